@@ -133,8 +133,9 @@ $(NFPM):
 appliance: ## the packages on a booted Debian: install, upgrade, restore, purge (root, systemd-nspawn, mmdebstrap, rpm, lintian)
 	bash scripts/appliancerig/run.sh
 
-bench: build ## throughput and latency as a table, beside a baseline of the same run; BENCH passes flags
+bench: build ## throughput and latency as a table, beside a baseline of the same run, and without BENCH, which passes flags, the console in a browser
 	go run ./scripts/bench $(BENCH)
+	$(if $(BENCH),,cd scripts/console/browser && WARDROOM_BIN=$(CURDIR)/bin/wardroom go test -run '^$$' -bench Console -benchtime 3x .)
 
 clis: ## the pinned claude, codex and gemini in .cache/clis (needs node 20 and npm)
 	bash scripts/clis/install.sh .cache/clis

@@ -15,6 +15,7 @@ type (
 	ManagedAgent        = wire.ManagedAgent
 	ManagedAgentStatus  = wire.ManagedAgentStatus
 	ManagedAgentMetrics = wire.ManagedAgentMetrics
+	ManagedAgentScreen  = wire.ManagedAgentScreen
 	LogLine             = wire.LogLine
 	RuntimeInfo         = wire.RuntimeInfo
 )
@@ -162,6 +163,9 @@ type ManagedAgentService interface {
 	ManagedAgentLogs(ctx context.Context, id string, opts LogOptions) (LogStream, error)
 	// ManagedAgentMetrics measures a running agent. NOT_FOUND, CONFLICT when it is stopped.
 	ManagedAgentMetrics(ctx context.Context, id string) (ManagedAgentMetrics, error)
+	// ManagedAgentScreen reads what the terminal shows, of a stopped agent what it showed last. Nothing of the terminal
+	// changes by it. NOT_FOUND; INTERNAL_ERROR with Unavailable while it cannot be reached.
+	ManagedAgentScreen(ctx context.Context, id string) (ManagedAgentScreen, error)
 	// ManagedAgentEvents streams the agent's stored events after a sequence, and then live ones. NOT_FOUND.
 	ManagedAgentEvents(ctx context.Context, id string, after uint64) (EventStream, error)
 	// ServeTerminal upgrades the request to the terminal of an agent, and returns when it ended. An error means

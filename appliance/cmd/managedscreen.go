@@ -11,24 +11,8 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/terminal"
-	"github.com/wardroom/wardroom/sdk/vt"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
-
-// screenDocument is a screen as agent screen prints it with -o json.
-type screenDocument struct {
-	AgentID string      `json:"agentId"`
-	Title   string      `json:"title,omitempty"`
-	Cols    int         `json:"cols"`
-	Rows    int         `json:"rows"`
-	Cursor  screenPlace `json:"cursor"`
-	Lines   []string    `json:"lines"` // without the space at their ends, and without empty ones at the end
-}
-
-// screenPlace is a place on a screen, from 0.
-type screenPlace struct {
-	Row int `json:"row"`
-	Col int `json:"col"`
-}
 
 func (c *cli) agentScreen() *cobra.Command {
 	return &cobra.Command{
@@ -60,39 +44,19 @@ func (c *cli) agentScreen() *cobra.Command {
 }
 
 // readScreen attaches to an agent's terminal until it has shown the whole screen.
-func (c *cli) readScreen(ctx context.Context, api *client.Client, id string) (*screenDocument, error) {
+func (c *cli) readScreen(ctx context.Context, api *client.Client, id string) (*wire.ManagedAgentScreen, error) {
 	address, header := api.TerminalRequest(id)
 	remote, err := terminal.Dial(ctx, address, runtime.AttachOptions{ReadOnly: true}, terminal.DialOptions{Header: header, TLS: api.TLS(), Dial: c.dial})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = remote.Close() }()
-	cols, rows := 120, 40
-	for {
-		frame, err := remote.Recv()
-		if err != nil {
-			return nil, err
-		}
-		if frame.Cols > 0 && frame.Rows > 0 {
-			cols, rows = frame.Cols, frame.Rows
-		}
-		if !frame.Repaint && frame.Exit == nil {
-			continue // its size only
-		}
-		emulated := vt.New(vt.Options{Cols: cols, Rows: rows})
-		emulated.Write(frame.Data)
-		row, col := emulated.Cursor()
-		shown := &screenDocument{
-			AgentID: id, Title: emulated.Title(), Cols: cols, Rows: rows, Cursor: screenPlace{row, col}, Lines: emulated.Text(),
-		}
-		for i := range shown.Lines {
-			shown.Lines[i] = strings.TrimRight(shown.Lines[i], " ")
-		}
-		for n := len(shown.Lines); n > 0 && shown.Lines[n-1] == ""; n-- {
-			shown.Lines = shown.Lines[:n-1]
-		}
-		return shown, nil
+	shown, err := terminal.ReadScreen(remote)
+	if err != nil {
+		return nil, err
 	}
+	shown.AgentID = id
+	return &shown, nil
 }
 
 func (c *cli) agentInterrupt() *cobra.Command {

@@ -39,6 +39,8 @@ var unpaged = map[string]string{
 	"/api/health/ready":                                    "one word",
 	"/api/managed-agents/{agentId}":                        "one agent",
 	"/api/managed-agents/{agentId}/metrics":                "figures of one agent",
+	"/api/managed-agents/{agentId}/screen":                 "one screen, of 1000 columns and rows at most",
+	"/api/managed-agents/screens":                          "as many screens as were asked for, of which there is a maximum",
 	"/api/managed-threads/{threadId}":                      "one record",
 	"/api/metrics":                                         "series, whose labels are bounded",
 	"/api/openapi.json":                                    "the document",

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"time"
@@ -107,6 +108,21 @@ func (s *Server) managedAgentRoutes() []Route {
 			Path: one + "/metrics", OperationID: "getManagedAgentMetrics", Summary: "Measure a running agent.",
 			Responses: []Response{{Status: 200, Body: core.ManagedAgentMetrics{}, Doc: "What it uses now."}},
 			Fails:     []int{404, 409, 502}, Handle: s.managedAgentMetrics,
+		}),
+		reads(Route{
+			Path: one + "/screen", OperationID: "getManagedAgentScreen", Summary: "Read what an agent's terminal shows, as text.",
+			Description: "Nothing of the terminal changes by it, its size included. Of a stopped agent it is the last screen.",
+			Responses:   []Response{{Status: 200, Body: core.ManagedAgentScreen{}, Doc: "The screen."}},
+			Fails:       []int{404, 502}, Handle: s.managedAgentScreen,
+		}),
+		reads(Route{
+			Path: "/api/managed-agents/screens", OperationID: "listManagedAgentScreens",
+			Summary: "Read the screens of several agents at once.",
+			Query: []Param{
+				{Name: "agentIds", Type: ParamList, Doc: "Comma-separated ids, 50 at most. Those that the caller may not read are left out."},
+			},
+			Responses: []Response{{Status: 200, Body: screenList{}, Doc: "In the order of the ids."}},
+			Handle:    s.managedAgentScreens,
 		}),
 		reads(Route{
 			Path: one + "/events", OperationID: "listManagedAgentEvents",
@@ -233,6 +249,47 @@ func (s *Server) managedAgentMetrics(c *call) (answer, error) {
 		return answer{}, err
 	}
 	return ok(m), nil
+}
+
+func (s *Server) managedAgentScreen(c *call) (answer, error) {
+	shown, err := s.opts.ManagedAgents.ManagedAgentScreen(c.ctx, c.param("agentId"))
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(shown), nil
+}
+
+// maxScreens bounds one look at several screens, and screensWait how long it takes: what is not read by then says so.
+const (
+	maxScreens  = 50
+	screensWait = 5 * time.Second
+)
+
+func (s *Server) managedAgentScreens(c *call) (answer, error) {
+	ids := c.query.list("agentIds")
+	if len(ids) == 0 {
+		return answer{}, core.Invalid("agentIds", "is required: the ids of the agents, separated by commas")
+	}
+	if len(ids) > maxScreens {
+		return answer{}, core.Invalid("agentIds", "has %d ids; at most %d are allowed", len(ids), maxScreens)
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, screensWait)
+	defer cancel()
+	list := screenList{Screens: []core.ManagedAgentScreen{}}
+	for _, id := range visible(c, ids, func(id string) string { return id }) {
+		shown, err := s.opts.ManagedAgents.ManagedAgentScreen(ctx, id)
+		if c.ctx.Err() != nil {
+			return answer{}, c.ctx.Err()
+		}
+		if err != nil {
+			shown = core.ManagedAgentScreen{AgentID: id, Lines: []string{}, Reason: core.AsError(err).Message}
+			if ctx.Err() != nil {
+				shown.Reason = "there was no time left to read it"
+			}
+		}
+		list.Screens = append(list.Screens, shown)
+	}
+	return ok(list), nil
 }
 
 func (s *Server) listRuntimes(c *call) (answer, error) {

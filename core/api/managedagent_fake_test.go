@@ -23,6 +23,7 @@ type fakeManaged struct {
 	stop     func(id string, how core.ManagedAgentStop) error
 	logs     func(ctx context.Context, id string, opts core.LogOptions) (core.LogStream, error)
 	metrics  func(id string) (core.ManagedAgentMetrics, error)
+	screen   func(id string) (core.ManagedAgentScreen, error)
 	events   func(ctx context.Context, id string, after uint64) (core.EventStream, error)
 	terminal func(w http.ResponseWriter, r *http.Request, id string, readOnly bool) error
 	runtimes []core.RuntimeInfo
@@ -107,6 +108,13 @@ func (f *fakeManaged) ManagedAgentMetrics(_ context.Context, id string) (core.Ma
 		return f.metrics(id)
 	}
 	return core.ManagedAgentMetrics{CPUPercent: 1.5, MemoryBytes: 1 << 20, UptimeSeconds: 3.25, MessagesSent: 4}, nil
+}
+
+func (f *fakeManaged) ManagedAgentScreen(_ context.Context, id string) (core.ManagedAgentScreen, error) {
+	if f.screen != nil {
+		return f.screen(id)
+	}
+	return core.ManagedAgentScreen{AgentID: id, Cols: 80, Rows: 24, Lines: []string{"$ go test ./..."}}, nil
 }
 
 func (f *fakeManaged) ManagedAgentEvents(ctx context.Context, id string, after uint64) (core.EventStream, error) {

@@ -160,6 +160,21 @@ func TestManagedAgentReads(t *testing.T) {
 	r.do("GET", "/api/managed-agents?status=gone", "").wants(t, 400, core.CodeValidation)
 	r.do("GET", magentPath, "").wants(t, 200, "")
 	r.do("GET", magentPath+"/metrics", "").wants(t, 200, "")
+	if p := r.do("GET", magentPath+"/screen", ""); p.status != 200 || p.json["lines"].([]any)[0] != "$ go test ./..." {
+		t.Error(p.text)
+	}
+	r.managed.screen = func(id string) (core.ManagedAgentScreen, error) {
+		if id == "magent_2" {
+			return core.ManagedAgentScreen{}, core.Unavailable("agent_unreachable", "the agent cannot be reached now")
+		}
+		return core.ManagedAgentScreen{AgentID: id, Lines: []string{"$"}}, nil
+	}
+	p = r.do("GET", "/api/managed-agents/screens?agentIds="+magentID+",magent_2", "")
+	if two, _ := p.json["screens"].([]any); p.status != 200 || len(two) != 2 || two[0].(map[string]any)["agentId"] != magentID || two[1].(map[string]any)["reason"] != "the agent cannot be reached now" {
+		t.Error(p.text)
+	}
+	r.do("GET", "/api/managed-agents/screens", "").wants(t, 400, core.CodeValidation)
+	r.do("GET", "/api/managed-agents/screens?agentIds=a"+strings.Repeat(",a", 50), "").wants(t, 400, core.CodeValidation)
 	if p := r.do("GET", "/api/runtimes", ""); p.text != `{"runtimes":[]}` {
 		t.Error(p.text)
 	}

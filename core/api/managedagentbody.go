@@ -16,6 +16,10 @@ type managedAgentList struct {
 	wire.PageInfo
 }
 
+type screenList struct {
+	Screens []core.ManagedAgentScreen `json:"screens"`
+}
+
 type runtimeList struct {
 	Runtimes []core.RuntimeInfo `json:"runtimes"`
 }

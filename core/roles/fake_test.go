@@ -266,6 +266,10 @@ func (f *fake) ManagedAgentMetrics(context.Context, string) (core.ManagedAgentMe
 	return core.ManagedAgentMetrics{}, errors.New("not for roles")
 }
 
+func (f *fake) ManagedAgentScreen(context.Context, string) (core.ManagedAgentScreen, error) {
+	return core.ManagedAgentScreen{}, errors.New("not for roles")
+}
+
 func (f *fake) ServeTerminal(http.ResponseWriter, *http.Request, string, bool) error {
 	return errors.New("not for roles")
 }

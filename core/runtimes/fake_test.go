@@ -2,6 +2,7 @@ package runtimes_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 	"sync"
@@ -27,6 +28,7 @@ type fake struct {
 	types     []string
 	isolation *runtime.Isolation
 	missing   []string
+	frames    []runtime.Frame // that a terminal shows; nil: there are none
 	images    bool
 	limits    bool
 	sick      string // why it takes no new agents
@@ -191,9 +193,33 @@ func (f *fake) Answer(_ context.Context, id string, a runtime.Answer) error {
 	return nil
 }
 
-func (f *fake) Attach(context.Context, string, runtime.AttachOptions) (runtime.Terminal, error) {
+func (f *fake) Attach(ctx context.Context, _ string, opts runtime.AttachOptions) (runtime.Terminal, error) {
+	if f.frames != nil {
+		return &fakeTerminal{ctx: ctx, opts: opts, frames: f.frames}, nil
+	}
 	return nil, runtime.Errorf(runtime.CodeUnimplemented, "no terminal")
 }
+
+// fakeTerminal shows some frames, and then nothing for as long as its viewer waits.
+type fakeTerminal struct {
+	ctx    context.Context
+	opts   runtime.AttachOptions
+	frames []runtime.Frame
+}
+
+func (t *fakeTerminal) Recv() (runtime.Frame, error) {
+	if len(t.frames) == 0 {
+		<-t.ctx.Done()
+		return runtime.Frame{}, t.ctx.Err()
+	}
+	frame := t.frames[0]
+	t.frames = t.frames[1:]
+	return frame, nil
+}
+
+func (t *fakeTerminal) Input([]byte) error    { return runtime.Errorf(runtime.CodeForbidden, "read-only") }
+func (t *fakeTerminal) Resize(int, int) error { return errors.New("a look resizes nothing") }
+func (t *fakeTerminal) Close() error          { return nil }
 
 func (f *fake) Logs(context.Context, string, runtime.LogOptions) (runtime.LogStream, error) {
 	return &fakeLog{lines: []runtime.LogLine{{Stream: runtime.StreamOutput, Line: "hello"}}}, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/runtimes"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 var ctx = context.Background()
@@ -392,6 +393,29 @@ func TestObserve(t *testing.T) {
 	if err := logs.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestScreen looks at a terminal once: the size comes first, then the whole screen. One that never shows it is not waited for.
+func TestScreen(t *testing.T) {
+	f := newFake("claude")
+	f.frames = []runtime.Frame{
+		{Cols: 40, Rows: 6}, {Data: []byte("\x1b[2J\x1b[H\x1b]0;a title\a\x1b[31mred\x1b[0m   \r\n\r\n  two\x1b[5;3H"), Repaint: true},
+	}
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
+	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
+	got, err := r.ManagedAgentScreen(ctx, a.ID)
+	want := core.ManagedAgentScreen{AgentID: a.ID, Title: "a title", Cols: 40, Rows: 6, Cursor: wire.ScreenPlace{Row: 4, Col: 2}, Lines: []string{"red", "", "  two"}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	f.frames = []runtime.Frame{{Cols: 40, Rows: 6}}
+	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
+	defer cancel()
+	if _, err := r.ManagedAgentScreen(short, a.ID); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a terminal that shows nothing: %v", err)
+	}
+	_, err = r.ManagedAgentScreen(ctx, "magent_none")
+	wantCode(t, err, core.CodeNotFound, "")
 }
 
 // TestMissingTypes shows what a runtime lacks at the moment of the look, and what it never says.

@@ -5,16 +5,47 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/evanw/esbuild/pkg/api"
 )
 
 func main() {
 	root := flag.String("root", ".", "the root of the repository")
 	plain := flag.Bool("plain", false, "leave the scripts readable, for development")
+	units := flag.String("units", "", "write the logic that is tested in a browser to this file, and nothing else")
 	flag.Parse()
+	if *units != "" {
+		if err := writeUnits(pathsOf(*root), *units); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := build(*root, *plain); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// writeUnits bundles units.ts to one script, which leaves its exports in the variable units.
+func writeUnits(p paths, file string) error {
+	ui, err := filepath.Abs(p.ui)
+	if err != nil {
+		return err
+	}
+	vendor, err := filepath.Abs(p.vendor)
+	if err != nil {
+		return err
+	}
+	result := api.Build(api.BuildOptions{
+		AbsWorkingDir: filepath.Dir(ui), EntryPoints: []string{filepath.Join(ui, "units.ts")}, NodePaths: []string{vendor},
+		Bundle: true, Format: api.FormatIIFE, GlobalName: "units", Platform: api.PlatformBrowser, Target: api.ES2022,
+		JSX: api.JSXAutomatic, JSXImportSource: "preact", TsconfigRaw: "{}", Charset: api.CharsetUTF8,
+	})
+	if len(result.Errors) > 0 {
+		return fmt.Errorf("units.ts: %s", result.Errors[0].Text)
+	}
+	return os.WriteFile(file, result.OutputFiles[0].Contents, 0o644)
 }
 
 // build writes the types and dist.

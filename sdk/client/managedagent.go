@@ -35,6 +35,12 @@ type ManagedAgentMetrics struct {
 	wire.ManagedAgentMetrics
 }
 
+// ManagedAgentScreen is what an agent's terminal shows, as text.
+type ManagedAgentScreen struct {
+	Meta
+	wire.ManagedAgentScreen
+}
+
 // States of a managed agent.
 const (
 	ManagedStarting    = "starting"
@@ -161,6 +167,12 @@ func (c *Client) RestartManagedAgent(ctx context.Context, id string, how Managed
 func (c *Client) ManagedAgentMetrics(ctx context.Context, id string) (*ManagedAgentMetrics, error) {
 	out := new(ManagedAgentMetrics)
 	return result(out, c.do(ctx, request{method: http.MethodGet, path: managedAgentPath(id) + "/metrics"}, out))
+}
+
+// ManagedAgentScreen reads what an agent's terminal shows, of a stopped one what it showed last.
+func (c *Client) ManagedAgentScreen(ctx context.Context, id string) (*ManagedAgentScreen, error) {
+	out := new(ManagedAgentScreen)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: managedAgentPath(id) + "/screen"}, out))
 }
 
 // ListRuntimes returns the configured runtimes.

@@ -72,6 +72,7 @@ func TestManagedAgentRequests(t *testing.T) {
 			return err
 		}, `GET /api/managed-agents/m/logs?since=2026-01-02T03%3A04%3A05.006Z&tail=5 `},
 		{"Metrics", func(ctx context.Context) error { _, err := c.ManagedAgentMetrics(ctx, "m"); return err }, `GET /api/managed-agents/m/metrics `},
+		{"Screen", func(ctx context.Context) error { _, err := c.ManagedAgentScreen(ctx, "m"); return err }, `GET /api/managed-agents/m/screen `},
 		{"Events", func(ctx context.Context) error { _, err := c.ListManagedAgentEvents(ctx, "m", 3, 10); return err },
 			`GET /api/managed-agents/m/events?limit=10&since=3 `},
 		{"Runtimes", func(ctx context.Context) error { _, err := c.ListRuntimes(ctx); return err }, `GET /api/runtimes `},

@@ -77,6 +77,23 @@ type ManagedAgentMetrics struct {
 	LastResponseMs   int64   `json:"lastResponseMs"`
 }
 
+// ManagedAgentScreen is what an agent's terminal shows, as text.
+type ManagedAgentScreen struct {
+	AgentID string      `json:"agentId"`
+	Title   string      `json:"title,omitempty" doc:"As the program set it."`
+	Cols    int         `json:"cols"`
+	Rows    int         `json:"rows"`
+	Cursor  ScreenPlace `json:"cursor"`
+	Lines   []string    `json:"lines" doc:"Without the space at their ends, and without empty ones at the end."`
+	Reason  string      `json:"reason,omitempty" doc:"Of several: why this one could not be read; its lines are empty then."`
+}
+
+// ScreenPlace is a place on a screen, from 0.
+type ScreenPlace struct {
+	Row int `json:"row"`
+	Col int `json:"col"`
+}
+
 // RuntimeInfo is one configured runtime.
 type RuntimeInfo struct {
 	Name      string   `json:"name"`

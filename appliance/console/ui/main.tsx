@@ -13,10 +13,10 @@ import { ExecutionView } from "./view/execution.tsx";
 import { ExecutionsView } from "./view/executions.tsx";
 import { Frame } from "./view/frame.tsx";
 import { InboxView } from "./view/inbox.tsx";
-import { more } from "./view/lazy.tsx";
+import { further, more } from "./view/lazy.tsx";
 import { OverviewView } from "./view/overview.tsx";
 import { PatternView, PatternsView } from "./view/patterns.tsx";
-import { SystemView, WebhookView, WebhooksView } from "./view/system.tsx";
+import { SystemView } from "./view/system.tsx";
 import { ThreadView } from "./view/thread.tsx";
 import { ThreadsView } from "./view/threads.tsx";
 
@@ -27,6 +27,9 @@ const SchedulesView = more((m) => m.SchedulesView);
 const TriggerView = more((m) => m.TriggerView);
 const TriggersView = more((m) => m.TriggersView);
 const AuditView = more((m) => m.AuditView);
+const MemoryView = further((m) => m.MemoryView);
+const WebhookView = further((m) => m.WebhookView);
+const WebhooksView = further((m) => m.WebhooksView);
 
 function Screen() {
   const [noun, id] = segments.value;
@@ -41,6 +44,7 @@ function Screen() {
     case "patterns": return id ? <PatternView key={id} name={id} /> : <PatternsView />;
     case "threads": return id ? <ThreadView key={id} id={id} /> : <ThreadsView />;
     case "agents": return id ? <AgentView key={id} id={id} /> : <AgentsView />;
+    case "memory": return <MemoryView />;
     case "webhooks": return id ? <WebhookView key={id} id={id} /> : <WebhooksView />;
     case "system": return <SystemView />;
     default: return <Elsewhere path={noun} />;

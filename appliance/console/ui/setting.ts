@@ -7,9 +7,10 @@ export interface Setting {
   rows: "comfortable" | "compact";
   zone: "local" | "utc";
   keys: boolean; // single keys
+  notify: boolean; // of what waits for a person
 }
 
-const standard: Setting = { theme: "system", rows: "comfortable", zone: "local", keys: true };
+const standard: Setting = { theme: "system", rows: "comfortable", zone: "local", keys: true, notify: false };
 
 function stored(): Setting {
   try {
@@ -19,6 +20,7 @@ function stored(): Setting {
       rows: read.rows === "compact" ? "compact" : "comfortable",
       zone: read.zone === "utc" ? "utc" : "local",
       keys: read.keys !== false,
+      notify: read.notify === true,
     };
   } catch {
     return standard; // no storage: chosen for as long as the page is open

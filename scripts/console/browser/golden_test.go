@@ -85,8 +85,8 @@ func fixture(t *testing.T) (server *testbed.Server, screens []screen) {
 		{"overview", "/"}, {"inbox", "/inbox"}, {"timeline", at}, {"workflow", at + "?tab=workflow"},
 		{"messages", at + "?tab=messages"}, {"data", at + "?tab=data"}, {"asking", "/executions/" + asks.ExecutionID}, {"pending", "/executions/" + waits.ExecutionID},
 		{"batches", "/batches"}, {"batch", "/batches/" + batch.BatchID}, {"patterns", "/patterns"}, {"pattern", "/patterns/startup-team"}, {"editor", "/patterns/urgency?tab=edit"},
-		{"threads", "/threads"}, {"thread", "/threads/" + thread.ID}, {"agents", "/agents"}, {"managed", "/agents?tab=managed"}, {"schedules", "/schedules"}, {"triggers", "/triggers"},
-		{"webhooks", "/webhooks"}, {"audit", "/audit"}, {"system", "/system"},
+		{"threads", "/threads"}, {"board", "/threads?board=state"}, {"newthread", "/threads?tab=new"}, {"thread", "/threads/" + thread.ID}, {"agents", "/agents"}, {"managed", "/agents?tab=managed"}, {"schedules", "/schedules"}, {"triggers", "/triggers"},
+		{"memory", "/memory"}, {"webhooks", "/webhooks"}, {"audit", "/audit"}, {"system", "/system"},
 	}
 }
 
@@ -101,6 +101,7 @@ var masks = []struct {
 	{regexp.MustCompile(`\b\d\d:\d\d(:\d\d)?\b`), "TIME"},
 	{regexp.MustCompile(`\b\d\d-\d\d\b`), "DAY"},
 	{regexp.MustCompile(`\b\d[\d,.]*( ?(ms|s|m|h|d|KiB|MiB|GiB|B))?( \d+ ?(ms|s|m|h))?( ago)?\b`), "N"},
+	{regexp.MustCompile(`\bdevel\b`), "N"}, // a build without a version
 	{regexp.MustCompile(`(N )+N`), "N"},
 	{regexp.MustCompile(`\b(just )?now\b`), "N"},
 	{regexp.MustCompile(`\b(ada|tom|eve|kim|quinn)\b`), "AGENT"}, // whoever was free

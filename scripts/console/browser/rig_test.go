@@ -150,7 +150,7 @@ func (r *rig) staff(ctx context.Context, server *testbed.Server, logs string) (c
 
 // page is a tab that a test drives. Whatever a browser complains about fails the test.
 type page struct {
-	t   *testing.T
+	t   testing.TB
 	ctx context.Context
 
 	mu       sync.Mutex // guards all below
@@ -162,13 +162,13 @@ type page struct {
 }
 
 // open opens a tab at a path of the console.
-func open(t *testing.T, path string) *page {
+func open(t testing.TB, path string) *page {
 	t.Helper()
 	return openIn(t, shared.URL+path)
 }
 
 // openIn opens a tab at an address.
-func openIn(t *testing.T, address string) *page {
+func openIn(t testing.TB, address string) *page {
 	t.Helper()
 	tab, closeTab := chromedp.NewContext(shared.browser)
 	ctx, cancel := context.WithTimeout(tab, limit)
@@ -282,6 +282,7 @@ func (p *page) click(expression string) {
 // choose takes an option of a select by its value, as a person does.
 func (p *page) choose(selector, value string) {
 	p.t.Helper()
+	p.until("something to choose: "+selector+" "+value, fmt.Sprintf(`[...document.querySelector(%q)?.options ?? []].some((o) => o.value === %q)`, selector, value))
 	p.do(chromedp.Evaluate(fmt.Sprintf(`(() => { const e = document.querySelector(%q); e.value = %q; e.dispatchEvent(new Event("change", {bubbles: true})); })()`, selector, value), nil))
 }
 

@@ -67,22 +67,29 @@ func TestAccessibility(t *testing.T) {
 	at := "/executions/" + done.ExecutionID
 	paths := []string{"/", "/?range=30d", "/inbox", "/executions", "/executions?time=1&status=failed,completed&range=24h&metadata.team=blue", at, at + "?sel=step:0", at + "?tab=workflow", at + "?tab=messages", at + "?tab=data&with=" + done.ExecutionID, at + "?tab=journal",
 		"/batches", "/batches/" + batch.BatchID, "/patterns", "/patterns/startup-team", "/patterns/startup-team?tab=versions", "/schedules", "/schedules/" + schedule, "/triggers", "/triggers/" + trigger,
-		"/threads", "/agents", "/agents?tab=managed", "/agents?tab=runtimes", "/webhooks", "/audit", "/system", "/system?tab=plugins", "/system?tab=settings"}
+		"/threads", "/threads?board=state", "/threads?board=execution", "/threads?tab=new", "/agents", "/agents?tab=managed", "/agents?tab=wall", "/agents?tab=runtimes", "/memory", "/webhooks", "/audit", "/system", "/system?tab=plugins", "/system?tab=workspaces", "/system?tab=settings"}
 	for _, theme := range []string{"light", "dark"} {
 		t.Run(theme, func(t *testing.T) {
-			p := open(t, "/nothing")
-			p.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}))
-			for _, path := range paths {
-				p.do(chromedp.Navigate(shared.URL + path))
-				p.until("the screen", `document.querySelector("h1") && !document.querySelector("main .waiting")`)
-				p.checkAxe(t, path)
-				p.shoot("wide" + path)
+			themed := func(t *testing.T, path string) *page {
+				p := openIn(t, "about:blank")
+				p.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}), chromedp.Navigate(shared.URL+path))
+				return p
 			}
-			for _, dialog := range [][2]string{{"/executions", "+ filter"}, {"/executions", "Columns"}, {"/batches", "Start one"}} {
-				p.do(chromedp.Navigate(shared.URL + dialog[0]))
-				p.click(button(dialog[1]))
-				p.until("the dialog", `document.querySelector("dialog h2")`)
-				p.checkAxe(t, dialog[1])
+			for _, path := range paths {
+				t.Run(path, func(t *testing.T) {
+					p := themed(t, path)
+					p.until("the screen", `document.querySelector("h1") && !document.querySelector("main .waiting")`)
+					p.checkAxe(t, path)
+					p.shoot("wide")
+				})
+			}
+			for _, dialog := range [][2]string{{"/executions", "+ filter"}, {"/executions", "Columns"}, {"/batches", "Start one"}, {"/agents?tab=managed", "Start one"}, {"/webhooks", "New"}} {
+				t.Run(dialog[0]+" "+dialog[1], func(t *testing.T) {
+					p := themed(t, dialog[0])
+					p.click(button(dialog[1]))
+					p.until("the dialog", `document.querySelector("dialog h2")`)
+					p.checkAxe(t, dialog[1])
+				})
 			}
 		})
 	}
@@ -92,17 +99,18 @@ func TestAccessibility(t *testing.T) {
 func TestNarrow(t *testing.T) {
 	for _, width := range []int64{390, 320} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
-			p := open(t, "/nothing")
-			p.do(chromedp.EmulateViewport(width, 800))
-			for _, path := range []string{"/", "/inbox", "/executions", "/batches", "/schedules", "/audit", "/patterns/startup-team", "/agents", "/system"} {
-				p.do(chromedp.Navigate(shared.URL + path))
-				p.until("the screen", `document.querySelector("h1") && !document.querySelector("main .waiting")`)
-				var wide int64
-				p.do(chromedp.Evaluate(`Math.max(document.documentElement.scrollWidth, document.querySelector("main").scrollWidth)`, &wide))
-				if wide > width {
-					t.Errorf("%s is %d wide", path, wide)
-				}
-				p.shoot("narrow" + path)
+			for _, path := range []string{"/", "/inbox", "/executions", "/batches", "/schedules", "/audit", "/patterns/startup-team", "/threads?board=state", "/threads?tab=new", "/agents", "/agents?tab=wall", "/memory", "/webhooks", "/system", "/system?tab=workspaces"} {
+				t.Run(path, func(t *testing.T) {
+					p := openIn(t, "about:blank")
+					p.do(chromedp.EmulateViewport(width, 800), chromedp.Navigate(shared.URL+path))
+					p.until("the screen", `document.querySelector("h1") && !document.querySelector("main .waiting")`)
+					var wide int64
+					p.do(chromedp.Evaluate(`Math.max(document.documentElement.scrollWidth, document.querySelector("main").scrollWidth)`, &wide))
+					if wide > width {
+						t.Errorf("%s is %d wide", path, wide)
+					}
+					p.shoot("narrow")
+				})
 			}
 		})
 	}

@@ -114,6 +114,7 @@ func TestHistogramAndViews(t *testing.T) {
 	p.choose("label.choice:has(option[value=save]) select", "v:drawn ones")
 	p.until("the filters again", `new URLSearchParams(location.search).get("metadata.drawn") === "yes" && document.querySelectorAll("main tr[data-index]").length === 3`)
 
+	p.until("the plot, which moves nothing when it comes", plot+` && document.querySelector(".histogram-room").offsetHeight === 184`)
 	p.click(css("tr[data-index] input[type=checkbox]"))
 	p.click(button("Cancel"))
 	p.click(button("Cancel 1"))

@@ -1164,6 +1164,19 @@ export interface ManagedAgentReply {
   sent: boolean;
 }
 
+export interface ManagedAgentScreen {
+  agentId: string;
+  cols: number;
+  cursor: ScreenPlace;
+  /** Without the space at their ends, and without empty ones at the end. */
+  lines: string[];
+  /** Of several: why this one could not be read; its lines are empty then. */
+  reason?: string;
+  rows: number;
+  /** As the program set it. */
+  title?: string;
+}
+
 export interface ManagedEventList {
   events: ManagedEventRow[];
   /** There are more; a page ends before its limit where events are large. */
@@ -1858,6 +1871,15 @@ export interface ScheduleTicks {
   /** In order; fewer than asked for where the schedule ends. */
   ticks: ScheduleTick[];
   timeZone: string;
+}
+
+export interface ScreenList {
+  screens: ManagedAgentScreen[];
+}
+
+export interface ScreenPlace {
+  col: number;
+  row: number;
 }
 
 export interface SecretProvider {

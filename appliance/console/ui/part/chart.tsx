@@ -17,7 +17,7 @@ interface Props {
 
 const width = 640;
 const height = 132;
-const left = 44;
+const left = 54;
 const bottom = 18;
 const plot = height - bottom - 6;
 

@@ -18,16 +18,22 @@ import { askOfAgent } from "../store/ask.ts";
 import { useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
+import { further } from "./lazy.tsx";
 import { TerminalTab } from "./terminal.tsx";
+
+const Wall = further((m) => m.Wall);
+const SpawnAgent = further((m) => m.SpawnAgent);
 
 const changed = { on: (e: { topics: string[] }) => e.topics.includes("agents") };
 
 export function AgentsView() {
   useTitle("Agents");
   const tab = queryOf("tab") || "connected";
+  const [spawning, setSpawning] = useState(false);
   return <div class="page full">
-    <header class="head"><div class="line"><h1>Agents</h1></div><Tabs of="Agents" tabs={[{ key: "connected", name: "Connected" }, { key: "managed", name: "Managed" }, { key: "runtimes", name: "Runtimes" }]} /></header>
-    {tab === "connected" && <Connected />}{tab === "managed" && <Managed />}{tab === "runtimes" && <Runtimes />}
+    <header class="head"><div class="line"><h1>Agents</h1><span class="push" />{may("agents.spawn") && <button class="button main" onClick={() => setSpawning(true)}>Start one&hellip;</button>}</div><Tabs of="Agents" tabs={[{ key: "connected", name: "Connected" }, { key: "managed", name: "Managed" }, { key: "wall", name: "Wall" }, { key: "runtimes", name: "Runtimes" }]} /></header>
+    {tab === "connected" && <Connected />}{tab === "managed" && <Managed />}{tab === "wall" && <Wall />}{tab === "runtimes" && <Runtimes />}
+    {spawning && <SpawnAgent close={() => setSpawning(false)} />}
   </div>;
 }
 
@@ -53,12 +59,19 @@ function Connected() {
 
 function Managed() {
   const status = queryOf("status");
-  const l = usePages("managed?" + status, (cursor, signal) => get<ManagedAgentList>("/api/managed-agents", { limit: 100, cursor, status }, signal), (p) => p.agents, changed);
+  const type = queryOf("type");
+  const runtime = queryOf("runtime");
+  const runtimes = useLoad("runtimes", (signal) => get<RuntimeList>("/api/runtimes", {}, signal));
+  const known = runtimes.data?.runtimes ?? [];
+  const names = (list: string[], now: string): [string, string][] => [["", "any"], ...[...new Set(now ? [now, ...list] : list)].map((n): [string, string] => [n, n])];
+  const l = usePages(`managed?${status}&${type}&${runtime}`, (cursor, signal) => get<ManagedAgentList>("/api/managed-agents", { limit: 100, cursor, status, type, runtime }, signal), (p) => p.agents, changed);
   return <>
-    <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ...["starting", "ready", "busy", "unreachable", "error", "stopped"].map((s): [string, string] => [s, s])]} />{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div>
+    <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ...["starting", "ready", "busy", "unreachable", "error", "stopped"].map((s): [string, string] => [s, s])]} />
+      <Choice label="Type" value={type} set={(v) => setQuery({ type: v })} options={names(known.flatMap((r) => r.types), type)} />{known.length > 1 && <Choice label="Runtime" value={runtime} set={(v) => setQuery({ runtime: v })} options={names(known.map((r) => r.name), runtime)} />}{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {!l.rows && !l.error && <Waiting />}
-    {l.rows?.length === 0 && <Empty title="No managed agents">Coding tools in terminals of their own: <Command text={'wardroom agent spawn claude --name helper --workdir "$PWD"'} /></Empty>}
+    {l.rows?.length === 0 && (status || type || runtime) && <Empty title="No managed agent fits these filters"><button class="button" onClick={() => setQuery({ status: "", type: "", runtime: "" })}>Show all</button></Empty>}
+    {l.rows?.length === 0 && !(status || type || runtime) && <Empty title="No managed agents">Coding tools in terminals of their own: <Command text={'wardroom agent spawn claude --name helper --workdir "$PWD"'} /></Empty>}
     {l.rows && l.rows.length > 0 && <Rows label="Managed agents" rows={l.rows} id={(a) => a.id} to={(a) => "/agents/" + a.id} total={l.total} more={l.more} columns={[
       { head: "State", cell: (a) => <State status={a.statusReason === "blocked" || a.statusReason === "login_required" ? a.statusReason : a.status} /> },
       { head: "Name", class: "grow", cell: (a) => <Text>{a.name}</Text> },
@@ -77,7 +90,7 @@ function Runtimes() {
   if (l.data.runtimes.length === 0) return <Empty title="No runtimes are configured">Managed agents run on runtimes: see runtimes in the configuration.</Empty>;
   return <div tabIndex={0} class="scrolls cards">{l.data.runtimes.map((r) => <section key={r.name} class="card"><div class="line"><h2><Text>{r.name}</Text></h2><State status={r.ready ? "ready" : "failed"} word={r.ready ? "ready" : "not ready"} /></div>
     {r.reason && <p><Text>{r.reason}</Text></p>}<p class="soft">{count(r.agents)} running{r.maxAgents ? " of " + count(r.maxAgents) : ""}, priority {r.priority}</p>
-    <p>{r.types.map((t) => <span key={t} class="badge"><Text>{t}</Text></span>)}</p>
+    <p>{r.types.map((t) => <span key={t} class="badge"><Text>{t}</Text>{r.missingTypes?.includes(t) ? ", not installed" : ""}</span>)}</p>
     {r.isolation && <p class="soft">{r.isolation.landlock ? "Landlock " + r.isolation.landlock : "no Landlock"}{r.isolation.noNewPrivs ? ", no new privileges" : ""}{r.isolation.user ? ", as " + r.isolation.user : ""}</p>}</section>)}</div>;
 }
 

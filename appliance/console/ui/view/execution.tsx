@@ -16,13 +16,14 @@ import { go, href, queryOf, setQuery } from "../route.ts";
 import { readJournal } from "../store/journal.ts";
 import { useLoad } from "../store/load.ts";
 import { may } from "../store/session.ts";
-import { more } from "./lazy.tsx";
+import { further, more } from "./lazy.tsx";
 import { RunDialog } from "./run.tsx";
 import { ThreadRows } from "./threads.tsx";
 import { TimelineTab } from "./timeline.tsx";
 import { Drawing } from "./drawing.tsx";
 
 const CompareExecutions = more((m) => m.CompareExecutions);
+const ThreadScreens = further((m) => m.ThreadScreens);
 
 export function ExecutionView({ id }: { id: string }) {
   useEffect(() => watch(id), [id]);
@@ -77,7 +78,7 @@ export function ExecutionView({ id }: { id: string }) {
     {tab === "timeline" && (timeline.data ? <TimelineTab execution={x} timeline={timeline.data} /> : timeline.error ? <Failure error={timeline.error} again={timeline.reload} /> : <Waiting />)}
     {tab === "workflow" && <div tabIndex={0} class="scrolls"><Drawing name={x.pattern.name} version={x.pattern.version} timeline={timeline.data} /></div>}
     {tab === "messages" && <Messages id={id} />}
-    {tab === "threads" && (threads.data ? threads.data.threads.length ? <ThreadRows threads={threads.data.threads} label="Threads of the execution" />
+    {tab === "threads" && (threads.data ? threads.data.threads.length ? <><ThreadRows threads={threads.data.threads} label="Threads of the execution" />{may("agents.read") && <ThreadScreens threads={threads.data.threads} />}</>
       : <Empty title="No managed threads">Agents that connect by themselves work without them.</Empty> : threads.error ? <Failure error={threads.error} again={threads.reload} /> : <Waiting />)}
     {tab === "data" && <div tabIndex={0} class="scrolls two-columns">
       <section><h2>Input <Copy text={() => indented(x.input)} label="Copy the input" /></h2><Value value={x.input} label="Input" /></section>

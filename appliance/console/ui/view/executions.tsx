@@ -248,7 +248,7 @@ export function ExecutionsView() {
         {may("executions.create") && <button class="button" onClick={() => setDoing("retry")}>Run again&hellip;</button>}{may("executions.cancel") && <button class="button" onClick={() => setDoing("cancel")}>Cancel&hellip;</button>}
         <button class="link" onClick={() => setMarked(new Set())}>none</button></>}
     </div></header>
-    {queryOf("time") === "1" && <Histogram filter={filter} />}
+    {queryOf("time") === "1" && <div class="histogram-room"><Histogram filter={filter} /></div>}
     {l.error && <Failure error={l.error} old={Boolean(list)} again={l.refresh} />}
     {!list && !l.error && <Waiting />}
     {list && list.rows.length === 0 && (active.length > 0 ? <Empty title="Nothing fits these filters"><button class="button" onClick={clear}>Show all</button></Empty>

@@ -5,6 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { firstVersion, get, seg, serverVersion, signInNeeded } from "../api/client.ts";
 import type { PatternList } from "../api/types.gen.ts";
 import { connectNow, connection } from "../live/live.ts";
+import { notifyOf } from "../live/notify.ts";
 import { Dialog } from "../part/dialog.tsx";
 import { Icon } from "../part/icon.tsx";
 import { Text } from "../part/text.tsx";
@@ -21,7 +22,7 @@ import { Account, SignInDialog, SignInPage } from "./signin.tsx";
 const all: [string, string, string, string][] = [
   ["overview", "Overview", "o", "executions.read"], ["inbox", "Inbox", "i", "inbox.read"], ["executions", "Executions", "e", "executions.read"],
   ["batches", "Batches", "b", "executions.read"], ["patterns", "Patterns", "p", "patterns.read"], ["schedules", "Schedules", "c", "schedules.read"],
-  ["triggers", "Triggers", "r", "triggers.read"], ["threads", "Threads", "t", "threads.read"], ["agents", "Agents", "a", "agents.read"],
+  ["triggers", "Triggers", "r", "triggers.read"], ["threads", "Threads", "t", "threads.read"], ["agents", "Agents", "a", "agents.read"], ["memory", "Memory", "m", "experiences.read"],
   ["webhooks", "Webhooks", "w", "webhooks.read"], ["audit", "Audit", "u", "audit.read"], ["system", "System", "s", "health.read"],
 ];
 
@@ -39,12 +40,12 @@ function Framed({ children }: { children: ComponentChildren }) {
   const at = segments.value[0] ?? "overview";
   const inbox = useLoad("inbox", readInbox, { on: changesInbox, pause: 250 });
   const [open, setOpen] = useState("");
-  useEffect(() => { if (inbox.data) inboxCount.value = inbox.data.total; }, [inbox.data]);
+  useEffect(() => { if (inbox.data) { inboxCount.value = inbox.data.total; notifyOf(inbox.data.asks); } }, [inbox.data]);
   useLayoutEffect(() => keys(setOpen), []);
   const main = useRef<HTMLElement>(null);
   const path = place.value.path;
   const first = useRef(true);
-  useEffect(() => {
+  useLayoutEffect(() => { // at once: a later focus would be taken from what the person went to meanwhile
     if (first.current) first.current = false;
     else main.current?.focus({ preventScroll: true }); // another screen: readers and keys begin there
     setOpen("");
@@ -141,6 +142,11 @@ function keys(setOpen: (what: string) => void): () => void {
         else tell("mark");
         break;
       case "r": tell("refresh"); break;
+      case "n": tell("problem"); break;
+      case "p": tell("problem before"); break;
+      case "c": tell("remark"); break;
+      case "]": tell("part"); break;
+      case "[": tell("part before"); break;
       case "Escape": setOpen(""); return;
       default:
         if (!/^[1-9]$/.test(e.key)) return;
@@ -154,7 +160,7 @@ function keys(setOpen: (what: string) => void): () => void {
 
 const listed = (): [string, string][] => [
   ["Ctrl K", "jump to an id, a pattern or a screen"], ["g, then a letter", "a screen: " + screens().map((s) => `${s[2]} ${s[1]}`).join(", ")], ["/", "the filter of the screen"],
-  ["j k, arrows", "next and previous row"], ["Enter", "open it"], ["x, Space", "select it"], ["r", "show the new rows"], ["1 \u2026 9", "an option of a prompt, which Enter then gives"],
+  ["j k, arrows", "next and previous row"], ["Enter", "open it"], ["x, Space", "select it"], ["r", "show the new rows"], ["n p", "next and previous problem of a timeline, file of changes"], ["] [", "next and previous part of changes"], ["c", "remark on a line of changes"], ["1 \u2026 9", "an option of a prompt, which Enter then gives"],
   ["+ \u2212 0", "zoom of a timeline that has the focus"], ["\u2190 \u2192", "close and open an entry"], ["Ctrl Enter", "send a message or an answer"], ["Ctrl ]", "give a terminal back"], ["?", "this list"],
 ];
 

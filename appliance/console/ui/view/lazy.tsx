@@ -4,12 +4,10 @@ import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Waiting } from "../part/notice.tsx";
 
-const load = () => import("./more.ts");
-let loaded: Awaited<ReturnType<typeof load>> | undefined;
-
-/** A screen, or a part of one, of the file that is loaded once, by the first that is shown. */
-export function more<P extends object>(pick: (m: Awaited<ReturnType<typeof load>>) => ComponentType<P>): ComponentType<P> {
-  return function Later(props: P) {
+/** Parts of a file that is loaded once, by the first of them that is shown. */
+function group<M extends object>(load: () => Promise<M>) {
+  let loaded: M | undefined;
+  return <P extends object>(pick: (m: M) => ComponentType<P>): ComponentType<P> => function Later(props: P) {
     const [failed, setFailed] = useState(false);
     const [, setLoaded] = useState(false);
     useEffect(() => {
@@ -26,3 +24,9 @@ export function more<P extends object>(pick: (m: Awaited<ReturnType<typeof load>
     return <p class="notice bad" role="alert"><span>This part of the console could not be loaded.</span><button class="button" onClick={() => location.reload()}>Load the page again</button></p>;
   };
 }
+
+/** What few open first, and charts. */
+export const more = group(() => import("./more.ts"));
+
+/** What steers threads, agents and deliveries in detail. */
+export const further = group(() => import("./further.ts"));

@@ -53,6 +53,15 @@ export function RunDialog({ name, version, input, close }: { name: string; versi
   </Dialog>;
 }
 
+/** The same by the client library. */
+function goOf(p: Pattern, input: string, priority: string): string {
+  const text = (s: string) => JSON.stringify(s);
+  const raw = input.includes("`") ? text(input) : "`" + input + "`";
+  const options = priority === "normal" ? "" : `, Options: client.ExecuteOptions{Priority: ${text(priority)}}`;
+  return `c, err := client.New(${text(location.origin + address(""))}, client.Options{})\nif err != nil {\n\treturn err\n}\n` +
+    `accepted, err := c.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: ${text(p.name)}, Version: ${text(p.version)}, Input: []byte(${raw})${options}})\n`;
+}
+
 function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown; close: () => void }) {
   const fields = fieldsOf(pattern.definition);
   const given = (input ?? {}) as Record<string, unknown>;
@@ -111,6 +120,7 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
     <footer>
       <Copy text={() => `wardroom run ${quote(pattern.name)} --version ${pattern.version} --input ${quote(safe())}`} label="Copy as CLI">CLI</Copy>
       <Copy text={() => `curl -s -X POST ${quote(location.origin + address(path, { async: true, version: pattern.version }))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify({ input: JSON.parse(safe()) as unknown }))}`} label="Copy as curl">curl</Copy>
+      <Copy text={() => goOf(pattern, safe(), priority)} label="Copy as Go">Go</Copy>
       <span class="push" /><button type="button" class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy}>Run</button>
     </footer>
   </form>;

@@ -1,14 +1,13 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { del, freshKey, get, post, seg } from "../api/client.ts";
-import type { ThreadBody, ThreadDiffBody, ThreadEventList, ThreadEventRow, ThreadQueueBody, WorkspaceBody } from "../api/types.gen.ts";
+import type { ThreadBody, ThreadEventList, ThreadEventRow, ThreadQueueBody, WorkspaceBody } from "../api/types.gen.ts";
 import { watch } from "../live/live.ts";
 import { AnswerBox, ToolInput } from "../part/answerbox.tsx";
 import { Confirm, useAct } from "../part/dialog.tsx";
-import { File, parseDiff } from "../part/diff.tsx";
 import { Copy, ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
 import { Markdown } from "../part/markdown.tsx";
-import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Empty, Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Tabs } from "../part/tabs.tsx";
 import { Pre, Text, bytes, count, plural, reveal } from "../part/text.tsx";
@@ -18,7 +17,11 @@ import { queryOf } from "../route.ts";
 import { askOfThread, type Prompt } from "../store/ask.ts";
 import { useLoad } from "../store/load.ts";
 import { may } from "../store/session.ts";
+import { further } from "./lazy.tsx";
 import { TerminalTab } from "./terminal.tsx";
+
+const Changes = further((m) => m.Changes);
+const ThreadDecisions = further((m) => m.ThreadDecisions);
 
 type Data = Record<string, unknown>;
 
@@ -68,7 +71,7 @@ export function ThreadView({ id }: { id: string }) {
         {!ended && may("threads.stop") && <button class="button" onClick={() => setAsking("stop")}>Stop&hellip;</button>}
         {ended && !t.continuedBy && <Copy text={`wardroom thread continue ${id} --message '...'`} label="Copy the command that goes on with it">Go on: CLI</Copy>}
       </div>
-      <div class="line soft"><span><Text>{t.role}</Text></span><span><Text>{t.agentType}</Text></span><span>turn {count(t.turnCount)}</span>
+      <div class="line soft">{t.role && <span><Text>{t.role}</Text></span>}<span><Text>{t.agentType}</Text></span><span>turn {count(t.turnCount)}</span>
         <span>made <When at={t.createdAt} /></span>{t.startedAt && <span>runs for <Lasted from={t.startedAt} to={t.endedAt} /></span>}
         {t.executionId && <span>in <ID id={t.executionId} to={"/executions/" + t.executionId} /></span>}
         {t.continues && <span>goes on with <ID id={t.continues} to={"/threads/" + t.continues} /></span>}
@@ -80,9 +83,9 @@ export function ThreadView({ id }: { id: string }) {
     {thread.error && <Failure error={thread.error} old again={thread.reload} />}
     {t.error && <div class="cause"><State status="failed" word={t.error.code} /> <Text>{t.error.message}</Text></div>}
     {tab === "conversation" && <Conversation thread={t} log={log.data} queue={queue.data} error={log.error} reload={reload} />}
-    {tab === "changes" && <Changes id={id} workspace={t.workspace as WorkspaceBody | null} />}
+    {tab === "changes" && <Changes thread={t} sent={reload} />}
     {tab === "terminal" && t.managedAgentId && <TerminalTab agent={t.managedAgentId} />}
-    {tab === "memory" && <div tabIndex={0} class="scrolls two-columns"><section><h2>Began with</h2>{t.preparation.contextFiles.length === 0 && <p class="soft">No files.</p>}
+    {tab === "memory" && <div tabIndex={0} class="scrolls two-columns"><ThreadDecisions thread={t} /><section><h2>Began with</h2>{t.preparation.contextFiles.length === 0 && <p class="soft">No files.</p>}
       {t.preparation.contextFiles.map((f) => <details key={f.path} class="file" open><summary><span class="mono">{reveal(f.path)}</span> <span class="soft">{bytes(f.bytes)}</span></summary><Markdown text={f.content ?? ""} label={f.path} /></details>)}</section>
       <section><h2>Summary</h2>{t.summary ? <Markdown text={t.summary} label="Summary" /> : <p class="soft">None yet.</p>}{t.completion && <><h2>Outcome</h2><Value value={{ state: t.completion.state, summary: t.completion.summary }} label="Outcome" markdown />
         {t.completion.artifacts.length > 0 && <ul>{t.completion.artifacts.map((a, i) => <li key={i}><span class="badge">{a.type}</span> <span class="mono">{reveal(a.value)}</span></li>)}</ul>}</>}</section></div>}
@@ -242,19 +245,6 @@ function Queued({ id, input, done }: { id: string; input: ThreadQueueBody["input
   const a = useAct();
   return <li><span class="clip"><Text>{input.message}</Text></span> <span class="soft"><When at={input.createdAt} /></span>
     <button class="link" disabled={a.busy} onClick={() => void a.act(() => del(`/api/managed-threads/${seg(id)}/queue/${seg(input.inputId)}`)).then(done)}>withdraw</button>{a.error && <span class="hot"> <Text>{a.error.message}</Text></span>}</li>;
-}
-
-function Changes({ id, workspace }: { id: string; workspace: WorkspaceBody | null }) {
-  const diff = useLoad("diff:" + id, (signal) => get<ThreadDiffBody>(`/api/managed-threads/${seg(id)}/diff`, {}, signal), { on: (e) => e.subject === id && e.type === "thread_turn_complete" });
-  const files = useMemo(() => parseDiff(diff.data?.patch ?? ""), [diff.data]);
-  if (!diff.data) return diff.error ? <Failure error={diff.error} again={diff.reload} /> : <Waiting />;
-  const d = diff.data;
-  return <div tabIndex={0} class="scrolls">
-    <div class="bar"><strong>{plural(files.length, "file")}</strong> <span class="added">+{count(files.reduce((n, f) => n + f.added, 0))}</span> <span class="removed">&minus;{count(files.reduce((n, f) => n + f.removed, 0))}</span>
-      <span class="soft">against <span class="mono">{d.baseCommit.slice(0, 10)}</span></span><span class="push" />{workspace?.path && <Command text={`git fetch ${workspace.path} ${d.workBranch || "HEAD"}`} />}</div>
-    {d.truncated && <p class="notice">The patch is longer than 1 MiB and is cut: <Command text={`wardroom thread diff ${id}`} /></p>}
-    {files.length === 0 ? <Empty title="Nothing changed yet" /> : files.map((f, i) => <File key={i + f.path} file={f} open={files.length <= 30} />)}
-  </div>;
 }
 
 function Workspace({ w }: { w: WorkspaceBody | null }) {

@@ -19,7 +19,7 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
   const over = Boolean(timeline.completedAt) || ["completed", "failed", "cancelled"].includes(timeline.status);
   const time = over ? 0 : Math.floor(tick.value / 1000) * 1000;
   const top = useMemo(() => treeOf(timeline, over ? endOf(timeline) : tick.peek()), [timeline, time]);
-  const from = Math.min(Date.parse(timeline.startedAt ?? execution.createdAt), ...top.map((n) => n.from));
+  const from = top.reduce((least, n) => Math.min(least, n.from), Date.parse(timeline.startedAt ?? execution.createdAt));
   const to = over ? Math.max(endOf(timeline), from + 1) : Math.max(tick.peek(), from + 1000);
   const idle = queryOf("idle") !== "shown";
   const scale = useMemo(() => new Scale(top, from, to, idle), [top, from, to, idle]);
@@ -92,6 +92,21 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
     e.preventDefault();
     e.stopPropagation();
   };
+  // The next problem, or the one before, is selected: what failed, and what waits for people.
+  const problem = useRef<(by: number) => void>(() => undefined);
+  problem.current = (by) => {
+    const now = rows.findIndex((r) => r.node.key === sel);
+    const bad = (r: typeof rows[number]) => !r.more && r.node.entry !== undefined && ["failed", "needs"].includes(kindOf(r.node.entry.status)) && r.node.key !== sel;
+    const to = by > 0 ? rows.findIndex((r, i) => i > now && bad(r)) : rows.findLastIndex((r, i) => (now < 0 || i < now) && bad(r));
+    if (to < 0) return;
+    setQuery({ sel: rows[to]!.node.key });
+    focus(to);
+  };
+  useEffect(() => {
+    const press = (e: Event) => { const d = (e as CustomEvent<string>).detail; if (d === "problem") problem.current(1); else if (d === "problem before") problem.current(-1); };
+    addEventListener("wardroom-key", press);
+    return () => removeEventListener("wardroom-key", press);
+  }, []);
   const [a, b] = zoom;
   const first = Math.max(0, Math.floor(view.top / height) - 6);
   const last = Math.min(rows.length, Math.ceil((view.top + view.height) / height) + 6);

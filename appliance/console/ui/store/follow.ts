@@ -1,0 +1,62 @@
+// Lines that are followed as server-sent events: what is there first, then each as it comes.
+
+import { useEffect, useState } from "preact/hooks";
+import { ApiError, address, credentials, type Query } from "../api/client.ts";
+import { parseFrame } from "../live/hub.ts";
+
+export interface Followed<T> { rows?: T[]; error?: ApiError; live: boolean }
+
+const maxRows = 2000;
+const pauseMs = 2000;
+
+/** Follows events named log under an address, from their tail on; after a break from the tail again. "" follows nothing. */
+export function useFollow<T>(path: string, query: Query): Followed<T> {
+  const key = path && address(path, query);
+  const [state, setState] = useState<Followed<T> & { key: string }>({ key, live: false });
+  useEffect(() => {
+    if (!key) return;
+    const abort = new AbortController();
+    let timer: ReturnType<typeof setTimeout>;
+    const follow = async () => {
+      let rows: T[] = [];
+      let due = false;
+      const show = () => { // lines that come together are shown together
+        if (due) return;
+        due = true;
+        queueMicrotask(() => { due = false; if (!abort.signal.aborted) setState({ key, rows: [...rows], live: true }); });
+      };
+      try {
+        const answer = await fetch(key, { headers: { Accept: "text/event-stream", ...credentials() }, cache: "no-store", credentials: "same-origin", signal: abort.signal });
+        if (!answer.ok || !answer.body) {
+          const said = ((await answer.json().catch(() => ({}))) as { error?: { code?: string; message?: string } }).error ?? {};
+          throw new ApiError(said.code ?? "INTERNAL_ERROR", said.message ?? answer.statusText, answer.status, answer.headers.get("X-Request-Id") ?? "");
+        }
+        show();
+        const reader = answer.body.getReader();
+        const decoder = new TextDecoder();
+        let rest = "";
+        for (;;) {
+          const piece = await reader.read();
+          if (piece.done) break;
+          const frames = (rest + decoder.decode(piece.value, { stream: true })).split("\n\n");
+          rest = frames.pop()!;
+          for (const frame of frames) {
+            const f = parseFrame(frame);
+            if (f.event === "log") rows.push(JSON.parse(f.data) as T);
+          }
+          if (rows.length > maxRows) rows = rows.slice(-maxRows);
+          show();
+        }
+        setState((s) => ({ ...s, live: false }));
+      } catch (err) {
+        if (abort.signal.aborted) return;
+        const error = err instanceof ApiError ? err : new ApiError("UNREACHABLE", "The server cannot be reached.", 0, "");
+        setState((s) => ({ key, rows: s.key === key ? s.rows : undefined, error, live: false }));
+      }
+      if (!abort.signal.aborted) timer = setTimeout(() => void follow(), pauseMs);
+    };
+    void follow();
+    return () => { abort.abort(); clearTimeout(timer); };
+  }, [key]);
+  return state.key === key ? state : { live: false };
+}

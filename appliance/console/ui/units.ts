@@ -1,0 +1,13 @@
+// What has tests of its own, which run in a browser: logic without a document. It is of no bundle that is served.
+
+export { editDiff, parseDiff } from "./part/diff.tsx";
+export { cell, csv } from "./part/export.ts";
+export { revealed } from "./part/text.tsx";
+export { lasted, roughly } from "./part/time.tsx";
+export { parseFrame } from "./live/hub.ts";
+export { pathOfID } from "./route.ts";
+export { grouped } from "./store/board.ts";
+export { readInputs } from "./store/inputs.ts";
+export { lineDiff } from "./store/linediff.ts";
+export { messageOf, paired } from "./store/remarks.ts";
+export { Scale, criticalPath, rowsOf, treeOf } from "./store/timeline.ts";

@@ -1,0 +1,154 @@
+// The changes of a thread, to be looked through by key, with remarks on lines that go to its agent as one message.
+
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { freshKey, get, post, seg } from "../api/client.ts";
+import type { ThreadBody, ThreadDiffBody } from "../api/types.gen.ts";
+import { useAct } from "../part/dialog.tsx";
+import { parseDiff, type DiffFile, type DiffLine } from "../part/diff.tsx";
+import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Text, count, plural, reveal } from "../part/text.tsx";
+import { queryOf, setQuery } from "../route.ts";
+import { useLoad } from "../store/load.ts";
+import { messageOf, paired, placeOf, sameRemark, type Remark } from "../store/remarks.ts";
+import { may } from "../store/session.ts";
+
+const shownLines = 400;
+const longest = 4000; // characters of a line
+
+function kept(id: string): Remark[] {
+  try {
+    return JSON.parse(sessionStorage.getItem("remarks:" + id) ?? "[]") as Remark[];
+  } catch {
+    return [];
+  }
+}
+
+function keep(id: string, list: Remark[]): void {
+  try {
+    if (list.length > 0) sessionStorage.setItem("remarks:" + id, JSON.stringify(list));
+    else sessionStorage.removeItem("remarks:" + id);
+  } catch {
+    // no storage: they live as long as the screen
+  }
+}
+
+interface Review { remarks: Remark[]; open?: { file: string; line: number; old: boolean }; begin?: (file: string, l: DiffLine) => void; put: (r: Remark) => void; drop: (r: Remark) => void; close: () => void; split: boolean }
+
+export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => void }) {
+  const id = t.id;
+  const diff = useLoad("diff:" + id, (signal) => get<ThreadDiffBody>(`/api/managed-threads/${seg(id)}/diff`, {}, signal), { on: (e) => e.subject === id && e.type === "thread_turn_complete" });
+  const files = useMemo(() => parseDiff(diff.data?.patch ?? ""), [diff.data]);
+  const [remarks, setRemarks] = useState<Remark[]>(() => kept(id));
+  const [open, setOpen] = useState<Review["open"]>();
+  const [told, setTold] = useState("");
+  const box = useRef<HTMLDivElement>(null);
+  const key = useRef("");
+  const a = useAct();
+  const over = ["completed", "failed", "stopped"].includes(t.status);
+  const takes = !over && may("threads.send");
+  const set = (list: Remark[]) => { setRemarks(list); keep(id, list); key.current = ""; setTold(""); };
+  const back = () => { const at = open; setOpen(undefined); requestAnimationFrame(() => at && box.current?.querySelector<HTMLElement>(`tr[data-place="${CSS.escape(at.file + ":" + at.line + ":" + at.old)}"]`)?.focus()); };
+  const review: Review = {
+    remarks, open, split: queryOf("view") === "split", close: back,
+    begin: takes ? (file, l) => { const at = placeOf(l); if (at) setOpen({ file, ...at }); } : undefined,
+    put: (r) => { set([...remarks.filter((o) => !sameRemark(o, r.file, r)), r]); back(); },
+    drop: (r) => set(remarks.filter((o) => o !== r)),
+  };
+  useEffect(() => {
+    const press = (e: Event) => {
+      const what = (e as CustomEvent<string>).detail;
+      const el = box.current;
+      if (!el) return;
+      const at = document.activeElement as HTMLElement | null;
+      const step = (selector: string, by: number) => {
+        const all = [...el.querySelectorAll<HTMLElement>(selector)].filter((x) => x.offsetParent);
+        const after = (x: HTMLElement) => at !== null && el.contains(at) ? Boolean(at.compareDocumentPosition(x) & (by > 0 ? Node.DOCUMENT_POSITION_FOLLOWING : Node.DOCUMENT_POSITION_PRECEDING)) : true;
+        const to = by > 0 ? all.find((x) => x !== at && after(x)) : all.findLast((x) => x !== at && after(x));
+        to?.focus();
+        to?.scrollIntoView({ block: "nearest" });
+      };
+      switch (what) {
+        case "problem": step("details.file > summary", 1); break;
+        case "problem before": step("details.file > summary", -1); break;
+        case "part": step("tr.hunk", 1); break;
+        case "part before": step("tr.hunk", -1); break;
+        case "remark": at?.closest("tr[data-place]")?.querySelector<HTMLElement>("button.remark")?.click();
+      }
+    };
+    addEventListener("wardroom-key", press);
+    return () => removeEventListener("wardroom-key", press);
+  }, []);
+  const keys = (e: KeyboardEvent) => {
+    const row = e.target as HTMLElement;
+    if (!row.matches("tr[data-index]") || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (e.key === "Enter") { row.querySelector<HTMLElement>("button.remark")?.click(); e.preventDefault(); return; }
+    const all = [...box.current!.querySelectorAll<HTMLElement>("tr[data-index]")].filter((x) => x.offsetParent);
+    const to = { ArrowDown: all[all.indexOf(row) + 1], ArrowUp: all[all.indexOf(row) - 1] }[e.key];
+    if (!to) return;
+    to.focus();
+    to.scrollIntoView({ block: "nearest" });
+    e.preventDefault();
+  };
+  if (!diff.data) return diff.error ? <Failure error={diff.error} again={diff.reload} /> : <Waiting />;
+  const d = diff.data;
+  const send = () => {
+    key.current ||= freshKey(); // a repeat after a lost answer sends nothing twice
+    void a.act(() => post(`/api/managed-threads/${seg(id)}/send`, { message: messageOf(remarks) }, key.current)).then((ok) => { if (ok) { const n = remarks.length; set([]); setTold(n === 1 ? "The remark is sent." : `${n} remarks are sent as one message.`); sent(); } });
+  };
+  return <div class="changes">
+    <div class="bar"><strong>{plural(files.length, "file")}</strong> <span class="added">+{count(files.reduce((n, f) => n + f.added, 0))}</span> <span class="removed">&minus;{count(files.reduce((n, f) => n + f.removed, 0))}</span>
+      <span class="soft">against <span class="mono">{d.baseCommit.slice(0, 10)}</span></span>
+      <button class="chip" aria-pressed={review.split} onClick={() => setQuery({ view: review.split ? "" : "split" })}>side by side</button><button class="chip" aria-pressed={queryOf("wrap") !== "off"} onClick={() => setQuery({ wrap: queryOf("wrap") === "off" ? "" : "off" })}>wrap</button>
+      <span class="push" />{t.workspace?.path && <Command text={`git fetch ${t.workspace.path} ${d.workBranch || "HEAD"}`} />}</div>
+    {d.truncated && <p class="notice">The patch is longer than 1 MiB and is cut: <Command text={`wardroom thread diff ${id}`} /></p>}
+    {diff.error && <Failure error={diff.error} old again={diff.reload} />}
+    <div tabIndex={0} class={"scrolls" + (queryOf("wrap") === "off" ? " unwrapped" : "")} ref={box} onKeyDown={keys}>
+      {files.length === 0 ? <Empty title="Nothing changed yet" /> : files.map((f, i) => <ReviewFile key={i + f.path} file={f} open={files.length <= 30} review={review} />)}</div>
+    {told && <p class="bar" role="status">{told}</p>}
+    {remarks.length > 0 && <section class="composer" aria-label="Remarks"><details class="queue" open={remarks.length < 4}><summary>{plural(remarks.length, "remark")}</summary><ul>{remarks.map((r) => <li key={r.file + r.line + r.old}><span class="mono soft">{reveal(r.file)}:{r.line}</span><span class="clip"><Text>{r.text}</Text></span><button class="link" onClick={() => review.drop(r)}>take away</button></li>)}</ul></details>
+      {a.error && <Failure error={a.error} />}{!takes && <p class="soft">{over ? "The thread is over: nothing can be sent to it any more." : "You may not send to this thread."}</p>}
+      {takes && <button class="button main" disabled={a.busy} onClick={send}>Send {plural(remarks.length, "remark")} as one message</button>}</section>}
+  </div>;
+}
+
+const sign = (l: DiffLine): string => (l.kind === "add" ? "+" : l.kind === "del" ? "\u2212" : "");
+const code = (l: DiffLine) => reveal(l.text.length > longest ? l.text.slice(0, longest) + "\u2026" : l.text);
+
+function ReviewFile({ file: f, open, review }: { file: DiffFile; open: boolean; review: Review }) {
+  const [size, setSize] = useState(shownLines);
+  const pairs = useMemo(() => (review.split ? paired(f.lines) : []), [f, review.split]);
+  const total = review.split ? pairs.length : f.lines.length;
+  const mark = (l: DiffLine) => review.begin && placeOf(l) && <button type="button" class="remark" tabIndex={-1} aria-label={`Remark on line ${placeOf(l)!.line}`} onClick={() => review.begin!(f.path, l)}>+</button>;
+  const below = (l: DiffLine, columns: number) => {
+    const at = placeOf(l);
+    if (!at) return null;
+    const mine = review.remarks.find((r) => sameRemark(r, f.path, at));
+    const editing = review.open && review.open.file === f.path && review.open.line === at.line && review.open.old === at.old;
+    if (!mine && !editing) return null;
+    return <tr class="said-here"><td colSpan={columns}>{editing ? <RemarkForm text={mine?.text ?? ""} place={`${f.path}:${at.line}`} put={(text) => review.put({ file: f.path, ...at, code: l.text, text })} close={review.close} />
+      : <div class="said you"><Text>{mine!.text}</Text> <button class="link" onClick={() => review.begin?.(f.path, l)}>change</button> <button class="link" onClick={() => review.drop(mine!)}>take away</button></div>}</td></tr>;
+  };
+  const place = (l: DiffLine) => { const at = placeOf(l); return at && f.path + ":" + at.line + ":" + at.old; };
+  return <details class="file" open={open}>
+    <summary><span class="mono">{reveal(f.path || "file")}</span> <span class="added">+{count(f.added)}</span> <span class="removed">&minus;{count(f.removed)}</span></summary>
+    {f.binary ? <p class="soft">A binary file: its content is not shown.</p> : <div class="scroll" role="region" tabIndex={0} aria-label={"Changes of " + f.path}>
+      <table class={"lines" + (review.split ? " split-lines" : "")}>{review.split && <colgroup><col class="no" /><col class="sign" /><col /><col class="no" /><col class="sign" /><col /></colgroup>}<tbody>{review.split ? pairs.slice(0, size).map((p, i) => {
+        if (p.whole) return <tr key={i} class={p.whole.kind} data-index={i} tabIndex={-1}><td class="line" colSpan={6}>{code(p.whole)}</td></tr>;
+        const l = (p.right ?? p.left)!;
+        return [<tr key={i} data-index={i} data-place={place(l)} tabIndex={-1}>
+          <td class="no">{p.left?.before ?? ""}</td><td class={"sign " + (p.left?.kind ?? "none")}>{p.left && sign(p.left)}</td><td class={"line " + (p.left?.kind ?? "none")}>{p.left && code(p.left)}</td>
+          <td class="no">{mark(l)}{p.right?.after ?? ""}</td><td class={"sign " + (p.right?.kind ?? "none")}>{p.right && sign(p.right)}</td><td class={"line " + (p.right?.kind ?? "none")}>{p.right && code(p.right)}</td></tr>, below(l, 6)];
+      }) : f.lines.slice(0, size).map((l, i) => [<tr key={i} class={l.kind} data-index={i} data-place={place(l)} tabIndex={-1}>
+        <td class="no">{l.before ?? ""}</td><td class="no">{mark(l)}{l.after ?? ""}</td><td class="sign">{sign(l)}</td><td class="line">{code(l)}</td></tr>, below(l, 4)])}</tbody></table></div>}
+    {!f.binary && total > size && <button class="link" onClick={() => setSize(size * 4)}>Show more: {count(total - size)} further lines</button>}
+  </details>;
+}
+
+function RemarkForm({ text, place, put, close }: { text: string; place: string; put: (text: string) => void; close: () => void }) {
+  const [now, setNow] = useState(text);
+  const field = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => field.current?.focus(), []);
+  return <form class="remarking" onSubmit={(e) => { e.preventDefault(); if (now.trim()) put(now.trim()); }}><label><span class="sr">Remark on {place}</span><textarea ref={field} rows={2} value={now} placeholder="Remark on this line" onInput={(e) => setNow(e.currentTarget.value)}
+    onKeyDown={(e) => { if (e.key === "Escape") { e.preventDefault(); e.stopPropagation(); close(); } else if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && now.trim()) { e.preventDefault(); put(now.trim()); } }} /></label>
+    <div class="line"><button class="button" disabled={!now.trim()}>Keep it <kbd>Ctrl+Enter</kbd></button><button type="button" class="link" onClick={close}>leave it</button></div></form>;
+}

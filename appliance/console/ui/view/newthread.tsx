@@ -1,0 +1,138 @@
+// A new thread: what is asked for, what the server makes of it, and only then the start.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { address, call, freshKey, get } from "../api/client.ts";
+import type { PrepareThreadRequest, RuntimeList, ThreadBody, ThreadPlanBody } from "../api/types.gen.ts";
+import { useAct } from "../part/dialog.tsx";
+import { Copy, ID } from "../part/id.tsx";
+import { Failure } from "../part/notice.tsx";
+import { Pre, Text, plural, reveal } from "../part/text.tsx";
+import { useTitle } from "../part/title.ts";
+import { go, queryOf } from "../route.ts";
+import { useLoad } from "../store/load.ts";
+import { may } from "../store/session.ts";
+
+interface Form {
+  type: string; objective: string; name: string; role: string; execution: string; repo: string; branch: string; preset: string; runtime: string;
+  turns: string; cost: string; commit: boolean; push: boolean; files: { path: string; content: string }[];
+}
+
+const empty: Form = { type: "", objective: "", name: "", role: "", execution: "", repo: "", branch: "", preset: "standard", runtime: "", turns: "", cost: "", commit: false, push: false, files: [] };
+const presets: [string, string][] = [["readonly", "readonly: it changes nothing"], ["standard", "standard: it asks before it runs commands"], ["permissive", "permissive: it asks seldom"], ["autonomous", "autonomous: it asks nothing"]];
+const draft = "draft:new-thread";
+
+// What was typed outlives a look at another screen, where the browser keeps anything.
+function kept(): Form {
+  try {
+    return { ...empty, ...JSON.parse(sessionStorage.getItem(draft) ?? "{}") as Partial<Form> };
+  } catch {
+    return empty;
+  }
+}
+
+function keep(f: Form | undefined): void {
+  try {
+    if (f) sessionStorage.setItem(draft, JSON.stringify(f));
+    else sessionStorage.removeItem(draft);
+  } catch {
+    // no storage: it lives as long as the screen
+  }
+}
+
+/** The request of a form. */
+export function requestOf(f: Form): PrepareThreadRequest {
+  const finish = f.commit || f.push ? { commit: f.commit, push: f.push } : undefined;
+  const policy = { ...(f.turns && { maxTurns: Number(f.turns) }), ...(f.cost && { maxCost: Number(f.cost) }), ...(finish && { finish }) };
+  return {
+    executionId: f.execution.trim() || "new", agentType: f.type, objective: f.objective,
+    ...(f.name.trim() && { name: f.name.trim() }), ...(f.role.trim() && { role: f.role.trim() }), ...(f.runtime && { runtime: f.runtime }),
+    preparation: {
+      approvalPreset: f.preset as "standard",
+      ...(f.repo.trim() && { workspace: { repo: f.repo.trim(), ...(f.branch.trim() && { branch: f.branch.trim() }) } }),
+      ...(f.files.some((x) => x.path.trim()) && { contextFiles: f.files.filter((x) => x.path.trim()).map((x) => ({ path: x.path.trim(), content: x.content })) }),
+    },
+    ...(Object.keys(policy).length > 0 && { policy }),
+  };
+}
+
+const quote = (s: string): string => "'" + s.replaceAll("'", "'\\''") + "'";
+
+/** The same as a line for a shell. */
+function commandOf(f: Form): string {
+  const parts: [string, string][] = [["type", f.type], ["objective", f.objective], ["execution", f.execution.trim()], ["name", f.name.trim()], ["role", f.role.trim()], ["repo", f.repo.trim()], ["branch", f.branch.trim()],
+    ["approval", f.preset === "standard" ? "" : f.preset], ["runtime", f.runtime], ["max-turns", f.turns], ["max-cost", f.cost], ...f.files.filter((x) => x.path.trim()).map((x): [string, string] => ["file", x.path.trim() + "=" + x.content])];
+  return "wardroom thread spawn" + parts.filter(([, v]) => v).map(([k, v]) => ` --${k} ${quote(v)}`).join("") + (f.commit ? " --commit" : "") + (f.push ? " --push" : "");
+}
+
+export function NewThread() {
+  useTitle("New thread");
+  const [f, setForm] = useState<Form>(() => ({ ...kept(), ...(queryOf("execution") && { execution: queryOf("execution") }) }));
+  const [plan, setPlan] = useState<{ of: Form; body: ThreadPlanBody; key: string } | undefined>();
+  const runtimes = useLoad(may("agents.read") ? "runtimes" : "", (signal) => get<RuntimeList>("/api/runtimes", {}, signal), { on: (e) => e.topics.includes("health"), pause: 2000 });
+  const a = useAct();
+  const told = useRef<HTMLElement>(null);
+  const list = runtimes.data?.runtimes ?? [];
+  const types = [...new Set(list.filter((r) => r.ready).flatMap((r) => r.types.filter((t) => !r.missingTypes?.includes(t))))];
+  const lacking = [...new Set(list.flatMap((r) => r.types))].filter((t) => !types.includes(t));
+  const first = types[0] ?? "";
+  useEffect(() => { if (!f.type && first) setForm((g) => ({ ...g, type: first })); }, [first]);
+  const set = (change: Partial<Form>) => { const n = { ...f, ...change }; setForm(n); keep(n); a.clear(); };
+  const fresh = plan && plan.of === f ? plan : undefined;
+  const prepare = () => void a.act(async () => {
+    const body = await call<ThreadPlanBody>("POST", "/api/managed-threads/prepare", { body: requestOf(f), timeout: 120_000 });
+    setPlan({ of: f, body, key: freshKey() });
+  }).then((ok) => { if (ok) requestAnimationFrame(() => told.current?.focus()); });
+  const start = () => void a.act(async () => {
+    const request = requestOf(f);
+    const w = fresh!.body.preparation.workspace;
+    const made = await call<ThreadBody>("POST", "/api/managed-threads", {
+      body: { ...request, ...(w && { preparation: { ...request.preparation, workspace: { ...request.preparation?.workspace, workspaceId: w.workspaceId } } }) }, once: fresh!.key, timeout: 120_000,
+    });
+    keep(undefined);
+    go("/threads/" + made.id, true);
+  });
+  const text = (name: keyof Form & string, label: string, hint: string, more?: Record<string, string>) => <label><span>{label}</span><input name={name} value={f[name] as string} placeholder={hint} spellcheck={false} autocomplete="off" {...more} onInput={(e) => set({ [name]: e.currentTarget.value })} /></label>;
+  const file = (i: number, change: Partial<Form["files"][number]>) => set({ files: f.files.map((x, j) => (j === i ? { ...x, ...change } : x)) });
+  return <div class="page full"><header class="head"><div class="line"><h1>New thread</h1></div></header>
+    <div class="scrolls new-thread"><form class="form" onSubmit={(e) => { e.preventDefault(); if (fresh) start(); else prepare(); }}>
+      <label><span><strong>Objective</strong> <span class="soft">its first message</span></span><textarea name="objective" rows={5} required value={f.objective} onInput={(e) => set({ objective: e.currentTarget.value })}
+        onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); e.currentTarget.form!.requestSubmit(); } }} /></label>
+      <div class="pair"><label><span>Agent</span>{types.length > 0 || list.length > 0 ? <select name="type" required value={f.type} onChange={(e) => set({ type: e.currentTarget.value })}>{!types.includes(f.type) && f.type !== "" && <option value={f.type}>{f.type}</option>}{types.map((t) => <option key={t} value={t}>{t}</option>)}</select>
+        : <input name="type" required value={f.type} placeholder="claude" onInput={(e) => set({ type: e.currentTarget.value })} />}</label>
+        <label><span>It may, without asking</span><select name="preset" value={f.preset} onChange={(e) => set({ preset: e.currentTarget.value })}>{presets.map(([v, words]) => <option key={v} value={v}>{words}</option>)}</select></label></div>
+      {lacking.length > 0 && <p class="soft">Not to be had now: <Text>{lacking.join(", ")}</Text>. No runtime that is ready has their programs.</p>}
+      <div class="pair">{text("repo", "Repository", "git URL or short name; empty: an empty folder")}{text("branch", "Branch", "the repository's")}</div>
+      <div class="pair">{text("role", "Role", "such as implementer")}{text("name", "Name", "made of role and objective")}</div>
+      <details open={Boolean(f.execution || f.runtime || f.turns || f.cost || f.commit || f.push)}><summary>Execution, runtime, limits, end</summary><div class="form">
+        <div class="pair">{text("execution", "Execution", "new: one of its own")}<label><span>Runtime</span><select name="runtime" value={f.runtime} onChange={(e) => set({ runtime: e.currentTarget.value })}><option value="">the first that is ready</option>{list.map((r) => <option key={r.name} value={r.name}>{r.name}{r.ready ? "" : " (not ready)"}</option>)}</select></label></div>
+        <div class="pair">{text("turns", "Turns at most", "no limit", { inputMode: "numeric", pattern: "[1-9][0-9]*", title: "a whole number from 1" })}{text("cost", "US dollars at most", "no limit", { inputMode: "decimal", pattern: "[0-9]+([.][0-9]+)?", title: "a number" })}</div>
+        <label class="check"><input type="checkbox" checked={f.commit} onChange={(e) => set({ commit: e.currentTarget.checked })} /> At its end, commit what is not</label>
+        <label class="check"><input type="checkbox" checked={f.push} onChange={(e) => set({ push: e.currentTarget.checked })} /> At its end, push its work</label></div></details>
+      <details open={f.files.length > 0}><summary>Files for its workspace{f.files.length > 0 ? ": " + f.files.length : ""}</summary><div class="form">
+        {f.files.map((x, i) => <div key={i} class="form"><div class="line"><label class="grow"><span class="sr">Path of file {i + 1}</span><input value={x.path} placeholder="docs/TASK.md" spellcheck={false} onInput={(e) => file(i, { path: e.currentTarget.value })} /></label><button type="button" class="link" onClick={() => set({ files: f.files.filter((_, j) => j !== i) })}>take away</button></div>
+          <label><span class="sr">Content of file {i + 1}</span><textarea class="mono" rows={4} value={x.content} onInput={(e) => file(i, { content: e.currentTarget.value })} /></label></div>)}
+        <p><button type="button" class="button" onClick={() => set({ files: [...f.files, { path: "", content: "" }] })}>Add a file</button></p></div></details>
+      {a.error && <Failure error={a.error} />}
+      <div class="line"><Copy text={() => commandOf(f)} label="Copy as CLI">CLI</Copy><Copy text={() => `curl -s -X POST ${quote(location.origin + address("/api/managed-threads"))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(requestOf(f)))}`} label="Copy as curl">curl</Copy><span class="push" />
+        <button type="button" class="button" onClick={() => { setForm({ ...empty, type: first }); keep(undefined); setPlan(undefined); }}>Clear</button>
+        {fresh ? <button class="button main" disabled={a.busy}>Start it</button> : <button class="button main" disabled={a.busy || !f.objective.trim() || !f.type} aria-busy={a.busy}>{a.busy ? "Looking\u2026" : "Look at what it begins with"}</button>}</div>
+    </form>
+      {fresh && <section ref={told} tabIndex={-1} class="plan" aria-label="What it begins with"><Plan p={fresh.body} /></section>}
+      {plan && !fresh && <p class="soft" role="status">Something was changed since the last look.</p>}
+    </div></div>;
+}
+
+interface Memory { sharedDecisionCount?: number; episodicExperienceCount?: number }
+
+/** All that the server says before anything is started. */
+function Plan({ p }: { p: ThreadPlanBody }) {
+  const w = p.preparation.workspace;
+  const m = ((p.metadata ?? {}) as { memoryContext?: Memory }).memoryContext;
+  const rows: [string, string | undefined][] = [["Name", p.name], ["Role", p.role], ["Agent", p.agentType], ["May, without asking", p.preparation.approvalPreset],
+    ["Repository", w ? w.repo || "an empty folder" : undefined], ["Branch", w?.branch], ["Begins at", w?.baseCommit], ["Works on", w?.workBranch], ["Path", w?.path], ["Workspace", w?.workspaceId]];
+  return <><h2>What it begins with</h2><p class="soft">Nothing is started yet. The workspace is reserved, not checked out.</p>
+    <dl class="facts"><div><dt>Execution</dt><dd>{p.executionId === "new" ? "one of its own" : <ID id={p.executionId} to={"/executions/" + p.executionId} />}</dd></div>
+      {rows.filter(([, v]) => v).map(([k, v]) => <div key={k}><dt>{k}</dt><dd class={["Begins at", "Works on", "Path", "Workspace"].includes(k) ? "mono" : ""}><Text>{v!}</Text></dd></div>)}
+      {m && <div><dt>Remembers</dt><dd>{plural(m.sharedDecisionCount ?? 0, "decision")}, {plural(m.episodicExperienceCount ?? 0, "experience")}</dd></div>}</dl>
+    {p.preparation.contextFiles.map((x) => <details key={x.path} class="file" open><summary><span class="mono">{reveal(x.path)}</span>{x.path === ".wardroom/thread-memory.md" && " "}{x.path === ".wardroom/thread-memory.md" && <span class="badge">memory</span>}</summary><Pre text={x.content} label={x.path} /></details>)}</>;
+}

@@ -1,0 +1,186 @@
+// Endpoints of webhooks: made, changed, tested; deliveries with what was sent and what came back.
+
+import { useEffect, useState } from "preact/hooks";
+import { call, freshKey, get, post, seg } from "../api/client.ts";
+import type { DeliveriesRetried, DeliveryBody, DeliveryDetail, DeliveryList, WebhookBody, WebhookList, WebhookTestBody } from "../api/types.gen.ts";
+import { Confirm, Dialog, useAct } from "../part/dialog.tsx";
+import { Copy, ID } from "../part/id.tsx";
+import { Value } from "../part/json.tsx";
+import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Rows } from "../part/rows.tsx";
+import { State } from "../part/state.tsx";
+import { Choice } from "../part/tabs.tsx";
+import { Pre, Text, count, plural } from "../part/text.tsx";
+import { When, absolute, lasted } from "../part/time.tsx";
+import { useTitle } from "../part/title.ts";
+import { go, queryOf, setQuery } from "../route.ts";
+import { useLoad } from "../store/load.ts";
+import { usePages } from "../store/pages.ts";
+import { may } from "../store/session.ts";
+
+// The types of the API's own check, which names them all where one is wrong.
+const kinds = ["execution.started", "execution.completed", "execution.failed", "execution.cancelled", "agent.connected", "agent.disconnected", "agent.unhealthy", "pattern.created", "pattern.updated", "pattern.deleted",
+  "thread.blocked", "thread.completed", "thread.failed", "managed_agent.blocked", "managed_agent.login_required", "managed_agent.failed", "system.alert"] as const;
+
+/** The type of the event that a test makes up: the first that the endpoint is subscribed to. */
+const testEvent = (w: WebhookBody): string => w.events.find((e) => e !== "*") ?? "execution.completed";
+
+export function WebhooksView() {
+  useTitle("Webhooks");
+  const l = usePages("webhooks", (cursor, signal) => get<WebhookList>("/api/webhooks", { limit: 100, cursor }, signal), (p) => p.webhooks);
+  const [making, setMaking] = useState(false);
+  return <div class="page full"><header class="head"><div class="line"><h1>Webhooks</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}<span class="push" />
+    {may("webhooks.create") && <button class="button main" onClick={() => setMaking(true)}>New&hellip;</button>}</div></header>
+    {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{!l.rows && !l.error && <Waiting />}
+    {l.rows?.length === 0 && <Empty title="No endpoints">Other systems hear of events by signed callbacks: <Command text="wardroom webhook create --url https://hooks.example.com/wardroom --events execution.completed,execution.failed" /></Empty>}
+    {l.rows && l.rows.length > 0 && <Rows label="Webhooks" rows={l.rows} id={(w) => w.id} to={(w) => "/webhooks/" + w.id} total={l.total} more={l.more} columns={[
+      { head: "State", cell: (w) => <State status={w.enabled ? "enabled" : "disabled"} /> }, { head: "Address", class: "grow", cell: (w) => <Text class="mono">{w.url}</Text> },
+      { head: "Events", class: "mid", cell: (w) => <span class="clip"><Text>{w.events.join(", ")}</Text></span> }, { head: "Why", class: "wide", cell: (w) => <Text class="soft">{w.disabledReason ?? ""}</Text> }, { head: "Changed", cell: (w) => <When at={w.updatedAt} /> },
+    ]} />}
+    {making && <Edit close={() => setMaking(false)} done={l.reload} />}</div>;
+}
+
+/** A secret is shown once: with the answer that made it. */
+function Secret({ secret }: { secret: string }) {
+  return <div class="notice good" role="status"><div><strong>The secret that deliveries are signed with, shown this once:</strong><p class="mono"><Text>{secret}</Text></p></div><Copy text={secret} label="Copy the secret">Copy</Copy></div>;
+}
+
+/** Makes an endpoint, or changes one. */
+function Edit({ of, close, done }: { of?: WebhookBody; close: () => void; done: () => void }) {
+  const [url, setURL] = useState(of?.url ?? "");
+  const [events, setEvents] = useState<string[]>(of?.events ?? ["execution.completed", "execution.failed"]);
+  const [patterns, setPatterns] = useState((of?.filters.pattern ?? []).join(", "));
+  const [made, setMade] = useState<WebhookBody | undefined>();
+  const [key] = useState(freshKey);
+  const a = useAct();
+  const all = events.includes("*");
+  const save = () => void a.act(async () => {
+    const names = patterns.split(",").map((p) => p.trim()).filter(Boolean);
+    const filters = { ...of?.filters, pattern: names };
+    const body = { url: url.trim(), events, filters };
+    if (of) { await call("PATCH", "/api/webhooks/" + seg(of.id), { body }); close(); }
+    else setMade(await call<WebhookBody>("POST", "/api/webhooks", { body, once: key }));
+    done();
+  });
+  return <Dialog title={of ? "Change the endpoint" : made ? "The endpoint is there" : "New endpoint"} close={close}>
+    {made ? <><div class="body"><Secret secret={made.secret} /></div><footer><button class="button" onClick={close}>Close</button><button class="button main" onClick={() => { close(); go("/webhooks/" + made.id); }}>Open it</button></footer></>
+      : <form onSubmit={(e) => { e.preventDefault(); save(); }}><div class="body form">
+        <label><span>Address</span><input name="url" type="url" required value={url} placeholder="https://hooks.example.com/wardroom" spellcheck={false} onInput={(e) => setURL(e.currentTarget.value)} /></label>
+        <fieldset><legend>Events</legend><label class="check"><input type="checkbox" checked={all} onChange={() => setEvents(all ? [] : ["*"])} /> all public ones</label>
+          {!all && <div class="kinds">{kinds.map((k) => <label key={k} class="check"><input type="checkbox" checked={events.includes(k)} onChange={() => setEvents(events.includes(k) ? events.filter((e) => e !== k) : [...events, k])} /> {k}</label>)}</div>}</fieldset>
+        <label><span>Only of these patterns</span><input value={patterns} placeholder="all" spellcheck={false} onInput={(e) => setPatterns(e.currentTarget.value)} /></label>
+        {a.error && <Failure error={a.error} />}</div>
+        <footer><button type="button" class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy || !url.trim() || events.length === 0}>{of ? "Change it" : "Make it"}</button></footer></form>}
+  </Dialog>;
+}
+
+export function WebhookView({ id }: { id: string }) {
+  const status = queryOf("status");
+  const sel = queryOf("sel");
+  const w = useLoad("webhook:" + id, (signal) => get<WebhookBody>("/api/webhooks/" + seg(id), {}, signal));
+  const l = usePages("deliveries:" + id + status, (cursor, signal) => get<DeliveryList>(`/api/webhooks/${seg(id)}/deliveries`, { limit: 100, cursor, status }, signal), (p) => p.deliveries);
+  const a = useAct();
+  const [said, setSaid] = useState("");
+  const [secret, setSecret] = useState("");
+  const [asking, setAsking] = useState("");
+  const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
+  useTitle("Webhook");
+  // Deliveries are of no topic of the stream: while some wait, the list is read again by the clock.
+  const waits = l.rows?.some((r) => r.status === "pending") ?? false;
+  useEffect(() => {
+    if (!waits) return;
+    const t = setInterval(() => { if (!document.hidden) l.reload(); }, 3000);
+    return () => clearInterval(t);
+  }, [waits, id, status]);
+  if (!w.data) return w.error ? <div class="page"><Failure error={w.error} again={w.reload} /></div> : <Waiting />;
+  const d = w.data;
+  const mine = may("webhooks.update") && !d.declared;
+  const retriable = may("webhooks.retry");
+  const chosen = l.rows?.find((r) => r.id === sel);
+  const mark = (key: string) => setMarked((s) => { const n = new Set(s); if (!n.delete(key)) n.add(key); return n; });
+  return <div class="page full"><header class="head"><div class="line"><h1 class="mono"><Text>{d.url}</Text></h1><ID id={id} /><State status={d.enabled ? "enabled" : "disabled"} />{d.declared && <span class="badge">of the configuration</span>}<span class="push" />
+    {mine && <button class="button" disabled={a.busy} onClick={() => void a.act(() => call("PATCH", "/api/webhooks/" + seg(id), { body: { enabled: !d.enabled } }).then(w.reload))}>{d.enabled ? "Disable" : "Enable"}</button>}
+    {mine && <button class="button" onClick={() => setAsking("edit")}>Change&hellip;</button>}{mine && <button class="button" onClick={() => setAsking("rotate")}>New secret&hellip;</button>}
+    {may("webhooks.delete") && !d.declared && <button class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}
+    {may("webhooks.test") && <button class="button" disabled={a.busy} onClick={() => void a.act(() => post<WebhookTestBody>(`/api/webhooks/${seg(id)}/test`, { event: testEvent(d) }).then((r) => { setSaid(`The test ${r.status}: ${r.statusCode || r.lastError || ""}`); l.reload(); }))}>Send a test</button>}</div>
+    {d.disabledReason && <p class="hot"><Text>{d.disabledReason}</Text></p>}
+    <p class="soft line"><Text>{d.events.join(", ")}</Text>{d.statistics && <><span>{count(d.statistics.deliveriesSucceeded)} delivered</span><span>{count(d.statistics.deliveriesFailed)} failed</span><span>{count(d.statistics.deliveriesPending)} wait</span></>}</p>
+    <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s, sel: "" })} options={[["", "any"], ["pending", "pending"], ["succeeded", "succeeded"], ["failed", "failed"], ["cancelled", "cancelled"]]} /><span class="push" />
+      {marked.size > 0 && <><span class="nums">{count(marked.size)} selected</span><button class="button" onClick={() => setAsking("some")}>Retry&hellip;</button><button class="link" onClick={() => setMarked(new Set())}>none</button></>}
+      {retriable && <button class="button" onClick={() => setAsking("all")}>Retry all that failed&hellip;</button>}</div></header>
+    {secret && <Secret secret={secret} />}
+    {a.error && <Failure error={a.error} />}{said && <p role="status" class="notice"><Text>{said}</Text></p>}{l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
+    {l.rows?.length === 0 && <Empty title="No deliveries" />}
+    {l.rows && l.rows.length > 0 && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Deliveries" rows={l.rows} id={(x) => x.id} pick={(x) => setQuery({ sel: x.id === sel ? "" : x.id })} chosen={sel} total={l.total} more={l.more} marked={marked} mark={retriable ? mark : undefined} columns={[
+      { head: "State", cell: (x) => <State status={x.status} /> }, { head: "Event", class: "grow", cell: (x) => <><Text>{x.event}</Text>{x.test && <span class="badge">test</span>}</> }, { head: "Answer", class: "num", cell: (x) => x.statusCode || <span class="soft">--</span> },
+      { head: "Attempts", class: "num mid", cell: (x) => x.attempts }, { head: "Error", class: "wide", cell: (x) => <Text class="soft">{x.lastError ?? ""}</Text> }, { head: "At", cell: (x) => <When at={x.timestamp} /> },
+    ]} /></div>{chosen && <Detail key={chosen.id} row={chosen} reload={l.reload} />}</div>}
+    {asking === "edit" && <Edit of={d} close={() => setAsking("")} done={w.reload} />}
+    {asking === "rotate" && <Confirm title="Make a new secret?" action="Make it" close={() => setAsking("")} run={() => call<WebhookBody>("PATCH", "/api/webhooks/" + seg(id), { body: { rotateSecret: true, overlap: 3_600_000 } }).then((n) => { setSecret(n.secret); w.reload(); })}><p>Deliveries carry the signature of the former one as well, for an hour.</p></Confirm>}
+    {asking === "delete" && <Confirm title="Remove this endpoint?" action="Remove" danger close={() => setAsking("")} run={() => call("DELETE", "/api/webhooks/" + seg(id)).then(() => go("/webhooks"))}><p>What still waits for it is not delivered.</p></Confirm>}
+    {asking === "some" && <RetrySome webhook={id} rows={(l.rows ?? []).filter((r) => marked.has(r.id))} close={() => { setAsking(""); setMarked(new Set()); l.reload(); }} />}
+    {asking === "all" && <RetryAll webhook={id} close={() => { setAsking(""); l.reload(); }} />}
+  </div>;
+}
+
+/** A delivery with its request, its attempts and what came back. */
+function Detail({ row, reload }: { row: DeliveryBody; reload: () => void }) {
+  const d = useLoad(`delivery:${row.id}:${row.status}:${row.attempts}`, (signal) => get<DeliveryDetail>(`/api/webhooks/${seg(row.webhookId)}/deliveries/${seg(row.id)}`, {}, signal));
+  const a = useAct();
+  const x = d.data;
+  return <section class="detail" aria-label="Selected delivery"><header><State status={row.status} /><h2><Text>{row.event}</Text></h2><span class="push" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></header>
+    <div class="body" tabIndex={0}>
+      {d.error && <Failure error={d.error} again={d.reload} />}{a.error && <Failure error={a.error} />}{d.first && <Waiting />}
+      {x && <><dl class="facts"><div><dt>Id</dt><dd><ID id={x.id} /><Copy text={x.id} label="Copy the id" /></dd></div><div><dt>Event id</dt><dd class="mono"><Text>{x.eventId}</Text></dd></div>{x.subject && <div><dt>Of</dt><dd><ID id={x.subject} to={"/" + x.subject} /></dd></div>}
+        {x.nextAt && x.status === "pending" && <div><dt>Next attempt</dt><dd><When at={x.nextAt} /></dd></div>}{x.lastError && <div><dt>Why</dt><dd><Text>{x.lastError}</Text></dd></div>}</dl>
+        {(x.status === "failed" || x.status === "pending") && may("webhooks.retry") && <p><button class="button" disabled={a.busy} onClick={() => void a.act(() => post(`/api/webhooks/${seg(row.webhookId)}/deliveries/${seg(row.id)}/retry`, {})).then((ok) => { if (ok) { reload(); d.reload(); } })}>{x.status === "pending" ? "Try now" : "Retry"}</button></p>}
+        <section><h3>Attempts</h3><ol class="plain">{x.attemptLog.map((t, i) => <li key={i}><span class="nums">{absolute(t.at)}</span> <strong class="nums">{t.statusCode || "no answer"}</strong> <span class="soft nums">{lasted(t.duration)}</span>{t.error && <div><Text>{t.error}</Text></div>}</li>)}</ol>{x.attemptLog.length === 0 && <p class="soft">None yet.</p>}</section>
+        <section><h3>Request</h3>{x.request ? <><Pre label="Request" text={`POST ${x.request.url}\n` + Object.entries(x.request.headers).map(([k, v]) => `${k}: ${v}`).join("\n")} /><Value value={x.request.body} label="Body of the request" /></> : <p class="soft">The event is not stored any more.</p>}</section>
+        <section><h3>Answer</h3>{x.responseBody ? <Pre label="Answer" text={x.responseBody} /> : <p class="soft">{x.statusCode ? "Without a body." : "There was none."}</p>}</section></>}
+    </div></section>;
+}
+
+/** Retries a selection: shows the ids first, then the outcome of each. */
+function RetrySome({ webhook, rows, close }: { webhook: string; rows: DeliveryBody[]; close: () => void }) {
+  const [list] = useState(rows);
+  const [out, setOut] = useState<Record<string, string>>({});
+  const [state, setState] = useState<"asked" | "busy" | "over">("asked");
+  const run = async () => {
+    setState("busy");
+    for (const r of list) {
+      let words = "is due";
+      try {
+        await post(`/api/webhooks/${seg(webhook)}/deliveries/${seg(r.id)}/retry`, {});
+      } catch (err) {
+        words = err instanceof Error ? err.message : String(err);
+      }
+      setOut((o) => ({ ...o, [r.id]: words }));
+    }
+    setState("over");
+  };
+  return <Dialog title={"Retry " + plural(list.length, "delivery", "deliveries")} close={close} wide><div class="body"><table class="plain"><thead><tr><th>Delivery</th><th>Event</th><th>State</th><th>Outcome</th></tr></thead><tbody>
+    {list.map((r) => <tr key={r.id}><td><ID id={r.id} /></td><td><Text>{r.event}</Text></td><td><State status={r.status} /></td><td role="status"><Text>{out[r.id] ?? ""}</Text></td></tr>)}</tbody></table></div>
+    <footer>{state === "over" ? <button class="button main" onClick={close}>Close</button> : <><button class="button" disabled={state === "busy"} onClick={close}>Leave them</button><button class="button main" disabled={state === "busy"} onClick={() => void run()}>Retry {count(list.length)}</button></>}</footer></Dialog>;
+}
+
+/** Retries all that failed, after they were counted; 500 at a time. */
+function RetryAll({ webhook, close }: { webhook: string; close: () => void }) {
+  const [counted, setCounted] = useState<DeliveriesRetried | undefined>();
+  const [done, setDone] = useState<number | undefined>();
+  const a = useAct();
+  const path = `/api/webhooks/${seg(webhook)}/deliveries/retry`;
+  useEffect(() => void a.act(() => post<DeliveriesRetried>(path, { status: "failed", dryRun: true }).then(setCounted)), []);
+  const run = () => void a.act(async () => {
+    let n = 0;
+    let cursor: string | undefined;
+    do {
+      const r: DeliveriesRetried = await post<DeliveriesRetried>(path, { status: "failed", ...(cursor && { cursor }) });
+      n += r.count;
+      cursor = r.hasMore ? r.nextCursor : undefined;
+      setDone(n);
+    } while (cursor);
+  });
+  return <Dialog title="Retry all that failed" close={close}><div class="body">{a.error && <Failure error={a.error} />}{!counted && !a.error && <Waiting />}
+    {done !== undefined ? <p role="status">{plural(done, "delivery is", "deliveries are")} due{a.busy ? "\u2026" : "."}</p> : counted && <p role="status">{counted.count === 0 ? "None failed." : `${plural(counted.count, "delivery", "deliveries")}${counted.hasMore ? " and more" : ""} failed. Each is delivered again with all its attempts.`}</p>}</div>
+    <footer><button class="button" disabled={a.busy} onClick={close}>Close</button>{counted !== undefined && counted.count > 0 && done === undefined && <button class="button main" disabled={a.busy} onClick={run}>Retry them</button>}</footer></Dialog>;
+}

@@ -1,0 +1,107 @@
+package browser_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+// tabTo presses Tab until the focus is on what an expression of `e` accepts, as a person without a mouse does.
+func (p *page) tabTo(what, expression string) {
+	p.t.Helper()
+	at := fmt.Sprintf(`((e) => e && %s)(document.activeElement)`, expression)
+	p.until("something to go to: "+what, fmt.Sprintf(`[...document.querySelectorAll("a,button,input,textarea,select,[tabindex]")].some((e) => e.offsetParent && %s)`, expression))
+	for range 80 {
+		if p.holds(at) {
+			return
+		}
+		p.do(chromedp.KeyEvent(kb.Tab))
+	}
+	p.t.Fatalf("80 times Tab do not lead to %s\n%s", what, p.text())
+}
+
+// The main job by keyboard alone: a run, the slowest task and what it was asked, a question and its answer. The mouse is
+// never touched, and the focus is where a person expects it.
+func TestMainJobByKeyboard(t *testing.T) {
+	p := open(t, "/")
+	p.until("the overview", `document.querySelectorAll(".tile").length >= 6`)
+	run := func(pattern string) {
+		t.Helper()
+		p.do(chromedp.KeyEvent("k", chromedp.KeyModifiers(2)))
+		p.until("the field of the jump", `document.activeElement?.closest("dialog") && document.activeElement.matches("input")`)
+		p.do(chromedp.KeyEvent(pattern))
+		p.until("the pattern", `document.querySelector("#hits [aria-selected=true]")?.innerText.includes("`+pattern+`")`)
+		p.do(chromedp.KeyEvent(kb.Enter))
+		p.until("its screen", `location.pathname === "/patterns/`+pattern+`" && document.querySelector("h1")?.innerText === "`+pattern+`"`)
+		p.tabTo("Run", `e.matches("main .head button") && e.innerText.startsWith("Run")`)
+		p.do(chromedp.KeyEvent(kb.Enter))
+		p.tabTo("the task", `e.matches("dialog textarea")`)
+		p.do(chromedp.KeyEvent("a command that counts lines and words"))
+		p.tabTo("Run of the form", `e.matches("dialog footer button") && e.innerText.trim() === "Run"`)
+		p.do(chromedp.KeyEvent(kb.Enter))
+		p.until("the execution", `location.pathname.startsWith("/executions/exec_") && document.querySelector("h1")?.innerText.startsWith("`+pattern+`")`)
+	}
+	run("startup-team")
+	p.until("its end", `document.querySelector(".head .state")?.innerText.includes("completed") && document.querySelectorAll("[role=treegrid] [role=row]").length > 3`)
+	p.do(chromedp.KeyEvent("j"))
+	p.until("the first row", `document.activeElement?.matches("[role=row]")`)
+	const task = `document.activeElement?.dataset.key?.startsWith("task:")`
+	for range 30 {
+		if p.holds(task) {
+			break
+		}
+		p.do(chromedp.KeyEvent("j"))
+	}
+	p.until("a task", task)
+	p.do(chromedp.KeyEvent(kb.Enter))
+	p.until("what it was asked, and its answer", selected+`?.innerText.includes("Asked") && `+selected+`.innerText.includes("Answer")`)
+
+	run("enterprise-review")
+	p.until("the question in the navigation", `document.querySelector("nav .count.needs")`)
+	p.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("i"))
+	p.until("the inbox with its first question", `location.pathname === "/inbox" && document.querySelector(".answerbox textarea")`)
+	p.tabTo("the answer", `e.matches(".answerbox textarea")`)
+	p.do(chromedp.KeyEvent("yes, our texts are short"), chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(2)))
+	p.until("an empty inbox", `!document.querySelector("nav .count.needs")`)
+	p.do(chromedp.Evaluate(`document.activeElement?.blur()`, nil)) // the field is gone with its question, or empty
+	p.do(chromedp.KeyEvent("g"), chromedp.KeyEvent("e"))
+	p.until("the list", `location.pathname === "/executions" && document.querySelectorAll("main tr[data-index]").length > 1`)
+	p.do(chromedp.KeyEvent("j"), chromedp.KeyEvent(kb.Enter))
+	p.until("the execution that was answered, at its end", `document.querySelector("h1")?.innerText.startsWith("enterprise-review") && document.querySelector(".head .state")?.innerText.includes("completed")`)
+}
+
+// A step is run again from where it is selected, after a look at what is kept; n and p go from problem to problem.
+func TestRerunAndProblems(t *testing.T) {
+	done, err := shared.Client.Execute(t.Context(), client.ExecuteRequest{Pattern: "startup-team", Input: []byte(`{"task": "a word counter"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, "/executions/"+done.ExecutionID)
+	p.click(`[...document.querySelectorAll("[role=row]")].findLast((r) => r.dataset.key?.match(/^step:\d+$/))`)
+	p.until("the last step", selected+`?.innerText.includes("Run again from here")`)
+	var step string
+	p.do(chromedp.Evaluate(`new URLSearchParams(location.search).get("sel").slice(5)`, &step))
+	p.click(button("Run again from here"))
+	p.until("what is kept", `document.querySelector("dialog ul")?.children.length === `+step)
+	p.shoot("rerun")
+	p.click(`[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Run again")`)
+	p.until("the new execution, which says what it repeats", `!location.pathname.endsWith("`+done.ExecutionID+`") && document.querySelector(".head")?.innerText.includes("from step `+step+`")`)
+	p.until("its end", `document.querySelector(".head .state")?.innerText.includes("completed")`)
+
+	e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "enterprise-review", Input: []byte(`{"task": "a word counter"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = shared.Client.CancelExecution(context.WithoutCancel(t.Context()), e.ExecutionID, "over")
+	})
+	p.do(chromedp.Navigate(shared.URL + "/executions/" + e.ExecutionID))
+	p.until("a question", `[...document.querySelectorAll("[role=row]")].some((r) => r.dataset.key?.startsWith("question:"))`)
+	p.do(chromedp.KeyEvent("n"))
+	p.until("it is selected, and has the focus", `new URLSearchParams(location.search).get("sel") && document.activeElement?.dataset.key === new URLSearchParams(location.search).get("sel") && document.querySelector(".detail .state.needs, .detail .state.failed")`)
+}

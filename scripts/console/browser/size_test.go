@@ -1,0 +1,211 @@
+package browser_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+// manyExecutions is a page of the list of executions that says that there are 100,000, and has as many rows as a page may.
+func manyExecutions(t testing.TB, cursor int) string {
+	t.Helper()
+	var rows []map[string]any
+	for i := range 100 {
+		n := 100_000 - cursor*100 - i
+		rows = append(rows, map[string]any{"executionId": fmt.Sprintf("exec_01ARZ3NDEKTSV4RRFFQ%07d", n), "status": []string{"completed", "failed", "running"}[i%3], "pattern": "urgency", "version": "1.0.0",
+			"createdAt": time.Unix(1_700_000_000+int64(n), 0).UTC(), "startedAt": time.Unix(1_700_000_000+int64(n), 0).UTC(), "duration": 1900, "createdBy": "anonymous", "metadata": map[string]string{"team": "blue"}})
+	}
+	out, err := json.Marshal(map[string]any{"executions": rows, "total": 100_000, "limit": 100, "offset": 0, "hasMore": true, "nextCursor": fmt.Sprint(cursor + 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// heapOf is the heap of the page after a collection, and how many nodes it has.
+func (p *page) heapOf() (bytes float64, nodes int) {
+	p.t.Helper()
+	p.do(heapprofiler.CollectGarbage())
+	p.do(chromedp.Evaluate(`performance.memory.usedJSHeapSize`, &bytes), chromedp.Evaluate(`document.querySelectorAll("*").length`, &nodes))
+	return bytes, nodes
+}
+
+// However long a list is, few of its rows are in the document, and the heap stays small.
+func TestLongList(t *testing.T) {
+	p := openIn(t, "about:blank")
+	pages := 0
+	p.instead("*/api/executions?*", func() *answer {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		pages++
+		return &answer{status: 200, body: manyExecutions(p.t, pages-1)}
+	})
+	p.do(chromedp.Navigate(shared.URL + "/executions"))
+	p.until("rows", `document.querySelectorAll("main tr[data-index]").length > 20`)
+	// Each frame goes to the end, which has the next page read: 2,000 rows of it.
+	p.do(chromedp.Evaluate(`new Promise((done) => { const r = document.querySelector(".rows"); const f = () => { if (r.scrollHeight > 2000 * 32) return done(0); r.scrollTop = r.scrollHeight; requestAnimationFrame(f); }; f(); })`, nil, awaited))
+	p.until("the rows in view", `document.querySelectorAll("main tr[data-index]").length > 20`)
+	var shown int
+	p.do(chromedp.Evaluate(`document.querySelectorAll("main tr[data-index]").length`, &shown))
+	bytes, nodes := p.heapOf()
+	t.Logf("%d rows in the document, %d elements, heap %.1f MiB", shown, nodes, bytes/(1<<20))
+	if shown > 60 || bytes > 60<<20 {
+		t.Errorf("%d rows are in the document (60 at most), and the heap has %.1f MiB (60 at most)", shown, bytes/(1<<20))
+	}
+}
+
+// A hundred changes of screen leave no more behind than the first ten did: neither memory nor elements.
+func TestScreensLeaveNothing(t *testing.T) {
+	done, err := shared.Client.Execute(t.Context(), client.ExecuteRequest{Pattern: "startup-team", Input: []byte(`{"task": "a word counter"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, "/")
+	p.until("the overview", `document.querySelectorAll(".tile").length >= 6`)
+	around := func() {
+		for _, to := range []string{"/inbox", "/executions", "/executions/" + done.ExecutionID, "/patterns/startup-team", "/threads", "/threads?board=state", "/agents", "/agents?tab=wall", "/memory", "/webhooks", "/"} {
+			p.do(chromedp.Evaluate(fmt.Sprintf(`history.pushState({}, "", %q); dispatchEvent(new PopStateEvent("popstate")); 0`, to), nil))
+			p.until("the screen "+to, fmt.Sprintf(`location.pathname + location.search === %q && document.querySelector("h1") && !document.querySelector("main .waiting")`, to))
+		}
+	}
+	for range 2 {
+		around()
+	}
+	before, nodes := p.heapOf()
+	for range 8 {
+		around()
+	}
+	after, left := p.heapOf()
+	t.Logf("heap %.2f MiB, then %.2f; elements %d, then %d", before/(1<<20), after/(1<<20), nodes, left)
+	if after > before+10<<20 || left > nodes+200 {
+		t.Errorf("88 changes of screen leave %.1f MiB and %d elements more", (after-before)/(1<<20), left-nodes)
+	}
+}
+
+// frames has a script run in each of some frames, and returns the lengths of the frames in milliseconds, sorted.
+func (p *page) frames(script string, n int) []float64 {
+	p.t.Helper()
+	var out []float64
+	p.do(chromedp.Evaluate(fmt.Sprintf(`new Promise((done) => { const out = []; let last = performance.now(); let i = 0; const f = (now) => { out.push(now - last); last = now; if (i++ < %d) { %s; requestAnimationFrame(f); } else done(out.slice(1)); }; requestAnimationFrame(f); })`, n, script), &out, awaited))
+	slices.Sort(out)
+	return out
+}
+
+// shownAfter opens an address, and returns the milliseconds until a condition was true, by the page's own clock.
+func (p *page) shownAfter(b *testing.B, address, condition string) float64 {
+	var ms float64
+	p.do(chromedp.Navigate(address))
+	p.until("the screen", condition)
+	p.do(chromedp.Evaluate(`window.shownAt ?? performance.now()`, &ms))
+	return ms
+}
+
+// onceTrue is a script that notes when a condition was true for the first time, by frames.
+func onceTrue(condition string) string {
+	return `const look = () => { let is = false; try { is = Boolean(` + condition + `); } catch {} if (is) window.shownAt = performance.now(); else requestAnimationFrame(look); }; requestAnimationFrame(look);`
+}
+
+// What the design promises of speed, measured: times are no tests. `make bench` runs it.
+func BenchmarkConsole(b *testing.B) {
+	done, err := shared.Client.Execute(b.Context(), client.ExecuteRequest{Pattern: "startup-team", Input: []byte(`{"task": "a word counter"}`)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("FirstLoad", func(b *testing.B) {
+		const usable = `document.querySelectorAll(".tile strong").length >= 6 && [...document.querySelectorAll(".tile strong")].every((n) => /\d/.test(n.innerText))`
+		var all []float64
+		for b.Loop() {
+			p := beforeIn(b, onceTrue(usable))
+			p.do(network.ClearBrowserCache())
+			all = append(all, p.shownAfter(b, shared.URL+"/", usable))
+		}
+		report(b, all, "usable")
+	})
+	b.Run("Screen", func(b *testing.B) {
+		p := beforeIn(b, "")
+		p.do(chromedp.Navigate(shared.URL + "/"))
+		p.until("the overview", `document.querySelectorAll(".tile").length >= 6`)
+		var all []float64
+		i := 0
+		for b.Loop() {
+			to, condition := "/executions", `document.querySelector("main tr[data-index]")`
+			if i++; i%2 == 0 {
+				to, condition = "/patterns", `document.querySelector("main tr[data-id='startup-team']")`
+			}
+			var ms float64
+			p.do(chromedp.Evaluate(fmt.Sprintf(`new Promise((done) => { const began = performance.now(); document.querySelector("nav a[href='%s']").click(); const look = () => (location.pathname === "%s" && %s ? done(performance.now() - began) : requestAnimationFrame(look)); look(); })`, to, to, condition), &ms, awaited))
+			all = append(all, ms)
+		}
+		report(b, all, "change")
+	})
+	b.Run("List100000", func(b *testing.B) {
+		p := beforeIn(b, "")
+		n := 0
+		p.instead("*/api/executions?*", func() *answer {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			n++
+			return &answer{status: 200, body: manyExecutions(b, n-1)}
+		})
+		p.do(chromedp.Navigate(shared.URL + "/executions"))
+		p.until("rows", `document.querySelectorAll("main tr[data-index]").length > 20`)
+		var all []float64
+		for b.Loop() {
+			all = append(all, p.frames(`const r = document.querySelector(".rows"); r.scrollTop += 90`, 60)...)
+		}
+		report(b, all, "frame")
+	})
+	b.Run("Timeline10000", func(b *testing.B) {
+		tl, err := shared.Client.GetTimeline(b.Context(), done.ExecutionID)
+		if err != nil {
+			b.Fatal(err)
+		}
+		var body map[string]any
+		if err := json.Unmarshal(tl.Body, &body); err != nil {
+			b.Fatal(err)
+		}
+		var entries []any
+		for i := range 10_000 {
+			from := time.Unix(1_700_000_000+int64(i), 0).UTC()
+			e := map[string]any{"kind": "task", "id": fmt.Sprintf("task_%d", i), "name": "ada", "role": "engineer", "step": fmt.Sprint(i / 100), "status": "completed", "startedAt": from, "endedAt": from.Add(5 * time.Second)}
+			if i%100 == 0 {
+				entries = append(entries, map[string]any{"kind": "step", "id": fmt.Sprint(i / 100), "name": "Step", "status": "completed", "startedAt": from, "endedAt": from.Add(105 * time.Second)})
+			}
+			entries = append(entries, e)
+		}
+		body["entries"] = entries
+		text, err := json.Marshal(body)
+		if err != nil {
+			b.Fatal(err)
+		}
+		const shown = `document.querySelectorAll("[role=treegrid] [role=row]").length > 20`
+		var first, moving []float64
+		for b.Loop() {
+			p := beforeIn(b, onceTrue(shown))
+			p.instead("*/api/executions/"+done.ExecutionID+"/timeline", func() *answer { return &answer{status: 200, body: string(text)} })
+			first = append(first, p.shownAfter(b, shared.URL+"/executions/"+done.ExecutionID, shown))
+			moving = append(moving, p.frames(`document.querySelector(".timeline").scrollTop += 60`, 60)...)
+		}
+		report(b, first, "shown")
+		report(b, moving, "frame")
+	})
+}
+
+// report reports the median and the 95th of a hundred of some milliseconds.
+func report(b *testing.B, ms []float64, name string) {
+	b.Helper()
+	slices.Sort(ms)
+	if len(ms) == 0 {
+		return
+	}
+	b.ReportMetric(ms[len(ms)/2], name+"-ms-p50")
+	b.ReportMetric(ms[len(ms)*95/100], name+"-ms-p95")
+}

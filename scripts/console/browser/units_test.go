@@ -1,0 +1,108 @@
+package browser_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// timelineOf is the beginning of an expression: a timeline of these entries, and short names for what makes rows of it.
+const timelineOf = `const e = (kind, id, from, to, more) => ({kind, id, status: to ? "completed" : "running", startedAt: new Date(from * 1000).toISOString(), ...(to && {endedAt: new Date(to * 1000).toISOString()}), ...more});
+	const tree = (entries, now = 100) => units.treeOf({entries}, now * 1000);
+	const keys = (nodes) => nodes.map((n) => [n.key, ...(n.children.length ? [keys(n.children)] : [])]);
+	const rows = (top, o = {}) => units.rowsOf(top, new Set(o.closed), new Set(o.opened), {text: o.text ?? "", kinds: new Set(o.kinds), failed: o.failed ?? false});`
+
+// The logic of timeline, differences, remarks, inputs and texts, in the browser that it runs in.
+func TestUnits(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "units.js")
+	bundle := exec.Command("go", "run", ".", "-root", "../..", "-units", script)
+	bundle.Dir = ".."
+	if out, err := bundle.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	text, err := os.ReadFile(script)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := openIn(t, "about:blank")
+	p.do(chromedp.Evaluate(string(text)+"; globalThis.units = units; 0", nil))
+	for _, tt := range []struct{ name, body, want string }{
+		{"a tree: tasks in their step, roles in a group, questions with their message",
+			`return keys(tree([e("role", "r", 0, 9), e("step", "0", 0, 9), e("task", "t", 1, 8, {step: "0"}), e("message", "m", 2, 3, {step: "0"}), e("question", "m", 2, 3)]))`,
+			`[["roles",[["role:r"]]],["step:0",[["task:t"],["message:m",[["question:m"]]]]]]`},
+		{"two entries of one key are two rows", `return keys(tree([e("task", "t", 0, 1), e("task", "t", 2, 3)]))`, `[["task:t"],["task:t~2"]]`},
+		{"what runs ends now", `return tree([e("task", "t", 1, 0)], 50)[0].to`, `50000`},
+		{"the critical path is what decided the end, from the end on",
+			`return [...units.criticalPath(tree([e("step", "0", 0, 5), e("step", "1", 5, 9), e("task", "slow", 5, 9, {step: "1"}), e("task", "fast", 5, 6, {step: "1"}), e("task", "first", 0, 5, {step: "0"})]))].sort()`,
+			`["step:0","step:1","task:first","task:slow"]`},
+		{"200 equal siblings are all shown", `return rows(tree(Array.from({length: 200}, (_, i) => e("task", "t" + i, i, i + 1)))).length`, `200`},
+		{"of more, the first, the failed and the running, and one row for the rest",
+			`const many = Array.from({length: 1000}, (_, i) => e("task", "t" + i, i, i === 500 ? 0 : i + 1, i === 700 ? {status: "failed"} : {})); const r = rows(tree(many, 2000)); return [r.length, r.at(-1).more, r.some((x) => x.node.key === "task:t700"), r.some((x) => x.node.key === "task:t500"), rows(tree(many, 2000), {opened: ["many:"]}).length]`,
+			`[23,978,true,true,1000]`},
+		{"a filter keeps what fits with what it lies in",
+			`return rows(tree([e("step", "0", 0, 9), e("task", "a", 0, 1, {step: "0", name: "ada"}), e("task", "b", 0, 1, {step: "0", name: "tom"}), e("step", "1", 0, 9)]), {text: "TOM"}).map((r) => r.node.key)`,
+			`["step:0","task:b"]`},
+		{"only what failed", `return rows(tree([e("task", "a", 0, 1), e("task", "b", 0, 1, {status: "timeout"})]), {failed: true}).map((r) => r.node.key)`, `["task:b"]`},
+		{"long stretches without work are folded, and take little of the scale",
+			`const s = new units.Scale(tree([e("task", "a", 0, 10), e("task", "b", 7200, 7210)]), 0, 7210e3, true); return [s.folds.length, s.folds[0].ms, s.folds[0].size < 0.1, s.place(0), s.place(7210e3), Math.round(s.time(s.place(7205e3)) / 1000), s.folded(s.place(3600e3))]`,
+			`[1,7190000,true,0,1,7205,true]`},
+		{"shown when asked for", `return new units.Scale(tree([e("task", "a", 0, 10), e("task", "b", 7200, 7210)]), 0, 7210e3, false).folds.length`, `0`},
+		{"a scale without work has its ends", `const s = new units.Scale([], 0, 1000, true); return [s.place(0), s.place(1000)]`, `[0,1]`},
+		{"100,000 entries", `const top = tree(Array.from({length: 100000}, (_, i) => e(i % 10 ? "task" : "step", i % 10 ? "t" + i : String(i), i, i + 1, i % 10 ? {step: String(i - i % 10)} : {})), 200000); return [top.length, rows(top).length > 200, units.criticalPath(top).size > 0]`, `[10000,true,true]`},
+
+		{"a difference reads itself", `const d = units.parseDiff(units.lineDiff("x", "a\nb\nc", "a\nB\nc"))[0]; return [d.path, d.added, d.removed, d.lines.map((l) => l.kind[0] + l.text)]`, `["x",1,1,["h@@ -1,3 +1,3 @@","sa","db","aB","sc"]]`},
+		{"no difference", `return units.lineDiff("x", "a", "a")`, `""`},
+		{"the fewest lines differ", `return units.parseDiff(units.lineDiff("x", "a\nb\nc\nd", "b\nc\nd\ne"))[0].lines.filter((l) => l.kind === "add" || l.kind === "del").map((l) => l.kind[0] + l.text)`, `["da","ae"]`},
+		{"files, renames, binaries and what git says of them", `return units.parseDiff("diff --git a/a b/b\nrename from a\nrename to b\ndiff --git a/p.png b/p.png\nBinary files a/p.png and b/p.png differ\n").map((f) => [f.path, f.binary])`, `[["b",false],["p.png",true]]`},
+		{"a line that begins like a header is a line", `return units.parseDiff("diff --git a/x b/x\n@@ -1,2 +1 @@\n--- not a header\n same\n")[0].lines.map((l) => l.kind + ":" + l.text)`, `["hunk:@@ -1,2 +1 @@","del:-- not a header","same:same"]`},
+		{"50,000 lines", `const a = Array.from({length: 50000}, (_, i) => "line " + i).join("\n"); return units.parseDiff(units.lineDiff("x", a, a.replace("line 40000", "other")))[0].lines.length`, `9`},
+		{"an edit of a tool", `return units.parseDiff(units.editDiff({file_path: "a.go", old_string: "x\n", new_string: "y\nz\n"}))[0].lines.filter((l) => l.kind !== "hunk").map((l) => l.kind[0] + l.text)`, `["dx","ay","az"]`},
+		{"side by side: what went beside what came", `return units.paired(units.parseDiff(units.lineDiff("x", "a\nb\nc\nd", "a\nX\nd"))[0].lines).map((p) => p.whole ? "@" : [p.left?.text ?? null, p.right?.text ?? null])`, `["@",["a","a"],["b","X"],["c",null],["d","d"]]`},
+
+		{"remarks are one message, by file and line", `return units.messageOf([{file: "b.go", line: 9, old: false, code: "x", text: "why?"}, {file: "a.go", line: 2, old: true, code: "y", text: " keep it "}, {file: "b.go", line: 3, old: false, code: "z", text: "n"}])`,
+			`"3 remarks on your changes:\n\nb.go:3\n> z\nn\n\nb.go:9\n> x\nwhy?\n\na.go:2 (removed)\n> y\nkeep it"`},
+		{"a board by execution", `return units.grouped([{id: "1", executionId: "a"}, {id: "2", executionId: "b"}, {id: "3", executionId: "a"}], "execution").map((l) => [l.key, l.threads.length])`, `[["a",2],["b",1]]`},
+		{"a board by repository, and those without", `return units.grouped([{id: "1", workspace: {repo: "r"}}, {id: "2", workspace: null}], "repository").map((l) => l.key)`, `["r",""]`},
+
+		{"JSON lines, each problem with its line", `const r = units.readInputs('{"a": 1}\n[1]\n{"a"\n'); return [r.form, r.inputs, r.problems.map((p) => p.line)]`, `["JSON lines",[{"a":1}],[2,3]]`},
+		{"CSV with quotes and types", `return units.readInputs('text,n,x\n"a, ""b""",1,true\nc,"2",\n').inputs`, `[{"text":"a, \"b\"","n":1,"x":true},{"text":"c","n":"2","x":""}]`},
+		{"CSV with a missing cell", `return units.readInputs("a,b\n1\n").problems.map((p) => p.line)`, `[2]`},
+		{"a cell that a spreadsheet would run is text", `return units.cell("=cmd()")`, `"'=cmd()"`},
+
+		{"what hides or turns is shown as its code", `return units.revealed("a\u202eb\u200bc\u0007")`, `"a‹202E›b‹200B›c‹0007›"`},
+		{"an emoji of several parts stays", `return units.revealed("👩‍💻")`, `"👩‍💻"`},
+		{"ids lead to their screens, and nothing else does", `return ["exec_01ARZ3NDEKTSV4RRFFQ69G5FAV", "wh_01ARZ3NDEKTSV4RRFFQ69G5FAV", "exec_x", "../exec_01ARZ3NDEKTSV4RRFFQ69G5FAV"].map(units.pathOfID)`, `["/executions/exec_01ARZ3NDEKTSV4RRFFQ69G5FAV","/webhooks/wh_01ARZ3NDEKTSV4RRFFQ69G5FAV","",""]`},
+		{"durations", `return [350, 1940, 252000, 11100000, 187200000, NaN, -5].map(units.lasted)`, `["350 ms","1.9 s","4m 12s","3h 05m","2d 4h","0 ms","0 ms"]`},
+		{"a frame of a stream", `return units.parseFrame("id: 7\nevent: event\ndata: {\ndata: }\n: a comment\nx")`, `{"event":"event","data":"{\n}","id":"7"}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var got string
+			began := time.Now()
+			p.do(chromedp.Evaluate("JSON.stringify((() => {"+timelineOf+tt.body+"})())", &got))
+			if !sameJSON(got, tt.want) {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+			t.Logf("%s", time.Since(began).Round(time.Millisecond))
+		})
+	}
+}
+
+func sameJSON(a, b string) bool {
+	normal := func(text string) string {
+		var v any
+		if json.Unmarshal([]byte(text), &v) != nil {
+			return text
+		}
+		out, err := json.Marshal(v)
+		if err != nil {
+			return text
+		}
+		return string(out)
+	}
+	return normal(a) == normal(b)
+}
