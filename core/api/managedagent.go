@@ -276,7 +276,11 @@ func (s *Server) managedAgentScreens(c *call) (answer, error) {
 	ctx, cancel := context.WithTimeout(c.ctx, screensWait)
 	defer cancel()
 	list := screenList{Screens: []core.ManagedAgentScreen{}}
-	for _, id := range visible(c, ids, func(id string) string { return id }) {
+	need := c.need()
+	for _, id := range ids {
+		if need.ID = id; !c.mayList(need) {
+			continue
+		}
 		shown, err := s.opts.ManagedAgents.ManagedAgentScreen(ctx, id)
 		if c.ctx.Err() != nil {
 			return answer{}, c.ctx.Err()
