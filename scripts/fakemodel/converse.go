@@ -25,6 +25,9 @@ func (x *exchange) converse(d dialect) {
 		x.cut = x.turn.directives.Cut != nil && x.step.kind == kindText
 	}
 	x.entry.User, x.entry.Results, x.entry.Kind = user, len(results), string(x.step.kind)
+	for _, key := range []string{"messages", "input", "contents"} { // each API has one of them
+		x.entry.Entries += len(x.body.node.get(key).list())
+	}
 	x.begin()
 	defer x.end()
 	x.server.dump(x.entry.Seq, d.api, x.body.node)

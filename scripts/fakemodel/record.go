@@ -28,6 +28,7 @@ type Request struct {
 	Tools      int    `json:"tools,omitempty"`   // number of tools offered
 	Results    int    `json:"results,omitempty"` // tool results since the last user text
 	User       string `json:"user,omitempty"`    // the last user text, at most 4096 bytes
+	Entries    int    `json:"entries,omitempty"` // of the conversation; a program that asks again by itself sends as many
 	Kind       string `json:"kind,omitempty"`    // text, tool, read, ask, side or fail
 	Status     int    `json:"status"`            // HTTP status of the answer
 	Note       string `json:"note,omitempty"`    // what went wrong, such as "client gone", or "cut" where that was asked for

@@ -14,6 +14,7 @@ import (
 // tally is what came of the turns of one command line.
 type tally struct {
 	turns, struck, unknown                            int
+	repeated                                          int // requests that the command line made again by itself
 	lost, doubled, merged, misattributed, wrong, told int
 	examples                                          []string
 }
@@ -29,7 +30,7 @@ func (y *tally) note(count *int, format string, args ...any) {
 // report compares what arrived at the models, and the events, with what was sent, and prints the table.
 func (r *rig) report(ctx context.Context) error {
 	table := tabwriter.NewWriter(r.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "CLI\tTURNS\tWRONG\tLOST\tDOUBLED\tMERGED\tMISATTRIBUTED\tEVENTS WRONG\tSTRUCK\tUNKNOWN")
+	fmt.Fprintln(table, "CLI\tTURNS\tWRONG\tLOST\tDOUBLED\tMERGED\tMISATTRIBUTED\tEVENTS WRONG\tSTRUCK\tUNKNOWN\tREPEATED")
 	broken := false
 	var examples []string
 	for _, tool := range r.options.tools {
@@ -45,8 +46,8 @@ func (r *rig) report(ctx context.Context) error {
 		}
 		broken = broken || y.wrong+y.lost+y.doubled+y.merged+y.misattributed+y.told > 0
 		examples = append(examples, y.examples...)
-		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n",
-			tool, y.turns, y.wrong, y.lost, y.doubled, y.merged, y.misattributed, y.told, y.struck, y.unknown)
+		fmt.Fprintf(table, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n",
+			tool, y.turns, y.wrong, y.lost, y.doubled, y.merged, y.misattributed, y.told, y.struck, y.unknown, y.repeated)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -104,6 +105,7 @@ func (r *rig) byKind() error {
 // arrived compares the requests of an agent at its model with its turns.
 func (a *actor) arrived(y *tally) {
 	first := map[string]int{}      // begun turns by user text: no tool result yet, answered with anything but an error
+	asked := map[string]bool{}     // of those, by user text and length of the conversation
 	any := map[string]int{}        // requests by user text
 	mixed := map[string][]string{} // user texts with several names
 	prefix := fmt.Sprintf("turn-%s-%d-", a.tool, a.number)
@@ -122,9 +124,17 @@ func (a *actor) arrived(y *tally) {
 		}
 		user := squeezed(q.User)
 		any[user]++
-		if q.Results == 0 && q.Status < 400 && whole(q) {
-			first[user]++
+		if q.Results != 0 || q.Status >= 400 || !whole(q) {
+			continue
 		}
+		// The same conversation once more is a repeat of the program's own: a message that came twice makes it longer.
+		key := fmt.Sprintf("%d %s", q.Entries, user)
+		if asked[key] {
+			y.repeated++
+			continue
+		}
+		asked[key] = true
+		first[user]++
 	}
 	for _, t := range a.turns {
 		if t.cut {
