@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
@@ -29,7 +32,7 @@ func (s *Service) Redact(row core.AuditRow, e *core.ErasureRecord, marked func(i
 	if !json.Valid(row.Record) {
 		return nil, core.ErrUnreadable
 	}
-	named := bytes.Contains(row.Record, trail.AppendText(nil, e.Subject)[1:len(trail.AppendText(nil, e.Subject))-1])
+	named := mayName(row.Record, e.Subject)
 	if !named && !bytes.Contains(row.Record, []byte(`"body":`)) {
 		return nil, nil
 	}
@@ -63,8 +66,8 @@ func (s *Service) Redact(row core.AuditRow, e *core.ErasureRecord, marked func(i
 		changed = dropDetail(r, "body") || changed
 	}
 	if named {
-		set(&r.Resource.ID, replaceWord(r.Resource.ID, e.Subject, e.Pseudonym))
-		set(&r.Request.Path, replaceWord(r.Request.Path, e.Subject, e.Pseudonym))
+		set(&r.Resource.ID, replaceText(r.Resource.ID, e.Subject, e.Pseudonym))
+		set(&r.Request.Path, replaceInPath(r.Request.Path, e.Subject, e.Pseudonym))
 		changed = replaceDetails(r, e.Subject, e.Pseudonym) || changed
 	}
 	if !changed {
@@ -73,12 +76,17 @@ func (s *Service) Redact(row core.AuditRow, e *core.ErasureRecord, marked func(i
 	return trail.Redact(nil, r, s.opts.Key, e.ID, s.opts.Clock.Now()), nil
 }
 
+// mayName reports whether a record may name a subject, in whatever way the texts in it escape the name.
+func mayName(record []byte, subject string) bool {
+	return bytes.Contains(record, []byte(rawjson.Verbatim(subject))) || bytes.Contains(record, []byte(`\\u`)) || bytes.IndexByte(record, '%') >= 0
+}
+
 // bodyNames reports whether the text of a request names the subject: it may be of what was made for them, such as an execution
 // whose metadata says so, and goes as a whole.
 func bodyNames(r *core.AuditRecord, subject string) bool {
 	raw, ok := rawjson.Field(r.Details, "body")
 	var body string
-	return ok && json.Unmarshal(raw, &body) == nil && replaceWord(body, subject, "") != body
+	return ok && json.Unmarshal(raw, &body) == nil && replaceText(body, subject, "") != body
 }
 
 // details returns the details of a record as an object; nil for none.
@@ -139,7 +147,7 @@ func replaceDetails(r *core.AuditRecord, name, pseudonym string) bool {
 func replaceIn(v any, name, pseudonym string) any {
 	switch v := v.(type) {
 	case string:
-		return replaceWord(v, name, pseudonym)
+		return replaceText(v, name, pseudonym)
 	case []any:
 		for i := range v {
 			v[i] = replaceIn(v[i], name, pseudonym)
@@ -147,11 +155,45 @@ func replaceIn(v any, name, pseudonym string) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for member, value := range v {
-			out[replaceWord(member, name, pseudonym)] = replaceIn(value, name, pseudonym)
+			out[replaceText(member, name, pseudonym)] = replaceIn(value, name, pseudonym)
 		}
 		return out
 	}
 	return v
+}
+
+// maxEscaped is how deep texts are read that are escaped in texts: JSON in a text of JSON, in a text of JSON.
+const maxEscaped = 4
+
+// replaceText is replaceWord for a text that may hold the name escaped, as that of a body which is JSON does: what is escaped
+// around the name becomes what it stands for then.
+func replaceText(text, name, by string) string {
+	for reading, depth := text, 0; ; depth++ {
+		if fresh := replaceWord(reading, name, by); fresh != reading {
+			text, reading = fresh, fresh
+		}
+		next := string(rawjson.Unquote([]byte(`"` + reading + `"`)))
+		if next == reading {
+			if plain, err := url.PathUnescape(reading); err == nil {
+				next = plain
+			}
+		}
+		if next == reading || depth == maxEscaped {
+			return text
+		}
+		reading = next
+	}
+}
+
+// replaceInPath is replaceText for the segments of the path of an address.
+func replaceInPath(path, name, by string) string {
+	segments := strings.Split(path, "/")
+	for i, segment := range segments {
+		if fresh := replaceText(segment, name, by); fresh != segment {
+			segments[i] = url.PathEscape(fresh)
+		}
+	}
+	return strings.Join(segments, "/")
 }
 
 // replaceWord replaces a name where it stands by itself: not within a longer word, so that erasing ann leaves channel as
@@ -161,29 +203,27 @@ func replaceWord(text, name, by string) string {
 		return text
 	}
 	var b strings.Builder
-	for rest, before := text, byte(' '); ; {
+	for rest, before := text, ' '; ; {
 		i := strings.Index(rest, name)
 		if i < 0 {
 			return b.String() + rest
 		}
 		b.WriteString(rest[:i])
 		if i > 0 {
-			before = rest[i-1]
+			before, _ = utf8.DecodeLastRuneInString(rest[:i])
 		}
-		after := byte(' ')
+		after := ' '
 		if end := i + len(name); end < len(rest) {
-			after = rest[end]
+			after, _ = utf8.DecodeRuneInString(rest[end:])
 		}
-		if wordByte(before) || wordByte(after) {
+		if inWord(before) || inWord(after) {
 			b.WriteString(name)
 		} else {
 			b.WriteString(by)
 		}
-		before = name[len(name)-1]
+		before, _ = utf8.DecodeLastRuneInString(name)
 		rest = rest[i+len(name):]
 	}
 }
 
-func wordByte(b byte) bool {
-	return b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= 0x80
-}
+func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r) }

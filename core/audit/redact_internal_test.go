@@ -2,9 +2,13 @@ package audit
 
 import (
 	"crypto/ed25519"
+	"encoding/json"
+	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf16"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
@@ -14,10 +18,71 @@ import (
 
 func TestReplaceWord(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "", "ann": "P", "channel": "channel", "ann,ann": "P,P", "x ann.": "x P.", "annann": "annann", "an": "an", "/keys/ann": "/keys/P", "ännann ann": "ännann P",
+		"": "", "ann": "P", "channel": "channel", "ann,ann": "P,P", "x ann.": "x P.", "annann": "annann", "an": "an", "/keys/ann": "/keys/P", "ännann ann": "ännann P", "„ann“": "„P“", "annä": "annä", "ann\u0301": "ann\u0301",
 	} {
 		if got := replaceWord(text, "ann", "P"); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A subject is found in whatever way the texts of a record escape its name.
+func TestRedactsEscapedNames(t *testing.T) {
+	clock := coretest.NewClock()
+	s := New(Options{Clock: clock, IDs: core.NewIDs(clock), Key: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))})
+	for _, subject := range []string{"ann", `o"neil`, "R&D <x@y>", `back\slash`, "mül ler", "☃", "\u2028", `"`} {
+		e := &core.ErasureRecord{Subject: subject, Erasure: core.Erasure{ID: "ers_1", Pseudonym: "erased-1"}}
+		asJSON := func(v any) string {
+			text, err := json.Marshal(v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(text)
+		}
+		ascii := ""
+		for _, unit := range utf16.Encode([]rune(subject)) {
+			ascii += fmt.Sprintf(`\u%04x`, unit)
+		}
+		for name, change := range map[string]func(r *wire.AuditRecord, details map[string]any){
+			"Body": func(_ *wire.AuditRecord, d map[string]any) {
+				d["body"] = asJSON(map[string]any{"owner": subject, "text": "hers"})
+			},
+			"BodyOfBody": func(_ *wire.AuditRecord, d map[string]any) { d["body"] = asJSON([]any{asJSON([]any{"hers", subject})}) },
+			"BodyCut": func(_ *wire.AuditRecord, d map[string]any) {
+				d["body"] = asJSON([]any{subject, "hers"})[:len(asJSON(subject))+4] + `"hers...`
+			},
+			"BodyASCII": func(_ *wire.AuditRecord, d map[string]any) { d["body"] = `{"owner":"` + ascii + `","text":"hers` },
+			"Detail":    func(_ *wire.AuditRecord, d map[string]any) { d["reason"] = "of " + asJSON(subject) + " it is" },
+			"Member":    func(_ *wire.AuditRecord, d map[string]any) { d["of"] = map[string]any{subject: 1} },
+			"Path": func(r *wire.AuditRecord, _ map[string]any) {
+				r.Request.Path = "/api/agents/" + url.PathEscape(subject) + "/x"
+			},
+			"Resource": func(r *wire.AuditRecord, _ map[string]any) { r.Resource.ID = subject },
+		} {
+			t.Run(name+"/"+ascii, func(t *testing.T) {
+				r := &wire.AuditRecord{
+					Sequence: 1, EventID: "aud_1", Category: wire.AuditAdmin, Action: "keys.create", Outcome: wire.AuditSuccess, Actor: wire.AuditActor{Type: "user", ID: "bob"},
+				}
+				details := map[string]any{"inputSize": 3}
+				change(r, details)
+				r.Details = trail.AppendDetails(nil, details)
+				line, _ := trail.AppendSealed(nil, r, trail.Hash{})
+				got, err := s.Redact(core.AuditRow{Sequence: 1, Record: line}, e, func(string) bool { return false })
+				if err != nil || got == nil {
+					t.Fatalf("%s became %s, %v", line, got, err)
+				}
+				left, err := trail.Parse(got)
+				if err != nil {
+					t.Fatal(err)
+				}
+				whole := left.Resource.ID + left.Request.Path + string(left.Details)
+				if strings.HasPrefix(name, "Body") != !strings.Contains(whole, "erased-1") || strings.Contains(whole, "hers") || !strings.Contains(whole, `"inputSize":3`) {
+					t.Errorf("%s became %s", line, got)
+				}
+				if again, err := s.Redact(core.AuditRow{Sequence: 1, Record: got}, e, func(string) bool { return false }); again != nil || err != nil {
+					t.Errorf("%s still names it: %s, %v", got, again, err)
+				}
+			})
 		}
 	}
 }

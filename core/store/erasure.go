@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
@@ -262,7 +263,7 @@ func (s *Store) EraseEvents(ctx context.Context, e *core.ErasureRecord) (bool, e
 			c.writes = append(c.writes, write{key: slices.Clone(key)})
 			return 1, nil
 		}
-		if group || !gone && !bytes.Contains(value, []byte(e.Subject)) {
+		if group || !gone && !bytes.Contains(value, []byte(rawjson.Verbatim(e.Subject))) {
 			return 0, nil
 		}
 		event, err := decodeEvent(subject, seq, value)
@@ -314,7 +315,7 @@ var nameMembers = []string{"by", "createdBy", "updatedBy", "deletedBy", "answere
 
 // renamed returns a JSON object with a pseudonym in the place of a name; raw itself where the name is nowhere.
 func renamed(raw []byte, name, pseudonym string) []byte {
-	if !bytes.Contains(raw, []byte(name)) {
+	if !bytes.Contains(raw, []byte(rawjson.Verbatim(name))) {
 		return raw
 	}
 	var have map[string]json.RawMessage
@@ -392,7 +393,7 @@ func (s *Store) EraseNames(ctx context.Context, e *core.ErasureRecord) (bool, er
 		}
 	}
 	done, err := s.eraseStep(ctx, e, tables[at].kind, tables[at].prefix, func(_ kv.Snapshot, key, value []byte, c *eraseChanges) (int, error) {
-		if bytes.Contains(value, []byte(e.Subject)) && !json.Valid(value) {
+		if bytes.Contains(value, []byte(rawjson.Verbatim(e.Subject))) && !json.Valid(value) {
 			return 0, damaged(tables[at].kind, string(key[len(tables[at].prefix):]), errRecord)
 		}
 		fresh := renamed(value, e.Subject, e.Pseudonym)

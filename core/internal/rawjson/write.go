@@ -3,6 +3,7 @@ package rawjson
 import (
 	"math"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -122,6 +123,20 @@ func AppendString[T string | []byte](dst []byte, s T) []byte {
 	}
 	dst = append(dst, s[start:]...)
 	return append(dst, '"')
+}
+
+// Verbatim returns the longest part of text that encoders of JSON write as it is, also those that escape <, > and & and those
+// of JSON within JSON: where it does not stand, text does not stand either. It is empty for a text of nothing else.
+func Verbatim(text string) string {
+	longest := ""
+	for _, part := range strings.FieldsFunc(text, func(r rune) bool {
+		return r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' || r == utf8.RuneError || strings.ContainsRune(`"\/<>&`, r)
+	}) {
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	return longest
 }
 
 // AppendFloat appends the shortest JSON number that reads back as f. Infinities and NaN become null.

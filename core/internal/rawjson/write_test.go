@@ -109,3 +109,21 @@ func TestPlain(t *testing.T) {
 		}
 	}
 }
+
+func TestVerbatim(t *testing.T) {
+	for text, want := range map[string]string{
+		"": "", "ann": "ann", `o"neil`: "neil", `R&D <x@y>`: "x@y", "mül ler": "mül ler", `a\b/c`: "a", "\u2028\"&": "", "two\nlines": "lines",
+	} {
+		got := rawjson.Verbatim(text)
+		if got != want {
+			t.Errorf("of %q it is %q, want %q", text, got, want)
+		}
+		escaped := text
+		for range 3 { // in a text, in a text
+			raw, err := json.Marshal(escaped)
+			if escaped = string(raw); err != nil || !strings.Contains(escaped, got) {
+				t.Errorf("%q is not in %s: %v", got, escaped, err)
+			}
+		}
+	}
+}
