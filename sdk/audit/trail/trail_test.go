@@ -209,6 +209,31 @@ func TestDuplicatesAndTruncation(t *testing.T) {
 	}
 }
 
+// Files that are emptied are no whole trail; a server that recorded nothing yet has one.
+func TestEmptyTrail(t *testing.T) {
+	for name, tt := range map[string]struct {
+		whole bool
+		file  string
+		ok    bool
+	}{
+		"FileOfATrail": {true, "audit.log", false}, "FileOfASink": {false, "audit.log", true}, "Server": {true, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := &trail.Verifier{Whole: tt.whole}
+			if tt.file != "" {
+				v.Begin(tt.file)
+			}
+			if err := trail.VerifyFile(strings.NewReader(""), v); err != nil {
+				t.Fatal(err)
+			}
+			r := v.Report()
+			if r.OK != tt.ok || !tt.ok && (len(r.Findings) != 1 || r.Findings[0].Kind != trail.FindingRemoved || r.Findings[0].File != tt.file) {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+}
+
 func export(t *testing.T, lines [][]byte, format trail.Format) string {
 	t.Helper()
 	var out bytes.Buffer

@@ -266,6 +266,9 @@ func (v *Verifier) Report() Report {
 			Text: fmt.Sprintf("the trail begins with record %d, and %s", r.First, before),
 		})
 	}
+	if v.Whole && r.Records == 0 && v.file != "" && len(r.Findings) == 0 { // files of a trail that was on have its first records
+		r.Findings = []Finding{{Kind: FindingRemoved, Sequence: 1, File: v.file, Text: "there is no record, not even the first one"}}
+	}
 	r.OK = len(r.Findings) == 0 && r.More == 0
 	return r
 }
