@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/wardroom/wardroom/core"
 )
 
 // maxFile bounds a file read by a command; the server's own bounds are lower.
@@ -140,4 +142,17 @@ func keyValues[V any](cmd *cobra.Command, flag string, pairs []string) (map[stri
 		values[key], _ = any(text).(V) // V holds texts
 	}
 	return values, nil
+}
+
+// metadataFlag reads --metadata. Values are texts, but for consent, which is true or false: a server that
+// requires it takes no text.
+func metadataFlag(cmd *cobra.Command, pairs []string) (map[string]any, error) {
+	values, err := keyValues[any](cmd, "metadata", pairs)
+	switch values[core.ConsentKey] {
+	case "true":
+		values[core.ConsentKey] = true
+	case "false":
+		values[core.ConsentKey] = false
+	}
+	return values, err
 }

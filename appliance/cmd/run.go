@@ -95,7 +95,7 @@ func executeOptions(
 	if err := checkWord(cmd, ofPriority, priority); err != nil {
 		return client.ExecuteOptions{}, err
 	}
-	pairs, err := keyValues[any](cmd, "metadata", metadata)
+	pairs, err := metadataFlag(cmd, metadata)
 	return client.ExecuteOptions{Timeout: timeout, Priority: priority, Metadata: pairs}, err
 }
 

@@ -99,7 +99,7 @@ func (c *cli) threadTarget(cmd *cobra.Command, f *targetFlags) (*client.ThreadSp
 	if spec.ExecutionID == "" {
 		spec.ExecutionID = core.NewExecution
 	}
-	pairs, err := keyValues[any](cmd, "metadata", f.metadata)
+	pairs, err := metadataFlag(cmd, f.metadata)
 	for key, value := range pairs {
 		if spec.Metadata == nil {
 			spec.Metadata = map[string]any{}

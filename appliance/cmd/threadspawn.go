@@ -111,7 +111,7 @@ func (c *cli) threadRequest(cmd *cobra.Command, f *threadFlags) (client.ThreadSp
 	if err := policyFlags(cmd, f, &spec.Policy); err != nil {
 		return spec, err
 	}
-	metadata, err := keyValues[any](cmd, "metadata", f.metadata)
+	metadata, err := metadataFlag(cmd, f.metadata)
 	for key, value := range metadata {
 		if spec.Metadata == nil {
 			spec.Metadata = map[string]any{}
