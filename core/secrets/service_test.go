@@ -282,6 +282,8 @@ func TestBuiltIn(t *testing.T) {
 	}
 	plain, object := write("plain", canary+"\n"), write("object", `{"user": "ann", "port": 5432}`)
 	write("cred", "of the manager")
+	longest := strings.Repeat("x", 1<<20)
+	whole, over := write("longest", longest), write("longer", longest+"x")
 	r := newRig(t, func(o *secrets.Options) {
 		o.Environ = func(name string) (string, bool) { return canary, name == "DB" }
 		o.Credentials = dir
@@ -299,6 +301,8 @@ func TestBuiltIn(t *testing.T) {
 		{text: "file:" + plain + "#user", code: "INVALID_REF"},
 		{text: "file:" + dir, code: "INVALID_REF"},
 		{text: "file:" + dir + "/none", code: "NOT_FOUND"},
+		{text: "file:" + whole, want: longest},
+		{text: "file:" + over, code: "INVALID_REF"},
 		{text: "credential:cred", want: "of the manager"},
 		{text: "credential:none", code: "NOT_FOUND"},
 		{text: "an ordinary text", want: "an ordinary text"},

@@ -214,6 +214,26 @@ func TestSpawnSanitizes(t *testing.T) {
 	}
 }
 
+// A thread of its own needs consent where it is required; one of an execution has that of the execution.
+func TestSpawnAsksForConsent(t *testing.T) {
+	r := newRig(t, coretest.NewClock())
+	r.config.RequireConsent = true
+	r.open()
+	for _, metadata := range []core.Metadata{nil, {"consent": false}, {"consent": "true"}} {
+		s := spec()
+		s.Metadata = metadata
+		if _, err := r.SpawnThread(r.ctx, s); core.ErrorCode(err) != core.CodeValidation || !strings.Contains(err.Error(), "metadata.consent: must be true") {
+			t.Errorf("with %v: %v", metadata, err)
+		}
+	}
+	s := spec()
+	s.Metadata = core.Metadata{"consent": true}
+	own := r.spawn(s)
+	s = spec()
+	s.ExecutionID = own.ExecutionID
+	r.spawn(s)
+}
+
 // TestMissingCommand: a type whose program is not installed gets one answer wherever it is named, and a thread that could
 // only fail is not made.
 func TestMissingCommand(t *testing.T) {
