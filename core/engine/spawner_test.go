@@ -30,7 +30,9 @@ func (s *spawner) CanSpawn([]string, string) (bool, string) {
 	return s.cannot == "", s.cannot
 }
 
-func (s *spawner) Lacking(types []string, _ string) bool { return slices.Equal(types, []string{s.lacks}) }
+func (s *spawner) Lacking(types []string, _ string) bool {
+	return slices.Equal(types, []string{s.lacks})
+}
 
 func (s *spawner) Spawn(spec core.RoleSpec) {
 	s.roleMu.Lock()
