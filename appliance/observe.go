@@ -68,11 +68,17 @@ func (a *App) seedPatterns(ctx context.Context) error {
 // seedPages is how many pages of the newest executions the mean duration goes on from.
 const seedPages = 10
 
-// seedTimes lets the mean duration go on from the executions that completed last.
+// seedTimes lets the mean duration go on from the newest executions that are over, however they ended.
 func (a *App) seedTimes(ctx context.Context) error {
+	var over []core.ExecutionStatus
+	for _, status := range core.ExecutionStatuses {
+		if status.Terminal() {
+			over = append(over, status)
+		}
+	}
 	page := core.Page{Limit: core.MaxPageLimit}
 	for range seedPages {
-		list, info, err := a.store.FindExecutions(ctx, core.ExecutionFilter{Statuses: []core.ExecutionStatus{core.ExecutionCompleted}, Page: page})
+		list, info, err := a.store.FindExecutions(ctx, core.ExecutionFilter{Statuses: over, Page: page})
 		if err != nil {
 			return err
 		}

@@ -24,6 +24,8 @@ type RoleSpec struct {
 type RoleSpawner interface {
 	// CanSpawn tells whether a runtime is ready that offers one of the types, or why not.
 	CanSpawn(types []string, runtime string) (ok bool, reason string)
+	// Lacking reports whether types are offered by runtimes that are ready, and none of the commands is found there.
+	Lacking(types []string, runtime string) bool
 	// Spawn starts an agent; RoleSink.RoleSpawned follows, once. An agent that was spawned for the same
 	// execution, role and instance before and still runs is taken over: a crash between its start and the
 	// journal's note leaves none behind. Types that a ready runtime does not offer are passed over. A failed

@@ -61,7 +61,7 @@ func managedStatus(a *client.ManagedAgent) cell {
 		style = styleFaint
 	}
 	text := string(a.Status)
-	if a.StatusReason != "" {
+	if a.StatusReason != "" && a.StatusReason != text {
 		text += " (" + a.StatusReason + ")"
 	}
 	return cell{text, style}

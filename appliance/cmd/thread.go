@@ -69,7 +69,7 @@ func threadOutcome(done *client.ThreadCompletion) cell {
 // threadStatus is a status with its reason.
 func threadStatus(status, reason string) cell {
 	text := status
-	if reason != "" {
+	if reason != "" && reason != text {
 		text += " (" + reason + ")"
 	}
 	return cell{text, threadStyle(status, reason)}

@@ -28,7 +28,7 @@ var workspaces = &resource[client.Workspace]{
 		{head: "THREAD", show: func(w *client.Workspace) any { return w.ThreadID }, wide: true},
 		{head: "REPOSITORY", show: func(w *client.Workspace) any { return w.Repo }, cut: 40},
 		{head: "BRANCH", show: func(w *client.Workspace) any { return w.WorkBranch }, cut: 48},
-		{head: "SIZE", show: func(w *client.Workspace) any { return bytesText(w.SizeBytes) }},
+		{head: "SIZE", show: func(w *client.Workspace) any { return bytesText(w.SizeBytes) }, wide: true},
 		{head: "AGE", show: func(w *client.Workspace) any { return w.CreatedAt }},
 		{head: "UNTIL", show: func(w *client.Workspace) any {
 			switch {

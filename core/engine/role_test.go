@@ -397,6 +397,56 @@ func TestRolesNotSpawned(t *testing.T) {
 }
 
 // What is wrong with the request fails it at once; a runtime without room is asked again after a pause.
+// TestSeveralRolesLack names all roles that lack agents, and what each of them lacks.
+func TestSeveralRolesLack(t *testing.T) {
+	r := newRig(t).open()
+	r.chart("p", []core.Role{
+		{Key: "a", Min: 1, Capabilities: []string{"plan"}}, {Key: "b", Min: 3, Capabilities: []string{"test"}}, {Key: "c", Min: 1},
+	}, assign("a"))
+	r.agents.add("x", 1)
+	_, err := r.Start(t.Context(), core.ExecuteRequest{Pattern: "p", Input: json.RawMessage(`{}`), RequireAgents: true})
+	e := core.AsError(err)
+	if err == nil || e.Code != core.CodeNoAgents || e.Details["role"] != "b" {
+		t.Fatalf("got %v %v", err, e)
+	}
+	r.agents.lose("x")
+	_, err = r.Start(t.Context(), core.ExecuteRequest{Pattern: "p", Input: json.RawMessage(`{}`), RequireAgents: true})
+	e = core.AsError(err)
+	for _, want := range []string{`role "a" with the capabilities [plan]: 1 needed`, `role "b" with the capabilities [test]: 3 needed`, `role "c"`} {
+		if err == nil || e.Code != core.CodeNoAgents || !strings.Contains(e.Message, want) {
+			t.Errorf("got %v, which does not say %q", err, want)
+		}
+	}
+	if roles, _ := e.Details["roles"].([]map[string]any); len(roles) != 3 || roles[1]["required"] != 3 {
+		t.Errorf("roles are %v", e.Details["roles"])
+	}
+}
+
+// TestLackingCommands names every role whose command is missing, not only the one whose agent was asked for first.
+func TestLackingCommands(t *testing.T) {
+	r := newRig(t)
+	s := r.spawns()
+	s.lacks = "codex"
+	r.open()
+	r.chart("p", []core.Role{
+		{Key: "a", Min: 1, Managed: true, AgentTypes: []string{"codex"}},
+		{Key: "b", Min: 2, Managed: true, AgentTypes: []string{"codex"}},
+		{Key: "c", Min: 1, Managed: true, AgentTypes: []string{"bash"}},
+	}, assign("a"))
+	exec := r.start("p")
+	coretest.WaitFor(t, "the spawns", func() bool { return len(s.specs()) == 4 })
+	s.fail(s.specs()[0], core.Invalid("type", `the command "codex" was not found`))
+	got := r.wait(exec.ID)
+	if got.Error == nil || got.Error.Code != core.CodeAgentError ||
+		!strings.HasSuffix(got.Error.Message, `was not found; nor for role "b", of the types [codex]: none of their commands was found`) {
+		t.Fatalf("got %s %+v", got.Status, got.Error)
+	}
+	roles, err := json.Marshal(got.Error.Details["roles"])
+	if want := `[{"agentTypes":["codex"],"role":"a"},{"agentTypes":["codex"],"role":"b"}]`; err != nil || string(roles) != want {
+		t.Errorf("roles are %s, %v", roles, err)
+	}
+}
+
 func TestRolesNotSpawnedNow(t *testing.T) {
 	r := newRig(t)
 	s := r.spawns()

@@ -74,8 +74,31 @@ func (r *chartRun) roleSpawned(s *spawnReport, c *change) {
 		if _, only, _ := r.eng.spawnable(role.role); !only {
 			text += fmt.Sprintf("; or connect an agent with the capabilities %v", role.role.Capabilities)
 		}
+		if others := r.lackingToo(role); len(others) > 0 {
+			roles := []map[string]any{{"role": s.spec.Role, "agentTypes": s.spec.Types}}
+			for _, other := range others {
+				text += fmt.Sprintf("; nor for role %q, of the types %v: none of their commands was found", other.Key, other.AgentTypes)
+				roles = append(roles, map[string]any{"role": other.Key, "agentTypes": other.AgentTypes})
+			}
+			details["roles"] = roles
+		}
 		r.fail(c, core.CodeAgentError, text, details)
 	}
+}
+
+// lackingToo returns the roles beside one that need agents and whose commands are missing as well, so that whoever
+// reads the failure installs all that is needed at once.
+func (r *chartRun) lackingToo(failed *roleRun) []*core.Role {
+	var roles []*core.Role
+	for _, role := range r.roles {
+		if role == failed || len(role.instances) >= role.least() {
+			continue
+		}
+		if can, _, _ := r.eng.spawnable(role.role); can && r.eng.roles.Lacking(role.role.AgentTypes, role.role.Runtime) {
+			roles = append(roles, role.role)
+		}
+	}
+	return roles
 }
 
 // spawnRest is how long a role waits after a runtime had no room for its agent.

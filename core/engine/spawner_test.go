@@ -14,6 +14,7 @@ type spawner struct {
 	roleMu  sync.Mutex
 	sink    core.RoleSink
 	cannot  string // why nothing can be spawned, or ""
+	lacks   string // the type whose command is missing
 	asked   []core.RoleSpec
 	stopped []string // executions
 	ended   []string // agents
@@ -27,6 +28,10 @@ func (s *spawner) CanSpawn([]string, string) (bool, string) {
 	s.roleMu.Lock()
 	defer s.roleMu.Unlock()
 	return s.cannot == "", s.cannot
+}
+
+func (s *spawner) Lacking(types []string, _ string) bool {
+	return slices.Equal(types, []string{s.lacks})
 }
 
 func (s *spawner) Spawn(spec core.RoleSpec) {

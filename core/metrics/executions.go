@@ -142,8 +142,8 @@ func (e *Executions) Committed(events []core.Event) {
 	}
 }
 
-// Totals returns the number of executions ever stored, of those not over, and the mean duration of those
-// that ended in this process.
+// Totals returns the number of executions ever stored, of those not over, and the mean duration of those that ended in
+// this process, or before it as far as SeedTimes knows.
 func (e *Executions) Totals() (total, active int64, mean time.Duration) {
 	if n := e.finished.Load(); n > 0 {
 		mean = time.Duration(e.spent.Load() / n)

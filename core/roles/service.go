@@ -123,6 +123,23 @@ func (s *Service) CanSpawn(types []string, runtime string) (ok bool, reason stri
 	return false, missing(infos, types, runtime)
 }
 
+// Lacking implements core.RoleSpawner.
+func (s *Service) Lacking(types []string, runtime string) bool {
+	infos, offered := s.agents.Runtimes(s.ctx), false
+	for _, kind := range types {
+		for i := range infos {
+			if !offers(infos[i:i+1], kind, runtime) {
+				continue
+			}
+			if !slices.Contains(infos[i].MissingTypes, kind) {
+				return false
+			}
+			offered = true
+		}
+	}
+	return offered
+}
+
 // offers tells whether a runtime that is ready offers a type.
 func offers(infos []core.RuntimeInfo, kind, runtime string) bool {
 	for i := range infos {

@@ -188,6 +188,15 @@ func TestCanSpawn(t *testing.T) {
 			t.Errorf("%v on %q: %t, %q", tt.types, tt.runtime, ok, reason)
 		}
 	}
+	r.fake.do(func() { r.fake.runtimes[0].MissingTypes = []string{"claude"} })
+	for types, want := range map[string]bool{"claude": true, "aider": false, "codex": false, "claude codex": false, "aider claude": true, "": false} {
+		if got := r.roles.Lacking(strings.Fields(types), ""); got != want {
+			t.Errorf("the commands of %q are missing: %t", types, got)
+		}
+	}
+	if r.roles.Lacking([]string{"claude"}, "docker") {
+		t.Error("the commands of a runtime that is not there are missing")
+	}
 	r.fake.do(func() { r.fake.runtimes[0].Ready, r.fake.runtimes[0].Reason = false, "it starts" })
 	if ok, reason := r.roles.CanSpawn([]string{"claude"}, ""); ok || !strings.Contains(reason, "it starts") {
 		t.Errorf("a runtime that is not ready: %t, %q", ok, reason)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -108,14 +109,14 @@ func (s *Service) begin(ctx context.Context, spec core.ManagedAgentSpec, on stri
 		Spec: spec, Wanted: true,
 	}
 	r.WantedBy = r.CreatedBy
-	if r.Name == "" {
-		r.Name = spec.Type
-	}
 	if r.Capabilities == nil {
 		r.Capabilities = []string{}
 	}
 	s.writing.Lock()
 	defer s.writing.Unlock()
+	if r.Name == "" {
+		r.Name = s.spareName(spec.Type)
+	}
 	err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
 		if err := tx.ClaimIdempotency(core.IdempotencyFrom(ctx), r.ID, now); err != nil {
 			return err
@@ -130,6 +131,24 @@ func (s *Service) begin(ctx context.Context, spec core.ManagedAgentSpec, on stri
 	s.mu.Unlock()
 	s.put(r)
 	return r, nil
+}
+
+// spareName returns the type, or the type with the least number behind it, that no agent has which is not gone: people
+// tell agents apart by it. The caller holds writing.
+func (s *Service) spareName(kind string) string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	taken := map[string]bool{}
+	for _, r := range s.agents {
+		if !r.Gone() {
+			taken[r.Name] = true
+		}
+	}
+	name := kind
+	for n := 2; taken[name]; n++ {
+		name = kind + "-" + strconv.Itoa(n)
+	}
+	return name
 }
 
 // settled ends the time in which recovery leaves the agent alone.

@@ -77,3 +77,25 @@ func TestSpawnAtTheStart(t *testing.T) {
 		}
 	})
 }
+
+// TestNameOfItsOwn gives agents without a name one of their type that no other agent has.
+func TestNameOfItsOwn(t *testing.T) {
+	r := newRig(t, newMemory(t), map[string]*fake{"local": newFake("claude")}).ready("local")
+	for _, want := range []string{"claude", "claude-2"} {
+		if a := r.spawn(core.ManagedAgentSpec{Type: "claude"}); a.Name != want {
+			t.Errorf("it is called %q, want %q", a.Name, want)
+		}
+	}
+	r.spawn(core.ManagedAgentSpec{Type: "claude", Name: "claude-3"})
+	fifth := r.spawn(core.ManagedAgentSpec{Type: "claude"})
+	if fifth.Name != "claude-4" {
+		t.Errorf("beside one that was named so it is called %q", fifth.Name)
+	}
+	if err := r.StopManagedAgent(ctx, fifth.ID, core.ManagedAgentStop{}); err != nil {
+		t.Fatal(err)
+	}
+	r.until(fifth.ID, "stopped", func(a *core.ManagedAgent) bool { return a.Status == core.ManagedStopped })
+	if a := r.spawn(core.ManagedAgentSpec{Type: "claude"}); a.Name != "claude-4" {
+		t.Errorf("a name that is free again is passed over for %q", a.Name)
+	}
+}
