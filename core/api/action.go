@@ -10,7 +10,7 @@ import (
 // Actions beyond those of routes: what only some requests, or frames of a socket, ask for.
 const (
 	actionInput     = "agents.input"      // keys into a terminal; without it the terminal is read only
-	actionProvision = "threads.provision" // a preparation that checks out
+	actionProvision = "threads.provision" // a preparation that checks out, or asks a repository by its URL
 	actionForce     = "workspaces.force"  // to remove work that was not pushed
 	actionSessions  = "sessions.manage"   // to see and end sessions of others
 	actionUnmasked  = "data.unmasked"     // to read in clear what is masked for others

@@ -61,7 +61,7 @@ func (s *Server) threadRoutes() []Route {
 			Resource: resource, Action: "threads.prepare", Scope: "executions:read",
 			Summary: "Build what a thread would begin with, without starting it.",
 			Description: "Repository and branch are resolved, and id and path of the workspace are reserved. Nothing is " +
-				"checked out unless provision is true, which needs the scope executions:create.",
+				"checked out unless provision is true; that, and a repository by its URL, need the scope executions:create.",
 			Body:      &Body{JSON: new(prepareThreadRequest)},
 			Responses: []Response{{Status: 200, Body: threadPlanBody{}, Doc: "What a spawn of it would begin with."}},
 			Fails:     []int{404, 409}, Handle: s.prepareThread,

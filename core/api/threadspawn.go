@@ -2,6 +2,7 @@ package api
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -114,6 +115,13 @@ func (r *threadPreparationRequest) workspaceID() string {
 	return r.Workspace.WorkspaceID
 }
 
+func (r *threadPreparationRequest) repo() string {
+	if r.Workspace == nil {
+		return ""
+	}
+	return r.Workspace.Repo
+}
+
 func (r *threadPreparationRequest) preparation() core.Preparation {
 	p := core.Preparation{Approval: r.ApprovalPreset, Env: r.Env}
 	if w := r.Workspace; w != nil {
@@ -214,7 +222,8 @@ func (s *Server) prepareThread(c *call) (answer, error) {
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
-	if req.Provision {
+	// A repository by its name is one of the configuration; by a URL the server reaches out to where the caller says.
+	if req.Provision || strings.Contains(req.Preparation.repo(), ":") {
 		if err := c.mayAlso(actionProvision); err != nil {
 			return answer{}, err
 		}

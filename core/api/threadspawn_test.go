@@ -225,6 +225,14 @@ func TestPrepareThreadScopes(t *testing.T) {
 	if got := strings.Join(scopes, ", "); got != "threads.prepare executions:read, threads.prepare executions:read, threads.provision executions:create" {
 		t.Errorf("asked for %s", got)
 	}
+	// Nor does it have the server reach out to an address of its choice; what the configuration names is another matter.
+	for repo, want := range map[string]int{
+		"app": 200, "https://127.0.0.1:1/x": 403, "file:///srv/app": 403, "git@host:app": 403, "ssh://host/app": 403,
+	} {
+		if p := r.do("POST", threadsPath+"/prepare", `{"executionId":"new","preparation":{"workspace":{"repo":"`+repo+`"}}}`); p.status != want {
+			t.Errorf("%s: %d %s, want %d", repo, p.status, p.text, want)
+		}
+	}
 }
 
 // A key spawns one thread; the answer of a request that died is rendered from the thread.

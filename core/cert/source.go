@@ -149,9 +149,15 @@ func (s *Source) Reload() error {
 // writes one after the other.
 func (s *Source) watch(ctx context.Context, used sums) {
 	defer s.done.Done()
-	last := used
+	last, unread := used, 0
 	for pause.For(ctx, s.opts.Clock, lookEvery) {
 		present, err := s.hash()
+		if err == nil {
+			unread = 0
+		} else if unread++; unread == 2 { // it is not between two of somebody's steps: say so, and when it is over
+			used = sums{}
+			_ = s.Reload()
+		}
 		if err != nil || present != last {
 			last = present
 			continue

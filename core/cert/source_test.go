@@ -191,9 +191,26 @@ func TestReload(t *testing.T) {
 	if err := r.source.Failed(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(r.files.key); err != nil {
-		t.Fatal(err)
+	remove := func() {
+		if err := os.Remove(r.files.key); err != nil {
+			t.Fatal(err)
+		}
 	}
+	remove()
+	r.pass(t, 1)
+	if err := r.source.Failed(); err != nil {
+		t.Errorf("a file that is replaced at the moment: %v", err)
+	}
+	r.pass(t, 1)
+	if err := r.source.Failed(); err == nil || !strings.Contains(err.Error(), r.files.key) || served() != "second" {
+		t.Errorf("a file that stays away: %v", err)
+	}
+	write(t, r.files.key, key)
+	r.pass(t, 2)
+	if err := r.source.Failed(); err != nil {
+		t.Errorf("a file that is back: %v", err)
+	}
+	remove()
 	if err := r.source.Reload(); err == nil {
 		t.Fatal("a reload without a key says nothing")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -16,6 +17,44 @@ func newAdHoc(id, by string, now time.Time) *core.Execution {
 		ID: id, Pattern: core.AdHocPattern, Status: core.ExecutionRunning, Input: json.RawMessage("{}"),
 		CreatedBy: by, CreatedAt: now, StartedAt: &now, AdHoc: true,
 	}
+}
+
+// inherit has an ad-hoc execution pin the definitions of the one whose thread left the workspace or the session that r goes on
+// with: who may read what patterns with an allow-list made is what their lists say, wherever it is gone on with.
+func inherit(tx core.Tx, exec *core.Execution, r *core.ThreadRecord, from *continuation) error {
+	var earlier []string
+	if from != nil {
+		earlier = append(earlier, from.old.ExecutionID)
+	}
+	if r.Workspace != nil {
+		ws, err := tx.FindWorkspace(r.Workspace.ID)
+		switch {
+		case err == nil:
+			earlier = append(earlier, ws.ExecutionID)
+		case core.ErrorCode(err) != core.CodeNotFound:
+			return err
+		}
+	}
+	for _, id := range earlier {
+		if !core.ValidID(core.PrefixExecution, id) || id == exec.ID {
+			continue
+		}
+		e, err := tx.FindExecution(id)
+		if core.ErrorCode(err) == core.CodeNotFound {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if exec.Pins == nil {
+			exec.Pins = make(map[string]string, len(e.Pins)+1)
+		}
+		maps.Copy(exec.Pins, e.Pins)
+		if e.Hash != "" {
+			exec.Pins[e.Pattern.Name+"@"+e.Pattern.Version] = e.Hash
+		}
+	}
+	return nil
 }
 
 // executionData is the data of the public events of executions, as the interface's webhook table has them.

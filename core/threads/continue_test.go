@@ -29,6 +29,18 @@ func TestContinue(t *testing.T) {
 	if _, err := r.SendThread(r.ctx, old, core.ThreadInput{Message: "more"}); core.ErrorCode(err) != core.CodeConflict {
 		t.Errorf("a message to it: %v", err)
 	}
+	const guarded = "hash of a definition with an allow-list"
+	if err := r.store.Update(r.ctx, func(tx core.Tx) error {
+		e, err := tx.FindExecution(was.ExecutionID)
+		if err != nil {
+			return err
+		}
+		ran := *e
+		ran.Pattern, ran.Hash, ran.Pins = core.PatternRef{Name: "guarded", Version: "1.0.0"}, guarded, map[string]string{"inner@1": guarded}
+		return tx.PutExecution(&ran)
+	}); err != nil {
+		t.Fatal(err)
+	}
 	refuse = false
 	next, err := r.ContinueThread(r.ctx, old, core.ThreadContinue{Message: "use the other model"})
 	if err != nil {
@@ -37,6 +49,10 @@ func TestContinue(t *testing.T) {
 	rec := r.until(next.ID, "the turns", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 2 && rec.QueuedInputs == 0 })
 	if rec.Continues != old || rec.Workspace.ID != was.Workspace.ID || rec.SessionID != "session-1" || rec.Role != "coder" || rec.ExecutionID == was.ExecutionID {
 		t.Errorf("it goes on as %+v", rec)
+	}
+	// What it is open to is what the old one was open to.
+	if e, err := r.store.FindExecution(r.ctx, rec.ExecutionID); err != nil || !e.AdHoc || e.Pins["guarded@1.0.0"] != guarded || e.Pins["inner@1"] != guarded {
+		t.Errorf("its execution is %+v, %v", e, err)
 	}
 	got := r.agents.messages()
 	if len(got) != 3 || got[1] != got[0] || !strings.HasPrefix(got[2], "use the other model\n\n(Before you begin") {

@@ -165,6 +165,11 @@ func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place, 
 		if err := core.Along(ctx, tx, core.RunRef{ExecutionID: r.ExecutionID, ThreadID: r.ID}); err != nil {
 			return err
 		}
+		if fresh {
+			if err := inherit(tx, exec, r, from); err != nil {
+				return err
+			}
+		}
 		if err := s.putExecution(tx, r.ExecutionID, exec, now); err != nil {
 			return err
 		}

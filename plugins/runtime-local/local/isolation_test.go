@@ -137,7 +137,7 @@ func TestWorkspaceOfAnotherUser(t *testing.T) {
 
 	const commit = `date +%N >>file && git add file && git -c user.name=a -c user.email=a@a commit -q -m "of the agent"; echo "exit $? of $(git log --oneline | wc -l)"; exec sleep 60`
 	for life, want := range []string{"exit 0 of 2", "exit 0 of 4"} {
-		p, _ := startSpec(t, l, &runtime.Spec{ID: "w", Type: "sh", Workdir: tree}, commit)
+		p, _ := startSpec(t, l, &runtime.Spec{ID: "w", Type: "sh", Workdir: tree, Labels: map[string]string{"wardroom.thread": "thread_1"}}, commit)
 		readUntil(t, p, 0, want)
 		_ = p.Kill(t.Context())
 		_ = p.Close()
@@ -207,7 +207,7 @@ func TestLookPath(t *testing.T) {
 	}
 }
 
-// TestWorkdirOfTheService refuses to let an agent work in what is the service's own, but for workspaces.
+// TestWorkdirOfTheService refuses to let an agent work in what is the service's own, but for workspaces of its thread.
 func TestWorkdirOfTheService(t *testing.T) {
 	site := t.TempDir()
 	l := open(t, t.TempDir(), func(o *local.Options) {
@@ -215,7 +215,7 @@ func TestWorkdirOfTheService(t *testing.T) {
 	})
 	for path, fine := range map[string]bool{"": false, "keys": false, "trees/one": true} {
 		dir := mkdir(t, filepath.Join(site, path))
-		_, err := l.Prepare(t.Context(), &runtime.Spec{ID: "a", Type: "sh", Workdir: dir})
+		_, err := l.Prepare(t.Context(), &runtime.Spec{ID: "a", Type: "sh", Workdir: dir, Labels: map[string]string{"wardroom.thread": "thread_1"}})
 		if want := runtime.CodeWorkdirNotAllowed; (err == nil) != fine || !fine && runtime.ErrorCode(err) != want {
 			t.Errorf("%q: %v", path, err)
 		}

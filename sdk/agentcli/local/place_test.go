@@ -27,9 +27,9 @@ func TestWorkdirOfOthers(t *testing.T) {
 	}
 	for path, text := range map[string]string{
 		"/": "system", "/etc": "system", link: "system", "/proc/self": "system", state: "own state", site: "service's own state", work: "",
-		filepath.Join(site, "threads"): "", dir: "",
+		filepath.Join(site, "threads"): "of threads", dir: "",
 	} {
-		_, err := r.Prepare(t.Context(), &runtime.Spec{ID: "w", Workdir: path})
+		_, err := r.Prepare(t.Context(), &runtime.Spec{ID: "w", Workdir: path, Labels: map[string]string{"wardroom.thread": "thread_1"}})
 		if text == "" && err != nil || text != "" && !strings.Contains(runtime.AsError(err).Message, text) {
 			t.Errorf("%s: %v, want %q", path, err, text)
 		}
@@ -37,6 +37,17 @@ func TestWorkdirOfOthers(t *testing.T) {
 	r.Workdirs = []string{"/etc"}
 	if room, err := r.Prepare(t.Context(), &runtime.Spec{ID: "w", Workdir: "/etc"}); err != nil || room.Workdir != "/etc" {
 		t.Errorf("a listed directory of the system: %v", err)
+	}
+	// An agent that is no thread's gets into no workspace, by a link neither.
+	by := filepath.Join(dir, "by")
+	if err := os.Symlink(work, by); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{work, by, filepath.Join(site, "threads")} {
+		_, err := r.Prepare(t.Context(), &runtime.Spec{ID: "w", Workdir: path, Labels: map[string]string{"team": "core"}})
+		if e := runtime.AsError(err); e == nil || e.Code != runtime.CodeWorkdirNotAllowed || !strings.Contains(e.Message, "of threads") {
+			t.Errorf("%s, of an agent that is no thread's: %v", path, err)
+		}
 	}
 	if !r.Provided(work) || r.Provided(site) || (&local.Rooms{}).Provided(work) {
 		t.Error("what the service provides is not told from the rest")

@@ -63,7 +63,7 @@ func (r *Rooms) Prepare(_ context.Context, spec *runtime.Spec) (agentcli.Room, e
 	if err := r.check(spec); err != nil {
 		return agentcli.Room{}, err
 	}
-	workdir, err := r.workdir(spec.Workdir)
+	workdir, err := r.workdir(spec)
 	if err != nil {
 		return agentcli.Room{}, err
 	}

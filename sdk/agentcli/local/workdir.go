@@ -22,9 +22,13 @@ func WorkdirNotAllowed(hint, format string, args ...any) error {
 	return &runtime.Error{Code: runtime.CodeWorkdirNotAllowed, Field: "workdir", Message: fmt.Sprintf(format, args...), Hint: hint}
 }
 
+// labelThread is the label of agents that the service starts for a thread. It lets nobody else give labels of its names.
+const labelThread = "wardroom.thread"
+
 // workdir checks the directory that a caller wants an agent to work in, and returns its real path; empty for none.
 // WORKDIR_NOT_ALLOWED.
-func (r *Rooms) workdir(path string) (string, error) {
+func (r *Rooms) workdir(spec *runtime.Spec) (string, error) {
+	path := spec.Workdir
 	if path == "" {
 		return "", nil
 	}
@@ -45,6 +49,11 @@ func (r *Rooms) workdir(path string) (string, error) {
 	// A work directory that cannot be read, or entered, is of no use; one that cannot be written may be.
 	if err := unix.Access(real, unix.R_OK|unix.X_OK); err != nil {
 		return "", WorkdirNotAllowed("the service's user needs to read and enter it", "%s cannot be read: %v", path, err)
+	}
+	// Workspaces are those of threads, which the service lets in only whom their patterns do. The directory of them all is
+	// that of no thread.
+	if r.Provided(real) && (spec.Labels[labelThread] == "" || real == RealPath(r.Workspaces)) {
+		return "", WorkdirNotAllowed("spawn a thread there: preparation.workspace.workspaceId", "%s belongs to the workspaces of threads", real)
 	}
 	return real, r.permitted(real)
 }
