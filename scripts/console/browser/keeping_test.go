@@ -150,6 +150,8 @@ func TestPluginLog(t *testing.T) {
 	p.checkAxe(t, "log of a plugin")
 	p.click(button("Restart"))
 	p.click(`[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Restart")`)
-	p.until("what it logs then, without a reload", `document.querySelector("pre.text").innerText.split("\n").length > window.linesBefore && document.querySelector(".card .state")?.innerText === "ready"`)
+	p.until("what it logs then, without a reload", `document.querySelector("pre.text").innerText.split("\n").length > window.linesBefore && document.querySelector(".card:has([aria-pressed=true]) .state")?.innerText === "ready"`)
+	// One that is disabled has no log, nothing to restart, and no time since which it is so if it never ran.
+	p.until("what a disabled plugin offers", `[...document.querySelectorAll(".card")].every((c) => c.querySelector(".state").innerText !== "disabled" || !c.querySelector("button") && !/\d{4,}d/.test(c.innerText))`)
 	p.shoot("log")
 }

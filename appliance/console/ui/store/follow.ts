@@ -8,6 +8,8 @@ export interface Followed<T> { rows?: T[]; error?: ApiError; live: boolean }
 
 const maxRows = 2000;
 const pauseMs = 2000;
+/** After a refusal, which another try would get again. */
+const refusedMs = 30_000;
 
 /** Follows events named log under an address, from their tail on; after a break from the tail again. "" follows nothing. */
 export function useFollow<T>(path: string, query: Query): Followed<T> {
@@ -25,6 +27,7 @@ export function useFollow<T>(path: string, query: Query): Followed<T> {
         due = true;
         queueMicrotask(() => { due = false; if (!abort.signal.aborted) setState({ key, rows: [...rows], live: true }); });
       };
+      let pause = pauseMs;
       try {
         const answer = await fetch(key, { headers: { Accept: "text/event-stream", ...credentials() }, cache: "no-store", credentials: "same-origin", signal: abort.signal });
         if (!answer.ok || !answer.body) {
@@ -51,9 +54,10 @@ export function useFollow<T>(path: string, query: Query): Followed<T> {
       } catch (err) {
         if (abort.signal.aborted) return;
         const error = err instanceof ApiError ? err : new ApiError("UNREACHABLE", "The server cannot be reached.", 0, "");
+        if (error.status >= 400 && error.status < 500 && error.status !== 429) pause = refusedMs;
         setState((s) => ({ key, rows: s.key === key ? s.rows : undefined, error, live: false }));
       }
-      if (!abort.signal.aborted) timer = setTimeout(() => void follow(), pauseMs);
+      if (!abort.signal.aborted) timer = setTimeout(() => void follow(), pause);
     };
     void follow();
     return () => { abort.abort(); clearTimeout(timer); };

@@ -44,8 +44,8 @@ function Plugins() {
   return <div tabIndex={0} class="scrolls">{l.data.plugins.length === 0 && <Empty title="No plugins">They extend where managed agents run, and more.</Empty>}
     <div class="cards">{l.data.plugins.map((p) => <section key={p.name} class="card"><div class="line"><h2><Text>{p.name}</Text></h2><State status={p.state} /><span class="push" /><span class="soft">{p.version}</span></div>
       {p.reason && <p><Text>{p.reason}</Text></p>}{p.hint && <p class="soft"><Text>{p.hint}</Text></p>}
-      <p class="soft">{p.kind} since <When at={p.since} />{p.restarts > 0 ? `, ${count(p.restarts)} restarts` : ""}</p>
-      <p class="line"><button class="button" aria-pressed={log === p.name} onClick={() => setLog(log === p.name ? "" : p.name)}>Log</button>{may("plugins.restart") && <button class="button" onClick={() => setRestart(p.name)}>Restart&hellip;</button>}</p></section>)}</div>
+      <p class="soft">{p.kind}{Date.parse(p.since) > 0 && <> since <When at={p.since} /></>}{p.restarts > 0 ? `, ${count(p.restarts)} restarts` : ""}</p>
+      {p.state !== "disabled" && <p class="line"><button class="button" aria-pressed={log === p.name} onClick={() => setLog(log === p.name ? "" : p.name)}>Log</button>{may("plugins.restart") && <button class="button" onClick={() => setRestart(p.name)}>Restart&hellip;</button>}</p>}</section>)}</div>
     {log && <><div class="bar"><h2>Log of <Text>{log}</Text></h2><span class="soft" role="status">{logs.live ? "followed as it comes" : "not followed now"}</span></div>{logs.error && <Failure error={logs.error} old={Boolean(logs.rows)} />}
       {logs.rows ? <Tail text={logs.rows.map((x) => (x.lost ? `... ${count(x.lost)} lines were missed\n` : "") + `${timeOfDay(x.timestamp)} ${x.level.padEnd(5)} ${x.message}`).join("\n") || "Nothing was logged."} label={"Log of " + log} /> : !logs.error && <Waiting />}</>}
     {restart && <Confirm title={"Restart " + restart + "?"} action="Restart" close={() => setRestart("")} run={() => post(`/api/admin/plugins/${seg(restart)}/restart`).then(l.reload)}><p>Agents of a runtime live on while it is restarted.</p></Confirm>}</div>;
