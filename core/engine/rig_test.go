@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	stdtime "time"
 
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
@@ -589,7 +590,9 @@ func (r *rig) startWith(req core.ExecuteRequest) *core.Execution {
 
 func (r *rig) wait(id string) *core.Execution {
 	r.tb.Helper()
-	exec, err := r.Wait(r.tb.Context(), id)
+	ctx, cancel := context.WithTimeout(r.tb.Context(), stdtime.Minute)
+	defer cancel()
+	exec, err := r.Wait(ctx, id)
 	if err != nil {
 		r.tb.Fatal(err)
 	}

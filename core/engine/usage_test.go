@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -15,9 +16,20 @@ func TestUsageOfExecution(t *testing.T) {
 	r.agents.add("x", 1)
 	exec := r.start("p")
 	cost := 0.5
+	var last handed
 	report := func(usage *wire.Usage, err *core.TaskError) {
 		t.Helper()
-		h := r.agents.await(t, 1)[0]
+		// A report is settled before its agent gives the task back.
+		var h handed
+		coretest.WaitFor(t, "the next task at the agent", func() bool {
+			held := r.agents.held()
+			if len(held) != 1 || held[0].task.ID == last.task.ID && held[0].task.Attempt == last.task.Attempt {
+				return false
+			}
+			h = held[0]
+			return true
+		})
+		last = h
 		settled := make(chan struct{})
 		out := core.TaskReport{
 			AgentID: h.agent, TaskID: h.task.ID, ExecutionID: h.task.ExecutionID, Attempt: h.task.Attempt, Err: err, Usage: usage,
