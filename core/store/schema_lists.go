@@ -71,13 +71,14 @@ func listFacts(ctx context.Context, db kv.DB) error {
 	if err == nil {
 		err = d.counts(put)
 	}
+	spans.restore()
 	for _, hour := range []bool{false, true} {
 		places := spans.minutes[:]
 		if hour {
 			places = spans.hours[:]
 		}
 		for slot, s := range places {
-			if s != nil && err == nil {
+			if s != nil && err == nil && !(hour && s.number == spans.newest) {
 				err = put(appendSpanKey(nil, spanPlace{hour, uint16(slot)}), appendSpan(nil, s))
 			}
 		}
