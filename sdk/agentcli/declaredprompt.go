@@ -9,13 +9,27 @@ func (d *declaredDriver) atPrompt() {
 	if d.asking {
 		return // its answer looks
 	}
-	if !d.saved.Busy {
+	if !d.saved.Busy && d.saved.Owner != 0 {
 		d.waits(true)
 		d.learnOwner()
 		return
 	}
 	d.asking = true
 	offset := d.h.Offset()
+	if !d.saved.Busy { // it is known whose the first prompt is before a message can come
+		d.h.Foreground(func(group int) {
+			d.asking = false
+			if offset != d.h.Offset() {
+				d.look(d.h.Rows())
+				return
+			}
+			if !d.saved.Busy {
+				d.saved.Owner = group
+				d.waits(true)
+			}
+		})
+		return
+	}
 	d.h.Foreground(func(group int) {
 		d.asking = false
 		switch quiet := d.h.Quiet(); {
