@@ -461,11 +461,21 @@ func TestLogin(t *testing.T) {
 	if keys := r.Keystrokes(); keys != "\r" {
 		t.Errorf("typed %q", keys)
 	}
+	r.Screen = []string{"> 1. Sign in with ChatGPT"}
+	r.Pass(3 * time.Second) // it was dropped
+	if keys := r.Keystrokes(); keys != "\r" {
+		t.Errorf("typed %q after a choice that was dropped", keys)
+	}
+	r.Screen = nil
 	for range 2 {
 		r.driver.OSC(8, []byte(";https://auth.openai.com/oauth/authorize?a=b;c"))
 		r.driver.OSC(8, []byte(";"))
 	}
 	r.want("login login[https://auth.openai.com/oauth/authorize?a=b;c]")
+	r.Pass(10 * time.Second)
+	if keys := r.Keystrokes(); keys != "" {
+		t.Errorf("typed %q at the address", keys)
+	}
 	r.state("idle")
 	r.Pass(time.Second)
 	r.want("idle")

@@ -2,9 +2,11 @@ package codex
 
 import (
 	"strings"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/screen"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -22,9 +24,28 @@ func (d *driver) signIn() {
 	}
 	d.login.seen = true
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalLogin, Source: runtime.SourceScreen})
-	if t, ok := d.host.(agentcli.Typist); ok {
-		t.Type([]agentcli.Step{{Write: []byte(composer.Enter)}})
+	d.chooseLogin(loginTries)
+}
+
+// A menu that was just drawn may drop what is typed into it: the choice is made again, up to so many times.
+const (
+	signInMenu = "Sign in with ChatGPT"
+	loginTries = 5
+	loginAgain = 3 * time.Second
+)
+
+// chooseLogin chooses the first method, and again for as long as the menu stays without an address.
+func (d *driver) chooseLogin(tries int) {
+	t, ok := d.host.(agentcli.Typist)
+	if !ok || tries == 0 {
+		return
 	}
+	t.Type([]agentcli.Step{{Write: []byte(composer.Enter)}})
+	d.host.After(loginAgain, func() {
+		if d.login.told == "" && !d.state.Ready && screen.Has(d.host.Rows(), signInMenu) {
+			d.chooseLogin(tries - 1)
+		}
+	})
 }
 
 // hyperlink takes the address of a login from the link around it: on the screen it is broken over lines.

@@ -93,7 +93,7 @@ func (d *driver) Screen(rows []string, _, _ int) bool {
 
 func (d *driver) lookAt(rows []string) {
 	stop(&d.cancelStand)
-	if !d.state.Ready && screen.Has(rows, "Sign in with ChatGPT") {
+	if !d.state.Ready && screen.Has(rows, signInMenu) {
 		d.signIn()
 		return
 	}
