@@ -227,7 +227,7 @@ webhooks: {endpoints: [{url: %q, events: ["*"], secret: "secrets-drawer:db#hook"
 	}
 }
 
-// A provider whose program ends at once keeps nothing from starting: who needs a secret of it is told so, with the reference,
+// A provider whose program ends at once keeps nothing from starting: who needs a secret of it gets an error with the reference,
 // and everything else runs.
 func TestProviderThatNeverStarts(t *testing.T) {
 	dir := t.TempDir()

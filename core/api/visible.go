@@ -19,7 +19,7 @@ func (c *call) readsAll(need Access) bool {
 	return o.Authorize == nil || o.ReadsAll != nil && o.ReadsAll(c.ctx, c.principal, need)
 }
 
-// need is what a row of the route's list asks for, without its id.
+// need returns the access that a row of the route's list asks for, without its id.
 func (c *call) need() Access {
 	return Access{Action: c.route.Action, Resource: c.route.Resource, Scope: c.route.Scope}
 }
