@@ -128,7 +128,7 @@ func TestAuditFilesDamaged(t *testing.T) {
 			}
 		})
 	}
-	// What is cut off at the end of a line is told by how far it goes.
+	// Where a line was cut off shows how much of its end is missing.
 	if r, code := verify(t, write(t, "a.log", half)); code != 0 || r.Last != uint64(len(lines)/2) || r.Signed >= uint64(len(lines)/2) && r.Checkpoints == 0 {
 		t.Errorf("%d %+v", code, r)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// What a turn of a real command line comes to is told alike by the exit code of `agent send --wait`, by the agent's events
-// and by webhooks: an answer, a failure, an interrupt, a refusal; and that it waits for people is told while it does.
+// The exit code of `agent send --wait`, the events of the agent and webhooks say the same of what a turn of a real command line
+// comes to: an answer, a failure, an interrupt, a refusal; and that it waits for people, while it does.
 func TestOutcomesOfRealCLIs(t *testing.T) {
 	t.Parallel()
 	for _, tool := range tools {

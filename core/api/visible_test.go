@@ -81,7 +81,7 @@ func TestHiddenRows(t *testing.T) {
 	r.do("GET", "/api/executions?cursor=x", "").wants(t, 400, core.CodeValidation)
 }
 
-// A list that is too long to be looked through is told as such, and gone through by its cursor all the same.
+// A list that is too long to be looked through says so, and is gone through by its cursor all the same.
 func TestHiddenRowsOfLongLists(t *testing.T) {
 	const n, step = 9000, 4000
 	r := hiding(t, n, step)
