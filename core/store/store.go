@@ -196,6 +196,9 @@ func openBadger(path string, ring *atrest.Ring, logger hclog.Logger) (kv.DB, err
 	if err := removeLeftovers(path, logger); err != nil {
 		return nil, err
 	}
+	if err := shortenManifest(path, logger); err != nil {
+		return nil, err
+	}
 	opts := badgerOptions(path, tableKey(ring), logger)
 	var db *badger.DB
 	err := flushLarger(opts, logger)
