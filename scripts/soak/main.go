@@ -16,15 +16,15 @@
 //     longer than the jumps after it, another hour passes for the next.
 //   - Retention is as by default: 30 days of executions, events, batches and deliveries, a day of keys and agents.
 //   - The server is stopped in order and started again once a month (30 days), as for an update; that is when starts
-//     are measured, three times.
+//     are measured, five times.
 //   - Threads, managed agents and what belongs to them are not part of it: their lives are of real time. The fault rig
 //     and the turn rig have them.
 //
-// At each month's end the table has the mean of the disk and the memory at the end of its days, the shortest of three
-// starts and the median of 200 requests of the list of executions, both with what the server spent of the processors for
-// them. The first month fills the store. After it nothing may grow: the line through the later months must not rise by more
-// than -flat (10) percent from its first month to its last, or the exit code is 1. Times of starts and requests follow the
-// load of the machine: one that rose without the processors' time is none of the server's.
+// At each month's end the table has the mean of the disk and the memory at the end of its days, the shortest of five
+// starts and the least median of five rounds of 300 requests of the list of executions, both with what the server spent
+// of the processors for them. The first month fills the store. After it nothing may grow: the line through the later
+// months must not rise by more than -flat (10) percent from its first month to its last, or the exit code is 1. Times of
+// starts and requests follow the load of the machine: one that rose without the processors' time is none of the server's.
 package main
 
 import (
