@@ -69,7 +69,7 @@ func writeAnswer(w http.ResponseWriter, c *call, a answer) {
 	if body == nil && a.body != nil {
 		buf := buffers.Get().(*bytes.Buffer)
 		defer putBuffer(buf)
-		encode(buf, a.body)
+		encodeBody(buf, a.body)
 		body = buf.Bytes()
 	}
 	status := a.status
@@ -100,6 +100,6 @@ func (a answer) bytesOf() []byte {
 	}
 	buf := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(buf)
-	encode(buf, a.body)
+	encodeBody(buf, a.body)
 	return bytes.Clone(buf.Bytes())
 }

@@ -13,6 +13,6 @@ var (
 // Encode returns a body as it is answered.
 func Encode(body any) string {
 	var buf bytes.Buffer
-	encode(&buf, body)
+	encodeBody(&buf, body)
 	return buf.String()
 }

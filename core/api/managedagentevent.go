@@ -105,6 +105,6 @@ func (s *Server) managedEventsBefore(c *call, id string, limit int) error {
 func managedEventFrame(ev core.Event) []byte {
 	buf := buffers.Get().(*bytes.Buffer)
 	defer putBuffer(buf)
-	encode(buf, newManagedEvent(ev))
+	encodeBody(buf, newManagedEvent(ev))
 	return frameOf(string(ev.Type), ev.Seq, buf.Bytes())
 }

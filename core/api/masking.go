@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/encode"
 )
 
 // masks reports whether fields of the answer are masked: some are, and the caller may not read them in clear.
@@ -61,10 +62,14 @@ func appendPaths(all [][]string, seen map[reflect.Type]bool, path []string, t re
 		return all
 	}
 	seen[t] = true
-	for _, m := range membersOf(t) {
-		name := append(slices.Clone(path), m.key[1:len(m.key)-2])
+	fields, ok := encode.FieldsOf(t)
+	if !ok {
+		panic("api: the fields of " + t.String() + " cannot be told apart")
+	}
+	for _, f := range fields {
+		name := append(slices.Clone(path), f.Name)
 		all = append(all, name)
-		all = appendPaths(all, seen, name, t.FieldByIndex(m.index).Type)
+		all = appendPaths(all, seen, name, f.Type)
 	}
 	return all
 }

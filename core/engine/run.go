@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/encode"
 )
 
 // run is one active execution. Its fields belong to the goroutine that works on it: Start or resume
@@ -163,7 +164,7 @@ func (c *change) causedBy(by string, fn func()) {
 
 // event appends a journal event. Public events get an id of their own.
 func (r *run) event(c *change, kind core.EventType, data any) {
-	raw, err := json.Marshal(data)
+	raw, err := encode.Stored.Marshal(data)
 	if err != nil { // the data types of journal.go marshal always, unless an agent's JSON was let in unchecked
 		r.eng.log.Error("journal event does not marshal", "execution", r.exec.ID, "type", kind, "error", err)
 		raw = json.RawMessage("{}")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/encode"
 	"github.com/wardroom/wardroom/core/store/atrest"
 )
 
@@ -240,14 +241,14 @@ func decodeUint64(b []byte) (uint64, error) {
 // are not.
 const maxDepth = 10_000
 
-// encodeJSON makes a JSON record that decodeJSON reads back.
-func encodeJSON(record any) ([]byte, error) {
-	value, err := json.Marshal(record)
+// appendJSON appends a JSON record that decodeJSON reads back.
+func appendJSON(dst []byte, record any) ([]byte, error) {
+	value, err := encode.Stored.Append(dst, record)
 	if err != nil {
-		return nil, core.Invalid("body", "cannot be stored: it is no JSON that can be read back")
+		return dst, core.Invalid("body", "cannot be stored: it is no JSON that can be read back")
 	}
-	if depth(value) > maxDepth {
-		return nil, core.Invalid("body", "cannot be stored: it is nested more than %d deep", maxDepth)
+	if depth(value[len(dst):]) > maxDepth {
+		return dst, core.Invalid("body", "cannot be stored: it is nested more than %d deep", maxDepth)
 	}
 	return value, nil
 }

@@ -88,7 +88,7 @@ func listCreators(ctx context.Context, db kv.DB) error {
 					return passOver(err)
 				}
 				q.CreatedBy = e.CreatedBy
-				if value, err = encodeJSON(q); err != nil {
+				if value, err = appendJSON(nil, q); err != nil {
 					return err
 				}
 				if err := put(appendKey(nil, prefixQuestion, id), value); err != nil {

@@ -56,7 +56,7 @@ func TestListCreators(t *testing.T) {
 			state := threadStateOf(r)
 			state.creator = ""
 			q.CreatedBy = ""
-			question, err := encodeJSON(q)
+			question, err := appendJSON(nil, q)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -125,7 +125,11 @@ func (t *tx) refer(d refDelta) {
 }
 
 func (t *tx) setJSON(key []byte, record any) error {
-	value, err := encodeJSON(record)
+	var err error
+	value := t.take(func(b []byte) []byte {
+		b, err = appendJSON(b, record)
+		return b
+	})
 	if err != nil {
 		return err
 	}
