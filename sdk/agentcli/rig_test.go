@@ -139,7 +139,7 @@ func wantCode(t testing.TB, err error, want runtime.Code) {
 type viewer struct {
 	runtime.Terminal
 	t    testing.TB
-	text strings.Builder // all data of frames
+	text strings.Builder // data of frames, at least the last half of maxSeen
 	last runtime.Frame
 }
 
@@ -153,6 +153,9 @@ func (g *rig) attach(id string, opts runtime.AttachOptions) *viewer {
 	return &viewer{Terminal: term, t: g.t}
 }
 
+// maxSeen bounds what a viewer keeps of what it saw, in bytes.
+const maxSeen = 1 << 20
+
 // until reads frames until one satisfies ok.
 func (v *viewer) until(what string, ok func(f runtime.Frame, text string) bool) runtime.Frame {
 	v.t.Helper()
@@ -165,6 +168,11 @@ func (v *viewer) until(what string, ok func(f runtime.Frame, text string) bool) 
 		}
 		if f.Repaint {
 			v.text.Reset()
+		}
+		if v.text.Len() > maxSeen { // it is looked through with each frame
+			tail := v.text.String()[maxSeen/2:]
+			v.text.Reset()
+			v.text.WriteString(tail)
 		}
 		v.text.Write(f.Data)
 		v.last = f
