@@ -17,6 +17,7 @@ type RoleSpec struct {
 	Capabilities []string
 	Objective    string         // of the thread that the agent is: what the execution is about
 	Workspace    *WorkspaceSpec // nil: an empty directory
+	Trace        TraceContext   // of the execution
 }
 
 // RoleSpawner is what the engine needs of agents that are spawned for roles. Methods never block on the runtime

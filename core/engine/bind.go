@@ -117,7 +117,7 @@ func (r *chartRun) spawnOne(c *change, role *roleRun) {
 	c.spawn = append(c.spawn, core.RoleSpec{
 		ExecutionID: r.exec.ID, Role: role.role.Key, Instance: number, Types: role.role.AgentTypes,
 		Runtime: role.role.Runtime, Approval: role.role.Approval, Capabilities: role.role.Capabilities,
-		Objective: r.objective(), Workspace: workspace,
+		Objective: r.objective(), Workspace: workspace, Trace: r.trace,
 	})
 }
 

@@ -294,7 +294,7 @@ func (h *hosting) ask(ctx context.Context) bool {
 	h.asked = true
 	ok := t.s.opts.Hosts.SpawnThread(r.AgentID, core.RemoteThread{
 		ThreadID: t.id, ExecutionID: r.ExecutionID, Name: r.Name, AgentType: r.AgentType, Role: r.Role, Objective: r.Objective,
-		Workspace: space, ContextFiles: contextFiles(r, memory), Approval: r.Preparation.Approval, Env: env,
+		Workspace: space, ContextFiles: contextFiles(r, memory), Approval: r.Preparation.Approval, Env: traced(env, r),
 		SessionID: r.SessionID, After: r.AgentSeq,
 	})
 	if !ok {

@@ -114,7 +114,7 @@ func (s *Service) sit(ctx context.Context, at seat) (release func(), err error) 
 // newRole stores the thread of a role.
 func (s *Service) newRole(ctx context.Context, at seat, spec core.RoleSpec, agent core.ManagedAgentSpec) (*thread, error) {
 	now := s.clock.Now()
-	r := &core.ThreadRecord{Kind: core.ThreadKindRole, Thread: core.Thread{
+	r := &core.ThreadRecord{Kind: core.ThreadKindRole, Trace: spec.Trace.String(), Thread: core.Thread{
 		ID: s.opts.IDs.New(core.PrefixThread), ExecutionID: at.execution, Name: at.role + "-" + strconv.Itoa(at.number),
 		AgentType: agent.Type, Role: at.role, Objective: spec.Objective, Status: core.ThreadPending, Runtime: spec.Runtime,
 		Preparation: core.Preparation{Workspace: spec.Workspace, Approval: spec.Approval},

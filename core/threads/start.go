@@ -84,6 +84,7 @@ func (s *Service) complete(spec *core.ManagedAgentSpec, r *core.ThreadRecord) {
 		maps.Copy(env, spec.Env)
 		spec.Env = env
 	}
+	spec.Env = traced(spec.Env, r)
 	labels := maps.Clone(spec.Labels)
 	if labels == nil {
 		labels = make(map[string]string, 2)
