@@ -7,8 +7,10 @@ package encode
 import (
 	"encoding"
 	"encoding/json"
+	"maps"
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -80,11 +82,13 @@ func (s *Style) Marshal(value any) ([]byte, error) {
 }
 
 var (
-	timeType = reflect.TypeFor[time.Time]()
-	rawType  = reflect.TypeFor[json.RawMessage]()
-	jsonType = reflect.TypeFor[json.Marshaler]()
-	textType = reflect.TypeFor[encoding.TextMarshaler]()
-	zeroType = reflect.TypeFor[interface{ IsZero() bool }]()
+	timeType   = reflect.TypeFor[time.Time]()
+	rawType    = reflect.TypeFor[json.RawMessage]()
+	jsonType   = reflect.TypeFor[json.Marshaler]()
+	textType   = reflect.TypeFor[encoding.TextMarshaler]()
+	numberType = reflect.TypeFor[json.Number]()
+	objectType = reflect.TypeFor[map[string]any]()
+	zeroType   = reflect.TypeFor[interface{ IsZero() bool }]()
 )
 
 // encoderOf returns the encoder of a type, which may contain itself.
@@ -117,6 +121,8 @@ func (s *Style) make(t reflect.Type) encoder {
 		return s.appendTime
 	case t == rawType:
 		return s.appendRaw
+	case t == numberType:
+		return appendMarshaled
 	case t.Implements(jsonType) && t.Kind() != reflect.Pointer && t.Kind() != reflect.Interface:
 		return appendMarshaled
 	case reflect.PointerTo(t).Implements(jsonType) || t.Implements(textType) || reflect.PointerTo(t).Implements(textType):
@@ -190,8 +196,33 @@ func (s *Style) appendMap(b []byte, v reflect.Value) []byte {
 		return append(b, "null"...)
 	case v.Len() == 0:
 		return append(b, "{}"...)
+	case !s.answer && v.Type() == objectType:
+		return s.appendObject(b, v.Interface().(map[string]any))
 	}
 	return appendMarshaled(b, v)
+}
+
+// appendObject appends an object of details or metadata, in the order of its keys.
+func (s *Style) appendObject(b []byte, object map[string]any) []byte {
+	b = append(b, '{')
+	for i, key := range slices.Sorted(maps.Keys(object)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(rawjson.AppendString(b, key), ':')
+		switch value := object[key].(type) {
+		case nil:
+			b = append(b, "null"...)
+		case string:
+			b = rawjson.AppendString(b, value)
+		case int:
+			b = strconv.AppendInt(b, int64(value), 10)
+		default:
+			v := reflect.ValueOf(value)
+			b = s.encoderOf(v.Type())(b, v)
+		}
+	}
+	return append(b, '}')
 }
 
 // checked is how deep JSON that is held as such is looked into. What encoding/json reads back is nested half as deep, which

@@ -49,7 +49,7 @@ func fill(r *rand.Rand, v reflect.Value, depth int) {
 			fill(r, v.Elem(), depth-1)
 		}
 	case reflect.Interface:
-		v.Set(reflect.ValueOf([]any{"<text>", 12.5, true, map[string]any{"k": "v", "a": 1.0}, []any{nil, "x"}}[r.IntN(5)]))
+		v.Set(reflect.ValueOf([]any{"<text>", 12.5, true, map[string]any{"k": "v", "a": 1.0, "n": 7, "z": nil, "s": []string{"<"}}, []any{nil, "x"}, json.Number("12345678901234567891")}[r.IntN(6)]))
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() || v.Type().Field(i).Anonymous {
