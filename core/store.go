@@ -49,6 +49,32 @@ type Store interface {
 	Log(ctx context.Context, after uint64, limit int) (page []Event, more bool, err error)
 }
 
+// Tx is one transaction. Reads see the transaction's own writes. Values handed to it must not be changed
+// afterwards. Whoever needs a part of it asks for that part.
+type Tx interface {
+	ExecutionTx
+	PatternTx
+	BatchTx
+	AgentTx
+	ManagedAgentTx
+	QuestionTx
+	ThreadTx
+	InputTx
+	WorkspaceTx
+	DecisionTx
+	ExperienceTx
+	WebhookTx
+	DeliveryTx
+	EventTx
+	IdempotencyTx
+	APIKeyTx
+	AgentTokenTx
+	SessionTx
+	ScheduleTx
+	TriggerTx
+	ErasureTx
+}
+
 // ExecutionReader reads executions.
 type ExecutionReader interface {
 	FindExecution(ctx context.Context, id string) (*Execution, error)

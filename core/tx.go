@@ -2,32 +2,6 @@ package core
 
 import "time"
 
-// Tx is one transaction. Reads see the transaction's own writes. Values handed to it must not be changed
-// afterwards. Whoever needs a part of it asks for that part.
-type Tx interface {
-	ExecutionTx
-	PatternTx
-	BatchTx
-	AgentTx
-	ManagedAgentTx
-	QuestionTx
-	ThreadTx
-	InputTx
-	WorkspaceTx
-	DecisionTx
-	ExperienceTx
-	WebhookTx
-	DeliveryTx
-	EventTx
-	IdempotencyTx
-	APIKeyTx
-	AgentTokenTx
-	SessionTx
-	ScheduleTx
-	TriggerTx
-	ErasureTx
-}
-
 // ExecutionTx changes executions.
 type ExecutionTx interface {
 	// PutExecution inserts or replaces an execution and moves its index entries.

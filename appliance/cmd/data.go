@@ -252,13 +252,6 @@ func (c *cli) followErasure(ctx context.Context, api *client.Client, e *client.E
 }
 
 func (c *cli) dataErasure() *cobra.Command {
-	return &cobra.Command{
-		Use: "erasure ID", Short: "Show an erasure, with how far it is",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				e, err := api.GetErasure(ctx, args[0])
-				return show(c, e, err, func(s *screen, e *client.Erasure) { erasureScreen(s, &e.Erasure) })
-			})
-		},
-	}
+	return gets(c, &cobra.Command{Use: "erasure ID", Short: "Show an erasure, with how far it is"}, (*client.Client).GetErasure,
+		func(s *screen, e *client.Erasure) { erasureScreen(s, &e.Erasure) })
 }

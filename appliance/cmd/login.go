@@ -357,12 +357,10 @@ func (c *cli) logoutCommand() *cobra.Command {
 
 // sleep waits, or returns the error of ctx.
 func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	}
 }

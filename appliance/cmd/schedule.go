@@ -320,17 +320,9 @@ func scheduleScreen(s *screen, found *client.Schedule) {
 }
 
 func (c *cli) scheduleDelete() *cobra.Command {
-	return &cobra.Command{
+	return schedules.deletes(c, &cobra.Command{
 		Use: "delete ID", Short: "Remove a schedule; what it started goes on",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				if err := api.DeleteSchedule(ctx, args[0]); err != nil {
-					return err
-				}
-				return c.showValue(map[string]any{"id": args[0], "deleted": true}, func(s *screen) { s.line("schedule %s deleted", clean(args[0])) })
-			})
-		},
-	}
+	}, (*client.Client).DeleteSchedule)
 }
 
 func (c *cli) schedulePause() *cobra.Command {

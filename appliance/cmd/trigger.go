@@ -321,15 +321,7 @@ func receiptScreen(s *screen, r *client.TriggerReceipt) {
 }
 
 func (c *cli) triggerDelete() *cobra.Command {
-	return &cobra.Command{
+	return triggers.deletes(c, &cobra.Command{
 		Use: "delete ID", Short: "Remove a trigger; what it started goes on",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				if err := api.DeleteTrigger(ctx, args[0]); err != nil {
-					return err
-				}
-				return c.showValue(map[string]any{"id": args[0], "deleted": true}, func(s *screen) { s.line("trigger %s deleted", clean(args[0])) })
-			})
-		},
-	}
+	}, (*client.Client).DeleteTrigger)
 }

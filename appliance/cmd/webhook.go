@@ -96,16 +96,8 @@ func pairsText(pairs map[string]string) string {
 }
 
 func (c *cli) webhookDelete() *cobra.Command {
-	return &cobra.Command{
+	return webhooks.deletes(c, &cobra.Command{
 		Use:   "delete ID",
 		Short: "Remove an endpoint; what waits for it is cancelled",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				if err := api.DeleteWebhook(ctx, args[0]); err != nil {
-					return err
-				}
-				return c.showValue(map[string]any{"id": args[0], "deleted": true}, func(s *screen) { s.line("webhook %s deleted", clean(args[0])) })
-			})
-		},
-	}
+	}, (*client.Client).DeleteWebhook)
 }

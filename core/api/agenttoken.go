@@ -35,13 +35,13 @@ func (s *Server) agentTokenRoutes() []Route {
 		route(http.MethodGet, "tokens.read", Route{
 			Path: one, OperationID: "getAgentToken", Summary: "Get one token that agents register with.",
 			Responses: []Response{{Status: 200, Body: wire.AgentToken{}, Doc: "The token, without its secret."}},
-			Fails:     []int{404}, Handle: s.getAgentToken,
+			Fails:     []int{404}, Handle: getOne("tokenId", s.opts.AgentTokens.FindAgentToken),
 		}),
 		route(http.MethodDelete, "tokens.revoke", Route{
 			Path: one, OperationID: "revokeAgentToken", Summary: "End a token that agents register with, for good.",
 			Description: "Agents that registered with it are disconnected within seconds; their tasks go to others.",
 			Responses:   []Response{{Status: http.StatusNoContent, Doc: "It is revoked."}},
-			Fails:       []int{404}, Handle: s.revokeAgentToken,
+			Fails:       []int{404}, Handle: removeOne("tokenId", s.opts.AgentTokens.RevokeAgentToken),
 		}),
 	}
 }
@@ -93,19 +93,4 @@ func (s *Server) listAgentTokens(c *call) (answer, error) {
 		list.Tokens[i] = *t
 	}
 	return ok(list), nil
-}
-
-func (s *Server) getAgentToken(c *call) (answer, error) {
-	t, err := s.opts.AgentTokens.FindAgentToken(c.ctx, c.param("tokenId"))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(*t), nil
-}
-
-func (s *Server) revokeAgentToken(c *call) (answer, error) {
-	if err := s.opts.AgentTokens.RevokeAgentToken(c.detached(), c.param("tokenId")); err != nil {
-		return answer{}, err
-	}
-	return answer{status: http.StatusNoContent}, nil
 }

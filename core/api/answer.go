@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"context"
 	"net/http"
 	"strconv"
 	"sync"
@@ -22,6 +23,27 @@ type answer struct {
 }
 
 func ok(body any) answer { return answer{status: http.StatusOK, body: body} }
+
+// getOne makes the handler of an operation that answers with what find returns of the id in a path.
+func getOne[T any](param string, find func(ctx context.Context, id string) (*T, error)) func(c *call) (answer, error) {
+	return func(c *call) (answer, error) {
+		found, err := find(c.ctx, c.param(param))
+		if err != nil {
+			return answer{}, err
+		}
+		return ok(*found), nil
+	}
+}
+
+// removeOne makes the handler of an operation that ends what has the id in a path. It is done even if the caller goes.
+func removeOne(param string, end func(ctx context.Context, id string) error) func(c *call) (answer, error) {
+	return func(c *call) (answer, error) {
+		if err := end(c.detached(), c.param(param)); err != nil {
+			return answer{}, err
+		}
+		return answer{status: http.StatusNoContent}, nil
+	}
+}
 
 func created(location string, body any) answer {
 	return answer{status: http.StatusCreated, location: location, body: body}

@@ -119,7 +119,7 @@ func (s *Server) keyRoutes() []Route {
 		route(http.MethodGet, "keys.read", Route{
 			Path: one, OperationID: "getKey", Summary: "Get one API key.",
 			Responses: []Response{{Status: 200, Body: wire.APIKey{}, Doc: "The key, without its secret."}},
-			Fails:     []int{404}, Handle: s.getKey,
+			Fails:     []int{404}, Handle: getOne("keyId", s.opts.Keys.FindKey),
 		}),
 		route(http.MethodPost, "keys.rotate", Route{
 			Path: one + "/rotate", OperationID: "rotateKey", Secret: true, Summary: "Give an API key another secret.",
@@ -132,7 +132,7 @@ func (s *Server) keyRoutes() []Route {
 			Path: one, OperationID: "revokeKey", Summary: "End an API key at once, and for good.",
 			Description: "Streams, terminals and sockets that were opened with it end within seconds.",
 			Responses:   []Response{{Status: http.StatusNoContent, Doc: "It is revoked."}},
-			Fails:       []int{404}, Handle: s.revokeKey,
+			Fails:       []int{404}, Handle: removeOne("keyId", s.opts.Keys.RevokeKey),
 		}),
 	}
 }
@@ -190,14 +190,6 @@ func (s *Server) listKeys(c *call) (answer, error) {
 	return ok(list), nil
 }
 
-func (s *Server) getKey(c *call) (answer, error) {
-	k, err := s.opts.Keys.FindKey(c.ctx, c.param("keyId"))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(*k), nil
-}
-
 func (s *Server) rotateKey(c *call) (answer, error) {
 	var req rotateKeyRequest
 	if err := c.decode(&req); err != nil {
@@ -208,11 +200,4 @@ func (s *Server) rotateKey(c *call) (answer, error) {
 		return answer{}, err
 	}
 	return ok(*k), nil
-}
-
-func (s *Server) revokeKey(c *call) (answer, error) {
-	if err := s.opts.Keys.RevokeKey(c.detached(), c.param("keyId")); err != nil {
-		return answer{}, err
-	}
-	return answer{status: http.StatusNoContent}, nil
 }

@@ -65,7 +65,7 @@ func (s *Server) scheduleRoutes() []Route {
 		route(http.MethodDelete, "schedules.delete", Route{
 			Path: one, OperationID: "deleteSchedule", Summary: "Remove a schedule. What it started goes on.",
 			Responses: []Response{{Status: http.StatusNoContent, Doc: "It is gone."}},
-			Fails:     []int{404}, Handle: s.deleteSchedule,
+			Fails:     []int{404}, Handle: removeOne("scheduleId", s.opts.Schedules.DeleteSchedule),
 		}),
 		route(http.MethodPost, "schedules.pause", Route{
 			Path: one + "/pause", OperationID: "pauseSchedule", Summary: "Have no tick start anything until the schedule is resumed.",
@@ -220,13 +220,6 @@ func (s *Server) updateSchedule(c *call) (answer, error) {
 		patch.Target, patch.Env = &target, env
 	}
 	return scheduleAnswer(s.opts.Schedules.UpdateSchedule(c.detached(), c.param("scheduleId"), patch))
-}
-
-func (s *Server) deleteSchedule(c *call) (answer, error) {
-	if err := s.opts.Schedules.DeleteSchedule(c.detached(), c.param("scheduleId")); err != nil {
-		return answer{}, err
-	}
-	return answer{status: http.StatusNoContent}, nil
 }
 
 func (s *Server) pauseSchedule(c *call) (answer, error) {

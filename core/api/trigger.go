@@ -70,7 +70,7 @@ func (s *Server) triggerRoutes() []Route {
 		route(http.MethodDelete, "triggers.delete", Route{
 			Path: one, OperationID: "deleteTrigger", Summary: "Remove a trigger. What it started goes on.",
 			Responses: []Response{{Status: http.StatusNoContent, Doc: "It is gone."}},
-			Fails:     []int{404}, Handle: s.deleteTrigger,
+			Fails:     []int{404}, Handle: removeOne("triggerId", s.opts.Triggers.DeleteTrigger),
 		}),
 		{
 			Method: http.MethodPost, Path: hooksPath + "/{triggerId}", OperationID: "receiveHook", Summary: "Have a trigger start what it starts, by a signed request.",
@@ -253,13 +253,6 @@ func (s *Server) testTrigger(c *call) (answer, error) {
 		return answer{}, err
 	}
 	return ok(trial), nil
-}
-
-func (s *Server) deleteTrigger(c *call) (answer, error) {
-	if err := s.opts.Triggers.DeleteTrigger(c.detached(), c.param("triggerId")); err != nil {
-		return answer{}, err
-	}
-	return answer{status: http.StatusNoContent}, nil
 }
 
 // receiveHook hands a request to its trigger. The body stays as it came, since that is what is signed.

@@ -54,7 +54,7 @@ func (s *Server) webhookRoutes() []Route {
 			Path: one, OperationID: "deleteWebhook",
 			Summary:   "Remove an endpoint. What waits for it is cancelled. One of the configuration is a 409.",
 			Responses: []Response{{Status: http.StatusNoContent, Doc: "It is gone."}},
-			Fails:     []int{404, 409}, Handle: s.deleteWebhook,
+			Fails:     []int{404, 409}, Handle: removeOne("webhookId", s.opts.Webhooks.DeleteWebhook),
 		}),
 	}
 	return append(routes, s.deliveryRoutes(route)...)
@@ -122,13 +122,6 @@ func (s *Server) updateWebhook(c *call) (answer, error) {
 		return answer{}, err
 	}
 	return webhookAnswer(s.opts.Webhooks.UpdateWebhook(c.detached(), c.param("webhookId"), patch))
-}
-
-func (s *Server) deleteWebhook(c *call) (answer, error) {
-	if err := s.opts.Webhooks.DeleteWebhook(c.detached(), c.param("webhookId")); err != nil {
-		return answer{}, err
-	}
-	return answer{status: http.StatusNoContent}, nil
 }
 
 // webhookAnswer renders what a service method returned.

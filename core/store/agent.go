@@ -6,7 +6,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-var agents = &table[core.AgentRecord]{prefix: prefixAgent, kind: "agent"}
+var agents = &table[core.AgentRecord]{prefix: prefixAgent, kind: "agent", idPrefix: core.PrefixAgent}
 
 // PutAgent implements core.AgentTx.
 func (t *tx) PutAgent(a *core.AgentRecord) error {

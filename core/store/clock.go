@@ -203,20 +203,19 @@ func (s *Store) keepClock(ctx context.Context) {
 	b.dirty = !slices.Equal(b.steps, record.Steps)
 }
 
-// idPrefixes are the tables whose keys are ids that tell when they were made.
-var idPrefixes = map[string]string{
-	prefixExecution: core.PrefixExecution, prefixBatch: core.PrefixBatch, prefixAgent: core.PrefixAgent, prefixManaged: core.PrefixManaged,
-	prefixQuestion: core.PrefixQuestion, prefixThread: core.PrefixThread, prefixWorkspace: core.PrefixWorkspace,
-	prefixDecision: core.PrefixDecision, prefixExperience: core.PrefixMemory, prefixDelivery: core.PrefixDelivery,
-	prefixSchedule: core.PrefixSchedule, prefixTrigger: core.PrefixTrigger,
-}
-
 // newestTime returns the time of the newest id or public event that is before a bound; zero if there is none.
 func newestTime(txn kv.Snapshot, bound time.Time) (newest time.Time, err error) {
-	for table, prefix := range idPrefixes {
-		end := appendKey(nil, table, core.IDBound(prefix, bound))
-		err := scanBack(txn, appendKey(nil, table, prefix), end, func(key []byte) (bool, error) {
-			at, ok := core.IDTime(string(key[len(table):]))
+	for _, table := range tables {
+		if table.noun == nil {
+			continue
+		}
+		_, prefix := table.noun.names()
+		if prefix == "" {
+			continue
+		}
+		end := appendKey(nil, table.prefix, core.IDBound(prefix, bound))
+		err := scanBack(txn, appendKey(nil, table.prefix, prefix), end, func(key []byte) (bool, error) {
+			at, ok := core.IDTime(string(key[len(table.prefix):]))
 			if ok && at.After(newest) {
 				newest = at
 			}

@@ -51,24 +51,8 @@ func (d *derived) record(key, value []byte) error {
 			return err
 		}
 		return d.emit(appendKey(nil, prefixBatchActive, id), []byte{})
-	case prefixQuestion:
-		return questions.derive(d, id, value)
 	case prefixThread:
 		return d.thread(id, value)
-	case prefixWorkspace:
-		return workspaces.derive(d, id, value)
-	case prefixDecision:
-		return decisions.derive(d, id, value)
-	case prefixExperience:
-		return experiences.derive(d, id, value)
-	case prefixAPIKey:
-		return apiKeys.derive(d, id, value)
-	case prefixAgentToken:
-		return agentTokens.derive(d, id, value)
-	case prefixSession:
-		return sessions.derive(d, id, value)
-	case prefixErasure:
-		return erasures.derive(d, id, value)
 	case prefixDelivery:
 		return d.delivery(id, value)
 	case prefixIdempotency:
@@ -77,6 +61,10 @@ func (d *derived) record(key, value []byte) error {
 			return err
 		}
 		return d.emit(appendIdempotencyIndex(nil, claimedMs(rec.ClaimedAt), idempotencyHash(rec.Scope, rec.Key)), []byte{})
+	default:
+		if section.noun != nil && section.noun.follows() {
+			return section.noun.derive(d, id, value)
+		}
 	}
 	return nil
 }
@@ -239,13 +227,18 @@ func recordOf(entry, value []byte) []byte {
 	if i := bytes.LastIndex(names, []byte{0, 1}); i >= 0 {
 		id = names[i+2:]
 	}
-	for _, kind := range []struct{ name, prefix string }{
-		{"x", prefixExecution}, {kindQuestion, prefixQuestion}, {kindActiveThread, prefixThread}, {kindThread, prefixThread},
-		{kindWorkspace, prefixWorkspace}, {kindBatch, prefixBatch}, {kindAPIKey, prefixAPIKey},
-		{kindAgentToken, prefixAgentToken}, {kindSession, prefixSession}, {kindErasure, prefixErasure}, {kindDecision, prefixDecision}, {kindExperience, prefixExperience},
-	} {
+	// Lists of threads and executions have keys of their own forms.
+	for _, kind := range []struct{ name, prefix string }{{"x", prefixExecution}, {kindThread, prefixThread}} {
 		if bytes.HasPrefix(name, []byte(kind.name)) {
 			return appendKey(nil, kind.prefix, string(id))
+		}
+	}
+	for _, s := range tables {
+		if s.noun == nil {
+			continue
+		}
+		if lists, _ := s.noun.names(); lists != "" && bytes.HasPrefix(name, []byte(lists)) {
+			return appendKey(nil, s.prefix, string(id))
 		}
 	}
 	return nil

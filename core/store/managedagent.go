@@ -7,7 +7,7 @@ import (
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
-var managedAgents = &table[core.ManagedAgentRecord]{prefix: prefixManaged, kind: "managed agent"}
+var managedAgents = &table[core.ManagedAgentRecord]{prefix: prefixManaged, kind: "managed agent", idPrefix: core.PrefixManaged}
 
 // PutManagedAgent implements core.Tx.
 func (t *tx) PutManagedAgent(a *core.ManagedAgentRecord) error {

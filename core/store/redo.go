@@ -217,6 +217,32 @@ func commitWrites(db kv.DB, writes []write) error {
 	return txn.Commit()
 }
 
+// chunks commits what a migration writes, so much at a time.
+type chunks struct {
+	db     kv.DB
+	writes []write
+	size   int
+}
+
+// put adds a write; a nil value removes the key.
+func (c *chunks) put(key, value []byte) error {
+	c.writes = append(c.writes, write{key, value})
+	if c.size += len(key) + len(value); len(c.writes) < repairChunk && c.size < repairBytes {
+		return nil
+	}
+	return c.end(nil)
+}
+
+// end commits what waits, unless there is an error already.
+func (c *chunks) end(err error) error {
+	if err != nil || len(c.writes) == 0 {
+		return err
+	}
+	err = commitWrites(c.db, c.writes)
+	c.writes, c.size = nil, 0
+	return err
+}
+
 // appendRedo appends one write to a record.
 func appendRedo(b []byte, w *write) []byte {
 	b = append(binary.AppendUvarint(b, uint64(len(w.key))), w.key...)

@@ -16,17 +16,8 @@ import (
 func listCreators(ctx context.Context, db kv.DB) error {
 	txn := db.Snapshot()
 	defer txn.Discard()
-	var writes []write
-	size := 0
-	put := func(key, value []byte) error {
-		writes = append(writes, write{key, value})
-		if size += len(key) + len(value); len(writes) < repairChunk && size < repairBytes {
-			return nil
-		}
-		err := commitWrites(db, writes)
-		writes, size = nil, 0
-		return err
-	}
+	out := chunks{db: db}
+	put := out.put
 	const former = "er" // of erasures
 	clearing := []string{prefixIndex + kindErasure, prefixRowCount + kindErasure, prefixIndex + former + "s/", prefixRowCount + former + "s/"}
 	for _, kind := range []string{kindThread, kindQuestion, kindDecision, kindAPIKey} {
@@ -122,10 +113,7 @@ func listCreators(ctx context.Context, db kv.DB) error {
 	if err == nil {
 		err = d.counts(put) // of erasures alone
 	}
-	if err != nil || len(writes) == 0 {
-		return err
-	}
-	return commitWrites(db, writes)
+	return out.end(err)
 }
 
 // passOver drops the error of a record that is gone or cannot be read.

@@ -133,11 +133,22 @@ func TestListCreators(t *testing.T) {
 
 // What a list is in the index of leads back to its record, whatever the kind: a check removes what leads nowhere.
 func TestEveryListLeadsToItsRecord(t *testing.T) {
-	for kind, prefix := range map[string]string{
-		kindQuestion: prefixQuestion, kindThread: prefixThread, kindActiveThread: prefixThread, kindWorkspace: prefixWorkspace,
-		kindDecision: prefixDecision, kindExperience: prefixExperience, kindAPIKey: prefixAPIKey, kindAgentToken: prefixAgentToken,
-		kindBatch: prefixBatch, kindSession: prefixSession, kindErasure: prefixErasure,
-	} {
+	lists := map[string]string{kindThread: prefixThread, kindActiveThread: prefixThread}
+	for _, s := range tables {
+		if s.noun == nil {
+			continue
+		}
+		if kind, _ := s.noun.names(); kind != "" {
+			if other := lists[kind]; other != "" {
+				t.Errorf("the lists of %s have the name of those under %s", s.kind, other)
+			}
+			lists[kind] = s.prefix
+		}
+	}
+	if len(lists) < 11 {
+		t.Errorf("only %d kinds of lists", len(lists))
+	}
+	for kind, prefix := range lists {
 		for _, letters := range []string{"/", "b/ann\x00\x01", "s/open\x00\x01"} {
 			if got := string(recordOf([]byte(prefixIndex+kind+letters+"id_1"), nil)); got != prefix+"id_1" {
 				t.Errorf("%s%s leads to %q, want %q", kind, letters, got, prefix+"id_1")

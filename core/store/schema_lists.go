@@ -14,17 +14,8 @@ import (
 func listFacts(ctx context.Context, db kv.DB) error {
 	txn := db.Snapshot()
 	defer txn.Discard()
-	var writes []write
-	size := 0
-	put := func(key, value []byte) error {
-		writes = append(writes, write{key, value})
-		if size += len(key) + len(value); len(writes) < repairChunk && size < repairBytes {
-			return nil
-		}
-		err := commitWrites(db, writes)
-		writes, size = nil, 0
-		return err
-	}
+	out := chunks{db: db}
+	put := out.put
 	for _, prefix := range []string{
 		prefixByBatch, prefixByCreator, prefixByError, prefixByMetadata, prefixSpan,
 		prefixIndex + kindBatch + "/", prefixIndex + kindBatch + "s", prefixIndex + kindBatch + "p", prefixIndex + kindBatch + "c",
@@ -83,10 +74,7 @@ func listFacts(ctx context.Context, db kv.DB) error {
 			}
 		}
 	}
-	if err != nil || len(writes) == 0 {
-		return err
-	}
-	return commitWrites(db, writes)
+	return out.end(err)
 }
 
 // relistExecution writes what schema 3 added to what follows from an execution.

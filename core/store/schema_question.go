@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/wardroom/wardroom/core/store/kv"
@@ -12,26 +13,16 @@ import (
 func listQuestions(ctx context.Context, db kv.DB) error {
 	txn := db.Snapshot()
 	defer txn.Discard()
-	var writes []write
-	add := func(w write) error {
-		writes = append(writes, w)
-		if len(writes) < repairChunk {
-			return nil
-		}
-		err := commitWrites(db, writes)
-		writes = nil
-		return err
-	}
+	out := chunks{db: db}
 	for _, prefix := range []string{prefixIndex + kindQuestion + "/", prefixRowCount + kindQuestion} {
 		err := scan(txn, []byte(prefix), nil, false, func(key, _ []byte) (bool, error) {
-			return true, add(write{key: append([]byte(nil), key...)})
+			return true, out.put(bytes.Clone(key), nil)
 		})
 		if err != nil {
 			return err
 		}
 	}
-	put := func(key, value []byte) error { return add(write{key, value}) }
-	d := newDerived(txn, put)
+	d := newDerived(txn, out.put)
 	err := scan(txn, []byte(prefixQuestion), nil, true, func(key, value []byte) (bool, error) {
 		err := questions.derive(d, string(key[len(prefixQuestion):]), value)
 		if asDamage(err) != nil {
@@ -43,10 +34,7 @@ func listQuestions(ctx context.Context, db kv.DB) error {
 		return true, err
 	})
 	if err == nil {
-		err = d.counts(put)
+		err = d.counts(out.put)
 	}
-	if err != nil || len(writes) == 0 {
-		return err
-	}
-	return commitWrites(db, writes)
+	return out.end(err)
 }

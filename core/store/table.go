@@ -17,8 +17,8 @@ type table[T any] struct {
 	decode func(id string, value []byte) (*T, error)
 	// facets are the lists that a record is in, which are named by the letters of lists; nil: the records are in none.
 	facets   func(r *T) []facet
-	lists    string
-	idPrefix string // of ids, for the cursors of lists
+	lists    string // no other table's name begins with it
+	idPrefix string // of ids, for the cursors of lists; empty if ids do not tell when they were made
 	// creator returns who made a record, by whom its lists can be narrowed down; nil: they cannot.
 	creator func(r *T) string
 	// print makes the key of a record's fingerprint, which leads to its id; nil for one without. nil: no record has one.
@@ -213,14 +213,18 @@ func (tb *table[T]) indexed(ctx context.Context, s *Store, txn kv.Snapshot, inde
 
 // section describes the table to those who go over all keys.
 func (tb *table[T]) section() section {
-	if tb.decode == nil {
-		return jsonSection[T](tb.prefix, tb.kind)
+	s := jsonSection[T](tb.prefix, tb.kind)
+	if tb.decode != nil {
+		s.decode = func(key, value []byte) error {
+			_, err := tb.decode(string(key), value)
+			return err
+		}
 	}
-	return section{tb.prefix, tb.kind, true, func(key, value []byte) error {
-		_, err := tb.decode(string(key), value)
-		return err
-	}}
+	s.noun = tb
+	return s
 }
+
+func (tb *table[T]) names() (lists, ids string) { return tb.lists, tb.idPrefix }
 
 // derive takes in what follows from a record.
 func (tb *table[T]) derive(d *derived, id string, value []byte) error {

@@ -17,16 +17,28 @@ type section struct {
 	// primary says that nothing else in the store says the same: what is not primary is made anew by a repair.
 	primary bool
 	decode  func(key, value []byte) error // key without the prefix
+	noun    noun                          // nil: not a table of records
+}
+
+// noun is a table, whatever its records are.
+type noun interface {
+	// derive takes in what follows from a record.
+	derive(d *derived, id string, value []byte) error
+	// follows reports whether anything does.
+	follows() bool
+	// names returns what begins the names of the table's lists in the index ("" for none), and its ids ("" where they do not
+	// tell when they were made).
+	names() (lists, ids string)
 }
 
 // jsonSection is a section of JSON records.
 func jsonSection[T any](prefix, kind string) section {
-	return section{prefix, kind, true, func(_, value []byte) error { return json.Unmarshal(value, new(T)) }}
+	return section{prefix: prefix, kind: kind, primary: true, decode: func(_, value []byte) error { return json.Unmarshal(value, new(T)) }}
 }
 
 // numberSection is a section of numbers that follow from records.
 func numberSection(prefix, kind string) section {
-	return section{prefix, kind, false, func(_, value []byte) error {
+	return section{prefix: prefix, kind: kind, decode: func(_, value []byte) error {
 		_, err := decodeUint64(value)
 		return err
 	}}
@@ -34,29 +46,29 @@ func numberSection(prefix, kind string) section {
 
 // keySection is a section whose keys say all.
 func keySection(prefix, kind string) section {
-	return section{prefix, kind, false, func(_, _ []byte) error { return nil }}
+	return section{prefix: prefix, kind: kind, decode: func(_, _ []byte) error { return nil }}
 }
 
 // tables lists what is in the store. A key belongs to the section with the longest prefix that it begins with.
 var tables = []section{
 	executions.section(),
-	{prefixActive, "active execution", false, func(_, value []byte) error {
+	{prefix: prefixActive, kind: "active execution", decode: func(_, value []byte) error {
 		_, err := decodeActive(value)
 		return err
 	}},
-	{prefixCounter, "counter", false, func(_, value []byte) error {
+	{prefix: prefixCounter, kind: "counter", decode: func(_, value []byte) error {
 		_, err := decodeCounts(value)
 		return err
 	}},
 	patterns.section(),
-	{prefixDefinition, "definition", true, func(_, value []byte) error {
+	{prefix: prefixDefinition, kind: "definition", primary: true, decode: func(_, value []byte) error {
 		if len(value) < definitionHeader {
 			return errRecord
 		}
 		return nil
 	}},
 	numberSection(prefixRefs, "reference count"),
-	{prefixSpan, "throughput", true, func(key, value []byte) error {
+	{prefix: prefixSpan, kind: "throughput", primary: true, decode: func(key, value []byte) error {
 		if _, ok := cutSpanKey(key); !ok {
 			return errRecord
 		}
@@ -64,20 +76,20 @@ var tables = []section{
 		return err
 	}},
 	batches.section(),
-	{prefixBatchInput, "input of batch", true, func(_, _ []byte) error { return nil }},
+	{prefix: prefixBatchInput, kind: "input of batch", primary: true, decode: func(_, _ []byte) error { return nil }},
 	jsonSection[core.BatchResult](prefixBatchResult, "item of batch"),
 	jsonSection[batchValue](prefixBatchValue, "result of batch"),
 	agents.section(),
 	managedAgents.section(),
-	{prefixRuntime, "position of runtime", true, decodeAnyNumber},
+	{prefix: prefixRuntime, kind: "position of runtime", primary: true, decode: decodeAnyNumber},
 	questions.section(),
 	threads.section(),
 	jsonSection[[]core.ContextFile](prefixThreadFiles, "context files of thread"),
-	{prefixThreadState, "state of thread", false, func(_, value []byte) error {
+	{prefix: prefixThreadState, kind: "state of thread", decode: func(_, value []byte) error {
 		_, err := decodeThreadState(value)
 		return err
 	}},
-	{prefixThreadInput, "input of thread", true, func(key, value []byte) error {
+	{prefix: prefixThreadInput, kind: "input of thread", primary: true, decode: func(key, value []byte) error {
 		if _, rest, ok := cutEscaped(key); ok && len(rest) > 0 {
 			return json.Unmarshal(value, new(core.QueuedInput))
 		}
@@ -89,12 +101,12 @@ var tables = []section{
 	experiences.section(),
 	keySection(prefixExperiencePrint, "fingerprint of an experience"),
 	webhooks.section(),
-	{prefixWebhookNumber, "number of webhook", true, func(key, value []byte) error {
+	{prefix: prefixWebhookNumber, kind: "number of webhook", primary: true, decode: func(key, value []byte) error {
 		_, err := decodeWebhookNumber(string(key), value)
 		return err
 	}},
 	deliveries.section(),
-	{prefixDeliveries, "place of a delivery", false, func(key, value []byte) error {
+	{prefix: prefixDeliveries, kind: "place of a delivery", decode: func(key, value []byte) error {
 		if len(value) == 0 {
 			return nil
 		}
@@ -104,25 +116,25 @@ var tables = []section{
 	keySection(prefixAPIKeyName, "name of an API key"),
 	agentTokens.section(),
 	sessions.section(),
-	{prefixAudit, "audit record", true, func(_, value []byte) error {
+	{prefix: prefixAudit, kind: "audit record", primary: true, decode: func(_, value []byte) error {
 		if len(value) < auditHeader || !json.Valid(value[auditHeader:]) {
 			return errRecord
 		}
 		return nil
 	}},
-	{prefixAuditCursor, "cursor of audit sink", true, decodeAnyNumber},
+	{prefix: prefixAuditCursor, kind: "cursor of audit sink", primary: true, decode: decodeAnyNumber},
 	schedules.section(),
 	triggers.section(),
 	erasures.section(),
-	{prefixErased, "mark of an erasure", true, func(_, _ []byte) error { return nil }},
+	{prefix: prefixErased, kind: "mark of an erasure", primary: true, decode: func(_, _ []byte) error { return nil }},
 	keySection(prefixIndex, "index entry"),
-	{prefixDeliveryCount, "delivery counts of webhook", false, func(_, value []byte) error {
+	{prefix: prefixDeliveryCount, kind: "delivery counts of webhook", decode: func(_, value []byte) error {
 		_, err := decodeDeliveryCounts(value)
 		return err
 	}},
 	numberSection(prefixRowCount, "number"),
 	jsonSection[core.IdempotencyRecord](prefixIdempotency, "idempotency key"),
-	{prefixJournal, "event of", true, func(key, value []byte) error {
+	{prefix: prefixJournal, kind: "event of", primary: true, decode: func(key, value []byte) error {
 		subject, rest, ok := cutEscaped(key)
 		if !ok || len(rest) != 8 {
 			return errRecord
@@ -134,22 +146,22 @@ var tables = []section{
 		return err
 	}},
 	keySection(prefixLog, "entry of the log for"),
-	{prefixCursor, "cursor", true, decodeAnyNumber},
+	{prefix: prefixCursor, kind: "cursor", primary: true, decode: decodeAnyNumber},
 	keySection(prefixBroken, "note of a broken record"),
-	{keyRedoBroken, "transaction", true, func(_, value []byte) error {
+	{prefix: keyRedoBroken, kind: "transaction", primary: true, decode: func(_, value []byte) error {
 		_, err := decodeRedo(value)
 		return err
 	}},
 	jsonSection[clockRecord](keyClock, "clock"),
-	{keySelf, "id of the installation", true, func(_, value []byte) error {
+	{prefix: keySelf, kind: "id of the installation", primary: true, decode: func(_, value []byte) error {
 		_, err := decodeInstallation(value)
 		return err
 	}},
-	{keySchema, "schema version", false, decodeSchemaRecord},
-	{keySchemaCopy, "schema version", false, decodeSchemaRecord},
-	{keySeq, "number", false, decodeAnyNumber},
-	{keyWebhooks, "number", false, decodeAnyNumber},
-	{keyAudit, "end of the audit trail", false, func(_, value []byte) error {
+	{prefix: keySchema, kind: "schema version", decode: decodeSchemaRecord},
+	{prefix: keySchemaCopy, kind: "schema version", decode: decodeSchemaRecord},
+	{prefix: keySeq, kind: "number", decode: decodeAnyNumber},
+	{prefix: keyWebhooks, kind: "number", decode: decodeAnyNumber},
+	{prefix: keyAudit, kind: "end of the audit trail", decode: func(_, value []byte) error {
 		_, err := decodeAuditHead(value)
 		return err
 	}},

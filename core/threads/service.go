@@ -2,8 +2,6 @@ package threads
 
 import (
 	"context"
-	"crypto/aes"
-	"crypto/cipher"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -13,6 +11,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/joined"
+	"github.com/wardroom/wardroom/core/internal/seal"
 	"github.com/wardroom/wardroom/core/threads/rules"
 )
 
@@ -30,7 +29,7 @@ type Service struct {
 	clock    core.Clock
 	config   atomic.Pointer[Config]
 	rules    atomic.Pointer[rules.Rules] // of the configuration; nil when they are wrong
-	seal     cipher.AEAD
+	seal     *seal.Box
 	observer Observer
 
 	ctx    context.Context // of all work; ends in Close
@@ -76,7 +75,7 @@ func New(o Options) *Service {
 		o.Tracer = core.NoTracer{}
 	}
 	s := &Service{
-		opts: o, log: o.Logger, clock: o.Clock, observer: o.Observer, seal: newSeal(o.SealKey),
+		opts: o, log: o.Logger, clock: o.Clock, observer: o.Observer, seal: seal.New(o.SealKey),
 		stops: make(chan struct{}, stopsAtOnce), live: make(map[string]*thread), roles: make(map[seat]*thread),
 		seats: make(map[seat]chan struct{}), crew: make(map[string]*thread), watches: make(map[string]*watch),
 		members: make(map[string][]string), startFree: make(chan struct{}),
@@ -84,18 +83,6 @@ func New(o Options) *Service {
 	s.configure(o.Config)
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s
-}
-
-func newSeal(key [32]byte) cipher.AEAD {
-	block, err := aes.NewCipher(key[:])
-	if err != nil {
-		panic(err) // 32 bytes are a key
-	}
-	aead, err := cipher.NewGCM(block)
-	if err != nil {
-		panic(err) // AES has blocks of 16 bytes
-	}
-	return aead
 }
 
 // SetQuestions says who answers the questions that org charts surface. It is called once, before Open.

@@ -135,6 +135,7 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
+	// Repeats core/threads: which defaults a service has is its own matter.
 	if o.Clock == nil {
 		o.Clock = core.SystemClock{}
 	}

@@ -1,11 +1,8 @@
 package webhook
 
 import (
-	"crypto/aes"
-	"crypto/cipher"
 	"crypto/rand"
 	"encoding/base64"
-	"encoding/json"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -24,49 +21,17 @@ func newSecret() string {
 	return "whsec_" + base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-func newSeal(key [32]byte) cipher.AEAD {
-	block, err := aes.NewCipher(key[:])
-	if err != nil {
-		panic(err) // 32 bytes are a key
-	}
-	aead, err := cipher.NewGCM(block)
-	if err != nil {
-		panic(err) // AES has blocks of 16 bytes
-	}
-	return aead
-}
-
 // What is sealed belongs to one endpoint and is of one kind, both of which are authenticated with it.
-
-func (s *Service) sealBytes(name string, plain []byte) []byte {
-	nonce := make([]byte, s.seal.NonceSize(), s.seal.NonceSize()+len(plain)+s.seal.Overhead())
-	_, _ = rand.Read(nonce) // never fails
-	return s.seal.Seal(nonce, nonce, plain, []byte(name))
-}
-
-func (s *Service) openBytes(name string, sealed []byte) ([]byte, bool) {
-	n := s.seal.NonceSize()
-	if len(sealed) <= n {
-		return nil, false
-	}
-	plain, err := s.seal.Open(nil, sealed[:n], sealed[n:], []byte(name))
-	return plain, err == nil
-}
 
 // sealSecrets encrypts the secrets of an endpoint.
 func (s *Service) sealSecrets(id string, secrets []secret) ([]byte, error) {
-	plain, err := json.Marshal(secrets)
-	if err != nil {
-		return nil, err
-	}
-	return s.sealBytes(id, plain), nil
+	return s.seal.Seal(id, secrets)
 }
 
 // openSecrets decrypts them, the newest first.
 func (s *Service) openSecrets(id string, sealed []byte) ([]secret, error) {
 	var list []secret
-	plain, ok := s.openBytes(id, sealed)
-	if !ok || json.Unmarshal(plain, &list) != nil || len(list) == 0 {
+	if !s.seal.Open(id, sealed, &list) || len(list) == 0 {
 		return nil, core.Conflict("webhook", id, "", "the secret of the endpoint cannot be read any more: the key that sealed it "+
 			"was replaced; give the endpoint a new secret")
 	}
@@ -78,7 +43,7 @@ func (s *Service) sealKey(id, key string) []byte {
 	if key == "" {
 		return nil
 	}
-	return s.sealBytes(id+"/key", []byte(key))
+	return s.seal.SealBytes(id+"/key", []byte(key))
 }
 
 // openKey decrypts it.
@@ -86,7 +51,7 @@ func (s *Service) openKey(id string, sealed []byte) (string, error) {
 	if len(sealed) == 0 {
 		return "", nil
 	}
-	plain, ok := s.openBytes(id+"/key", sealed)
+	plain, ok := s.seal.OpenBytes(id+"/key", sealed)
 	if !ok {
 		return "", core.Conflict("webhook", id, "", "the key of the client certificate cannot be read any more: the key that "+
 			"sealed it was replaced; give the endpoint its certificate and key anew")
@@ -99,11 +64,7 @@ func (s *Service) sealHeaders(id string, headers map[string]string) ([]byte, err
 	if len(headers) == 0 {
 		return nil, nil
 	}
-	plain, err := json.Marshal(headers)
-	if err != nil {
-		return nil, err
-	}
-	return s.sealBytes(id+"/headers", plain), nil
+	return s.seal.Seal(id+"/headers", headers)
 }
 
 // openHeaders decrypts them.
@@ -111,8 +72,7 @@ func (s *Service) openHeaders(id string, sealed []byte) (headers map[string]stri
 	if len(sealed) == 0 {
 		return nil, nil
 	}
-	plain, ok := s.openBytes(id+"/headers", sealed)
-	if !ok || json.Unmarshal(plain, &headers) != nil {
+	if !s.seal.Open(id+"/headers", sealed, &headers) {
 		return nil, core.Conflict("webhook", id, "", "the headers of the endpoint cannot be read any more: the key that sealed "+
 			"them was replaced; give the endpoint its headers anew")
 	}

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"crypto/cipher"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -11,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/seal"
 )
 
 var _ core.WebhookService = (*Service)(nil)
@@ -22,7 +22,7 @@ type Service struct {
 	log    hclog.Logger
 	clock  core.Clock
 	config atomic.Pointer[Config]
-	seal   cipher.AEAD
+	seal   *seal.Box
 	bodies bodies
 	tests  chan struct{} // holds one value for each test under way
 
@@ -68,7 +68,7 @@ type Service struct {
 func New(o Options) *Service {
 	o.setDefaults()
 	s := &Service{
-		opts: o, log: o.Logger, clock: o.Clock, seal: newSeal(o.SealKey), tests: make(chan struct{}, testsAtOnce),
+		opts: o, log: o.Logger, clock: o.Clock, seal: seal.New(o.SealKey), tests: make(chan struct{}, testsAtOnce),
 		stop: make(chan struct{}), wake: make(chan struct{}, 1), writeWake: make(chan struct{}, 1), loadWake: make(chan struct{}, 1),
 		metadata: make(map[string]map[string]string), endpoints: make(map[string]*endpoint), running: make(map[*job]struct{}),
 	}

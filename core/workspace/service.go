@@ -46,6 +46,7 @@ type Service struct {
 
 // New makes a service. It touches nothing.
 func New(o Options) *Service {
+	// Repeats core/memory: which defaults a service has is its own matter.
 	if o.Clock == nil {
 		o.Clock = core.SystemClock{}
 	}

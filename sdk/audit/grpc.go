@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"errors"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -135,14 +134,7 @@ func ToStatus(err error) error {
 
 // FromStatus turns the error of a gRPC call into that of a Sink.
 func FromStatus(err error) error {
-	if err == nil {
-		return nil
-	}
-	e := errorFromProto(pluginv1.Detail(err))
-	if cause := pluginv1.Context(err); cause != nil {
-		return errors.Join(e, cause)
-	}
-	return e
+	return pluginv1.FromStatus(err, errorFromProto)
 }
 
 func errorFromProto(d *pluginv1.ErrorDetail) *Error {

@@ -69,16 +69,5 @@ func (c *Client) GetAuditStatus(ctx context.Context) (*AuditStatus, error) {
 func (c *Client) ExportAudit(ctx context.Context, since, until time.Time, format string) (io.ReadCloser, error) {
 	query := url.Values{"format": {format}}
 	addTimes(query, since, until)
-	resp, err := c.send(ctx, request{method: http.MethodGet, path: "/api/audit/export", query: query, accept: "*/*"}, nil)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode != http.StatusOK {
-		data, err := c.read(ctx, resp)
-		if err != nil {
-			return nil, err
-		}
-		return nil, newError(resp, data)
-	}
-	return resp.Body, nil
+	return c.open(ctx, request{method: http.MethodGet, path: "/api/audit/export", query: query, accept: "*/*"})
 }

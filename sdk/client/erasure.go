@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -56,20 +55,5 @@ func (c *Client) ListErasures(ctx context.Context, createdBy string, page Page) 
 
 // ExportData returns what is stored of a subject, a thing a line, which the caller closes. Its last line has the kind end.
 func (c *Client) ExportData(ctx context.Context, subject string) (io.ReadCloser, error) {
-	body, err := json.Marshal(wire.DataExportRequest{Subject: subject})
-	if err != nil {
-		return nil, err
-	}
-	resp, err := c.send(ctx, request{method: http.MethodPost, path: "/api/data/export", accept: "*/*"}, body)
-	if err != nil {
-		return nil, err
-	}
-	if resp.StatusCode != http.StatusOK {
-		data, err := c.read(ctx, resp)
-		if err != nil {
-			return nil, err
-		}
-		return nil, newError(resp, data)
-	}
-	return resp.Body, nil
+	return c.open(ctx, request{method: http.MethodPost, path: "/api/data/export", accept: "*/*", body: wire.DataExportRequest{Subject: subject}})
 }

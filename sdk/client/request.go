@@ -121,6 +121,26 @@ func (c *Client) send(ctx context.Context, r request, body []byte) (*http.Respon
 	return resp, nil
 }
 
+// open sends r once and returns the body of the answer, which the caller closes.
+func (c *Client) open(ctx context.Context, r request) (io.ReadCloser, error) {
+	body, err := encode(r.body)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.send(ctx, r, body)
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp.Body, nil
+	}
+	data, err := c.read(ctx, resp)
+	if err != nil {
+		return nil, err
+	}
+	return nil, newError(resp, data)
+}
+
 // read reads and closes the body.
 func (c *Client) read(ctx context.Context, resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close()

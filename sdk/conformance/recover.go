@@ -66,14 +66,7 @@ func recoverBad(ctx context.Context, s *suite) error {
 }
 
 func recoverCrash(ctx context.Context, s *suite) error {
-	capabilities, err := s.rt().Capabilities(ctx)
-	if err != nil {
-		return fmt.Errorf("Capabilities: %w", err)
-	}
-	if s.restart == nil || !capabilities.Recover {
-		return skip("the runtime does not outlive its process, or the caller cannot kill it")
-	}
-	agent, err := s.agent(ctx)
+	agent, err := s.survivor(ctx)
 	if err != nil {
 		return err
 	}
@@ -113,6 +106,18 @@ func recoverCrash(ctx context.Context, s *suite) error {
 	return s.afterCrash(ctx, agent.ID, from, past[len(past)-1].Seq)
 }
 
+// survivor starts an agent that is to outlive its runtime, or skips the check.
+func (s *suite) survivor(ctx context.Context) (runtime.Agent, error) {
+	capabilities, err := s.rt().Capabilities(ctx)
+	if err != nil {
+		return runtime.Agent{}, fmt.Errorf("Capabilities: %w", err)
+	}
+	if s.restart == nil || !capabilities.Recover {
+		return runtime.Agent{}, skip("the runtime does not outlive its process, or the caller cannot kill it")
+	}
+	return s.agent(ctx)
+}
+
 // kill kills the runtime, and goes on with the new one.
 func (s *suite) kill(ctx context.Context) error {
 	fresh, err := s.restart(ctx)
@@ -128,14 +133,7 @@ func (s *suite) kill(ctx context.Context) error {
 // recoverBusy kills the runtime in the middle of a turn. What the terminal showed before it is an old picture, on which the
 // agent may well seem to wait.
 func recoverBusy(ctx context.Context, s *suite) error {
-	capabilities, err := s.rt().Capabilities(ctx)
-	if err != nil {
-		return fmt.Errorf("Capabilities: %w", err)
-	}
-	if s.restart == nil || !capabilities.Recover {
-		return skip("the runtime does not outlive its process, or the caller cannot kill it")
-	}
-	agent, err := s.agent(ctx)
+	agent, err := s.survivor(ctx)
 	if err != nil {
 		return err
 	}

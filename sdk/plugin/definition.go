@@ -88,6 +88,14 @@ type Check struct {
 	Text   string
 }
 
+// Note adds a check. The first of the worst status that is not StatusOK says how the whole is.
+func (h *Health) Note(name, status, text string) {
+	h.Checks = append(h.Checks, Check{Name: name, Status: status, Text: text})
+	if status == StatusFailed && h.Status != StatusFailed || status == StatusDegraded && h.Status == StatusOK {
+		h.Status, h.Reason = status, text
+	}
+}
+
 // Severities of a Problem.
 const (
 	SeverityError   = "error"
@@ -99,6 +107,14 @@ type Problem struct {
 	Path     string `json:"path"`     // JSON pointer; empty for the whole
 	Severity string `json:"severity"` // SeverityError, SeverityWarning
 	Text     string `json:"text"`     // for an operator; holds no value of the configuration, which may be secret
+}
+
+// Problems collects what is wrong with a configuration.
+type Problems []Problem
+
+// Add adds a problem. The text holds no value of the configuration that may be secret.
+func (p *Problems) Add(path, severity, format string, args ...any) {
+	*p = append(*p, Problem{Path: path, Severity: severity, Text: fmt.Sprintf(format, args...)})
 }
 
 // Host is what a plugin's process may ask of its host. Methods may be called concurrently. They are many because most

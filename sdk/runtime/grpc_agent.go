@@ -15,7 +15,7 @@ func agentToProto(a *Agent) *pluginv1.Agent {
 		Capabilities: texts(a.Capabilities), Labels: textMap(a.Labels), Workdir: text(a.Workdir), Pid: int64(a.PID),
 		ContainerId: text(a.ContainerID), PodName: text(a.PodName), SessionId: text(a.SessionID),
 		Prompt: promptToProto(a.Prompt), LoginUrl: text(a.LoginURL), Turn: int64(a.Turn),
-		CreatedAt: stamp(a.CreatedAt), LastActivityAt: stamp(a.LastActivityAt), Handle: handleToProto(a.Handle),
+		CreatedAt: pluginv1.Stamp(a.CreatedAt), LastActivityAt: pluginv1.Stamp(a.LastActivityAt), Handle: handleToProto(a.Handle),
 		Seq: a.Seq,
 	}
 	if a.ExitCode != nil {
@@ -33,7 +33,7 @@ func agentFromProto(a *pluginv1.Agent) Agent {
 		ID: a.Id, Name: a.Name, Type: a.Type, Status: Status(a.Status), Reason: a.Reason, Capabilities: a.Capabilities,
 		Labels: a.Labels, Workdir: a.Workdir, PID: int(a.Pid), ContainerID: a.ContainerId, PodName: a.PodName,
 		SessionID: a.SessionId, Prompt: promptFromProto(a.Prompt), LoginURL: a.LoginUrl, Turn: int(a.Turn),
-		CreatedAt: unstamp(a.CreatedAt), LastActivityAt: unstamp(a.LastActivityAt), Handle: handleFromProto(a.Handle),
+		CreatedAt: pluginv1.Unstamp(a.CreatedAt), LastActivityAt: pluginv1.Unstamp(a.LastActivityAt), Handle: handleFromProto(a.Handle),
 		Seq: a.Seq,
 	}
 	if a.ExitCode != nil {
@@ -165,7 +165,7 @@ func specFromProto(s *pluginv1.Spec) Spec {
 
 func eventToProto(e *Event) *pluginv1.Event {
 	out := &pluginv1.Event{
-		Seq: e.Seq, AgentId: text(e.AgentID), Type: text(string(e.Type)), Time: stamp(e.Time), Source: text(e.Source),
+		Seq: e.Seq, AgentId: text(e.AgentID), Type: text(string(e.Type)), Time: pluginv1.Stamp(e.Time), Source: text(e.Source),
 		Agent: agentToProto(&e.Agent), Prompt: promptToProto(e.Prompt), Answered: text(e.Answered), Text: text(e.Text),
 		Turn: int64(e.Turn), DurationMs: e.DurationMs, LoginUrl: text(e.LoginURL), Reason: text(e.Reason),
 		Interrupted: e.Interrupted, Exit: exitToProto(e.Exit), Outcome: outcomeToProto(&e.TurnOutcome),
@@ -181,7 +181,7 @@ func eventFromProto(e *pluginv1.Event) Event {
 		return Event{}
 	}
 	out := Event{
-		Seq: e.Seq, AgentID: e.AgentId, Type: EventType(e.Type), Time: unstamp(e.Time), Source: e.Source,
+		Seq: e.Seq, AgentID: e.AgentId, Type: EventType(e.Type), Time: pluginv1.Unstamp(e.Time), Source: e.Source,
 		Agent: agentFromProto(e.Agent), Prompt: promptFromProto(e.Prompt), Answered: e.Answered, Text: e.Text,
 		Turn: int(e.Turn), DurationMs: e.DurationMs, LoginURL: e.LoginUrl, Reason: e.Reason,
 		TurnOutcome: outcomeFromProto(e.Outcome), Exit: exitFromProto(e.Exit),

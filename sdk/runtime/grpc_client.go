@@ -150,7 +150,7 @@ func (c *client) Prune(ctx context.Context, opts PruneOptions) (PruneReport, err
 func (c *client) Logs(ctx context.Context, id string, opts LogOptions) (LogStream, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	stream, err := c.rpc.Logs(ctx, &pluginv1.LogsRequest{
-		Id: text(id), Tail: number(opts.Tail), Since: stamp(opts.Since), Follow: opts.Follow,
+		Id: text(id), Tail: number(opts.Tail), Since: pluginv1.Stamp(opts.Since), Follow: opts.Follow,
 	})
 	if err == nil {
 		err = pluginv1.Opened(stream)
@@ -207,7 +207,7 @@ func (s *logStream) Next() (LogLine, error) {
 	if err != nil {
 		return LogLine{}, s.end(err)
 	}
-	return LogLine{Timestamp: unstamp(r.Timestamp), Stream: r.Stream, Line: r.Line}, nil
+	return LogLine{Timestamp: pluginv1.Unstamp(r.Timestamp), Stream: r.Stream, Line: r.Line}, nil
 }
 
 type eventStream struct {

@@ -7,7 +7,6 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pluginv1 "github.com/wardroom/wardroom/sdk/proto/v1"
 )
@@ -39,21 +38,6 @@ func textMap(in map[string]string) map[string]string {
 		out[text(k)] = text(v)
 	}
 	return out
-}
-
-// stamp leaves the zero time out.
-func stamp(t time.Time) *timestamppb.Timestamp {
-	if t.IsZero() {
-		return nil
-	}
-	return timestamppb.New(t)
-}
-
-func unstamp(t *timestamppb.Timestamp) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.AsTime()
 }
 
 func duration(d time.Duration) *durationpb.Duration {

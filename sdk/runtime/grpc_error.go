@@ -1,10 +1,6 @@
 package runtime
 
-import (
-	"errors"
-
-	pluginv1 "github.com/wardroom/wardroom/sdk/proto/v1"
-)
+import pluginv1 "github.com/wardroom/wardroom/sdk/proto/v1"
 
 // ToStatus turns the error of a Runtime into that of a gRPC call. The text of a foreign error stays behind;
 // that of a context says that the call was cancelled or late.
@@ -15,28 +11,8 @@ func ToStatus(err error) error {
 // FromStatus turns the error of a gRPC call into that of a Runtime: an *Error, which also satisfies errors.Is
 // for the context's error if it was the context that ended the call.
 func FromStatus(err error) error {
-	if err == nil {
-		return nil
-	}
-	if own := (*Error)(nil); errors.As(err, &own) { // made on this side
-		return err
-	}
-	e := errorFromProto(pluginv1.Detail(err))
-	if cause := pluginv1.Context(err); cause != nil {
-		return &ended{e, cause}
-	}
-	return e
+	return pluginv1.FromStatus(err, errorFromProto)
 }
-
-// ended is an *Error of a call that its context ended.
-type ended struct {
-	err   *Error
-	cause error
-}
-
-func (e *ended) Error() string { return e.err.Error() }
-
-func (e *ended) Unwrap() []error { return []error{e.err, e.cause} }
 
 func errorToProto(e *Error) *pluginv1.ErrorDetail {
 	if e == nil {

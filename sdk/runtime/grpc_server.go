@@ -143,7 +143,7 @@ func (s *server) Prune(ctx context.Context, r *pluginv1.PruneRequest) (*pluginv1
 
 func (s *server) Logs(r *pluginv1.LogsRequest, stream pluginv1.Runtime_LogsServer) error {
 	ctx := stream.Context()
-	lines, err := s.rt.Logs(ctx, r.Id, LogOptions{Tail: int(r.Tail), Since: unstamp(r.Since), Follow: r.Follow})
+	lines, err := s.rt.Logs(ctx, r.Id, LogOptions{Tail: int(r.Tail), Since: pluginv1.Unstamp(r.Since), Follow: r.Follow})
 	if err != nil {
 		return ToStatus(err)
 	}
@@ -153,7 +153,7 @@ func (s *server) Logs(r *pluginv1.LogsRequest, stream pluginv1.Runtime_LogsServe
 			return err
 		}
 		return stream.Send(&pluginv1.LogsResponse{
-			Timestamp: stamp(line.Timestamp), Stream: text(line.Stream), Line: text(line.Line),
+			Timestamp: pluginv1.Stamp(line.Timestamp), Stream: text(line.Stream), Line: text(line.Line),
 		})
 	})
 }

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"io"
 	"sync/atomic"
-	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pluginv1 "github.com/wardroom/wardroom/sdk/proto/v1"
 )
@@ -37,7 +35,7 @@ func (s *server) Resolve(ctx context.Context, r *pluginv1.ResolveRequest) (*plug
 		if res.Error != nil {
 			m.Error = errorToProto(res.Error)
 		} else {
-			m.Value, m.Version, m.NotAfter = res.Value.data, pluginv1.Text(res.Value.version), stamp(res.Value.notAfter)
+			m.Value, m.Version, m.NotAfter = res.Value.data, pluginv1.Text(res.Value.version), pluginv1.Stamp(res.Value.notAfter)
 		}
 		out.Results[i] = m
 	}
@@ -113,7 +111,7 @@ func (c *Client) Resolve(ctx context.Context, refs []Ref, caller Caller) ([]Resu
 			if data == nil { // an empty secret is a secret
 				data = []byte{}
 			}
-			out[i].Value = NewValue(data, m.GetVersion(), unstamp(m.GetNotAfter()))
+			out[i].Value = NewValue(data, m.GetVersion(), pluginv1.Unstamp(m.GetNotAfter()))
 		}
 	}
 	return out, nil
@@ -165,17 +163,7 @@ func ToStatus(err error) error {
 
 // FromStatus turns the error of a gRPC call into that of a Provider.
 func FromStatus(err error) error {
-	if err == nil {
-		return nil
-	}
-	if own := (*Error)(nil); errors.As(err, &own) {
-		return err
-	}
-	e := errorFromProto(pluginv1.Detail(err))
-	if cause := pluginv1.Context(err); cause != nil {
-		return errors.Join(e, cause)
-	}
-	return e
+	return pluginv1.FromStatus(err, errorFromProto)
 }
 
 func errorToProto(e *Error) *pluginv1.ErrorDetail {
@@ -209,18 +197,4 @@ func refsFromProto(refs []*pluginv1.SecretRef) []Ref {
 		out[i] = Ref{Path: r.GetPath(), Key: r.GetKey()}
 	}
 	return out
-}
-
-func stamp(t time.Time) *timestamppb.Timestamp {
-	if t.IsZero() {
-		return nil
-	}
-	return timestamppb.New(t)
-}
-
-func unstamp(t *timestamppb.Timestamp) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.AsTime()
 }

@@ -1,4 +1,4 @@
-// Package seal encrypts small secrets that are stored: environments of threads to be, and secrets of triggers.
+// Package seal encrypts small secrets that are stored: environments of threads, and secrets of triggers and webhooks.
 //
 // It owns the form of what is sealed (AES-256-GCM, a random nonce before it, the name of what it belongs to authenticated
 // with it). It neither makes nor keeps keys: appliance reads them from files beside the store. Services call it with the
@@ -34,17 +34,28 @@ func (b *Box) Seal(name string, value any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return b.SealBytes(name, plain), nil
+}
+
+// SealBytes encrypts bytes under a name.
+func (b *Box) SealBytes(name string, plain []byte) []byte {
 	nonce := make([]byte, b.aead.NonceSize(), b.aead.NonceSize()+len(plain)+b.aead.Overhead())
 	_, _ = rand.Read(nonce) // never fails
-	return b.aead.Seal(nonce, nonce, plain, []byte(name)), nil
+	return b.aead.Seal(nonce, nonce, plain, []byte(name))
 }
 
 // Open decrypts into a value what Seal made under a name, and reports whether that was so.
 func (b *Box) Open(name string, sealed []byte, into any) bool {
+	plain, ok := b.OpenBytes(name, sealed)
+	return ok && json.Unmarshal(plain, into) == nil
+}
+
+// OpenBytes decrypts what was sealed under a name, and reports whether that was so.
+func (b *Box) OpenBytes(name string, sealed []byte) ([]byte, bool) {
 	n := b.aead.NonceSize()
 	if len(sealed) <= n {
-		return false
+		return nil, false
 	}
 	plain, err := b.aead.Open(nil, sealed[:n], sealed[n:], []byte(name))
-	return err == nil && json.Unmarshal(plain, into) == nil
+	return plain, err == nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/plugin"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	runtimeplugin "github.com/wardroom/wardroom/sdk/runtime/plugin"
 )
 
 //go:embed schema.json
@@ -169,10 +170,8 @@ func checkNetwork(name string) error {
 
 // problems finds what the schema cannot say. What may be mended without a change here is a warning.
 func (c *Config) problems() []plugin.Problem {
-	var list []plugin.Problem
-	add := func(path, severity, format string, args ...any) {
-		list = append(list, plugin.Problem{Path: path, Severity: severity, Text: fmt.Sprintf(format, args...)})
-	}
+	var list plugin.Problems
+	add := list.Add
 	for path, text := range map[string]string{"/stuckAfter": c.StuckAfter, "/orphanGrace": c.OrphanGrace} {
 		if d, err := time.ParseDuration(text); text != "" && (err != nil || d <= 0) {
 			add(path, plugin.SeverityError, "is no duration above zero, such as 10m")
@@ -206,11 +205,6 @@ func (c *Config) problems() []plugin.Problem {
 		}
 		c.checkDir(path, root, add)
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Credentials)) {
-		if info, err := os.Stat(c.Credentials[name]); err != nil || !info.IsDir() {
-			add("/credentials/"+name, plugin.SeverityError, "is no directory that can be read")
-		}
-	}
 	for _, host := range slices.Sorted(maps.Keys(c.Registries)) {
 		path := "/registries/" + strings.ReplaceAll(host, "/", "~1")
 		if ref, err := reference.ParseNormalizedNamed(host + "/image"); err != nil || reference.Domain(ref) != host {
@@ -225,14 +219,7 @@ func (c *Config) problems() []plugin.Problem {
 			add(fmt.Sprintf("/archives/%d", i), plugin.SeverityWarning, "is no file at the moment")
 		}
 	}
-	if info, err := os.Stat(c.Holder); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
-		add("/holder", plugin.SeverityError, "%s is no executable file; install it beside the plugin or name it", c.Holder)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Types)) {
-		if e := runtime.AsError(local.CheckEnv("env", c.Types[name].Env)); e != nil {
-			add("/types/"+name+"/env", plugin.SeverityError, "%s: %s", e.Field, e.Message)
-		}
-	}
+	runtimeplugin.CheckRooms(&list, c.Credentials, c.Holder, c.Types)
 	return list
 }
 

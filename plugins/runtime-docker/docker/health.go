@@ -16,41 +16,35 @@ var _ runtimeplugin.Checker = (*Launcher)(nil)
 // Health looks at what agents need to start.
 func (l *Launcher) Health(ctx context.Context) plugin.Health {
 	health := plugin.Health{Status: plugin.StatusOK}
-	note := func(name, status, text string) {
-		health.Checks = append(health.Checks, plugin.Check{Name: name, Status: status, Text: text})
-		if status == plugin.StatusFailed && health.Status != plugin.StatusFailed || status == plugin.StatusDegraded && health.Status == plugin.StatusOK {
-			health.Status, health.Reason = status, text
-		}
-	}
 	if info, err := os.Stat(l.config.Holder); err != nil || info.Mode()&0o111 == 0 {
-		note("holder", plugin.StatusFailed, l.config.Holder+" is not executable: no agent can start")
+		health.Note("holder", plugin.StatusFailed, l.config.Holder+" is not executable: no agent can start")
 	} else {
-		note("holder", plugin.StatusOK, "")
+		health.Note("holder", plugin.StatusOK, "")
 	}
 	if probe, err := os.CreateTemp(l.config.StateDir, ".probe"); err != nil {
-		note("state", plugin.StatusFailed, "nothing can be written to "+l.config.StateDir+": no agent can start")
+		health.Note("state", plugin.StatusFailed, "nothing can be written to "+l.config.StateDir+": no agent can start")
 	} else {
 		_ = probe.Close()
 		_ = os.Remove(probe.Name())
-		note("state", plugin.StatusOK, "")
+		health.Note("state", plugin.StatusOK, "")
 	}
 	l.engine.forget()
 	f, err := l.engine.look(ctx)
 	if err != nil {
 		e := runtime.AsError(err)
-		note("engine", plugin.StatusFailed, e.Message+"; "+e.Hint)
+		health.Note("engine", plugin.StatusFailed, e.Message+"; "+e.Hint)
 		return health
 	}
-	note("engine", plugin.StatusOK, "version "+f.version)
+	health.Note("engine", plugin.StatusOK, "version "+f.version)
 	if f.memory && f.cpu && f.pids {
-		note("limits", plugin.StatusOK, "")
+		health.Note("limits", plugin.StatusOK, "")
 	} else {
-		note("limits", plugin.StatusDegraded, fmt.Sprintf("the engine does not hold containers to all limits (memory %t, cpu %t, pids %t): "+
+		health.Note("limits", plugin.StatusDegraded, fmt.Sprintf("the engine does not hold containers to all limits (memory %t, cpu %t, pids %t): "+
 			"give it the cgroup controllers", f.memory, f.cpu, f.pids))
 	}
-	note("isolation", plugin.StatusOK, l.isolation(f))
+	health.Note("isolation", plugin.StatusOK, l.isolation(f))
 	if !f.liveRestore {
-		note("restart", plugin.StatusOK, "agents end when the engine is restarted: set live-restore in its daemon.json to keep them")
+		health.Note("restart", plugin.StatusOK, "agents end when the engine is restarted: set live-restore in its daemon.json to keep them")
 	}
 	return health
 }

@@ -33,6 +33,8 @@ func Definition(version string) plugin.Definition {
 			return c.problems()
 		},
 		New: func(_ context.Context, config json.RawMessage, place runtimeplugin.Place) (agentcli.Options, error) {
+			// Repeats plugins/runtime-docker: the configurations and the launchers are types of their plugins, and a plugin
+			// imports no other.
 			c, err := decode(config, place.StateDir)
 			if err != nil {
 				return agentcli.Options{}, err

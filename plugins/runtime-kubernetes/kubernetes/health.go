@@ -29,36 +29,30 @@ var needed = []struct {
 // Health looks at what agents need to start.
 func (l *Launcher) Health(ctx context.Context) plugin.Health {
 	health := plugin.Health{Status: plugin.StatusOK}
-	note := func(name, status, text string) {
-		health.Checks = append(health.Checks, plugin.Check{Name: name, Status: status, Text: text})
-		if status == plugin.StatusFailed && health.Status != plugin.StatusFailed || status == plugin.StatusDegraded && health.Status == plugin.StatusOK {
-			health.Status, health.Reason = status, text
-		}
-	}
 	if probe, err := os.CreateTemp(l.dir, ".probe"); err != nil {
-		note("state", plugin.StatusFailed, "nothing can be written to "+l.dir+": no agent can start")
+		health.Note("state", plugin.StatusFailed, "nothing can be written to "+l.dir+": no agent can start")
 	} else {
 		_ = probe.Close()
 		_ = os.Remove(probe.Name())
-		note("state", plugin.StatusOK, "")
+		health.Note("state", plugin.StatusOK, "")
 	}
 	missing, err := l.missing(ctx)
 	if err != nil {
 		e := runtime.AsError(err)
-		note("cluster", plugin.StatusFailed, strings.TrimSuffix(e.Message+"; "+e.Hint, "; "))
+		health.Note("cluster", plugin.StatusFailed, strings.TrimSuffix(e.Message+"; "+e.Hint, "; "))
 		return health
 	}
-	note("cluster", plugin.StatusOK, "namespace "+l.cluster.namespace)
+	health.Note("cluster", plugin.StatusOK, "namespace "+l.cluster.namespace)
 	if len(missing) > 0 {
-		note("access", plugin.StatusFailed, "the runtime's account lacks in the namespace "+l.cluster.namespace+": "+strings.Join(missing, ", ")+
+		health.Note("access", plugin.StatusFailed, "the runtime's account lacks in the namespace "+l.cluster.namespace+": "+strings.Join(missing, ", ")+
 			"; give it the role of the chart")
 	} else {
-		note("access", plugin.StatusOK, "")
+		health.Note("access", plugin.StatusOK, "")
 	}
 	if err := l.watcher.failure(); err != nil && len(missing) == 0 {
-		note("watch", plugin.StatusDegraded, "the pods of agents cannot be followed at the moment: "+said(err))
+		health.Note("watch", plugin.StatusDegraded, "the pods of agents cannot be followed at the moment: "+said(err))
 	} else if err == nil {
-		note("watch", plugin.StatusOK, "")
+		health.Note("watch", plugin.StatusOK, "")
 	}
 	return health
 }

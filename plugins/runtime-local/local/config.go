@@ -4,16 +4,15 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/plugin"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	runtimeplugin "github.com/wardroom/wardroom/sdk/runtime/plugin"
 )
 
 //go:embed schema.json
@@ -78,10 +77,8 @@ func (c *Config) stuckAfter() time.Duration {
 
 // problems finds what the schema cannot say. A directory that is missing now is a warning: it may come.
 func (c *Config) problems() []plugin.Problem {
-	var list []plugin.Problem
-	add := func(path, severity, format string, args ...any) {
-		list = append(list, plugin.Problem{Path: path, Severity: severity, Text: fmt.Sprintf(format, args...)})
-	}
+	var list plugin.Problems
+	add := list.Add
 	if c.StuckAfter != "" {
 		if d, err := time.ParseDuration(c.StuckAfter); err != nil || d <= 0 {
 			add("/stuckAfter", plugin.SeverityError, "is no duration above zero, such as 10m")
@@ -105,18 +102,6 @@ func (c *Config) problems() []plugin.Problem {
 			add(fmt.Sprintf("/workdirs/%d", i), plugin.SeverityWarning, "is no directory at the moment")
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.Credentials)) {
-		if info, err := os.Stat(c.Credentials[name]); err != nil || !info.IsDir() {
-			add("/credentials/"+name, plugin.SeverityError, "is no directory that can be read")
-		}
-	}
-	if info, err := os.Stat(c.Holder); err != nil || !info.Mode().IsRegular() || info.Mode()&0o111 == 0 {
-		add("/holder", plugin.SeverityError, "%s is no executable file; install it beside the plugin or name it", c.Holder)
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Types)) {
-		if e := runtime.AsError(local.CheckEnv("env", c.Types[name].Env)); e != nil {
-			add("/types/"+name+"/env", plugin.SeverityError, "%s: %s", e.Field, e.Message)
-		}
-	}
+	runtimeplugin.CheckRooms(&list, c.Credentials, c.Holder, c.Types)
 	return list
 }

@@ -1,12 +1,11 @@
 package cluster
 
 import (
-	"bytes"
 	_ "embed" // of the schema
-	"encoding/json"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/plugin"
+	"github.com/wardroom/wardroom/sdk/secret/source"
 )
 
 //go:embed schema.json
@@ -14,9 +13,7 @@ var schema []byte
 
 const (
 	defaultTimeout = 10 * time.Second
-	maxTimeout     = 5 * time.Minute
 	defaultPoll    = time.Minute
-	minPoll        = time.Second
 )
 
 // Config is the configuration of the plugin; schema.json says what each field means.
@@ -39,33 +36,16 @@ type SecretRef struct {
 
 // decode reads a configuration that satisfies the schema, fills in defaults, and finds what the schema cannot say. What
 // may be mended without a change here is a warning.
-func decode(data []byte) (Config, []plugin.Problem) {
-	var problems []plugin.Problem
-	add := func(path, severity, text string) {
-		problems = append(problems, plugin.Problem{Path: path, Severity: severity, Text: text})
-	}
+func decode(data []byte) (Config, plugin.Problems) {
+	var problems plugin.Problems
 	c := Config{timeout: defaultTimeout, poll: defaultPoll}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if decoder.Decode(&c) != nil {
-		add("", plugin.SeverityError, "is not of the form that the schema shows")
+	if !source.Decode(data, &c, &problems) {
 		return c, problems
 	}
 	if c.Context != "" && c.Kubeconfig == "" {
-		add("/context", plugin.SeverityError, "does nothing without kubeconfig")
+		problems.Add("/context", plugin.SeverityError, "does nothing without kubeconfig")
 	}
-	if d, err := time.ParseDuration(c.Timeout); c.Timeout != "" {
-		if err != nil || d <= 0 || d > maxTimeout {
-			add("/timeout", plugin.SeverityError, "must be a duration above zero and up to 5m")
-		}
-		c.timeout = d
-	}
-	if d, err := time.ParseDuration(c.PollInterval); c.PollInterval != "" {
-		if err != nil || d < minPoll {
-			add("/pollInterval", plugin.SeverityError, "must be a duration of 1s or more")
-		}
-		c.poll = d
-	}
+	source.Pace(c.Timeout, c.PollInterval, &c.timeout, &c.poll, &problems)
 	if len(problems) > 0 {
 		return c, problems
 	}
@@ -74,7 +54,7 @@ func decode(data []byte) (Config, []plugin.Problem) {
 		if c.Kubeconfig == "" {
 			path = ""
 		}
-		add(path, plugin.SeverityWarning, e.Message)
+		problems.Add(path, plugin.SeverityWarning, "%s", e.Message)
 	}
 	return c, problems
 }

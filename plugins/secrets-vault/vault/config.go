@@ -1,9 +1,7 @@
 package vault
 
 import (
-	"bytes"
 	"crypto/x509"
-	"encoding/json"
 	"net"
 	"net/url"
 	"os"
@@ -13,6 +11,7 @@ import (
 	_ "embed" // of the schema
 
 	"github.com/wardroom/wardroom/sdk/plugin"
+	"github.com/wardroom/wardroom/sdk/secret/source"
 )
 
 //go:embed schema.json
@@ -27,9 +26,7 @@ const (
 
 const (
 	defaultTimeout = 10 * time.Second
-	maxTimeout     = 5 * time.Minute
 	defaultPoll    = 30 * time.Second
-	minPoll        = time.Second
 	defaultJWT     = "/var/run/secrets/kubernetes.io/serviceaccount/token"
 )
 
@@ -59,49 +56,32 @@ type Auth struct {
 
 // decode reads a configuration that satisfies the schema, fills in defaults, and finds what the schema cannot say. What
 // may be mended without a change here is a warning.
-func decode(data []byte) (Config, []plugin.Problem) {
-	var problems []plugin.Problem
-	add := func(path, severity, text string) {
-		problems = append(problems, plugin.Problem{Path: path, Severity: severity, Text: text})
-	}
+func decode(data []byte) (Config, plugin.Problems) {
+	var problems plugin.Problems
 	c := Config{timeout: defaultTimeout, poll: defaultPoll}
-	decoder := json.NewDecoder(bytes.NewReader(data))
-	decoder.DisallowUnknownFields()
-	if decoder.Decode(&c) != nil {
-		add("", plugin.SeverityError, "is not of the form that the schema shows")
+	if !source.Decode(data, &c, &problems) {
 		return c, problems
 	}
 	c.Address = strings.TrimSuffix(c.Address, "/")
 	if u, err := url.Parse(c.Address); err != nil || u.Hostname() == "" {
-		add("/address", plugin.SeverityError, "is no address, such as https://vault.example.com:8200")
+		problems.Add("/address", plugin.SeverityError, "is no address, such as https://vault.example.com:8200")
 	} else if ip := net.ParseIP(u.Hostname()); u.Scheme == "http" && u.Hostname() != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		add("/address", plugin.SeverityWarning, "is without TLS: tokens and secrets cross the network in clear")
+		problems.Add("/address", plugin.SeverityWarning, "is without TLS: tokens and secrets cross the network in clear")
 	}
-	if d, err := time.ParseDuration(c.Timeout); c.Timeout != "" {
-		if err != nil || d <= 0 || d > maxTimeout {
-			add("/timeout", plugin.SeverityError, "must be a duration above zero and up to 5m")
-		}
-		c.timeout = d
-	}
-	if d, err := time.ParseDuration(c.PollInterval); c.PollInterval != "" {
-		if err != nil || d < minPoll {
-			add("/pollInterval", plugin.SeverityError, "must be a duration of 1s or more")
-		}
-		c.poll = d
-	}
+	source.Pace(c.Timeout, c.PollInterval, &c.timeout, &c.poll, &problems)
 	if c.CACert != "" {
 		if pem, err := os.ReadFile(c.CACert); err != nil {
-			add("/caCert", plugin.SeverityWarning, "cannot be read at the moment")
+			problems.Add("/caCert", plugin.SeverityWarning, "cannot be read at the moment")
 		} else if !x509.NewCertPool().AppendCertsFromPEM(pem) {
-			add("/caCert", plugin.SeverityError, "holds no certificate in PEM form")
+			problems.Add("/caCert", plugin.SeverityError, "holds no certificate in PEM form")
 		}
 	}
-	c.Auth.check(add)
+	c.Auth.check(&problems)
 	return c, problems
 }
 
 // check finds keys that the method lacks, and those that it has no use for.
-func (a *Auth) check(add func(path, severity, text string)) {
+func (a *Auth) check(problems *plugin.Problems) {
 	keys := []struct {
 		name, value string
 		methods     string // that use it
@@ -118,9 +98,9 @@ func (a *Auth) check(add func(path, severity, text string)) {
 		used := strings.Contains(key.methods, a.Method)
 		switch {
 		case used && key.needed && key.value == "":
-			add("/auth/"+key.name, plugin.SeverityError, "is needed with the method "+a.Method)
+			problems.Add("/auth/"+key.name, plugin.SeverityError, "is needed with the method %s", a.Method)
 		case !used && key.value != "":
-			add("/auth/"+key.name, plugin.SeverityError, "does nothing with the method "+a.Method+"; it is for "+strings.ReplaceAll(key.methods, " ", " and "))
+			problems.Add("/auth/"+key.name, plugin.SeverityError, "does nothing with the method %s; it is for %s", a.Method, strings.ReplaceAll(key.methods, " ", " and "))
 		}
 	}
 	if a.Mount == "" {
@@ -134,7 +114,7 @@ func (a *Auth) check(add func(path, severity, text string)) {
 			continue
 		}
 		if _, err := readCredential(file.path); err != nil {
-			add("/auth/"+file.name, plugin.SeverityWarning, "holds nothing that can be read at the moment")
+			problems.Add("/auth/"+file.name, plugin.SeverityWarning, "holds nothing that can be read at the moment")
 		}
 	}
 }

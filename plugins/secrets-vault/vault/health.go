@@ -12,47 +12,41 @@ import (
 // health looks at the server, and tells how the token and the leases are.
 func (s *store) health(ctx context.Context) plugin.Health {
 	health := plugin.Health{Status: plugin.StatusOK}
-	note := func(name, status, text string) {
-		health.Checks = append(health.Checks, plugin.Check{Name: name, Status: status, Text: text})
-		if status == plugin.StatusFailed && health.Status != plugin.StatusFailed || status == plugin.StatusDegraded && health.Status == plugin.StatusOK {
-			health.Status, health.Reason = status, text
-		}
-	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.timeout)
 	defer cancel()
 	answer, err := s.session.reader.Sys().HealthWithContext(ctx)
 	switch {
 	case err != nil:
 		e := s.config.fault(ctx, err, "say how it is")
-		note("server", plugin.StatusFailed, e.Message+"; "+e.Hint)
+		health.Note("server", plugin.StatusFailed, e.Message+"; "+e.Hint)
 	case !answer.Initialized:
-		note("server", plugin.StatusFailed, "Vault is not initialized; do so with `vault operator init`")
+		health.Note("server", plugin.StatusFailed, "Vault is not initialized; do so with `vault operator init`")
 	case answer.Sealed:
-		note("server", plugin.StatusFailed, "Vault is sealed; unseal it with `vault operator unseal`")
+		health.Note("server", plugin.StatusFailed, "Vault is sealed; unseal it with `vault operator unseal`")
 	default:
-		note("server", plugin.StatusOK, "version "+answer.Version)
+		health.Note("server", plugin.StatusOK, "version "+answer.Version)
 	}
 	t, problem := s.session.current()
 	now := time.Now()
 	switch {
 	case !t.usable(now) && problem != nil:
-		note("token", plugin.StatusFailed, problem.Message+"; "+problem.Hint)
+		health.Note("token", plugin.StatusFailed, problem.Message+"; "+problem.Hint)
 	case !t.usable(now):
-		note("token", plugin.StatusDegraded, "there is no token yet; logging in")
+		health.Note("token", plugin.StatusDegraded, "there is no token yet; logging in")
 	case problem != nil:
 		text := problem.Message + "; the present token is used on"
 		if !t.expires.IsZero() {
 			text += ", and ends in " + t.expires.Sub(now).Round(time.Second).String()
 		}
-		note("token", plugin.StatusDegraded, text)
+		health.Note("token", plugin.StatusDegraded, text)
 	case t.expires.IsZero():
-		note("token", plugin.StatusOK, "it does not end")
+		health.Note("token", plugin.StatusOK, "it does not end")
 	case s.config.Auth.Method == methodToken && !t.renewable:
 		text := fmt.Sprintf("the token cannot be renewed and ends in %s; write another one to %s", t.expires.Sub(now).Round(time.Second), s.config.Auth.TokenFile)
-		note("token", plugin.StatusDegraded, text)
+		health.Note("token", plugin.StatusDegraded, text)
 	default:
-		note("token", plugin.StatusOK, fmt.Sprintf("ends in %s, unless it is renewed before", t.expires.Sub(now).Round(time.Second)))
+		health.Note("token", plugin.StatusOK, fmt.Sprintf("ends in %s, unless it is renewed before", t.expires.Sub(now).Round(time.Second)))
 	}
-	note("leases", plugin.StatusOK, strconv.Itoa(s.leases.number())+" credentials are kept alive")
+	health.Note("leases", plugin.StatusOK, strconv.Itoa(s.leases.number())+" credentials are kept alive")
 	return health
 }

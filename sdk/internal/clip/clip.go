@@ -6,6 +6,8 @@ package clip
 
 import "unicode/utf8"
 
+// Repeats core/internal/clip: neither side imports the inside of the other, and a public package would be a promise.
+
 // Text returns s, or its first characters if it is longer than n bytes: as many as fit.
 func Text(s string, n int) string {
 	if len(s) <= n {

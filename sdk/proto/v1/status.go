@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // The codes that this package itself gives to failures that carry no ErrorDetail.
@@ -152,6 +154,46 @@ func ToStatus[E error](err error, detail func(error) *ErrorDetail) error {
 		}
 	}
 	return detail(err).Status()
+}
+
+// FromStatus turns the error of a call into that of a service, whose own errors are an E, which own makes of what the other
+// side said. It also satisfies errors.Is for the context's error if it was the context that ended the call.
+func FromStatus[E error](err error, own func(*ErrorDetail) E) error {
+	if err == nil {
+		return nil
+	}
+	var ours E
+	if errors.As(err, &ours) { // made on this side
+		return err
+	}
+	e := own(Detail(err))
+	if cause := Context(err); cause != nil {
+		return &ended{e, cause}
+	}
+	return e
+}
+
+// ended is the error of a call that its context ended.
+type ended struct{ err, cause error }
+
+func (e *ended) Error() string { return e.err.Error() }
+
+func (e *ended) Unwrap() []error { return []error{e.err, e.cause} }
+
+// Stamp leaves the zero time out.
+func Stamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
+
+// Unstamp is the reverse of Stamp.
+func Unstamp(t *timestamppb.Timestamp) time.Time {
+	if t == nil {
+		return time.Time{}
+	}
+	return t.AsTime()
 }
 
 // Text returns s as valid UTF-8: protobuf refuses a whole message for one bad byte in a string.
