@@ -42,7 +42,7 @@ var auditPrefixes = map[string]string{
 // outside are the actions whose effect is not in the store: in the mode blocking, that they are about to be done is
 // recorded before.
 var outside = []string{
-	"plugins.enable", "plugins.disable", "plugins.restart", "agents.disconnect", "agents.send", "agents.answer", "agents.restart",
+	"plugins.enable", "plugins.disable", "plugins.restart", "plugins.remove", "agents.disconnect", "agents.send", "agents.answer", "agents.restart",
 	"agents.stop", "agents.spawn",
 }
 
