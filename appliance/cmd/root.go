@@ -59,7 +59,7 @@ type Deps struct {
 	// ResetKeys forgets all keys and registration tokens in such a directory, and returns how many there were.
 	ResetKeys func(ctx context.Context, at store.Location) (int, error)
 	// Audit hands fn the audit trail in the directory of a store that no server has open. CONFLICT when one has.
-	Audit  func(ctx context.Context, at store.Location, fn func(ctx context.Context, audit core.AuditService) error) error
+	Audit func(ctx context.Context, at store.Location, fn func(ctx context.Context, audit core.AuditService) error) error
 	// RemovePlugin removes an installed plugin of a service that does not run. CONFLICT when it runs.
 	RemovePlugin func(ctx context.Context, c *config.Config, at store.Location, name string) (*wire.PluginRemoval, error)
 	Policy       PolicyTools

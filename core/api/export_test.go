@@ -16,3 +16,12 @@ func Encode(body any) string {
 	encode(&buf, body)
 	return buf.String()
 }
+
+// Table returns the routes of a server.
+func (s *Server) Table() []Route {
+	list := make([]Route, len(s.table))
+	for i, bound := range s.table {
+		list[i] = bound.Route
+	}
+	return list
+}

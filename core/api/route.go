@@ -81,7 +81,10 @@ type Param struct {
 	Min, Max int64 // of an integer; both 0: unbounded
 	MaxBytes int   // of a text; 0: 1024
 	Enum     []string
-	Doc      string
+	// Selects are the fields of rows that it selects by, each with dots between its names; nil: the one of its name. Who may
+	// not read one of them in clear is refused, or could find out what it is by asking.
+	Selects []string
+	Doc     string
 }
 
 // Body declares a request body.
