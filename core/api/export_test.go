@@ -25,3 +25,6 @@ func (s *Server) Table() []Route {
 	}
 	return list
 }
+
+// Contents reports whether what is read of a resource is content.
+func Contents(resource string) bool { return contents[resource] }

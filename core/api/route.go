@@ -117,6 +117,8 @@ func (r *Route) check() error {
 	missing(r.OperationID == "", "has no operation id")
 	missing(r.Action == "", "has no action: authorization could not be asked")
 	missing(r.Resource == "", "has no resource: authorization could not be asked")
+	_, classified := contents[r.Resource]
+	missing(!classified, "is of a resource of which contents does not say whether it holds what executions do")
 	missing(auditCategories[r.Resource] == "", "is of a resource without a category of audit records")
 	missing(r.Scope == "", "has no scope: authorization could not be asked")
 	missing(r.Summary == "" || r.Tag == "", "has no summary or tag")
