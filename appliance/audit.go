@@ -182,14 +182,30 @@ func (a *App) recordPlugin(plugin, state string) {
 	}
 }
 
+// recordPluginChange records that the configuration had a plugin started or stopped.
+func (a *App) recordPluginChange(action, plugin string, details map[string]any) {
+	err := a.audit.Record(a.work, core.AuditEntry{
+		Category: wire.AuditAdmin, Action: action, Outcome: wire.AuditSuccess, Details: details,
+		Actor: wire.AuditActor{Type: string(core.PrincipalSystem), ID: core.System.ID}, Resource: wire.AuditResource{Type: "plugins", ID: plugin},
+	})
+	if err != nil {
+		a.log.Warn("an audit record was not kept", "action", action, "error", err)
+	}
+}
+
 // OfflineAudit hands fn the audit trail in the directory of a store that no server has open. CONFLICT when one has.
-func OfflineAudit(ctx context.Context, at store.Location, fn func(ctx context.Context, trail core.AuditService) error) (err error) {
+func OfflineAudit(ctx context.Context, at store.Location, fn func(ctx context.Context, trail core.AuditService) error) error {
+	return offlineTrail(ctx, at, false, fn)
+}
+
+// offlineTrail is OfflineAudit; with records it takes some as well.
+func offlineTrail(ctx context.Context, at store.Location, records bool, fn func(ctx context.Context, trail core.AuditService) error) (err error) {
 	s, err := store.Open(ctx, store.Options{Path: at.Path, Encryption: at.Encryption})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	service, err := offlineAudit(at.Path, false)
+	service, err := offlineAudit(at.Path, records)
 	if err != nil {
 		return err
 	}

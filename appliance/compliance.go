@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/api"
 	"github.com/wardroom/wardroom/core/audit"
 	"github.com/wardroom/wardroom/core/compliance"
 	"github.com/wardroom/wardroom/core/config"
@@ -377,8 +378,10 @@ func (a *App) proveAccessLogging(ctx context.Context, _ string) (bool, string, e
 	if !apiConfig(a.config.Load()).RecordReads {
 		return false, "who reads is not recorded at each level: phi.accessLogging is false", nil
 	}
-	if !a.audit.Wants(wire.AuditExecutions, false) {
-		return false, "the category executions is not recorded", nil
+	for _, category := range api.ContentCategories() {
+		if !a.audit.Wants(category, false) {
+			return false, "the category " + category + " is not recorded", nil
+		}
 	}
 	page, err := a.audit.FindAudit(ctx, core.AuditFilter{Action: "executions.read", Limit: 1})
 	if err != nil {

@@ -3,17 +3,21 @@ package appliance
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/health"
 	"github.com/wardroom/wardroom/core/pluginhost"
+	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/core/store/atrest"
 	"github.com/wardroom/wardroom/core/workspace"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // localPlugin is the plugin that the development server uses when it lies beside the binary.
@@ -46,6 +50,7 @@ func (a *App) openPlugins(ctx context.Context) error {
 		Dir: dir, RunDir: run, StateDir: state, Dev: a.opts.Dev,
 		Private: a.privatePaths(c, state, run), Workspaces: workspace.TreesDir(workspaces),
 		Uses: []string{config.KindRuntime, config.KindAudit, config.KindSecret}, Secrets: a.pluginSecret, Keys: a.stateKeys.of, TrustedKeys: c.Plugins.TrustedKeys,
+		UsedBy:  func(name string) string { return a.config.Load().PluginUser(name) },
 		Plugins: pluginSpecs(c), Clock: a.clock, Logger: a.log, Metrics: a.pluginWatch(), Check: a.watchPlugin,
 	})
 	if err != nil {
@@ -71,6 +76,103 @@ func (a *App) watchPlugin(c pluginhost.HealthCheck) {
 			return health.Failed(message, hint)
 		}
 	}})
+}
+
+// switchTime bounds how long a reload waits for plugins that it starts and stops.
+const switchTime = 20 * time.Second
+
+// reloadPlugins starts and stops plugins as the configuration has them now, and says what that means. It is done last of a
+// reload: it cannot fail.
+func (a *App) reloadPlugins(c *config.Config) {
+	ctx, cancel := context.WithTimeout(a.work, switchTime)
+	defer cancel()
+	for _, s := range a.plugins.ApplyConfig(ctx, pluginSpecs(c)) {
+		args := []any{"plugin", s.Name, "kind", s.Kind, "enabled", s.Enabled, "state", string(s.State)}
+		if s.Removed {
+			args = append(args, "reason", "the configuration does not have it any more")
+		}
+		if s.Chosen {
+			a.log.Warn("the configuration changed whether a plugin runs, and what wardroom plugin enable or disable said last stays in effect", args...)
+			continue
+		}
+		message := "the configuration had a plugin started"
+		if !s.Enabled {
+			message = "the configuration had a plugin stopped"
+			args = append(args, a.withoutPlugin(c, s)...)
+		}
+		a.log.Info(message, args...)
+		what := "plugins.enable"
+		if !s.Enabled {
+			what = "plugins.disable"
+		}
+		a.recordPluginChange(what, s.Name, map[string]any{"kind": s.Kind, "state": string(s.State), "reason": "config.reload"})
+	}
+}
+
+// withoutPlugin says, for the log, what goes without a plugin that was stopped.
+func (a *App) withoutPlugin(c *config.Config, s pluginhost.Switched) []any {
+	switch s.Kind {
+	case config.KindRuntime:
+		for _, name := range slices.Sorted(maps.Keys(c.Runtimes)) {
+			if c.Runtimes[name].Plugin != s.Name {
+				continue
+			}
+			return []any{"runtime", name, "agents", a.agentsOf(name), "effect",
+				"its agents are unreachable, and found again once it is enabled, as far as they outlive their plugin; nothing is spawned there meanwhile"}
+		}
+	case config.KindAudit:
+		return []any{"effect", "records wait for it, and are kept, until it is enabled, or gone from the configuration at a restart"}
+	case config.KindSecret:
+		return []any{"effect", "secrets of it are not resolved; those that were stay for security.secrets.staleFor"}
+	}
+	return nil
+}
+
+// agentsOf counts the agents of a runtime that are not over.
+func (a *App) agentsOf(runtime string) int {
+	_, info, err := a.runtimes.FindManagedAgents(a.work, core.ManagedAgentFilter{Runtime: runtime, Page: core.Page{Limit: 1}})
+	if err != nil {
+		return 0
+	}
+	return info.Total
+}
+
+// OfflineRemovePlugin removes an installed plugin of a service that does not run, and records that. CONFLICT when the
+// service runs.
+func OfflineRemovePlugin(ctx context.Context, c *config.Config, at store.Location, name string) (*wire.PluginRemoval, error) {
+	if key := c.PluginUser(name); key != "" {
+		return nil, pluginhost.InUse(name, key)
+	}
+	dir, err := pluginDir(c.Plugins.Dir)
+	if err != nil {
+		return nil, err
+	}
+	var removed wire.PluginRemoval
+	err = offlineTrail(ctx, at, true, func(ctx context.Context, trail core.AuditService) error { // the store is held meanwhile: nothing starts
+		before, err := trail.FindAudit(ctx, core.AuditFilter{Limit: 1})
+		if err != nil {
+			return err
+		}
+		if removed, err = pluginhost.Remove(dir, name); err != nil {
+			return err
+		}
+		err = pluginhost.Forget(stateDir(c), name)
+		if len(before.Records) == 0 {
+			return err // nothing was ever recorded here
+		}
+		return errors.Join(err, trail.Record(ctx, core.AuditEntry{
+			Category: wire.AuditAdmin, Action: "plugins.remove", Outcome: wire.AuditSuccess,
+			Resource: wire.AuditResource{Type: "plugins", ID: name, Version: removed.Version},
+			Actor:    wire.AuditActor{Type: string(core.PrincipalSystem), ID: core.System.ID},
+		}))
+	})
+	if err != nil {
+		return nil, err
+	}
+	if kept := filepath.Join(stateDir(c), "data", name); pluginhost.Exists(kept) {
+		removed.State = kept
+	}
+	return &removed, nil
 }
 
 // pluginSpecs lists the plugins of the configuration: those that have an entry, and those that a runtime, the audit

@@ -72,6 +72,7 @@ func (a *App) reloaders() []reloader {
 			return err
 		}},
 		{"connections", func(c *config.Config) error { a.connections.Apply(a.connectionLimits(c)); return nil }},
+		{"plugins", func(c *config.Config) error { a.reloadPlugins(c); return nil }}, // last: it says what it did
 	}
 }
 

@@ -150,6 +150,7 @@ func threadsConfig(c *config.Config) threads.Config {
 func memoryConfig(c *config.Config) memory.Config {
 	m := c.Threads.Memory
 	return memory.Config{
-		MaxDecisions: m.MaxDecisions, MaxExperiences: m.MaxExperiences, MaxContextBytes: int(m.MaxContext), MaxAge: m.Keep, MaxCount: m.MaxCount,
+		MaxDecisions: m.MaxDecisions, MaxExperiences: m.MaxExperiences, MaxContextBytes: int(m.MaxContext),
+		MaxAge: c.Security.Compliance.ExecutionAge(m.Keep), MaxCount: m.MaxCount,
 	}
 }

@@ -13,6 +13,7 @@ type (
 	PluginDetail  = wire.PluginDetail
 	PluginCheck   = wire.PluginCheck
 	PluginReport  = wire.PluginReport
+	PluginRemoval = wire.PluginRemoval
 	PluginLogLine = wire.PluginLogLine
 )
 
@@ -65,6 +66,9 @@ type PluginService interface {
 	// RestartPlugin ends the plugin if it runs and starts it anew, forgetting its failures. CONFLICT for a
 	// plugin that is disabled.
 	RestartPlugin(ctx context.Context, name string) (*Plugin, error)
+	// RemovePlugin ends an installed plugin that the configuration does not use, and removes its files, those of its former
+	// version included. CONFLICT for one that is in use, or came with the package of Wardroom.
+	RemovePlugin(ctx context.Context, name string) (*PluginRemoval, error)
 	// PluginLogs returns the last lines of a plugin, oldest first; tail 0 is all that are kept.
 	PluginLogs(ctx context.Context, name string, tail int) ([]PluginLogLine, error)
 	// FollowPluginLogs gives the last lines and then each new one to visit, in order, until ctx ends or visit

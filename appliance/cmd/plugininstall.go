@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,9 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/pluginhost"
+	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // installAnswer is what plugin install prints for scripts.
@@ -195,6 +199,58 @@ func (c *cli) pluginRollback() *cobra.Command {
 	cmd.Flags().StringVar(&configPath, "config", "", "configuration file that says where plugins are")
 	exclusive(cmd, "dir", "config")
 	return cmd
+}
+
+func (c *cli) pluginRemove() *cobra.Command {
+	var flags authFlags
+	cmd := &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Remove an installed plugin, with the version that a rollback would bring back",
+		Long: "remove ends an installed plugin and removes its files. One that the configuration uses is refused, with the key\n" +
+			"to take out first, and so is one that came with the package of Wardroom. What the plugin kept stays; the answer\n" +
+			"says where. A removal that was cut short is finished by the next one.\n\n" +
+			"With --config it works on the machine of the server, also while that does not run.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			online := func() error {
+				return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+					removed, err := api.RemovePlugin(ctx, args[0])
+					if err != nil {
+						return err
+					}
+					return c.showRemoval(&removed.PluginRemoval)
+				})
+			}
+			if flags.config == "" {
+				return online()
+			}
+			return c.atStore(cmd, &flags, func(at store.Location) error {
+				loaded, err := config.Load(flags.config, config.Options{})
+				if err != nil {
+					return err
+				}
+				removed, err := c.deps.RemovePlugin(cmd.Context(), loaded, at, args[0])
+				if err != nil {
+					return err
+				}
+				return c.showRemoval(removed)
+			}, online)
+		},
+	}
+	flags.register(cmd)
+	return cmd
+}
+
+func (c *cli) showRemoval(removed *wire.PluginRemoval) error {
+	return c.showValue(removed, func(s *screen) {
+		former := ""
+		if removed.Former != "" {
+			former = ", and the former " + clean(removed.Former)
+		}
+		s.line("removed %s %s from %s%s", clean(removed.Name), clean(removed.Version), clean(removed.Directory), former)
+		if removed.State != "" {
+			s.line("what it kept stays in %s", clean(removed.State))
+		}
+	})
 }
 
 func (c *cli) pluginManifest() *cobra.Command {

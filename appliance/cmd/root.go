@@ -19,6 +19,7 @@ import (
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Names and defaults of the settings that all commands share.
@@ -58,8 +59,10 @@ type Deps struct {
 	// ResetKeys forgets all keys and registration tokens in such a directory, and returns how many there were.
 	ResetKeys func(ctx context.Context, at store.Location) (int, error)
 	// Audit hands fn the audit trail in the directory of a store that no server has open. CONFLICT when one has.
-	Audit  func(ctx context.Context, at store.Location, fn func(ctx context.Context, audit core.AuditService) error) error
-	Policy PolicyTools
+	Audit func(ctx context.Context, at store.Location, fn func(ctx context.Context, audit core.AuditService) error) error
+	// RemovePlugin removes an installed plugin of a service that does not run. CONFLICT when it runs.
+	RemovePlugin func(ctx context.Context, c *config.Config, at store.Location, name string) (*wire.PluginRemoval, error)
+	Policy       PolicyTools
 
 	Stdin  io.Reader               // nil: os.Stdin
 	Stdout io.Writer               // nil: os.Stdout

@@ -27,6 +27,34 @@ var auditCategories = map[string]string{
 	"health": wire.AuditAdmin, "metrics": wire.AuditAdmin, "openapi": wire.AuditAdmin,
 }
 
+// contents reports, for the resource of each route, whether what is read of it holds what was put into executions or came of
+// them. Reading that is recorded at every level where phi.accessLogging says so. A route whose resource is not here cannot
+// be declared.
+var contents = map[string]bool{
+	"executions": true, "batches": true, "questions": true, "threads": true, "decisions": true, "experiences": true, "workspaces": true,
+	"events": true, "schedules": true, "triggers": true, "inbox": true,
+	"agents":   true, // screens, terminals, logs, events and answers of managed ones
+	"webhooks": true, // deliveries have what was sent, and what was answered
+	"plugins":  true, // logs of a runtime may tell of its agents
+	"data":     true, // a person's data
+
+	"patterns": false, "runtimes": false, "sessions": false, "session": false, "keys": false, "tokens": false, "secrets": false,
+	"compliance": false, "health": false, "metrics": false, "openapi": false,
+	"audit": false, // reading the trail is recorded in any case
+}
+
+// ContentCategories are the categories of audit records of routes by which content is read.
+func ContentCategories() []string {
+	var list []string
+	for resource, content := range contents {
+		if category := auditCategories[resource]; content && !slices.Contains(list, category) {
+			list = append(list, category)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
 // auditIDs are the prefixes of the ids that creating operations make.
 var auditIDs = map[string]string{
 	"execute": core.PrefixExecution, "executeStream": core.PrefixExecution, "createKey": core.PrefixAPIKey, "createAgentToken": core.PrefixToken,
@@ -42,7 +70,7 @@ var auditPrefixes = map[string]string{
 // outside are the actions whose effect is not in the store: in the mode blocking, that they are about to be done is
 // recorded before.
 var outside = []string{
-	"plugins.enable", "plugins.disable", "plugins.restart", "agents.disconnect", "agents.send", "agents.answer", "agents.restart",
+	"plugins.enable", "plugins.disable", "plugins.restart", "plugins.remove", "agents.disconnect", "agents.send", "agents.answer", "agents.restart",
 	"agents.stop", "agents.spawn",
 }
 
@@ -201,9 +229,7 @@ func (c *call) done() error {
 
 // readsWork reports whether the request reads what was put into executions or came of them, and that is recorded at every
 // level.
-func (c *call) readsWork() bool {
-	return c.config.RecordReads && auditCategories[c.route.Resource] == wire.AuditExecutions
-}
+func (c *call) readsWork() bool { return c.config.RecordReads && contents[c.route.Resource] }
 
 // auditRefusals are the outcomes of errors that are refusals.
 var auditRefusals = map[core.Code]string{

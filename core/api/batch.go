@@ -23,7 +23,7 @@ func (s *Server) batchRoutes() []Route {
 			Tag: tag, Resource: resource, Action: "executions.read", Scope: "executions:read",
 			Query: append(pageParams(),
 				Param{Name: "status", Type: ParamString, Enum: batchStatuses(), Doc: "Status."},
-				Param{Name: "pattern", Type: ParamString, Doc: "Name of the pattern."},
+				Param{Name: "pattern", Type: ParamString, Selects: []string{"pattern", "pattern.name"}, Doc: "Name of the pattern."},
 				creatorParam),
 			Responses: []Response{{Status: 200, Body: batchList{}, Doc: "A page of batches, without their results."}},
 			Handle:    s.listBatches,

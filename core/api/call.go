@@ -137,6 +137,9 @@ func (c *call) run() error {
 	if err := c.readQuery(); err != nil {
 		return err
 	}
+	if err := c.checkSelection(); err != nil {
+		return err
+	}
 	if err := c.readBody(); err != nil {
 		return err
 	}

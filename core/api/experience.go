@@ -17,7 +17,7 @@ func (s *Server) experienceRoutes() []Route {
 		Resource: "experiences", Action: "experiences.read", Scope: "executions:read",
 		Summary: "Find what prior work came to: newest first, or with q the most relevant first.",
 		Query: append(pageParams(),
-			Param{Name: "q", Type: ParamString, Doc: "Words to look for. Pages go by offset then."},
+			Param{Name: "q", Type: ParamString, Selects: experienceTexts, Doc: "Words to look for. Pages go by offset then."},
 			Param{Name: "repo", Type: ParamString, Doc: "Repository."},
 			Param{Name: "role", Type: ParamString, Doc: "Role."},
 			Param{Name: "outcome", Type: ParamString, Enum: experienceOutcomes(), Doc: "Outcome."},
@@ -25,6 +25,11 @@ func (s *Server) experienceRoutes() []Route {
 		Responses: []Response{{Status: 200, Body: experienceList{}, Doc: "A page of experiences."}},
 		Fails:     []int{404}, Handle: s.listExperiences,
 	}}
+}
+
+// experienceTexts are the fields that are searched.
+var experienceTexts = []string{
+	"objective", "summary", "role", "repo", "details.changes", "details.tests", "details.artifacts", "details.error", "details.error.message",
 }
 
 func experienceOutcomes() []string {

@@ -16,3 +16,15 @@ func Encode(body any) string {
 	encodeBody(&buf, body)
 	return buf.String()
 }
+
+// Table returns the routes of a server.
+func (s *Server) Table() []Route {
+	list := make([]Route, len(s.table))
+	for i, bound := range s.table {
+		list[i] = bound.Route
+	}
+	return list
+}
+
+// Contents reports whether what is read of a resource is content.
+func Contents(resource string) bool { return contents[resource] }

@@ -44,7 +44,7 @@ func (s *Server) managedAgentRoutes() []Route {
 				Param{Name: "status", Type: ParamString, Enum: managedStatuses, Doc: "Status."},
 				Param{Name: "type", Type: ParamString, Doc: "Agent type."},
 				Param{Name: "runtime", Type: ParamString, Doc: "Name of the runtime."},
-				Param{Name: "label", Type: ParamPairs, Doc: "name=value: only agents with this label; several times: with all of them."}, creatorParam),
+				Param{Name: "label", Type: ParamPairs, Selects: []string{"labels"}, Doc: "name=value: only agents with this label; several times: with all of them."}, creatorParam),
 			Responses: []Response{{Status: 200, Body: managedAgentList{}, Doc: "A page of agents."}},
 			Handle:    s.listManagedAgents,
 		}),

@@ -23,7 +23,7 @@ func (s *Server) patternRoutes() []Route {
 		reads(Route{
 			Path: "/api/patterns", OperationID: "listPatterns",
 			Summary: "List the latest version of each pattern, newest first.",
-			Query: append(pageParams(), Param{Name: "search", Type: ParamString,
+			Query: append(pageParams(), Param{Name: "search", Type: ParamString, Selects: []string{"name", "description"},
 				Doc: "Text that the name or the description holds, letter case ignored."},
 				Param{Name: "createdBy", Type: ParamString, Doc: "Only those whose latest version this caller made."}),
 			Responses: []Response{{Status: 200, Body: patternList{}, Doc: "A page of patterns."}},

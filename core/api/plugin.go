@@ -60,6 +60,14 @@ func (s *Server) pluginRoutes() []Route {
 			Summary:   "Start a plugin anew and forget its failures.",
 			Responses: plugin, Fails: []int{404, 409}, Handle: s.changePlugin(core.PluginService.RestartPlugin),
 		}),
+		{
+			Method: http.MethodDelete, Path: one, OperationID: "removePlugin", Tag: tag, Resource: resource, Action: "plugins.remove", Scope: "admin",
+			Summary: "Remove an installed plugin, with its former version.",
+			Description: "One that the configuration uses, or that came with the package of Wardroom, is refused. What it kept stays; " +
+				"state of the answer tells where.",
+			Responses: []Response{{Status: 200, Body: wire.PluginRemoval{}, Doc: "What was removed."}},
+			Fails:     []int{404, 409}, Handle: s.removePlugin,
+		},
 		reads(Route{
 			Path: one + "/logs", OperationID: "getPluginLogs",
 			Summary: "Read the last lines of a plugin's log, or follow them as server-sent events.",
@@ -105,6 +113,14 @@ func (s *Server) verifyPlugin(c *call) (answer, error) {
 		return answer{}, err
 	}
 	return ok(r), nil
+}
+
+func (s *Server) removePlugin(c *call) (answer, error) {
+	removed, err := s.opts.Plugins.RemovePlugin(c.ctx, c.param("name"))
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(removed), nil
 }
 
 // changePlugin makes the handler of an operation that answers with the plugin. What was asked for happens even

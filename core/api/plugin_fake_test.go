@@ -72,6 +72,13 @@ func (f *fakePlugins) RestartPlugin(_ context.Context, name string) (*core.Plugi
 	return f.did("restart", name)
 }
 
+func (f *fakePlugins) RemovePlugin(_ context.Context, name string) (*core.PluginRemoval, error) {
+	if _, err := f.did("remove", name); err != nil {
+		return nil, err
+	}
+	return &core.PluginRemoval{Name: name, Kind: "runtime", Version: "1.0.0", Former: "0.9.0", SHA256: "ab", Directory: "/usr/lib/wardroom/plugins"}, nil
+}
+
 func (f *fakePlugins) PluginLogs(_ context.Context, name string, tail int) ([]core.PluginLogLine, error) {
 	if _, err := f.FindPlugin(context.Background(), name); err != nil {
 		return nil, err

@@ -81,7 +81,10 @@ type Param struct {
 	Min, Max int64 // of an integer; both 0: unbounded
 	MaxBytes int   // of a text; 0: 1024
 	Enum     []string
-	Doc      string
+	// Selects are the fields of rows that it selects by, each with dots between its names; nil: the one of its name. Who may
+	// not read one of them in clear is refused, or could find out what it is by asking.
+	Selects []string
+	Doc     string
 }
 
 // Body declares a request body.
@@ -114,6 +117,8 @@ func (r *Route) check() error {
 	missing(r.OperationID == "", "has no operation id")
 	missing(r.Action == "", "has no action: authorization could not be asked")
 	missing(r.Resource == "", "has no resource: authorization could not be asked")
+	_, classified := contents[r.Resource]
+	missing(!classified, "is of a resource of which contents does not say whether it holds what executions do")
 	missing(auditCategories[r.Resource] == "", "is of a resource without a category of audit records")
 	missing(r.Scope == "", "has no scope: authorization could not be asked")
 	missing(r.Summary == "" || r.Tag == "", "has no summary or tag")

@@ -68,6 +68,9 @@ func (s *Server) createWebhook(c *call) (answer, error) {
 	if err := checkSecret(&req.Secret); err != nil {
 		return answer{}, err
 	}
+	if err := c.checkFilters(req.Filters); err != nil {
+		return answer{}, err
+	}
 	w, err := s.opts.Webhooks.CreateWebhook(c.detached(), webhookSpec(&req))
 	if err != nil {
 		return answer{}, err
@@ -119,6 +122,9 @@ func (s *Server) updateWebhook(c *call) (answer, error) {
 	}
 	patch, err := req.patch(nullFields(c.body))
 	if err != nil {
+		return answer{}, err
+	}
+	if err := c.checkFilters(patch.Filters); err != nil {
 		return answer{}, err
 	}
 	return webhookAnswer(s.opts.Webhooks.UpdateWebhook(c.detached(), c.param("webhookId"), patch))

@@ -53,6 +53,7 @@ type noMask struct{}
 
 func (noMask) Active() bool                   { return false }
 func (noMask) Mask(raw []byte) []byte         { return raw }
+func (noMask) Masks(...string) bool           { return false }
 func (noMask) MaskText(_, text string) string { return text }
 
 // maskBody masks a body, by the names of its members if it is JSON, and cuts it.

@@ -44,10 +44,10 @@ func TestChangesOfEntries(t *testing.T) {
 	prev := mustParse(t, "plugins: {a: {env: {A: x}}, gone: {required: true}}\nruntimes: {r: {url: 'http://h', token: t}}")
 	next := mustParse(t, "plugins: {a: {env: {A: y}}, new: {}}\nruntimes: {r: {url: 'http://h', token: u}}")
 	want := []config.Change{
-		{Key: "plugins.gone", Old: "declared", New: "absent"},
+		{Key: "plugins.gone", Old: "declared", New: "absent", Reloaded: true},
 		{Key: "plugins.new", Old: "absent", New: "declared"},
 		{Key: "plugins.a.env", Old: "A=***", New: "A=***"},
-		{Key: "plugins.gone.required", Old: "true", New: "false"},
+		{Key: "plugins.gone.required", Old: "true", New: "false", Reloaded: true},
 		{Key: "runtimes.r.token", Old: "***", New: "***"},
 	}
 	if got := config.Changes(prev, next); !reflect.DeepEqual(got, want) {

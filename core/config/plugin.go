@@ -1,6 +1,7 @@
 package config
 
 import (
+	"path/filepath"
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
@@ -44,11 +45,40 @@ type Plugin struct {
 	SHA256 string `json:"sha256" check:"is=sha256"`
 	// Fail the start when it does not get ready. Otherwise Wardroom is degraded without it.
 	Required bool `json:"required"`
-	// Run it. What wardroom plugin enable or disable said last comes first.
-	Enabled bool `json:"enabled" default:"true"`
+	// Run it. What wardroom plugin enable or disable said last comes first. A reload starts and stops it, and stops a
+	// plugin whose entry is gone and that nothing else uses.
+	Enabled bool `json:"enabled" default:"true" reload:"live"`
 	// Its own settings; wardroom plugin info NAME shows what it takes. Values that refer to the environment are never
 	// shown.
 	Config Block `json:"config"`
 	// Variables for its environment, beside the few that every plugin gets. They are never shown.
 	Env Env `json:"env"`
+}
+
+// PluginUser returns the key that has a plugin run; "" if nothing in c does.
+func (c *Config) PluginUser(name string) string {
+	if p := c.Plugins.Entries[name]; p != nil && !p.Enabled {
+		return ""
+	}
+	for _, runtime := range sortedKeys(c.Runtimes) {
+		if c.Runtimes[runtime].Plugin == name {
+			return "runtimes." + runtime + ".plugin"
+		}
+	}
+	if s := &c.Security.Audit; s.Destination != "" && "audit-"+s.Destination == name {
+		return "security.audit.destination"
+	}
+	if provider, _ := c.Security.Secrets.Plugin(); provider == name && name != "" {
+		return "security.secrets.provider"
+	}
+	for _, entry := range sortedKeys(c.Plugins.Entries) {
+		switch p := c.Plugins.Entries[entry]; {
+		case !p.Enabled:
+		case entry == name:
+			return "plugins." + name
+		case p.Path != "" && filepath.Base(p.Path) == name && (c.Plugins.Dir == "" || filepath.Clean(filepath.Dir(p.Path)) == filepath.Clean(c.Plugins.Dir)):
+			return "plugins." + entry + ".path"
+		}
+	}
+	return ""
 }

@@ -12,7 +12,29 @@ import (
 func (c *Config) With(next *Config) *Config {
 	merged := c.clone()
 	takeOver(false, reflect.ValueOf(merged).Elem(), reflect.ValueOf(next.clone()).Elem())
+	merged.takeOverPlugins(next)
 	return merged
+}
+
+// takeOverPlugins takes over which plugins run: a plugin is started and stopped by a reload, and one whose entry is gone is
+// stopped. An entry that is new counts if it says of a plugin that runs without one that it is not to run.
+func (c *Config) takeOverPlugins(next *Config) {
+	for name, p := range c.Plugins.Entries {
+		if now := next.Plugins.Entries[name]; now != nil {
+			p.Enabled = now.Enabled
+		} else {
+			delete(c.Plugins.Entries, name)
+		}
+	}
+	for name, p := range next.Plugins.Entries {
+		if c.Plugins.Entries[name] == nil && !p.Enabled && c.PluginUser(name) != "" {
+			if c.Plugins.Entries == nil {
+				c.Plugins.Entries = map[string]*Plugin{}
+			}
+			own := *p
+			c.Plugins.Entries[name] = &own
+		}
+	}
 }
 
 // takeOver sets what is live in a struct to that of from.
@@ -43,6 +65,8 @@ type Change struct {
 
 // Changes returns the keys whose values differ: entries that came or went, then keys in the order of the file.
 func Changes(prev, next *Config) []Change {
+	before, loaded := prev, next
+	whole := map[string]bool{} // entries that came or went, of which a reload takes over all or nothing
 	prev, next = prev.clone(), next.clone()
 	var changes []Change
 	after := next.collections()
@@ -51,7 +75,12 @@ func Changes(prev, next *Config) []Change {
 		for _, name := range entryNames(union(was, is)) {
 			had, has := was.MapIndex(reflect.ValueOf(name)).IsValid(), is.MapIndex(reflect.ValueOf(name)).IsValid()
 			if had != has {
-				changes = append(changes, Change{Key: schema.Join(l.path, name), Old: presence(had), New: presence(has), Reloaded: l.live})
+				live := l.live
+				if l.path == "plugins" { // as takeOverPlugins does it
+					live = had && loaded.PluginUser(name) == "" || has && !loaded.Plugins.Entries[name].Enabled && before.PluginUser(name) != ""
+					whole[schema.Join(l.path, name)] = live
+				}
+				changes = append(changes, Change{Key: schema.Join(l.path, name), Old: presence(had), New: presence(has), Reloaded: live})
 			}
 			rules.Entry(was, name) // both have the same keys then
 			rules.Entry(is, name)
@@ -60,7 +89,13 @@ func Changes(prev, next *Config) []Change {
 	keys := next.keys()
 	for i, k := range prev.keys() {
 		if !k.section && !reflect.DeepEqual(k.value.Interface(), keys[i].value.Interface()) {
-			changes = append(changes, Change{Key: k.path, Old: k.text(), New: keys[i].text(), Reloaded: k.live})
+			live := k.live
+			for entry := parentOf(k.path); entry != ""; entry = parentOf(entry) {
+				if all, ok := whole[entry]; ok {
+					live = all
+				}
+			}
+			changes = append(changes, Change{Key: k.path, Old: k.text(), New: keys[i].text(), Reloaded: live})
 		}
 	}
 	return changes

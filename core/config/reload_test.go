@@ -143,3 +143,46 @@ func TestEmptyListIsNoChange(t *testing.T) {
 		t.Errorf("changes %v", changes)
 	}
 }
+
+// A reload takes over which plugins run, and nothing else of them.
+func TestReloadOfPlugins(t *testing.T) {
+	for _, test := range []struct{ name, was, is, runs, waits string }{
+		{"disabled", "plugins: {audit-pen: {}}", "plugins: {audit-pen: {enabled: false}}", "", ""},
+		{"enabled", "plugins: {audit-pen: {enabled: false}}", "plugins: {audit-pen: {}}", "plugins.audit-pen", ""},
+		{"gone", "plugins: {audit-pen: {}}", "{}", "", ""},
+		{"new", "{}", "plugins: {audit-pen: {}}", "", "plugins.audit-pen"},
+		{"other settings", "plugins: {audit-pen: {}}", "plugins: {audit-pen: {enabled: false, required: false, kind: audit}}", "", "plugins.audit-pen.kind"},
+		{
+			"disabled by a new entry", "runtimes: {r: {plugin: audit-pen}}", "runtimes: {r: {plugin: audit-pen}}\nplugins: {audit-pen: {enabled: false}}", "", "",
+		},
+		{
+			"gone, and still used", "runtimes: {r: {plugin: audit-pen}}\nplugins: {audit-pen: {kind: runtime}}", "runtimes: {r: {plugin: audit-pen}}",
+			"runtimes.r.plugin", "plugins.audit-pen,plugins.audit-pen.kind",
+		},
+		{"gone with its runtime", "runtimes: {r: {plugin: audit-pen}}", "{}", "runtimes.r.plugin", "runtimes.r,runtimes.r.plugin"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			was, is := mustParse(t, test.was), mustParse(t, test.is)
+			now := was.With(is)
+			if runs := now.PluginUser("audit-pen"); runs != test.runs {
+				t.Errorf("it runs by %q, not %q", runs, test.runs)
+			}
+			if waits := strings.Join(config.NeedsRestart(was, is), ","); waits != test.waits {
+				t.Errorf("waits: %s; want %s", waits, test.waits)
+			}
+		})
+	}
+}
+
+// A provider of secrets that is referred to cannot be disabled.
+func TestDisabledProvider(t *testing.T) {
+	for _, text := range []string{
+		"plugins: {secrets-pen: {kind: secret, enabled: false}}\nagentTypes: {t: {command: x, ready: {pattern: x}, env: {A: 'secrets-pen:a#b'}}}",
+		"security: {secrets: {provider: vault, vault: {address: 'https://v'}}}\nplugins: {secrets-vault: {enabled: false}}\nagentTypes: {t: {command: x, ready: {pattern: x}, env: {A: 'vault:a#b'}}}",
+	} {
+		_, err := parse(text)
+		if err == nil || !strings.Contains(err.Error(), "agentTypes.t.env.A") || !strings.Contains(err.Error(), "enabled is false") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

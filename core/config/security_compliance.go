@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Compliance is what laws and standards ask for. A profile that is enabled is enforced: a configuration that contradicts it
@@ -210,7 +212,9 @@ func (r *ruling) hipaa(s *Security) {
 	want(keeps(s.Audit.Retention, h.Audit.Retention), "security.audit", "retention", "must be at least hipaa.audit.retention")
 	if h.PHI.AccessLogging {
 		want = r.demands("hipaa.phi.accessLogging")
-		want(len(s.Audit.Events) == 0 || slices.Contains(s.Audit.Events, "executions"), "security.audit", "events", "must have executions")
+		for _, category := range []string{wire.AuditAdmin, wire.AuditAgents, wire.AuditExecutions} { // those of routes that content is read by
+			want(len(s.Audit.Events) == 0 || slices.Contains(s.Audit.Events, category), "security.audit", "events", "must have "+category)
+		}
 	}
 	if h.PHI.EncryptionRequired {
 		want = r.demands("hipaa.phi.encryptionRequired")

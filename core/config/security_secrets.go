@@ -113,7 +113,10 @@ func (c *Config) secretPlugins() map[string]bool {
 		names[name] = true
 	}
 	for name, p := range c.Plugins.Entries {
-		if p.IsSecret(name) {
+		switch {
+		case !p.Enabled:
+			delete(names, name)
+		case p.IsSecret(name):
 			names[name] = true
 		}
 	}
@@ -135,6 +138,8 @@ func (r *ruling) secrets(s *Secrets) {
 		switch {
 		case err != nil:
 			r.refuse(entry, name, "begins as a reference to a secret and %s", err)
+		case ok && !ref.BuiltIn() && r.disabled(ref.Plugin()):
+			r.refuse(entry, name, "refers to a secret of %s, and plugins.%s.enabled is false: enable it, or take the reference out first", ref.Provider, ref.Plugin())
 		case ok && !ref.BuiltIn() && !plugins[ref.Plugin()]:
 			r.refuse(entry, name, "refers to a secret of %s, which is not configured: set security.secrets.provider, or declare plugins.%s with kind: secret", ref.Provider, ref.Plugin())
 		}
@@ -149,10 +154,18 @@ func (r *ruling) secrets(s *Secrets) {
 		switch {
 		case err != nil:
 			r.refuse("security.mtls", name, "%s", err)
+		case !ref.BuiltIn() && r.disabled(ref.Plugin()):
+			r.refuse("security.mtls", name, "refers to a secret of %s, and plugins.%s.enabled is false", ref.Provider, ref.Plugin())
 		case !ref.BuiltIn() && !plugins[ref.Plugin()]:
 			r.refuse("security.mtls", name, "refers to a secret of %s, which is not configured", ref.Provider)
 		}
 	}
+}
+
+// disabled reports whether the configuration says of a plugin that it is not to run.
+func (r *ruling) disabled(plugin string) bool {
+	p := r.config.Plugins.Entries[plugin]
+	return p != nil && !p.Enabled
 }
 
 // secretTexts hands the texts that may refer to secrets to check, and refuses references in those that may not.

@@ -23,6 +23,9 @@ func (e *Engine) CheckRequest(ctx context.Context, req core.ExecuteRequest) erro
 	if err := mayRun(core.PrincipalFrom(ctx), pattern.Name, plan.Definition()); err != nil {
 		return err
 	}
-	_, err = checkOptions(req.Options, plan.Definition(), e.config.Load())
-	return err
+	config := e.config.Load()
+	if _, err = checkOptions(req.Options, plan.Definition(), config); err != nil || !config.RequireConsent {
+		return err
+	}
+	return core.CheckConsent(req.Options.Metadata, "options.metadata")
 }

@@ -60,6 +60,34 @@ func (m *Masker) Mask(raw []byte) []byte {
 	return r.mask(raw, at, r.starts)
 }
 
+// Masks implements core.Masker.
+func (m *Masker) Masks(path ...string) bool {
+	r := m.rules.Load()
+	if r == nil || len(path) == 0 {
+		return false
+	}
+	at, _ := r.reach(path)
+	return at.isMasked()
+}
+
+// reach follows a path, and returns where it ends and in which state.
+func (r *rules) reach(path []string) (place, []uint64) {
+	state, next := slices.Clone(r.starts), make([]uint64, r.words)
+	at := place{}
+	at.named, at.wild = r.verdict(state)
+	for _, part := range path {
+		at.name = []byte(part)
+		r.step(next, state, at.name)
+		state, next = next, state
+		named, wild := r.verdict(state)
+		at.named, at.wild, at.data = at.named || named, at.wild || wild, at.data || dataNames[part]
+	}
+	return at, state
+}
+
+// isMasked reports whether the text at a place is.
+func (p *place) isMasked() bool { return p.data && (p.named || p.wild) || p.named && !isFrame(p.name) }
+
 // MaskText implements core.Masker. The name may be a path, such as actor.ip. A text that is a JSON object or list is masked
 // as such, by the names within it.
 func (m *Masker) MaskText(name, text string) string {
@@ -67,18 +95,9 @@ func (m *Masker) MaskText(name, text string) string {
 	if r == nil || text == "" {
 		return text
 	}
-	state, next := slices.Clone(r.starts), make([]uint64, r.words)
-	at := place{}
-	at.named, at.wild = r.verdict(state)
-	for part := range strings.SplitSeq(name, ".") {
-		at.name = []byte(part)
-		r.step(next, state, at.name)
-		state, next = next, state
-		named, wild := r.verdict(state)
-		at.named, at.wild, at.data = at.named || named, at.wild || wild, at.data || dataNames[part]
-	}
+	at, state := r.reach(strings.Split(name, "."))
 	switch {
-	case at.data && (at.named || at.wild), at.named && !isFrame(at.name):
+	case at.isMasked():
 		return r.replace.text([]byte(text))
 	case (text[0] == '{' || text[0] == '[') && rawjson.CheckLoose([]byte(text)) == nil:
 		return string(r.mask([]byte(text), at, state))

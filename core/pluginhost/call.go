@@ -70,6 +70,9 @@ func lost(ctx context.Context, i *instance, code string) bool {
 // again waits, shortly, for a new instance after i, for a call that may be repeated.
 func (t target) again(ctx context.Context, i *instance) *instance {
 	c := t.host.child(t.name)
+	if c == nil {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, repeatWait)
 	defer cancel()
 	c.await(ctx, func(*core.Plugin, bool) bool {

@@ -22,6 +22,9 @@ type child struct {
 	hidden   *hidden  // what redact replaces
 	breaker  *breaker // of the run loop
 
+	retire context.CancelFunc // ends the run loop; set by supervise, as is over
+	over   chan struct{}      // closed when the run loop has ended
+
 	hooks   sync.WaitGroup // Ready functions under way
 	oneHook sync.Mutex     // held while they run, as they never overlap
 
@@ -31,6 +34,7 @@ type child struct {
 	examples  []json.RawMessage
 	checks    []core.PluginCheck
 	enabled   bool
+	wanted    bool          // enabled by the configuration
 	definite  bool          // the failure will not pass by itself within seconds
 	reset     bool          // forget failures before the next attempt
 	interrupt func()        // ends what the run loop is about; nil: it has not begun
@@ -44,7 +48,7 @@ type child struct {
 func newChild(h *Host, s Spec, declared bool) *child {
 	hidden := newHidden(s.secrets())
 	c := &child{
-		host: h, spec: s, declared: declared, enabled: s.Enabled, ring: newRing(),
+		host: h, spec: s, declared: declared, enabled: s.Enabled, wanted: s.Enabled, ring: newRing(),
 		redact: hidden.redact, hidden: hidden, breaker: newBreaker(h.opts.Policy), changed: make(chan struct{}),
 	}
 	c.log = &pluginLogger{

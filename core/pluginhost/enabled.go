@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -61,4 +62,27 @@ func (c *choices) write(dir string) error {
 		return err
 	}
 	return writeFile(filepath.Join(dir, choicesFile), append(data, '\n'), 0o600)
+}
+
+// without returns the choices but for that of one plugin, and whether there was one.
+func (c *choices) without(name string) (*choices, bool) {
+	if _, said := c.Plugins[name]; !said {
+		return c, false
+	}
+	next := &choices{Format: c.Format, Plugins: maps.Clone(c.Plugins)}
+	delete(next.Plugins, name)
+	return next, true
+}
+
+// Forget drops what an operator said about a plugin from the state directory of a service that does not run.
+func Forget(stateDir, name string) error {
+	c, err := readChoices(stateDir)
+	if err != nil {
+		return err
+	}
+	next, changed := c.without(name)
+	if !changed {
+		return nil
+	}
+	return next.write(stateDir)
 }

@@ -28,10 +28,13 @@ type Host struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // supervisors
 
+	removing sync.Mutex // held while a plugin is removed
+
 	mu       sync.Mutex // guards all below
 	children map[string]*child
 	choices  *choices
 	hooks    map[string][]func()
+	checked  map[string]bool // plugins whose health is asked for
 	open     bool
 	closed   bool
 }
@@ -55,7 +58,7 @@ func New(o Options) (*Host, error) {
 	o.Limits = o.Limits.withDefaults()
 	h := &Host{
 		opts: o, log: o.Logger.Named("plugins"), level: newLevelBox(o.Logger),
-		children: map[string]*child{}, hooks: map[string][]func(){},
+		children: map[string]*child{}, hooks: map[string][]func(){}, checked: map[string]bool{},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	for _, spec := range o.Plugins {
@@ -89,6 +92,9 @@ func (h *Host) Open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if err := resumeRemovals(h.opts.Dir); err != nil {
+		h.log.Warn("what is left of a plugin that was removed stays", "dir", h.opts.Dir, "error", err)
+	}
 	kept, err := readChoices(h.opts.StateDir)
 	if err != nil {
 		return err
@@ -118,18 +124,27 @@ func (h *Host) Open(ctx context.Context) (err error) {
 
 // supervise begins to run a child. Called with mu held.
 func (h *Host) supervise(c *child) {
-	if h.opts.Check != nil {
-		h.opts.Check(HealthCheck{Name: "plugin:" + c.spec.Name, Required: c.spec.Required, Run: c.health})
+	if name := c.spec.Name; h.opts.Check != nil && !h.checked[name] {
+		h.checked[name] = true
+		h.opts.Check(HealthCheck{Name: "plugin:" + name, Required: c.spec.Required, Run: func() (status, message, hint string) {
+			if c := h.child(name); c != nil {
+				return c.health()
+			}
+			return "ok", "", "" // it was removed
+		}})
 	}
 	c.mu.Lock()
 	if c.enabled {
 		c.status.State = core.PluginVerifying // whoever waits for an outcome must not take this for one
 	}
 	c.mu.Unlock()
+	ctx, retire := context.WithCancel(h.ctx)
+	c.retire, c.over = retire, make(chan struct{})
 	h.wg.Add(1)
 	go func() {
 		defer h.wg.Done()
-		c.run(h.ctx)
+		defer close(c.over)
+		c.run(ctx)
 	}()
 }
 

@@ -34,6 +34,9 @@ func (p *Package) Replaces() (ManifestEntry, bool, error) {
 		return ManifestEntry{}, false, err
 	}
 	was, known := all.Lookup(p.Entry.Name)
+	if _, err := os.Lstat(filepath.Join(p.dir, removingDir, p.Entry.Name+".json")); err == nil {
+		return ManifestEntry{}, false, nil // what is there goes
+	}
 	if _, err := os.Lstat(filepath.Join(p.dir, p.Entry.Name)); err == nil && !known {
 		return ManifestEntry{}, false, core.Conflict("plugin", p.Entry.Name, "",
 			"%s is there and belongs to no manifest; remove it first", filepath.Join(p.dir, p.Entry.Name))
@@ -55,6 +58,9 @@ func Older(a, b string) bool {
 // with the old binary, and its files, until the plugin is restarted. Files are replaced and never written to: they may be
 // running.
 func (p *Package) Install() error {
+	if err := resumeRemovals(p.dir); err != nil { // or the end of one would take what is installed now
+		return unwritable(p.dir, err)
+	}
 	was, replaces, err := p.Replaces()
 	if err != nil {
 		return err

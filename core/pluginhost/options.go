@@ -39,6 +39,8 @@ type Options struct {
 	// Uses are the kinds of plugins that the service asks anything of. A ready plugin of another kind says that it is
 	// not used.
 	Uses []string
+	// UsedBy returns the key of the configuration in effect that has a plugin run; "" for none. nil: nothing does.
+	UsedBy func(name string) string
 	// Dev runs binaries without a checksum and from directories that others may write to.
 	Dev     bool
 	Plugins []Spec

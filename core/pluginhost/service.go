@@ -2,7 +2,10 @@ package pluginhost
 
 import (
 	"context"
+	"maps"
+	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"time"
 
@@ -129,6 +132,119 @@ func (h *Host) DisablePlugin(ctx context.Context, name string) (*core.Plugin, er
 	}
 	want := false
 	return c.poke(ctx, &want), nil
+}
+
+// RemovePlugin implements core.PluginService.
+func (h *Host) RemovePlugin(_ context.Context, name string) (*core.PluginRemoval, error) {
+	h.removing.Lock()
+	defer h.removing.Unlock()
+	if h.opts.UsedBy != nil {
+		if key := h.opts.UsedBy(name); key != "" {
+			return nil, InUse(name, key)
+		}
+	}
+	if err := removable(h.opts.Dir, name); err != nil {
+		return nil, err
+	}
+	if err := h.forget(name); err != nil {
+		return nil, err
+	}
+	if c := h.child(name); c != nil {
+		c.retire()
+		<-c.over // its limits bound that
+		c.ring.close()
+		h.mu.Lock()
+		delete(h.children, name)
+		h.mu.Unlock()
+	}
+	removed, err := Remove(h.opts.Dir, name)
+	if err != nil {
+		return nil, err
+	}
+	if kept := filepath.Join(h.opts.StateDir, "data", name); Exists(kept) {
+		removed.State = kept
+	}
+	h.log.Info("plugin was removed", "plugin", name, "version", removed.Version, "former", removed.Former)
+	return &removed, nil
+}
+
+// Switched is a plugin that ApplyConfig started or stopped.
+type Switched struct {
+	Name, Kind string
+	Enabled    bool
+	Removed    bool // the configuration does not have it any more
+	Chosen     bool // an operator said otherwise of it, which is stronger: nothing was done
+	State      core.PluginState
+}
+
+// ApplyConfig starts and stops the plugins of the configuration that the host was made of as specs have them now, and
+// returns once each has come to something that lasts, or ctx ended. What else specs say of them counts at the next start
+// of the host. What an operator said of a plugin is stronger.
+func (h *Host) ApplyConfig(ctx context.Context, specs []Spec) []Switched {
+	wanted := map[string]bool{}
+	known := map[string]bool{}
+	for _, s := range specs {
+		wanted[s.Name], known[s.Name] = s.Enabled, true
+	}
+	var done []Switched
+	var waits []*child
+	h.mu.Lock()
+	for _, name := range slices.Sorted(maps.Keys(h.children)) {
+		c := h.children[name]
+		c.mu.Lock()
+		declared, want, kind := c.declared, wanted[name], c.status.Kind
+		was := c.wanted
+		c.mu.Unlock()
+		if !declared || want == was {
+			continue
+		}
+		c.mu.Lock()
+		c.wanted = want
+		c.mu.Unlock()
+		_, chosen := h.choices.Plugins[name]
+		done = append(done, Switched{Name: name, Kind: kind, Enabled: want, Removed: !known[name], Chosen: chosen})
+		waits = append(waits, c)
+	}
+	h.mu.Unlock()
+	for i, c := range waits {
+		if s := &done[i]; s.Chosen {
+			p, _ := c.snapshot()
+			s.State = p.State
+		} else {
+			s.State = c.poke(ctx, &s.Enabled).State
+		}
+	}
+	return done
+}
+
+// InUse is the refusal to remove a plugin that a key of the configuration has run.
+func InUse(name, key string) error {
+	return core.Conflict("plugin", name, "", "the plugin %s is used by %s of the configuration in effect; take it out there, or set enabled of its "+
+		"entry in plugins to false, and reload or, where the log says that the key waits for it, restart the service first", name, key)
+}
+
+// Exists reports whether something is at path.
+func Exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// forget drops what an operator said about a plugin.
+func (h *Host) forget(name string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.open || h.closed || h.ctx.Err() != nil {
+		return core.Unavailable("stopping", "the service is not running")
+	}
+	next, changed := h.choices.without(name)
+	if !changed {
+		return nil
+	}
+	if err := next.write(h.opts.StateDir); err != nil {
+		return core.Errorf(core.CodeInternal, "what was said of the plugin cannot be forgotten, so nothing was changed").WithCause(err)
+	}
+	h.choices = next
+	return nil
 }
 
 // choose records what an operator said, and returns the child, which is made for a plugin that was only

@@ -25,7 +25,11 @@ func (c *child) run(ctx context.Context) {
 	c.changed = make(chan struct{})
 	c.mu.Unlock()
 	c.hooks.Wait()
-	c.set(core.PluginDisabled, func(p *core.Plugin) { p.Reason = "the service is stopping" })
+	c.set(core.PluginDisabled, func(p *core.Plugin) {
+		if p.Reason = "the service is stopping"; c.host.ctx.Err() == nil {
+			p.Reason = "it was removed"
+		}
+	})
 }
 
 // begin opens a round.

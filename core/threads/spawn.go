@@ -32,10 +32,8 @@ func (s *Service) spawnThread(ctx context.Context, spec core.ThreadSpec, from *c
 	if err := s.checkExecution(ctx, spec.ExecutionID); err != nil {
 		return nil, err
 	}
-	if spec.ExecutionID == core.NewExecution && s.config.Load().RequireConsent { // else its execution has it
-		if err := core.CheckConsent(spec.Metadata, "metadata"); err != nil {
-			return nil, err
-		}
+	if err := s.checkConsent(ctx, &spec); err != nil {
+		return nil, err
 	}
 	where, err := s.place(ctx, &spec)
 	if err != nil {
@@ -117,6 +115,26 @@ func takesThreads(e *core.Execution) error {
 	return nil
 }
 
+// checkConsent refuses a thread without the consent of those whom its data is of, where that is required: its own, or that of
+// the execution that it belongs to, which may have begun before it was.
+func (s *Service) checkConsent(ctx context.Context, spec *core.ThreadSpec) error {
+	if !s.config.Load().RequireConsent {
+		return nil
+	}
+	err := core.CheckConsent(spec.Metadata, "metadata")
+	if err == nil || spec.ExecutionID == core.NewExecution {
+		return err
+	}
+	e, failed := s.opts.Store.FindExecution(ctx, spec.ExecutionID)
+	if failed != nil {
+		return failed
+	}
+	if core.CheckConsent(e.Options.Metadata, "metadata") == nil {
+		return nil
+	}
+	return err
+}
+
 // spawn stores a thread.
 func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place, from *continuation) (*thread, error) {
 	now := s.clock.Now()
@@ -137,8 +155,15 @@ func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place, 
 	var exec *core.Execution
 	if fresh {
 		exec = newAdHoc(s.opts.IDs.New(core.PrefixExecution), r.CreatedBy, now)
-		if subject, ok := r.Metadata[core.SubjectKey]; ok { // whose data the thread is of, its execution is of
-			exec.Options.Metadata = core.Metadata{core.SubjectKey: subject}
+		for _, key := range []string{core.SubjectKey, core.ConsentKey} { // whose data the thread is of, and that they agree, its execution says too
+			value, ok := r.Metadata[key]
+			if !ok {
+				continue
+			}
+			if exec.Options.Metadata == nil {
+				exec.Options.Metadata = core.Metadata{}
+			}
+			exec.Options.Metadata[key] = value
 		}
 		r.ExecutionID = exec.ID
 	}
@@ -299,7 +324,10 @@ func (s *Service) CheckSpec(ctx context.Context, spec core.ThreadSpec) error {
 	if err != nil {
 		return err
 	}
-	return s.checkExecution(ctx, spec.ExecutionID)
+	if err := s.checkExecution(ctx, spec.ExecutionID); err != nil {
+		return err
+	}
+	return s.checkConsent(ctx, &spec)
 }
 
 // PrepareThread implements core.ThreadService.

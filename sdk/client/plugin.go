@@ -41,6 +41,12 @@ type PluginReport struct {
 	wire.PluginReport
 }
 
+// PluginRemoval is what was removed of a plugin.
+type PluginRemoval struct {
+	Meta
+	wire.PluginRemoval
+}
+
 // PluginLogList is lines, oldest first.
 type PluginLogList struct {
 	Meta
@@ -83,6 +89,12 @@ func (c *Client) DisablePlugin(ctx context.Context, name string) (*Plugin, error
 // RestartPlugin starts a plugin anew and forgets its failures. It is not repeated by itself.
 func (c *Client) RestartPlugin(ctx context.Context, name string) (*Plugin, error) {
 	return c.changePlugin(ctx, name, "restart", false)
+}
+
+// RemovePlugin removes an installed plugin that the configuration does not use, with its former version.
+func (c *Client) RemovePlugin(ctx context.Context, name string) (*PluginRemoval, error) {
+	out := new(PluginRemoval)
+	return result(out, c.do(ctx, request{method: http.MethodDelete, path: pluginPath(name)}, out))
 }
 
 func (c *Client) changePlugin(ctx context.Context, name, what string, harmless bool) (*Plugin, error) {

@@ -62,6 +62,17 @@ type PluginCheck struct {
 	Text   string `json:"text"` // what was found
 }
 
+// PluginRemoval is what was removed of a plugin.
+type PluginRemoval struct {
+	Name      string `json:"name"`
+	Kind      string `json:"kind"`
+	Version   string `json:"version"`
+	SHA256    string `json:"sha256" doc:"Of its binary."`
+	Former    string `json:"former,omitempty" doc:"Version that a rollback would have brought back; it is gone too."`
+	Directory string `json:"directory" doc:"That it was installed in."`
+	State     string `json:"state,omitempty" doc:"Directory of what it kept, which stays."`
+}
+
 // PluginReport is what was found of a plugin that was verified.
 type PluginReport struct {
 	Name   string        `json:"name"`

@@ -24,7 +24,7 @@ func main() {
 		},
 		Retention: appliance.Retention, Encryption: appliance.Encryption,
 		Keys: appliance.OfflineKeys, AgentTokens: appliance.OfflineAgentTokens, ResetKeys: appliance.ResetKeys,
-		Audit: appliance.OfflineAudit,
+		Audit: appliance.OfflineAudit, RemovePlugin: appliance.OfflineRemovePlugin,
 		Policy: cmd.PolicyTools{
 			Check: appliance.CheckPolicy, Eval: appliance.EvalPolicy, EvalApproval: appliance.EvalApproval, Text: appliance.PolicyText,
 		},
