@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -228,25 +229,72 @@ func TestInjection(t *testing.T) {
 	}
 }
 
-// What the package installs wants a credential from everybody, and the first start leaves one for whoever owns the machine.
+// What the package installs wants a credential and a role from everybody, bounds how often they ask and records what they do. The
+// first start leaves a key for whoever owns the machine, and keys that are made with it do what they are for.
 func TestPackagedConfiguration(t *testing.T) {
 	dir := t.TempDir()
-	config := filepath.Join(dir, "wardroom.yaml")
-	write(t, config, strings.NewReplacer("/var/lib/wardroom", filepath.Join(dir, "store"), "127.0.0.1:8080", "127.0.0.1:0").Replace(string(configs.Packaged)))
-	s := &secured{t: t, dir: dir, log: new(log)}
-	s.App = open(t, appliance.Options{ConfigPath: config, Version: "1.2.3", Stderr: s.log})
+	path := filepath.Join(dir, "wardroom.yaml")
+	write(t, path, strings.NewReplacer("/var/lib/wardroom", filepath.Join(dir, "store"), "127.0.0.1:8080", "127.0.0.1:0").Replace(string(configs.Packaged)))
+	s := &secured{t: t, dir: dir, config: path, log: new(log)}
+	s.App = open(t, appliance.Options{ConfigPath: path, Version: "1.2.3", Stderr: s.log})
 	if status, text := s.ask("", http.MethodGet, "/api/patterns"); status != 401 {
 		t.Errorf("without a credential: %d %s", status, text)
 	}
-	path := filepath.Join(dir, "store", "admin.key")
-	key, err := os.ReadFile(path)
+	first := filepath.Join(dir, "store", "admin.key")
+	key, err := os.ReadFile(first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(first); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if status, text := s.ask(strings.TrimSpace(string(key)), http.MethodGet, "/api/auth/keys"); status != 200 {
-		t.Errorf("with the first key: %d %s", status, text)
+	s.adminKey = strings.TrimSpace(string(key))
+	admin, ctx := s.client(s.adminKey), t.Context()
+	who, err := admin.GetSession(ctx)
+	s.wants(err, 0)
+	if !slices.Equal(who.Roles, []string{"admin"}) || !slices.Contains(who.Actions, "keys.grant") {
+		t.Errorf("the first key: %+v", who.Session)
+	}
+
+	// Roles: a key for something may do that, and nothing else, and its answer says by which role.
+	_, err = admin.CreatePattern(ctx, client.PatternInput{Definition: echo, Name: "echo"})
+	s.wants(err, 0)
+	ci, made := s.key("ci", "execute")
+	if !slices.Equal(made.Roles, []string{"developer"}) || made.Warning != "" {
+		t.Errorf("a key that executes: %+v", made.NewAPIKey)
+	}
+	begun, err := ci.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
+	s.wants(err, 0)
+	_, err = ci.CreatePattern(ctx, client.PatternInput{Definition: echo, Name: "echo"})
+	s.wants(err, 403) // its role could, its scopes do not
+	reader, made := s.key("reader", "read")
+	if len(made.Roles) != 0 || made.Warning != "" {
+		t.Errorf("a key that reads has the default role: %+v", made.NewAPIKey)
+	}
+	_, err = reader.GetExecution(ctx, begun.ExecutionID)
+	s.wants(err, 0)
+	cut, err := admin.CreateKey(ctx, client.APIKeySpec{Name: "cut", Scopes: []string{"read", "execute"}, Roles: []string{"viewer"}}, "")
+	s.wants(err, 0)
+	if !strings.Contains(cut.Warning, "execute") || strings.Contains(cut.Warning, "read") || !slices.Equal(cut.Roles, []string{"viewer"}) {
+		t.Errorf("a key with more scopes than its role grants: %+v", cut.NewAPIKey)
+	}
+	_, err = s.client(cut.Key).ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
+	s.wants(err, 403)
+
+	// Limits: those of the interface, for each client by itself.
+	for status, sent := 0, 1; status != 429; sent++ { // what comes back meanwhile is let through as well
+		if status, _ = s.ask(made.Key, http.MethodPost, "/api/patterns/echo/execute"); status == 429 && sent <= 100 || sent > 500 {
+			t.Fatalf("execution %d: %d", sent, status)
+		}
+	}
+	_, err = ci.GetExecution(ctx, begun.ExecutionID)
+	s.wants(err, 0)
+
+	// The trail has what was done, and what was refused.
+	for action, outcome := range map[string]string{"keys.create": "success", "patterns.create": "denied", "executions.create": "success"} {
+		coretest.WaitFor(t, "the record of "+action, func() bool {
+			_, text := s.ask(s.adminKey, http.MethodGet, "/api/audit?action="+action+"&outcome="+outcome)
+			return strings.Contains(text, `"action":"`+action)
+		})
 	}
 }
