@@ -196,7 +196,7 @@ func (c *cli) authCreate() *cobra.Command {
 	f.StringSliceVar(&spec.Scopes, "scopes", nil, "what it may do, comma-separated")
 	f.StringVar(&expires, "expires", "90d", "how long it lives, such as 30d or 12h, or never")
 	f.StringVar(&spec.Owner, "owner", "", "who acts by it (default the name)")
-	f.StringSliceVar(&spec.Roles, "roles", nil, "roles it has beyond those that bindings give its owner, comma-separated (default, where roles are needed and no binding gives one: the least that grants what --scopes names)")
+	f.StringSliceVar(&spec.Roles, "roles", nil, "roles it has beyond those that bindings give its owner, comma-separated (default the least that --scopes takes)")
 	return cmd
 }
 
