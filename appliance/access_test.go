@@ -14,8 +14,8 @@ import (
 
 	"github.com/wardroom/wardroom/appliance"
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/agent"
 	"github.com/wardroom/wardroom/sdk/client"

@@ -21,6 +21,7 @@ import (
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/sdk/runtimetest"
+	"github.com/wardroom/wardroom/sdk/wire"
 
 	runtimeserver "github.com/wardroom/wardroom/sdk/runtime/server"
 )
@@ -296,5 +297,126 @@ func TestPackagedConfiguration(t *testing.T) {
 			_, text := s.ask(s.adminKey, http.MethodGet, "/api/audit?action="+action+"&outcome="+outcome)
 			return strings.Contains(text, `"action":"`+action)
 		})
+	}
+}
+
+// Whoever may spawn agents, and not see those of a pattern with an allow-list, gets at nothing of them by what they knew: the session
+// of one, its thread, its workspace. What goes on elsewhere with what such a pattern made stays its own.
+func TestGuardedSessions(t *testing.T) {
+	s := openWithRuntime(t, "")
+	ctx, admin := t.Context(), s.client(s.adminKey)
+	open := strings.Replace(echo, "name: echo", "name: open", 1)
+	for name, text := range map[string]string{"echo": guardedEcho, "open": open} {
+		_, err := admin.CreatePattern(ctx, client.PatternInput{Definition: text, Name: name})
+		s.wants(err, 0)
+	}
+	ann, _ := s.key("ann", "execute", "read", "agents:manage")
+	bob, _ := s.key("bob", "execute", "read", "agents:manage")
+	execute := func(c *client.Client, pattern string) string {
+		e, err := c.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: pattern, Input: []byte(`{}`)})
+		s.wants(err, 0)
+		return e.ExecutionID
+	}
+	hers := execute(ann, "echo")
+	thread, err := ann.SpawnThread(ctx, client.ThreadSpec{ExecutionID: hers, AgentType: runtimetest.Type, Objective: "true"})
+	s.wants(err, 0)
+	coretest.WaitFor(t, "the thread", func() bool {
+		thread, err = ann.GetThread(ctx, thread.ID)
+		return err == nil && thread.ManagedAgentID != "" && thread.Workspace != nil
+	})
+	agent, err := ann.GetManagedAgent(ctx, thread.ManagedAgentID)
+	s.wants(err, 0)
+	if agent.SessionID == "" {
+		t.Fatal("the agent has no session")
+	}
+
+	resume := func(c *client.Client, session string) error {
+		_, err := c.SpawnManagedAgent(ctx, client.ManagedAgentSpec{Type: runtimetest.Type, Resume: session})
+		return err
+	}
+	_, err = bob.GetManagedAgent(ctx, agent.ID)
+	s.wants(err, 404)
+	foreign, unknown := resume(bob, agent.SessionID), resume(bob, "session-of-none")
+	s.wants(foreign, 404)
+	s.wants(unknown, 404)
+	var a, b *client.Error
+	if errors.As(foreign, &a); !errors.As(unknown, &b) || strings.ReplaceAll(a.Message, agent.SessionID, "session-of-none") != b.Message {
+		t.Errorf("a foreign session answers %q, a missing one %q", a.Message, b.Message)
+	}
+	own, err := bob.SpawnManagedAgent(ctx, client.ManagedAgentSpec{Type: runtimetest.Type})
+	s.wants(err, 0)
+	s.wants(resume(bob, own.SessionID), 0)
+	s.wants(resume(ann, agent.SessionID), 0)
+	s.wants(resume(admin, "session-of-none"), 0)
+
+	_, err = bob.RetryExecution(ctx, hers, "")
+	s.wants(err, 404)
+	_, err = bob.RerunExecution(ctx, hers, "", "")
+	s.wants(err, 404)
+	spec := client.ThreadSpec{ExecutionID: execute(bob, "open"), AgentType: runtimetest.Type, Objective: "look"}
+	spec.Preparation.Workspace = &client.WorkspaceSpec{WorkspaceID: thread.Workspace.ID}
+	_, err = bob.SpawnThread(ctx, spec)
+	s.wants(err, 404)
+	s.wants(ann.StopThread(ctx, thread.ID, false, 0), 0)
+	_, err = bob.ContinueThread(ctx, thread.ID, client.ThreadContinue{Message: "what did you do?"})
+	s.wants(err, 404)
+
+	// Nor does somebody on the list lay it open by the way: an execution of another pattern does not take it over.
+	_, err = ann.SpawnThread(ctx, spec)
+	s.wants(err, 409)
+	spec.ExecutionID = execute(ann, "echo")
+	taken, err := ann.SpawnThread(ctx, spec)
+	s.wants(err, 0)
+	coretest.WaitFor(t, "the thread", func() bool {
+		taken, err = ann.GetThread(ctx, taken.ID)
+		return err == nil && taken.ManagedAgentID != ""
+	})
+	s.wants(ann.StopThread(ctx, taken.ID, false, 0), 0)
+	spec.ExecutionID = "new"
+	beside, err := ann.SpawnThread(ctx, spec)
+	s.wants(err, 0)
+	for _, c := range []struct {
+		by   *client.Client
+		want int
+	}{{bob, 404}, {ann, 0}} {
+		_, err = c.by.GetThread(ctx, beside.ID)
+		s.wants(err, c.want)
+		_, err = c.by.GetWorkspace(ctx, thread.Workspace.ID)
+		s.wants(err, c.want)
+	}
+}
+
+// What started a run is not for its caller to say: webhooks and lists go by it.
+func TestOriginIsNotSaidByCallers(t *testing.T) {
+	s := openSecured(t, "")
+	ctx := t.Context()
+	_, err := s.client(s.adminKey).CreatePattern(ctx, client.PatternInput{Definition: echo, Name: "echo"})
+	s.wants(err, 0)
+	bob, _ := s.key("bob", "execute", "read")
+	metadata := map[string]any{"scheduleId": "sched_hers", "triggerId": "trig_hers", "ticket": "7"}
+	options := client.ExecuteOptions{Metadata: metadata}
+	began, err := bob.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`), Options: options})
+	s.wants(err, 0)
+	batch, err := bob.StartBatch(ctx, client.BatchRequest{Pattern: "echo", Inputs: []json.RawMessage{json.RawMessage(`{}`)}, Options: options})
+	s.wants(err, 0)
+	target := client.Target{Execution: &wire.ExecutionTarget{Pattern: "echo", Input: []byte(`{}`), Options: wire.ExecuteOptions{Metadata: metadata}}}
+	schedule, err := bob.CreateSchedule(ctx, client.ScheduleSpec{
+		ScheduleSpec: wire.ScheduleSpec{Name: "his", ScheduleTiming: wire.ScheduleTiming{Cron: "0 0 1 1 *"}}, Target: target,
+	})
+	s.wants(err, 0)
+	run, err := bob.RunSchedule(ctx, schedule.ID, "")
+	s.wants(err, 0)
+	for id, want := range map[string]string{began.ExecutionID: "", run.ExecutionID: schedule.ID} {
+		e, err := bob.GetExecution(ctx, id)
+		s.wants(err, 0)
+		got := e.Options.Metadata
+		if got["ticket"] != "7" || got["triggerId"] != nil || want == "" && got["scheduleId"] != nil || want != "" && got["scheduleId"] != want {
+			t.Errorf("%v, want the schedule %q", got, want)
+		}
+	}
+	list, err := bob.ListExecutions(ctx, client.ExecutionFilter{BatchID: batch.BatchID})
+	s.wants(err, 0)
+	if len(list.Executions) != 1 || list.Executions[0].Metadata["ticket"] != "7" || list.Executions[0].Metadata["scheduleId"] != "" {
+		t.Errorf("of a batch: %+v", list.Executions)
 	}
 }

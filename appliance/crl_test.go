@@ -78,7 +78,9 @@ func TestWithdrawnCertificate(t *testing.T) {
 		t.Errorf("another certificate: %d, %v", status, err)
 	}
 	write(t, s.crl, "nonsense")
-	coretest.WaitFor(t, "an alert", func() bool { return s.logs("The new list of withdrawn certificates of clients is not in use, and what was before stays: ") })
+	coretest.WaitFor(t, "an alert", func() bool {
+		return s.logs("The new list of withdrawn certificates of clients is not in use, and what was before stays: ")
+	})
 	if s.logs("The new certificate of the server is not in use") {
 		t.Error("the certificate of the server is blamed for the list")
 	}

@@ -93,7 +93,6 @@ const (
 // whats are what the files hold, in their order.
 var whats = [4]string{whatPair, whatPair, whatCAs, whatLists}
 
-
 // sums are the hashes of the four files.
 type sums [4][sha256.Size]byte
 
