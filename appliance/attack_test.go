@@ -19,6 +19,7 @@ import (
 	"github.com/wardroom/wardroom/configs"
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/sdk/runtimetest"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -418,5 +419,66 @@ func TestOriginIsNotSaidByCallers(t *testing.T) {
 	s.wants(err, 0)
 	if len(list.Executions) != 1 || list.Executions[0].Metadata["ticket"] != "7" || list.Executions[0].Metadata["scheduleId"] != "" {
 		t.Errorf("of a batch: %+v", list.Executions)
+	}
+}
+
+// A question of an execution with an allow-list is answered by nobody who is not on it: not in its own execution, and not by the way of
+// another one that the caller may answer in.
+func TestGuardedAnswers(t *testing.T) {
+	s := openWithRuntime(t, "")
+	ctx, admin := t.Context(), s.client(s.adminKey)
+	_, err := admin.CreatePattern(ctx, client.PatternInput{Definition: guardedEcho, Name: "echo"})
+	s.wants(err, 0)
+	_, err = admin.CreatePattern(ctx, client.PatternInput{Definition: strings.Replace(echo, "name: echo", "name: open", 1), Name: "open"})
+	s.wants(err, 0)
+	ann, annKey := s.key("ann", "execute", "read")
+	bob, key := s.key("bob", "execute", "read")
+	hers, err := ann.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
+	s.wants(err, 0)
+	his, err := bob.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "open", Input: []byte(`{}`)})
+	s.wants(err, 0)
+	thread, err := ann.SpawnThread(ctx, client.ThreadSpec{ExecutionID: hers.ExecutionID, AgentType: runtimetest.Type, Objective: "ask shall we?"})
+	s.wants(err, 0)
+	coretest.WaitFor(t, "the prompt", func() bool {
+		thread, err = ann.GetThread(ctx, thread.ID)
+		return err == nil && thread.Status == client.ThreadBlocked
+	})
+	asked := &core.Question{
+		ID: core.NewIDs(core.SystemClock{}).New(core.PrefixQuestion), ExecutionID: hers.ExecutionID, Kind: core.QuestionApproval, Status: core.QuestionOpen,
+		Content: json.RawMessage(toolPrompt), CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
+	}
+	s.Close()
+	stored, err := store.Open(ctx, store.Options{Path: filepath.Join(s.dir, "store")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(stored.Update(ctx, func(tx core.Tx) error { return tx.PutQuestion(asked) }), stored.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s.App = open(t, appliance.Options{ConfigPath: s.config, Version: "1.2.3", Stderr: s.log})
+	ann, bob = s.client(annKey.Key), s.client(key.Key)
+	before, err := ann.GetQuestion(ctx, asked.ID)
+	s.wants(err, 0)
+	yes := json.RawMessage(`"yes"`)
+	_, err = bob.GetQuestion(ctx, asked.ID)
+	s.wants(err, 404)
+	for _, execution := range []string{hers.ExecutionID, his.ExecutionID} {
+		_, err = bob.AnswerQuestion(ctx, execution, asked.ID, yes)
+		s.wants(err, 404)
+		if status, text := s.ask(key.Key, http.MethodGet, "/api/executions/"+execution+"/questions/"+asked.ID); status != 404 || strings.Contains(text, "May I") {
+			t.Errorf("in %s: %d %s", execution, status, text)
+		}
+	}
+	_, err = bob.AnswerThread(ctx, thread.ID, client.ThreadAnswer{Choice: "yes"})
+	s.wants(err, 404)
+	list, err := bob.ListQuestions(ctx, client.QuestionFilter{})
+	s.wants(err, 0)
+	if len(list.Questions) != 0 {
+		t.Errorf("bob lists %+v", list.Questions)
+	}
+	still, err := ann.GetQuestion(ctx, asked.ID)
+	s.wants(err, 0)
+	if still.Status != before.Status || still.AnsweredBy != "" {
+		t.Errorf("the question is %s, answered by %q", still.Status, still.AnsweredBy)
 	}
 }
