@@ -250,7 +250,7 @@ getent passwd wardroom >/dev/null || fail "the user is gone"
 say "an upgrade of a version that had roles off takes nothing from keys"
 dpkg-deb -R one/wardroom_*.deb /tmp/former
 cp packaged-open.yaml /tmp/former/etc/wardroom/wardroom.yaml
-dpkg-deb -b /tmp/former /tmp/former.deb >/dev/null
+dpkg-deb -Zgzip -z1 -b /tmp/former /tmp/former.deb >/dev/null
 dpkg -i /tmp/former.deb >/tmp/former.log 2>&1 || { cat /tmp/former.log; fail "the former version"; }
 again
 systemctl start wardroom
