@@ -56,6 +56,7 @@ func (a *App) openAccess(ctx context.Context) (err error) {
 				return b.Subject.Type == "serviceAccount" && b.Subject.Name == name
 			})
 		},
+		FitKey: func(spec core.APIKeySpec) ([]string, string) { return policyConfig(a.config.Load()).FitKey(spec) },
 		MayGrant: func(ctx context.Context, p core.Principal) bool {
 			if p.ScopesByDefault && !a.config.Load().Security.RBAC.Enabled {
 				return false // a reload may have taken roles away

@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/wardroom/wardroom/appliance"
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/agent"
@@ -171,7 +173,17 @@ func TestKeysEndToEnd(t *testing.T) {
 	// Without a server the owner of the machine makes keys, and the next server knows them.
 	s.Close()
 	var made *core.NewAPIKey
-	err = appliance.OfflineKeys(ctx, store.Location{Path: filepath.Join(s.dir, "store")}, func(ctx context.Context, keys core.KeyService) (err error) {
+	roles := new(config.Config)
+	roles.Security.RBAC = config.RBAC{Enabled: true, DefaultRole: "viewer"}
+	err = appliance.OfflineKeys(ctx, roles, store.Location{Path: filepath.Join(s.dir, "store")}, func(ctx context.Context, keys core.KeyService) (err error) {
+		rescue, err := keys.CreateKey(ctx, core.APIKeySpec{Name: "rescue", Scopes: []string{"admin"}})
+		s.wants(err, 0)
+		if !slices.Equal(rescue.Roles, []string{"admin"}) {
+			t.Errorf("a key for everything, where roles are needed: %+v", rescue.APIKey)
+		}
+		if _, err := keys.CreateKey(ctx, core.APIKeySpec{Name: "x", Scopes: []string{"read"}, Roles: []string{"nosuch"}}); core.ErrorCode(err) != core.CodeValidation {
+			t.Errorf("a role that there is not: %v", err)
+		}
 		made, err = keys.CreateKey(ctx, core.APIKeySpec{Name: "offline", Scopes: []string{"read"}})
 		return err
 	})
@@ -181,6 +193,24 @@ func TestKeysEndToEnd(t *testing.T) {
 	s.wants(err, 0)
 	_, err = s.client(s.adminKey).ListKeys(ctx, client.APIKeyFilter{})
 	s.wants(err, 0)
+}
+
+// Where roles are needed, a key that was given none may do all that its scopes name.
+func TestKeysWithoutRoles(t *testing.T) {
+	s := openSecured(t, "  rbac: {enabled: true}\n")
+	for _, scope := range core.Scopes {
+		c, k := s.key("for "+scope, scope)
+		who, err := c.GetSession(t.Context())
+		s.wants(err, 0)
+		if k.Warning != "" {
+			t.Errorf("%s: %s", scope, k.Warning)
+		}
+		for _, cell := range s.cells() {
+			if core.Grants(k.Scopes, cell.scope) && !slices.Contains(who.Actions, cell.action) {
+				t.Errorf("a key with the scope %s and the roles %v may not do %s", scope, k.Roles, cell.action)
+			}
+		}
+	}
 }
 
 const guardedEcho = echo + "security:\n  allowedUsers: [ann]\n"

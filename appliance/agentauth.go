@@ -14,6 +14,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/access"
 	"github.com/wardroom/wardroom/core/cert"
+	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/store"
 )
 
@@ -156,14 +157,16 @@ func offline(ctx context.Context, at store.Location, fn func(ctx context.Context
 }
 
 // OfflineKeys hands fn the keys in the directory of a store that no server has open, on behalf of who owns it. CONFLICT
-// when one has.
-func OfflineKeys(ctx context.Context, at store.Location, fn func(ctx context.Context, keys core.KeyService) error) error {
+// when one has. Roles of keys that are made are as the configuration has them.
+func OfflineKeys(ctx context.Context, c *config.Config, at store.Location, fn func(ctx context.Context, keys core.KeyService) error) error {
 	return offline(ctx, at, func(ctx context.Context, s *store.Store, clock core.Clock, ids core.IDs) error {
 		pepper, err := pepper(ctx, s, at.Path, clock.Now())
 		if err != nil {
 			return err
 		}
-		return fn(ctx, access.New(access.Options{Store: s, Clock: clock, IDs: ids, Logger: hclog.NewNullLogger(), Pepper: pepper}))
+		return fn(ctx, access.New(access.Options{
+			Store: s, Clock: clock, IDs: ids, Logger: hclog.NewNullLogger(), Pepper: pepper, KnownRole: c.Security.RBAC.HasRole, FitKey: policyConfig(c).FitKey,
+		}))
 	})
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +19,10 @@ import (
 	"github.com/wardroom/wardroom/configs"
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/sdk/runtimetest"
+	"github.com/wardroom/wardroom/sdk/wire"
 
 	runtimeserver "github.com/wardroom/wardroom/sdk/runtime/server"
 )
@@ -228,25 +231,254 @@ func TestInjection(t *testing.T) {
 	}
 }
 
-// What the package installs wants a credential from everybody, and the first start leaves one for whoever owns the machine.
+// What the package installs wants a credential and a role from everybody, bounds how often they ask and records what they do. The
+// first start leaves a key for whoever owns the machine, and keys that are made with it do what they are for.
 func TestPackagedConfiguration(t *testing.T) {
 	dir := t.TempDir()
-	config := filepath.Join(dir, "wardroom.yaml")
-	write(t, config, strings.NewReplacer("/var/lib/wardroom", filepath.Join(dir, "store"), "127.0.0.1:8080", "127.0.0.1:0").Replace(string(configs.Packaged)))
-	s := &secured{t: t, dir: dir, log: new(log)}
-	s.App = open(t, appliance.Options{ConfigPath: config, Version: "1.2.3", Stderr: s.log})
+	path := filepath.Join(dir, "wardroom.yaml")
+	write(t, path, strings.NewReplacer("/var/lib/wardroom", filepath.Join(dir, "store"), "127.0.0.1:8080", "127.0.0.1:0").Replace(string(configs.Packaged)))
+	s := &secured{t: t, dir: dir, config: path, log: new(log)}
+	s.App = open(t, appliance.Options{ConfigPath: path, Version: "1.2.3", Stderr: s.log})
 	if status, text := s.ask("", http.MethodGet, "/api/patterns"); status != 401 {
 		t.Errorf("without a credential: %d %s", status, text)
 	}
-	path := filepath.Join(dir, "store", "admin.key")
-	key, err := os.ReadFile(path)
+	first := filepath.Join(dir, "store", "admin.key")
+	key, err := os.ReadFile(first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(first); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if status, text := s.ask(strings.TrimSpace(string(key)), http.MethodGet, "/api/auth/keys"); status != 200 {
-		t.Errorf("with the first key: %d %s", status, text)
+	s.adminKey = strings.TrimSpace(string(key))
+	admin, ctx := s.client(s.adminKey), t.Context()
+	who, err := admin.GetSession(ctx)
+	s.wants(err, 0)
+	if !slices.Equal(who.Roles, []string{"admin"}) || !slices.Contains(who.Actions, "keys.grant") {
+		t.Errorf("the first key: %+v", who.Session)
+	}
+
+	// Roles: a key for something may do that, and nothing else, and its answer says by which role.
+	_, err = admin.CreatePattern(ctx, client.PatternInput{Definition: echo, Name: "echo"})
+	s.wants(err, 0)
+	ci, made := s.key("ci", "execute")
+	if !slices.Equal(made.Roles, []string{"developer"}) || made.Warning != "" {
+		t.Errorf("a key that executes: %+v", made.NewAPIKey)
+	}
+	begun, err := ci.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
+	s.wants(err, 0)
+	_, err = ci.CreatePattern(ctx, client.PatternInput{Definition: echo, Name: "echo"})
+	s.wants(err, 403) // its role could, its scopes do not
+	reader, made := s.key("reader", "read")
+	if len(made.Roles) != 0 || made.Warning != "" {
+		t.Errorf("a key that reads has the default role: %+v", made.NewAPIKey)
+	}
+	_, err = reader.GetExecution(ctx, begun.ExecutionID)
+	s.wants(err, 0)
+	cut, err := admin.CreateKey(ctx, client.APIKeySpec{Name: "cut", Scopes: []string{"read", "execute"}, Roles: []string{"viewer"}}, "")
+	s.wants(err, 0)
+	if !strings.Contains(cut.Warning, "execute") || strings.Contains(cut.Warning, "read") || !slices.Equal(cut.Roles, []string{"viewer"}) {
+		t.Errorf("a key with more scopes than its role grants: %+v", cut.NewAPIKey)
+	}
+	_, err = s.client(cut.Key).ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
+	s.wants(err, 403)
+
+	// Limits: those of the interface, for each client by itself.
+	for status, sent := 0, 1; status != 429; sent++ { // what comes back meanwhile is let through as well
+		if status, _ = s.ask(made.Key, http.MethodPost, "/api/patterns/echo/execute"); status == 429 && sent <= 100 || sent > 500 {
+			t.Fatalf("execution %d: %d", sent, status)
+		}
+	}
+	_, err = ci.GetExecution(ctx, begun.ExecutionID)
+	s.wants(err, 0)
+
+	// The trail has what was done, and what was refused.
+	for action, outcome := range map[string]string{"keys.create": "success", "patterns.create": "denied", "executions.create": "success"} {
+		coretest.WaitFor(t, "the record of "+action, func() bool {
+			_, text := s.ask(s.adminKey, http.MethodGet, "/api/audit?action="+action+"&outcome="+outcome)
+			return strings.Contains(text, `"action":"`+action)
+		})
+	}
+}
+
+// Whoever may spawn agents, and not see those of a pattern with an allow-list, gets at nothing of them by what they knew: the session
+// of one, its thread, its workspace. What goes on elsewhere with what such a pattern made stays its own.
+func TestGuardedSessions(t *testing.T) {
+	s := openWithRuntime(t, "")
+	ctx, admin := t.Context(), s.client(s.adminKey)
+	open := strings.Replace(echo, "name: echo", "name: open", 1)
+	for name, text := range map[string]string{"echo": guardedEcho, "open": open} {
+		_, err := admin.CreatePattern(ctx, client.PatternInput{Definition: text, Name: name})
+		s.wants(err, 0)
+	}
+	ann, _ := s.key("ann", "execute", "read", "agents:manage")
+	bob, _ := s.key("bob", "execute", "read", "agents:manage")
+	execute := func(c *client.Client, pattern string) string {
+		e, err := c.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: pattern, Input: []byte(`{}`)})
+		s.wants(err, 0)
+		return e.ExecutionID
+	}
+	hers := execute(ann, "echo")
+	thread, err := ann.SpawnThread(ctx, client.ThreadSpec{ExecutionID: hers, AgentType: runtimetest.Type, Objective: "true"})
+	s.wants(err, 0)
+	coretest.WaitFor(t, "the thread", func() bool {
+		thread, err = ann.GetThread(ctx, thread.ID)
+		return err == nil && thread.ManagedAgentID != "" && thread.Workspace != nil
+	})
+	agent, err := ann.GetManagedAgent(ctx, thread.ManagedAgentID)
+	s.wants(err, 0)
+	if agent.SessionID == "" {
+		t.Fatal("the agent has no session")
+	}
+
+	resume := func(c *client.Client, session string) error {
+		_, err := c.SpawnManagedAgent(ctx, client.ManagedAgentSpec{Type: runtimetest.Type, Resume: session})
+		return err
+	}
+	_, err = bob.GetManagedAgent(ctx, agent.ID)
+	s.wants(err, 404)
+	foreign, unknown := resume(bob, agent.SessionID), resume(bob, "session-of-none")
+	s.wants(foreign, 404)
+	s.wants(unknown, 404)
+	var a, b *client.Error
+	if errors.As(foreign, &a); !errors.As(unknown, &b) || strings.ReplaceAll(a.Message, agent.SessionID, "session-of-none") != b.Message {
+		t.Errorf("a foreign session answers %q, a missing one %q", a.Message, b.Message)
+	}
+	own, err := bob.SpawnManagedAgent(ctx, client.ManagedAgentSpec{Type: runtimetest.Type})
+	s.wants(err, 0)
+	s.wants(resume(bob, own.SessionID), 0)
+	s.wants(resume(ann, agent.SessionID), 0)
+	s.wants(resume(admin, "session-of-none"), 0)
+
+	_, err = bob.RetryExecution(ctx, hers, "")
+	s.wants(err, 404)
+	_, err = bob.RerunExecution(ctx, hers, "", "")
+	s.wants(err, 404)
+	spec := client.ThreadSpec{ExecutionID: execute(bob, "open"), AgentType: runtimetest.Type, Objective: "look"}
+	spec.Preparation.Workspace = &client.WorkspaceSpec{WorkspaceID: thread.Workspace.ID}
+	_, err = bob.SpawnThread(ctx, spec)
+	s.wants(err, 404)
+	s.wants(ann.StopThread(ctx, thread.ID, false, 0), 0)
+	_, err = bob.ContinueThread(ctx, thread.ID, client.ThreadContinue{Message: "what did you do?"})
+	s.wants(err, 404)
+
+	// Nor does somebody on the list lay it open by the way: an execution of another pattern does not take it over.
+	_, err = ann.SpawnThread(ctx, spec)
+	s.wants(err, 409)
+	spec.ExecutionID = execute(ann, "echo")
+	taken, err := ann.SpawnThread(ctx, spec)
+	s.wants(err, 0)
+	coretest.WaitFor(t, "the thread", func() bool {
+		taken, err = ann.GetThread(ctx, taken.ID)
+		return err == nil && taken.ManagedAgentID != ""
+	})
+	s.wants(ann.StopThread(ctx, taken.ID, false, 0), 0)
+	spec.ExecutionID = "new"
+	beside, err := ann.SpawnThread(ctx, spec)
+	s.wants(err, 0)
+	for _, c := range []struct {
+		by   *client.Client
+		want int
+	}{{bob, 404}, {ann, 0}} {
+		_, err = c.by.GetThread(ctx, beside.ID)
+		s.wants(err, c.want)
+		_, err = c.by.GetWorkspace(ctx, thread.Workspace.ID)
+		s.wants(err, c.want)
+	}
+}
+
+// What started a run is not for its caller to say: webhooks and lists go by it.
+func TestOriginIsNotSaidByCallers(t *testing.T) {
+	s := openSecured(t, "")
+	ctx := t.Context()
+	_, err := s.client(s.adminKey).CreatePattern(ctx, client.PatternInput{Definition: echo, Name: "echo"})
+	s.wants(err, 0)
+	bob, _ := s.key("bob", "execute", "read")
+	metadata := map[string]any{"scheduleId": "sched_hers", "triggerId": "trig_hers", "ticket": "7"}
+	options := client.ExecuteOptions{Metadata: metadata}
+	began, err := bob.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`), Options: options})
+	s.wants(err, 0)
+	batch, err := bob.StartBatch(ctx, client.BatchRequest{Pattern: "echo", Inputs: []json.RawMessage{json.RawMessage(`{}`)}, Options: options})
+	s.wants(err, 0)
+	target := client.Target{Execution: &wire.ExecutionTarget{Pattern: "echo", Input: []byte(`{}`), Options: wire.ExecuteOptions{Metadata: metadata}}}
+	schedule, err := bob.CreateSchedule(ctx, client.ScheduleSpec{
+		ScheduleSpec: wire.ScheduleSpec{Name: "his", ScheduleTiming: wire.ScheduleTiming{Cron: "0 0 1 1 *"}}, Target: target,
+	})
+	s.wants(err, 0)
+	run, err := bob.RunSchedule(ctx, schedule.ID, "")
+	s.wants(err, 0)
+	for id, want := range map[string]string{began.ExecutionID: "", run.ExecutionID: schedule.ID} {
+		e, err := bob.GetExecution(ctx, id)
+		s.wants(err, 0)
+		got := e.Options.Metadata
+		if got["ticket"] != "7" || got["triggerId"] != nil || want == "" && got["scheduleId"] != nil || want != "" && got["scheduleId"] != want {
+			t.Errorf("%v, want the schedule %q", got, want)
+		}
+	}
+	list, err := bob.ListExecutions(ctx, client.ExecutionFilter{BatchID: batch.BatchID})
+	s.wants(err, 0)
+	if len(list.Executions) != 1 || list.Executions[0].Metadata["ticket"] != "7" || list.Executions[0].Metadata["scheduleId"] != "" {
+		t.Errorf("of a batch: %+v", list.Executions)
+	}
+}
+
+// A question of an execution with an allow-list is answered by nobody who is not on it: not in its own execution, and not by the way of
+// another one that the caller may answer in.
+func TestGuardedAnswers(t *testing.T) {
+	s := openWithRuntime(t, "")
+	ctx, admin := t.Context(), s.client(s.adminKey)
+	_, err := admin.CreatePattern(ctx, client.PatternInput{Definition: guardedEcho, Name: "echo"})
+	s.wants(err, 0)
+	_, err = admin.CreatePattern(ctx, client.PatternInput{Definition: strings.Replace(echo, "name: echo", "name: open", 1), Name: "open"})
+	s.wants(err, 0)
+	ann, annKey := s.key("ann", "execute", "read")
+	bob, key := s.key("bob", "execute", "read")
+	hers, err := ann.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
+	s.wants(err, 0)
+	his, err := bob.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "open", Input: []byte(`{}`)})
+	s.wants(err, 0)
+	thread, err := ann.SpawnThread(ctx, client.ThreadSpec{ExecutionID: hers.ExecutionID, AgentType: runtimetest.Type, Objective: "ask shall we?"})
+	s.wants(err, 0)
+	coretest.WaitFor(t, "the prompt", func() bool {
+		thread, err = ann.GetThread(ctx, thread.ID)
+		return err == nil && thread.Status == client.ThreadBlocked
+	})
+	asked := &core.Question{
+		ID: core.NewIDs(core.SystemClock{}).New(core.PrefixQuestion), ExecutionID: hers.ExecutionID, Kind: core.QuestionApproval, Status: core.QuestionOpen,
+		Content: json.RawMessage(toolPrompt), CreatedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
+	}
+	s.Close()
+	stored, err := store.Open(ctx, store.Options{Path: filepath.Join(s.dir, "store")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(stored.Update(ctx, func(tx core.Tx) error { return tx.PutQuestion(asked) }), stored.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s.App = open(t, appliance.Options{ConfigPath: s.config, Version: "1.2.3", Stderr: s.log})
+	ann, bob = s.client(annKey.Key), s.client(key.Key)
+	before, err := ann.GetQuestion(ctx, asked.ID)
+	s.wants(err, 0)
+	yes := json.RawMessage(`"yes"`)
+	_, err = bob.GetQuestion(ctx, asked.ID)
+	s.wants(err, 404)
+	for _, execution := range []string{hers.ExecutionID, his.ExecutionID} {
+		_, err = bob.AnswerQuestion(ctx, execution, asked.ID, yes)
+		s.wants(err, 404)
+		if status, text := s.ask(key.Key, http.MethodGet, "/api/executions/"+execution+"/questions/"+asked.ID); status != 404 || strings.Contains(text, "May I") {
+			t.Errorf("in %s: %d %s", execution, status, text)
+		}
+	}
+	_, err = bob.AnswerThread(ctx, thread.ID, client.ThreadAnswer{Choice: "yes"})
+	s.wants(err, 404)
+	list, err := bob.ListQuestions(ctx, client.QuestionFilter{})
+	s.wants(err, 0)
+	if len(list.Questions) != 0 {
+		t.Errorf("bob lists %+v", list.Questions)
+	}
+	still, err := ann.GetQuestion(ctx, asked.ID)
+	s.wants(err, 0)
+	if still.Status != before.Status || still.AnsweredBy != "" {
+		t.Errorf("the question is %s, answered by %q", still.Status, still.AnsweredBy)
 	}
 }

@@ -78,7 +78,12 @@ func TestWithdrawnCertificate(t *testing.T) {
 		t.Errorf("another certificate: %d, %v", status, err)
 	}
 	write(t, s.crl, "nonsense")
-	coretest.WaitFor(t, "an alert", func() bool { return s.logs("The new certificate of the server is not in use") })
+	coretest.WaitFor(t, "an alert", func() bool {
+		return s.logs("The new list of withdrawn certificates of clients is not in use, and what was before stays: ")
+	})
+	if s.logs("The new certificate of the server is not in use") {
+		t.Error("the certificate of the server is blamed for the list")
+	}
 	if status, _, _, err := s.get(t, "/api/session", alice); err == nil {
 		t.Errorf("a list that is none lets in again: %d", status)
 	}

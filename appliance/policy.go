@@ -193,6 +193,34 @@ func (a *App) guardedExecution(id string) bool {
 	return err != nil || what.Guard != nil || len(guards) > 0
 }
 
+// opens reports whether what belongs to one execution would be open to others in another one, whose allow-lists are not all of its
+// own. What cannot be read counts as such.
+func (a *App) opens(from, to string) bool {
+	if a.policy == nil {
+		return false
+	}
+	lists := func(id string) ([]*core.Guard, error) {
+		what, guards, err := a.aboutWhat(a.work, core.Access{ID: id})
+		if err == nil && what.Guard != nil {
+			guards = append(guards, what.Guard)
+		}
+		return guards, err
+	}
+	own, err := lists(from)
+	if core.ErrorCode(err) == core.CodeNotFound || err == nil && len(own) == 0 {
+		return false
+	}
+	there, failed := lists(to)
+	if err != nil || failed != nil {
+		return true
+	}
+	return slices.ContainsFunc(own, func(g *core.Guard) bool {
+		return !slices.ContainsFunc(there, func(other *core.Guard) bool {
+			return slices.Equal(g.Users, other.Users) && slices.Equal(g.Roles, other.Roles)
+		})
+	})
+}
+
 // editable is the pattern service of the API. It refuses another version of a pattern to callers who may not change it.
 type editable struct {
 	*pattern.Service

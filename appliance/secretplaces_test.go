@@ -97,7 +97,7 @@ security:
 	coretest.WaitFor(t, "the new certificate", func() bool { return served("second", alice) })
 	d.put("server", map[string]string{"tls.crt": second["tls.crt"], "tls.key": "nonsense"})
 	coretest.WaitFor(t, "an alert", func() bool {
-		return strings.Contains(s.log.String(), "The new certificate of the server is not in use")
+		return strings.Contains(s.log.String(), "The new certificate of the server is not in use, and what was before stays: ")
 	})
 	if !served("second", alice) {
 		t.Error("the former certificate is not in use")

@@ -67,7 +67,7 @@ func (a *App) newThreads(ctx context.Context) error {
 	a.threads = threads.New(threads.Options{
 		Store: a.store, Streams: a.streams, ManagedAgents: a.runtimes, Hosts: a.agents, Workspaces: a.workspaces, Memory: a.memory,
 		Clock: a.clock, IDs: a.ids, Logger: a.log.Named("threads"), Config: threadsConfig(c), SealKey: key, Observer: a.metrics.Threads,
-		Tracer:     a.tracing,
+		Tracer: a.tracing, Opens: a.opens,
 		AgentTypes: a.agentTypes, Approver: a.approvals, Secrets: a.secrets.Requested("threads"),
 	})
 	a.agents.SetThreadSink(a.threads)

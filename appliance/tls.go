@@ -81,12 +81,12 @@ func (w *ownCertificateWatch) look() {
 	if source == nil {
 		return
 	}
-	if err := source.Failed(); err == nil {
+	if why := source.Failed(); why == nil {
 		w.failed = ""
-	} else if reason := err.Error(); reason != w.failed {
+	} else if reason := why.Error(); reason != w.failed {
 		w.failed = reason
 		w.raise("server", alert{
-			Severity: severityWarning, Message: "The new certificate of the server is not in use: " + reason,
+			Severity: severityWarning, Message: why.What + " is not in use, and what was before stays: " + reason,
 			Details: map[string]any{"reason": reason},
 		})
 	}

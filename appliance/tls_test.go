@@ -126,7 +126,7 @@ func TestTLS(t *testing.T) {
 	})
 	write(t, s.keyFile, "nonsense")
 	coretest.WaitFor(t, "an alert", func() bool {
-		return strings.Contains(s.log.String(), "The new certificate of the server is not in use")
+		return strings.Contains(s.log.String(), "The new certificate of the server is not in use, and what was before stays: ")
 	})
 	if _, _, server, err := s.get(t, "/api/health/live", alice); err != nil || server != "second" {
 		t.Fatalf("the former certificate is not in use: %s, %v", server, err)

@@ -13,7 +13,8 @@ import _ "embed"
 //go:embed wardroom.yaml
 var Template []byte
 
-// Packaged is the configuration that packages install: API keys, on a loopback address.
+// Packaged is the configuration that packages install: API keys, roles, rate limits and the audit trail, on a
+// loopback address.
 //
 //go:embed packaged.yaml
 var Packaged []byte

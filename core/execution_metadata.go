@@ -12,6 +12,18 @@ const (
 	MaxIndexedBytes    = 256 // of a key, a value, a name
 )
 
+// Keys of the metadata by which a run says what started it. Callers do not set them.
+const (
+	KeySchedule = "scheduleId"
+	KeyTrigger  = "triggerId"
+)
+
+// WithoutOrigin takes out of the metadata that a caller sends what says which schedule or trigger started the run.
+func WithoutOrigin(m map[string]any) {
+	delete(m, KeySchedule)
+	delete(m, KeyTrigger)
+}
+
 // MetadataPair is a key of an execution's metadata with its value as text.
 type MetadataPair struct{ Key, Value string }
 

@@ -83,6 +83,7 @@ type ManagedAgentFilter struct {
 	Type      string
 	Runtime   string
 	Labels    map[string]string // all of them
+	SessionID string            // of the tool
 	CreatedBy string
 	Page
 }

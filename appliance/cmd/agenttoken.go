@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/client"
 )
@@ -60,7 +61,9 @@ func (c *cli) agentTokens(
 	cmd *cobra.Command, f *authFlags, offline func(ctx context.Context, tokens core.AgentTokenService) error,
 	online func(ctx context.Context, api *client.Client) error,
 ) error {
-	return c.offlineOr(cmd, f, func(ctx context.Context, at store.Location) error { return c.deps.AgentTokens(ctx, at, offline) }, online)
+	return c.offlineOr(cmd, f, func(_ *config.Config, at store.Location) error {
+		return c.deps.AgentTokens(cmd.Context(), at, offline)
+	}, online)
 }
 
 func (c *cli) agentTokenCreate() *cobra.Command {

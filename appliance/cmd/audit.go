@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/audit/trail"
 	"github.com/wardroom/wardroom/sdk/client"
@@ -108,7 +109,7 @@ func (c *cli) auditList() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return c.atStore(cmd, &flags, func(at store.Location) error {
+		return c.atStore(cmd, &flags, func(_ *config.Config, at store.Location) error {
 			return c.deps.Audit(cmd.Context(), at, func(ctx context.Context, audit core.AuditService) error {
 				return c.listOffline(ctx, audit, sel)
 			})
@@ -213,7 +214,7 @@ func (c *cli) export(cmd *cobra.Command, flags *authFlags, from, to time.Time, f
 	if flags.config == "" {
 		return online()
 	}
-	return c.atStore(cmd, flags, func(at store.Location) error {
+	return c.atStore(cmd, flags, func(_ *config.Config, at store.Location) error {
 		return c.deps.Audit(cmd.Context(), at, func(ctx context.Context, audit core.AuditService) error {
 			return audit.ExportAudit(ctx, from, to, format, w)
 		})
@@ -311,7 +312,7 @@ func (c *cli) verify(cmd *cobra.Command, flags *authFlags, files []string, v *tr
 	if flags.config == "" {
 		return online()
 	}
-	return c.atStore(cmd, flags, func(at store.Location) error {
+	return c.atStore(cmd, flags, func(_ *config.Config, at store.Location) error {
 		return c.deps.Audit(cmd.Context(), at, func(ctx context.Context, audit core.AuditService) error {
 			status, err := audit.AuditStatus(ctx)
 			if err != nil {
@@ -407,7 +408,7 @@ func (c *cli) auditStatus() *cobra.Command {
 			if flags.config == "" {
 				return online()
 			}
-			return c.atStore(cmd, &flags, func(at store.Location) error {
+			return c.atStore(cmd, &flags, func(_ *config.Config, at store.Location) error {
 				return c.deps.Audit(cmd.Context(), at, func(ctx context.Context, audit core.AuditService) error {
 					st, err := audit.AuditStatus(ctx)
 					if err != nil {

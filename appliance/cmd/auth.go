@@ -83,19 +83,20 @@ func (c *cli) keys(
 	cmd *cobra.Command, f *authFlags, offline func(ctx context.Context, keys core.KeyService) error,
 	online func(ctx context.Context, api *client.Client) error,
 ) error {
-	return c.offlineOr(cmd, f, func(ctx context.Context, at store.Location) error { return c.deps.Keys(ctx, at, offline) }, online)
+	return c.offlineOr(cmd, f, func(loaded *config.Config, at store.Location) error {
+		return c.deps.Keys(cmd.Context(), loaded, at, offline)
+	}, online)
 }
 
 // offlineOr runs offline on the directory of the store of a server that does not run, else online.
 func (c *cli) offlineOr(
-	cmd *cobra.Command, f *authFlags, offline func(ctx context.Context, at store.Location) error,
+	cmd *cobra.Command, f *authFlags, offline func(loaded *config.Config, at store.Location) error,
 	online func(ctx context.Context, api *client.Client) error,
 ) error {
 	if f.config == "" {
 		return c.call(cmd, online)
 	}
-	return c.atStore(cmd, f, func(at store.Location) error { return offline(cmd.Context(), at) },
-		func() error { return c.call(cmd, online) })
+	return c.atStore(cmd, f, offline, func() error { return c.call(cmd, online) })
 }
 
 // location is where the store of a configuration is.
@@ -109,12 +110,12 @@ func (c *cli) location(loaded *config.Config) store.Location {
 
 // atStore runs a command on the machine of a server: offline with the directory of its store, or online, as the server's
 // first key unless another credential is given, where the server runs.
-func (c *cli) atStore(cmd *cobra.Command, f *authFlags, offline func(at store.Location) error, online func() error) error {
+func (c *cli) atStore(cmd *cobra.Command, f *authFlags, offline func(loaded *config.Config, at store.Location) error, online func() error) error {
 	loaded, err := config.Load(f.config, config.Options{})
 	if err != nil {
 		return err
 	}
-	err = offline(c.location(loaded))
+	err = offline(loaded, c.location(loaded))
 	if owned := ownAs(loaded.Store.Path, loaded.Store.Path); err == nil { // root may have made the store of the service
 		err = owned
 	}
@@ -180,7 +181,7 @@ func (c *cli) authCreate() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.showValue(k, func(s *screen) { keyScreen(s, &client.APIKey{APIKey: k.APIKey}, k.Key) })
+				return c.showValue(k, func(s *screen) { newKeyScreen(s, &client.NewAPIKey{NewAPIKey: *k}) })
 			}, func(ctx context.Context, api *client.Client) error {
 				k, err := api.CreateKey(ctx, client.APIKeySpec{
 					Name: spec.Name, Owner: spec.Owner, Scopes: spec.Scopes, Roles: spec.Roles, ExpiresIn: spec.Life.Milliseconds(), Never: spec.Never,
@@ -195,7 +196,7 @@ func (c *cli) authCreate() *cobra.Command {
 	f.StringSliceVar(&spec.Scopes, "scopes", nil, "what it may do, comma-separated")
 	f.StringVar(&expires, "expires", "90d", "how long it lives, such as 30d or 12h, or never")
 	f.StringVar(&spec.Owner, "owner", "", "who acts by it (default the name)")
-	f.StringSliceVar(&spec.Roles, "roles", nil, "roles it has beyond those that bindings give its owner, comma-separated")
+	f.StringSliceVar(&spec.Roles, "roles", nil, "roles it has beyond those that bindings give its owner, comma-separated (default the least that --scopes takes)")
 	return cmd
 }
 
@@ -213,6 +214,9 @@ func parseLife(cmd *cobra.Command, text string) (life time.Duration, never bool,
 
 func newKeyScreen(s *screen, k *client.NewAPIKey) {
 	keyScreen(s, &client.APIKey{APIKey: k.APIKey}, k.Key)
+	if k.Warning != "" {
+		s.line("Warning: %s.", clean(k.Warning))
+	}
 }
 
 // keyScreen shows a key, with its secret if there is one.
@@ -272,7 +276,7 @@ func (c *cli) authRotate() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return c.showValue(k, func(s *screen) { keyScreen(s, &client.APIKey{APIKey: k.APIKey}, k.Key) })
+				return c.showValue(k, func(s *screen) { newKeyScreen(s, &client.NewAPIKey{NewAPIKey: *k}) })
 			}, func(ctx context.Context, api *client.Client) error {
 				k, err := api.RotateKey(ctx, args[0], client.Millis(both.Milliseconds()))
 				return show(c, k, err, newKeyScreen)

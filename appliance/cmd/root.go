@@ -53,7 +53,7 @@ type Deps struct {
 	// Encryption is what opens the store of a configuration; nil for one in clear.
 	Encryption func(c *config.Config) *store.Encryption
 	// Keys hands fn the API keys in the directory of a store that no server has open. CONFLICT when one has.
-	Keys func(ctx context.Context, at store.Location, fn func(ctx context.Context, keys core.KeyService) error) error
+	Keys func(ctx context.Context, c *config.Config, at store.Location, fn func(ctx context.Context, keys core.KeyService) error) error
 	// AgentTokens is Keys for the registration tokens of agents.
 	AgentTokens func(ctx context.Context, at store.Location, fn func(ctx context.Context, tokens core.AgentTokenService) error) error
 	// ResetKeys forgets all keys and registration tokens in such a directory, and returns how many there were.

@@ -54,6 +54,9 @@ type Options struct {
 	KnownRole func(name string) bool
 	// Bound reports whether a binding gives a role to the service account of a name; nil: none does.
 	Bound func(name string) bool
+	// FitKey returns the scopes of a new key that its roles would make good for less than they say, and a role that mends that,
+	// where it may be given; nil: roles bound nothing.
+	FitKey func(spec core.APIKeySpec) (lacking []string, role string)
 	// MayGrant reports whether somebody may do core.ActionGrant; nil: all who have the scope admin.
 	MayGrant func(ctx context.Context, p core.Principal) bool
 	// Origin returns the address that failed attempts of a request count for; nil: that of its connection.
@@ -362,11 +365,38 @@ func (s *Service) CreateKey(ctx context.Context, spec core.APIKeySpec) (*core.Ne
 	if err := s.mayGive(ctx, spec); err != nil {
 		return nil, err
 	}
+	warning := s.fit(ctx, &spec)
 	rec, key, err := s.newKey(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	return s.add(ctx, rec, key)
+	made, err := s.add(ctx, rec, key)
+	if err == nil {
+		made.Warning = warning
+	}
+	return made, err
+}
+
+// fit gives a key to which nothing gives a role the one that its scopes take, if whoever makes it may give that. It returns what
+// there is to say of scopes that no role covers.
+func (s *Service) fit(ctx context.Context, spec *core.APIKeySpec) (warning string) {
+	if s.opts.FitKey == nil {
+		return ""
+	}
+	lacking, role := s.opts.FitKey(*spec)
+	if len(lacking) == 0 {
+		return ""
+	}
+	if role != "" {
+		fitted := *spec
+		fitted.Roles = []string{role}
+		if s.mayGive(ctx, fitted) == nil {
+			*spec = fitted
+			return ""
+		}
+	}
+	return "no role of the key grants all of the scopes " + strings.Join(lacking, ", ") +
+		": what they cover beyond its roles is refused; security.rbac.bindings give its owner one, or roles the key"
 }
 
 // CreateFirstKey makes a key that may do everything, if there is none at all. keep gets it before it is valid, so that a

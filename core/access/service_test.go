@@ -395,6 +395,33 @@ func TestNoEscalationByDefault(t *testing.T) {
 	}
 }
 
+// Whoever is no administrator gets no key with a role by the way of its scopes.
+func TestNoEscalationByFit(t *testing.T) {
+	r := newRig(t, func(o *access.Options) {
+		o.FitKey = func(spec core.APIKeySpec) ([]string, string) {
+			if len(spec.Roles) > 0 {
+				return nil, ""
+			}
+			return []string{"execute"}, "operator"
+		}
+	})
+	of := func(by core.Principal) (*core.NewAPIKey, error) {
+		by.Kind, by.ID = core.PrincipalAPIKey, "ann"
+		return r.CreateKey(core.WithPrincipal(t.Context(), by), core.APIKeySpec{Name: "by " + strings.Join(append(by.Roles, by.Scopes...), " "), Owner: "ann", Scopes: []string{"execute"}})
+	}
+	k, err := of(core.Principal{Scopes: []string{"execute"}})
+	if err != nil || len(k.Roles) > 0 || !strings.Contains(k.Warning, "execute") {
+		t.Errorf("by one without the role: %+v, %v", k, err)
+	}
+	for name, by := range map[string]core.Principal{
+		"by one who has the role": {Scopes: []string{"execute"}, Roles: []string{"operator"}}, "by an administrator": {Scopes: []string{"admin"}},
+	} {
+		if k, err := of(by); err != nil || !slices.Equal(k.Roles, []string{"operator"}) || k.Warning != "" {
+			t.Errorf("%s: %+v, %v", name, k, err)
+		}
+	}
+}
+
 func TestFirstKey(t *testing.T) {
 	r := newRig(t)
 	broken := errors.New("disk full")

@@ -103,6 +103,7 @@ func (s *Server) executeBatch(c *call) (answer, error) {
 		return answer{}, core.Invalid("inputs", "must be at most %d items, not %d", most, len(req.Inputs))
 	}
 	o := req.Options
+	core.WithoutOrigin(o.Metadata)
 	b, err := s.opts.Batches.StartBatch(c.detached(), core.BatchRequest{
 		Pattern: req.Pattern, Version: req.Version, Inputs: req.Inputs,
 		Concurrency: o.Concurrency, StopOnError: o.StopOnError,

@@ -142,6 +142,7 @@ func (c *call) executeRequest() (core.ExecuteRequest, error) {
 	if err := c.decode(&req); err != nil {
 		return core.ExecuteRequest{}, err
 	}
+	core.WithoutOrigin(req.Options.Metadata)
 	return core.ExecuteRequest{
 		Pattern: c.param("name"), Version: c.query.text("version"), Input: req.Input,
 		Options: req.Options,

@@ -35,7 +35,7 @@ func (s *Server) managedAgentRoutes() []Route {
 				"never stored by the service, logged or answered.",
 			Body:      &Body{JSON: new(wire.ManagedAgentSpec)},
 			Responses: []Response{{Status: 201, Body: core.ManagedAgent{}, Location: true, Doc: "It runs."}},
-			Fails:     []int{409, 422, 502}, Creates: true, Recover: s.recoverSpawn, Handle: s.spawnManagedAgent,
+			Fails:     []int{404, 409, 422, 502}, Creates: true, Recover: s.recoverSpawn, Handle: s.spawnManagedAgent,
 		}),
 		reads(Route{
 			Path: "/api/managed-agents", OperationID: "listManagedAgents",

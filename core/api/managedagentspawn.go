@@ -109,11 +109,30 @@ func (s *Server) spawnManagedAgent(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if err := s.mayResume(c, spec.Type, spec.Resume); err != nil {
+		return answer{}, err
+	}
 	a, err := s.opts.ManagedAgents.SpawnManagedAgent(c.detached(), spec)
 	if err != nil {
 		return answer{}, err
 	}
 	return created(managedAgentPath(a.ID), a), nil
+}
+
+// mayResume refuses a session to callers from whom some agents are hidden, unless it is of one that they may see: it holds what was
+// said. A session that there is not, or that Wardroom did not begin, gets the same answer.
+func (s *Server) mayResume(c *call, agentType, session string) error {
+	if session == "" || c.readsAll(c.need()) {
+		return nil
+	}
+	agents := s.managedAgents(c, core.ManagedAgentFilter{Type: agentType, SessionID: session})
+	switch seen, _, err := agents.count(); {
+	case err != nil:
+		return err
+	case seen == 0:
+		return core.NotFound("session", schema.Clip(session))
+	}
+	return nil
 }
 
 // recoverSpawn answers a repeated spawn whose first answer was never given.

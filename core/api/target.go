@@ -23,7 +23,9 @@ type threadTargetRequest struct {
 
 // target checks what the decoder could not, and makes the service's target, with the environment of a thread beside it.
 func (r *targetRequest) target(c *call) (t core.Target, env map[string]string, err error) {
-	t.Execution = r.Execution
+	if t.Execution = r.Execution; t.Execution != nil {
+		core.WithoutOrigin(t.Execution.Options.Metadata)
+	}
 	if r.Thread == nil {
 		return t, nil, nil
 	}
@@ -43,6 +45,7 @@ func (r *targetRequest) target(c *call) (t core.Target, env map[string]string, e
 		return t, nil, err
 	}
 	delete(r.Thread.Metadata, memoryContextKey)
+	core.WithoutOrigin(r.Thread.Metadata)
 	p := prepared.preparation()
 	thread := &core.ThreadTarget{
 		ThreadBrief: r.Thread.ThreadBrief,

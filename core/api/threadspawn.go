@@ -100,6 +100,7 @@ func (r *threadRequest) spec(agentType string) (core.ThreadSpec, error) {
 		return core.ThreadSpec{}, err
 	}
 	delete(r.Metadata, memoryContextKey)
+	core.WithoutOrigin(r.Metadata)
 	return core.ThreadSpec{
 		ExecutionID: r.ExecutionID, Name: r.Name, AgentType: agentType, Role: r.Role, Objective: r.Objective,
 		Preparation: r.Preparation.preparation(), Policy: r.Policy.policy(), Metadata: r.Metadata,

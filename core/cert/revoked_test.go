@@ -82,7 +82,7 @@ func TestWithdrawn(t *testing.T) {
 		if err := source.Reload(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
-		if source.Check(chain(alice)) == nil || source.Failed() == nil {
+		if why := source.Failed(); source.Check(chain(alice)) == nil || why == nil || why.What != "The new list of withdrawn certificates of clients" {
 			t.Errorf("%s: the former list is not in use", name)
 		}
 	}

@@ -63,7 +63,7 @@ type Source struct {
 	loaded atomic.Pointer[loaded]
 
 	reloading sync.Mutex // one reload at a time
-	failure   atomic.Pointer[failure]
+	failure   atomic.Pointer[Failure]
 }
 
 // loaded is the certificates of one moment. It is immutable.
@@ -74,7 +74,24 @@ type loaded struct {
 	sums      sums
 }
 
-type failure struct{ error }
+// Failure is why something new is not in use, as the first thing that is wrong with the files.
+type Failure struct {
+	What string // that is not in use, as a sentence begins
+	err  error
+}
+
+func (f *Failure) Error() string { return f.err.Error() }
+func (f *Failure) Unwrap() error { return f.err }
+
+// What the four files hold.
+const (
+	whatPair  = "The new certificate of the server"
+	whatCAs   = "The new file of CAs of clients"
+	whatLists = "The new list of withdrawn certificates of clients"
+)
+
+// whats are what the files hold, in their order.
+var whats = [4]string{whatPair, whatPair, whatCAs, whatLists}
 
 // sums are the hashes of the four files.
 type sums [4][sha256.Size]byte
@@ -114,13 +131,8 @@ func (s *Source) TLS() *tls.Config {
 // Expires returns when our certificate ends.
 func (s *Source) Expires() time.Time { return s.loaded.Load().leaf.NotAfter }
 
-// Failed returns why the files as they are now are not in use; nil if they are.
-func (s *Source) Failed() error {
-	if f := s.failure.Load(); f != nil {
-		return f.error
-	}
-	return nil
-}
+// Failed returns why the files as they are now are not in use; nil if they are. Nothing new is in use while one of them is wrong.
+func (s *Source) Failed() *Failure { return s.failure.Load() }
 
 // Reload reads the files. If one of them is not right, what was in use before stays in use, and the error says which.
 func (s *Source) Reload() error {
@@ -128,9 +140,12 @@ func (s *Source) Reload() error {
 	defer s.reloading.Unlock()
 	l, err := s.read()
 	if err != nil {
-		if old := s.failure.Swap(&failure{err}); old == nil || old.Error() != err.Error() {
-			s.opts.Logger.Error("certificate not reloaded, the former one stays in use", "error", err,
-				"expires", date(s.Expires()))
+		var why *Failure
+		if !errors.As(err, &why) {
+			why = &Failure{whatPair, err}
+		}
+		if old := s.failure.Swap(why); old == nil || old.Error() != why.Error() {
+			s.opts.Logger.Error("certificates not reloaded, the former ones stay in use", "error", err, "expires", date(s.Expires()))
 		}
 		return err
 	}
@@ -205,7 +220,7 @@ func (s *Source) texts() (t texts, err error) {
 			t[i], err = readFile(path)
 		}
 		if err != nil {
-			return t, err
+			return t, &Failure{whats[i], err}
 		}
 	}
 	return t, nil
@@ -263,7 +278,7 @@ func (s *Source) read() (*loaded, error) {
 	var authorities []*x509.Certificate
 	if s.opts.CAFile != "" {
 		if config.ClientCAs, authorities, err = pool(s.opts.CAFile, t[2], now); err != nil {
-			return nil, err
+			return nil, &Failure{whatCAs, err}
 		}
 	} else if s.opts.Auth != AuthNone {
 		return nil, errors.New("certificates of clients cannot be checked without a file of their CAs")
@@ -271,7 +286,7 @@ func (s *Source) read() (*loaded, error) {
 	l := &loaded{config: config, leaf: pair.Leaf, sums: t.sums()}
 	if s.opts.CRLFile != "" {
 		if l.withdrawn, err = readLists(s.opts.CRLFile, t[3], authorities, now); err != nil {
-			return nil, err
+			return nil, &Failure{whatLists, err}
 		}
 		config.VerifyConnection = func(state tls.ConnectionState) error { // of resumed sessions too
 			return l.withdrawn.check(&state, s.opts.Clock.Now())

@@ -278,6 +278,13 @@ func TestBadFiles(t *testing.T) {
 			if !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "PRIVATE KEY-----") {
 				t.Fatalf("got %q, want %q in it", err, c.want)
 			}
+			what := "The new certificate of the server"
+			if strings.HasPrefix(name, "CA") {
+				what = "The new file of CAs of clients"
+			}
+			if why := new(cert.Failure); errors.As(err, &why) && why.What != what || r.source.Reload() == nil || r.source.Failed().What != what {
+				t.Errorf("blamed: %q", r.source.Failed().What)
+			}
 		})
 	}
 }

@@ -33,7 +33,7 @@ func (s *Service) FindManagedAgents(_ context.Context, filter core.ManagedAgentF
 	s.mu.RUnlock()
 	all = slices.DeleteFunc(all, func(r *core.ManagedAgentRecord) bool {
 		if filter.Type != "" && r.Type != filter.Type || filter.Runtime != "" && r.Runtime != filter.Runtime ||
-			filter.CreatedBy != "" && r.CreatedBy != filter.CreatedBy {
+			filter.CreatedBy != "" && r.CreatedBy != filter.CreatedBy || filter.SessionID != "" && r.SessionID != filter.SessionID {
 			return true
 		}
 		for name, value := range filter.Labels {

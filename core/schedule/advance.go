@@ -337,20 +337,23 @@ func (s *Service) launch(ctx context.Context, e *entry, tick *time.Time, change 
 
 // tagged returns the target of a record, whose runs say in their metadata where they come from.
 func tagged(r *core.ScheduleRecord, tick *time.Time) core.Target {
-	tags := core.Metadata{"scheduleId": r.ID}
+	from := core.Metadata{core.KeySchedule: r.ID}
 	if tick != nil {
-		tags["scheduledAt"] = tick.UTC().Format(time.RFC3339)
+		from["scheduledAt"] = tick.UTC().Format(time.RFC3339)
 	}
+	tags := core.Metadata{}
 	t := r.Target
 	if t.Execution != nil {
 		x := *t.Execution
 		maps.Copy(tags, x.Options.Metadata)
+		maps.Copy(tags, from)
 		x.Options.Metadata = tags
 		t.Execution = &x
 	}
 	if t.Thread != nil {
 		x := *t.Thread
 		maps.Copy(tags, x.Metadata)
+		maps.Copy(tags, from)
 		x.Metadata = tags
 		t.Thread = &x
 	}

@@ -264,6 +264,11 @@ func TestLocalPath(t *testing.T) {
 		"": false, "console": false, "//evil.example": false, `/\evil.example`: false, "/\t/evil.example": false, "/a\nb": false, "https://evil.example": false,
 		"javascript:alert(1)": false, "/auth/login": false, "/auth/logout?x": false, "/auth/callback": false, "/a\u00a0b": false, "/\xff": false,
 		"/" + strings.Repeat("a", 1024): false,
+		// Who else it could lead to: users in addresses, slashes that only look like some, letters that a browser leaves out; behind
+		// the first slash those that it does not leave out are a part of the path.
+		"https://wardroom.example@evil.example/": false, "//wardroom.example@evil.example": false, "@evil.example": false, "/@evil.example": true,
+		"\uff0f\uff0fevil.example": false, "/\uff0fevil.example": true, "/\u2028/evil.example": false, "/\u200b/evil.example": true, "/\x00/evil.example": false,
+		"/\r/evil.example": false, "/\x7f": false, "///evil.example": false, `\\evil.example`: false, "/.\t./evil.example": false, " //evil.example": false,
 	} {
 		if got := sso.LocalPath(path); got != map[bool]string{true: path}[want] {
 			t.Errorf("%q: %q", path, got)

@@ -140,7 +140,8 @@ func (c Config) withDefaults() *Config {
 	return &c
 }
 
-// Options are what a Service is made of. All but Hosts, Approver, Clock, IDs, Logger, Observer and Tracer are required.
+// Options are what a Service is made of. All but Hosts, Approver, Clock, IDs, Logger, Observer, Tracer and
+// Opens are required.
 type Options struct {
 	Store         core.Store
 	Streams       Streams
@@ -163,4 +164,6 @@ type Options struct {
 	SealKey  [32]byte
 	Observer Observer
 	Tracer   core.Tracer // nil: nothing is traced
+	// Opens reports whether what belongs to one execution would be open to others in another one; nil: all are open alike.
+	Opens func(from, to string) bool
 }

@@ -35,6 +35,9 @@ func (s *Service) spawnThread(ctx context.Context, spec core.ThreadSpec, from *c
 	if err := s.checkConsent(ctx, &spec); err != nil {
 		return nil, err
 	}
+	if err := s.confine(ctx, &spec); err != nil {
+		return nil, err
+	}
 	where, err := s.place(ctx, &spec)
 	if err != nil {
 		return nil, err
@@ -53,6 +56,24 @@ func (s *Service) spawnThread(ctx context.Context, spec core.ThreadSpec, from *c
 	first := view(t.record())
 	s.launch(t)
 	return first, nil
+}
+
+// confine refuses a workspace that would be open to others in the execution of the thread than it is now. One of its own has the
+// allow-lists of the former.
+func (s *Service) confine(ctx context.Context, spec *core.ThreadSpec) error {
+	asked := workspaceSpec(&spec.Preparation)
+	if s.opts.Opens == nil || asked.WorkspaceID == "" || spec.ExecutionID == core.NewExecution {
+		return nil
+	}
+	w, err := s.opts.Workspaces.FindWorkspace(ctx, asked.WorkspaceID)
+	if err != nil {
+		return err
+	}
+	if !core.ValidID(core.PrefixExecution, w.ExecutionID) || w.ExecutionID == spec.ExecutionID || !s.opts.Opens(w.ExecutionID, spec.ExecutionID) {
+		return nil
+	}
+	return core.Conflict("workspace", w.ID, string(w.Status),
+		"workspace %q is of a pattern with an allow-list that execution %q does not have; spawn the thread with executionId \"new\"", w.ID, spec.ExecutionID)
 }
 
 // sanitized returns a spec with the texts that the configuration wants, and adds to it what was changed. Files and the

@@ -124,10 +124,11 @@ func targetFor(t *core.Trigger, p *proof, raw []byte, header func(string) string
 	if err != nil {
 		return core.Target{}, err
 	}
-	tags := core.Metadata{"triggerId": t.ID}
+	from := core.Metadata{core.KeyTrigger: t.ID}
 	if p.delivery != "" {
-		tags["deliveryId"] = p.delivery
+		from["deliveryId"] = p.delivery
 	}
+	tags := core.Metadata{}
 	out := t.Target
 	if out.Execution != nil {
 		x := *out.Execution
@@ -135,12 +136,14 @@ func targetFor(t *core.Trigger, p *proof, raw []byte, header func(string) string
 			return out, err
 		}
 		maps.Copy(tags, x.Options.Metadata)
+		maps.Copy(tags, from)
 		x.Options.Metadata = tags
 		out.Execution = &x
 	}
 	if out.Thread != nil {
 		x := *out.Thread
 		maps.Copy(tags, x.Metadata)
+		maps.Copy(tags, from)
 		x.Metadata, x.Objective = tags, objective(t, body, header)
 		x.Preparation.ContextFiles = append(slices.Clip(x.Preparation.ContextFiles), wire.TargetFile{Path: BodyPath, Content: string(bytes.ToValidUTF8(raw, []byte("?")))})
 		out.Thread = &x

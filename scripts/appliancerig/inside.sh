@@ -214,6 +214,7 @@ echo '# kept' >>/etc/default/wardroom
 again
 dpkg -i two/wardroom_*.deb two/wardroom-runtime-local_*.deb >/tmp/upgrade.log 2>&1 || { cat /tmp/upgrade.log; fail "upgrade"; }
 grep -q '^# kept' /etc/default/wardroom || fail "a configuration file was replaced"
+[ ! -e /etc/wardroom/conf.d/0-as-before.yaml ] || fail "an upgrade of a version with roles turned them off"
 holds sh -c "wardroom version | grep -q 'server.*$two'"
 [ "$(wardroom agent get "$id" -o jsonpath=.pid)" = "$pid" ] || fail "the agent is another process"
 holds sh -c "wardroom agent logs $id | grep -q '^survived\|survived\$'"
@@ -245,3 +246,25 @@ for left in /etc/wardroom /var/lib/wardroom /var/backups/wardroom /run/wardroom 
 	[ ! -e "$left" ] || fail "$left is left: $(ls -lR "$left" | head)"
 done
 getent passwd wardroom >/dev/null || fail "the user is gone"
+
+say "an upgrade of a version that had roles off takes nothing from keys"
+dpkg-deb -R one/wardroom_*.deb /tmp/former
+cp packaged-open.yaml /tmp/former/etc/wardroom/wardroom.yaml
+dpkg-deb -Zgzip -z1 -b /tmp/former /tmp/former.deb >/dev/null
+dpkg -i /tmp/former.deb >/tmp/former.log 2>&1 || { cat /tmp/former.log; fail "the former version"; }
+again
+systemctl start wardroom
+holds sh -c 'wardroom version | grep -q server'
+key=$(wardroom auth create-key --name former --scopes patterns:write,execute -o jsonpath=.key)
+WARDROOM_TOKEN=$key wardroom pattern put /tmp/measure.yaml
+again
+dpkg -i two/wardroom_*.deb >/tmp/upgrade.log 2>&1 || { cat /tmp/upgrade.log; fail "upgrade"; }
+grep -q 'stay off here' /tmp/upgrade.log || { cat /tmp/upgrade.log; fail "the upgrade does not say what it kept"; }
+[ "$(stat -c '%U:%G %a' /etc/wardroom/conf.d/0-as-before.yaml)" = "root:wardroom 640" ] || fail "mode of what the upgrade wrote"
+grep -q 'rateLimit:' /etc/wardroom/wardroom.yaml || fail "the configuration is not that of the new version"
+holds sh -c "wardroom version | grep -q 'server.*$two'"
+WARDROOM_TOKEN=$key wardroom pattern put /tmp/measure.yaml || fail "a key lost a right"
+rm /etc/wardroom/conf.d/0-as-before.yaml
+systemctl reload wardroom
+refuses 'role' env WARDROOM_TOKEN="$key" wardroom pattern put /tmp/measure.yaml
+dpkg -P wardroom >/dev/null 2>&1 || fail "purge"

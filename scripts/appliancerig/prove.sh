@@ -133,7 +133,7 @@ tar -C "$root" -xf "$debian"
 mkdir "$root/packages"
 cp -r "$packages/one" "$packages/two" "$root/packages/"
 CGO_ENABLED=0 go build -trimpath -o "$root/packages/agent" ./scripts/appliancerig/agent
-cp scripts/appliancerig/inside.sh "$root/packages/"
+cp scripts/appliancerig/inside.sh scripts/packager/testdata/packaged-open.yaml "$root/packages/"
 setsid systemd-nspawn -D "$root" --machine="rig$(basename "$work" | tr -dc a-zA-Z0-9)" --register=no --keep-unit --private-network --resolv-conf=off -b \
 	>"$work/console" 2>&1 </dev/null &
 nspawn=$!

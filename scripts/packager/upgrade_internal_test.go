@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/configs"
+	"github.com/wardroom/wardroom/core/config"
+)
+
+// An upgrade replaces the configuration of a version that had roles, rate limits and the audit trail off, and keeps them off;
+// a new installation has them on. dpkg runs the scripts of the package.
+func TestUpgradeKeepsWhatKeysMayDo(t *testing.T) {
+	former, err := os.ReadFile("testdata/packaged-open.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const own = "security:\n  audit: {enabled: true, level: minimal}\n"
+	for name, c := range map[string]struct {
+		installed    []byte                   // by the former version; nil: none was there
+		edit         func(text string) string // what the operator did to it
+		dropIns      map[string]string
+		roles, trail bool // after it
+		written      bool
+	}{
+		"a new installation":       {roles: true, trail: true},
+		"as it was installed":      {installed: former, written: true},
+		"beside settings of ours":  {installed: former, dropIns: map[string]string{"10-setup.yaml": own}, trail: true, written: true},
+		"before every other one":   {installed: former, dropIns: map[string]string{"00-first.yaml": own}, trail: true, written: true},
+		"changed by the operator":  {installed: former, edit: func(s string) string { return s + "  rbac: {enabled: true}\n" }, roles: true},
+		"of a version that had it": {installed: configs.Packaged, roles: true, trail: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newDebian(t)
+			if c.installed != nil {
+				m.install("1.0.0", c.installed)
+			}
+			if c.edit != nil {
+				m.write("etc/wardroom/wardroom.yaml", c.edit(m.read("etc/wardroom/wardroom.yaml")))
+			}
+			for file, text := range c.dropIns {
+				m.write("etc/wardroom/conf.d/"+file, text)
+			}
+			m.install("1.1.0", configs.Packaged)
+			loaded, err := config.Load(filepath.Join(m.root, "etc/wardroom/wardroom.yaml"), config.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			s := &loaded.Security
+			limited := s.RateLimit.Enabled
+			if s.RBAC.Enabled != c.roles || s.Audit.Enabled != c.trail || limited != (c.roles && c.trail) || !s.Authentication.APIKeys.Enabled {
+				t.Errorf("roles %t, audit %t, limits %t", s.RBAC.Enabled, s.Audit.Enabled, limited)
+			}
+			_, err = os.Stat(filepath.Join(m.root, "etc/wardroom/conf.d/0-as-before.yaml"))
+			if written := err == nil; written != c.written || strings.Contains(m.said, "stay off here") != c.written {
+				t.Errorf("written: %t; dpkg said: %s", written, m.said)
+			}
+			// What the operator takes out of it stays out.
+			if c.written {
+				m.write("etc/wardroom/conf.d/0-as-before.yaml", "security:\n  rateLimit: {enabled: false}\n")
+				m.install("1.2.0", append([]byte("# later\n"), configs.Packaged...))
+				if loaded, err = config.Load(filepath.Join(m.root, "etc/wardroom/wardroom.yaml"), config.Options{}); err != nil || !loaded.Security.RBAC.Enabled || loaded.Security.RateLimit.Enabled {
+					t.Errorf("after another upgrade: %v, %+v", err, loaded)
+				}
+			}
+		})
+	}
+
+	// rpm calls the same script with the number of versions that are there then.
+	t.Run("rpm", func(t *testing.T) {
+		m := newDebian(t)
+		m.write("etc/wardroom/wardroom.yaml", string(former))
+		script := exec.CommandContext(t.Context(), "sh", "../../packaging/scripts/wardroom.preinst", "2")
+		script.Env = append(m.env(), "DPKG_ROOT="+m.root)
+		if out, err := script.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		if text := m.read("etc/wardroom/conf.d/0-as-before.yaml"); !strings.Contains(text, "rbac") {
+			t.Errorf("%s", text)
+		}
+	})
+}
+
+// debian is a directory in which dpkg installs packages as in the root of a machine.
+type debian struct {
+	t         *testing.T
+	root, bin string
+	said      string // by dpkg, the last time
+}
+
+func newDebian(t *testing.T) *debian {
+	t.Helper()
+	for _, program := range []string{"dpkg", "dpkg-deb"} {
+		if _, err := exec.LookPath(program); err != nil {
+			if os.Getenv("WARDROOM_REQUIRE_REAL") == "1" {
+				t.Fatal(err)
+			}
+			t.Skip(err)
+		}
+	}
+	m := &debian{t: t, root: t.TempDir(), bin: t.TempDir()}
+	for _, dir := range []string{"var/lib/dpkg/updates", "var/lib/dpkg/info", "var/lib/wardroom", "var/backups/wardroom"} {
+		if err := os.MkdirAll(filepath.Join(m.root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.write("var/lib/dpkg/status", "")
+	m.write("var/lib/dpkg/available", "")
+	for _, program := range []string{"getent", "chgrp", "ldconfig", "start-stop-daemon"} { // this machine has no user of the service
+		if err := os.WriteFile(filepath.Join(m.bin, program), []byte("#!/bin/sh\nexit 0\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m
+}
+
+func (m *debian) env() []string {
+	return append(os.Environ(), "PATH="+m.bin+":"+os.Getenv("PATH")+":/usr/sbin:/sbin", "DEBIAN_FRONTEND=noninteractive")
+}
+
+func (m *debian) write(path, text string) {
+	m.t.Helper()
+	path = filepath.Join(m.root, path)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *debian) read(path string) string {
+	m.t.Helper()
+	data, err := os.ReadFile(filepath.Join(m.root, path))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// install packs the configuration of a version with the scripts of ours, and has dpkg install it.
+func (m *debian) install(version string, configuration []byte) {
+	m.t.Helper()
+	tree := &debian{t: m.t, root: m.t.TempDir()}
+	tree.write("DEBIAN/control", "Package: wardroom\nVersion: "+version+"\nArchitecture: all\nMaintainer: Rig <rig@example.com>\nDescription: test\n")
+	tree.write("DEBIAN/conffiles", "/etc/wardroom/wardroom.yaml\n")
+	tree.write("etc/wardroom/wardroom.yaml", string(configuration))
+	if err := os.MkdirAll(filepath.Join(tree.root, "etc/wardroom/conf.d"), 0o755); err != nil {
+		m.t.Fatal(err)
+	}
+	for _, script := range []string{"preinst", "postinst", "prerm", "postrm"} {
+		text, err := os.ReadFile("../../packaging/scripts/wardroom." + script)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		tree.write("DEBIAN/"+script, string(text))
+		if err := os.Chmod(filepath.Join(tree.root, "DEBIAN", script), 0o755); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	file := filepath.Join(m.t.TempDir(), "wardroom.deb")
+	m.run("dpkg-deb", "--root-owner-group", "--build", tree.root, file)
+	m.said = m.run("dpkg", "--root="+m.root, "--force-script-chrootless", "--force-not-root", "--force-confold", "--log="+filepath.Join(m.bin, "log"), "--install", file)
+}
+
+func (m *debian) run(program string, args ...string) string {
+	m.t.Helper()
+	cmd := exec.CommandContext(m.t.Context(), program, args...)
+	cmd.Env = m.env()
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Run(); err != nil {
+		m.t.Fatalf("%s %v: %v\n%s", program, args, err, &out)
+	}
+	return out.String()
+}
