@@ -3,6 +3,7 @@ package appliance
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -30,6 +31,9 @@ func (a *App) openPlugins(ctx context.Context) error {
 	run, err := runDir(state)
 	if err != nil {
 		return err
+	}
+	if err := a.clearRunDirs(ctx, run, state); err != nil {
+		return fmt.Errorf("claim the run directory: %w", err)
 	}
 	workspaces, err := filepath.Abs(workspaceRoot(c))
 	if err != nil {
