@@ -50,7 +50,7 @@ func (a *App) openPlugins(ctx context.Context) error {
 		Dir: dir, RunDir: run, StateDir: state, Dev: a.opts.Dev,
 		Private: a.privatePaths(c, state, run), Workspaces: workspace.TreesDir(workspaces),
 		Uses: []string{config.KindRuntime, config.KindAudit, config.KindSecret}, Secrets: a.pluginSecret, Keys: a.stateKeys.of, TrustedKeys: c.Plugins.TrustedKeys,
-		Plugins: pluginSpecs(c), Clock: a.clock, Logger: a.log, Metrics: a.pluginWatch(), Check: a.watchPlugin,
+		Plugins: pluginSpecs(c), Clock: a.clock, Logger: a.log, Metrics: a.pluginWatch(), Unsafe: a.unsafePlugins, Check: a.watchPlugin,
 	})
 	if err != nil {
 		return err
