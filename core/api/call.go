@@ -85,14 +85,10 @@ func (s *Server) logServed(c *call) {
 	case status == statusClientLeft:
 		s.log.Debug("client left", "request", c.id, "operation", c.route.OperationID)
 	case status >= http.StatusBadRequest:
-		s.logRefused(c.id, c.route.OperationID, c.principal, status, c.code)
+		s.logRefused(c.id, refusal{c.route.OperationID, status, c.code, c.principal.ID, c.origin})
 	case s.log.IsDebug():
 		s.log.Debug("request served", "request", c.id, "operation", c.route.OperationID, "status", status, "principal", c.principal.ID)
 	}
-}
-
-func (s *Server) logRefused(id, operation string, p core.Principal, status int, code core.Code) {
-	s.log.Info("request refused", "request", id, "operation", operation, "status", status, "code", string(code), "principal", p.ID)
 }
 
 // recovered ends a request whose handler panicked. A stream that has begun is cut, since its reader could
