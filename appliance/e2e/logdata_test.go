@@ -34,17 +34,17 @@ func TestNoUserDataInTheLog(t *testing.T) {
 		header            []string
 	}{
 		{"taken", run, "application/json", text(`{"input":{"x":"` + canary + `"},"options":{"metadata":{"k":"` + canary + `"}}}`), 200,
-			[]string{"X-Custom: " + canary, "User-Agent: " + canary, "Idempotency-Key: " + canary}},
+			[]string{"X-Custom", canary, "User-Agent", canary, "Idempotency-Key", canary}},
 		{"no JSON", run, "application/json", text(`{"input":"` + canary), 400, nil},
 		{"unknown field", run, "application/json", text(`{"` + canary + `":1}`), 400, nil},
 		{"wrong type", run, "application/json", text(`{"options":{"priority":"` + canary + `"}}`), 400, nil},
 		{"media type", run, "text/" + canary, text(canary), 415, nil},
-		{"request id", run, "application/json", text(`{"input":{}}`), 400, []string{"X-Request-Id: " + canary + " " + canary}},
+		{"request id", run, "application/json", text(`{"input":{}}`), 200, []string{"X-Request-Id", canary + " " + canary}},
 		{"query", run + "?async=" + canary, "application/json", text(`{"input":{}}`), 400, nil},
 		{"path", "/api/" + canary, "application/json", text(`{}`), 404, nil},
 		{"name", "/api/patterns/" + canary + "/execute", "application/json", text(`{"input":{}}`), 404, nil},
 		{"definition", "/api/patterns", "application/x-yaml", text("name: x\nversion: 1.0.0\n" + canary + ": {" + canary), 400, nil},
-		{"host", run, "application/json", text(`{"input":{}}`), 403, []string{"Origin: https://" + canary + ".example"}},
+		{"host", run, "application/json", text(`{"input":{}}`), 403, []string{"Origin", "https://" + canary + ".example"}},
 		{"body too large", run, "application/json", whole(text(`{"input":{"x":"`), long(100<<20), text(`"}}`)), 413, nil},
 		{"closure of many megabytes", "/api/batch/execute", "application/json",
 			whole(text(`{"pattern":"none-such","inputs":[{"x":"`), long(70<<20), text(`"}]}`)), 404, nil},
@@ -59,14 +59,14 @@ func TestNoUserDataInTheLog(t *testing.T) {
 
 	// Frames of agents, those that are no frames among them.
 	w := s.dial()
-	w.send(protocol.TypeRegister, canary, map[string]any{"name": canary, "capabilities": []string{canary}, "metadata": map[string]any{"k": canary}})
-	w.expect(protocol.TypeRegistered, nil)
+	w.send(protocol.TypeRegister, canary, map[string]any{"name": "other", "capabilities": []string{"other"}, "metadata": map[string]any{"k": canary}})
+	w.expect(protocol.TypeRegistered, new(any))
 	w.raw(websocket.TextMessage, `{"type":"`+canary+`","id":"`+canary+`","payload":{"`+canary+`":1}}`)
-	w.expect(protocol.TypeError, nil)
+	w.expect(protocol.TypeError, new(any))
 	w.raw(websocket.TextMessage, canary)
-	w.expect(protocol.TypeError, nil)
+	w.expect(protocol.TypeError, new(any))
 	w.send(protocol.TypeTaskResult, "r", map[string]any{"taskId": "task_" + canary, "executionId": canary, "status": canary, "result": canary})
-	w.expect(protocol.TypeError, nil)
+	w.expect(protocol.TypeError, new(any))
 	w.raw(websocket.TextMessage, `{"type":"task_result","payload":{"result":"`+strings.Repeat(canary, 10000)+`"}}`)
 
 	s.stop()
@@ -94,7 +94,7 @@ func (r repeated) Read(p []byte) (n int, err error) {
 // TestListsStaySmall: lists of executions and batches whose inputs and results are large are read at once by many, and the
 // server needs little for it.
 func TestListsStaySmall(t *testing.T) {
-	const each, count, most = 9 << 20, 12, 200 << 20 // all results together are beyond what is allowed
+	const each, count, most = 9 << 20, 4, 96 << 20 // five times the results of one kind are far beyond what is allowed
 	s := serve(t, "agents.maxMessage: 16MiB\nagents.sendBuffer: 64MiB")
 	s.put(single, "p", "p")
 	result := strings.Repeat("x", each)
@@ -104,6 +104,7 @@ func TestListsStaySmall(t *testing.T) {
 	}
 	s.batch("p", count, 1)
 
+	s.restart() // what the executions took is no room for the lists
 	// The process's largest size counts from here on.
 	pid := s.process.Cmd.Process.Pid
 	before := residentBytes(t, pid)

@@ -40,6 +40,10 @@ func TestRefusedRequestsInTheLog(t *testing.T) {
 			t.Errorf("%s has no %s", list[0], want)
 		}
 	}
+	r.do("GET", "/api/patterns", "", "Authorization: Bearer ann", "Origin: https://evil.example").wants(t, 403, "FORBIDDEN")
+	if list := lines("code=FORBIDDEN"); len(list) != 1 || !strings.Contains(list[0], "principal=anonymous") || !strings.Contains(list[0], "address=127.0.0.1") {
+		t.Errorf("a foreign origin: %q", list)
+	}
 	for i := range 40 {
 		r.do("GET", "/api/executions?limit=evil"+strconv.Itoa(i), "", "Authorization: Bearer bob").wants(t, 400, "VALIDATION_ERROR")
 	}
