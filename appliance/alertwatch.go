@@ -50,6 +50,14 @@ func (w *pluginWatch) State(plugin, kind, state string) {
 	})
 }
 
+// unsafePlugins raises one alert for a file or directory that keeps plugins from starting, however many they are.
+func (a *App) unsafePlugins(path, reason, hint string) {
+	a.alerts.raise("plugins", alert{
+		Severity: severityCritical, Message: "Plugins do not start, as others could change their files: " + reason,
+		Details: map[string]any{"path": path, "reason": reason, "hint": hint},
+	})
+}
+
 // whyPlugin tells what a plugin says of its state.
 func (a *App) whyPlugin(plugin string) (reason, hint string) {
 	p, err := a.plugins.FindPlugin(a.work, plugin)

@@ -84,6 +84,7 @@ type App struct {
 	agents   *agents.Service
 	engine   *engine.Engine
 	plugins  *pluginhost.Host
+	runOwner *os.File // claims the run directory, where that lies among the temporary files
 	// stateKeys are those under which plugins encrypt what they keep
 	stateKeys *stateKeys
 	runtimes  *runtimes.Service

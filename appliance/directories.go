@@ -4,10 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/wardroom/wardroom/core/config"
 )
@@ -33,8 +31,7 @@ func runDir(stateDir string) (string, error) {
 	}
 	dir := filepath.Join(stateDir, "run")
 	if len(dir) > maxRunDir {
-		sum := sha256.Sum256([]byte(stateDir))
-		dir = filepath.Join(os.TempDir(), fmt.Sprintf("wardroom-%d-%s", os.Getuid(), hex.EncodeToString(sum[:6])))
+		dir = runDirName(runDirSum(stateDir))
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make the run directory: %w", err)
@@ -42,11 +39,21 @@ func runDir(stateDir string) (string, error) {
 	return dir, private(dir)
 }
 
+// runDirName returns the path of a run directory among the temporary files; sum is runDirSum of its state directory.
+func runDirName(sum string) string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("wardroom-%d-%s", os.Getuid(), sum))
+}
+
+func runDirSum(stateDir string) string {
+	sum := sha256.Sum256([]byte(stateDir))
+	return hex.EncodeToString(sum[:6])
+}
+
 // privatePaths are what agents must not get at, as far as their runtime can see to that: the store with its keys, the
 // state of plugins, sockets, the workspaces of others, the configuration, and the files with secrets that it names.
 func (a *App) privatePaths(c *config.Config, state, run string) []string {
 	paths := []string{c.Store.Path, state, workspaceRoot(c), filepath.Join(filepath.Dir(adminPath(c)), adminTokenFile)}
-	if filepath.Dir(run) != filepath.Clean(os.TempDir()) { // one that is there holds sockets alone, and lies where all write
+	if !temporaryRun(run) { // one that is there holds sockets alone, and lies where all write
 		paths = append(paths, run)
 	}
 	if a.opts.Dev {
@@ -79,25 +86,6 @@ func (a *App) privatePaths(c *config.Config, state, run string) []string {
 		}
 	}
 	return list
-}
-
-// tidyRunDir removes what is empty of a run directory among the temporary files. The sockets of agents that go
-// on keep it.
-func (a *App) tidyRunDir() {
-	dir, err := runDir(stateDir(a.config.Load()))
-	if err != nil || filepath.Dir(dir) != filepath.Clean(os.TempDir()) {
-		return
-	}
-	var dirs []string
-	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() {
-			dirs = append(dirs, path)
-		}
-		return nil
-	})
-	for _, path := range slices.Backward(dirs) {
-		_ = os.Remove(path) // it stays unless it is empty
-	}
 }
 
 // pluginDir returns the directory of the plugin binaries.

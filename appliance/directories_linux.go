@@ -1,6 +1,7 @@
 package appliance
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"syscall"
@@ -17,6 +18,29 @@ func private(dir string) error {
 		return fmt.Errorf("the run directory %s must be a directory of this user with mode 0700", dir)
 	}
 	return nil
+}
+
+// lockFile opens a file that only one process has open at a time; it returns no file while another one has it.
+func lockFile(path string, create bool) (*os.File, error) {
+	mode := os.O_RDWR | syscall.O_NOFOLLOW
+	if create {
+		mode |= os.O_CREATE
+	}
+	file, err := os.OpenFile(path, mode, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for err = syscall.EINTR; errors.Is(err, syscall.EINTR); {
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err == nil {
+		return file, nil
+	}
+	_ = file.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return nil, nil //nolint:nilnil // it is the other one's
+	}
+	return nil, err
 }
 
 // noFollow keeps an open from following a symbolic link.

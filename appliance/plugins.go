@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -35,6 +36,9 @@ func (a *App) openPlugins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := a.clearRunDirs(ctx, run, state); err != nil {
+		return fmt.Errorf("claim the run directory: %w", err)
+	}
 	workspaces, err := filepath.Abs(workspaceRoot(c))
 	if err != nil {
 		return err
@@ -51,7 +55,7 @@ func (a *App) openPlugins(ctx context.Context) error {
 		Private: a.privatePaths(c, state, run), Workspaces: workspace.TreesDir(workspaces),
 		Uses: []string{config.KindRuntime, config.KindAudit, config.KindSecret}, Secrets: a.pluginSecret, Keys: a.stateKeys.of, TrustedKeys: c.Plugins.TrustedKeys,
 		UsedBy:  func(name string) string { return a.config.Load().PluginUser(name) },
-		Plugins: pluginSpecs(c), Clock: a.clock, Logger: a.log, Metrics: a.pluginWatch(), Check: a.watchPlugin,
+		Plugins: pluginSpecs(c), Clock: a.clock, Logger: a.log, Metrics: a.pluginWatch(), Unsafe: a.unsafePlugins, Check: a.watchPlugin,
 	})
 	if err != nil {
 		return err

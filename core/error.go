@@ -3,6 +3,7 @@ package core
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -118,6 +119,16 @@ func Conflict(resource, id, status, format string, args ...any) *Error {
 		details["status"] = status
 	}
 	return &Error{Code: CodeConflict, Message: fmt.Sprintf(format, args...), Details: details}
+}
+
+// RateLimited makes a RATE_LIMITED error. window is the time that limit counts in, 0 for what is open or stored at once;
+// retryAfter is when it is worth another try, 0 if only others can make room.
+func RateLimited(limit int64, window, retryAfter time.Duration, format string, args ...any) *Error {
+	seconds := func(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
+	return &Error{
+		Code: CodeRateLimited, Message: fmt.Sprintf(format, args...),
+		Details: map[string]any{"limit": limit, "windowSeconds": seconds(window), "retryAfter": seconds(retryAfter)},
+	}
 }
 
 // NoRuntime makes a NO_AGENTS for an agent that nothing could start as things are configured; it does not pass by itself,

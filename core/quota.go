@@ -27,6 +27,7 @@ type Quota struct {
 	Allowed   bool
 	Limit     int           // requests at once; 0: no limit applies
 	Remaining int           // of them
+	Window    time.Duration // in which all of them come again
 	Reset     time.Time     // when all of them are there again, if no more requests come
 	Retry     time.Duration // after which the request would be allowed; 0 if it is
 	By        string        // which limit refused: global, client or pattern; empty if none did

@@ -223,11 +223,7 @@ func (c *cli) pluginRemove() *cobra.Command {
 			if flags.config == "" {
 				return online()
 			}
-			return c.atStore(cmd, &flags, func(at store.Location) error {
-				loaded, err := config.Load(flags.config, config.Options{})
-				if err != nil {
-					return err
-				}
+			return c.atStore(cmd, &flags, func(loaded *config.Config, at store.Location) error {
 				removed, err := c.deps.RemovePlugin(cmd.Context(), loaded, at, args[0])
 				if err != nil {
 					return err

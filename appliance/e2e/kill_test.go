@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -116,5 +118,49 @@ func TestKillAtAnyInstant(t *testing.T) {
 	}
 	if again := f.repeated(); len(again) > 0 {
 		t.Errorf("%d tasks were worked on twice: %v", len(again), again)
+	}
+}
+
+// What a server that was killed leaves among the temporary files goes with its data, at the start of the next server.
+func TestKilledServerLeavesNoRunDirectory(t *testing.T) {
+	temp, err := os.MkdirTemp("/tmp", "w") // sockets have short paths
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(temp) })
+	left := func() []string {
+		found, err := filepath.Glob(filepath.Join(temp, "wardroom-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	started := func() *server {
+		dir := t.TempDir()
+		s := &server{t: t, dir: dir, args: []string{"dev", "--data-dir", dir, "--listen"}, env: []string{"TMPDIR=" + temp}}
+		s.start()
+		return s
+	}
+	first := started()
+	first.kill()
+	of := left()
+	if len(of) != 1 {
+		t.Fatalf("the run directories are %v", of)
+	}
+	second := started() // the data of the first is still there
+	if found := left(); len(found) != 2 {
+		t.Fatalf("the run directories are %v", found)
+	}
+	second.stop()
+	if err := os.RemoveAll(first.dir); err != nil {
+		t.Fatal(err)
+	}
+	third := started()
+	if found := left(); len(found) != 1 || found[0] == of[0] {
+		t.Errorf("the run directories are %v, and %v was that of the killed server", found, of)
+	}
+	third.stop()
+	if found := left(); len(found) != 0 {
+		t.Errorf("a server that ended leaves %v", found)
 	}
 }

@@ -243,3 +243,26 @@ func TestTerminalOfNobody(t *testing.T) {
 		}
 	}
 }
+
+// resetPeak makes peakBytes count from now on.
+func resetPeak(t *testing.T, pid int) {
+	t.Helper()
+	if err := os.WriteFile(procFile(pid, "clear_refs"), []byte("5"), 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// peakBytes is the most that a process kept in memory.
+func peakBytes(t *testing.T, pid int) int {
+	t.Helper()
+	text, err := os.ReadFile(procFile(pid, "status"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), "VmHWM:")
+	kib, err := strconv.Atoi(strings.Fields(rest)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return kib << 10
+}

@@ -128,9 +128,7 @@ func (s *Service) checkToken(ctx context.Context, token string, from netip.Prefi
 
 func tooMany(wait time.Duration) error {
 	seconds := int((wait + time.Second - 1) / time.Second)
-	e := core.Errorf(core.CodeRateLimited, "too many credentials of this address were not valid; try again in %d seconds", seconds)
-	e.Details = map[string]any{"limit": maxFailures, "windowSeconds": int(failureWindow / time.Second), "retryAfter": seconds}
-	return e
+	return core.RateLimited(maxFailures, failureWindow, wait, "too many credentials of this address were not valid; try again in %d seconds", seconds)
 }
 
 // noHashes stands for the secrets of a key that is not known, so that it takes as long as another to be refused.

@@ -64,9 +64,11 @@ func (s *Service) BeginGrant(_ context.Context, spec core.GrantSpec) (*core.Gran
 		}
 	}
 	if same >= maxGrantsAddress || len(set.byDevice) >= maxGrants {
-		e := core.Errorf(core.CodeRateLimited, "too many logins wait for approval; try again in a minute")
-		e.Details = map[string]any{"retryAfter": 60}
-		return nil, e
+		most := int64(maxGrants)
+		if same >= maxGrantsAddress {
+			most = maxGrantsAddress
+		}
+		return nil, core.RateLimited(most, 0, time.Minute, "too many logins wait for approval; try again in a minute")
 	}
 	for g.UserCode == "" || set.byUser[g.UserCode] != nil {
 		g.UserCode = newUserCode()
@@ -187,9 +189,7 @@ func (s *Service) redeem(deviceCode, verifier, code string) (*core.SessionSpec, 
 	g.asked = now
 	switch {
 	case !g.decided && early:
-		e := core.Errorf(core.CodeRateLimited, "ask every %s", core.GrantInterval)
-		e.Details = map[string]any{"retryAfter": int(core.GrantInterval / time.Second)}
-		return nil, e
+		return nil, core.RateLimited(1, core.GrantInterval, core.GrantInterval, "ask every %s", core.GrantInterval)
 	case !g.decided:
 		return nil, core.Conflict("login", "", "pending", "the login waits for approval in the browser")
 	}

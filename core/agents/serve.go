@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/gorilla/websocket"
 
@@ -77,8 +78,8 @@ func (s *Service) admit(p core.Principal) *core.Error {
 		return core.Unavailable("sessions", "too many agents are connected")
 	}
 	if most := s.config.Load().MaxPerPrincipal; most > 0 && !core.IsReserved(p.ID) && s.admittedOf[makerOf(p)] >= most {
-		e := core.Errorf(core.CodeRateLimited, "%d agents are connected with this credential; security.rateLimit.open.agents allows no more", most)
-		e.Details = map[string]any{"limit": most, "by": "client", "retryAfter": 5}
+		e := core.RateLimited(int64(most), 0, 5*time.Second, "%d agents are connected with this credential; security.rateLimit.open.agents allows no more", most)
+		e.Details["by"] = "client"
 		return e
 	}
 	s.admitted++

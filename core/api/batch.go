@@ -51,7 +51,7 @@ func batchPath(id string) string { return "/api/batch/" + id }
 
 func newBatchBody(b *core.Batch) wire.Batch {
 	return wire.Batch{
-		BatchID: b.ID, Pattern: b.Pattern, Status: b.Status,
+		ID: b.ID, BatchID: b.ID, Pattern: b.Pattern, Status: b.Status,
 		Total: b.Total, Completed: b.Completed, Failed: b.Failed, Cancelled: b.Cancelled, StatusURL: batchPath(b.ID),
 	}
 }

@@ -29,7 +29,7 @@ func TestExecuteBatch(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("request %+v\nwant    %+v", got, want)
 	}
-	body := `{"batchId":"` + batchID + `","pattern":{"name":"classify","version":"1.0.0"},"status":"running",` +
+	body := `{"id":"` + batchID + `","batchId":"` + batchID + `","pattern":{"name":"classify","version":"1.0.0"},"status":"running",` +
 		`"total":3,"completed":1,"failed":1,"cancelled":1,"statusUrl":"/api/batch/` + batchID + `"}`
 	if p.text != body || p.header.Get("Location") != "/api/batch/"+batchID {
 		t.Errorf("body %s, Location %q", p.text, p.header.Get("Location"))

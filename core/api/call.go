@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"runtime/debug"
@@ -85,14 +86,17 @@ func (s *Server) logServed(c *call) {
 	case status == statusClientLeft:
 		s.log.Debug("client left", "request", c.id, "operation", c.route.OperationID)
 	case status >= http.StatusBadRequest:
-		s.logRefused(c.id, c.route.OperationID, c.principal, status, c.code)
+		kind := refusal{c.route.OperationID, status, c.code, c.principal.ID, c.origin}
+		if kind.principal == "" { // it was refused before anybody asked who that is
+			kind.principal = core.Anonymous.ID
+		}
+		if kind.address == "" {
+			kind.address, _, _ = net.SplitHostPort(c.r.RemoteAddr)
+		}
+		s.logRefused(c.id, kind)
 	case s.log.IsDebug():
 		s.log.Debug("request served", "request", c.id, "operation", c.route.OperationID, "status", status, "principal", c.principal.ID)
 	}
-}
-
-func (s *Server) logRefused(id, operation string, p core.Principal, status int, code core.Code) {
-	s.log.Info("request refused", "request", id, "operation", operation, "status", status, "code", string(code), "principal", p.ID)
 }
 
 // recovered ends a request whose handler panicked. A stream that has begun is cut, since its reader could

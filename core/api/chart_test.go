@@ -33,7 +33,7 @@ func TestExecuteChart(t *testing.T) {
 	answer(chartExecution(core.ExecutionCompleted, someReport))
 	p := r.do("POST", "/api/patterns/classify/execute", `{}`)
 	p.wants(t, 200, "")
-	want := `{"executionId":"` + execID + `","pattern":{"name":"classify","version":"1.0.0"},"status":"completed",` +
+	want := `{"id":"` + execID + `","executionId":"` + execID + `","pattern":{"name":"classify","version":"1.0.0"},"status":"completed",` +
 		`"result":{"label":"good"},"duration":42,"patternName":"classify","output":{"label":"good"},` +
 		`"metrics":{"durationMs":42,"stepsExecuted":2,"agentsUsed":1},` +
 		`"steps":[{"step":0,"type":"assign","durationMs":30},{"step":1,"type":"review","durationMs":12}],` +
@@ -153,7 +153,7 @@ func TestTimeline(t *testing.T) {
 	p := r.do("GET", "/api/executions/"+execID+"/timeline", "")
 	p.wants(t, 200, "")
 	for _, want := range []string{
-		`{"executionId":"` + execID + `","pattern":{"name":"classify","version":"1.0.0"},"status":"running",` +
+		`{"id":"` + execID + `","executionId":"` + execID + `","pattern":{"name":"classify","version":"1.0.0"},"status":"running",` +
 			`"startedAt":"2026-01-02T03:04:05.679Z","duration":60,"entries":[{"kind":"role","id":"agent_1"`,
 		`"agentId":"agent_1","threadId":"thread_1","status":"running"`,
 		`{"kind":"thread","id":"thread_2","type":"codex","name":"docs","role":"writer","agentId":"magent_1","status":"blocked"`,

@@ -54,7 +54,7 @@ func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
 		id := s.opts.IDs.New(core.PrefixRequest)
 		h["X-Request-Id"] = []string{id}
 		a := errorAnswer(err, id)
-		s.logRefused(id, "preflight", core.Anonymous, a.status, core.ErrorCode(err))
+		s.logRefused(id, refusal{operation: "preflight", status: a.status, code: core.ErrorCode(err), principal: core.Anonymous.ID})
 		writeAnswer(w, nil, a)
 		return
 	}

@@ -151,7 +151,14 @@ func (c *call) fail(err error) {
 	if e.Code == core.CodeUnauthorized {
 		c.w.Header().Set("WWW-Authenticate", `Bearer realm="wardroom"`)
 	}
-	c.respond(errorAnswer(err, c.id))
+	reply := errorAnswer(err, c.id)
+	if body, ok := reply.body.(errorBody); ok && e.Code == core.CodeForbidden && body.Error.Details["action"] == nil && c.route.Action != "" {
+		details := maps.Clone(body.Error.Details) // which may be those of an error that many callers get
+		details["action"] = c.route.Action
+		body.Error.Details = details
+		reply.body = body
+	}
+	c.respond(reply)
 }
 
 // statusClientLeft counts requests whose client did not wait for the answer. Nobody sees it on the wire.

@@ -229,7 +229,7 @@ func timeoutOf(e *core.Execution) int64 {
 
 func executionAcceptedAnswer(e *core.Execution) answer {
 	path := executionPath(e.ID)
-	return accepted(path, wire.ExecutionAccepted{ExecutionID: e.ID, Status: core.ExecutionPending, StatusURL: path, Sanitized: e.Sanitized})
+	return accepted(path, wire.ExecutionAccepted{ID: e.ID, ExecutionID: e.ID, Status: core.ExecutionPending, StatusURL: path, Sanitized: e.Sanitized})
 }
 
 func (s *Server) recoverExecute(c *call, id string) (answer, error) {

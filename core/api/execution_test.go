@@ -33,7 +33,7 @@ func TestExecute(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("request %+v\nwant    %+v", got, want)
 	}
-	body := `{"executionId":"` + execID + `","pattern":{"name":"classify","version":"1.0.0"},"status":"completed",` +
+	body := `{"id":"` + execID + `","executionId":"` + execID + `","pattern":{"name":"classify","version":"1.0.0"},"status":"completed",` +
 		`"result":{"label":"good"},"duration":42,` +
 		`"agents":[{"id":"agent_1","status":"completed","result":{"label":"good"}}]}`
 	if p.text != body {
@@ -60,7 +60,7 @@ func TestExecuteAsync(t *testing.T) {
 	p := r.do("POST", "/api/patterns/classify/execute?async=true", `{"input":{}}`)
 	p.wants(t, 202, "")
 	path := "/api/executions/" + execID
-	if want := `{"executionId":"` + execID + `","status":"pending","statusUrl":"` + path + `"}`; p.text != want {
+	if want := `{"id":"` + execID + `","executionId":"` + execID + `","status":"pending","statusUrl":"` + path + `"}`; p.text != want {
 		t.Errorf("body %s", p.text)
 	}
 	if p.header.Get("Location") != path {

@@ -26,7 +26,7 @@ func shownResults(list []core.AgentResult) []core.AgentResult {
 // newOutcome returns the answer to a synchronous execute; report is nil unless it ran an org chart.
 func newOutcome(e *core.Execution, report *core.WorkflowReport, now time.Time) *wire.ExecutionOutcome {
 	o := &wire.ExecutionOutcome{
-		ExecutionID: e.ID, Pattern: e.Pattern, Status: e.Status, Result: rawjson.AsObject(e.Result), Error: e.Error,
+		ID: e.ID, ExecutionID: e.ID, Pattern: e.Pattern, Status: e.Status, Result: rawjson.AsObject(e.Result), Error: e.Error,
 		Duration: wire.MillisOf(e.Duration(now)), Agents: shownResults(e.Agents), Sanitized: e.Sanitized,
 	}
 	o.WorkflowOutcome = workflowOutcome(e, report, o.Duration)
@@ -36,7 +36,7 @@ func newOutcome(e *core.Execution, report *core.WorkflowReport, now time.Time) *
 // newExecution returns an execution as it is read.
 func newExecution(e *core.Execution, report *core.WorkflowReport, now time.Time) *wire.Execution {
 	body := &wire.Execution{
-		ExecutionID: e.ID, Pattern: e.Pattern, Status: e.Status, Input: rawOr(e.Input, "{}"), Options: e.Options,
+		ID: e.ID, ExecutionID: e.ID, Pattern: e.Pattern, Status: e.Status, Input: rawOr(e.Input, "{}"), Options: e.Options,
 		Result: rawjson.AsObject(e.Result), Error: e.Error, CreatedAt: e.CreatedAt, StartedAt: e.StartedAt, CompletedAt: e.CompletedAt,
 		CancelledAt: e.CancelledAt, CancelReason: e.CancelReason, CancelledBy: e.CancelledBy, Deadline: e.Deadline, Waiting: e.Waiting,
 		Duration: wire.MillisOf(e.Duration(now)), Agents: shownResults(e.Agents), CreatedBy: e.CreatedBy,
@@ -58,7 +58,7 @@ func newExecutionList(found []*core.Execution, p wire.PageInfo, now time.Time) e
 	list := executionList{Executions: make([]wire.ExecutionRow, len(found)), PageInfo: p}
 	for i, e := range found {
 		list.Executions[i] = wire.ExecutionRow{
-			ExecutionID: e.ID, Pattern: e.Pattern.Name, Version: e.Pattern.Version, Status: e.Status,
+			ID: e.ID, ExecutionID: e.ID, Pattern: e.Pattern.Name, Version: e.Pattern.Version, Status: e.Status,
 			CreatedAt: e.CreatedAt, StartedAt: e.StartedAt, CompletedAt: e.CompletedAt,
 			Duration: wire.MillisOf(e.Duration(now)), Waiting: e.Waiting,
 			Priority: e.Options.Priority, BatchID: e.BatchID, CreatedBy: e.CreatedBy, OpenQuestions: e.OpenQuestions,

@@ -62,6 +62,7 @@ func renderDocument(routes []Route, d document) []byte {
 		"paths":    paths,
 		"components": object{
 			"schemas":         schemas.Defs,
+			"headers":         sharedHeaders,
 			"securitySchemes": d.schemes(),
 		},
 	})
@@ -200,17 +201,42 @@ var everyFails = []int{
 	http.StatusInternalServerError, http.StatusServiceUnavailable,
 }
 
+// sharedHeaders are the headers of answers that many operations give.
+var sharedHeaders = object{
+	"X-RateLimit-Limit": object{"schema": object{"type": "integer"},
+		"description": "Of the limit that is nearest to its end; as the two below, absent where requests are not limited by rate."},
+	"X-RateLimit-Remaining": object{"schema": object{"type": "integer"}, "description": "Requests that it still lets pass."},
+	"X-RateLimit-Reset":     object{"schema": object{"type": "integer"}, "description": "When it is full again, in seconds since 1970."},
+	"Retry-After":           object{"schema": object{"type": "integer"}, "description": "Seconds after which it is worth another try."},
+	"WWW-Authenticate":      object{"schema": object{"type": "string"}, "description": "How callers say who they are."},
+	"Idempotent-Replayed": object{"schema": object{"type": "boolean"},
+		"description": "This is the answer to an earlier request with the same Idempotency-Key."},
+}
+
+// withShared returns headers together with shared ones.
+func withShared(headers object, names ...string) object {
+	all := maps.Clone(headers)
+	for _, name := range names {
+		all[name] = object{"$ref": "#/components/headers/" + name}
+	}
+	return all
+}
+
 func responses(r *Route, schemas *schema.Set) object {
 	all := object{}
 	headers := object{
 		"X-Request-Id":      object{"schema": object{"type": "string"}},
 		"X-Service-Version": object{"schema": object{"type": "string"}},
 	}
+	limits := []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
+	if r.Probe {
+		limits = nil
+	}
 	for i := range r.Responses {
 		resp := &r.Responses[i]
-		own := object{}
-		for k, v := range headers {
-			own[k] = v
+		own := withShared(headers, limits...)
+		if r.Creates {
+			own = withShared(own, "Idempotent-Replayed")
 		}
 		if resp.Location {
 			own["Location"] = object{"schema": object{"type": "string"}}
@@ -248,7 +274,16 @@ func responses(r *Route, schemas *schema.Set) object {
 			if r.Page {
 				content[pageMedia] = object{"schema": object{"type": "string"}}
 			}
-			all[strconv.Itoa(status)] = object{"description": http.StatusText(status), "headers": headers, "content": content}
+			own := headers
+			switch status {
+			case http.StatusUnauthorized:
+				own = withShared(headers, "WWW-Authenticate")
+			case http.StatusTooManyRequests:
+				own = withShared(withShared(headers, limits...), "Retry-After")
+			case http.StatusServiceUnavailable:
+				own = withShared(headers, "Retry-After")
+			}
+			all[strconv.Itoa(status)] = object{"description": http.StatusText(status), "headers": own, "content": content}
 		}
 	}
 	return all

@@ -54,11 +54,9 @@ func (c *call) takeQuota() error {
 	if q.Allowed {
 		return nil
 	}
-	wait := max(int((q.Retry+time.Second-1)/time.Second), 1)
-	return &core.Error{
-		Code: core.CodeRateLimited, Message: "too many requests: " + limitTexts[q.By],
-		Details: map[string]any{"limit": q.Limit, "by": q.By, "retryAfter": wait},
-	}
+	e := core.RateLimited(int64(q.Limit), q.Window, max(q.Retry, time.Second), "too many requests: %s", limitTexts[q.By])
+	e.Details["by"] = q.By
+	return e
 }
 
 // client is what the request is counted as.
@@ -80,16 +78,15 @@ func (c *call) hold() (release func(), err error) {
 	}
 	release, limit, ok := c.s.opts.Limits.Hold(c.client(), kind)
 	if !ok {
-		return nil, &core.Error{
-			Code: core.CodeRateLimited, Message: "this client has as many " + what + " open as one client may",
-			Details: map[string]any{"limit": limit, "by": "client", "retryAfter": retryHeld},
-		}
+		e := core.RateLimited(int64(limit), 0, retryHeld, "this client has as many %s open as one client may", what)
+		e.Details["by"] = "client"
+		return nil, e
 	}
 	return release, nil
 }
 
-// retryHeld is when a client that has too much open may look again, in seconds.
-const retryHeld = 5
+// retryHeld is when a client that has too much open may look again.
+const retryHeld = 5 * time.Second
 
 var limitTexts = map[string]string{
 	"global":  "all clients together send more than this server takes",

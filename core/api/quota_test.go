@@ -32,7 +32,7 @@ func (f *fakeLimits) Admit(*http.Request) (string, error) {
 
 func (f *fakeLimits) Take(client string, kind core.RequestKind, pattern string) core.Quota {
 	f.asked = append(f.asked, strings.Join([]string{client, strconv.Itoa(int(kind)), pattern}, "|"))
-	q := core.Quota{Limit: 10, Remaining: f.allowed, Reset: f.clock.Now().Add(1500 * time.Millisecond)}
+	q := core.Quota{Limit: 10, Remaining: f.allowed, Window: time.Minute, Reset: f.clock.Now().Add(1500 * time.Millisecond)}
 	if f.allowed > 0 {
 		f.allowed--
 		q.Allowed = true
@@ -72,7 +72,8 @@ func TestQuota(t *testing.T) {
 	authorized = 0
 	a = r.do("POST", "/api/patterns", `{`, key)
 	if a.status != http.StatusTooManyRequests || a.header.Get("Retry-After") != "2" || a.header.Get("X-RateLimit-Remaining") != "0" ||
-		a.at("error", "code") != "RATE_LIMITED" || authorized != 0 {
+		a.at("error", "code") != "RATE_LIMITED" || authorized != 0 || a.at("error", "details", "limit") != 10. ||
+		a.at("error", "details", "windowSeconds") != 60. || a.at("error", "details", "retryAfter") != 2. {
 		t.Fatalf("%d, %v, %s", a.status, a.header, a.text)
 	}
 	l.allowed = 1
@@ -98,7 +99,8 @@ func TestOriginRefused(t *testing.T) {
 	r.do("GET", "/api/health/live", "") // the check of all answers reads the OpenAPI document
 	l.refuse = true
 	for _, path := range []string{"/api/patterns", "/api/health/live", "/api/agents/connect"} {
-		if a := r.do("GET", path, ""); a.status != http.StatusForbidden || a.at("error", "code") != "FORBIDDEN" {
+		if a := r.do("GET", path, ""); a.status != http.StatusForbidden || a.at("error", "code") != "FORBIDDEN" ||
+			a.at("error", "details", "action") == nil {
 			t.Errorf("%s: %d %s", path, a.status, a.text)
 		}
 	}

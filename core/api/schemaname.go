@@ -43,7 +43,7 @@ var schemaNames = map[reflect.Type]string{
 	reflect.TypeFor[wire.LogLine]():               "LogRow",
 	reflect.TypeFor[wire.Question]():              "QuestionBody",
 	reflect.TypeFor[wire.ThreadDiff]():            "ThreadDiffBody",
-	reflect.TypeFor[wire.Workspace]():             "WorkspaceBody",
+	reflect.TypeFor[wire.WorkspaceRow]():          "WorkspaceBody",
 	reflect.TypeFor[wire.WorkspaceChanges]():      "WorkspaceChangesBody",
 	reflect.TypeFor[wire.WorkspaceCommit]():       "WorkspaceCommitBody",
 	reflect.TypeFor[wire.WorkspacePruneResult]():  "PruneAnswer",

@@ -163,6 +163,7 @@ type Server struct {
 	metricsText   http.Handler
 	flights       flights
 	hooks         hookGate
+	refusals      refusals
 	streams       *streamSet
 	watches       watches
 	frames        frameCache // of executions
@@ -238,6 +239,7 @@ func (s *Server) Drain() { s.streams.drain() }
 func (s *Server) Close() {
 	s.Drain()
 	s.streams.wait()
+	s.logRepeated(s.refusals.rest())
 }
 
 // noMetrics counts nothing.

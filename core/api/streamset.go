@@ -61,10 +61,7 @@ func (set *streamSet) enter(config *Config) (*reader, error) {
 		return nil, core.Unavailable("stopping", "the service is stopping")
 	}
 	if set.count >= config.MaxStreams {
-		return nil, &core.Error{
-			Code: core.CodeRateLimited, Message: "too many event streams are open",
-			Details: map[string]any{"limit": config.MaxStreams, "windowSeconds": 0, "retryAfter": 5},
-		}
+		return nil, core.RateLimited(int64(config.MaxStreams), 0, retryHeld, "too many event streams are open")
 	}
 	// The slot woken last is the one whose turn comes a whole interval from now.
 	slot := (set.tick + wheelSlots - 1) % wheelSlots

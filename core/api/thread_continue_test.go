@@ -36,12 +36,12 @@ func TestThreadQueue(t *testing.T) {
 			t.Errorf("after %d, limit %d", after, limit)
 		}
 		return &core.ThreadQueue{ThreadID: id, Queued: 1, NextAfter: 4, Inputs: []core.ThreadQueueItem{
-			{InputID: "in_1", Number: 4, State: core.InputWorking, Message: "two", CreatedAt: epoch},
+			{ID: "in_1", InputID: "in_1", Number: 4, State: core.InputWorking, Message: "two", CreatedAt: epoch},
 		}}, nil
 	}
 	p := r.do("GET", onePath+"/queue?after=3&limit=2", "")
 	p.wants(t, 200, "")
-	if !strings.Contains(p.text, `"inputs":[{"inputId":"in_1","number":4,"state":"working","message":"two","createdAt":"2026-01-02T`) {
+	if !strings.Contains(p.text, `"inputs":[{"id":"in_1","inputId":"in_1","number":4,"state":"working","message":"two","createdAt":"2026-01-02T`) {
 		t.Error(p.text)
 	}
 	r.do("DELETE", onePath+"/queue/in_1", "").wants(t, 204, "")

@@ -21,7 +21,7 @@ type threadBody struct {
 	ManagedAgentID *string               `json:"managedAgentId" check:"nullable" doc:"null until its agent starts."`
 	AgentID        string                `json:"agentId,omitempty" doc:"Connected agent that hosts it."`
 	SessionID      string                `json:"sessionId,omitempty" doc:"Of the command-line tool."`
-	Workspace      *core.Workspace       `json:"workspace" check:"nullable" doc:"null until it is reserved, and of a thread that a connected agent hosts."`
+	Workspace      *wire.WorkspaceRow    `json:"workspace" check:"nullable" doc:"null until it is reserved, and of a thread that a connected agent hosts."`
 	Preparation    threadPreparationBody `json:"preparation"`
 	Policy         core.ThreadPolicy     `json:"policy"`
 	Metadata       map[string]any        `json:"metadata"`
@@ -73,7 +73,7 @@ func newThreadBody(t *core.Thread) threadBody {
 	body := threadBody{
 		ID: t.ID, ExecutionID: t.ExecutionID, Name: t.Name, AgentType: t.AgentType, Role: t.Role, Objective: t.Objective,
 		Status: t.Status, StatusReason: t.StatusReason, Runtime: textOrNull(t.Runtime),
-		ManagedAgentID: textOrNull(t.ManagedAgentID), AgentID: t.AgentID, SessionID: t.SessionID, Workspace: t.Workspace,
+		ManagedAgentID: textOrNull(t.ManagedAgentID), AgentID: t.AgentID, SessionID: t.SessionID, Workspace: newWorkspaceRow(t.Workspace),
 		Preparation: newThreadPreparationBody(&t.Preparation), Policy: t.Policy, Metadata: t.Metadata,
 		Summary: t.Summary, Completion: t.Completion, Prompt: t.Prompt, PromptRuling: t.Ruling, LoginURL: t.LoginURL,
 		FailedTurns: t.FailedTurns, LastTurn: t.LastTurn, Usage: t.Usage, RetryAt: stamp(t.RetryAt),

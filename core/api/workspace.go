@@ -35,7 +35,7 @@ func (s *Server) workspaceRoutes() []Route {
 		}),
 		reads(Route{
 			Path: "/api/workspaces/{workspaceId}", OperationID: "getWorkspace", Summary: "Get one workspace.",
-			Responses: []Response{{Status: 200, Body: core.Workspace{}, Doc: "The workspace."}},
+			Responses: []Response{{Status: 200, Body: wire.WorkspaceRow{}, Doc: "The workspace."}},
 			Fails:     []int{404}, Handle: s.getWorkspace,
 		}),
 		{
@@ -52,8 +52,16 @@ func (s *Server) workspaceRoutes() []Route {
 }
 
 type workspaceList struct {
-	Workspaces []*core.Workspace `json:"workspaces"`
+	Workspaces []*wire.WorkspaceRow `json:"workspaces"`
 	wire.PageInfo
+}
+
+// newWorkspaceRow returns a workspace as it is shown; nil: there is none.
+func newWorkspaceRow(w *core.Workspace) *wire.WorkspaceRow {
+	if w == nil {
+		return nil
+	}
+	return &wire.WorkspaceRow{RowID: w.ID, Workspace: *w}
 }
 
 func (s *Server) getWorkspaceUsage(c *call) (answer, error) {
@@ -109,7 +117,11 @@ func (s *Server) listWorkspaces(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(workspaceList{found, pageOf(page, info)}), nil
+	list := workspaceList{make([]*wire.WorkspaceRow, len(found)), pageOf(page, info)}
+	for i, w := range found {
+		list.Workspaces[i] = newWorkspaceRow(w)
+	}
+	return ok(list), nil
 }
 
 // workspaces are those that a filter selects and the caller may read.
@@ -125,7 +137,7 @@ func (s *Server) getWorkspace(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(w), nil
+	return ok(newWorkspaceRow(w)), nil
 }
 
 func (s *Server) pruneWorkspaces(c *call) (answer, error) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -49,9 +50,8 @@ func (e *Engine) admit(r *run) error {
 
 // queueFull says that the queue takes no more of anybody; setting is the key of the limit.
 func queueFull(setting string, limit int64, what string) *core.Error {
-	const retryAfter = 1 // seconds
-	err := core.Errorf(core.CodeRateLimited, "the queue is full: %s; %s allows no more; try again later", what, setting)
-	err.Details = map[string]any{"limit": limit, "windowSeconds": 0, "retryAfter": retryAfter, "setting": setting}
+	err := core.RateLimited(limit, 0, time.Second, "the queue is full: %s; %s allows no more; try again later", what, setting)
+	err.Details["setting"] = setting
 	return err
 }
 

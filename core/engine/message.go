@@ -75,9 +75,7 @@ func taskNotOut(id string) *core.Error {
 }
 
 func mailLimit(limit int, what string) *core.Error {
-	err := core.Errorf(core.CodeRateLimited, "%d %s", limit, what)
-	err.Details = map[string]any{"limit": limit, "windowSeconds": 0, "retryAfter": 0}
-	return err
+	return core.RateLimited(int64(limit), 0, 0, "%d %s", limit, what)
 }
 
 // completeMessage names what a spawned agent's prompt is when the prompt does not say.

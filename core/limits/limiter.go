@@ -132,6 +132,7 @@ func (l *Limiter) Take(client string, kind core.RequestKind, pattern string) cor
 	if nearest != nil {
 		tokens := nearest.TokensAt(now)
 		v.Limit, v.Remaining = nearest.Burst(), max(int(tokens), 0)
+		v.Window = after(float64(v.Limit) / float64(nearest.Limit()))
 		v.Reset = now.Add(after((float64(v.Limit) - tokens) / float64(nearest.Limit())))
 	}
 	return v

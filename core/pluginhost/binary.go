@@ -134,10 +134,12 @@ func (h *Host) verifyFiles(dir string, b *binary) *failure {
 
 // unsafeFiles is the failure of a plugin that somebody else could change.
 func unsafeFiles(err error) *failure {
-	return &failure{
+	f := &failure{
 		reason: "its files are not safe: " + err.Error(),
 		hint:   "plugins run with the rights of this service, so nobody else may be able to change them",
 	}
+	errors.As(err, &f.unsafe)
+	return f
 }
 
 // otherProtocol is the failure of a plugin for another release.

@@ -19,8 +19,9 @@ import (
 type failure struct {
 	reason string
 	hint   string
-	crash  bool  // counts for the quarantine
-	cause  error // for the log; nil: there is nothing more to say
+	crash  bool         // counts for the quarantine
+	cause  error        // for the log; nil: there is nothing more to say
+	unsafe *unsafeError // what others could change; nil: nothing, or it could not be looked at
 }
 
 func (f *failure) Error() string { return f.reason }

@@ -23,6 +23,7 @@ type Host struct {
 	log     hclog.Logger
 	level   *levelBox
 	sockets string // directory of the sockets, once open
+	unsafe  unsafeSet
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -58,7 +59,7 @@ func New(o Options) (*Host, error) {
 	o.Limits = o.Limits.withDefaults()
 	h := &Host{
 		opts: o, log: o.Logger.Named("plugins"), level: newLevelBox(o.Logger),
-		children: map[string]*child{}, hooks: map[string][]func(){}, checked: map[string]bool{},
+		children: map[string]*child{}, hooks: map[string][]func(){}, checked: map[string]bool{}, unsafe: unsafeSet{tell: o.Unsafe},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	for _, spec := range o.Plugins {

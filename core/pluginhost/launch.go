@@ -24,6 +24,7 @@ import (
 func (c *child) start(ctx context.Context) (*instance, *failure) {
 	c.set(core.PluginVerifying, nil)
 	b, failed := c.host.verify(c.spec)
+	c.host.unsafe.note(failed)
 	if failed != nil {
 		return nil, failed
 	}

@@ -49,6 +49,7 @@ type Options struct {
 	Logger  hclog.Logger
 	Metrics Metrics                     // nil: nothing is counted
 	Lookup  func(string) (string, bool) // finds variables of the host's environment; nil: os.LookupEnv
+	Unsafe  Unsafe                      // nil: nobody asks
 	Check   func(HealthCheck)           // told of each plugin that is supervised, once; nil: nobody asks
 	Secrets SecretLookup                // resolves references for plugins; nil: none can be
 	Keys    StateKeys                   // for what plugins keep; nil: they get none
@@ -71,6 +72,10 @@ type Metrics interface {
 	// Called tells of a call that ended; code is "ok" or that of the error.
 	Called(plugin, method, code string, took time.Duration)
 }
+
+// Unsafe is called when a file or directory that others could change keeps plugins from starting: once for each, however
+// many plugins it keeps, and again only after it was safe. It must not block.
+type Unsafe func(path, reason, hint string)
 
 // HealthCheck is how one plugin is seen by whoever watches the whole.
 type HealthCheck struct {

@@ -49,18 +49,24 @@ func ownedSafely(path string) error {
 		return fmt.Errorf("the owner of %s cannot be told", path)
 	}
 	if stat.Uid != 0 && int(stat.Uid) != os.Geteuid() {
-		return fmt.Errorf("%s belongs to the user %d, who could replace the plugin; chown it to root", path, stat.Uid)
+		return &unsafeError{path, fmt.Sprintf("%s belongs to the user %d, who could replace the plugin; chown it to root", path, stat.Uid)}
 	}
 	mode := info.Mode()
 	sticky := mode.IsDir() && mode&fs.ModeSticky != 0
 	switch {
 	case mode.Perm()&0o002 != 0 && !sticky:
-		return fmt.Errorf("%s is writable by everyone (%s); run: chmod o-w %s", path, mode.Perm(), path)
+		return &unsafeError{path, fmt.Sprintf("%s is writable by everyone (%s); run: chmod o-w %s", path, mode.Perm(), path)}
 	case mode.Perm()&0o020 != 0 && stat.Gid != 0 && !sticky && !(stat.Gid == uint32(os.Getegid()) && int(stat.Uid) == os.Geteuid() && userPrivate(stat)):
-		return fmt.Errorf("%s is writable by the group %d (%s); run: chmod g-w %s", path, stat.Gid, mode.Perm(), path)
+		return &unsafeError{path, fmt.Sprintf("%s is writable by the group %d (%s); run: chmod g-w %s", path, stat.Gid, mode.Perm(), path)}
 	}
 	return nil
 }
+
+// unsafeError is why a file or directory is not safe.
+type unsafeError struct{ path, text string }
+
+// Error implements error.
+func (e *unsafeError) Error() string { return e.text }
 
 // userPrivate tells whether the group is the one of the user alone, by the convention of equal numbers.
 func userPrivate(stat *syscall.Stat_t) bool { return stat.Gid == stat.Uid }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -71,6 +73,75 @@ func TestUnsafeNeighbour(t *testing.T) {
 		r.clock.Advance(time.Second)
 		return r.plugin("runtime-quill").State == core.PluginReady
 	})
+}
+
+// A directory that others may change keeps all of its plugins from starting, which is told once; a file of one plugin
+// keeps that one. What is put right and then wrong again is told again.
+func TestUnsafeDirectoryIsToldOnce(t *testing.T) {
+	var specs []pluginhost.Spec
+	for _, name := range []string{"runtime-pen", "runtime-quill", "runtime-brush"} {
+		spec := pen("")
+		spec.Name = name
+		specs = append(specs, spec)
+	}
+	r := newRig(t, specs...)
+	var mu sync.Mutex
+	var told []string
+	r.opts.Unsafe = func(path, reason, hint string) {
+		mu.Lock()
+		defer mu.Unlock()
+		told = append(told, filepath.Base(path))
+		contains(t, reason, path, "is writable by everyone", "run: chmod o-w")
+		contains(t, hint, "nobody else may be able to change them")
+	}
+	expect := func(when string, want ...string) {
+		t.Helper()
+		mu.Lock()
+		defer mu.Unlock()
+		if !slices.Equal(told, want) {
+			t.Errorf("%s: told %v, want %v", when, told, want)
+		}
+	}
+	all := func(state core.PluginState) {
+		t.Helper()
+		for _, spec := range specs {
+			coretest.WaitFor(t, spec.Name+" to be "+string(state), func() bool {
+				r.clock.Advance(time.Second)
+				return r.plugin(spec.Name).State == state
+			})
+		}
+	}
+	dir := filepath.Base(r.dir)
+	chmod(t, r.dir, 0o777)
+	r.open()
+	all(core.PluginFailed)
+	expect("the directory", dir)
+
+	chmod(t, r.dir, 0o755)
+	chmod(t, filepath.Join(r.dir, "runtime-quill"), 0o777)
+	specs = slices.DeleteFunc(specs, func(s pluginhost.Spec) bool { return s.Name == "runtime-quill" })
+	all(core.PluginReady)
+	coretest.WaitFor(t, "the file to be told of", func() bool {
+		r.clock.Advance(time.Second)
+		mu.Lock()
+		defer mu.Unlock()
+		return len(told) == 2
+	})
+	expect("a file", dir, "runtime-quill")
+
+	chmod(t, filepath.Join(r.dir, "runtime-quill"), 0o755)
+	coretest.WaitFor(t, "the plugin that was put right", func() bool {
+		r.clock.Advance(time.Second)
+		return r.plugin("runtime-quill").State == core.PluginReady
+	})
+	chmod(t, r.dir, 0o777)
+	for _, name := range []string{"runtime-quill", "runtime-pen"} {
+		if _, err := r.RestartPlugin(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		r.until(name, core.PluginFailed)
+	}
+	expect("the directory again", dir, "runtime-quill", dir)
 }
 
 // An upgrade is shown until the plugin is restarted, a file that came with it is found by it, and a rollback is one.

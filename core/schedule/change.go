@@ -162,9 +162,7 @@ func (s *Service) takeName(name, id string) (release func(), err error) {
 		return nil, core.Conflict("schedule", other, "", "the schedule %s has the name %q already", other, name)
 	}
 	if s.entries[id] == nil && len(s.names) >= maxSchedules {
-		e := core.Errorf(core.CodeRateLimited, "there are %d schedules, which is the limit; delete some that are over", len(s.names))
-		e.Details = map[string]any{"limit": maxSchedules}
-		return nil, e
+		return nil, core.RateLimited(maxSchedules, 0, 0, "there are %d schedules, which is the limit; delete some that are over", len(s.names))
 	}
 	before, had := s.names[name]
 	s.names[name] = id

@@ -60,7 +60,7 @@ func firstWaiting(r *core.ThreadRecord) uint64 {
 }
 
 func item(r *core.ThreadRecord, in *core.QueuedInput) core.ThreadQueueItem {
-	out := core.ThreadQueueItem{InputID: in.ID, Number: in.Number, State: core.InputWaiting, Message: in.Message, CreatedAt: in.CreatedAt, CreatedBy: in.CreatedBy}
+	out := core.ThreadQueueItem{ID: in.ID, InputID: in.ID, Number: in.Number, State: core.InputWaiting, Message: in.Message, CreatedAt: in.CreatedAt, CreatedBy: in.CreatedBy}
 	if w := r.Work; w != nil && w.Number == in.Number {
 		out.Attempt = w.Attempt
 		if w.Held {

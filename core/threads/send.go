@@ -193,10 +193,8 @@ func (t *thread) admitAll(ctx context.Context, list []*arrival) error {
 }
 
 func full(count int, config *Config) error {
-	e := core.Errorf(core.CodeRateLimited, "%d messages wait for the agent; at most %d messages or %d bytes may "+
+	return core.RateLimited(int64(config.MaxQueued), 0, 0, "%d messages wait for the agent; at most %d messages or %d bytes may "+
 		"(threads.maxQueuedInputs): send again when it has taken some", count, config.MaxQueued, config.MaxQueuedBytes)
-	e.Details = map[string]any{"limit": config.MaxQueued}
-	return e
 }
 
 // sendNow gives the agent what does not wait in the queue: raw bytes and keys, and messages to the agents of roles,

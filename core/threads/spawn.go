@@ -107,10 +107,8 @@ func (s *Service) takeRoom() error {
 		return errShuttingDown()
 	}
 	if most := s.config.Load().MaxThreads; s.spawned >= most {
-		e := core.Errorf(core.CodeRateLimited, "%d threads are active, which is the limit (threads.maxThreads); "+
+		return core.RateLimited(int64(most), 0, 0, "%d threads are active, which is the limit (threads.maxThreads); "+
 			"wait until one ends, or stop one", s.spawned)
-		e.Details = map[string]any{"limit": most}
-		return e
 	}
 	s.spawned++
 	return nil

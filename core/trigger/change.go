@@ -87,9 +87,7 @@ func (s *Service) takeName(name, id string) (release func(), err error) {
 	case taken:
 		return nil, core.Conflict("trigger", other, "", "the trigger %s has the name %q already", other, name)
 	case s.entries[id] == nil && len(s.names) >= maxTriggers:
-		e := core.Errorf(core.CodeRateLimited, "there are %d triggers, which is the limit; delete some that nobody uses", len(s.names))
-		e.Details = map[string]any{"limit": maxTriggers}
-		return nil, e
+		return nil, core.RateLimited(maxTriggers, 0, 0, "there are %d triggers, which is the limit; delete some that nobody uses", len(s.names))
 	}
 	s.names[name] = id
 	return func() {

@@ -55,9 +55,8 @@ func (s *Service) receive(ctx context.Context, id string, r core.TriggerRequest)
 	if reserved := e.limit.ReserveN(now, 1); !reserved.OK() || reserved.DelayFrom(now) > 0 {
 		wait := max(1, int((reserved.DelayFrom(now)+time.Second-1)/time.Second))
 		reserved.CancelAt(now)
-		limited := core.Errorf(core.CodeRateLimited, "the trigger takes %d requests a minute; try again in %d seconds", e.rec.RatePerMinute, wait)
-		limited.Details = map[string]any{"limit": e.rec.RatePerMinute, "windowSeconds": 60, "retryAfter": wait}
-		return nil, "limited", limited
+		return nil, "limited", core.RateLimited(int64(e.rec.RatePerMinute), time.Minute, time.Duration(wait)*time.Second,
+			"the trigger takes %d requests a minute; try again in %d seconds", e.rec.RatePerMinute, wait)
 	}
 	if !wants(&e.rec.Trigger, p.event) {
 		return &core.TriggerReceipt{TriggerID: id, Outcome: wire.TriggerIgnored}, string(wire.TriggerIgnored), nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -30,7 +31,7 @@ func (s *Service) TestWebhook(ctx context.Context, id string, kind core.EventTyp
 	case s.tests <- struct{}{}:
 		defer func() { <-s.tests }()
 	default:
-		return nil, core.Errorf(core.CodeRateLimited, "%d tests are under way: wait for one to end", testsAtOnce)
+		return nil, core.RateLimited(testsAtOnce, 0, time.Second, "%d tests are under way: wait for one to end", testsAtOnce)
 	}
 	now := s.clock.Now()
 	data, err := json.Marshal(sample(kind, now))

@@ -143,7 +143,7 @@ func (s *Service) add(ctx context.Context, rec *core.WebhookRecord) error {
 	full := len(s.endpoints) >= maxEndpoints
 	s.mu.Unlock()
 	if full {
-		return core.Errorf(core.CodeRateLimited, "there are %d webhooks, more are not taken: delete some", maxEndpoints)
+		return core.RateLimited(maxEndpoints, 0, 0, "there are %d webhooks, more are not taken: delete some", maxEndpoints)
 	}
 	if err := s.save(ctx, rec); err != nil {
 		return err

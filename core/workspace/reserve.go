@@ -174,19 +174,18 @@ func (s *Service) checkQuota(all []*core.Workspace, more int, bytes int64) error
 			sum += w.SizeBytes
 		}
 	}
-	limited := func(reason, message string) error {
-		return &core.Error{
-			Code: core.CodeRateLimited, Message: message + "; remove some with wardroom workspace prune, or try again when threads are over",
-			Details: map[string]any{"reason": reason},
-		}
+	limited := func(reason string, limit int64, message string) error {
+		e := core.RateLimited(limit, 0, 0, "%s; remove some with wardroom workspace prune, or try again when threads are over", message)
+		e.Details["reason"] = reason
+		return e
 	}
 	switch {
 	case cfg.MaxBytes > 0 && bytes > cfg.MaxBytes:
 		return core.Invalid("preparation.workspace.repo", "takes %d bytes checked out, and a workspace may have %d (threads.workspaces.maxBytes)", bytes, cfg.MaxBytes)
 	case count > cfg.MaxWorkspaces:
-		return limited("workspaces", fmt.Sprintf("there are %d workspaces, as many as there may be (threads.workspaces.maxCount)", cfg.MaxWorkspaces))
+		return limited("workspaces", int64(cfg.MaxWorkspaces), fmt.Sprintf("there are %d workspaces, as many as there may be (threads.workspaces.maxCount)", cfg.MaxWorkspaces))
 	case cfg.MaxTotalBytes > 0 && sum > cfg.MaxTotalBytes:
-		return limited("workspace_bytes", fmt.Sprintf("the workspaces take %d bytes together, of %d that they may (threads.workspaces.maxTotalBytes)", sum, cfg.MaxTotalBytes))
+		return limited("workspace_bytes", cfg.MaxTotalBytes, fmt.Sprintf("the workspaces take %d bytes together, of %d that they may (threads.workspaces.maxTotalBytes)", sum, cfg.MaxTotalBytes))
 	}
 	return nil
 }

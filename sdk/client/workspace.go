@@ -30,7 +30,7 @@ type (
 // Workspace is a directory that a thread works in.
 type Workspace struct {
 	Meta
-	wire.Workspace
+	wire.WorkspaceRow
 }
 
 // WorkspacePruneResult is what a prune did, or would do.

@@ -36,6 +36,7 @@ type BatchOptions struct {
 
 // Batch is one pattern run over many inputs.
 type Batch struct {
+	ID        string      `json:"id" doc:"The same as batchId."`
 	BatchID   string      `json:"batchId"`
 	Pattern   PatternRef  `json:"pattern"`
 	Status    BatchStatus `json:"status" enum:"running,completed,failed,cancelled"`

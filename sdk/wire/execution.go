@@ -100,6 +100,7 @@ type ExecutionWait struct {
 
 // Execution is one run of one version of a pattern.
 type Execution struct {
+	ID           string          `json:"id" doc:"The same as executionId."`
 	ExecutionID  string          `json:"executionId"`
 	Pattern      PatternRef      `json:"pattern"`
 	Status       ExecutionStatus `json:"status" enum:"pending,running,completed,failed,cancelled"`
@@ -153,6 +154,7 @@ type WorkflowStep struct {
 
 // ExecutionOutcome is the answer to a synchronous execute.
 type ExecutionOutcome struct {
+	ID          string          `json:"id" doc:"The same as executionId."`
 	ExecutionID string          `json:"executionId"`
 	Pattern     PatternRef      `json:"pattern"`
 	Status      ExecutionStatus `json:"status" enum:"completed,failed,cancelled"`
@@ -166,6 +168,7 @@ type ExecutionOutcome struct {
 
 // ExecutionRow is an execution in a list.
 type ExecutionRow struct {
+	ID          string          `json:"id" doc:"The same as executionId."`
 	ExecutionID string          `json:"executionId"`
 	Pattern     string          `json:"pattern" doc:"Name of the pattern."`
 	Version     string          `json:"version" doc:"Version of the pattern."`
@@ -186,6 +189,7 @@ type ExecutionRow struct {
 
 // ExecutionAccepted is the answer to an execute that is not waited for.
 type ExecutionAccepted struct {
+	ID          string          `json:"id" doc:"The same as executionId."`
 	ExecutionID string          `json:"executionId"`
 	Status      ExecutionStatus `json:"status" enum:"pending"`
 	StatusURL   string          `json:"statusUrl"`

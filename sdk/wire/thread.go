@@ -19,6 +19,7 @@ type ThreadQueue struct {
 
 // ThreadQueueItem is a message that waits, or that the agent works on.
 type ThreadQueueItem struct {
+	ID        string    `json:"id" doc:"The same as inputId."`
 	InputID   string    `json:"inputId"`
 	Number    uint64    `json:"number"`
 	State     string    `json:"state" enum:"waiting,working" doc:"working: the agent has it, or is being given it."`

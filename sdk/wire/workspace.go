@@ -49,6 +49,12 @@ type Workspace struct {
 	RemovedAt   *time.Time      `json:"removedAt,omitempty"`
 }
 
+// WorkspaceRow is a workspace as it is shown.
+type WorkspaceRow struct {
+	RowID string `json:"id" doc:"The same as workspaceId."`
+	Workspace
+}
+
 // WorkspaceChanges is what happened in a workspace since its base commit.
 type WorkspaceChanges struct {
 	Commits     []WorkspaceCommit `json:"commits" doc:"Oldest first, at most 100."`

@@ -305,6 +305,8 @@ export interface BatchBody {
   completed: number;
   /** Items that failed. */
   failed: number;
+  /** The same as batchId. */
+  id: string;
   pattern: PatternRef;
   status: "running" | "completed" | "failed" | "cancelled";
   statusUrl: string;
@@ -323,6 +325,8 @@ export interface BatchDetail {
   failed: number;
   /** There are more results; go on from nextCursor. */
   hasMore: boolean;
+  /** The same as batchId. */
+  id: string;
   limit: number;
   nextCursor?: string;
   offset: number;
@@ -388,6 +392,8 @@ export interface BatchRow {
   createdBy?: string;
   /** Items that failed. */
   failed: number;
+  /** The same as batchId. */
+  id: string;
   pattern: PatternRef;
   status: "running" | "completed" | "failed" | "cancelled";
   statusUrl: string;
@@ -816,6 +822,8 @@ export interface ExecuteRequest {
 
 export interface ExecutionAccepted {
   executionId: string;
+  /** The same as executionId. */
+  id: string;
   /** Texts of the input that something was taken out of, 100 at most. */
   sanitized?: SanitizedField[];
   status: "pending";
@@ -838,6 +846,8 @@ export interface ExecutionBody {
   duration: number;
   error?: ExecutionError;
   executionId: string;
+  /** The same as executionId. */
+  id: string;
   input: unknown;
   /** Of an ad-hoc execution too. */
   metrics?: ChartMetrics;
@@ -920,6 +930,8 @@ export interface ExecutionRow {
   /** Why it failed. */
   errorCode?: string;
   executionId: string;
+  /** The same as executionId. */
+  id: string;
   /** What lists select by: texts, numbers and booleans of up to 256 bytes, 32 at most. */
   metadata?: Record<string, string>;
   /** Questions that wait for an answer of people. */
@@ -1239,6 +1251,8 @@ export interface Outcome {
   /** Why it failed. */
   error?: ExecutionError;
   executionId: string;
+  /** The same as executionId. */
+  id: string;
   /** Of an ad-hoc execution too. */
   metrics?: ChartMetrics;
   /** The same as result. */
@@ -2365,6 +2379,8 @@ export interface ThreadQueueItem {
   createdAt: string;
   /** Who sent it. */
   createdBy?: string;
+  /** The same as inputId. */
+  id: string;
   inputId: string;
   message: string;
   number: number;
@@ -2776,6 +2792,8 @@ export interface WorkspaceBody {
   executionId: string;
   expiresAt?: string;
   filter?: string;
+  /** The same as workspaceId. */
+  id: string;
   /** Why it was not removed after expiresAt. */
   kept?: string;
   /** Absolute, on the appliance. */

@@ -1,0 +1,33 @@
+package pluginhost
+
+import "sync"
+
+// unsafeSet are the files and directories that others could change, as far as starts of plugins met them.
+type unsafeSet struct {
+	tell Unsafe // nil: nobody wants to know
+
+	mu    sync.Mutex // guards paths
+	paths map[string]bool
+}
+
+// note takes in what a look at a plugin's files found; nil: they are safe.
+func (s *unsafeSet) note(f *failure) {
+	if s.tell == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for path := range s.paths {
+		if ownedSafely(path) == nil {
+			delete(s.paths, path)
+		}
+	}
+	if f == nil || f.unsafe == nil || s.paths[f.unsafe.path] {
+		return
+	}
+	if s.paths == nil {
+		s.paths = map[string]bool{}
+	}
+	s.paths[f.unsafe.path] = true
+	s.tell(f.unsafe.path, f.unsafe.text, f.hint)
+}
