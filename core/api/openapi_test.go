@@ -37,6 +37,7 @@ func TestOperations(t *testing.T) {
 		"DELETE /api/session",
 		"DELETE /api/triggers/{triggerId}",
 		"DELETE /api/webhooks/{webhookId}",
+		"GET /api/admin/log",
 		"GET /api/admin/plugins",
 		"GET /api/admin/plugins/{name}",
 		"GET /api/admin/plugins/{name}/logs",

@@ -1959,6 +1959,22 @@ export interface SendThreadRequest {
   timeout?: number;
 }
 
+export interface ServerLogLine {
+  level: "trace" | "debug" | "info" | "warn" | "error";
+  /** Lines before this one that a slow follower missed. */
+  lost?: number;
+  /** The text with its values, at most 16 KiB. */
+  message: string;
+  /** The part of the server that wrote it. */
+  part?: string;
+  timestamp: string;
+}
+
+export interface ServerLogList {
+  logs: ServerLogLine[];
+  tail: number;
+}
+
 export interface Session {
   /** What the caller may do to some resource at least. */
   actions: string[];
