@@ -45,6 +45,7 @@ func TestOperations(t *testing.T) {
 		"GET /api/agents",
 		"GET /api/agents/connect",
 		"GET /api/agents/{agentId}",
+		"GET /api/agents/{agentId}/tasks",
 		"GET /api/audit",
 		"GET /api/audit/export",
 		"GET /api/audit/status",

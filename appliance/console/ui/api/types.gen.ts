@@ -97,6 +97,26 @@ export interface AgentStatistics {
   uptime: number;
 }
 
+export interface AgentTask {
+  attempt: number;
+  /** When the agent answered, or it was taken back or lost. */
+  endedAt?: string;
+  executionId: string;
+  pattern: PatternRef;
+  role?: string;
+  /** When it was handed to the agent. */
+  startedAt: string;
+  /** Of this agent's attempt; cancelled: it was taken back, lost: the agent left with it. */
+  status: "running" | "completed" | "failed" | "cancelled" | "lost";
+  /** Path of the step; absent for a pattern of a single one. */
+  step?: string;
+  taskId: string;
+}
+
+export interface AgentTaskList {
+  tasks: AgentTask[];
+}
+
 export interface AgentToken {
   /** What its agents may offer; one that ends in * stands for all that begin so. */
   capabilities: string[];
