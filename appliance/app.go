@@ -160,7 +160,7 @@ func New(opts Options) (*App, error) {
 	a := &App{
 		opts: opts, clock: newClock(), registry: prometheus.NewRegistry(), stderr: &lineWriter{next: opts.Stderr},
 	}
-	a.recent = &recentLog{next: a.stderr}
+	a.recent = newRecentLog(a.stderr, a.clock)
 	a.started = a.clock.Now()
 	a.log = maskedLogger{newLogger(c.Log, opts.Stderr, a.recent), &a.masker}
 	a.config.Store(c)
@@ -313,7 +313,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 	a.registerChecks()
 	server := api.New(a.guarded(api.Options{
 		Patterns: editable{a.patterns, a}, Executions: a.engine, Questions: a.engine, Batches: a.engine, Agents: a.agents,
-		ManagedAgents: a.runtimes, Plugins: a.plugins, Threads: a.threads, Memory: a.memory, Workspaces: a.workspaces,
+		ManagedAgents: a.runtimes, Plugins: a.plugins, ServerLog: a.recent, Threads: a.threads, Memory: a.memory, Workspaces: a.workspaces,
 		Webhooks:      a.webhooks,
 		Secrets:       a.secrets,
 		Schedules:     a.schedules,

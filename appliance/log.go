@@ -10,6 +10,9 @@ import (
 	"github.com/wardroom/wardroom/core/config"
 )
 
+// loggerName is where the names of the parts in the log begin.
+const loggerName = "wardroom"
+
 // newLogger makes the process log: text for people and journald, JSON when asked for. Under journald,
 // which stamps lines itself, the time is left out. Lines go to through, which passes them on to out.
 func newLogger(c config.Log, out, through io.Writer) hclog.Logger {
@@ -19,7 +22,7 @@ func newLogger(c config.Log, out, through io.Writer) hclog.Logger {
 		color = hclog.ForceColor // through is no terminal itself
 	}
 	return hclog.New(&hclog.LoggerOptions{
-		Name: "wardroom", Level: hclog.LevelFromString(c.Level), Output: through,
+		Name: loggerName, Level: hclog.LevelFromString(c.Level), Output: through,
 		JSONFormat: c.Format == "json", DisableTime: journald && c.Format != "json",
 		Color: color, TimeFormat: "2006-01-02T15:04:05.000Z07:00",
 	})

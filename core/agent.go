@@ -7,6 +7,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// AgentTask is a task of a connected agent.
+type AgentTask = wire.AgentTask
+
 // AgentStatus is whether an agent has, or may resume, a session.
 type AgentStatus = wire.AgentStatus
 
@@ -73,6 +76,9 @@ type AgentService interface {
 	FindAgents(ctx context.Context, filter AgentFilter) ([]*Agent, PageInfo, AgentCounts, error)
 	// FindAgent returns one agent. NOT_FOUND for an unknown id.
 	FindAgent(ctx context.Context, id string) (*Agent, error)
+	// AgentTasks returns the tasks that the agent has and the last ones that it was done with since the server started, newest
+	// hand-out first. NOT_FOUND for an unknown id.
+	AgentTasks(ctx context.Context, id string) ([]AgentTask, error)
 	// DisconnectAgent ends the agent's session gracefully and returns the agent with DisconnectedAt.
 	// NOT_FOUND for an unknown id; an agent that is disconnected already is returned as it is.
 	DisconnectAgent(ctx context.Context, id, reason string) (*Agent, error)

@@ -82,6 +82,9 @@ type ManagedAgentFilter struct {
 	Status    ManagedAgentStatus
 	Type      string
 	Runtime   string
+	Name      string            // a part of it, whatever the case
+	Reason    string            // StatusReason
+	Execution string            // that it works for: a role or a thread of it
 	Labels    map[string]string // all of them
 	SessionID string            // of the tool
 	CreatedBy string

@@ -15,10 +15,10 @@ import (
 func (c *cli) agentCommand() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "agent", Aliases: []string{"agents"}, Short: "Look at connected agents, and run managed ones"})
 	c.nouns[cmd] = managedAgents
-	get, disconnect := c.agentGet(), c.agentDisconnect()
+	get, disconnect, tasks := c.agentGet(), c.agentDisconnect(), c.agentTasks()
 	revoke := c.agentTokenRevoke()
-	c.nouns[get], c.nouns[disconnect], c.nouns[revoke] = kinds{managedAgents, connectedAgents}, connectedAgents, agentTokens
-	cmd.AddCommand(c.agentList(), get, disconnect,
+	c.nouns[get], c.nouns[disconnect], c.nouns[tasks], c.nouns[revoke] = kinds{managedAgents, connectedAgents}, connectedAgents, connectedAgents, agentTokens
+	cmd.AddCommand(c.agentList(), get, tasks, disconnect,
 		c.agentSpawn(), c.agentSend(), c.agentKeys(), c.agentInterrupt(), c.agentAnswer(), c.agentAttach(), c.agentScreen(),
 		c.agentLogs(), c.agentEvents(), c.agentTop(), c.agentRestart(), c.agentStop(),
 		c.agentTokenCreate(), c.agentTokenList(), revoke)
@@ -67,7 +67,7 @@ func (c *cli) agentList() *cobra.Command {
 		}
 		for _, f := range managedAgents.filters[1:] {
 			if f.flag != byCreator.flag && cmd.Flags().Changed(f.flag) {
-				return usagef(cmd, "--type, --runtime and --label go with --managed")
+				return usagef(cmd, "--name, --reason, --execution, --type, --runtime and --label go with --managed")
 			}
 		}
 		return connectedAgents.list(c, cmd, args)
@@ -117,6 +117,32 @@ func agentScreen(s *screen, a *client.Agent) {
 			"uptime", (time.Duration(st.Uptime) * time.Second).String())
 	}
 	s.fields(rows...)
+}
+
+func (c *cli) agentTasks() *cobra.Command {
+	return shows(c, &cobra.Command{
+		Use: "tasks ID", Short: "List the tasks that a connected agent has, and the last ones it was done with",
+		Long: "List the tasks that a connected agent has, and the last 20 that it was done with since the server started, newest first.",
+	}, func(api *client.Client, ctx context.Context, id string) (*client.AgentTaskList, error) {
+		return api.AgentTasks(ctx, id)
+	},
+		func(s *screen, list *client.AgentTaskList) {
+			if len(list.Tasks) == 0 {
+				s.line("no tasks")
+				return
+			}
+			rows := make([][]cell, len(list.Tasks))
+			for i := range list.Tasks {
+				t := &list.Tasks[i]
+				took := ""
+				if t.EndedAt != nil {
+					took = span(t.EndedAt.Sub(t.StartedAt))
+				}
+				rows[i] = []cell{{text: t.TaskID}, {text: t.ExecutionID}, {text: t.Pattern.Name + "@" + t.Pattern.Version}, {text: t.Step}, status(t.Status),
+					{text: moment(&t.StartedAt)}, {text: took}}
+			}
+			s.table([]string{"TASK", "EXECUTION", "PATTERN", "STEP", "STATUS", "STARTED", "TOOK"}, rows)
+		})
 }
 
 func (c *cli) agentDisconnect() *cobra.Command {

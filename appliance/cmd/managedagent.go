@@ -32,6 +32,9 @@ var managedAgents = &resource[client.ManagedAgent]{
 		}),
 		{flag: "type", usage: "with --managed: only of this type"},
 		{flag: "runtime", usage: "with --managed: only of this runtime"},
+		{flag: "name", usage: "with --managed: only agents with this in their name"},
+		{flag: "reason", usage: "with --managed: only where this is the reason of the status, such as blocked or login_required"},
+		{flag: "execution", usage: "with --managed: only those that work for this execution"},
 		{flag: "label", usage: "with --managed: key=value, only agents with this label; may be repeated", kind: filterPairs},
 		byCreator,
 	},
@@ -41,7 +44,8 @@ var managedAgents = &resource[client.ManagedAgent]{
 	over:   func(a *client.ManagedAgent) bool { return a.StoppedAt != nil },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
 		return api.ListManagedAgents(ctx, client.ManagedAgentFilter{
-			Status: sel.text("status"), Type: sel.text("type"), Runtime: sel.text("runtime"), Labels: sel.pairs("label"),
+			Status: sel.text("status"), Type: sel.text("type"), Runtime: sel.text("runtime"), Name: sel.text("name"),
+			Reason: sel.text("reason"), Execution: sel.text("execution"), Labels: sel.pairs("label"),
 			CreatedBy: sel.text("created-by"), Page: sel.Page,
 		})
 	},

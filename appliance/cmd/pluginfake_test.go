@@ -69,4 +69,14 @@ func (f *fake) plugins(handle func(route string, h func(w http.ResponseWriter, r
 		}
 		say(w, 200, `{"logs":[`+first+`,`+second+`],"tail":200}`)
 	}))
+	handle("GET /api/admin/log", func(w http.ResponseWriter, r *http.Request, _ string) {
+		q := r.URL.Query()
+		said := fmt.Sprintf(line, "warn", "level="+q.Get("level")+" text="+q.Get("text")+" since="+q.Get("since")+" tail="+q.Get("tail"), `,"part":"wardroom.store"`)
+		if q.Get("follow") == "true" {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = io.WriteString(w, "retry: 1\n\nevent: log\ndata: "+said+"\n\n")
+			return
+		}
+		say(w, 200, `{"logs":[`+said+`],"tail":200}`)
+	})
 }

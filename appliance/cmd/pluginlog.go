@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -39,11 +40,15 @@ func (c *cli) pluginLogs() *cobra.Command {
 }
 
 func pluginLine(line client.PluginLogLine, paint func(style, string) string) string {
+	return levelLine(line.Timestamp, line.Level, clean(line.Message), line.Lost, paint)
+}
+
+// levelLine returns a line of a log with its time and level.
+func levelLine(at time.Time, level, message string, lost int, paint func(style, string) string) string {
 	levels := map[string]style{"error": styleBad, "warn": styleBusy, "debug": styleFaint, "trace": styleFaint}
-	text := fmt.Sprintf("%s %s %s", line.Timestamp.Local().Format("15:04:05.000"),
-		paint(levels[line.Level], fmt.Sprintf("%-5s", clean(line.Level))), clean(line.Message))
-	if line.Lost > 0 {
-		text = paint(styleFaint, fmt.Sprintf("(%d lines were missed)", line.Lost)) + "\n" + text
+	text := fmt.Sprintf("%s %s %s", at.Local().Format("15:04:05.000"), paint(levels[level], fmt.Sprintf("%-5s", clean(level))), message)
+	if lost > 0 {
+		text = paint(styleFaint, fmt.Sprintf("(%d lines were missed)", lost)) + "\n" + text
 	}
 	return text
 }
@@ -54,14 +59,19 @@ func (c *cli) followPlugin(cmd *cobra.Command, name string, tail int) error {
 	if err != nil {
 		return err
 	}
+	return tailLines(c, cmd.Context(), api.FollowPluginLogs(cmd.Context(), name, tail), pluginLine)
+}
+
+// tailLines prints what comes of a log.
+func tailLines[L any](c *cli, ctx context.Context, lines iter.Seq2[L, error], text func(L, func(style, string) string) string) error {
 	paint := c.painter(c.deps.Stdout)
-	next, stop := iter.Pull2(api.FollowPluginLogs(cmd.Context(), name, tail))
+	next, stop := iter.Pull2(lines)
 	defer stop()
-	return c.tail(cmd.Context(), func() (any, string, error) {
+	return c.tail(ctx, func() (any, string, error) {
 		line, err, more := next()
 		if !more {
 			err = io.EOF
 		}
-		return line, pluginLine(line, paint), err
+		return line, text(line, paint), err
 	})
 }

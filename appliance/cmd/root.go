@@ -189,7 +189,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	add("run", c.serveCommand(), c.devCommand(), c.edgeCommand())
 	add("work", c.patternCommand(), c.runCommand(), c.executionCommand(), c.questionCommand(), c.batchCommand(), c.threadCommand(), c.workspaceCommand(),
 		c.agentCommand(), c.runtimeCommand(), c.scheduleCommand(), c.triggerCommand(), c.webhookCommand(), c.pluginCommand(), c.secretCommand(), c.dataCommand(), c.complianceCommand(), c.authCommand(),
-		c.auditCommand(), c.statusCommand(), c.overviewCommand(), c.inboxCommand(), c.openCommand(), c.openapiCommand(), c.eventsCommand(),
+		c.auditCommand(), c.statusCommand(), c.overviewCommand(), c.inboxCommand(), c.openCommand(), c.openapiCommand(), c.eventsCommand(), c.logsCommand(),
 		c.contextCommand(), c.loginCommand(), c.logoutCommand())
 	add("machine", c.setupCommand(), c.doctorCommand(), c.reloadCommand(), c.logLevelCommand(), c.backupCommand(), c.debugCommand())
 	add("offline", c.configCommand(), c.policyCommand(), c.storeCommand())

@@ -55,6 +55,7 @@ type agent struct {
 	draining     bool
 
 	tasks  map[string]*held
+	done   []core.AgentTask    // the last of those that it had, oldest first; maxDone at most
 	listed map[string]struct{} // tasks the agent said it has, at its latest resume
 	missed []cancelled         // cancels that could not be sent while it was lost
 	mail   mail                // messages and replies that may have to be sent again
@@ -80,6 +81,8 @@ type held struct {
 	task     core.Task
 	at       time.Time // hand-out
 	reported bool      // the agent answered
+	answered time.Time // when, if it did
+	failed   bool      // the answer is an error
 	settled  bool      // the answer is durable
 }
 
@@ -126,8 +129,9 @@ func (a *agent) lose(x *index, now time.Time, why string) {
 // tells the sink.
 func (a *agent) leave(x *index, ids core.IDs, now time.Time, reason, by string, graceful bool) []string {
 	tasks := make([]string, 0, len(a.tasks))
-	for id := range a.tasks {
+	for id, h := range a.tasks {
 		tasks = append(tasks, id)
+		a.finish(h, statusLost, now)
 	}
 	a.presence, a.session, a.leftAt = gone, nil, now
 	a.tasks, a.listed, a.missed, a.mail, a.threads = nil, nil, nil, mail{}, book{}

@@ -141,6 +141,7 @@ func (s *Service) release(a *agent, taskID, cancel string) bool {
 // end forgets a task, its slot apart, and tells the agent of a cancel. a.mu is held.
 func (s *Service) end(a *agent, h *held, cancel string) {
 	delete(a.tasks, h.task.ID)
+	a.finish(h, statusCancelled, s.clock.Now())
 	a.mail.taskEnded(h.task.ID)
 	if cancel == "" || h.settled {
 		return

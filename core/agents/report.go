@@ -133,7 +133,7 @@ func (a *agent) answered(r *report, success bool, now time.Time) (h *held, first
 	if h.reported {
 		return h, false, a.name
 	}
-	h.reported = true
+	h.reported, h.answered, h.failed = true, now, !success
 	a.stats.TasksCompleted++
 	if success {
 		a.stats.TasksSucceeded++

@@ -2,6 +2,8 @@ package agents_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,3 +86,46 @@ func TestTaskErrorIsReported(t *testing.T) {
 }
 
 var _ core.TaskSink = (*sink)(nil)
+
+// An agent's tasks are those that it has and the last that it was done with, each with what became of it.
+func TestAgentTasks(t *testing.T) {
+	r := newRig(t, agents.Config{})
+	p, reg := r.register("one", 3, "echo")
+	for i := range 25 {
+		id := fmt.Sprintf("task_%d", i)
+		r.give(reg.AgentID, task(id))
+		r.clock.Advance(time.Millisecond)
+		if i < 23 {
+			p.send(protocol.TypeTaskResult, "m", result(id, 1))
+			coretest.WaitFor(t, "the report", func() bool { return len(r.sink.all()) == i+1 })
+			r.svc.Release(reg.AgentID, id, "")
+		}
+	}
+	r.svc.Release(reg.AgentID, "task_23", "cancelled")
+	tasks := func() string {
+		list, err := r.svc.AgentTasks(t.Context(), reg.AgentID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, one := range list {
+			if (one.EndedAt == nil) != (one.Status == "running") {
+				t.Errorf("%+v", one)
+			}
+			all = append(all, one.TaskID+" "+one.Status)
+		}
+		return strings.Join(all, ", ")
+	}
+	if got := tasks(); !strings.HasPrefix(got, "task_24 running, task_23 cancelled, task_22 completed, ") || strings.Count(got, ",") != 20 {
+		t.Errorf("tasks %s", got)
+	}
+	if _, err := r.svc.DisconnectAgent(t.Context(), reg.AgentID, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := tasks(); !strings.HasPrefix(got, "task_24 lost, ") {
+		t.Errorf("tasks of one that left: %s", got)
+	}
+	if _, err := r.svc.AgentTasks(t.Context(), "agent_none"); core.AsError(err).Code != core.CodeNotFound {
+		t.Error(err)
+	}
+}

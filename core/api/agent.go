@@ -31,6 +31,14 @@ func (s *Server) agentRoutes() []Route {
 			Fails:     []int{404}, Handle: s.getAgent,
 		},
 		{
+			Method: http.MethodGet, Path: "/api/agents/{agentId}/tasks", OperationID: "listAgentTasks",
+			Summary:     "List the tasks that an agent has, and the last ones that it was done with; newest hand-out first.",
+			Description: "The last 20 that an agent was done with are remembered, since the server started. Tasks of executions that the caller may not read are left out.",
+			Tag:         tag, Resource: resource, Action: "agents.read", Scope: "agents:read",
+			Responses: []Response{{Status: 200, Body: agentTaskList{}, Doc: "The tasks."}},
+			Fails:     []int{404}, Handle: s.listAgentTasks,
+		},
+		{
 			Method: http.MethodPost, Path: "/api/agents/{agentId}/disconnect", OperationID: "disconnectAgent",
 			Summary: "End the session of an agent; its tasks go to others.", Tag: tag, Resource: resource,
 			Action: "agents.disconnect", Scope: "agents:manage",
@@ -120,6 +128,26 @@ func (s *Server) getAgent(c *call) (answer, error) {
 			Uptime:         int64(max(0, until.Sub(a.ConnectedAt)) / time.Second),
 		},
 	}), nil
+}
+
+type agentTaskList struct {
+	Tasks []wire.AgentTask `json:"tasks"`
+}
+
+func (s *Server) listAgentTasks(c *call) (answer, error) {
+	found, err := s.opts.Agents.AgentTasks(c.ctx, c.param("agentId"))
+	if err != nil {
+		return answer{}, err
+	}
+	all := c.readsAll(readExecutions)
+	list := agentTaskList{Tasks: []wire.AgentTask{}}
+	for _, t := range found {
+		need := readExecutions
+		if need.ID = t.ExecutionID; all || c.mayList(need) {
+			list.Tasks = append(list.Tasks, t)
+		}
+	}
+	return ok(list), nil
 }
 
 func (s *Server) disconnectAgent(c *call) (answer, error) {

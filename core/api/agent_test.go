@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -102,4 +103,23 @@ func TestConnectAgent(t *testing.T) {
 	if p := <-principal; p.ID != core.Anonymous.ID {
 		t.Errorf("principal %+v", p)
 	}
+}
+
+// The tasks of an agent are those of executions that the caller may read.
+func TestListAgentTasks(t *testing.T) {
+	r := newRig(t, func(o *api.Options) {
+		o.Authorize = func(_ context.Context, _ core.Principal, a api.Access) error {
+			if a.ID == "exec_hidden" {
+				return core.Conflict("execution", a.ID, "hidden", "not yours")
+			}
+			return nil
+		}
+	})
+	p := r.do("GET", "/api/agents/agent_1/tasks", "")
+	p.wants(t, 200, "")
+	if tasks := p.at("tasks").([]any); len(tasks) != 1 || tasks[0].(map[string]any)["executionId"] != "exec_1" {
+		t.Errorf("body %s", p.text)
+	}
+	r.agents.find = func(id string) (*core.Agent, error) { return nil, core.NotFound("agent", id) }
+	r.do("GET", "/api/agents/x/tasks", "").wants(t, 404, core.CodeNotFound)
 }

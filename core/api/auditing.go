@@ -22,7 +22,7 @@ var auditCategories = map[string]string{
 	"decisions": wire.AuditExecutions, "experiences": wire.AuditExecutions, "workspaces": wire.AuditExecutions, "events": wire.AuditExecutions,
 	"schedules": wire.AuditExecutions, "triggers": wire.AuditExecutions, "inbox": wire.AuditExecutions,
 	"agents": wire.AuditAgents, "runtimes": wire.AuditAgents,
-	"session": wire.AuditAdmin, "keys": wire.AuditAdmin, "tokens": wire.AuditAdmin, "webhooks": wire.AuditAdmin, "plugins": wire.AuditAdmin, "secrets": wire.AuditAdmin, "audit": wire.AuditAdmin,
+	"session": wire.AuditAdmin, "keys": wire.AuditAdmin, "tokens": wire.AuditAdmin, "webhooks": wire.AuditAdmin, "plugins": wire.AuditAdmin, "logs": wire.AuditAdmin, "secrets": wire.AuditAdmin, "audit": wire.AuditAdmin,
 	"data": wire.AuditAdmin, "compliance": wire.AuditAdmin,
 	"health": wire.AuditAdmin, "metrics": wire.AuditAdmin, "openapi": wire.AuditAdmin,
 }

@@ -8,6 +8,7 @@ import (
 
 // unpaged says of every read that has no limit why its answer is bounded all the same.
 var unpaged = map[string]string{
+	"/api/agents/{agentId}/tasks":                          "what the agent works on, and 20 tasks",
 	"/api/admin/plugins":                                   "the plugins of the configuration",
 	"/api/admin/plugins/{name}":                            "one plugin",
 	"/api/agents/connect":                                  "a socket, bounded by frames",

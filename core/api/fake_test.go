@@ -371,6 +371,16 @@ func (f *fakeAgents) FindAgent(_ context.Context, id string) (*core.Agent, error
 	return someAgent(id), nil
 }
 
+func (f *fakeAgents) AgentTasks(_ context.Context, id string) ([]core.AgentTask, error) {
+	if _, err := f.FindAgent(context.Background(), id); err != nil {
+		return nil, err
+	}
+	one := core.AgentTask{TaskID: "task_1", ExecutionID: "exec_1", Attempt: 1, Status: "running", StartedAt: epoch}
+	other := one
+	other.TaskID, other.ExecutionID, other.Status, other.EndedAt = "task_2", "exec_hidden", "completed", &epoch
+	return []core.AgentTask{one, other}, nil
+}
+
 func (f *fakeAgents) DisconnectAgent(_ context.Context, id, reason string) (*core.Agent, error) {
 	if f.disconnect != nil {
 		return f.disconnect(id, reason)

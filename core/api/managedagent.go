@@ -44,6 +44,9 @@ func (s *Server) managedAgentRoutes() []Route {
 				Param{Name: "status", Type: ParamString, Enum: managedStatuses, Doc: "Status."},
 				Param{Name: "type", Type: ParamString, Doc: "Agent type."},
 				Param{Name: "runtime", Type: ParamString, Doc: "Name of the runtime."},
+				Param{Name: "name", Type: ParamString, MaxBytes: 256, Doc: "A part of the name, whatever the case."},
+				Param{Name: "reason", Type: ParamString, Selects: []string{"statusReason"}, Doc: "The reason of the status, such as blocked or login_required."},
+				Param{Name: "executionId", Type: ParamString, Doc: "Only those that work for this execution, in a role or a thread of it."},
 				Param{Name: "label", Type: ParamPairs, Selects: []string{"labels"}, Doc: "name=value: only agents with this label; several times: with all of them."}, creatorParam),
 			Responses: []Response{{Status: 200, Body: managedAgentList{}, Doc: "A page of agents."}},
 			Handle:    s.listManagedAgents,
@@ -179,7 +182,8 @@ func (s *Server) listManagedAgents(c *call) (answer, error) {
 	}
 	found, info, err := s.managedAgents(c, core.ManagedAgentFilter{
 		Status: core.ManagedAgentStatus(c.query.text("status")),
-		Type:   c.query.text("type"), Runtime: c.query.text("runtime"), Labels: c.query.pairs("label"),
+		Type:   c.query.text("type"), Runtime: c.query.text("runtime"),
+		Name: c.query.text("name"), Reason: c.query.text("reason"), Execution: c.query.text("executionId"), Labels: c.query.pairs("label"),
 		CreatedBy: c.query.text("createdBy"),
 	}).page(page)
 	if err != nil {

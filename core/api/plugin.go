@@ -3,8 +3,6 @@ package api
 import (
 	"context"
 	"net/http"
-	"sync"
-	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -151,88 +149,10 @@ func (s *Server) pluginLogs(c *call) error {
 		c.respond(ok(pluginLogList{Logs: lines, Tail: tail}))
 		return nil
 	}
-	if isHead(c.w.Header()) {
-		streamHeaders(c.w.Header())
-		c.w.WriteHeader(http.StatusOK)
-		return nil
-	}
-	r, err := s.streams.enter(c.config)
-	if err != nil {
-		return err
-	}
-	defer r.leave()
-	ctx, cancel := context.WithCancel(c.ctx)
-	events := followPlugin(ctx, s.opts.Plugins, name, tail)
-	defer func() {
-		cancel()
-		<-events.done
-	}()
-	if err := events.refused(); err != nil {
-		return err
-	}
-	w := newFrameWriter(c)
-	defer w.close()
-	w.begin(c.id)
-	s.pump(c, r, events, w, func(ev core.Event) []byte { return frameOf("log", 0, ev.Data) })
-	return nil
+	return followLines(s, c, func(ctx context.Context, visit func(core.PluginLogLine) error) error {
+		return s.opts.Plugins.FollowPluginLogs(ctx, name, tail, func(line core.PluginLogLine, lost int) error {
+			line.Lost = lost
+			return visit(line)
+		})
+	})
 }
-
-// pluginEvents makes events of a plugin's log lines, so that they can be waited for together with heartbeats.
-type pluginEvents struct {
-	ctx  context.Context
-	next chan core.Event
-	done chan struct{} // closed when the reading goroutine is gone; err is set then
-	err  error
-
-	once  sync.Once
-	begun chan struct{} // closed with the first line
-}
-
-func followPlugin(ctx context.Context, plugins core.PluginService, name string, tail int) *pluginEvents {
-	e := &pluginEvents{ctx: ctx, next: make(chan core.Event), done: make(chan struct{}), begun: make(chan struct{})}
-	go func() {
-		defer close(e.done)
-		e.err = plugins.FollowPluginLogs(ctx, name, tail, e.line)
-	}()
-	return e
-}
-
-// line hands on one line.
-func (e *pluginEvents) line(line core.PluginLogLine, lost int) error {
-	e.once.Do(func() { close(e.begun) })
-	line.Lost = lost
-	select {
-	case e.next <- core.Event{Time: line.Timestamp, Data: appendValue(nil, line)}:
-		return nil
-	case <-e.ctx.Done():
-		return e.ctx.Err()
-	}
-}
-
-// refused returns the error of a log that cannot be followed, as long as the answer can still be an error.
-func (e *pluginEvents) refused() error {
-	timer := time.NewTimer(resumeWait)
-	defer timer.Stop()
-	select {
-	case <-e.begun:
-	case <-timer.C:
-	case <-e.done:
-		return e.err
-	}
-	return nil
-}
-
-// Next implements core.EventStream.
-func (e *pluginEvents) Next(ctx context.Context) (core.Event, error) {
-	select {
-	case ev := <-e.next:
-		return ev, nil
-	case <-e.done:
-		return core.Event{}, endOf(e.err)
-	case <-ctx.Done():
-		return core.Event{}, ctx.Err()
-	}
-}
-
-// Close implements core.EventStream; the handler ends the reading.
-func (e *pluginEvents) Close() {}

@@ -95,3 +95,26 @@ func (f *fakePlugins) FollowPluginLogs(ctx context.Context, name string, tail in
 	}
 	return visit(core.PluginLogLine{Timestamp: epoch, Level: "error", Message: "two"}, 3)
 }
+
+// fakeServerLog has one line of each of two levels.
+type fakeServerLog struct{}
+
+func (fakeServerLog) FindServerLog(_ context.Context, f core.ServerLogFilter) ([]core.ServerLogLine, error) {
+	lines := []core.ServerLogLine{
+		{Timestamp: epoch, Level: "info", Part: "wardroom.api", Message: "ready"}, {Timestamp: epoch, Level: "error", Message: f.Text},
+	}
+	if f.Level == "error" {
+		lines = lines[1:]
+	}
+	return lines[:min(f.Tail, len(lines))], nil
+}
+
+func (l fakeServerLog) FollowServerLog(ctx context.Context, f core.ServerLogFilter, visit func(core.ServerLogLine) error) error {
+	lines, _ := l.FindServerLog(ctx, f)
+	for _, line := range lines {
+		if err := visit(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -128,3 +128,20 @@ func TestWithoutPlugins(t *testing.T) {
 	r := newRig(t, func(o *api.Options) { o.Plugins = nil })
 	r.do("GET", "/api/admin/plugins", "").wants(t, 404, core.CodeNotFound)
 }
+
+func TestServerLog(t *testing.T) {
+	r := newRig(t)
+	p := r.do("GET", "/api/admin/log?level=error&text=Disk&tail=5", "")
+	p.wants(t, 200, "")
+	if want := `{"logs":[{"timestamp":"2026-01-02T03:04:05.678Z","level":"error","message":"Disk"}],"tail":5}`; p.text != want {
+		t.Errorf("body %s", p.text)
+	}
+	for _, bad := range []string{"level=loud", "tail=0", "since=yesterday"} {
+		r.do("GET", "/api/admin/log?"+bad, "").wants(t, 400, core.CodeValidation)
+	}
+	p = r.do("GET", "/api/admin/log?follow=true", "")
+	p.wants(t, 200, "")
+	if frames := strings.Split(strings.TrimSpace(p.text), "\n\n"); len(frames) != 2 || !strings.Contains(frames[0], `"part":"wardroom.api"`) {
+		t.Errorf("frames %q", frames)
+	}
+}

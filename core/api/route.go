@@ -176,7 +176,7 @@ func (s *Server) routes() []Route {
 	for _, part := range [][]Route{
 		s.patternRoutes(), s.executionRoutes(), s.streamRoutes(), s.questionRoutes(), s.batchRoutes(), s.agentRoutes(),
 		s.managedAgentRoutes(), s.threadRoutes(), s.decisionRoutes(), s.experienceRoutes(), s.workspaceRoutes(),
-		s.webhookRoutes(), s.scheduleRoutes(), s.triggerRoutes(), s.pluginRoutes(), s.secretRoutes(), s.authRoutes(), s.sessionRoutes(), s.signInRoutes(),
+		s.webhookRoutes(), s.scheduleRoutes(), s.triggerRoutes(), s.pluginRoutes(), s.serverLogRoutes(), s.secretRoutes(), s.authRoutes(), s.sessionRoutes(), s.signInRoutes(),
 		s.feedRoutes(), s.auditRoutes(), s.erasureRoutes(), s.complianceRoutes(), s.overviewRoutes(), s.healthRoutes(), s.metaRoutes(),
 	} {
 		table = append(table, part...)

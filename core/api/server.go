@@ -70,6 +70,8 @@ type Options struct {
 	ManagedAgents core.ManagedAgentService
 	// Plugins runs plugins; nil: there are no operations of plugins.
 	Plugins core.PluginService
+	// ServerLog is the log of this process; nil: there are no operations of it.
+	ServerLog core.ServerLogService
 	// Secrets tells of the providers of secrets; nil: there are no operations of them.
 	Secrets core.SecretService
 	// Questions lists and answers what executions ask people; nil: there are no operations of questions.

@@ -12,6 +12,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
+// labelExecution is the label of agents that work for an execution.
+const labelExecution = "wardroom.execution"
+
 // FindManagedAgents implements core.ManagedAgentService. The cursor is the id of the last row.
 func (s *Service) FindManagedAgents(_ context.Context, filter core.ManagedAgentFilter) ([]*core.ManagedAgent, core.PageInfo, error) {
 	limit := filter.Limit
@@ -36,12 +39,20 @@ func (s *Service) FindManagedAgents(_ context.Context, filter core.ManagedAgentF
 			filter.CreatedBy != "" && r.CreatedBy != filter.CreatedBy || filter.SessionID != "" && r.SessionID != filter.SessionID {
 			return true
 		}
+		if filter.Name != "" && !strings.Contains(strings.ToLower(r.Name), strings.ToLower(filter.Name)) ||
+			filter.Execution != "" && r.Spec.Labels[labelExecution] != filter.Execution {
+			return true
+		}
 		for name, value := range filter.Labels {
 			if have, ok := r.Spec.Labels[name]; !ok || have != value {
 				return true
 			}
 		}
-		return filter.Status != "" && s.view(r).Status != filter.Status
+		if filter.Status == "" && filter.Reason == "" {
+			return false
+		}
+		shown := s.view(r)
+		return filter.Status != "" && shown.Status != filter.Status || filter.Reason != "" && shown.StatusReason != filter.Reason
 	})
 	slices.SortFunc(all, func(a, b *core.ManagedAgentRecord) int { return strings.Compare(b.ID, a.ID) })
 	info := core.PageInfo{Total: len(all)}

@@ -32,7 +32,7 @@ func (s *Service) withNotice(r *core.ManagedAgentRecord, event core.Event) []cor
 		return list
 	}
 	notice := core.AgentNotice{
-		AgentID: r.ID, ExecutionID: r.Spec.Labels["wardroom.execution"], Name: r.Name, Type: r.Type, Status: told.Status,
+		AgentID: r.ID, ExecutionID: r.Spec.Labels[labelExecution], Name: r.Name, Type: r.Type, Status: told.Status,
 		Reason: told.Reason, Prompt: told.Prompt, LoginURL: told.LoginURL, ExitCode: told.ExitCode, Text: told.Text,
 	}
 	if kind == core.EventManagedBlocked {

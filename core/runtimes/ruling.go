@@ -27,7 +27,7 @@ func (s *Service) rule(ctx context.Context, r *core.ManagedAgentRecord, e *runti
 		return nil
 	}
 	q := core.PromptQuestion{
-		PromptID: p.ID, Kind: p.Kind, Text: p.Text, Tool: p.Tool, Input: p.Input, AgentID: r.ID, ExecutionID: r.Spec.Labels["wardroom.execution"],
+		PromptID: p.ID, Kind: p.Kind, Text: p.Text, Tool: p.Tool, Input: p.Input, AgentID: r.ID, ExecutionID: r.Spec.Labels[labelExecution],
 		Name: r.Name, AgentType: r.Type, Preset: r.Spec.Approval, Owner: r.CreatedBy, Workspace: r.Workdir, Time: s.opts.Clock.Now(),
 	}
 	for _, o := range p.Options {

@@ -43,6 +43,8 @@ type Service struct {
 	// away are agents that their runtime could not reach, or not stop, when it was asked last; the sweep asks again.
 	away map[string]bool
 
+	audience audience // of terminals
+
 	asks chan struct{} // holds one: agents that are away are to be looked for now
 }
 

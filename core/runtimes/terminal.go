@@ -25,8 +25,12 @@ func (s *Service) ServeTerminal(w http.ResponseWriter, r *http.Request, id strin
 	defer context.AfterFunc(s.ctx, cancel)()
 
 	var refused error
+	leave := func() {}
+	defer func() { leave() }()
+	others := func() ([]terminal.Viewer, <-chan struct{}) { return nil, nil }
 	handler := terminal.Handler{
 		ReadOnly: readOnly,
+		Others:   func() ([]terminal.Viewer, <-chan struct{}) { return others() },
 		Open: func(ctx context.Context, opts runtime.AttachOptions) (runtime.Terminal, error) {
 			_, rt, err := s.runtimeOf(id)
 			switch {
@@ -36,6 +40,9 @@ func (s *Service) ServeTerminal(w http.ResponseWriter, r *http.Request, id strin
 				return nil, runtime.Errorf(runtime.CodeUnavailable, "%s", core.AsError(err).Message)
 			}
 			t, err := rt.Attach(ctx, id, opts)
+			if err == nil {
+				others, leave = s.audience.join(id, terminal.Viewer{Who: core.PrincipalFrom(ctx).ID, Typing: !opts.ReadOnly})
+			}
 			if err != nil || readOnly || s.opts.Typing == nil {
 				return t, err
 			}

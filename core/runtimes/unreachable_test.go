@@ -136,6 +136,31 @@ func TestAnswerByLabel(t *testing.T) {
 	}
 }
 
+// Agents are found by a part of their name, why they are as they are, and the execution that they work for.
+func TestFindByNameReasonExecution(t *testing.T) {
+	f := newFake("claude")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
+	a := r.spawn(core.ManagedAgentSpec{Name: "Parser-fixer", Type: "claude", Labels: map[string]string{"wardroom.execution": "exec_1"}})
+	r.spawn(core.ManagedAgentSpec{Name: "reviewer", Type: "claude"})
+	f.tell(a.ID, runtime.EventBlocked, func(a *runtime.Agent, _ *runtime.Event) {
+		a.Status, a.Reason = runtime.StatusBusy, core.ReasonBlocked
+	})
+	coretest.WaitFor(t, "the agent is blocked", func() bool {
+		found, err := r.FindManagedAgent(ctx, a.ID)
+		return err == nil && found.StatusReason == core.ReasonBlocked
+	})
+	for _, filter := range []core.ManagedAgentFilter{{Name: "parser"}, {Reason: core.ReasonBlocked}, {Execution: "exec_1"}} {
+		if list, _, err := r.FindManagedAgents(ctx, filter); err != nil || len(list) != 1 || list[0].ID != a.ID {
+			t.Errorf("%+v: %v, %v", filter, list, err)
+		}
+	}
+	for _, filter := range []core.ManagedAgentFilter{{Name: "writer"}, {Reason: "exited"}, {Execution: "exec_2"}} {
+		if list, _, err := r.FindManagedAgents(ctx, filter); err != nil || len(list) != 0 {
+			t.Errorf("%+v: %v, %v", filter, list, err)
+		}
+	}
+}
+
 // Labels are shown and filtered; what turns used is summed, and how the last one ended is kept.
 func TestLabelsAndUsage(t *testing.T) {
 	f, store := newFake("claude"), newMemory(t)

@@ -83,6 +83,21 @@ func (c *Client) GetAgent(ctx context.Context, id string) (*Agent, error) {
 	return result(out, c.do(ctx, request{method: http.MethodGet, path: agentPath(id)}, out))
 }
 
+// AgentTask is a task of a connected agent, see package wire.
+type AgentTask = wire.AgentTask
+
+// AgentTaskList is what an agent works on and worked on last, newest hand-out first.
+type AgentTaskList struct {
+	Meta
+	Tasks []AgentTask `json:"tasks"`
+}
+
+// AgentTasks returns the tasks that an agent has and the last ones that it was done with.
+func (c *Client) AgentTasks(ctx context.Context, id string) (*AgentTaskList, error) {
+	out := new(AgentTaskList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: agentPath(id) + "/tasks"}, out))
+}
+
 // DisconnectAgent ends an agent's session gracefully; reason may be empty.
 func (c *Client) DisconnectAgent(ctx context.Context, id, reason string) (*AgentDisconnection, error) {
 	out := new(AgentDisconnection)

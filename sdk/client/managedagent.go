@@ -83,6 +83,9 @@ type ManagedAgentFilter struct {
 	Status    string
 	Type      string
 	Runtime   string
+	Name      string            // a part of it, whatever the case
+	Reason    string            // of the status
+	Execution string            // that it works for
 	Labels    map[string]string // all of them
 	CreatedBy string
 	Page
@@ -108,7 +111,7 @@ func (c *Client) SpawnManagedAgent(ctx context.Context, spec ManagedAgentSpec) (
 // ListManagedAgents returns one page of managed agents, newest first.
 func (c *Client) ListManagedAgents(ctx context.Context, filter ManagedAgentFilter) (*ManagedAgentList, error) {
 	query := url.Values{}
-	for name, value := range map[string]string{"status": filter.Status, "type": filter.Type, "runtime": filter.Runtime, "createdBy": filter.CreatedBy} {
+	for name, value := range map[string]string{"status": filter.Status, "type": filter.Type, "runtime": filter.Runtime, "name": filter.Name, "reason": filter.Reason, "executionId": filter.Execution, "createdBy": filter.CreatedBy} {
 		if value != "" {
 			query.Set(name, value)
 		}

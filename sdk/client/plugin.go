@@ -2,10 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -121,43 +117,7 @@ func (c *Client) PluginLogs(ctx context.Context, name string, tail int) (*Plugin
 // FollowPluginLogs yields the last lines of a plugin's log and then each new one, until the server ends it, ctx
 // ends or the loop is left. It does not come back after a lost connection: lines have no ids to go on from.
 func (c *Client) FollowPluginLogs(ctx context.Context, name string, tail int) iter.Seq2[PluginLogLine, error] {
-	return func(yield func(PluginLogLine, error) bool) {
-		query := pluginTail(tail)
-		query.Set("follow", "true")
-		r := request{method: http.MethodGet, path: pluginPath(name) + "/logs", query: query, accept: "text/event-stream"}
-		resp, err := c.send(ctx, r, nil)
-		if err != nil {
-			yield(PluginLogLine{}, err)
-			return
-		}
-		if resp.StatusCode != http.StatusOK {
-			data, err := c.read(ctx, resp)
-			if err == nil {
-				err = newError(resp, data)
-			}
-			yield(PluginLogLine{}, err)
-			return
-		}
-		defer resp.Body.Close()
-		events := NewEventReader(resp.Body, 0)
-		for {
-			event, err := events.Next()
-			var line PluginLogLine
-			switch {
-			case errors.Is(err, io.EOF):
-				return
-			case err != nil:
-				err = c.connectionError(ctx, err)
-			case event.Type != "log":
-				continue
-			default:
-				if err = json.Unmarshal(event.Data, &line); err != nil {
-					err = fmt.Errorf("data of a log event: %w", err)
-				}
-			}
-			if !yield(line, err) || err != nil {
-				return
-			}
-		}
-	}
+	query := pluginTail(tail)
+	query.Set("follow", "true")
+	return followLines[PluginLogLine](ctx, c, pluginPath(name)+"/logs", query)
 }

@@ -17,6 +17,7 @@ const (
 	controlResized  = "resized"
 	controlExit     = "exit"
 	controlError    = "error"
+	controlViewers  = "viewers"
 	controlResize   = "resize" // of the client
 )
 
@@ -30,6 +31,9 @@ type control struct {
 	Code   *int           `json:"code,omitempty"`
 	Reason string         `json:"reason,omitempty"`
 	Error  *runtime.Error `json:"error,omitempty"`
+
+	Total   int      `json:"total,omitempty"`
+	Viewers []Viewer `json:"viewers,omitempty"`
 }
 
 // encode cannot fail: control holds nothing that JSON does not have.

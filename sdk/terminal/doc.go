@@ -30,6 +30,7 @@
 //	exit      {offset, code, reason?} the agent ended; the last message
 //	error     {error} a runtime.Error; unless the connection is closed next, it is about something that the
 //	          client sent, and the terminal goes on
+//	viewers   {total?, viewers?} who else is there now, up to 20 as {who, typing?}; without total nobody is
 //
 // Each binary message begins where the one before it ended, unless output or repaint stands between them. So a
 // client knows its offset exactly, and can come back with it. lost counts bytes before the message that this

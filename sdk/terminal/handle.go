@@ -41,6 +41,8 @@ type Handler struct {
 	CheckOrigin func(r *http.Request) bool
 	ReadOnly    bool // whatever the viewer asks for
 	Limits      Limits
+	// Others returns who else is at the terminal, and a channel that is closed when that changes. Nil: viewers do not learn it.
+	Others func() (others []Viewer, changed <-chan struct{})
 }
 
 // Handle upgrades the request, attaches the viewer and serves it until either side ends or the request's
@@ -63,7 +65,7 @@ func (h Handler) Handle(w http.ResponseWriter, r *http.Request) error {
 		Refuse(conn, err)
 		return err
 	}
-	return Serve(ctx, conn, term, h.Limits)
+	return serve(ctx, conn, term, h.Limits, h.Others)
 }
 
 // Upgrade turns a request into a WebSocket with the buffers that terminals want, and without compression,

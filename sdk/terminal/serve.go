@@ -50,14 +50,22 @@ type session struct {
 	// deadline for a whole message would not let it.
 	limited bool
 
+	others func() ([]Viewer, <-chan struct{}) // or nil
+
 	exit *runtime.Exit // set by receive before it ends
 }
 
 // Serve joins a terminal to a connection that Upgrade made, and returns when either ended or ctx did. It closes
 // both. The error tells why it ended, for a log: nil when the agent ended or the viewer left in good order.
 func Serve(ctx context.Context, conn *websocket.Conn, term runtime.Terminal, limits Limits) error {
+	return serve(ctx, conn, term, limits, nil)
+}
+
+func serve(
+	ctx context.Context, conn *websocket.Conn, term runtime.Terminal, limits Limits, others func() ([]Viewer, <-chan struct{}),
+) error {
 	s := &session{
-		conn: conn, term: term, limits: limits, queue: newQueue(conn.Subprotocol() == Subprotocol),
+		others: others, conn: conn, term: term, limits: limits, queue: newQueue(conn.Subprotocol() == Subprotocol),
 		limited: netlimit.Limited(conn.NetConn()),
 	}
 	// A write that is stuck may not outlive ctx by long; the deadline of the write itself is up to 30 s away.
@@ -145,8 +153,17 @@ func (s *session) write(ctx context.Context, received, left <-chan error) error 
 	}
 	ping := time.NewTicker(s.limits.ping())
 	defer ping.Stop()
+	told := 0
+	changed, err := s.tellOthers(&told)
+	if err != nil {
+		return err
+	}
 	for {
 		select {
+		case <-changed:
+			if changed, err = s.tellOthers(&told); err != nil {
+				return err
+			}
 		case <-s.queue.ready:
 			if err := s.flush(); err != nil {
 				return err
@@ -171,6 +188,20 @@ func (s *session) write(ctx context.Context, received, left <-chan error) error 
 			return s.ended(err, left)
 		}
 	}
+}
+
+// tellOthers tells the viewer who else is there, told being how many it knows of, and returns what is closed when that changes.
+func (s *session) tellOthers(told *int) (<-chan struct{}, error) {
+	if !s.queue.rich || s.others == nil {
+		return nil, nil
+	}
+	others, changed := s.others()
+	if len(others) == 0 && *told == 0 {
+		return changed, nil
+	}
+	*told = len(others)
+	c := control{Type: controlViewers, Total: len(others), Viewers: others[:min(len(others), maxViewers)]}
+	return changed, s.message(websocket.TextMessage, c.encode())
 }
 
 // ended closes the connection after the terminal ended with err.

@@ -38,6 +38,19 @@ type AgentStatistics struct {
 	Uptime         int64      `json:"uptime" doc:"Seconds since it connected, or that it was connected."`
 }
 
+// AgentTask is a task that a connected agent works on, or was done with.
+type AgentTask struct {
+	TaskID      string     `json:"taskId"`
+	ExecutionID string     `json:"executionId"`
+	Pattern     PatternRef `json:"pattern"`
+	Step        string     `json:"step,omitempty" doc:"Path of the step; absent for a pattern of a single one."`
+	Role        string     `json:"role,omitempty"`
+	Attempt     int        `json:"attempt"`
+	Status      string     `json:"status" enum:"running,completed,failed,cancelled,lost" doc:"Of this agent's attempt; cancelled: it was taken back, lost: the agent left with it."`
+	StartedAt   time.Time  `json:"startedAt" doc:"When it was handed to the agent."`
+	EndedAt     *time.Time `json:"endedAt,omitempty" doc:"When the agent answered, or it was taken back or lost."`
+}
+
 // AgentDisconnection is the answer to a disconnect.
 type AgentDisconnection struct {
 	ID             string     `json:"id"`

@@ -155,3 +155,27 @@ func TestPluginLog(t *testing.T) {
 	p.until("what a disabled plugin offers", `[...document.querySelectorAll(".card")].every((c) => c.querySelector(".state").innerText !== "disabled" || !c.querySelector("button") && !/\d{4,}d/.test(c.innerText))`)
 	p.shoot("log")
 }
+
+// The server's own log is followed as it comes, by level and text, which are in the address.
+func TestServerLog(t *testing.T) {
+	const log = `document.querySelector("pre.text")?.innerText`
+	p := open(t, "/system")
+	p.click(button("Server log"))
+	p.until("lines that were written before", log+`?.includes("wardroom") && document.querySelector(".bar [role=status]").innerText === "followed as it comes"`)
+	p.checkAxe(t, "log of the server")
+	refuse := func(id string) { // each refused request is a line
+		if _, err := shared.Client.GetExecution(t.Context(), id); err == nil {
+			t.Fatal("an execution that is not there was found")
+		}
+	}
+	refuse("exec_01HZZZZZZZZZZZZZZZZZZZZZZZ")
+	p.until("the line of a refusal, without a reload", log+`.includes("getExecution")`)
+	p.choose(".bar select", "error")
+	p.until("lines of another level to go", `!`+log+`?.includes("getExecution") && location.search.includes("level=error")`)
+	p.choose(".bar select", "info")
+	p.do(chromedp.Focus("input.find"), chromedp.SendKeys("input.find", "GETexec"))
+	p.until("lines with a text alone", log+`?.includes("getExecution") && `+log+`.split("\n").every((l) => /getexec/i.test(l)) && location.search.includes("text=GETexec")`)
+	refuse("exec_01HZZZZZZZZZZZZZZZZZZZZZZY")
+	p.until("the next such line", log+`.split("\n").length >= 2`)
+	p.shoot("log")
+}

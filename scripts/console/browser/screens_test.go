@@ -67,7 +67,7 @@ func TestAccessibility(t *testing.T) {
 	at := "/executions/" + done.ExecutionID
 	paths := []string{"/", "/?range=30d", "/inbox", "/executions", "/executions?time=1&status=failed,completed&range=24h&metadata.team=blue", at, at + "?sel=step:0", at + "?tab=workflow", at + "?tab=messages", at + "?tab=data&with=" + done.ExecutionID, at + "?tab=journal",
 		"/batches", "/batches/" + batch.BatchID, "/patterns", "/patterns/startup-team", "/patterns/startup-team?tab=versions", "/schedules", "/schedules/" + schedule, "/triggers", "/triggers/" + trigger,
-		"/threads", "/threads?board=state", "/threads?board=execution", "/threads?tab=new", "/agents", "/agents?tab=managed", "/agents?tab=wall", "/agents?tab=runtimes", "/memory", "/webhooks", "/audit", "/system", "/system?tab=plugins", "/system?tab=workspaces", "/system?tab=settings"}
+		"/threads", "/threads?board=state", "/threads?board=execution", "/threads?tab=new", "/agents", "/agents?tab=managed", "/agents?tab=wall", "/agents?tab=runtimes", "/memory", "/webhooks", "/audit", "/system", "/system?tab=plugins", "/system?tab=log", "/system?tab=workspaces", "/system?tab=settings"}
 	for _, theme := range []string{"light", "dark"} {
 		t.Run(theme, func(t *testing.T) {
 			themed := func(t *testing.T, path string) *page {

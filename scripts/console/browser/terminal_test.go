@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/wardroom/wardroom/scripts/testbed"
@@ -39,6 +40,13 @@ func TestTerminal(t *testing.T) {
 	if contains(shown, "no-") {
 		t.Errorf("what was typed before it was taken over has reached the terminal:\n%s", shown)
 	}
+	// Who else is there is told to both, and that they left.
+	second := open(t, "/agents/"+a.ID)
+	second.until("who types elsewhere", `document.querySelector(".others")?.innerText.includes("anonymous may type too")`)
+	p.until("who looks elsewhere", `document.querySelector(".others")?.innerText.includes("anonymous looks on")`)
+	second.do(chromedp.Navigate("about:blank"))
+	p.until("the other left", `document.querySelector(".others")?.innerText === ""`)
+	p.do(browserpage.BringToFront())
 	p.hostileOutput(t, lines)
 	p.click(button("Give back"))
 	p.until("the keyboard is given back", `!document.querySelector(".terminal.writing") && document.querySelector(".bar [role=status]").innerText === "read-only"`)

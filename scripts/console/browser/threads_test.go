@@ -2,9 +2,11 @@ package browser_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -268,4 +270,39 @@ func TestSpawnAgent(t *testing.T) {
 	if err := shared.Client.StopManagedAgent(t.Context(), id, true, 0); err != nil {
 		t.Error(err)
 	}
+}
+
+// The page of a connected agent has what it works on and worked on last, as that changes.
+func TestAgentTasks(t *testing.T) {
+	agents, err := shared.Client.ListAgents(t.Context(), client.AgentFilter{Status: "connected"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(agents.Agents, func(a client.Agent) bool { return a.Name == "ada" })
+	p := open(t, "/agents/"+agents.Agents[at].ID)
+	p.until("the page", `document.querySelector("h1")?.innerText === "ada"`)
+	done, err := shared.Client.Execute(t.Context(), client.ExecuteRequest{Pattern: "startup-team", Input: []byte(`{"task": "a word counter"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.until("the task of the execution, without a reload", fmt.Sprintf(`[...document.querySelectorAll("main table.plain tbody tr")].some((r) => r.querySelector(".state").innerText === "completed" && r.innerText.includes("startup-team") && r.querySelector("a")?.href.includes(%q))`, done.ExecutionID))
+	p.until("all of its tasks, and what they count as", `document.querySelectorAll("main table.plain tbody tr").length >= 2 && document.querySelector("main").innerText.match(/Succeeded\s+[1-9]/)`)
+	p.checkAxe(t, "tasks of an agent")
+	p.click(fmt.Sprintf(`[...document.querySelectorAll("main table.plain a")].find((a) => a.href.includes(%q))`, done.ExecutionID))
+	p.until("the task in its timeline", `location.pathname.startsWith("/executions/") && document.querySelector("[role=row][aria-selected=true]")`)
+}
+
+// Managed agents are found by name, by why they are as they are, and by execution; all of it is in the address.
+func TestManagedFilters(t *testing.T) {
+	th := shell(t, client.ThreadSpec{Name: "finder", Objective: "echo hello"})
+	p := open(t, "/agents?tab=managed&executionId="+th.ExecutionID)
+	p.until("the one agent of the execution", `document.querySelectorAll("main tr[data-id]").length === 1`)
+	p.checkAxe(t, "filters of managed agents")
+	p.do(chromedp.SetValue("input[name=name]", "no such name"))
+	p.click(button("Filter"))
+	p.until("none of that name", `document.querySelector("main")?.innerText.includes("No managed agent fits") && location.search.includes("name=no")`)
+	p.click(button("Show all"))
+	p.until("all", `document.querySelectorAll("main tr[data-id]").length >= 1 && !location.search.includes("executionId")`)
+	p.choose(`.bar .choice:nth-of-type(2) select`, "login_required")
+	p.until("none for this reason", `document.querySelector("main")?.innerText.includes("No managed agent fits") && location.search.includes("reason=login_required")`)
 }

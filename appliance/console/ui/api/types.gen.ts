@@ -97,6 +97,26 @@ export interface AgentStatistics {
   uptime: number;
 }
 
+export interface AgentTask {
+  attempt: number;
+  /** When the agent answered, or it was taken back or lost. */
+  endedAt?: string;
+  executionId: string;
+  pattern: PatternRef;
+  role?: string;
+  /** When it was handed to the agent. */
+  startedAt: string;
+  /** Of this agent's attempt; cancelled: it was taken back, lost: the agent left with it. */
+  status: "running" | "completed" | "failed" | "cancelled" | "lost";
+  /** Path of the step; absent for a pattern of a single one. */
+  step?: string;
+  taskId: string;
+}
+
+export interface AgentTaskList {
+  tasks: AgentTask[];
+}
+
 export interface AgentToken {
   /** What its agents may offer; one that ends in * stands for all that begin so. */
   capabilities: string[];
@@ -1971,6 +1991,22 @@ export interface SendThreadRequest {
   raw?: string;
   /** Milliseconds, with expectResponse; default 120000. */
   timeout?: number;
+}
+
+export interface ServerLogLine {
+  level: "trace" | "debug" | "info" | "warn" | "error";
+  /** Lines before this one that a slow follower missed. */
+  lost?: number;
+  /** The text with its values, at most 16 KiB. */
+  message: string;
+  /** The part of the server that wrote it. */
+  part?: string;
+  timestamp: string;
+}
+
+export interface ServerLogList {
+  logs: ServerLogLine[];
+  tail: number;
 }
 
 export interface Session {

@@ -6,9 +6,12 @@ import { FitAddon } from "@xterm/addon-fit";
 import { SearchAddon } from "@xterm/addon-search";
 import { WebLinksAddon } from "@xterm/addon-web-links";
 
-export interface Shown { state: "connecting" | "live" | "broken" | "ended"; writing: boolean; title: string; reason?: string }
+export interface Shown { state: "connecting" | "live" | "broken" | "ended"; writing: boolean; title: string; reason?: string; others: Other[]; total: number }
 
-interface Control { type: string; offset?: number; lost?: number; cols?: number; rows?: number; code?: number; reason?: string; error?: { message?: string } }
+/** Somebody else at the terminal. */
+export interface Other { who: string; typing?: boolean }
+
+interface Control { type: string; offset?: number; lost?: number; cols?: number; rows?: number; code?: number; reason?: string; error?: { message?: string }; total?: number; viewers?: Other[] }
 
 /** What the page hands in, so that this file is one of its own. */
 export interface Page { address(query: Record<string, string | number | boolean>): string; dark(): boolean; onTheme(f: () => void): () => void }
@@ -34,7 +37,7 @@ export class Screen {
   private timer?: ReturnType<typeof setTimeout>;
   private repaint = false;
   private closed = false;
-  private state: Shown = { state: "connecting", writing: false, title: "" };
+  private state: Shown = { state: "connecting", writing: false, title: "", others: [], total: 0 };
   private stops: (() => void)[] = [];
 
   constructor(private box: HTMLElement, private page: Page, private tell: (s: Shown) => void, private ask: (text: string) => void) {
@@ -66,7 +69,9 @@ export class Screen {
     const theme = () => { this.term.options.theme = page.dark() ? dark : light; };
     const media = matchMedia("(prefers-color-scheme: dark)");
     media.addEventListener("change", theme);
-    this.stops.push(() => sizes.disconnect(), () => media.removeEventListener("change", theme), page.onTheme(theme));
+    const left = () => this.socket?.close(); // a page that is left may be kept with its sockets; it connects again when it is back
+    addEventListener("pagehide", left);
+    this.stops.push(() => removeEventListener("pagehide", left), () => sizes.disconnect(), () => media.removeEventListener("change", theme), page.onTheme(theme));
     this.connect();
   }
 
@@ -186,7 +191,7 @@ export class Screen {
     switch (c.type) {
       case "attached":
         this.tries = 0;
-        this.set({ state: "live", reason: undefined });
+        this.set({ state: "live", reason: undefined, others: [], total: 0 });
         if (this.state.writing) this.resize();
         break;
       case "repaint": this.repaint = true; // falls through
@@ -196,6 +201,9 @@ export class Screen {
         break;
       case "exit":
         this.set({ state: "ended", reason: c.reason || `the agent ended with exit code ${c.code ?? 0}` });
+        break;
+      case "viewers":
+        this.set({ others: c.viewers ?? [], total: c.total ?? 0 });
         break;
       case "error":
         this.set({ reason: c.error?.message });

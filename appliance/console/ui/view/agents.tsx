@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { call, del, get, post, seg } from "../api/client.ts";
-import type { AgentDetail, AgentList, LogList, ManagedAgentBody, ManagedAgentList, ManagedEventList, RuntimeList } from "../api/types.gen.ts";
+import type { AgentDetail, AgentList, AgentTask, AgentTaskList, LogList, ManagedAgentBody, ManagedAgentList, ManagedEventList, RuntimeList } from "../api/types.gen.ts";
+import type { FeedEvent } from "../live/hub.ts";
 import { watch } from "../live/live.ts";
 import { AnswerBox } from "../part/answerbox.tsx";
 import { Confirm } from "../part/dialog.tsx";
@@ -57,6 +58,9 @@ function Connected() {
   </>;
 }
 
+// Reasons of states that people look for.
+const reasons = ["blocked", "login_required", "exited", "lost", "runtime_away", "agent_away"];
+
 function Managed() {
   const status = queryOf("status");
   const type = queryOf("type");
@@ -64,14 +68,22 @@ function Managed() {
   const runtimes = useLoad("runtimes", (signal) => get<RuntimeList>("/api/runtimes", {}, signal));
   const known = runtimes.data?.runtimes ?? [];
   const names = (list: string[], now: string): [string, string][] => [["", "any"], ...[...new Set(now ? [now, ...list] : list)].map((n): [string, string] => [n, n])];
-  const l = usePages(`managed?${status}&${type}&${runtime}`, (cursor, signal) => get<ManagedAgentList>("/api/managed-agents", { limit: 100, cursor, status, type, runtime }, signal), (p) => p.agents, changed);
+  const texts = Object.fromEntries(["name", "reason", "executionId"].map((n) => [n, queryOf(n)])) as Record<"name" | "reason" | "executionId", string>;
+  const query = { status, type, runtime, ...texts };
+  const filtered = Object.values(query).some(Boolean);
+  const l = usePages("managed?" + JSON.stringify(query), (cursor, signal) => get<ManagedAgentList>("/api/managed-agents", { limit: 100, cursor, ...query }, signal), (p) => p.agents, changed);
   return <>
-    <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ...["starting", "ready", "busy", "unreachable", "error", "stopped"].map((s): [string, string] => [s, s])]} />
-      <Choice label="Type" value={type} set={(v) => setQuery({ type: v })} options={names(known.flatMap((r) => r.types), type)} />{known.length > 1 && <Choice label="Runtime" value={runtime} set={(v) => setQuery({ runtime: v })} options={names(known.map((r) => r.name), runtime)} />}{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div>
+    <form class="bar" onSubmit={(e) => { e.preventDefault(); const f = new FormData(e.currentTarget); setQuery(Object.fromEntries(["name", "executionId"].map((n) => [n, String(f.get(n) ?? "").trim()])), false); }}>
+      <Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ...["starting", "ready", "busy", "unreachable", "error", "stopped"].map((s): [string, string] => [s, s])]} />
+      <Choice label="Why" value={texts.reason} set={(v) => setQuery({ reason: v })} options={[["", "any"], ...[...new Set([...reasons, ...(texts.reason ? [texts.reason] : [])])].map((r): [string, string] => [r, r.replaceAll("_", " ")])]} />
+      <Choice label="Type" value={type} set={(v) => setQuery({ type: v })} options={names(known.flatMap((r) => r.types), type)} />{known.length > 1 && <Choice label="Runtime" value={runtime} set={(v) => setQuery({ runtime: v })} options={names(known.map((r) => r.name), runtime)} />}
+      <label class="choice"><span>Name</span><input name="name" class="find" key={texts.name} defaultValue={texts.name} spellcheck={false} autocomplete="off" /></label>
+      <label class="choice"><span>Execution</span><input name="executionId" key={texts.executionId} defaultValue={texts.executionId} placeholder="exec_..." spellcheck={false} autocomplete="off" /></label>
+      <button class="button">Filter</button>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</form>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {!l.rows && !l.error && <Waiting />}
-    {l.rows?.length === 0 && (status || type || runtime) && <Empty title="No managed agent fits these filters"><button class="button" onClick={() => setQuery({ status: "", type: "", runtime: "" })}>Show all</button></Empty>}
-    {l.rows?.length === 0 && !(status || type || runtime) && <Empty title="No managed agents">Coding tools in terminals of their own: <Command text={'wardroom agent spawn claude --name helper --workdir "$PWD"'} /></Empty>}
+    {l.rows?.length === 0 && filtered && <Empty title="No managed agent fits these filters"><button class="button" onClick={() => setQuery({ status: "", type: "", runtime: "", name: "", reason: "", executionId: "" })}>Show all</button></Empty>}
+    {l.rows?.length === 0 && !filtered && <Empty title="No managed agents">Coding tools in terminals of their own: <Command text={'wardroom agent spawn claude --name helper --workdir "$PWD"'} /></Empty>}
     {l.rows && l.rows.length > 0 && <Rows label="Managed agents" rows={l.rows} id={(a) => a.id} to={(a) => "/agents/" + a.id} total={l.total} more={l.more} columns={[
       { head: "State", cell: (a) => <State status={a.statusReason === "blocked" || a.statusReason === "login_required" ? a.statusReason : a.status} /> },
       { head: "Name", class: "grow", cell: (a) => <Text>{a.name}</Text> },
@@ -99,7 +111,11 @@ export function AgentView({ id }: { id: string }) {
 }
 
 function ConnectedView({ id }: { id: string }) {
-  const a = useLoad("agent:" + id, (signal) => get<AgentDetail>("/api/agents/" + seg(id), {}, signal), { on: (e) => e.subject === id, pause: 1000 });
+  const works = (e: FeedEvent) => e.subject === id || e.topics.includes("executions") || e.type.startsWith("task.");
+  const a = useLoad("agent:" + id, (signal) => get<AgentDetail>("/api/agents/" + seg(id), {}, signal), { on: works, pause: 1000 });
+  const tasks = useLoad("agent-tasks:" + id, (signal) => get<AgentTaskList>(`/api/agents/${seg(id)}/tasks`, {}, signal), { on: works, pause: 1000 });
+  const running = [...new Set(tasks.data?.tasks.filter((t) => t.status === "running").map((t) => t.executionId))].join(" ");
+  useEffect(() => (running ? watch(...running.split(" ")) : undefined), [running]);
   const [asking, setAsking] = useState(false);
   useTitle(a.data?.name ?? "Agent");
   if (!a.data) return a.error ? <div class="page"><Failure error={a.error} again={a.reload} /></div> : <Waiting />;
@@ -111,9 +127,18 @@ function ConnectedView({ id }: { id: string }) {
       <div><dt>Capabilities</dt><dd>{d.capabilities.map((c) => <span key={c} class="badge"><Text>{c}</Text></span>)}</dd></div><div><dt>Tasks</dt><dd>{count(d.activeTasks)} of {count(d.maxTasks)}</dd></div>
       <div><dt>Heartbeat</dt><dd><When at={d.lastHeartbeat} /></dd></div><div><dt>Connected</dt><dd><When at={d.connectedAt} /></dd></div>{d.region && <div><dt>Region</dt><dd><Text>{d.region}</Text></dd></div>}</dl></section>
       <section><h2>Over its life</h2><dl class="facts"><div><dt>Succeeded</dt><dd>{count(d.statistics.tasksSucceeded)}</dd></div><div><dt>Failed</dt><dd>{count(d.statistics.tasksFailed)}</dd></div><div><dt>Mean latency</dt><dd>{lasted(d.statistics.averageLatency)}</dd></div></dl></section>
-      <section><h2>Metadata</h2><Value value={d.metadata} label="Metadata" /></section></div>
+      <section><h2>Metadata</h2><Value value={d.metadata} label="Metadata" /></section>
+      <section class="whole"><h2>Tasks</h2>{tasks.error && <Failure error={tasks.error} old={Boolean(tasks.data)} again={tasks.reload} />}{tasks.data && <Tasks tasks={tasks.data.tasks} />}</section></div>
     {asking && <Confirm title="Disconnect this agent?" action="Disconnect" danger close={() => setAsking(false)} run={() => post(`/api/agents/${seg(id)}/disconnect`, { reason: "disconnected in the console" }).then(a.reload)}><p>Its session ends; what it works on is handed to others. It may connect again by itself.</p></Confirm>}
   </div>;
+}
+
+/** What an agent works on, and worked on last. */
+function Tasks({ tasks }: { tasks: AgentTask[] }) {
+  if (tasks.length === 0) return <p class="soft">None since the server started, of those that you may see.</p>;
+  return <table class="plain"><thead><tr><th>State</th><th>Pattern</th><th>Step</th><th>Role</th><th>Began</th><th>Took</th><th>Task</th></tr></thead><tbody>{tasks.map((t) => <tr key={t.taskId + t.attempt}>
+    <td><State status={t.status} /></td><td><Text>{t.pattern.name}</Text><span class="soft">@{t.pattern.version}</span></td><td><Text>{t.step ?? ""}</Text></td><td><Text>{t.role ?? ""}</Text></td><td><When at={t.startedAt} /></td>
+    <td class="nums">{t.endedAt ? lasted(Date.parse(t.endedAt) - Date.parse(t.startedAt)) : ""}</td><td><ID id={t.taskId} to={`/executions/${t.executionId}?sel=${encodeURIComponent("task:" + t.taskId + (t.attempt > 1 ? "#" + t.attempt : ""))}`} /></td></tr>)}</tbody></table>;
 }
 
 function ManagedView({ id }: { id: string }) {

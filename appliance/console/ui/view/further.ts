@@ -4,6 +4,7 @@ export { Board } from "./board.tsx";
 export { Changes } from "./changes.tsx";
 export { MemoryView, ThreadDecisions } from "./memory.tsx";
 export { NewThread } from "./newthread.tsx";
+export { ServerLog } from "./serverlog.tsx";
 export { SpawnAgent, ThreadScreens, Wall } from "./wall.tsx";
 export { WebhookView, WebhooksView } from "./webhooks.tsx";
 export { Workspaces } from "./workspaces.tsx";

@@ -1,11 +1,12 @@
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { get, post, seg } from "../api/client.ts";
 import type { HealthBody, PluginList, PluginLogRow } from "../api/types.gen.ts";
 import { Confirm } from "../part/dialog.tsx";
 import { Empty, Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Choice, Tabs } from "../part/tabs.tsx";
-import { Text, count, reveal } from "../part/text.tsx";
+import { Tail } from "../part/tail.tsx";
+import { Text, count } from "../part/text.tsx";
 import { When, lasted, timeOfDay } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { queryOf } from "../route.ts";
@@ -16,14 +17,15 @@ import { choose, setting } from "../setting.ts";
 import { notifying, setNotifying } from "../live/notify.ts";
 import { further } from "./lazy.tsx";
 
+const ServerLog = further((m) => m.ServerLog);
 const Workspaces = further((m) => m.Workspaces);
 
 export function SystemView() {
   useTitle("System");
   const tab = queryOf("tab") || "checks";
   return <div class="page full"><header class="head"><div class="line"><h1>System</h1></div>
-    <Tabs of="System" tabs={[{ key: "checks", name: "Checks" }, { key: "plugins", name: "Plugins" }, { key: "workspaces", name: "Workspaces" }, { key: "settings", name: "This browser" }]} /></header>
-    {tab === "checks" && <Checks />}{tab === "plugins" && <Plugins />}{tab === "workspaces" && <Workspaces />}{tab === "settings" && <Settings />}</div>;
+    <Tabs of="System" tabs={[{ key: "checks", name: "Checks" }, { key: "plugins", name: "Plugins" }, ...(may("logs.read") ? [{ key: "log", name: "Server log" }] : []), { key: "workspaces", name: "Workspaces" }, { key: "settings", name: "This browser" }]} /></header>
+    {tab === "checks" && <Checks />}{tab === "plugins" && <Plugins />}{tab === "log" && <ServerLog />}{tab === "workspaces" && <Workspaces />}{tab === "settings" && <Settings />}</div>;
 }
 
 function Checks() {
@@ -49,14 +51,6 @@ function Plugins() {
     {log && <><div class="bar"><h2>Log of <Text>{log}</Text></h2><span class="soft" role="status">{logs.live ? "followed as it comes" : "not followed now"}</span></div>{logs.error && <Failure error={logs.error} old={Boolean(logs.rows)} />}
       {logs.rows ? <Tail text={logs.rows.map((x) => (x.lost ? `... ${count(x.lost)} lines were missed\n` : "") + `${timeOfDay(x.timestamp)} ${x.level.padEnd(5)} ${x.message}`).join("\n") || "Nothing was logged."} label={"Log of " + log} /> : !logs.error && <Waiting />}</>}
     {restart && <Confirm title={"Restart " + restart + "?"} action="Restart" close={() => setRestart("")} run={() => post(`/api/admin/plugins/${seg(restart)}/restart`).then(l.reload)}><p>Agents of a runtime live on while it is restarted.</p></Confirm>}</div>;
-}
-
-/** A text whose end is in view, for as long as a person does not scroll up. */
-function Tail({ text, label }: { text: string; label: string }) {
-  const box = useRef<HTMLPreElement>(null);
-  const end = useRef(true);
-  useLayoutEffect(() => { const el = box.current; if (el && end.current) el.scrollTop = el.scrollHeight; }, [text]);
-  return <pre class="text" tabIndex={0} role="region" aria-label={label} dir="auto" ref={box} onScroll={(e) => { const el = e.currentTarget; end.current = el.scrollHeight - el.scrollTop - el.clientHeight < 40; }}>{reveal(text)}</pre>;
 }
 
 function Settings() {

@@ -13,7 +13,7 @@ import type { Screen, Shown } from "../part/xterm.ts";
 export function TerminalTab({ agent }: { agent: string }) {
   const box = useRef<HTMLDivElement>(null);
   const screen = useRef<Screen>(undefined);
-  const [shown, setShown] = useState<Shown>({ state: "connecting", writing: false, title: "" });
+  const [shown, setShown] = useState<Shown>({ state: "connecting", writing: false, title: "", others: [], total: 0 });
   const [failed, setFailed] = useState("");
   const [paste, setPaste] = useState<string | undefined>();
   const [find, setFind] = useState<string | undefined>();
@@ -35,6 +35,7 @@ export function TerminalTab({ agent }: { agent: string }) {
     <div class="bar">
       <span class={"badge " + (shown.state === "live" ? (shown.writing ? "needs" : "") : "bad")} role="status">{words[shown.state]}</span>
       {shown.reason && <span class="hot"><Text>{shown.reason}</Text></span>}
+      <span class="others soft" role="status">{shown.state === "live" && shown.total > 0 && <Others shown={shown} />}</span>
       {shown.title && <span class="soft clip"><Text>{shown.title}</Text></span>}
       <span class="push" />
       {find !== undefined && <form class="line" onSubmit={(e) => { e.preventDefault(); screen.current?.find(find, true); }}>
@@ -54,6 +55,13 @@ export function TerminalTab({ agent }: { agent: string }) {
       <footer><button class="button" onClick={() => setPaste(undefined)}>Do not paste</button><button class="button main" autoFocus onClick={() => { screen.current?.paste(paste); setPaste(undefined); }}>Paste</button></footer>
     </Dialog>}
   </section>;
+}
+
+/** Who else is at the terminal: who may type is named first. */
+function Others({ shown }: { shown: Shown }) {
+  const names = (typing: boolean) => [...new Set(shown.others.filter((o) => Boolean(o.typing) === typing).map((o) => o.who))].join(", ");
+  const [type, look] = [names(true), names(false)];
+  return <>{type && <strong class="hot"><Text>{type}</Text> may type too</strong>}{type && look && "; "}{look && <><Text>{look}</Text> looks on</>}{shown.total > 1 && `, ${shown.total} others`}</>;
 }
 
 const page = (agent: string) => ({

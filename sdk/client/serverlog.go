@@ -1,0 +1,106 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// ServerLogLine is a line of the server's own log, see package wire.
+type ServerLogLine = wire.ServerLogLine
+
+// ServerLogList is lines, oldest first.
+type ServerLogList struct {
+	Meta
+	Logs []ServerLogLine `json:"logs"`
+}
+
+// ServerLogFilter selects lines of the server's log.
+type ServerLogFilter struct {
+	Level string    // at least so severe: trace, debug, info, warn or error; empty: all
+	Text  string    // in the line, whatever the case
+	Since time.Time // later than this; zero: any
+	Tail  int       // only so many last lines; 0: the server's default
+}
+
+const serverLogPath = "/api/admin/log"
+
+func (f ServerLogFilter) query() url.Values {
+	query := url.Values{}
+	for name, value := range map[string]string{"level": f.Level, "text": f.Text} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	if !f.Since.IsZero() {
+		query.Set("since", f.Since.UTC().Format(time.RFC3339Nano))
+	}
+	if f.Tail > 0 {
+		query.Set("tail", strconv.Itoa(f.Tail))
+	}
+	return query
+}
+
+// ServerLog returns the last lines of the server's own log.
+func (c *Client) ServerLog(ctx context.Context, f ServerLogFilter) (*ServerLogList, error) {
+	out := new(ServerLogList)
+	return result(out, c.do(ctx, request{method: http.MethodGet, path: serverLogPath, query: f.query()}, out))
+}
+
+// FollowServerLog yields the last lines of the server's own log and then each new one, until the server ends it, ctx ends or
+// the loop is left. It does not come back after a lost connection: lines have no ids to go on from.
+func (c *Client) FollowServerLog(ctx context.Context, f ServerLogFilter) iter.Seq2[ServerLogLine, error] {
+	query := f.query()
+	query.Set("follow", "true")
+	return followLines[ServerLogLine](ctx, c, serverLogPath, query)
+}
+
+// followLines yields the events named log of a stream.
+func followLines[L any](ctx context.Context, c *Client, path string, query url.Values) iter.Seq2[L, error] {
+	return func(yield func(L, error) bool) {
+		var none L
+		resp, err := c.send(ctx, request{method: http.MethodGet, path: path, query: query, accept: "text/event-stream"}, nil)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		if resp.StatusCode != http.StatusOK {
+			data, err := c.read(ctx, resp)
+			if err == nil {
+				err = newError(resp, data)
+			}
+			yield(none, err)
+			return
+		}
+		defer resp.Body.Close()
+		events := NewEventReader(resp.Body, 0)
+		for {
+			event, err := events.Next()
+			var line L
+			switch {
+			case errors.Is(err, io.EOF):
+				return
+			case err != nil:
+				err = c.connectionError(ctx, err)
+			case event.Type != "log":
+				continue
+			default:
+				if err = json.Unmarshal(event.Data, &line); err != nil {
+					err = fmt.Errorf("data of a log event: %w", err)
+				}
+			}
+			if !yield(line, err) || err != nil {
+				return
+			}
+		}
+	}
+}
