@@ -32,6 +32,13 @@ type Task struct {
 	Attempt int
 }
 
+// Assignment is one task at one agent, as events tell of it.
+type Assignment struct {
+	TaskID  string `json:"taskId"`
+	AgentID string `json:"agentId"`
+	Attempt int    `json:"attempt"`
+}
+
 // TaskNeed says which agents a step needs.
 type TaskNeed struct {
 	Capabilities []string
