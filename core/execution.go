@@ -154,6 +154,8 @@ type ExecutionFilter struct {
 
 // ExecutionService runs patterns. Methods are safe for concurrent use. What a method acknowledged
 // survives the death of the process.
+//
+// It has many methods because they are the operations of the interface on one noun, which one engine runs in one order.
 type ExecutionService interface {
 	// Start validates the request, stores the execution durably and returns it; it goes on by itself.
 	// NOT_FOUND (pattern), VALIDATION_ERROR (input, options), NO_AGENTS (see RequireAgents), RATE_LIMITED

@@ -169,6 +169,8 @@ type MessageReply struct {
 }
 
 // TaskSink is what the agents package needs of the engine. Methods do not block.
+//
+// It has many methods because each thing that an agent may say has one, and they come in one order.
 type TaskSink interface {
 	// TaskReported hands over a result or an error.
 	TaskReported(report TaskReport)
