@@ -44,6 +44,7 @@ import (
 	"github.com/wardroom/wardroom/core/sso"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/core/threads"
+	"github.com/wardroom/wardroom/core/timeline"
 	"github.com/wardroom/wardroom/core/tracing"
 	"github.com/wardroom/wardroom/core/trigger"
 	"github.com/wardroom/wardroom/core/webhook"
@@ -312,7 +313,8 @@ func (a *App) Open(ctx context.Context) (err error) {
 	a.metrics.Webhooks.Watch(a.webhookFigures)
 	a.registerChecks()
 	server := api.New(a.guarded(api.Options{
-		Patterns: editable{a.patterns, a}, Executions: a.engine, Questions: a.engine, Batches: a.engine, Agents: a.agents,
+		Patterns: editable{a.patterns, a}, Executions: a.engine, Timelines: &timeline.Service{Store: a.store, Clock: a.clock},
+		Questions: a.engine, Batches: a.engine, Agents: a.agents,
 		ManagedAgents: a.runtimes, Plugins: a.plugins, ServerLog: a.recent, Threads: a.threads, Memory: a.memory, Workspaces: a.workspaces,
 		Webhooks:      a.webhooks,
 		Secrets:       a.secrets,

@@ -143,6 +143,9 @@ type AuditPage struct {
 }
 
 // AuditService records what is done and shows it. All methods are safe for concurrent use.
+//
+// It has many methods because whoever records asks first whether and how, and its three readers are too few for an
+// interface of their own.
 type AuditService interface {
 	// Wants reports whether a record of that category, action and outcome would be kept. text says that it is one of those
 	// that the level verbose adds.

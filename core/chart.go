@@ -164,6 +164,8 @@ type ChartScope struct {
 
 // ChartPlan evaluates what an org chart says in expressions. Methods are pure and safe for concurrent use.
 // VALIDATION_ERROR when a variable has no value.
+//
+// It has many methods because each kind of expression of an org chart has one, which the engine alone asks.
 type ChartPlan interface {
 	Chart() *Chart
 	// Task renders the text of an assign step.

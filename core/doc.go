@@ -15,6 +15,7 @@
 //	agents    connected agents: WebSocket sessions, registry, heartbeats, task hand-out
 //	runtimes  managed agents: choice of a runtime, records, recovery, terminals
 //	roles     agents that are spawned for the roles of org charts: their tasks, turns and prompts
+//	timeline  what happened in an execution: a read model of its events
 //	threads   managed threads: preparation, supervision, inputs, outcome; roles of org charts are threads too
 //	workspace directories of threads: mirrors, worktrees, jail, finish actions, time to live
 //	memory    decisions and experiences: ranking, full text, the memory file

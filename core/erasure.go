@@ -98,6 +98,8 @@ type ErasureTx interface {
 // Those that take a record go over a kind of records from its Place on, change a bounded number of them together with the
 // record's Place and Done[kind] in one transaction, and report whether they came to the end. A record that cannot be read
 // stays as it is and is counted in Unreadable[kind].
+//
+// It has many methods because each kind of record is erased in a way of its own, and one service asks for all of them.
 type ErasureStore interface {
 	Update(ctx context.Context, fn func(tx Tx) error) error
 	FindErasure(ctx context.Context, id string) (*ErasureRecord, error)

@@ -154,6 +154,8 @@ type ExecutionFilter struct {
 
 // ExecutionService runs patterns. Methods are safe for concurrent use. What a method acknowledged
 // survives the death of the process.
+//
+// It has many methods because they are the operations of the interface on one noun, which one engine runs in one order.
 type ExecutionService interface {
 	// Start validates the request, stores the execution durably and returns it; it goes on by itself.
 	// NOT_FOUND (pattern), VALIDATION_ERROR (input, options), NO_AGENTS (see RequireAgents), RATE_LIMITED
@@ -179,10 +181,6 @@ type ExecutionService interface {
 	// Delete removes a terminal execution with all that belongs to it alone: journal, questions, threads that are over,
 	// decisions. CONFLICT while it, its batch or one of its threads is active; NOT_FOUND for an unknown id.
 	Delete(ctx context.Context, id string) error
-	// Timeline tells what happened in an execution, so far. NOT_FOUND for an unknown id.
-	Timeline(ctx context.Context, id string) (*Timeline, error)
-	// FindTask returns a task of an execution. NOT_FOUND for an unknown id of either.
-	FindTask(ctx context.Context, executionID, taskID string) (*TaskDetail, error)
 	// Stream returns the events of an execution from the first one after `after` (a sequence; 0: all),
 	// and goes on live until the execution is terminal. NOT_FOUND for an unknown id.
 	Stream(ctx context.Context, id string, after uint64) (EventStream, error)

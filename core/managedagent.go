@@ -145,10 +145,22 @@ type LogStream interface {
 // ManagedAgentService spawns agents through runtimes and keeps their records. Methods are safe for concurrent
 // use. A failure of a runtime is an error whose Details hold runtimeCode, with the HTTP status of the code.
 type ManagedAgentService interface {
+	ManagedAgentFinder
+	ManagedAgentControl
+	ManagedAgentView
+	RuntimeService
+}
+
+// ManagedAgentFinder finds managed agents.
+type ManagedAgentFinder interface {
 	// FindManagedAgents lists agents, newest first; stopped ones stay listed for a time.
 	FindManagedAgents(ctx context.Context, filter ManagedAgentFilter) ([]*ManagedAgent, PageInfo, error)
 	// FindManagedAgent returns one agent. NOT_FOUND.
 	FindManagedAgent(ctx context.Context, id string) (*ManagedAgent, error)
+}
+
+// ManagedAgentControl starts, drives and ends managed agents.
+type ManagedAgentControl interface {
 	// SpawnManagedAgent starts an agent and returns its record once its process runs. VALIDATION_ERROR for an
 	// unknown type, runtime or a bad field; NO_AGENTS when none is configured; INTERNAL_ERROR with Unavailable when none
 	// is ready.
@@ -163,6 +175,10 @@ type ManagedAgentService interface {
 	RestartManagedAgent(ctx context.Context, id string, opts ManagedAgentRestart) (*ManagedAgent, error)
 	// StopManagedAgent ends an agent; stopping a stopped one is no error. NOT_FOUND.
 	StopManagedAgent(ctx context.Context, id string, opts ManagedAgentStop) error
+}
+
+// ManagedAgentView shows what a managed agent does.
+type ManagedAgentView interface {
 	// ManagedAgentLogs reads the log. NOT_FOUND.
 	ManagedAgentLogs(ctx context.Context, id string, opts LogOptions) (LogStream, error)
 	// ManagedAgentMetrics measures a running agent. NOT_FOUND, CONFLICT when it is stopped.
@@ -176,6 +192,10 @@ type ManagedAgentService interface {
 	// that nothing was answered: the request is no WebSocket, or its query is wrong. Later failures close the
 	// socket with a code: 4404 for an unknown agent.
 	ServeTerminal(w http.ResponseWriter, r *http.Request, id string, readOnly bool) error
+}
+
+// RuntimeService tells of the runtimes that agents are spawned on.
+type RuntimeService interface {
 	// Runtimes lists the configured runtimes in the order in which they are tried, as they were when they got ready.
 	Runtimes(ctx context.Context) []RuntimeInfo
 	// LookAtRuntimes is Runtimes after each that is ready was asked anew, for a moment at most, what it has.

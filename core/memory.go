@@ -23,6 +23,8 @@ type MemoryContext struct {
 const ThreadMemoryPath = ".wardroom/thread-memory.md"
 
 // MemoryService keeps decisions and experiences and finds those that matter. Methods are safe for concurrent use.
+//
+// It has many methods because what is kept in a transaction of others has to be told of after it, beside what people ask for.
 type MemoryService interface {
 	// AddDecision writes a decision by hand and returns it, or the one that said the same before, with a higher
 	// Count. NOT_FOUND (execution, thread), VALIDATION_ERROR.

@@ -50,6 +50,8 @@ type PatternUpdate struct {
 }
 
 // PatternService keeps versioned patterns. Methods are safe for concurrent use.
+//
+// It has many methods because they are the operations of the interface on one noun with versions.
 type PatternService interface {
 	// FindPatterns lists the latest version of each pattern, newest first.
 	FindPatterns(ctx context.Context, filter PatternFilter) ([]*Pattern, PageInfo, error)

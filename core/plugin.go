@@ -50,6 +50,8 @@ const (
 
 // PluginService knows the plugins of this process. Methods are safe for concurrent use. Those with a name
 // return NOT_FOUND for a plugin that is neither configured nor installed.
+//
+// It has many methods because they are the operations of the interface on one noun, three of which only differ in their end.
 type PluginService interface {
 	// FindPlugins lists all plugins that are configured or installed, by name.
 	FindPlugins(ctx context.Context) ([]*Plugin, error)

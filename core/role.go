@@ -22,6 +22,8 @@ type RoleSpec struct {
 
 // RoleSpawner is what the engine needs of agents that are spawned for roles. Methods never block on the runtime
 // and are safe for concurrent use. Answers come through RoleSink.
+//
+// It has many methods because one agent of a role is spawned, kept, driven and ended by the engine alone.
 type RoleSpawner interface {
 	// CanSpawn tells whether a runtime is ready that offers one of the types, or why not.
 	CanSpawn(types []string, runtime string) (ok bool, reason string)

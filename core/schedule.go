@@ -100,6 +100,8 @@ type ScheduleFilter struct {
 }
 
 // ScheduleService starts executions and threads by the clock. Methods are safe for concurrent use.
+//
+// It has many methods because they are the operations of the interface on one noun, with its ticks.
 type ScheduleService interface {
 	// CreateSchedule stores a schedule, whose runs have the rights of the principal of ctx. VALIDATION_ERROR; FORBIDDEN for
 	// a target that the principal may not start; CONFLICT for a name that is taken; RATE_LIMITED when there are too many.

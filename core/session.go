@@ -74,6 +74,8 @@ type SessionReader interface {
 }
 
 // SessionService keeps the sessions of people. Methods are safe for concurrent use.
+//
+// It has many methods because what is in a cookie and in its form only means something beside the session that it is of.
 type SessionService interface {
 	// CreateSession begins a session and returns it with its secret, this once. Where a person has more sessions than they
 	// may, those that were not used for longest end.

@@ -6,6 +6,8 @@ import (
 )
 
 // Store is the durable state. One process owns it. All methods are safe for concurrent use.
+//
+// It has many methods because it is the sum of the parts, a reader a noun; services ask for the parts that they use.
 type Store interface {
 	// Update runs fn in a transaction and returns once its writes are on stable storage; nothing is
 	// written if fn returns an error, which Update returns as it is. Transactions run one after the other,
@@ -51,6 +53,8 @@ type Store interface {
 
 // Tx is one transaction. Reads see the transaction's own writes. Values handed to it must not be changed
 // afterwards. Whoever needs a part of it asks for that part.
+//
+// It has many methods because it is the sum of the parts, one a noun.
 type Tx interface {
 	ExecutionTx
 	PatternTx

@@ -32,6 +32,13 @@ type Task struct {
 	Attempt int
 }
 
+// Assignment is one task at one agent, as events tell of it.
+type Assignment struct {
+	TaskID  string `json:"taskId"`
+	AgentID string `json:"agentId"`
+	Attempt int    `json:"attempt"`
+}
+
 // TaskNeed says which agents a step needs.
 type TaskNeed struct {
 	Capabilities []string
@@ -162,6 +169,8 @@ type MessageReply struct {
 }
 
 // TaskSink is what the agents package needs of the engine. Methods do not block.
+//
+// It has many methods because each thing that an agent may say has one, and they come in one order.
 type TaskSink interface {
 	// TaskReported hands over a result or an error.
 	TaskReported(report TaskReport)

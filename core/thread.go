@@ -327,6 +327,15 @@ func ThreadGroup(executionID string) string { return "threads:" + executionID }
 // ThreadService runs managed threads. Methods are safe for concurrent use. What a method acknowledged survives the
 // death of the process.
 type ThreadService interface {
+	ThreadStarter
+	ThreadFinder
+	ThreadInputs
+	ThreadEnder
+	ThreadChanges
+}
+
+// ThreadStarter prepares and starts threads, and goes on with those that are over.
+type ThreadStarter interface {
 	// PrepareThread builds what a spawn would begin with and reserves its workspace. VALIDATION_ERROR, NOT_FOUND
 	// (execution).
 	PrepareThread(ctx context.Context, spec ThreadSpec) (*ThreadPlan, error)
@@ -334,10 +343,25 @@ type ThreadService interface {
 	// (execution, prepared workspace), CONFLICT (workspace in use, execution cancelled), RATE_LIMITED (too many
 	// threads), INTERNAL_ERROR with Unavailable when nothing offers the agent type now.
 	SpawnThread(ctx context.Context, spec ThreadSpec) (*Thread, error)
+	// ContinueThread spawns a thread that goes on with one that is over: in its workspace, with its session where the
+	// agent can, and with its messages that got no answer. NOT_FOUND; CONFLICT for one that runs, served a role, ran
+	// elsewhere or goes on already, or whose workspace was removed; VALIDATION_ERROR without anything to do.
+	ContinueThread(ctx context.Context, id string, in ThreadContinue) (*Thread, error)
+}
+
+// ThreadFinder finds threads and follows what happens to them.
+type ThreadFinder interface {
 	// FindThreads lists threads, newest first. NOT_FOUND when the filter names an unknown execution.
 	FindThreads(ctx context.Context, filter ThreadFilter) ([]*Thread, PageInfo, error)
 	// FindThread returns one thread. NOT_FOUND.
 	FindThread(ctx context.Context, id string) (*Thread, error)
+	// FollowThreads streams the events of all threads of an execution after a sequence, stored ones first; with
+	// live set only those that are yet to come. NOT_FOUND for an unknown execution.
+	FollowThreads(ctx context.Context, executionID string, after uint64, live bool) (EventStream, error)
+}
+
+// ThreadInputs hands inputs to threads.
+type ThreadInputs interface {
 	// SendThread gives input. A message is taken durably, in the order of the calls, and given to the agent when its
 	// turn comes; raw bytes and keys go to its terminal at once. NOT_FOUND; CONFLICT for a terminal thread, or raw
 	// bytes and keys while no agent runs; RATE_LIMITED when too much waits. With ExpectResponse the receipt has the response
@@ -349,30 +373,31 @@ type ThreadService interface {
 	// AnswerThread answers the open prompt and returns the thread. NOT_FOUND; CONFLICT when there is none;
 	// VALIDATION_ERROR for a choice that it does not offer.
 	AnswerThread(ctx context.Context, id string, answer ThreadAnswer) (*Thread, error)
+	// QueuedThreadInputs lists the messages that have no answer yet. NOT_FOUND.
+	QueuedThreadInputs(ctx context.Context, id string, after uint64, limit int) (*ThreadQueue, error)
+	// WithdrawThreadInput takes a message out of the queue. NOT_FOUND; CONFLICT when the agent has it.
+	WithdrawThreadInput(ctx context.Context, id, inputID string) error
+}
+
+// ThreadEnder ends threads.
+type ThreadEnder interface {
 	// CloseThread ends a thread with an outcome and returns it once that is durable; the agent ends behind it.
 	// NOT_FOUND; CONFLICT for a terminal one.
 	CloseThread(ctx context.Context, id string, in ThreadClose) (*Thread, error)
 	// StopThread ends a thread, and returns once its agent is gone or its time is over; stopping a terminal one is
 	// no error. NOT_FOUND.
 	StopThread(ctx context.Context, id string, opts ThreadStop) error
-	// ContinueThread spawns a thread that goes on with one that is over: in its workspace, with its session where the
-	// agent can, and with its messages that got no answer. NOT_FOUND; CONFLICT for one that runs, served a role, ran
-	// elsewhere or goes on already, or whose workspace was removed; VALIDATION_ERROR without anything to do.
-	ContinueThread(ctx context.Context, id string, in ThreadContinue) (*Thread, error)
-	// QueuedThreadInputs lists the messages that have no answer yet. NOT_FOUND.
-	QueuedThreadInputs(ctx context.Context, id string, after uint64, limit int) (*ThreadQueue, error)
-	// WithdrawThreadInput takes a message out of the queue. NOT_FOUND; CONFLICT when the agent has it.
-	WithdrawThreadInput(ctx context.Context, id, inputID string) error
+	// CancelAdHoc cancels an ad-hoc execution with all its threads, as ExecutionService.Cancel does others.
+	CancelAdHoc(ctx context.Context, executionID, reason string) (*Execution, error)
+}
+
+// ThreadChanges is about what a thread changed in its workspace.
+type ThreadChanges interface {
 	// DiffThread returns what the files of a thread differ in from where it began: see DiffWorkspace.
 	DiffThread(ctx context.Context, id string, most int) (*WorkspaceDiff, error)
 	// UpdateThread takes what is new on the branch that a thread began at into its work: see UpdateWorkspace. CONFLICT
 	// while its agent works.
 	UpdateThread(ctx context.Context, id string, how WorkspaceUpdateMethod) (*WorkspaceUpdate, error)
-	// FollowThreads streams the events of all threads of an execution after a sequence, stored ones first; with
-	// live set only those that are yet to come. NOT_FOUND for an unknown execution.
-	FollowThreads(ctx context.Context, executionID string, after uint64, live bool) (EventStream, error)
-	// CancelAdHoc cancels an ad-hoc execution with all its threads, as ExecutionService.Cancel does others.
-	CancelAdHoc(ctx context.Context, executionID, reason string) (*Execution, error)
 }
 
 // ThreadReader reads stored threads.

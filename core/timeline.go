@@ -1,6 +1,10 @@
 package core
 
-import "github.com/wardroom/wardroom/sdk/wire"
+import (
+	"context"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
 
 // What is public of what happened in an execution, for people.
 type (
@@ -8,6 +12,20 @@ type (
 	TimelineEntry = wire.TimelineEntry
 	TimelineKind  = wire.TimelineKind
 )
+
+// TimelineService tells what happened in executions. Methods are safe for concurrent use.
+type TimelineService interface {
+	// Timeline tells what happened in an execution, so far. NOT_FOUND for an unknown id.
+	Timeline(ctx context.Context, id string) (*Timeline, error)
+	// FindTask returns a task of an execution. NOT_FOUND for an unknown id of either.
+	FindTask(ctx context.Context, executionID, taskID string) (*TaskDetail, error)
+}
+
+// ReleasedLost is the reason of role.released when the agent is gone.
+const ReleasedLost = "the agent was lost"
+
+// FromPeople is who was asked and who answered, in events, when no role did.
+const FromPeople = "user"
 
 // Kinds of entries.
 const (

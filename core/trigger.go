@@ -98,6 +98,8 @@ type TriggerFilter struct {
 }
 
 // TriggerService starts executions and threads when signed requests come in. Methods are safe for concurrent use.
+//
+// It has many methods because they are the operations of the interface on one noun, with what is received for it.
 type TriggerService interface {
 	// CreateTrigger stores a trigger, whose runs have the rights of the principal of ctx, and returns it with its secret,
 	// this once. VALIDATION_ERROR; FORBIDDEN for a target that the principal may not start; CONFLICT for a name that is

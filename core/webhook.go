@@ -186,6 +186,12 @@ type WebhookFilter struct {
 
 // WebhookService keeps endpoints and delivers events to them. Methods are safe for concurrent use.
 type WebhookService interface {
+	WebhookKeeper
+	DeliveryService
+}
+
+// WebhookKeeper keeps endpoints.
+type WebhookKeeper interface {
 	// FindWebhooks lists endpoints, newest first, without their secrets.
 	FindWebhooks(ctx context.Context, filter WebhookFilter) ([]*Webhook, PageInfo, error)
 	// FindWebhook returns one, with statistics. NOT_FOUND.
@@ -201,6 +207,10 @@ type WebhookService interface {
 	// TestWebhook makes one signed attempt with a made-up event of a type, and returns what came of it. A disabled
 	// endpoint is tested as well. NOT_FOUND, VALIDATION_ERROR.
 	TestWebhook(ctx context.Context, id string, event EventType) (*Delivery, error)
+}
+
+// DeliveryService shows deliveries and makes them anew.
+type DeliveryService interface {
 	// FindDeliveries lists deliveries of an endpoint, newest first. NOT_FOUND (endpoint).
 	FindDeliveries(ctx context.Context, filter DeliveryFilter) ([]*Delivery, PageInfo, error)
 	// FindDelivery returns a delivery of an endpoint and what it sends; nil where its event is not stored any more.

@@ -52,6 +52,17 @@ type WorkspacePrune = wire.WorkspacePrune
 
 // WorkspaceService makes and keeps workspaces. Methods are safe for concurrent use.
 type WorkspaceService interface {
+	WorkspaceLender
+	WorkspaceContext
+	WorkspaceWork
+	WorkspaceKeeper
+}
+
+// WorkspaceLender makes workspaces for threads and takes them back.
+type WorkspaceLender interface {
+	// ResolveWorkspace returns the spec for a host elsewhere: with the URL that Repo stands for, and its configured branch
+	// when none is named. The remote is not asked. VALIDATION_ERROR.
+	ResolveWorkspace(spec *WorkspaceSpec) (*WorkspaceSpec, error)
 	// ReserveWorkspace resolves repository and branch for real, and stores id, path and branch of a workspace;
 	// nothing is checked out. VALIDATION_ERROR (field preparation.workspace.repo or .branch) when either does not
 	// exist, is not allowed or refuses the credentials; RATE_LIMITED beyond the quota; INTERNAL_ERROR with
@@ -64,11 +75,25 @@ type WorkspaceService interface {
 	// ProvisionWorkspace checks a reserved workspace out; a ready one is returned as it is. What fails leaves
 	// nothing behind but the reservation. INTERNAL_ERROR when the disk is full, with the reason for people.
 	ProvisionWorkspace(ctx context.Context, id string) (*Workspace, error)
+	// GitEnv returns the environment that an agent's own git needs in a workspace. It holds nothing that should not
+	// be redacted: runtimes take the values of an environment for secrets. The identity of commits stands in the
+	// configuration of the repository.
+	GitEnv(id string) map[string]string
+	// ReleaseWorkspace tells, within the caller's transaction, that the thread is over: the time to live begins.
+	ReleaseWorkspace(tx WorkspaceTx, id string) error
+}
+
+// WorkspaceContext puts the files of threads into workspaces.
+type WorkspaceContext interface {
 	// WriteContext writes files below a ready workspace. Those below .wardroom/ are excluded from git there. No
 	// symbolic link is followed. VALIDATION_ERROR for a path that leaves it, or is below .git.
 	WriteContext(ctx context.Context, id string, files []ContextFile) error
 	// CheckContext tells what WriteContext would refuse, before there is a workspace.
 	CheckContext(files []ContextFile) error
+}
+
+// WorkspaceWork is about what a thread did in its workspace.
+type WorkspaceWork interface {
 	// InspectWorkspace tells what happened in a workspace; nil for one without a repository.
 	InspectWorkspace(ctx context.Context, id string) (*WorkspaceChanges, error)
 	// DiffWorkspace returns what the files of a workspace differ in from the commit that it began at, committed or not;
@@ -82,8 +107,10 @@ type WorkspaceService interface {
 	FinishWorkspace(ctx context.Context, id string, finish ThreadFinish, message string) ([]Artifact, error)
 	// CheckFinish tells whether the finish actions are allowed for a repository. FORBIDDEN, VALIDATION_ERROR.
 	CheckFinish(spec *WorkspaceSpec, finish *ThreadFinish) error
-	// ReleaseWorkspace tells, within the caller's transaction, that the thread is over: the time to live begins.
-	ReleaseWorkspace(tx WorkspaceTx, id string) error
+}
+
+// WorkspaceKeeper shows what workspaces there are, and removes them.
+type WorkspaceKeeper interface {
 	// FindWorkspaces lists workspaces, newest first.
 	FindWorkspaces(ctx context.Context, filter WorkspaceFilter) ([]*Workspace, PageInfo, error)
 	// FindWorkspace returns one. NOT_FOUND.
@@ -93,13 +120,6 @@ type WorkspaceService interface {
 	// PruneWorkspaces removes what is expired, or named. Unpushed or uncommitted work is never removed without
 	// Force; the workspace of a thread that runs never.
 	PruneWorkspaces(ctx context.Context, prune WorkspacePrune) ([]WorkspacePruned, error)
-	// ResolveWorkspace returns the spec for a host elsewhere: with the URL that Repo stands for, and its configured branch
-	// when none is named. The remote is not asked. VALIDATION_ERROR.
-	ResolveWorkspace(spec *WorkspaceSpec) (*WorkspaceSpec, error)
-	// GitEnv returns the environment that an agent's own git needs in a workspace. It holds nothing that should not
-	// be redacted: runtimes take the values of an environment for secrets. The identity of commits stands in the
-	// configuration of the repository.
-	GitEnv(id string) map[string]string
 }
 
 // WorkspaceUpdateMethod is a way to take what is new on a branch into another.

@@ -54,7 +54,7 @@ func benchServer(tb testing.TB) http.Handler {
 	pattern.Definition = json.RawMessage(benchDefinition)
 	return api.New(api.Options{
 		Patterns:   &fakePatterns{find: func(string, string) (*core.Pattern, error) { return pattern, nil }},
-		Executions: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{},
+		Executions: &fakeExecutions{}, Timelines: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{},
 		Idempotency: newKeys(tb), Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3", Config: api.Config{Hosts: testHosts},
 	})
 }

@@ -19,7 +19,7 @@ func (s *Server) workflow(ctx context.Context, e *core.Execution) (*core.Workflo
 	case e.StartedAt == nil || e.Status.Terminal():
 		return &core.WorkflowReport{}, nil
 	}
-	t, err := s.opts.Executions.Timeline(ctx, e.ID)
+	t, err := s.opts.Timelines.Timeline(ctx, e.ID)
 	if err != nil {
 		return nil, err
 	}

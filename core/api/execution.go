@@ -259,7 +259,7 @@ func (s *Server) getExecution(c *call) (answer, error) {
 	}
 	body := newExecution(e, report, s.opts.Clock.Now())
 	if e.AdHoc {
-		t, err := s.opts.Executions.Timeline(c.ctx, e.ID)
+		t, err := s.opts.Timelines.Timeline(c.ctx, e.ID)
 		if err != nil {
 			return answer{}, err
 		}

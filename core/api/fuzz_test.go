@@ -17,7 +17,7 @@ import (
 func bare(tb testing.TB) *api.Server {
 	clock := core.SystemClock{}
 	return api.New(api.Options{
-		Patterns: &fakePatterns{}, Executions: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{}, ManagedAgents: &fakeManaged{}, Questions: &fakeQuestions{},
+		Patterns: &fakePatterns{}, Executions: &fakeExecutions{}, Timelines: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{}, ManagedAgents: &fakeManaged{}, Questions: &fakeQuestions{},
 		Threads: &fakeThreads{}, Memory: &fakeMemory{}, Workspaces: &fakeWorkspaces{}, Webhooks: &fakeWebhooks{},
 		Idempotency: newKeys(tb), Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3", Config: api.Config{Hosts: testHosts},
 	})

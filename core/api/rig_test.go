@@ -58,7 +58,7 @@ func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 		clock: coretest.NewClock(), log: &bytes.Buffer{},
 	}
 	o := api.Options{
-		Patterns: r.patterns, Executions: r.executions, Batches: r.batches, Agents: r.agents,
+		Patterns: r.patterns, Executions: r.executions, Timelines: r.executions, Batches: r.batches, Agents: r.agents,
 		Idempotency: r.keys, Journal: r.journal, Gatherer: prometheus.NewRegistry(),
 		ManagedAgents: r.managed, Plugins: r.plugins, ServerLog: fakeServerLog{}, Secrets: fakeSecrets{}, Questions: r.questions, Overview: r.overview,
 		PatternSchema: json.RawMessage(`{"type":"object"}`),

@@ -64,6 +64,7 @@ type Access = core.Access
 type Options struct {
 	Patterns   core.PatternService
 	Executions core.ExecutionService
+	Timelines  core.TimelineService // of Executions
 	Batches    core.BatchService
 	Agents     core.AgentService
 	// ManagedAgents spawns agents on runtimes; nil: there are no operations of managed agents.

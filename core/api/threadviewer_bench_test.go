@@ -82,7 +82,7 @@ func BenchmarkThreadViewers(b *testing.B) {
 func benchViewers(b *testing.B, viewers int, pace time.Duration) {
 	clock, g := core.SystemClock{}, newGroup()
 	server := api.New(api.Options{
-		Patterns: &fakePatterns{}, Executions: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{},
+		Patterns: &fakePatterns{}, Executions: &fakeExecutions{}, Timelines: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{},
 		Idempotency: newKeys(b), Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3",
 		Threads: &fakeThreads{follow: func(_ context.Context, _ string, after uint64, _ bool) (core.EventStream, error) {
 			return g.subscribe(after), nil

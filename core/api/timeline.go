@@ -10,7 +10,7 @@ import (
 )
 
 func (s *Server) getTimeline(c *call) (answer, error) {
-	t, err := s.opts.Executions.Timeline(c.ctx, c.param("executionId"))
+	t, err := s.opts.Timelines.Timeline(c.ctx, c.param("executionId"))
 	if err != nil {
 		return answer{}, err
 	}
@@ -22,7 +22,7 @@ func (s *Server) getTimeline(c *call) (answer, error) {
 }
 
 func (s *Server) getTask(c *call) (answer, error) {
-	t, err := s.opts.Executions.FindTask(c.ctx, c.param("executionId"), c.param("taskId"))
+	t, err := s.opts.Timelines.FindTask(c.ctx, c.param("executionId"), c.param("taskId"))
 	if err != nil {
 		return answer{}, err
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/wardroom/wardroom/core"
@@ -80,25 +79,4 @@ func (e *Engine) cancelAdHoc(ctx context.Context, exec *core.Execution, reason s
 		return nil, core.Unavailable("threads_unavailable", "execution %s is ad hoc, and managed threads are not served here", exec.ID)
 	}
 	return e.adHoc.CancelAdHoc(context.WithoutCancel(ctx), exec.ID, reason) // done or not, whether the caller waits or not
-}
-
-// eachThread calls fn with each thread of an execution, oldest first.
-func (e *Engine) eachThread(ctx context.Context, id string, fn func(*core.ThreadRecord)) error {
-	filter := core.ThreadFilter{ExecutionID: id, Page: core.Page{Limit: core.MaxPageLimit}}
-	var all []*core.ThreadRecord
-	for {
-		page, info, err := e.store.FindThreads(ctx, filter)
-		if err != nil {
-			return fmt.Errorf("threads of %s: %w", id, err)
-		}
-		all = append(all, page...)
-		if !info.HasMore {
-			break
-		}
-		filter.Cursor = info.NextCursor
-	}
-	for i := len(all) - 1; i >= 0; i-- {
-		fn(all[i])
-	}
-	return nil
 }

@@ -42,10 +42,10 @@ type place struct {
 }
 
 // handOut gives the task to an agent and returns what the journal has of that.
-func (a *attempt) handOut(agent string) assignment {
+func (a *attempt) handOut(agent string) core.Assignment {
 	a.agent, a.state = agent, attemptOut
 	a.number++
-	return assignment{TaskID: a.id, AgentID: agent, Attempt: a.number}
+	return core.Assignment{TaskID: a.id, AgentID: agent, Attempt: a.number}
 }
 
 // heldBy reports whether a report is of the agent and the attempt that the task is at, or was at last.
@@ -163,7 +163,7 @@ type pastAttempt struct {
 }
 
 // replayAssigned takes in a hand-out.
-func (p *pastAttempt) replayAssigned(a assignment) {
+func (p *pastAttempt) replayAssigned(a core.Assignment) {
 	p.agent, p.number, p.state = a.AgentID, a.Attempt, attemptOut
 }
 

@@ -354,3 +354,6 @@ func noRoleAgents(role *core.Role, required, available int, reason string) *core
 	err.Details = map[string]any{"required": required, "available": available, "capabilities": capabilities, "role": role.Key}
 	return err
 }
+
+// ellipsis ends a text that was cut.
+const ellipsis = "…"

@@ -22,6 +22,8 @@ var (
 )
 
 // Store is what the engine needs of the durable state.
+//
+// It has many methods because it names the parts of the store that the engine uses, and no more.
 type Store interface {
 	Update(ctx context.Context, fn func(tx core.Tx) error) error
 	FindExecution(ctx context.Context, id string) (*core.Execution, error)
@@ -56,6 +58,8 @@ type Streams interface {
 }
 
 // Observer is told of what metrics count. Methods must be quick and safe for concurrent use.
+//
+// It has many methods because each thing that is counted has one.
 type Observer interface {
 	// ExecutionStarted tells of a new execution, once it is stored.
 	ExecutionStarted(pattern string)

@@ -22,19 +22,12 @@ type startedData struct {
 	Metadata    map[string]any  `json:"metadata"`
 }
 
-// assignment is one task at one agent.
-type assignment struct {
-	TaskID  string `json:"taskId"`
-	AgentID string `json:"agentId"`
-	Attempt int    `json:"attempt"`
-}
-
 // assignedData is the data of task.assigned: tasks of one step handed out together.
 type assignedData struct {
-	Step  string       `json:"step,omitempty"`
-	Round int          `json:"round,omitempty"`
-	Role  string       `json:"role,omitempty"` // of an org chart
-	Tasks []assignment `json:"tasks"`
+	Step  string            `json:"step,omitempty"`
+	Round int               `json:"round,omitempty"`
+	Role  string            `json:"role,omitempty"` // of an org chart
+	Tasks []core.Assignment `json:"tasks"`
 	orderData
 }
 

@@ -67,7 +67,7 @@ func (r *chartRun) assign(c *change, l *leaf, inst *instance) {
 	r.clock(l, c.now)
 	r.event(c, core.EventTaskAssigned, assignedData{
 		Step: l.step.Path, Round: l.round, Role: l.role.role.Key,
-		Tasks: []assignment{handed}, orderData: orderOf(l.made.Input, nil),
+		Tasks: []core.Assignment{handed}, orderData: orderOf(l.made.Input, nil),
 	})
 	c.leaves = append(c.leaves, l)
 }

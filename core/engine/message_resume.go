@@ -182,7 +182,7 @@ func (r *chartRun) resumeLetter(c *change, l *letter) {
 		r.failEscalation(c, l, "people did not answer in time")
 	case l.answer != nil:
 		if content, ok := l.answerOfPeople(l.answer); ok {
-			r.reply(c, l, fromPeople, "", content)
+			r.reply(c, l, core.FromPeople, "", content)
 		}
 	case l.question != nil:
 	case l.To == "" || l.surfaced:

@@ -132,7 +132,7 @@ func (a *peopleAnswer) handle(r *chartRun, c *change) {
 	c.causedBy(a.by, func() {
 		r.event(c, core.EventQuestionAnswered, answeredData{QuestionID: q.ID, MessageID: l.MessageID, Answer: a.answer, By: a.by})
 		r.closeQuestion(c, l, core.QuestionAnswered)
-		r.reply(c, l, fromPeople, "", content)
+		r.reply(c, l, core.FromPeople, "", content)
 	})
 	c.after = append(c.after, func() {
 		out := answerOutcome{err: errNotOpen}
@@ -144,11 +144,11 @@ func (a *peopleAnswer) handle(r *chartRun, c *change) {
 	})
 }
 
-// fromPeople is who is asked and who answered, when no role did.
-const fromPeople = "user"
-
 // maxQuestionText bounds the text of a question, in bytes; its content is whole.
 const maxQuestionText = 4000
+
+// maxAlertText bounds what an alert shows of it.
+const maxAlertText = 200
 
 // askPeople surfaces a letter as a question, which the execution waits for.
 func (r *chartRun) askPeople(c *change, l *letter) {
@@ -168,7 +168,7 @@ func (r *chartRun) askPeople(c *change, l *letter) {
 	r.event(c, core.EventQuestionAsked, askedData{Question: *q})
 	r.event(c, core.EventSystemAlert, alertData{
 		Severity: "warning",
-		Message:  "Role " + l.Role + " of " + r.exec.Pattern.Name + " waits for an answer: " + clip.Marked(q.Text, timelineText, ellipsis),
+		Message:  "Role " + l.Role + " of " + r.exec.Pattern.Name + " waits for an answer: " + clip.Marked(q.Text, maxAlertText, ellipsis),
 		Details:  map[string]string{"executionId": r.exec.ID, "questionId": q.ID, "role": l.Role, "step": l.Step},
 	})
 	r.freeze(c.now)

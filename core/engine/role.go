@@ -190,7 +190,7 @@ func (r *chartRun) lost(agent, task string, c *change) {
 				return
 			}
 			l := inst.leaf
-			r.unbind(c, inst, reasonLost, false)
+			r.unbind(c, inst, core.ReleasedLost, false)
 			r.instanceOver(c, inst)
 			if l == nil || c.over { // the end took back what it did
 				continue

@@ -335,7 +335,7 @@ func (r *flat) assign(c *change, list []*attempt, agents []string) {
 		r.start(c)
 	}
 	timeout := r.taskTimeout()
-	data := assignedData{Step: r.step.path, Round: r.step.round, Tasks: make([]assignment, len(agents))}
+	data := assignedData{Step: r.step.path, Round: r.step.round, Tasks: make([]core.Assignment, len(agents))}
 	for i, agent := range agents {
 		t := list[i]
 		t.sent, t.due = c.now, c.now.Add(timeout)

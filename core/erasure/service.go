@@ -20,6 +20,8 @@ import (
 )
 
 // Store is the part of the store that the service uses.
+//
+// It has many methods because an export reads every noun.
 type Store interface {
 	core.ErasureStore
 	core.ExecutionReader

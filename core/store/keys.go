@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Prefixes of the key space; doc.go says what lies under each.
+// Prefixes of the key space that more than one file knows; doc.go says what lies under each.
 const (
 	prefixExecution   = "x/"
 	prefixActive      = "ix/xa/"

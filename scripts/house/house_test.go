@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/wardroom/wardroom/scripts/house"
@@ -68,12 +69,15 @@ func TestDependencyList(t *testing.T) {
 	}
 }
 
+// loadRoot parses the tree once for all tests: none of them changes it.
+var loadRoot = sync.OnceValues(func() (*house.Tree, error) { return house.LoadDir(root) })
+
 func realTree(t *testing.T) *house.Tree {
 	t.Helper()
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
 		t.Fatalf("the root of the module is not where it should be: %v", err)
 	}
-	tree, err := house.LoadDir(root)
+	tree, err := loadRoot()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,6 +45,8 @@ func TestCheckImports(t *testing.T) {
 		{"CoreUsesOther", "core/id.go", "github.com/google/uuid", "standard library"},
 		{"CoreTestUsesCoretest", "core/core_test.go", "core/coretest", ""},
 		{"Sibling", "core/engine/run.go", "core/store", "siblings"},
+		{"ReadModel", "core/engine/run.go", "core/timeline", "siblings"},
+		{"ReadModelInTest", "core/engine/run_test.go", "core/timeline", ""},
 		{"SiblingInTest", "core/engine/run_test.go", "core/store", "siblings"},
 		{"OwnSubpackage", "core/store/db.go", "core/store/keys", ""},
 		{"SubpackageOfSibling", "core/engine/run.go", "core/store/keys", "siblings"},

@@ -62,8 +62,8 @@ type Plan struct {
 
 // Driver turns what a CLI tells into signals, and what callers want into what the CLI understands. It is a
 // state machine without goroutines: the session calls all its methods, and the functions that it gave to
-// Host.After, from one goroutine. All of its methods are needed of every CLI, which is why they are more than six; what
-// only some CLIs can do is in small interfaces beside it, such as Interrupter and Resumer.
+// Host.After, from one goroutine. It has many methods because all of them are needed of every CLI; what only some CLIs
+// can do is in small interfaces beside it, such as Interrupter and Resumer.
 type Driver interface {
 	// OSC gets each operating system command of the output: the number, and what follows the first semicolon.
 	OSC(code int, data []byte)

@@ -36,6 +36,8 @@ type keyWatcher interface {
 }
 
 // terminalHost is what the driver of a declared type needs beyond Host: it has nothing but the terminal.
+//
+// It has many methods because a driver with nothing but the terminal has to look at all of it.
 type terminalHost interface {
 	Host
 	// Cursor is the line of the cursor, counted from the first line of all scrollback, and its column.

@@ -110,7 +110,7 @@ type File struct {
 }
 
 // Process is a running command with its terminal. Methods may be called concurrently. Closing it lets go of the
-// process and leaves it running. All of its methods are needed of every process, which is why they are more than six;
+// process and leaves it running. It has many methods because all of them are needed of every process;
 // what only some launchers can do is in Checkpointer, OutputHeader, HookSource, Meter and Foregrounder.
 type Process interface {
 	// Handle is what Find needs; at most 4 KiB, versioned, without secrets.

@@ -6,7 +6,7 @@ import "context"
 // soon after ctx ends, and reports failures as *Error. Agents outlive the Runtime value: closing a
 // connection, or the end of the process that implements it, must not end an agent.
 //
-// It has more methods than an interface should because it is one service on the wire, whose callers use all of it; what
+// It has many methods because it is one service on the wire, whose callers use all of it; what
 // a runtime does not do it takes from Unimplemented.
 type Runtime interface {
 	// Capabilities tells what this runtime can do. It does not change while the process runs, except for

@@ -1,7 +1,6 @@
-package engine
+package timeline
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -11,38 +10,6 @@ import (
 	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
-
-// Timeline implements core.ExecutionService.
-func (e *Engine) Timeline(ctx context.Context, id string) (*core.Timeline, error) {
-	exec, err := e.store.FindExecution(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	fold := newTimelineFold()
-	for more := true; more; {
-		var page []core.Event
-		if page, more, err = e.store.Events(ctx, id, fold.lastSeq, journalPage); err != nil {
-			return nil, err
-		}
-		if err := fold.add(page); err != nil {
-			return nil, fmt.Errorf("timeline of %s: %w", id, err)
-		}
-	}
-	if fold.over && !exec.Status.Terminal() { // it ended while the journal was read
-		if exec, err = e.store.FindExecution(ctx, id); err != nil {
-			return nil, err
-		}
-	}
-	now := e.clock.Now()
-	if err := e.eachThread(ctx, id, fold.thread); err != nil {
-		return nil, err
-	}
-	return &core.Timeline{
-		ExecutionID: id, Pattern: exec.Pattern, Status: exec.Status,
-		StartedAt: exec.StartedAt, CompletedAt: exec.CompletedAt, Duration: wire.MillisOf(exec.Duration(now)),
-		Entries: fold.result(now), LastSequence: fold.lastSeq,
-	}, nil
-}
 
 // States of timeline entries that more than one kind has.
 const (
@@ -55,12 +22,9 @@ const (
 	entryAnswered  = "answered"
 )
 
-// reasonLost is the reason of role.released when the agent is gone.
-const reasonLost = "the agent was lost"
-
-// timelineFold makes a timeline of a journal's events in their order. It is pure: like events make like
+// fold makes a timeline of a journal's events in their order. It is pure: like events make like
 // timelines. Flat patterns have no step.started, so a step of theirs begins with its first task.
-type timelineFold struct {
+type fold struct {
 	entries []core.TimelineEntry
 	lastSeq uint64
 	over    bool // the terminal event was folded
@@ -75,16 +39,16 @@ type timelineFold struct {
 	approvals   map[string]int // by thread and prompt, those that people are asked about
 }
 
-func newTimelineFold() *timelineFold {
-	return &timelineFold{
+func newFold() *fold {
+	return &fold{
 		steps: map[string]int{}, tasks: map[string]int{}, inStep: map[string][]int{}, roles: map[[2]string]int{},
 		messages: map[string]int{}, escalations: map[string]int{}, questions: map[string]int{}, approvals: map[string]int{},
 	}
 }
 
-// timelineData is what a timeline needs of the data of any event. Results and inputs, which may be large, are
+// eventData is what a timeline needs of the data of any event. Results and inputs, which may be large, are
 // passed over.
-type timelineData struct {
+type eventData struct {
 	Step        string               `json:"step"`
 	Type        string               `json:"type"`
 	Kind        string               `json:"kind"`
@@ -92,7 +56,7 @@ type timelineData struct {
 	Role        string               `json:"role"`
 	Round       int                  `json:"round"`
 	Branch      string               `json:"branch"`
-	Tasks       []assignment         `json:"tasks"`
+	Tasks       []core.Assignment    `json:"tasks"`
 	TaskID      string               `json:"taskId"`
 	AgentID     string               `json:"agentId"`
 	AgentName   string               `json:"agentName"`
@@ -119,7 +83,7 @@ type timelineData struct {
 }
 
 // add folds events in. Types it does not know are passed over.
-func (f *timelineFold) add(events []core.Event) error {
+func (f *fold) add(events []core.Event) error {
 	for i := range events {
 		ev := &events[i]
 		f.lastSeq = ev.Seq
@@ -127,7 +91,7 @@ func (f *timelineFold) add(events []core.Event) error {
 		if fold == nil {
 			continue
 		}
-		var d timelineData
+		var d eventData
 		if err := json.Unmarshal(ev.Data, &d); err != nil {
 			return fmt.Errorf("journal entry %d (%s): %w", ev.Seq, ev.Type, err)
 		}
@@ -137,7 +101,7 @@ func (f *timelineFold) add(events []core.Event) error {
 }
 
 // folder returns what folds events of a type, or nil for one that a timeline does not tell of.
-func (f *timelineFold) folder(kind core.EventType) func(*core.Event, *timelineData) {
+func (f *fold) folder(kind core.EventType) func(*core.Event, *eventData) {
 	switch kind {
 	case core.EventStepStarted:
 		return f.stepStarted
@@ -172,7 +136,7 @@ func (f *timelineFold) folder(kind core.EventType) func(*core.Event, *timelineDa
 }
 
 // begin adds an entry that runs and returns its index.
-func (f *timelineFold) begin(at time.Time, entry core.TimelineEntry) int {
+func (f *fold) begin(at time.Time, entry core.TimelineEntry) int {
 	entry.StartedAt, entry.FirstSequence, entry.Sequence = at, f.lastSeq, f.lastSeq
 	if entry.Status == "" {
 		entry.Status = entryRunning
@@ -182,7 +146,7 @@ func (f *timelineFold) begin(at time.Time, entry core.TimelineEntry) int {
 }
 
 // end closes an entry that runs. detail, if not empty, takes the place of what it had.
-func (f *timelineFold) end(index int, at time.Time, status, detail string) {
+func (f *fold) end(index int, at time.Time, status, detail string) {
 	entry := &f.entries[index]
 	if entry.EndedAt != nil {
 		return
@@ -209,7 +173,7 @@ func around(path string) string {
 // numbered tells whether a path is one of a chart. The id of a step of a flat pattern begins with a letter.
 func numbered(path string) bool { return strings.Trim(path, "0123456789.") == "" }
 
-func (f *timelineFold) stepStarted(ev *core.Event, d *timelineData) {
+func (f *fold) stepStarted(ev *core.Event, d *eventData) {
 	if i, ok := f.steps[d.Step]; ok {
 		f.end(i, ev.Time, entryFailed, "")
 	}
@@ -228,7 +192,7 @@ func timesRun(round int) int {
 }
 
 // openStep makes sure that a step of a flat pattern, and those around it, began.
-func (f *timelineFold) openStep(path string, round int, at time.Time) {
+func (f *fold) openStep(path string, round int, at time.Time) {
 	if path == "" {
 		return
 	}
@@ -246,7 +210,7 @@ func (f *timelineFold) openStep(path string, round int, at time.Time) {
 	})
 }
 
-func (f *timelineFold) stepCompleted(ev *core.Event, d *timelineData) {
+func (f *fold) stepCompleted(ev *core.Event, d *eventData) {
 	f.openStep(d.Step, 0, ev.Time)
 	f.endTasks(d.Step, ev.Time, entryCancelled)
 	if i, ok := f.steps[d.Step]; ok {
@@ -259,7 +223,9 @@ func (f *timelineFold) stepCompleted(ev *core.Event, d *timelineData) {
 		}
 		detail := d.Branch
 		if kind := core.StepKind(f.entries[i].Type); kind == core.KindReview || kind == core.KindApprove {
-			var end struct{ Result verdictResult }
+			var end struct {
+				Result struct{ Verdict, Feedback string }
+			}
 			if json.Unmarshal(ev.Data, &end) == nil && end.Result.Verdict != "" { // it is null where the step was cut off
 				f.entries[i].Verdict, detail = end.Result.Verdict, clip.Marked(end.Result.Feedback, maxDetail, ellipsis)
 			}
@@ -271,7 +237,7 @@ func (f *timelineFold) stepCompleted(ev *core.Event, d *timelineData) {
 // maxDetail bounds the feedback that an entry has, in bytes.
 const maxDetail = 500
 
-func (f *timelineFold) taskAssigned(ev *core.Event, d *timelineData) {
+func (f *fold) taskAssigned(ev *core.Event, d *eventData) {
 	f.openStep(d.Step, d.Round, ev.Time)
 	for _, a := range d.Tasks {
 		if i, ok := f.tasks[a.TaskID]; ok {
@@ -285,7 +251,7 @@ func (f *timelineFold) taskAssigned(ev *core.Event, d *timelineData) {
 	}
 }
 
-func (f *timelineFold) roleOf(d *timelineData) string {
+func (f *fold) roleOf(d *eventData) string {
 	if d.Role != "" {
 		return d.Role
 	}
@@ -295,7 +261,7 @@ func (f *timelineFold) roleOf(d *timelineData) string {
 	return ""
 }
 
-func (f *timelineFold) taskEnded(ev *core.Event, d *timelineData) {
+func (f *fold) taskEnded(ev *core.Event, d *eventData) {
 	i, ok := f.tasks[d.TaskID]
 	if !ok || f.entries[i].EndedAt != nil && ev.Type == core.EventTaskCompleted && f.entries[i].Status == entryCompleted {
 		// A rerun keeps answers without their assignments.
@@ -325,30 +291,30 @@ func (f *timelineFold) taskEnded(ev *core.Event, d *timelineData) {
 }
 
 // endTasks closes the tasks of a step that still run.
-func (f *timelineFold) endTasks(path string, at time.Time, status string) {
+func (f *fold) endTasks(path string, at time.Time, status string) {
 	for _, i := range f.inStep[path] {
 		f.end(i, at, status, "")
 	}
 	delete(f.inStep, path)
 }
 
-func (f *timelineFold) roleBound(ev *core.Event, d *timelineData) {
+func (f *fold) roleBound(ev *core.Event, d *eventData) {
 	f.roles[[2]string{d.Role, d.AgentID}] = f.begin(ev.Time, core.TimelineEntry{
 		Kind: core.TimelineRole, ID: d.AgentID, Type: d.AgentType, Name: d.AgentName, Role: d.Role, AgentID: d.AgentID,
 	})
 }
 
-func (f *timelineFold) roleReleased(ev *core.Event, d *timelineData) {
+func (f *fold) roleReleased(ev *core.Event, d *eventData) {
 	if i, ok := f.roles[[2]string{d.Role, d.AgentID}]; ok {
 		status := entryCompleted
-		if d.Reason == reasonLost {
+		if d.Reason == core.ReleasedLost {
 			status = entryLost
 		}
 		f.end(i, ev.Time, status, d.Reason)
 	}
 }
 
-func (f *timelineFold) executionEnded(ev *core.Event, d *timelineData) {
+func (f *fold) executionEnded(ev *core.Event, d *eventData) {
 	f.over = true
 	work, step := entryCancelled, entryCancelled
 	if d.Error != nil {
@@ -372,7 +338,7 @@ func (f *timelineFold) executionEnded(ev *core.Event, d *timelineData) {
 }
 
 // result returns the entries, with durations of what still runs up to now.
-func (f *timelineFold) result(now time.Time) []core.TimelineEntry {
+func (f *fold) result(now time.Time) []core.TimelineEntry {
 	list := make([]core.TimelineEntry, len(f.entries))
 	for i, entry := range f.entries {
 		until := now

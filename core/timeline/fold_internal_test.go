@@ -1,4 +1,4 @@
-package engine
+package timeline
 
 import (
 	"encoding/json"
@@ -168,7 +168,7 @@ question q1 cancelled 1..2
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			journal := journalOf(t, test.journal...)
-			fold := newTimelineFold()
+			fold := newFold()
 			if err := fold.add(journal); err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +189,7 @@ question q1 cancelled 1..2
 				}
 			}
 			for n := range journal { // every beginning of a journal makes a timeline
-				part := newTimelineFold()
+				part := newFold()
 				if err := part.add(journal[:n]); err != nil {
 					t.Fatal(err)
 				}
@@ -200,7 +200,7 @@ question q1 cancelled 1..2
 }
 
 func TestTimelineDamagedJournal(t *testing.T) {
-	err := newTimelineFold().add([]core.Event{{Seq: 7, Type: core.EventTaskAssigned, Data: json.RawMessage(`{"tasks":3}`)}})
+	err := newFold().add([]core.Event{{Seq: 7, Type: core.EventTaskAssigned, Data: json.RawMessage(`{"tasks":3}`)}})
 	if err == nil || !strings.Contains(err.Error(), "journal entry 7 (task.assigned)") {
 		t.Fatalf("got %v", err)
 	}
@@ -223,7 +223,7 @@ func FuzzTimelineFold(f *testing.F) {
 	f.Add("question.asked", `{"question":{"id":"q","text":"\u0000"}}`, "message.closed", `{"questionId":"q"}`)
 	f.Add("step.started", `{"step":".1."}`, "execution.failed", `{"error":{"code":"TIMEOUT"}}`)
 	f.Fuzz(func(t *testing.T, kind1, data1, kind2, data2 string) {
-		fold := newTimelineFold()
+		fold := newFold()
 		for i := range 4 {
 			ev := core.Event{Seq: uint64(i + 1), Type: core.EventType(kind1), Data: json.RawMessage(data1)}
 			if i%2 == 1 {
@@ -253,7 +253,7 @@ func BenchmarkTimelineFold(b *testing.B) {
 	}
 	journal := journalOf(b, lines...)
 	for b.Loop() {
-		fold := newTimelineFold()
+		fold := newFold()
 		if err := fold.add(journal); err != nil {
 			b.Fatal(err)
 		}
@@ -265,7 +265,7 @@ func BenchmarkTimelineFold(b *testing.B) {
 
 // An approval shows who answered it, and one that a policy left to people is open until somebody does.
 func TestTimelineApprovals(t *testing.T) {
-	f := newTimelineFold()
+	f := newFold()
 	err := f.add(journalOf(t,
 		`prompt.ruled {"threadId":"thread_1","name":"fix","role":"engineer","tool":"Bash","text":"Run make?","ruling":{"promptId":"p-1","answer":"allow","by":"policy","rule":"tests"}}`,
 		`prompt.ruled {"threadId":"thread_1","name":"fix","tool":"Bash","text":"Push?","ruling":{"promptId":"p-2","answer":"ask","by":"policy","rule":"push"}}`,

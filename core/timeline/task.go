@@ -1,4 +1,4 @@
-package engine
+package timeline
 
 import (
 	"cmp"
@@ -10,29 +10,26 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// FindTask implements core.ExecutionService. What was asked is in the journal as far as it does not follow from the
+// FindTask implements core.TimelineService. What was asked is in the journal as far as it does not follow from the
 // execution; the attempts are those of the timeline.
-func (e *Engine) FindTask(ctx context.Context, executionID, taskID string) (*core.TaskDetail, error) {
-	exec, err := e.store.FindExecution(ctx, executionID)
+func (s *Service) FindTask(ctx context.Context, executionID, taskID string) (*core.TaskDetail, error) {
+	exec, err := s.Store.FindExecution(ctx, executionID)
 	if err != nil {
 		return nil, err
 	}
 	t := &core.TaskDetail{TaskID: taskID, ExecutionID: executionID, Attempts: []wire.TaskAttempt{}}
-	fold := newTimelineFold()
-	look := taskLook{exec: exec, task: t, ended: map[int]taskData{}}
-	for more := true; more; {
-		var page []core.Event
-		if page, more, err = e.store.Events(ctx, executionID, fold.lastSeq, journalPage); err != nil {
-			return nil, err
+	f := newFold()
+	look := taskLook{exec: exec, task: t, ended: map[int]taskEnd{}}
+	err = s.eachPage(ctx, executionID, func(page []core.Event) error {
+		if err := f.add(page); err != nil {
+			return err
 		}
-		if err = fold.add(page); err == nil {
-			err = look.add(page)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("task %s of %s: %w", taskID, executionID, err)
-		}
+		return look.add(page)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("task %s of %s: %w", taskID, executionID, err)
 	}
-	for _, entry := range fold.result(e.clock.Now()) {
+	for _, entry := range f.result(s.Clock.Now()) {
 		if entry.Kind == core.TimelineTask && entry.ID == taskID {
 			look.attempt(&entry)
 		}
@@ -43,11 +40,32 @@ func (e *Engine) FindTask(ctx context.Context, executionID, taskID string) (*cor
 	return t, nil
 }
 
+// handedOut is what is read of the data of task.assigned.
+type handedOut struct {
+	Step    string            `json:"step"`
+	Role    string            `json:"role"`
+	Tasks   []core.Assignment `json:"tasks"`
+	Input   json.RawMessage   `json:"input"`
+	Context json.RawMessage   `json:"context"`
+	Omitted int               `json:"omittedBytes"`
+	Kept    bool              `json:"kept"`
+}
+
+// taskEnd is what is read of the data of task.completed, task.failed and task.late.
+type taskEnd struct {
+	core.Assignment
+	Result json.RawMessage      `json:"result"`
+	Error  *core.ExecutionError `json:"error"`
+	Retry  bool                 `json:"retry"`
+	Reason string               `json:"reason"`
+	Usage  *wire.Usage          `json:"usage"`
+}
+
 // taskLook collects what the journal has of a task.
 type taskLook struct {
 	exec  *core.Execution
 	task  *core.TaskDetail
-	ended map[int]taskData // how attempts ended, by number
+	ended map[int]taskEnd // how attempts ended, by number
 }
 
 func (l *taskLook) add(events []core.Event) error {
@@ -55,7 +73,7 @@ func (l *taskLook) add(events []core.Event) error {
 		ev := &events[i]
 		switch ev.Type {
 		case core.EventTaskAssigned:
-			var d assignedData
+			var d handedOut
 			if err := json.Unmarshal(ev.Data, &d); err != nil {
 				return fmt.Errorf("journal entry %d (%s): %w", ev.Seq, ev.Type, err)
 			}
@@ -65,7 +83,7 @@ func (l *taskLook) add(events []core.Event) error {
 				}
 			}
 		case core.EventTaskCompleted, core.EventTaskFailed, core.EventTaskLate:
-			var d taskData
+			var d taskEnd
 			if err := json.Unmarshal(ev.Data, &d); err != nil {
 				return fmt.Errorf("journal entry %d (%s): %w", ev.Seq, ev.Type, err)
 			}
@@ -93,7 +111,7 @@ const maxLate = 20
 
 // asked takes in what a task asks for when it is handed out. Of executions of former versions the journal has nothing of the
 // tasks of steps.
-func (l *taskLook) asked(d *assignedData) {
+func (l *taskLook) asked(d *handedOut) {
 	t := l.task
 	t.Step, t.Role = d.Step, d.Role
 	asked := &wire.TaskAsked{Input: d.Input, Context: d.Context, Omitted: d.Omitted}

@@ -1,4 +1,4 @@
-package engine
+package timeline
 
 import (
 	"time"
@@ -8,10 +8,10 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// timelineText is how much of a question's text its entry shows, in bytes.
-const timelineText = 200
+// shownText is how much of a question's text its entry shows, in bytes.
+const shownText = 200
 
-func (f *timelineFold) messageSent(ev *core.Event, d *timelineData) {
+func (f *fold) messageSent(ev *core.Event, d *eventData) {
 	i := f.begin(ev.Time, core.TimelineEntry{
 		Kind: core.TimelineMessage, ID: d.MessageID, Step: d.Step, Type: d.MessageType, Role: d.Role, To: d.To,
 		AgentID: d.AgentID, Detail: d.Topic,
@@ -22,7 +22,7 @@ func (f *timelineFold) messageSent(ev *core.Event, d *timelineData) {
 	}
 }
 
-func (f *timelineFold) messageEscalated(ev *core.Event, d *timelineData) {
+func (f *fold) messageEscalated(ev *core.Event, d *eventData) {
 	f.endEscalation(d.MessageID, ev.Time, entryTimeout)
 	entry := core.TimelineEntry{
 		Kind: core.TimelineEscalation, ID: d.MessageID, To: d.To, AgentID: d.ToAgentID, Attempt: d.Depth, Detail: d.Reason,
@@ -33,13 +33,13 @@ func (f *timelineFold) messageEscalated(ev *core.Event, d *timelineData) {
 	f.escalations[d.MessageID] = f.begin(ev.Time, entry)
 }
 
-func (f *timelineFold) endEscalation(messageID string, at time.Time, status string) {
+func (f *fold) endEscalation(messageID string, at time.Time, status string) {
 	if i, ok := f.escalations[messageID]; ok {
 		f.end(i, at, status, "")
 	}
 }
 
-func (f *timelineFold) messageEnded(ev *core.Event, d *timelineData) {
+func (f *fold) messageEnded(ev *core.Event, d *eventData) {
 	status := entryAnswered
 	if ev.Type == core.EventMessageClosed {
 		status = entryCancelled
@@ -54,7 +54,7 @@ func (f *timelineFold) messageEnded(ev *core.Event, d *timelineData) {
 }
 
 // messageUsed adds what the turn of an agent that was asked used.
-func (f *timelineFold) messageUsed(_ *core.Event, d *timelineData) {
+func (f *fold) messageUsed(_ *core.Event, d *eventData) {
 	if i, ok := f.messages[d.MessageID]; ok && d.Usage != nil {
 		sum := wire.Usage{}
 		sum.Add(f.entries[i].Usage)
@@ -63,7 +63,7 @@ func (f *timelineFold) messageUsed(_ *core.Event, d *timelineData) {
 	}
 }
 
-func (f *timelineFold) questionAsked(ev *core.Event, d *timelineData) {
+func (f *fold) questionAsked(ev *core.Event, d *eventData) {
 	q := d.Question
 	if q == nil {
 		return
@@ -75,22 +75,22 @@ func (f *timelineFold) questionAsked(ev *core.Event, d *timelineData) {
 	}
 	f.questions[q.ID] = f.begin(ev.Time, core.TimelineEntry{
 		Kind: core.TimelineQuestion, ID: q.ID, Step: q.Step, Type: kind, Role: q.Role, AgentID: q.AgentID,
-		Status: string(core.QuestionOpen), Detail: clip.Marked(q.Text, timelineText, ellipsis),
+		Status: string(core.QuestionOpen), Detail: clip.Marked(q.Text, shownText, ellipsis),
 	})
 }
 
 // toPeople says of a message, or of its last escalation, that people got it.
-func (f *timelineFold) toPeople(messageID string) {
+func (f *fold) toPeople(messageID string) {
 	i, ok := f.escalations[messageID]
 	if !ok {
 		i, ok = f.messages[messageID]
 	}
 	if ok && f.entries[i].To == "" {
-		f.entries[i].To, f.entries[i].Sequence = fromPeople, f.lastSeq
+		f.entries[i].To, f.entries[i].Sequence = core.FromPeople, f.lastSeq
 	}
 }
 
-func (f *timelineFold) questionEnded(ev *core.Event, d *timelineData) {
+func (f *fold) questionEnded(ev *core.Event, d *eventData) {
 	status := string(core.QuestionAnswered)
 	if ev.Type == core.EventQuestionExpired {
 		status = string(core.QuestionExpired)
@@ -102,7 +102,7 @@ func (f *timelineFold) questionEnded(ev *core.Event, d *timelineData) {
 }
 
 // promptRuled shows how a prompt of a thread was answered. One that a policy left to people is open until somebody answers.
-func (f *timelineFold) promptRuled(ev *core.Event, d *timelineData) {
+func (f *fold) promptRuled(ev *core.Event, d *eventData) {
 	if d.Ruling == nil {
 		return
 	}
@@ -111,7 +111,7 @@ func (f *timelineFold) promptRuled(ev *core.Event, d *timelineData) {
 	if !open {
 		i = f.begin(ev.Time, core.TimelineEntry{
 			Kind: core.TimelineApproval, ID: d.Ruling.PromptID, Type: d.Tool, Name: d.Name, Role: d.Role, AgentID: d.AgentID,
-			ThreadID: d.ThreadID, Status: string(core.QuestionOpen), Detail: clip.Marked(d.Text, timelineText, ellipsis),
+			ThreadID: d.ThreadID, Status: string(core.QuestionOpen), Detail: clip.Marked(d.Text, shownText, ellipsis),
 		})
 	}
 	f.entries[i].Ruling = d.Ruling

@@ -1,4 +1,4 @@
-package engine
+package timeline
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 
 // thread folds a thread in, after the journal: that of a role is named at the role's entry, any other is an entry of
 // its own.
-func (f *timelineFold) thread(t *core.ThreadRecord) {
+func (f *fold) thread(t *core.ThreadRecord) {
 	if t.Kind == core.ThreadKindRole {
 		for i := range f.entries {
 			if e := &f.entries[i]; e.Kind == core.TimelineRole && e.AgentID == t.ManagedAgentID && t.ManagedAgentID != "" {
