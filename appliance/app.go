@@ -339,6 +339,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		a.metrics.Access.Action(action.Action)
 	}
 	a.warnUnmatched(ctx)
+	a.warnIdle(c)
 	return a.listen(ctx)
 }
 

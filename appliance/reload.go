@@ -76,6 +76,13 @@ func (a *App) reloaders() []reloader {
 	}
 }
 
+// warnIdle tells of what the file sets and what does nothing.
+func (a *App) warnIdle(c *config.Config) {
+	for _, w := range c.Warnings() {
+		a.log.Warn("a section of the configuration does nothing", "key", w.Key, "at", w.String())
+	}
+}
+
 // policyRevision names the policy that decides; "" for none.
 func (a *App) policyRevision() string {
 	if a.policy == nil {
@@ -131,6 +138,7 @@ func (a *App) Reload() (err error) {
 		a.recordSystem("policy.change", wire.AuditSuccess, map[string]any{"revision": now, "previousRevision": policy})
 	}
 	a.warnUnmatched(a.work)
+	a.warnIdle(loaded)
 	a.log.Info("configuration reloaded", "changed", strings.Join(changed, ","))
 	if waiting := config.NeedsRestart(old, loaded); len(waiting) > 0 {
 		a.log.Warn("some keys wait for a restart", "keys", strings.Join(waiting, ","))

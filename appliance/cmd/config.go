@@ -53,13 +53,15 @@ func (c *cli) configValidate() *cobra.Command {
 			Valid    bool             `json:"valid"`
 			Files    []string         `json:"files"`
 			Problems []config.Problem `json:"problems"`
-		}{Files: []string{}, Problems: []config.Problem{}}
+			Warnings []config.Problem `json:"warnings"`
+		}{Files: []string{}, Problems: []config.Problem{}, Warnings: []config.Problem{}}
 		cfg, err := config.Load(path, options)
 		if err != nil && config.Problems(err) == nil {
 			return err
 		}
 		if err == nil {
 			answer.Valid, answer.Files = true, cfg.Files()
+			answer.Warnings = append(answer.Warnings, cfg.Warnings()...)
 		} else {
 			answer.Problems = config.Problems(err)
 		}
@@ -70,6 +72,9 @@ func (c *cli) configValidate() *cobra.Command {
 		if !c.tables() || err == nil {
 			if showErr := c.show(body, func(s *screen) {
 				s.line("valid: %s", clean(strings.Join(answer.Files, ", ")))
+				for _, w := range answer.Warnings {
+					s.line("warning: %s", clean(w.String()))
+				}
 			}); showErr != nil {
 				return showErr
 			}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/api"
-	"github.com/wardroom/wardroom/core/masking"
 )
 
 // unmaskable are the parameters that no masking can be about: the fields that they select by are the frame of rows, they name
@@ -19,15 +18,22 @@ var unmaskable = []string{
 	"executionId", "threadIds", "agentIds", "event", "action", "actor", "resource", "runtime", "code", "state", "iss", "error", "error_description", "returnTo",
 }
 
+// fieldMasker masks fields by the ends of their paths, and leaves answers as they are.
+type fieldMasker []string
+
+func (fieldMasker) Active() bool                   { return true }
+func (fieldMasker) Mask(raw []byte) []byte         { return raw }
+func (fieldMasker) MaskText(_, text string) string { return text }
+func (m fieldMasker) Masks(path ...string) bool {
+	at := "." + strings.Join(path, ".")
+	return slices.ContainsFunc(m, func(field string) bool { return strings.HasSuffix(at, "."+field) })
+}
+
 // Who may not read a field in clear may not select by it either, or could find out what it holds by asking: no route of the
 // table takes such a parameter.
 func TestMaskedSelection(t *testing.T) {
-	masker := new(masking.Masker)
-	fields := []string{
+	masker := fieldMasker{
 		"metadata.ssn", "createdBy", "description", "objective", "labels.ssn", "pattern", "region", "repo", "role", "capabilities", "owner", "user",
-	}
-	if err := masker.Apply(masking.Config{Enabled: true, Method: masking.Redact, Fields: fields}); err != nil {
-		t.Fatal(err)
 	}
 	may := false
 	r := newRig(t, func(o *api.Options) {

@@ -197,7 +197,8 @@ func replaceInPath(path, name, by string) string {
 }
 
 // replaceWord replaces a name where it stands by itself: not within a longer word, so that erasing ann leaves channel as
-// it is.
+// it is. Scripts that are written without spaces do not show where words end: what is next to a name that begins or ends in one
+// of them, and what is of one of them next to a name, keeps nothing.
 func replaceWord(text, name, by string) string {
 	if name == "" || !strings.Contains(text, name) {
 		return text
@@ -216,7 +217,9 @@ func replaceWord(text, name, by string) string {
 		if end := i + len(name); end < len(rest) {
 			after, _ = utf8.DecodeRuneInString(rest[end:])
 		}
-		if inWord(before) || inWord(after) {
+		first, _ := utf8.DecodeRuneInString(name)
+		last, _ := utf8.DecodeLastRuneInString(name)
+		if joined(before, first) || joined(last, after) {
 			b.WriteString(name)
 		} else {
 			b.WriteString(by)
@@ -224,6 +227,22 @@ func replaceWord(text, name, by string) string {
 		before, _ = utf8.DecodeLastRuneInString(name)
 		rest = rest[i+len(name):]
 	}
+}
+
+// joined reports whether two characters next to each other are of one word, as far as their scripts show it. A mark belongs to
+// the letter before it in any script.
+func joined(before, after rune) bool {
+	if !inWord(before) || !inWord(after) {
+		return false
+	}
+	return unicode.IsMark(after) || !unspaced(before) && !unspaced(after)
+}
+
+// unspaced reports whether a character is of a script that is written without spaces between words.
+func unspaced(r rune) bool {
+	const long, halfLong = '\u30fc', '\uff70' // the sign of a long vowel, which is of no single script
+	return r == long || r == halfLong ||
+		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Bopomofo, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 func inWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsMark(r) || unicode.IsNumber(r) }

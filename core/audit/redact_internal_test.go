@@ -26,11 +26,36 @@ func TestReplaceWord(t *testing.T) {
 	}
 }
 
+// In scripts without spaces a name has no word to be within; in those with spaces it has.
+func TestReplaceWordOfScripts(t *testing.T) {
+	for _, test := range []struct{ name, text, want string }{
+		{"田中太郎", "承認者は田中太郎さんです", "承認者はPさんです"},
+		{"田中太郎", "田中太郎san、田中太郎2", "Psan、P2"},
+		{"たろう", "これはたろうが書いた", "これはPが書いた"},
+		{"アンナ", "アンナーが", "Pーが"},
+		{"王小明", "由王小明批准，王小明", "由P批准，P"},
+		{"สมชาย", "คุณสมชายอนุมัติแล้ว", "คุณPอนุมัติแล้ว"},
+		{"กน", "กน้ำ กน", "กน้ำ P"}, // a mark makes it another syllable
+		{"ann", "由ann批准 channel anna", "由P批准 channel anna"},
+		{"анна", "анна, жанна, аннады", "P, жанна, аннады"},
+		{"آن", "آن قرآن", "P قرآن"},
+		{"दीप", "दीप दीपक", "P दीपक"},
+		{"민수", "민수, 김민수", "P, 김민수"},
+		{"αννα", "αννα ιωαννα", "P ιωαννα"},
+		{"Ann", "Ann's, Annä, ÄAnn", "P's, Annä, ÄAnn"},
+		{"ann田", "由ann田批准 hann田", "由P批准 hann田"},
+	} {
+		if got := replaceWord(test.text, test.name, "P"); got != test.want {
+			t.Errorf("%s in %q: %q, want %q", test.name, test.text, got, test.want)
+		}
+	}
+}
+
 // A subject is found in whatever way the texts of a record escape its name.
 func TestRedactsEscapedNames(t *testing.T) {
 	clock := coretest.NewClock()
 	s := New(Options{Clock: clock, IDs: core.NewIDs(clock), Key: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))})
-	for _, subject := range []string{"ann", `o"neil`, "R&D <x@y>", `back\slash`, "mül ler", "☃", "\u2028", `"`} {
+	for _, subject := range []string{"ann", `o"neil`, "R&D <x@y>", `back\slash`, "mül ler", "田中太郎", "สมชาย", "☃", "\u2028", `"`} {
 		e := &core.ErasureRecord{Subject: subject, Erasure: core.Erasure{ID: "ers_1", Pseudonym: "erased-1"}}
 		asJSON := func(v any) string {
 			text, err := json.Marshal(v)

@@ -190,3 +190,19 @@ func BenchmarkMask(b *testing.B) {
 		})
 	}
 }
+
+// Masks reports of a path what Mask does to the value at it.
+func TestMasks(t *testing.T) {
+	m := newMasker(t, masking.Redact, "metadata.ssn", "*.email", "input.**", "createdBy", "executions.metadata.team", "labels")
+	for path, want := range map[string]bool{
+		"metadata.ssn": true, "executions.metadata.ssn": true, "metadata.other": false, "metadata.team": false, "executions.metadata.team": true,
+		"metadata.email": true, "input.a.b": true, "createdBy": true, "id": false, "status": false, "labels.team": true, "objective": false,
+	} {
+		if got := m.Masks(strings.Split(path, ".")...); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	if new(masking.Masker).Masks("metadata", "ssn") {
+		t.Error("nothing is masked without rules")
+	}
+}

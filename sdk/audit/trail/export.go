@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -91,12 +93,62 @@ func appendRow(row []string, r *wire.AuditRecord) []string {
 		r.Actor.Type, r.Actor.ID, r.Actor.IP, r.Actor.UserAgent, r.Resource.Type, r.Resource.ID, r.Resource.Version,
 		string(r.Details), r.Request.Method, r.Request.Path, r.Request.RequestID, r.PreviousHash, r.Hash, redactionText(r.Redacted))
 	for i, text := range row {
-		if risky(text) {
-			row[i] = "'" + text
-		}
+		row[i] = asCell(text)
 	}
 	return row
 }
+
+// asCell returns a text as a cell that a spreadsheet shows as it is, and takes for no formula; fromCell reads it.
+func asCell(text string) string {
+	text = unseen.ReplaceAllStringFunc(text, func(found string) string {
+		if r, n := utf8.DecodeRuneInString(found); n == len(found) {
+			return fmt.Sprintf("{U+%04X}", r)
+		}
+		return "{U+" + found[2:] // a text that looks like one of these gets one more +
+	})
+	if strings.ContainsAny(text, ";\t\r\n") {
+		text = innerFormula.ReplaceAllString(text, "$1'$2")
+	}
+	if risky(text) {
+		return "'" + text
+	}
+	return text
+}
+
+// fromCell reads what asCell made.
+func fromCell(text string) string {
+	if plain, ok := strings.CutPrefix(text, "'"); ok && risky(plain) {
+		text = plain
+	}
+	if strings.ContainsAny(text, ";\t\r\n") {
+		text = innerQuoted.ReplaceAllString(text, "$1$2")
+	}
+	if !strings.Contains(text, "{U+") {
+		return text
+	}
+	return unseenText.ReplaceAllStringFunc(text, func(found string) string {
+		if found[3] == '+' {
+			return "{U" + found[3:]
+		}
+		n, err := strconv.ParseUint(found[3:len(found)-1], 16, 32)
+		if err != nil {
+			return found
+		}
+		return string(rune(n))
+	})
+}
+
+// Signs that change what is seen of the text around them: those that turn its direction, those without a width, and those of
+// control but the ends of lines and tabs. A cell has them by their number, and a carriage return as well, which readers of CSV drop.
+const unseenSigns = `\x{0}-\x{8}\x{b}\x{c}\x{e}-\x{1f}\x{7f}-\x{9f}\x{61c}\x{200b}-\x{200f}\x{2028}-\x{202e}\x{2060}-\x{2069}\x{feff}\x{ad}\x{180e}\x{e0000}-\x{e007f}`
+
+var (
+	unseen     = regexp.MustCompile(`[\r` + unseenSigns + `]|\{U\++[0-9A-F]{4,6}\}`)
+	unseenText = regexp.MustCompile(`\{U\++[0-9A-F]{4,6}\}`)
+	// A spreadsheet that separates cells by something else than a comma takes a formula within a text for one of its own cells.
+	innerFormula = regexp.MustCompile("([;\t\r\n])('*[ \u00a0]*[=+\\-@＝＋－＠])")
+	innerQuoted  = regexp.MustCompile("([;\t\r\n])'('*[ \u00a0]*[=+\\-@＝＋－＠])")
+)
 
 // risky reports whether a spreadsheet would take a text for more than that.
 func risky(text string) bool {
@@ -110,9 +162,7 @@ func fromRow(row []string) (*wire.AuditRecord, error) {
 		return nil, fmt.Errorf("has %d columns, not %d", len(row), len(columns))
 	}
 	for i, text := range row {
-		if plain, ok := strings.CutPrefix(text, "'"); ok && risky(plain) {
-			row[i] = plain
-		}
+		row[i] = fromCell(text)
 	}
 	sequence, err := strconv.ParseUint(row[0], 10, 64)
 	if err != nil {
@@ -154,12 +204,22 @@ var (
 	extensionEscape = strings.NewReplacer(`\`, `\\`, `=`, `\=`, "\r", `\r`, "\n", `\n`, "|", `\|`)
 )
 
+// visible has signs that change what is seen of a text, or end a line for some readers, by their number.
+func visible(text string) string {
+	return signs.ReplaceAllStringFunc(text, func(found string) string {
+		r, _ := utf8.DecodeRuneInString(found)
+		return fmt.Sprintf("{U+%04X}", r)
+	})
+}
+
+var signs = regexp.MustCompile(`[` + unseenSigns + `]`)
+
 // cef writes a record as an event.
 func cef(r *wire.AuditRecord, version string) string {
 	var b strings.Builder
 	b.WriteString("CEF:0|Wardroom|Wardroom")
 	for _, part := range []string{version, r.Action, r.Action + " " + r.Outcome, severities[r.Outcome]} {
-		b.WriteString("|" + headerEscape.Replace(part))
+		b.WriteString("|" + headerEscape.Replace(visible(part)))
 	}
 	b.WriteByte('|')
 	add := func(name, value string) {
@@ -169,7 +229,7 @@ func cef(r *wire.AuditRecord, version string) string {
 		if b.String()[b.Len()-1] != '|' {
 			b.WriteByte(' ')
 		}
-		b.WriteString(name + "=" + extensionEscape.Replace(value))
+		b.WriteString(name + "=" + extensionEscape.Replace(visible(value)))
 	}
 	add("rt", strconv.FormatInt(r.Timestamp.UnixMilli(), 10))
 	add("externalId", r.EventID)
