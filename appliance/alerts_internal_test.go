@@ -123,6 +123,18 @@ func TestPluginWatch(t *testing.T) {
 	}
 }
 
+// A path that keeps plugins from starting is one alert with what to do.
+func TestUnsafePluginsAlert(t *testing.T) {
+	l, _, _ := newTestAlerts()
+	a := &App{alerts: l}
+	a.unsafePlugins("/opt/plugins", "/opt/plugins is writable by everyone", "nobody else")
+	var got alert
+	if len(l.waiting) != 1 || json.Unmarshal(l.waiting[0].Data, &got) != nil || got.Severity != severityCritical ||
+		!strings.Contains(got.Message, "/opt/plugins is writable") || got.Details["path"] != "/opt/plugins" || got.Details["hint"] != "nobody else" {
+		t.Errorf("waiting %+v, %+v", l.waiting, got)
+	}
+}
+
 func certificate(t *testing.T, end time.Time) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -153,7 +153,7 @@ func TestTimeline(t *testing.T) {
 	p := r.do("GET", "/api/executions/"+execID+"/timeline", "")
 	p.wants(t, 200, "")
 	for _, want := range []string{
-		`{"id":"` + execID + `","executionId":"` + execID + `","pattern":{"name":"classify","version":"1.0.0"},"status":"running",` +
+		`{"executionId":"` + execID + `","pattern":{"name":"classify","version":"1.0.0"},"status":"running",` +
 			`"startedAt":"2026-01-02T03:04:05.679Z","duration":60,"entries":[{"kind":"role","id":"agent_1"`,
 		`"agentId":"agent_1","threadId":"thread_1","status":"running"`,
 		`{"kind":"thread","id":"thread_2","type":"codex","name":"docs","role":"writer","agentId":"magent_1","status":"blocked"`,
