@@ -8,3 +8,7 @@ export { CompareExecutions, CompareVersions } from "./compare.tsx";
 export { PatternEditor } from "./editor.tsx";
 export { ScheduleView, SchedulesView } from "./schedules.tsx";
 export { TriggerView, TriggersView } from "./triggers.tsx";
+
+// Files that the page shares with the other group alone: named here as well, so that what all need first stays one file.
+export { Tail } from "../part/tail.tsx";
+export { useFollow } from "../store/follow.ts";
