@@ -36,6 +36,7 @@ var contents = map[string]bool{
 	"agents":   true, // screens, terminals, logs, events and answers of managed ones
 	"webhooks": true, // deliveries have what was sent, and what was answered
 	"plugins":  true, // logs of a runtime may tell of its agents
+	"logs":     true, // what plugins say is in the log of the server, too
 	"data":     true, // a person's data
 
 	"patterns": false, "runtimes": false, "sessions": false, "session": false, "keys": false, "tokens": false, "secrets": false,

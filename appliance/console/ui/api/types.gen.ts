@@ -1584,6 +1584,20 @@ export interface PluginLogRow {
   timestamp: string;
 }
 
+export interface PluginRemoval {
+  /** That it was installed in. */
+  directory: string;
+  /** Version that a rollback would have brought back; it is gone too. */
+  former?: string;
+  kind: string;
+  name: string;
+  /** Of its binary. */
+  sha256: string;
+  /** Directory of what it kept, which stays. */
+  state?: string;
+  version: string;
+}
+
 export interface PluginReport {
   checks: PluginCheck[];
   name: string;
