@@ -25,6 +25,7 @@ func document(tb testing.TB, r *rig) map[string]any {
 // The interface's own list of operations: none is missing and none is there by accident.
 func TestOperations(t *testing.T) {
 	want := []string{
+		"DELETE /api/admin/plugins/{name}",
 		"DELETE /api/auth/agent-tokens/{tokenId}",
 		"DELETE /api/auth/keys/{keyId}",
 		"DELETE /api/auth/sessions/{sessionId}",

@@ -33,7 +33,7 @@ func (m fieldMasker) Masks(path ...string) bool {
 // table takes such a parameter.
 func TestMaskedSelection(t *testing.T) {
 	masker := fieldMasker{
-		"metadata.ssn", "createdBy", "description", "objective", "labels.ssn", "pattern", "region", "repo", "role", "capabilities", "owner", "user",
+		"metadata.ssn", "createdBy", "description", "objective", "labels.ssn", "pattern", "region", "repo", "role", "capabilities", "owner", "user", "name", "statusReason",
 	}
 	may := false
 	r := newRig(t, func(o *api.Options) {
