@@ -86,7 +86,16 @@ type Execution struct {
 	TraceParent string `json:"traceParent,omitempty"`
 
 	OpenQuestions int `json:"-"` // of a row of a list: questions that wait for an answer
+
+	encoded []byte // by SetEncoded
 }
+
+// SetEncoded gives the record its JSON as it is stored, so that the one goroutine that writes for everybody need not make
+// it. Neither the record nor the JSON may change afterwards.
+func (e *Execution) SetEncoded(encoded []byte) { e.encoded = encoded }
+
+// Encoded returns the JSON that SetEncoded gave; nil for none.
+func (e *Execution) Encoded() []byte { return e.encoded }
 
 // WorkflowReport is what an execution of an org chart tells of its steps.
 type WorkflowReport struct {

@@ -237,6 +237,9 @@ func (r *run) write(ctx context.Context, c *change) error {
 	var snapshot *core.Execution
 	if c.put {
 		copied := *r.exec
+		if encoded, err := encode.Stored.Marshal(&copied); err == nil { // else the store says why it takes no such record
+			copied.SetEncoded(encoded)
+		}
 		snapshot = &copied
 	}
 	return r.eng.store.Update(ctx, func(tx core.Tx) error {

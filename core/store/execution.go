@@ -34,6 +34,9 @@ func (t *tx) PutExecution(e *core.Execution) error {
 	if err := t.moveIndexes(e.ID, old, state, e); err != nil {
 		return err
 	}
+	if encoded := e.Encoded(); encoded != nil && depth(encoded) <= maxDepth {
+		return t.set(t.key(prefixExecution, e.ID), encoded)
+	}
 	return executions.put(t, e.ID, nil, e)
 }
 

@@ -27,7 +27,8 @@ type space struct {
 
 	mu     sync.Mutex // guards all below
 	free   uint64
-	files  uint64 // that can still be made
+	files  uint64    // that can still be made
+	at     time.Time // of the measurement
 	low    bool
 	taken  uint64 // what was let in since free was measured for a batch
 	failed error  // the commit error that waits for a reopen
@@ -48,7 +49,7 @@ func newSpace(minFree, total uint64) *space {
 func (s *space) observe(free, files uint64) (turned bool, low bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.free, s.files = free, files
+	s.free, s.files, s.at = free, files, time.Now()
 	was := s.low
 	if s.low {
 		s.low = free < s.again || files < minFiles+minFiles/4
@@ -112,6 +113,20 @@ func (s *space) isLow() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.low
+}
+
+// A measurement is good for ampleFor where there is ample room: so much above the budget is not filled by anybody within
+// that time.
+const (
+	ample    = 1 << 30
+	ampleFor = 20 * time.Millisecond
+)
+
+// isAmple reports whether the last measurement is still good for another batch.
+func (s *space) isAmple() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.low && s.failed == nil && s.free >= s.again+s.taken+ample && s.files >= 100*minFiles && time.Since(s.at) < ampleFor
 }
 
 // settle says that what was let in until now is part of the measurement.

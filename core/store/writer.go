@@ -146,8 +146,10 @@ func (w *writer) refuse(maintenance bool) error {
 	if len(w.accepted) > 0 {
 		return nil // the batch was let in as a whole
 	}
-	w.s.measure()
-	w.s.space.settle()
+	if !w.s.space.isAmple() {
+		w.s.measure()
+		w.s.space.settle()
+	}
 	return w.s.space.admit(maintenance)
 }
 
