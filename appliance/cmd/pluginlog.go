@@ -59,11 +59,11 @@ func (c *cli) followPlugin(cmd *cobra.Command, name string, tail int) error {
 	if err != nil {
 		return err
 	}
-	return tailLines(c, cmd.Context(), api.FollowPluginLogs(cmd.Context(), name, tail), pluginLine)
+	return tailLines(cmd.Context(), c, api.FollowPluginLogs(cmd.Context(), name, tail), pluginLine)
 }
 
 // tailLines prints what comes of a log.
-func tailLines[L any](c *cli, ctx context.Context, lines iter.Seq2[L, error], text func(L, func(style, string) string) string) error {
+func tailLines[L any](ctx context.Context, c *cli, lines iter.Seq2[L, error], text func(L, func(style, string) string) string) error {
 	paint := c.painter(c.deps.Stdout)
 	next, stop := iter.Pull2(lines)
 	defer stop()

@@ -38,7 +38,7 @@ func (c *cli) logsCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return tailLines(c, cmd.Context(), api.FollowServerLog(cmd.Context(), f), serverLine)
+				return tailLines(cmd.Context(), c, api.FollowServerLog(cmd.Context(), f), serverLine)
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				list, err := api.ServerLog(ctx, f)
