@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,7 +57,7 @@ func (t *fakeTx) DeleteSession(id string) error {
 
 type people struct {
 	*rig
-	limits  access.SessionLimits
+	limits  atomic.Pointer[access.SessionLimits] // the service reads them at any time
 	secure  bool
 	noSSO   bool
 	changes int
@@ -64,7 +65,8 @@ type people struct {
 
 func newPeople(t *testing.T) *people {
 	t.Helper()
-	p := &people{limits: access.SessionLimits{Idle: time.Hour, MaxAge: 12 * time.Hour, MaxConcurrent: 3}}
+	p := &people{}
+	p.limits.Store(&access.SessionLimits{Idle: time.Hour, MaxAge: 12 * time.Hour, MaxConcurrent: 3})
 	p.rig = &rig{tb: t, store: &fakeStore{keys: map[string]*core.APIKeyRecord{}, sessions: map[string]*core.SessionRecord{}}, clock: coretest.NewClock()}
 	p.restart()
 	return p
@@ -76,7 +78,7 @@ func (p *people) restart() {
 	p.Service = access.New(access.Options{
 		Store: p.store, Clock: p.clock, IDs: core.NewIDs(p.clock), Pepper: [32]byte{1}, Changed: func() { p.changes++ },
 		Sessions: &access.SessionOptions{
-			Limits: func() access.SessionLimits { return p.limits }, Secure: p.secure, SSO: !p.noSSO,
+			Limits: func() access.SessionLimits { return *p.limits.Load() }, Secure: p.secure, SSO: !p.noSSO,
 			Scopes: func(context.Context, core.Principal) ([]string, bool) { return []string{core.ScopeRead}, false },
 		},
 	})
@@ -180,7 +182,7 @@ func TestSessionClock(t *testing.T) {
 	}
 	p.clock.Advance(time.Hour)
 	good(core.CodeUnauthorized)
-	p.limits.Idle = 12 * time.Hour
+	p.limits.Store(&access.SessionLimits{Idle: 12 * time.Hour, MaxAge: 12 * time.Hour, MaxConcurrent: 3})
 	s = p.begin("ann", core.SessionBrowser)
 	p.clock.Step(-1000 * time.Hour)
 	p.Close()
@@ -264,7 +266,7 @@ func TestSessionBesideBroken(t *testing.T) {
 		}
 	}
 	p.store.broken = broken.ID
-	p.limits.MaxConcurrent = 2
+	p.limits.Store(&access.SessionLimits{Idle: time.Hour, MaxAge: 12 * time.Hour, MaxConcurrent: 2})
 	p.begin("ann", core.SessionBrowser) // in the place of the broken one
 	p.Close()
 	if rec := p.store.sessions[well.ID]; rec == nil || rec.LastUsedAt.Equal(rec.CreatedAt) {
