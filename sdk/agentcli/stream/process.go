@@ -198,12 +198,27 @@ func (p *Process) Kill(ctx context.Context) error {
 	if err := p.o.Kill(ctx); err != nil {
 		return err
 	}
-	_, err := p.Wait(ctx)
-	if errors.Is(err, agentcli.ErrGone) {
-		err = nil
+	// A process in the middle of an exec shows no mark, for longer than is waited for where the machine is busy: until the
+	// command has ended it is looked for again.
+	again := time.NewTicker(killAgain)
+	defer again.Stop()
+	for {
+		select {
+		case <-p.ended:
+			if p.failure != nil && !errors.Is(p.failure, agentcli.ErrGone) {
+				return p.failure
+			}
+			return nil
+		case <-ctx.Done():
+			return late(ctx, "the command did not end in time")
+		case <-again.C:
+			_ = p.o.Kill(ctx) // the first one said that it could
+		}
 	}
-	return err
 }
+
+// killAgain is how often a command that was killed and goes on is killed again.
+const killAgain = time.Second
 
 // Wait implements agentcli.Process.
 func (p *Process) Wait(ctx context.Context) (runtime.Exit, error) {

@@ -177,6 +177,26 @@ func TestKillReleases(t *testing.T) {
 	}
 }
 
+// A kill that overlooks a process, which one in the middle of an exec may be, is repeated until the command has ended.
+func TestKillIsRepeated(t *testing.T) {
+	kills := 0
+	var c *command
+	c = start(t, func(o *stream.Options) {
+		o.Kill = func(context.Context) error {
+			if kills++; kills > 1 {
+				c.end(137)
+			}
+			return nil
+		}
+	})
+	if err := c.p.Kill(c.ctx()); err != nil {
+		t.Fatalf("Kill: %v", err)
+	}
+	if exit, err := c.p.Wait(c.ctx()); err != nil || exit.Code != 137 || kills != 2 {
+		t.Errorf("exit %+v after %d kills, error %v", exit, kills, err)
+	}
+}
+
 // TestReaderEnds ends a reader by its context and by Close, while it waits.
 func TestReaderEnds(t *testing.T) {
 	c := start(t, nil)
