@@ -422,8 +422,7 @@ func TestOriginIsNotSaidByCallers(t *testing.T) {
 	}
 }
 
-// A question of an execution with an allow-list is answered by nobody who is not on it: not in its own execution, and not by the way of
-// another one that the caller may answer in.
+// Only callers on the allow-list of an execution can answer its questions, by whichever execution the request goes.
 func TestGuardedAnswers(t *testing.T) {
 	s := openWithRuntime(t, "")
 	ctx, admin := t.Context(), s.client(s.adminKey)

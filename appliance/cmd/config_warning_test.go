@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A section that nothing switches on is told of by name, and the file is valid.
+// The warning about a section that nothing switches on has its name, and the file is valid.
 func TestConfigValidateWarns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "wardroom.yaml")
 	if err := os.WriteFile(path, []byte("security:\n  secrets:\n    vault: {address: 'https://vault.example.com:8200'}\n"), 0o600); err != nil {

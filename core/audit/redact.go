@@ -41,7 +41,7 @@ func (s *Service) Redact(row core.AuditRow, e *core.ErasureRecord, marked func(i
 	}
 	switch head.Action {
 	case trail.ActionCheckpoint, trail.ActionTrim, trail.ActionLost:
-		return nil, nil // it is the trail's own, has no subject, and is what the verification goes by
+		return nil, nil // it is the trail's own, has no subject, and verification needs it
 	}
 	removed := marked(head.Resource.ID)
 	if !named && !removed {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A section of security that is given and not switched on is told of by name.
+// The warning about a section of security that is given and not switched on has its name.
 func TestWarnings(t *testing.T) {
 	const keys = "security:\n  authentication: {apiKeys: {enabled: true}}\n"
 	for name, test := range map[string]struct {

@@ -49,7 +49,7 @@ type Options struct {
 	Logger  hclog.Logger
 	Metrics Metrics                     // nil: nothing is counted
 	Lookup  func(string) (string, bool) // finds variables of the host's environment; nil: os.LookupEnv
-	Unsafe  Unsafe                      // nil: nobody asks
+	Unsafe  Unsafe                      // nil: they are not reported
 	Check   func(HealthCheck)           // told of each plugin that is supervised, once; nil: nobody asks
 	Secrets SecretLookup                // resolves references for plugins; nil: none can be
 	Keys    StateKeys                   // for what plugins keep; nil: they get none

@@ -19,7 +19,7 @@ const removingDir = "removing"
 // Remove takes an installed plugin out of a directory: its entry, its binary, the files that came with it, and the version
 // that Rollback would bring back. A process that died in between leaves a plugin that is not one any more, and the next
 // Remove goes on. NOT_FOUND for a plugin that is not there, CONFLICT for one that came with the package of Wardroom.
-// Nobody may use the plugin meanwhile.
+// The plugin must not be used meanwhile.
 func Remove(dir, name string) (wire.PluginRemoval, error) {
 	var none wire.PluginRemoval
 	if !pluginName.MatchString(name) {

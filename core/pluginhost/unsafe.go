@@ -4,7 +4,7 @@ import "sync"
 
 // unsafeSet are the files and directories that others could change, as far as starts of plugins met them.
 type unsafeSet struct {
-	tell Unsafe // nil: nobody wants to know
+	tell Unsafe // nil: paths are not reported
 
 	mu    sync.Mutex // guards paths
 	paths map[string]bool
