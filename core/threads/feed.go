@@ -131,13 +131,19 @@ func (t *thread) give(ctx context.Context, in *core.QueuedInput, withdrawals int
 			return t.sent(ctx, in, attempt, clip.Text(core.AsError(err).Message, maxSummary))
 		}
 		t.log.Debug("a message is not taken yet", "input", r.Work.InputID, "error", err)
-		if !t.notTaken(ctx, attempt) || !t.s.pause(ctx, retry.Next()) || !t.await(ctx, nil, feedable) {
+		if refuses(code) && !t.notTaken(ctx, attempt) || !t.s.pause(ctx, retry.Next()) || !t.await(ctx, nil, feedable) {
 			return false
 		}
 		if now := t.record(); !unsent(now) || now.Work.Attempt != attempt || now.Work.Number != r.Work.Number {
 			return true
 		}
 	}
+}
+
+// refuses reports whether a code is the word of a live agent that it has no such message. An agent that is gone and a
+// runtime that is away say nothing of an attempt before, whose turn may be over.
+func refuses(code string) bool {
+	return code == runtimecode.Blocked || code == runtimecode.AuthRequired || code == runtimecode.NotDelivered
 }
 
 // open notes that a message is about to be handed over, unless one was withdrawn since it was read.

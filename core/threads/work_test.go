@@ -91,6 +91,38 @@ func lossOf(t *testing.T, how string, crashAfter int) (messages, told []string, 
 	}
 }
 
+// TestLostAfterTurn has an agent take a message, answer it and be lost before it is known that the message was taken: the
+// turn is the message's, and there is nothing to go on with.
+func TestLostAfterTurn(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	asked := 0
+	r.agents.send = func(in core.ManagedAgentInput) error {
+		s := &scripted{f: r.agents, r: r.agents.records[0]}
+		if asked++; asked == 1 {
+			s.busy()
+			s.end("done")
+		}
+		if rec := r.record(r.store.claimed("spawn")); rec.Work == nil || rec.Work.Ended == nil {
+			return &core.Error{Code: core.CodeAgentError, Message: "the runtime is away", Unavailable: true}
+		}
+		r.agents.taken[in.Key], r.agents.order = in.Message, append(r.agents.order, in.Message)
+		s.lose()
+		r.agents.send = nil
+		return runtimeError(core.CodeConflict, "NOT_RUNNING")
+	}
+	r.open()
+	th, err := r.SpawnThread(core.WithIdempotency(r.ctx, &core.IdempotencyClaim{Key: "spawn"}), shellSpec("one"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec := r.until(th.ID, "the message to be settled", func(rec *core.ThreadRecord) bool {
+		return rec.Restarts == 1 && rec.Work == nil && rec.SentSeq == rec.InputSeq
+	})
+	if got := r.agents.messages(); !slices.Equal(got, []string{"one"}) || rec.TurnCount != 1 {
+		t.Errorf("the agent got %q in %d turns", got, rec.TurnCount)
+	}
+}
+
 // TestLostWithMessage has an agent be lost while it works on a message and others wait: the message, or a word to go on,
 // comes before them, and an event tells which. The service is killed after each of its transactions on the way.
 func TestLostWithMessage(t *testing.T) {
