@@ -91,9 +91,6 @@ func (d *derived) execution(id string, value []byte) error {
 			return err
 		}
 	}
-	if err := d.emit(appendPatternIndex(nil, state.pattern, id), []byte{}); err != nil {
-		return err
-	}
 	if state.active() {
 		return d.emit(appendKey(nil, prefixActive, id), appendRow(appendActive(nil, state), &e))
 	}

@@ -29,9 +29,8 @@
 //
 //	x/<execution id>                          execution, JSON; ids sort by time, so this is the unfiltered list
 //	ix/xa/<execution id>                      active executions only: status, pattern, hashes it refers to, row
-//	ix/xp/esc(pattern)<execution id>          every execution, from its first put on
 //	ix/xs/esc(status)<execution id>           terminal executions: row, which is what lists show of one
-//	ix/xps/esc(pattern)esc(status)<exec. id>  terminal executions
+//	ix/xps/esc(pattern)esc(status)<exec. id>  terminal executions; the active ones of a pattern are found in memory
 //	ix/xb/esc(batch)<execution id>            items of a batch
 //	ix/xc/esc(creator)<execution id>          executions by who made them
 //	ix/xe/esc(code)<execution id>             executions by the code of their error

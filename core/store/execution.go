@@ -23,6 +23,11 @@ func (t *tx) PutExecution(e *core.Execution) error {
 	if !utf8.ValidString(e.Pattern.Name) {
 		return core.Invalid("pattern", "is not valid UTF-8")
 	}
+	if name := e.Pattern.Name; len(name) > maxKey/4 { // of the key that it is in once it ended
+		if err := checkKey(appendBothIndex(nil, name, string(core.ExecutionCompleted), e.ID)); err != nil {
+			return err
+		}
+	}
 	old, err := t.execState(e.ID)
 	if err != nil {
 		return err
@@ -46,22 +51,13 @@ func (t *tx) moveIndexes(id string, old, state execState, e *core.Execution) err
 	if old.equal(state) {
 		return nil
 	}
-	moved := old.pattern != state.pattern || old.exists() != state.exists()
-	if moved && old.exists() {
-		t.delete(t.take(func(b []byte) []byte { return appendPatternIndex(b, old.pattern, id) }))
-	}
-	if moved && state.exists() {
-		if err := t.set(t.take(func(b []byte) []byte { return appendPatternIndex(b, state.pattern, id) }), nil); err != nil {
-			return err
-		}
-	}
 	refiled := !old.facts.equal(&state.facts)
 	if refiled || old.exists() != state.exists() {
 		if err := t.moveFacts(id, old, state); err != nil {
 			return err
 		}
 	}
-	moved = moved || old.status != state.status
+	moved := old.pattern != state.pattern || old.status != state.status // one that does not exist has no status
 	if moved && old.status.Terminal() {
 		t.delete(t.take(func(b []byte) []byte { return appendStatusIndex(b, string(old.status), id) }))
 		t.delete(t.take(func(b []byte) []byte { return appendBothIndex(b, old.pattern, string(old.status), id) }))

@@ -25,6 +25,11 @@ func (s *Store) FindExecutions(ctx context.Context, filter core.ExecutionFilter)
 	}
 	q := &listQuery{name: executionListName(filter), page: filter.Page}
 	q.from, q.to = idRange(filter)
+	// Memory is asked before the transaction begins: what ends in between is in both, and not in neither.
+	var active []string
+	if filter.Pattern != "" && len(filter.Statuses) == 0 {
+		active = s.state.activeIDs(filter.Pattern, "", q.from, q.to)
+	}
 	q.ids = func(txn kv.Snapshot) (idWalk, int, error) {
 		total := -1
 		facts := executionFactLists(filter)
@@ -35,10 +40,13 @@ func (s *Store) FindExecutions(ctx context.Context, filter core.ExecutionFilter)
 			if len(filter.Statuses) == 1 && !filter.Statuses[0].Terminal() {
 				return walkIDs(s.state.activeIDs(filter.Pattern, filter.Statuses[0], q.from, q.to)), total, nil
 			}
+			if filter.Pattern != "" && len(filter.Statuses) == 0 {
+				return walkSet(func(below string) idSet { return patternSet(txn, filter.Pattern, active, below) }), total, nil
+			}
 			return walkIndex(txn, executionIndex(filter)), total, nil
 		}
 		return func(below string, fn func(id string) (bool, error)) error {
-			sets := s.executionSets(txn, filter, facts, q.from, below)
+			sets := s.executionSets(txn, filter, facts, active, q.from, below)
 			defer func() {
 				for _, set := range sets {
 					set.close()
@@ -89,15 +97,27 @@ func executionFactLists(filter core.ExecutionFilter) [][]byte {
 	return f.lists()
 }
 
-// executionSets returns the sets of which every execution of a list is in all.
-func (s *Store) executionSets(txn kv.Snapshot, filter core.ExecutionFilter, facts [][]byte, from, below string) []idSet {
+// patternSet returns the executions of a pattern: those that ended, which are in an index by status, and the active ones.
+func patternSet(txn kv.Snapshot, pattern string, active []string, below string) idSet {
+	union := &unionSet{sets: []idSet{newSliceSet(active, below)}}
+	for _, status := range core.ExecutionStatuses {
+		if status.Terminal() {
+			union.sets = append(union.sets, newIndexSet(txn, appendBothIndex(nil, pattern, string(status), ""), below))
+		}
+	}
+	return union
+}
+
+// executionSets returns the sets of which every execution of a list is in all. active is those of the pattern, for a list
+// that no status selects.
+func (s *Store) executionSets(txn kv.Snapshot, filter core.ExecutionFilter, facts [][]byte, active []string, from, below string) []idSet {
 	sets := make([]idSet, 0, len(facts)+2)
 	for _, prefix := range facts {
 		sets = append(sets, newIndexSet(txn, prefix, below))
 	}
 	if len(filter.Statuses) == 0 {
 		if filter.Pattern != "" {
-			sets = append(sets, newIndexSet(txn, appendPatternIndex(nil, filter.Pattern, ""), below))
+			sets = append(sets, patternSet(txn, filter.Pattern, active, below))
 		}
 		return sets
 	}
@@ -114,7 +134,7 @@ func (s *Store) executionSets(txn kv.Snapshot, filter core.ExecutionFilter, fact
 	return append(sets, union)
 }
 
-// executionIndex returns the prefix of the index of executions that a pattern, one terminal status or both select.
+// executionIndex returns the prefix of the index of executions that one terminal status, it and a pattern, or nothing select.
 func executionIndex(filter core.ExecutionFilter) []byte {
 	status := ""
 	if len(filter.Statuses) > 0 {
@@ -123,8 +143,6 @@ func executionIndex(filter core.ExecutionFilter) []byte {
 	switch {
 	case filter.Pattern != "" && status != "":
 		return appendBothIndex(nil, filter.Pattern, status, "")
-	case filter.Pattern != "":
-		return appendPatternIndex(nil, filter.Pattern, "")
 	case status != "":
 		return appendStatusIndex(nil, status, "")
 	}

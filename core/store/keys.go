@@ -10,7 +10,6 @@ import (
 const (
 	prefixExecution   = "x/"
 	prefixActive      = "ix/xa/"
-	prefixByPattern   = "ix/xp/"
 	prefixByStatus    = "ix/xs/"
 	prefixByBoth      = "ix/xps/"
 	prefixByBatch     = "ix/xb/"
@@ -136,11 +135,6 @@ func cutEscaped(key []byte) (s string, rest []byte, ok bool) {
 
 func appendKey(dst []byte, prefix, id string) []byte {
 	return append(append(dst, prefix...), id...)
-}
-
-func appendPatternIndex(dst []byte, pattern, id string) []byte {
-	dst = appendEscaped(append(dst, prefixByPattern...), pattern)
-	return append(dst, id...)
 }
 
 func appendStatusIndex(dst []byte, status, id string) []byte {

@@ -126,6 +126,21 @@ func walkIndex(txn kv.Snapshot, prefixes ...[]byte) idWalk {
 	}
 }
 
+// walkSet walks a set, which open makes.
+func walkSet(open func(below string) idSet) idWalk {
+	return func(below string, fn func(id string) (bool, error)) error {
+		set := open(below)
+		defer set.close()
+		for id, ok := set.head(); ok; id, ok = set.head() {
+			if more, err := fn(id); err != nil || !more {
+				return err
+			}
+			set.next()
+		}
+		return nil
+	}
+}
+
 // walkIDs walks ids that are in ascending order.
 func walkIDs(ids []string) idWalk {
 	return func(below string, fn func(id string) (bool, error)) error {

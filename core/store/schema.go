@@ -25,6 +25,7 @@ var migrations = []migration{
 	{to: 3, what: "lists of executions and batches by what they have", run: listFacts},
 	{to: 4, what: "events of the server itself, and erasures", run: unchanged},
 	{to: 5, what: "lists by who made something", run: listCreators},
+	{to: 6, what: "executions of a pattern are found by its statuses", run: dropPatternLists},
 }
 
 // unchanged is the way to a schema that adds what a former program cannot read, and changes nothing that is there.

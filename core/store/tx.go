@@ -75,8 +75,8 @@ func (t *tx) get(key []byte) ([]byte, error) {
 }
 
 func (t *tx) set(key, value []byte) error {
-	if len(key) > maxKey {
-		return core.Invalid("name", "is too long: the store keeps names of up to about 50,000 bytes")
+	if err := checkKey(key); err != nil {
+		return err
 	}
 	if value == nil {
 		value = []byte{}
@@ -87,6 +87,13 @@ func (t *tx) set(key, value []byte) error {
 	t.writes = append(t.writes, write{key, value})
 	t.reserve(entrySize(key, value, t.w.limits))
 	t.large += largeSize(key, value, t.w.limits.Large)
+	return nil
+}
+
+func checkKey(key []byte) error {
+	if len(key) > maxKey {
+		return core.Invalid("name", "is too long: the store keeps names of up to about 50,000 bytes")
+	}
 	return nil
 }
 

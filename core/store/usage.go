@@ -41,7 +41,7 @@ var usageKinds = map[string]struct {
 	kind   string
 	record bool
 }{
-	prefixExecution: {KindExecutions, true}, prefixActive: {KindExecutions, false}, prefixByPattern: {KindExecutions, false},
+	prefixExecution: {KindExecutions, true}, prefixActive: {KindExecutions, false},
 	prefixByStatus: {KindExecutions, false}, prefixByBoth: {KindExecutions, false}, prefixQuestion: {KindExecutions, false},
 	prefixByBatch: {KindExecutions, false}, prefixByCreator: {KindExecutions, false}, prefixByError: {KindExecutions, false},
 	prefixByMetadata:                 {KindExecutions, false},
