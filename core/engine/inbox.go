@@ -10,7 +10,7 @@ import (
 // message is one thing that happened to a run. Exactly one of the fields is meant, by kind.
 type message struct {
 	kind   messageKind
-	report core.TaskReport
+	report *core.TaskReport
 	agents []string // reserved for this run
 	slot   bool     // of msgAgents: a slot was granted too
 	youth  *youth   // of msgAgents: of an execution that begins now
@@ -34,7 +34,6 @@ const (
 	msgProgress                    // an agent reported progress
 	msgLost                        // the agent that holds a task is gone
 	msgAgents                      // the scheduler reserved agents for the run
-	msgTimer                       // the run's timer fired
 	msgCancel                      // a caller cancels
 	msgLook                        // an agent was lost for good: are there enough left?
 	msgSpawned                     // an agent was spawned for a role, or not
@@ -59,6 +58,7 @@ type inbox struct {
 	mu       sync.Mutex // guards all below
 	messages []message
 	spare    []message
+	due      bool // the run's timer fired
 	closed   bool
 }
 
@@ -81,23 +81,39 @@ func (b *inbox) put(m message) bool {
 	first := len(b.messages) == 1
 	b.mu.Unlock()
 	if first {
-		select {
-		case b.ready <- struct{}{}:
-		default:
-		}
+		b.wake()
 	}
 	return true
 }
 
-// take returns all waiting messages. The slice is valid until the next take.
-func (b *inbox) take() []message {
+// fire has the reader see that the run's timer fired. It returns false if the reader is gone.
+func (b *inbox) fire() bool {
+	b.mu.Lock()
+	closed := b.closed
+	b.due = !closed
+	b.mu.Unlock()
+	if !closed {
+		b.wake()
+	}
+	return !closed
+}
+
+func (b *inbox) wake() {
+	select {
+	case b.ready <- struct{}{}:
+	default:
+	}
+}
+
+// take returns all waiting messages, and whether the timer fired since the last take. The slice is valid until the next one.
+func (b *inbox) take() (messages []message, due bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	out := b.messages
+	messages, due = b.messages, b.due
 	clear(b.spare)
 	b.messages = b.spare[:0]
-	b.spare = out
-	return out
+	b.spare, b.due = messages, false
+	return messages, due
 }
 
 // close refuses further messages and returns those that wait.

@@ -75,15 +75,11 @@ func (r *run) loop(begun *change) {
 			return
 		}
 		c := r.newChange()
-		timer := false
-		for _, m := range r.inbox.take() {
-			if m.kind == msgTimer {
-				timer = true // what waited while the store did came in time
-				continue
-			}
+		messages, due := r.inbox.take()
+		for _, m := range messages {
 			r.handle(m, c)
 		}
-		if timer {
+		if due { // what waited while the store did came in time
 			r.overdue(c)
 		}
 		r.body.advance(c)
@@ -392,7 +388,7 @@ func (r *run) arm(now time.Time) {
 		return
 	}
 	r.timerAt = next
-	r.timer = r.eng.clock.AfterFunc(max(next.Sub(now), 0), func() { r.inbox.put(message{kind: msgTimer}) })
+	r.timer = r.eng.clock.AfterFunc(max(next.Sub(now), 0), func() { r.inbox.fire() })
 }
 
 // believe returns when a limit is over that was set before a restart. Only the wall clock tells how much of it has

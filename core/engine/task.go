@@ -12,7 +12,7 @@ import (
 // TaskReported implements core.TaskSink.
 func (e *Engine) TaskReported(report core.TaskReport) {
 	r := e.runOfTask(report.TaskID)
-	if r == nil || !r.inbox.put(message{kind: msgReport, report: report}) {
+	if r == nil || !r.inbox.put(message{kind: msgReport, report: &report}) {
 		// Nobody needs it any more: the execution is over or was never ours. The agent may forget it. While
 		// the engine stops, a run that did not end must not lose the answer: it is not settled.
 		if !e.stopping() {
@@ -65,7 +65,7 @@ func (r *run) handle(m message, c *change) {
 	switch m.kind {
 	case msgReport:
 		c.settle = append(c.settle, m.report.Settled)
-		r.body.report(m.report, c)
+		r.body.report(*m.report, c)
 	case msgLost:
 		r.body.lost(m.agent, m.task, c)
 	case msgAgents:

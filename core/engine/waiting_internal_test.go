@@ -104,7 +104,7 @@ func TestLineIsByPriorityAndAge(t *testing.T) {
 	for _, want := range []string{"high", "normal", "normal later", "low", "critical late"} {
 		agents.takes = 1
 		e.waiters.pass()
-		if got := runs[want].inbox.take(); len(got) != 1 || len(got[0].agents) != 1 || !got[0].slot {
+		if got, _ := runs[want].inbox.take(); len(got) != 1 || len(got[0].agents) != 1 || !got[0].slot {
 			t.Fatalf("%q was not the next to be served", want)
 		}
 		e.limits.give("p")
@@ -121,7 +121,7 @@ func TestProgressIsBounded(t *testing.T) {
 		b.put(message{kind: msgProgress})
 	}
 	b.put(message{kind: msgCancel})
-	list := b.take()
+	list, _ := b.take()
 	if len(list) != maxProgress+1 || list[maxProgress].kind != msgCancel {
 		t.Errorf("%d messages wait, want %d of progress and a cancel", len(list), maxProgress)
 	}
@@ -139,7 +139,7 @@ func TestLaunchAfterClose(t *testing.T) {
 	if out := <-reply; !core.AsError(out.err).Unavailable {
 		t.Errorf("got %v, want unavailable", out.err)
 	}
-	if clock.Pending() != 0 || r.inbox.put(message{kind: msgTimer}) {
+	if clock.Pending() != 0 || r.inbox.fire() {
 		t.Error("the run is not left behind")
 	}
 }

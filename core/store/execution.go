@@ -53,7 +53,7 @@ func (t *tx) moveIndexes(id string, old, state execState, e *core.Execution) err
 	}
 	refiled := !old.facts.equal(&state.facts)
 	if refiled || old.exists() != state.exists() {
-		if err := t.moveFacts(id, old, state); err != nil {
+		if err := t.moveFacts(id, &old.facts, &state.facts); err != nil {
 			return err
 		}
 	}

@@ -37,11 +37,19 @@ func (f *executionFacts) equal(o *executionFacts) bool {
 // indexed reports whether a value of a fact is in an index.
 func indexed(value string) bool { return value != "" && len(value) <= core.MaxIndexedBytes }
 
+// singleFacts is how many facts have one value.
+const singleFacts = 3
+
+// singles returns the facts that have one value, with the prefixes of their indexes.
+func (f *executionFacts) singles() [singleFacts]struct{ prefix, value string } {
+	return [singleFacts]struct{ prefix, value string }{
+		{prefixByBatch, f.batch}, {prefixByCreator, f.createdBy}, {prefixByError, string(f.errorCode)},
+	}
+}
+
 // lists returns the prefixes of the indexes in which an execution with these facts is.
 func (f *executionFacts) lists() (prefixes [][]byte) {
-	for _, fact := range []struct{ prefix, value string }{
-		{prefixByBatch, f.batch}, {prefixByCreator, f.createdBy}, {prefixByError, string(f.errorCode)},
-	} {
+	for _, fact := range f.singles() {
 		if indexed(fact.value) {
 			prefixes = append(prefixes, appendEscaped([]byte(fact.prefix), fact.value))
 		}
@@ -56,25 +64,39 @@ func appendMetadataIndex(dst []byte, pair core.MetadataPair) []byte {
 	return appendEscaped(appendEscaped(append(dst, prefixByMetadata...), pair.Key), pair.Value)
 }
 
-// moveFacts moves an execution from the lists of its former facts to those of its new ones.
-func (t *tx) moveFacts(id string, old, fresh execState) error {
-	var was, is [][]byte
-	if old.exists() {
-		was = old.facts.lists()
-	}
-	if fresh.exists() {
-		is = fresh.facts.lists()
-	}
-	for _, prefix := range was {
-		if !slices.ContainsFunc(is, func(p []byte) bool { return string(p) == string(prefix) }) {
-			t.delete(append(prefix, id...))
-		}
-	}
-	for _, prefix := range is {
-		if slices.ContainsFunc(was, func(p []byte) bool { return string(p) == string(prefix) }) {
+// moveFacts moves an execution from the lists of its former facts to those of its new ones. One that does not exist has
+// none.
+func (t *tx) moveFacts(id string, old, fresh *executionFacts) error {
+	was, is := old.singles(), fresh.singles()
+	for i := range singleFacts {
+		if was[i].value == is[i].value {
 			continue
 		}
-		if err := t.set(append(prefix, id...), nil); err != nil {
+		key := func(value string) []byte {
+			return t.take(func(b []byte) []byte { return append(appendEscaped(append(b, is[i].prefix...), value), id...) })
+		}
+		if indexed(was[i].value) {
+			t.delete(key(was[i].value))
+		}
+		if indexed(is[i].value) {
+			if err := t.set(key(is[i].value), nil); err != nil {
+				return err
+			}
+		}
+	}
+	key := func(pair core.MetadataPair) []byte {
+		return t.take(func(b []byte) []byte { return append(appendMetadataIndex(b, pair), id...) })
+	}
+	for _, pair := range old.metadata {
+		if !slices.Contains(fresh.metadata, pair) {
+			t.delete(key(pair))
+		}
+	}
+	for _, pair := range fresh.metadata {
+		if slices.Contains(old.metadata, pair) {
+			continue
+		}
+		if err := t.set(key(pair), nil); err != nil {
 			return err
 		}
 	}
