@@ -86,10 +86,7 @@ func (f *batchFollower) look(ctx context.Context) (*client.Batch, error) {
 		err := f.c.persist(ctx, f.wait, try)
 		return batch, err
 	}
-	err := try()
-	if err != nil && ctx.Err() == nil && client.Unreachable(err) {
-		err = f.c.outlast(ctx, f.wait, err, try)
-	}
+	err := f.c.outlive(ctx, f.wait, try)
 	return batch, err
 }
 

@@ -30,6 +30,15 @@ func (c *cli) persist(ctx context.Context, wait time.Duration, try func() error)
 	return c.outlast(ctx, wait, err, try)
 }
 
+// outlive is persist for a server that has answered before: one that takes no connection is away as well.
+func (c *cli) outlive(ctx context.Context, wait time.Duration, try func() error) error {
+	err := try()
+	if err == nil || ctx.Err() != nil || !client.Unreachable(err) {
+		return err
+	}
+	return c.outlast(ctx, wait, err, try)
+}
+
 // noteOutages tells the person when a stream lost the server, and when it has it again.
 func (c *cli) noteOutages(stream *client.Stream) {
 	stream.OnOutage(func(err error) {

@@ -317,9 +317,10 @@ func (c *cli) refresh(
 	cmd *cobra.Command, interval time.Duration, look func(ctx context.Context, api *client.Client) (view, error),
 ) error {
 	ctx, inPlace := cmd.Context(), c.tables() && isTerminal(c.deps.Stdout)
-	for last := []byte(nil); ; {
+	persist := c.persist
+	for last := []byte(nil); ; persist = c.outlive {
 		var v view
-		err := c.persist(ctx, defaultWait, func() error {
+		err := persist(ctx, defaultWait, func() error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) (err error) {
 				v, err = look(ctx, api)
 				return err
