@@ -58,6 +58,7 @@ type Launcher struct {
 var (
 	_ agentcli.Launcher     = (*Launcher)(nil)
 	_ agentcli.Rediscoverer = (*Launcher)(nil)
+	_ agentcli.Archive      = (*Launcher)(nil)
 )
 
 // notInside are variables of the service that speak of its own files: a container has others.
@@ -186,6 +187,11 @@ func (l *Launcher) Prepare(ctx context.Context, spec *runtime.Spec) (agentcli.Ro
 		return l.probes.lookPath(context.WithoutCancel(ctx), in, name, env)
 	}
 	return room, nil
+}
+
+// Room implements agentcli.Archive: rooms are directories of this machine, which outlive their containers.
+func (l *Launcher) Room(ctx context.Context, spec *runtime.Spec) (agentcli.Room, error) {
+	return l.rooms.Room(ctx, spec)
 }
 
 // lookTime bounds how long an image may take to be there before a start is given up. What is being pulled goes on.
