@@ -255,7 +255,7 @@ func (r *chartRun) above(l *letter) orgchart.Target {
 	case l.Kind == core.QuestionApproval:
 		return orgchart.Target{Behavior: core.BehaviorSurface, Reason: "people decide"}
 	}
-	return orgchart.ClimbFor(r.chart.Chart(), l.Role, l.To, l.Depth)
+	return orgchart.Climb(r.chart.Chart(), l.Role, l.To, l.Depth)
 }
 
 // behave does what the chart says of a letter that no role answers.

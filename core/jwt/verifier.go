@@ -105,9 +105,6 @@ func (v *Verifier) Close() { v.keys.close() }
 // State returns when the keys of the issuer were fetched last, and why they could not be since; it is for health.
 func (v *Verifier) State() (fetched time.Time, failed error) { return v.keys.state() }
 
-// Looks reports whether a bearer credential has the form of a token: three parts with dots between them.
-func Looks(credential string) bool { return strings.Count(credential, ".") == 2 }
-
 // Verify returns whom a token speaks for. Its errors are for the log: they tell which check failed, and hold no part of
 // the token; callers of the API are told nothing of them. Errors of Unavailable are about us, not about the token.
 func (v *Verifier) Verify(ctx context.Context, token string) (*Identity, error) {

@@ -15,9 +15,8 @@ import (
 
 // Bounds of a decision.
 const (
-	MaxCategory = 64       // characters
-	MaxSummary  = 4000     // characters
-	MaxDetails  = 64 << 10 // bytes of JSON
+	MaxSummary = 4000     // characters
+	MaxDetails = 64 << 10 // bytes of JSON
 )
 
 var category = regexp.MustCompile(`^[a-z0-9_-]{1,64}$`)

@@ -70,13 +70,8 @@ func rule(chart *core.Chart, m Message) (int, string) {
 
 // Climb decides where a message goes whose reply did not come in time: to the manager of the role asked last, or,
 // after as many climbs as the chart allows and at the top, to what happens at the maximum depth. depth is how often
-// the message has climbed.
-func Climb(chart *core.Chart, current string, depth int) Target {
-	return ClimbFor(chart, "", current, depth)
-}
-
-// ClimbFor is Climb for the message of a role: the way up leads past that role, since it cannot answer itself.
-func ClimbFor(chart *core.Chart, asker, current string, depth int) Target {
+// the message has climbed. The way up of the message of a role, asker, leads past that role, since it cannot answer itself.
+func Climb(chart *core.Chart, asker, current string, depth int) Target {
 	if depth >= chart.Escalation.MaxDepth {
 		return Target{Behavior: onMaxDepth(chart), Reason: fmt.Sprintf("maxDepth is %d", chart.Escalation.MaxDepth)}
 	}

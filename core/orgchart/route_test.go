@@ -108,18 +108,13 @@ func TestClimb(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := orgchart.ClimbFor(chart, tt.asker, tt.current, tt.depth); got != tt.want {
+			if got := orgchart.Climb(chart, tt.asker, tt.current, tt.depth); got != tt.want {
 				t.Errorf("got %+v\nwant %+v", got, tt.want)
-			}
-			if tt.asker == "" {
-				if got := orgchart.Climb(chart, tt.current, tt.depth); got != tt.want {
-					t.Errorf("Climb: got %+v\nwant %+v", got, tt.want)
-				}
 			}
 		})
 	}
 	chart.Escalation.MaxDepth = 0
-	if got := orgchart.Climb(chart, "engineer", 0); got.Behavior != core.BehaviorFail {
+	if got := orgchart.Climb(chart, "", "engineer", 0); got.Behavior != core.BehaviorFail {
 		t.Errorf("without depth: %+v", got)
 	}
 }

@@ -10,12 +10,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// Priorities of the runtimes of the product, when the configuration gives none.
 const (
-	PriorityLocal     = 10
-	PriorityDocker    = 20
-	PriorityCluster   = 30
-	PriorityElse      = 40
 	defaultRetry      = 250 * time.Millisecond
 	maxRetry          = 10 * time.Second
 	defaultTimeout    = 120 * time.Second

@@ -34,7 +34,7 @@ func newRig(tb testing.TB, store memory, fakes map[string]*fake) *rig {
 	tb.Helper()
 	r := &rig{tb: tb, store: store, clock: coretest.NewClock(), change: make(chan struct{}, 16)}
 	var sources []runtimes.Source
-	priorities := map[string]int{"local": runtimes.PriorityLocal, "docker": runtimes.PriorityDocker}
+	priorities := map[string]int{"local": 10, "docker": 20}
 	for name, f := range fakes {
 		sources = append(sources, runtimes.Source{Name: name, Priority: priorities[name], Runtime: f, Changed: r.change, Takes: f.takes})
 	}

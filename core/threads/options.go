@@ -114,9 +114,6 @@ type Config struct {
 	AutoAnswer []core.AutoAnswerRule
 }
 
-// DefaultMaxRestarts is how often a lost agent is brought back when nobody says.
-const DefaultMaxRestarts = 3
-
 func (c Config) withDefaults() *Config {
 	if c.MaxThreads <= 0 {
 		c.MaxThreads = 100

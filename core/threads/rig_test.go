@@ -35,7 +35,7 @@ func newRig(t *testing.T, clock core.Clock) *rig {
 	r := &rig{
 		t: t, ctx: context.Background(), clock: clock, ids: core.NewIDs(clock), store: store, agents: newFakeAgents(store),
 		spaces: &fakeSpaces{store: store, ids: core.NewIDs(clock)}, memory: &fakeMemory{ids: core.NewIDs(clock)}, hosts: &fakeHosts{},
-		config: threads.Config{MaxRestarts: threads.DefaultMaxRestarts},
+		config: threads.Config{MaxRestarts: 3},
 	}
 	t.Cleanup(func() {
 		if r.Service != nil {
