@@ -242,7 +242,7 @@ holds sh -c '! pgrep -u wardroom'
 
 say "purge: nothing stays but the user"
 dpkg -P wardroom-runtime-local wardroom >/dev/null 2>&1 || fail "purge"
-for left in /etc/wardroom /var/lib/wardroom /var/backups/wardroom /run/wardroom /etc/default/wardroom /usr/lib/wardroom; do
+for left in /etc/wardroom /var/lib/wardroom /var/log/wardroom /var/backups/wardroom /run/wardroom /etc/default/wardroom /usr/lib/wardroom; do
 	[ ! -e "$left" ] || fail "$left is left: $(ls -lR "$left" | head)"
 done
 getent passwd wardroom >/dev/null || fail "the user is gone"
