@@ -47,7 +47,7 @@ joined() {
 inside() { nsenter -t "$machine" -a env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"; }
 
 # debian makes the archive of the machine, once. Its name has what is in it.
-include=systemd,systemd-sysv,dbus,git,ca-certificates,procps,zstd
+include=systemd,systemd-sysv,dbus,git,ca-certificates,procps,zstd,rpm
 debian=$PWD/.cache/appliancerig/bookworm-$arch-$(sha256sum <<<"$include" | cut -c1-8).tar
 debian() {
 	[ ! -s "$debian" ] || return 0
