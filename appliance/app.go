@@ -205,6 +205,9 @@ func (a *App) Open(ctx context.Context) (err error) {
 	if err = probe.Close(); err != nil {
 		return err
 	}
+	if err = a.checkCertificates(c); err != nil {
+		return err
+	}
 	if err = checkDirectories(c); err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func (b *box) mkdir(name string, uid int, mode os.FileMode) string {
 func (b *box) command(yaml string) *exec.Cmd {
 	b.t.Helper()
 	config := b.path("wardroom.yaml")
-	if err := os.WriteFile(config, []byte(strings.ReplaceAll(yaml, "DIR", b.dir)), 0o644); err != nil {
+	if err := os.WriteFile(config, []byte(strings.ReplaceAll(yaml, "DIR/", b.dir+"/")), 0o644); err != nil {
 		b.t.Fatal(err)
 	}
 	cmd := exec.Command(b.program, "serve", "--config", config)
@@ -100,7 +100,7 @@ func (b *box) refuses(code int, want string) {
 	if !over.Stop() {
 		b.t.Fatalf("it goes on:\n%s", &said)
 	}
-	if got := cmd.ProcessState.ExitCode(); got != code || !strings.Contains(said.String(), strings.ReplaceAll(want, "DIR", b.dir)) {
+	if got := cmd.ProcessState.ExitCode(); got != code || !strings.Contains(said.String(), strings.ReplaceAll(want, "DIR/", b.dir+"/")) {
 		b.t.Errorf("exit code %d, want %d and %q:\n%s", got, code, want, &said)
 	}
 }
@@ -301,18 +301,27 @@ func TestBrokenCertificate(t *testing.T) {
 	cert, key := certificate(t, time.Now().Add(time.Hour))
 	_, other := certificate(t, time.Now().Add(time.Hour))
 	write("c.key", key, 0o644)
-	b.refuses(78, "serverCert")
+	b.refuses(78, "security.mtls: open DIR/c.crt: no such file")
 	write("c.crt", []byte("garbage"), 0o644)
-	b.refuses(78, "serverCert")
+	b.refuses(78, "DIR/c.crt holds no certificate in PEM")
 	write("c.crt", cert[:len(cert)/2], 0o644)
-	b.refuses(78, "serverCert")
+	b.refuses(78, "DIR/c.crt holds no certificate in PEM")
 	write("c.crt", cert, 0o600)
-	b.refuses(78, "permission denied")
+	b.refuses(78, "security.mtls: open DIR/c.crt: permission denied")
 	write("c.crt", cert, 0o644)
 	write("c.key", other, 0o644)
-	b.refuses(78, "private key does not match")
+	b.refuses(78, "are no pair of a certificate and its private key")
+	if left := names(t, b.path("data")); left != "" {
+		t.Errorf("what did not start left %s", left)
+	}
 	write("c.key", key, 0o644)
 	b.serves(b.yaml, func() {})
+
+	// One that ended is as good as none: clients would refuse it.
+	cert, key = certificate(t, time.Now().Add(-time.Hour))
+	write("c.crt", cert, 0o644)
+	write("c.key", key, 0o644)
+	b.refuses(78, "DIR/c.crt: the certificate ended on ")
 }
 
 // certificate returns a certificate that ends at a time, and its key.
