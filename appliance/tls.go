@@ -44,13 +44,14 @@ func (a *App) checkCertificates(c *config.Config) error {
 	if !m.Enabled || m.ServerCertSecret != "" || m.ClientCASecret != "" {
 		return nil
 	}
-	_, err := cert.Open(cert.Options{
+	source, err := cert.Open(cert.Options{
 		CertFile: m.ServerCert, KeyFile: m.ServerKey, CAFile: m.ClientCA, CRLFile: m.ClientCRL, Auth: cert.Auth(m.ClientAuth),
 		Clock: a.clock, Logger: hclog.NewNullLogger(),
 	})
 	if err != nil {
 		return core.Errorf(core.CodeValidation, "security.mtls: %s", err)
 	}
+	source.Close()
 	return nil
 }
 

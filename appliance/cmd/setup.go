@@ -369,11 +369,16 @@ func (s *setup) write(cmd *cobra.Command, a *asker, show bool) error {
 
 // overruled refuses answers that a file which is read later would undo.
 func (s *setup) overruled(cfg *config.Config) error {
-	for _, item := range setupItems {
+	for i := range setupItems {
+		item := &setupItems[i]
+		value, answered := s.values[item.flag]
+		if !answered || cmp.Or(value, setupNone) == cmp.Or(s.proposal(item), setupNone) {
+			continue
+		}
 		for _, key := range item.keys {
 			// What is set in two files has its place in the one that is read later.
 			at := cfg.Origin(key)
-			if s.values[item.flag] != s.proposal(&item) && filepath.Base(at) > setupFile && filepath.Dir(at) == filepath.Dir(s.target) {
+			if filepath.Base(at) > setupFile && filepath.Dir(at) == filepath.Dir(s.target) {
 				return &usageError{message: at + " sets " + key + " too, and is read later than " + setupFile, hint: "change it there, or take it out there"}
 			}
 		}

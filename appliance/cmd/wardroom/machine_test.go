@@ -4,6 +4,8 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"io"
@@ -401,6 +403,14 @@ func TestSetupAndDoctor(t *testing.T) {
 	if _, stderr := m.command(2, "setup", "--yes", "--config", m.config, "--listen", "127.0.0.1:9"); !strings.Contains(stderr, "60-listen.yaml sets server.listen too") {
 		t.Errorf("a file that is read later: %s", stderr)
 	}
+	// A package takes its runtime into use by such a file.
+	if err := os.WriteFile(later, []byte("runtimes: {local: {plugin: runtime-local}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.command(0, "setup", "--yes", "--config", m.config)
+	if _, stderr := m.command(2, "setup", "--yes", "--config", m.config, "--local=false"); !strings.Contains(stderr, "60-listen.yaml sets runtimes.local too") {
+		t.Errorf("a runtime of a package: %s", stderr)
+	}
 	if err := os.Remove(later); err != nil {
 		t.Fatal(err)
 	}
@@ -435,8 +445,23 @@ func TestSetupAndDoctor(t *testing.T) {
 		t.Errorf("doctor: %s", out)
 	}
 	address, _ := m.command(0, "status", "-o", "jsonpath=.address")
-	server := "https://" + strings.TrimSpace(address)
-	m.command(0, "auth", "whoami", "--server", server, "--ca", filepath.Join(dir, "etc", "tls", "ca.crt"), "--token-file", keyFile)
+	key, err := os.ReadFile(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(ca)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+strings.TrimSpace(address)+"/api/auth/keys", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(key)))
+	over := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}}}
+	if result, err := over.Do(r); err != nil || result.StatusCode != http.StatusOK {
+		t.Errorf("the key and the certificate of setup: %v, %v", result, err)
+	} else {
+		result.Body.Close()
+	}
 	if _, err := os.Stat(filepath.Join(dir, "data", "admin.key")); !os.IsNotExist(err) {
 		t.Errorf("the first start made a key beside that of setup: %v", err)
 	}
