@@ -3,6 +3,7 @@ package appliance
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"os"
@@ -130,6 +131,9 @@ func pepperNeeded(ctx context.Context, s *store.Store, now time.Time) (id string
 
 // offline opens the store of a server that does not run, for fn. CONFLICT when a server has it open.
 func offline(ctx context.Context, at store.Location, fn func(ctx context.Context, s *store.Store, clock core.Clock, ids core.IDs) error) (err error) {
+	if err := os.MkdirAll(at.Path, 0o700); err != nil { // before the first start it may not be there
+		return fmt.Errorf("make the directory of the store: %w", err)
+	}
 	recorded, err := offlineAudit(at.Path, true)
 	if err != nil {
 		return err

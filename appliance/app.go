@@ -205,6 +205,12 @@ func (a *App) Open(ctx context.Context) (err error) {
 	if err = probe.Close(); err != nil {
 		return err
 	}
+	if err = a.checkCertificates(c); err != nil {
+		return err
+	}
+	if err = checkDirectories(c); err != nil {
+		return err
+	}
 	a.health = health.New(a.clock)
 	if err = a.openTracing(c); err != nil {
 		return err

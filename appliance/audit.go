@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -24,9 +23,6 @@ import (
 
 // newAudit makes what records, before the store that it records in is open.
 func (a *App) newAudit(c *config.Config) error {
-	if err := os.MkdirAll(c.Store.Path, 0o700); err != nil {
-		return err
-	}
 	if err := a.applyMasking(c); err != nil {
 		return err
 	}

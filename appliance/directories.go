@@ -3,15 +3,88 @@ package appliance
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"syscall"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
 )
 
 // maxRunDir is how long the path of the run directory may be: the sockets in it have paths of at most 108 bytes.
 const maxRunDir = 48
+
+// checkDirectories makes the directories that the service writes in, and refuses those that it cannot use: what is wrong with
+// them is said before anything is written.
+func checkDirectories(c *config.Config) error {
+	for _, one := range []struct{ key, path string }{
+		{"store.path", c.Store.Path},
+		{"plugins.stateDir", c.Plugins.StateDir},
+		{"threads.root", c.Threads.Root},
+		{"RUNTIME_DIRECTORY", os.Getenv("RUNTIME_DIRECTORY")},
+	} {
+		if one.path == "" {
+			continue
+		}
+		if err := checkDirectory(one.key, one.path); err != nil {
+			return err
+		}
+	}
+	// Those that a command of root may have left: the database says less of them.
+	entries, err := os.ReadDir(c.Store.Path)
+	if err != nil {
+		return core.Errorf(core.CodeConflict, "store.path %s cannot be read", c.Store.Path).WithCause(err)
+	}
+	for _, entry := range entries {
+		path := filepath.Join(c.Store.Path, entry.Name())
+		if !entry.Type().IsRegular() && !entry.IsDir() || accessible(path, entry.IsDir()) == nil {
+			continue
+		}
+		if info, err := entry.Info(); err == nil {
+			return core.Errorf(core.CodeConflict, "store.path holds %s, which this server cannot use (%s): %s", path, ownership(info), chownHint(c.Store.Path))
+		}
+	}
+	return nil
+}
+
+func checkDirectory(key, path string) error {
+	made := os.MkdirAll(path, 0o700)
+	err := made
+	if err == nil {
+		err = accessible(path, true)
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, syscall.EROFS):
+		return core.Errorf(core.CodeConflict, "%s %s lies on a file system that is mounted read-only: mount it for writing, or name another directory", key, path)
+	case errors.Is(err, syscall.ENOTDIR):
+		return core.Errorf(core.CodeConflict, "%s %s is no directory: name another one", key, path)
+	case made != nil:
+		return core.Errorf(core.CodeConflict, "%s %s is not there and cannot be made by this server (user id %d): %s; make it as root and chown it, or name another one",
+			key, path, os.Geteuid(), made.Error())
+	}
+	info, statErr := os.Stat(path)
+	if statErr != nil {
+		return core.Errorf(core.CodeConflict, "%s %s cannot be looked at", key, path).WithCause(statErr)
+	}
+	return core.Errorf(core.CodeConflict, "%s %s cannot be used by this server (%s): %s", key, path, ownership(info), chownHint(path)).WithCause(err)
+}
+
+// ownership says whose a file is, beside who wants it.
+func ownership(info os.FileInfo) string {
+	owner := "its owner is not known"
+	if uid, ok := ownerOf(info); ok {
+		owner = fmt.Sprintf("it belongs to user id %d", uid)
+	}
+	return fmt.Sprintf("%s with mode %04o, and the server is user id %d", owner, info.Mode().Perm(), os.Geteuid())
+}
+
+func chownHint(path string) string {
+	return fmt.Sprintf("as root: chown -R %d: %s && chmod u+rwX %s", os.Geteuid(), path, path)
+}
 
 // stateDir is the directory of what plugins keep. By default it lies within that of the store and not beside
 // it, because two servers that have their stores side by side must not see each other's agents.

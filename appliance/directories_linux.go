@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // private refuses a directory that somebody else made or can write to: what listens there is spoken to.
@@ -18,6 +20,15 @@ func private(dir string) error {
 		return fmt.Errorf("the run directory %s must be a directory of this user with mode 0700", dir)
 	}
 	return nil
+}
+
+// accessible reports why this process may not read and write a file, or the names in a directory; nil if it may.
+func accessible(path string, dir bool) error {
+	mode := uint32(unix.R_OK | unix.W_OK)
+	if dir {
+		mode |= unix.X_OK
+	}
+	return unix.Faccessat(unix.AT_FDCWD, path, mode, unix.AT_EACCESS)
 }
 
 // lockFile opens a file that only one process has open at a time; it returns no file while another one has it.

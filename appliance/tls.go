@@ -5,8 +5,11 @@ import (
 	"net"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/cert"
+	"github.com/wardroom/wardroom/core/config"
 )
 
 // secure reads the certificates of the listener and wraps it, where the configuration wants TLS.
@@ -32,6 +35,24 @@ func (a *App) secure(listener net.Listener) (net.Listener, error) {
 	}
 	a.metrics.Access.WatchCertificate(func() (time.Duration, bool) { return source.Expires().Sub(a.clock.Now()), true })
 	return tls.NewListener(listener, source.TLS()), nil
+}
+
+// checkCertificates refuses files of certificates that cannot be shown, before anything is made. What a provider of secrets has
+// is read once that runs.
+func (a *App) checkCertificates(c *config.Config) error {
+	m := c.Security.MTLS
+	if !m.Enabled || m.ServerCertSecret != "" || m.ClientCASecret != "" {
+		return nil
+	}
+	source, err := cert.Open(cert.Options{
+		CertFile: m.ServerCert, KeyFile: m.ServerKey, CAFile: m.ClientCA, CRLFile: m.ClientCRL, Auth: cert.Auth(m.ClientAuth),
+		Clock: a.clock, Logger: hclog.NewNullLogger(),
+	})
+	if err != nil {
+		return core.Errorf(core.CodeValidation, "security.mtls: %s", err)
+	}
+	source.Close()
+	return nil
 }
 
 // ownCertificateWatch raises alerts when the certificate of the listener ends soon, when it ended, and when its files are

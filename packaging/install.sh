@@ -3,11 +3,14 @@
 #
 #   sh install.sh                     the service, and agents on this machine
 #   sh install.sh NAME...             the service and these plugins: runtime-local, runtime-docker, audit, ...; none: no plugin
-#   sh install.sh --key KEY.asc ...   checks the signature of the bundle before, with the public key of who built it
+#   sh install.sh --key KEY.asc ...   checks the signature of the bundle before, with the public key of who built it, which must come
+#                                     by another way than the bundle; it is kept in /etc/wardroom/bundle-key.asc, and later bundles
+#                                     need a signature by it
 #   sh install.sh --images            only loads images.tar, for agents in containers, into the container engine of this machine
 #
 # Nothing is started. It may be run again, with a later bundle as an upgrade.
 set -eu
+from=$PWD
 cd "$(dirname "$0")"
 
 fail() {
@@ -20,7 +23,7 @@ while [ $# -gt 0 ]; do
 	case $1 in
 	--key)
 		[ $# -gt 1 ] || fail "--key needs a file"
-		key=$2
+		case $2 in /*) key=$2 ;; *) key=$from/$2 ;; esac
 		shift 2
 		;;
 	--images)
@@ -33,15 +36,46 @@ while [ $# -gt 0 ]; do
 done
 
 [ -e SHA256SUMS ] || fail "SHA256SUMS is missing: this is not a whole bundle"
-if [ -n "$key" ]; then
-	[ -e SHA256SUMS.asc ] || fail "the bundle is not signed"
-	command -v gpg >/dev/null || fail "gpg is missing, which checks the signature"
+
+# signed checks the signature of the checksums. gpgv is what apt needs, gpg what rpm needs: one of them is on each machine.
+signed() {
 	home=$(mktemp -d)
-	trap 'gpgconf --homedir "$home" --kill all 2>/dev/null; rm -rf "$home"' EXIT
-	gpg --homedir "$home" --batch --quiet --import "$key" || fail "$key holds no public key"
-	gpg --homedir "$home" --batch --quiet --verify SHA256SUMS.asc SHA256SUMS 2>/dev/null || fail "the signature is not by the key in $key"
+	trap 'rm -rf "$home"' EXIT
+	if grep -q 'BEGIN PGP PUBLIC KEY BLOCK' "$1"; then
+		awk '/^-----BEGIN/ { head = 1; next } /^-----END/ { exit } head && /^\r?$/ { head = 0; body = 1; next } body && /^=/ { next } body' "$1" |
+			base64 -d >"$home/key" 2>/dev/null || fail "$1 holds no public key"
+	else
+		cp "$1" "$home/key"
+	fi
+	if command -v gpgv >/dev/null; then
+		gpgv --homedir "$home" --keyring "$home/key" --status-fd 3 SHA256SUMS.asc SHA256SUMS 3>"$home/status" 2>/dev/null && return
+	elif command -v gpg >/dev/null; then
+		gpg --homedir "$home" --batch --no-default-keyring --keyring "$home/key" --trust-model always --no-autostart \
+			--status-fd 3 --verify SHA256SUMS.asc SHA256SUMS 3>"$home/status" 2>/dev/null && return
+	else
+		fail "neither gpgv nor gpg is here, which check the signature"
+	fi
+	if grep -q ' BADSIG ' "$home/status"; then fail "SHA256SUMS was changed after it was signed: do not install this bundle"; fi
+	fail "the signature is not by the key in $1: do not install this bundle unless you know why"
+}
+
+kept=/etc/wardroom/bundle-key.asc
+if [ -z "$key" ] && [ -e "$kept" ]; then key=$kept; fi
+if [ -n "$key" ]; then
+	[ -r "$key" ] || fail "the key $key cannot be read"
+	[ -e SHA256SUMS.asc ] || fail "the bundle is not signed, and $key asks for a signature"
+	signed "$key"
+elif [ -e SHA256SUMS.asc ]; then
+	echo "install.sh: the bundle is signed, which is not checked without --key KEY.asc" >&2
 fi
-sha256sum --quiet --check SHA256SUMS || fail "the bundle is damaged: copy it anew"
+if ! bad=$(sha256sum --quiet --check SHA256SUMS 2>/dev/null); then
+	fail "the bundle is damaged or was changed, copy it anew: $(printf '%s\n' "$bad" | sed 's/: FAILED.*//' | paste -sd ' ' -)"
+fi
+# What the checksums do not name is not of whoever made them.
+find . ! -type d | sed 's,^\./,,' | while IFS= read -r file; do
+	case $file in SHA256SUMS | SHA256SUMS.asc) continue ;; esac
+	[ -f "$file" ] && [ ! -h "$file" ] && cut -c67- SHA256SUMS | grep -qxF -- "$file" || fail "$file is not of this bundle: remove it"
+done
 
 if [ -n "$images" ]; then
 	[ -e images.tar ] || fail "the bundle has no images"
@@ -82,3 +116,9 @@ else
 	# shellcheck disable=SC2086
 	rpm -U --replacepkgs $files
 fi
+if [ -n "$key" ] && [ "$key" != "$kept" ]; then
+	cp "$key" "$kept.new"
+	chmod 0644 "$kept.new"
+	mv "$kept.new" "$kept"
+fi
+if [ -e images.tar ]; then echo "Images of agents in containers: sh install.sh --images loads them into the engine of this machine."; fi

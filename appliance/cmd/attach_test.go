@@ -127,7 +127,7 @@ func (s *seat) say(t *testing.T, f runtime.Frame) {
 	}
 }
 
-// person sits at a pty in which `wardroom agent attach` runs.
+// person sits at a pty in which a command line runs.
 type person struct {
 	t    *testing.T
 	cmd  *exec.Cmd
@@ -144,6 +144,12 @@ type person struct {
 
 func sitDown(t *testing.T, server string, args ...string) *person {
 	t.Helper()
+	return sitDownTo(t, []string{"WARDROOM_SERVER=" + server, "WARDROOM_TOKEN=secret-token"}, append([]string{"agent", "attach"}, args...)...)
+}
+
+// sitDownTo runs a command line at a pty.
+func sitDownTo(t *testing.T, environment []string, args ...string) *person {
+	t.Helper()
 	tty, program, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -151,9 +157,9 @@ func sitDown(t *testing.T, server string, args ...string) *person {
 	if err := pty.Setsize(tty, &pty.Winsize{Cols: 100, Rows: 30}); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("wardroom", append([]string{"agent", "attach"}, args...)...)
+	cmd := exec.Command("wardroom", args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
-	cmd.Env = append(os.Environ(), "WARDROOM_SERVER="+server, "WARDROOM_TOKEN=secret-token")
+	cmd.Env = append(os.Environ(), environment...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	p := &person{
 		t: t, cmd: cmd, tty: tty, kept: program, news: make(chan struct{}, 1), done: make(chan struct{}), exit: make(chan error, 1),
@@ -221,7 +227,7 @@ func (p *person) leaves(code int) {
 	select {
 	case <-p.exit:
 	case <-time.After(attachPatience):
-		p.t.Fatalf("attach does not end; shown was %q", p.text())
+		p.t.Fatalf("the command does not end; shown was %q", p.text())
 	}
 	if got := p.cmd.ProcessState.ExitCode(); got != code {
 		p.t.Errorf("exit code %d, want %d; shown was %q", got, code, p.text())

@@ -111,7 +111,7 @@ func (c *cli) location(loaded *config.Config) store.Location {
 // atStore runs a command on the machine of a server: offline with the directory of its store, or online, as the server's
 // first key unless another credential is given, where the server runs.
 func (c *cli) atStore(cmd *cobra.Command, f *authFlags, offline func(loaded *config.Config, at store.Location) error, online func() error) error {
-	loaded, err := config.Load(f.config, config.Options{})
+	loaded, err := loadConfig(f.config)
 	if err != nil {
 		return err
 	}
@@ -326,7 +326,7 @@ func (c *cli) authReset() *cobra.Command {
 			if flags.config == "" || !yes {
 				return usagef(cmd, "--config and --yes are needed: whoever has a key needs another one afterwards")
 			}
-			loaded, err := config.Load(flags.config, config.Options{})
+			loaded, err := loadConfig(flags.config)
 			if err != nil {
 				return err
 			}

@@ -42,7 +42,7 @@ func (c *cli) configValidate() *cobra.Command {
 		Use:   "validate FILE",
 		Short: "Check a configuration file and its drop-ins; every problem is shown at once",
 	}, func(_ *cobra.Command, path string) error {
-		var options config.Options
+		options := config.Options{Lookup: serviceEnvironment(path)}
 		if environment != 0 {
 			var err error
 			if options.Lookup, err = environOf(environment); err != nil {
@@ -90,7 +90,7 @@ func (c *cli) configShow() *cobra.Command {
 		Use:   "show FILE",
 		Short: "Print the configuration in effect: all keys, defaults included, secrets hidden",
 	}, func(_ *cobra.Command, path string) error {
-		cfg, err := config.Load(path, config.Options{})
+		cfg, err := loadConfig(path)
 		if err != nil {
 			return err
 		}

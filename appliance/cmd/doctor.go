@@ -104,7 +104,7 @@ func (d *doctor) run(ctx context.Context) {
 }
 
 func (d *doctor) configuration() {
-	loaded, err := config.Load(d.path, config.Options{})
+	loaded, err := loadConfig(d.path)
 	if err != nil {
 		message, problems := describe(err)
 		if len(problems) > 0 {
@@ -214,17 +214,7 @@ func (d *doctor) disk() {
 }
 
 func (d *doctor) plugins() {
-	var names []string
-	for _, r := range d.cfg.Runtimes {
-		if r.Plugin != "" {
-			names = append(names, r.Plugin)
-		}
-	}
-	for name, p := range d.cfg.Plugins.Entries {
-		if p.Enabled {
-			names = append(names, name)
-		}
-	}
+	names := pluginsOf(d.cfg)
 	if len(names) == 0 {
 		d.add("plugins", "degraded", "none is configured: agents connect, and none is started", "install the package wardroom-runtime-local, or name a runtime in the configuration")
 		return
@@ -239,8 +229,7 @@ func (d *doctor) plugins() {
 		d.add("plugins", "failed", err.Error(), "install the packages of the plugins again")
 		return
 	}
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
+	for _, name := range names {
 		entry := d.cfg.Plugins.Entries[name]
 		file := filepath.Join(dir, name)
 		if entry != nil && entry.Path != "" {
@@ -251,7 +240,7 @@ func (d *doctor) plugins() {
 		_, err := os.Stat(file)
 		switch {
 		case err != nil:
-			d.add("plugin "+name, "failed", file+" is not there", "install the package wardroom-"+name+", or take it out of the configuration")
+			d.add("plugin "+name, "failed", file+" is not there", "install the package "+packageOf(name)+", or take it out of the configuration")
 		case !vouched:
 			d.add("plugin "+name, "failed", "no manifest vouches for "+file, "wardroom plugin install "+file)
 		default:
@@ -270,14 +259,7 @@ func (d *doctor) tools(ctx context.Context) {
 	if d.cfg == nil || len(d.cfg.Runtimes) == 0 {
 		return
 	}
-	var found, missing []string
-	for _, name := range []string{"claude", "codex", "gemini"} {
-		if _, err := exec.LookPath(name); err == nil {
-			found = append(found, name)
-		} else {
-			missing = append(missing, name)
-		}
-	}
+	found, missing := codingTools()
 	if len(found) == 0 && len(d.cfg.AgentTypes) == 0 {
 		d.add("coding tools", "degraded", "none of "+strings.Join(missing, ", ")+" is on the PATH", "install one, or declare another program in agentTypes")
 		return

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 )
@@ -77,4 +79,38 @@ func groupOf(path string) int {
 		}
 	}
 	return -1
+}
+
+// groupReads reports whether the members of a group may read a file, as far as its own mode says. Without a group, and for
+// who is not root, it is not asked.
+func groupReads(path string, group int) bool {
+	info, err := os.Stat(path)
+	if err != nil || group < 0 || os.Geteuid() != 0 {
+		return err == nil
+	}
+	if groupOf(path) == group {
+		return info.Mode().Perm()&0o040 != 0
+	}
+	return info.Mode().Perm()&0o004 != 0
+}
+
+// foreignSocket returns the group that may use a socket, if a user is not in it. Where there is no such user nothing is known.
+func foreignSocket(path, who string) (group string, foreign bool) {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o006 == 0o006 {
+		return "", false
+	}
+	account, err := user.Lookup(who)
+	if err != nil {
+		return "", false
+	}
+	gid := strconv.Itoa(groupOf(path))
+	ids, err := account.GroupIds()
+	if err != nil || slices.Contains(ids, gid) {
+		return "", false
+	}
+	if named, err := user.LookupGroupId(gid); err == nil {
+		return named.Name, true
+	}
+	return gid, true
 }

@@ -107,7 +107,7 @@ func (c *cli) pluginInstall() *cobra.Command {
 // pluginDir finds the directory of the plugins, and the keys by one of which they must be signed.
 func pluginDir(dir, configPath string) (found string, keys []string, err error) {
 	if configPath != "" {
-		cfg, err := config.Load(configPath, config.Options{})
+		cfg, err := loadConfig(configPath)
 		if err != nil {
 			return "", nil, err
 		}

@@ -46,7 +46,7 @@ func (f *rulesFlags) register(cmd *cobra.Command) {
 func (f *rulesFlags) load() (*config.Config, error) {
 	c := config.Default()
 	if f.config != "" {
-		loaded, err := config.Load(f.config, config.Options{})
+		loaded, err := loadConfig(f.config)
 		if err != nil {
 			return nil, err
 		}

@@ -1,246 +1,485 @@
 package cmd
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
+	"context"
+	"crypto/x509"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
 	"github.com/wardroom/wardroom/configs"
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/sdk/client"
 )
 
 // setupFile is the drop-in that setup writes, and nothing else does.
 const setupFile = "10-setup.yaml"
 
-// setupChoice is what setup writes down.
-type setupChoice struct {
-	listen      string
-	cert, key   string   // of TLS; empty: none
-	tlsNames    []string // for which a certificate is made
-	baseURL     string
-	runtime     bool // the local runtime is taken into use
-	haveRuntime bool // a package takes it into use already
+// setup is one run of it.
+type setup struct {
+	c      *cli
+	path   string // of the configuration
+	target string // of the drop-in
+	file   *setupTree
+	first  bool            // there is no drop-in yet
+	others *config.Config  // what all other files say
+	now    *config.Config  // what is in effect
+	found  []foundRuntime  // runtimes of this machine
+	given  map[string]bool // flags that say something
+	values map[string]string
 }
 
 // setupAnswer is what setup prints for scripts.
 type setupAnswer struct {
-	File    string   `json:"file"`
-	Made    []string `json:"made"` // files beside it
-	Changed bool     `json:"changed"`
-	Next    []string `json:"next"`
+	File     string         `json:"file"`
+	Made     []string       `json:"made"` // files beside it
+	Changed  bool           `json:"changed"`
+	Runtimes []foundRuntime `json:"runtimes"`
+	Next     []string       `json:"next"`
 }
 
 func (c *cli) setupCommand() *cobra.Command {
 	var path string
-	var choice setupChoice
-	var yes, show, local bool
+	var yes, show, local, docker bool
+	texts := map[string]*string{}
 	cmd := &cobra.Command{
 		Use:   "setup",
 		Short: "Write a configuration for the server of this machine",
-		Long: "Write down where the server listens, its TLS and whether agents run on this machine, in conf.d/" + setupFile + "\n" +
-			"beside the configuration, which is made where there is none. It asks on a terminal, unless --yes is given; what flags\n" +
-			"say is not asked. It may be run again: the file is replaced, and nothing else of the configuration is changed. What\n" +
-			"it writes is checked together with everything that is there, and written only if it is valid.",
+		Long: "Write down where the server listens, its TLS, its first key, where agents run, where secrets come from and where the\n" +
+			"audit trail goes, in conf.d/" + setupFile + " beside the configuration, which is made where there is none. It asks on a\n" +
+			"terminal, unless --yes is given, and proposes what is in effect; what flags say is not asked. It may be run again:\n" +
+			"what it does not ask for stays as it is, in this file too. What it writes is checked together with everything that\n" +
+			"is there, and written only if it is valid.",
 		Example: "  wardroom setup\n  wardroom setup --yes --listen :8443 --tls-generate wardroom.example.com,10.0.0.7",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			flags := cmd.Flags()
-			if (choice.cert == "") != (choice.key == "") || choice.cert != "" && len(choice.tlsNames) > 0 {
-				return usagef(cmd, "--tls-cert and --tls-key go together, and without --tls-generate")
-			}
-			choice.haveRuntime = otherRuntime(path)
-			choice.runtime = local || !flags.Changed("local") && !choice.haveRuntime && installedPlugin(path, "runtime-local")
-			if !yes && !show && isTerminal(c.deps.Stdin) {
-				if err := c.askSetup(flags.Changed, &choice); err != nil {
-					return err
+			given := map[string]string{}
+			for flag, text := range texts {
+				if cmd.Flags().Changed(flag) {
+					given[flag] = *text
 				}
 			}
-			return c.setup(path, choice, show)
+			for flag, on := range map[string]bool{"local": local, "docker": docker} {
+				if cmd.Flags().Changed(flag) {
+					given[flag] = map[bool]string{true: setupYes, false: setupNo}[on]
+				}
+			}
+			in, ok := c.deps.Stdin.(*os.File)
+			if yes || show || !ok || !isTerminal(in) {
+				in = nil
+			}
+			return c.setup(cmd, path, given, in, show)
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&path, "config", packagedConfig, "configuration file that the drop-in is for")
-	flags.StringVar(&choice.listen, "listen", "127.0.0.1:8080", "address and port; others than this machine reach it only with another address")
-	flags.StringVar(&choice.cert, "tls-cert", "", "file with a certificate, in PEM, for TLS")
-	flags.StringVar(&choice.key, "tls-key", "", "file with its private key, in PEM")
-	flags.StringSliceVar(&choice.tlsNames, "tls-generate", nil, "make an authority of this machine and a certificate by it, for these names and addresses")
-	flags.StringVar(&choice.baseURL, "base-url", "", "address under which clients reach the server, if that is another")
-	flags.BoolVar(&local, "local", false, "run agents on this machine; the default is yes where the plugin is installed")
+	for _, item := range setupItems {
+		switch item.flag {
+		case "local":
+			flags.BoolVar(&local, item.flag, false, item.usage)
+		case "docker":
+			flags.BoolVar(&docker, item.flag, false, item.usage)
+		default:
+			texts[item.flag] = flags.String(item.flag, "", item.usage)
+		}
+	}
 	flags.BoolVar(&yes, "yes", false, "do not ask")
 	flags.BoolVar(&show, "print", false, "print what would be written, and write nothing")
 	return cmd
 }
 
-// otherRuntime reports whether something else than setup configures the local runtime already.
-func otherRuntime(path string) bool {
-	files, err := configFiles(path, nil)
+// setup answers all items, by flags, at a terminal if there is one, or as things are, and writes them down.
+func (c *cli) setup(cmd *cobra.Command, path string, given map[string]string, terminal *os.File, show bool) error {
+	s, err := c.openSetup(cmd.Context(), path)
 	if err != nil {
-		return false
+		return err
 	}
-	cfg, err := config.Parse(files, config.Options{})
-	return err == nil && cfg.Runtimes["local"] != nil
-}
-
-// installedPlugin reports whether a plugin lies where the server looks for them.
-func installedPlugin(path, name string) bool {
-	if _, err := os.Stat(path); err != nil {
-		path = ""
-	}
-	dir, _, err := pluginDir("", path)
-	return err == nil && exists(filepath.Join(dir, name))
-}
-
-// askSetup asks what no flag said.
-func (c *cli) askSetup(given func(flag string) bool, choice *setupChoice) error {
-	in := bufio.NewReader(c.deps.Stdin)
-	ask := func(question, proposed string) (string, error) {
-		if _, err := fmt.Fprintf(c.deps.Stderr, "%s [%s]: ", question, proposed); err != nil {
-			return "", err
+	for flag, implies := range map[string]string{"tls-cert": tlsOwn, "tls-key": tlsOwn, "tls-generate": tlsGenerate} {
+		if _, ok := given[flag]; !ok {
+			continue
 		}
-		line, err := in.ReadString('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return "", err
+		if said := given["tls"]; said != "" && said != implies {
+			return usagef(cmd, "--tls-cert and --tls-key go together, and without --tls-generate")
 		}
-		return cmp.Or(strings.TrimSpace(line), proposed), nil
+		given["tls"] = implies
 	}
-	var err error
-	if !given("listen") {
-		if choice.listen, err = ask("Address to listen on (127.0.0.1:8080 for this machine alone, :8443 for all)", choice.listen); err != nil {
+	for flag := range given {
+		s.given[flag] = true
+	}
+	var a *asker
+	if terminal != nil {
+		if a, err = openAsker(terminal, c.deps.Stderr); err != nil {
+			return err
+		}
+		defer a.close()
+		if err := s.showFound(); err != nil {
 			return err
 		}
 	}
-	if !given("tls-cert") && !given("tls-generate") {
-		names, err := ask("Names and addresses that clients use, for a certificate that is made now; none: no TLS", "none")
-		if err != nil {
-			return err
-		}
-		if names != "none" {
-			choice.tlsNames = strings.Split(strings.ReplaceAll(names, " ", ""), ",")
+	for i := range setupItems {
+		item := &setupItems[i]
+		value, said := given[item.flag]
+		switch {
+		case !item.wanted(s):
+			if said {
+				return usagef(cmd, "--%s has no use here: %s", item.flag, s.useless(item))
+			}
+		case said:
+			if problem := s.take(item, value); problem != "" {
+				return usagef(cmd, "--%s: %s", item.flag, problem)
+			}
+		case a != nil && item.question != "":
+			if err := s.ask(cmd.Context(), a, item); err != nil {
+				return err
+			}
+		default:
+			if problem := s.take(item, s.proposal(item)); problem != "" {
+				return usagef(cmd, "--%s is needed: %s", item.flag, problem)
+			}
 		}
 	}
-	if !given("local") && !choice.haveRuntime && choice.runtime {
-		answer, err := ask("Run agents on this machine? (yes or no)", "yes")
-		if err != nil {
-			return err
-		}
-		choice.runtime = strings.HasPrefix(strings.ToLower(answer), "y")
-	}
-	return nil
+	return s.write(cmd, a, show)
 }
 
-// setup writes the drop-in, and what it needs.
-func (c *cli) setup(path string, choice setupChoice, show bool) error {
+// openSetup reads what is there.
+func (c *cli) openSetup(ctx context.Context, path string) (*setup, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	dir := filepath.Dir(path)
-	var tls *madeCertificate
-	if len(choice.tlsNames) > 0 {
-		choice.cert, choice.key = filepath.Join(dir, "tls", "server.crt"), filepath.Join(dir, "tls", "server.key")
-		if tls, err = makeCertificate(filepath.Join(dir, "tls"), choice.tlsNames, c.now()); err != nil {
-			return err
+	s := &setup{
+		c: c, path: path, target: filepath.Join(filepath.Dir(path), config.DropInDir, setupFile),
+		given: map[string]bool{}, values: map[string]string{},
+	}
+	text, err := os.ReadFile(s.target)
+	if s.first = errors.Is(err, fs.ErrNotExist); err != nil && !s.first {
+		return nil, fileError(err)
+	}
+	if s.file, err = readSetupTree(text); err != nil {
+		return nil, &usageError{message: s.target + " is no YAML: " + err.Error(), hint: "mend it, or move it aside"}
+	}
+	if s.others, err = s.parse(nil); err != nil {
+		return nil, err
+	}
+	if s.now = s.others; !s.first {
+		if s.now, err = s.parse(text); err != nil {
+			return nil, err
 		}
 	}
-	text := choice.text()
-	target := filepath.Join(dir, config.DropInDir, setupFile)
-	files, err := configFiles(path, &config.File{Name: target, Data: text})
+	s.found = s.findRuntimes(ctx)
+	return s, nil
+}
+
+// parse returns the configuration with a text as the drop-in of setup; nil is none.
+func (s *setup) parse(text []byte) (*config.Config, error) {
+	var own *config.File
+	if text != nil {
+		own = &config.File{Name: s.target, Data: text}
+	}
+	files, err := configFiles(s.path, own)
+	if err != nil {
+		return nil, err
+	}
+	environment := serviceEnvironment(s.path)
+	return config.Parse(files, config.Options{Lookup: func(name string) (string, bool) {
+		value, ok := environment(name)
+		if !ok && (name == s.values["audit-secret"] || name == s.currentVariable()) {
+			return "not set yet", true // setup says that it is to be set
+		}
+		return value, ok
+	}})
+}
+
+func (s *setup) tlsFile(name string) string { return filepath.Join(filepath.Dir(s.path), "tls", name) }
+
+func (s *setup) firstKey() string { return filepath.Join(s.now.Store.Path, adminKeyFile) }
+
+// proposal is what an item is where nobody says anything else.
+func (s *setup) proposal(item *setupItem) string {
+	if item.current != nil {
+		if value := item.current(s); value != "" {
+			return value
+		}
+	}
+	return item.fallback
+}
+
+// useless says why an item has no use.
+func (s *setup) useless(item *setupItem) string {
+	for _, chooser := range []string{"tls", "secrets", "vault-auth", "audit"} {
+		if strings.HasPrefix(item.flag, strings.TrimSuffix(chooser, "-auth")) || chooser == "secrets" && strings.HasPrefix(item.flag, "aws") {
+			return "--" + chooser + " is " + cmp.Or(s.values[chooser], setupNone)
+		}
+	}
+	return "it is as it should be"
+}
+
+// take keeps a value for an item, and returns what is wrong with it.
+func (s *setup) take(item *setupItem, value string) string {
+	value = strings.TrimSpace(value)
+	if word, ok := yesOrNo(value); ok && slices.Contains(item.choices, setupYes) {
+		value = word
+	}
+	if len(item.choices) > 0 && !slices.Contains(item.choices, value) {
+		return "answer one of " + strings.Join(item.choices, ", ")
+	}
+	if strings.ContainsFunc(value, unicode.IsControl) {
+		return "it holds a character that cannot be shown"
+	}
+	if len(item.choices) == 0 && (value == setupNone || value == setupLater && item.flag == "admin-key") {
+		value = ""
+	}
+	optional := item.fallback == setupNone || item.fallback == setupLater
+	if item.check != nil && (value != "" || !optional) {
+		if problem := item.check(s, value); problem != "" {
+			return problem
+		}
+	}
+	before, had := s.values[item.flag]
+	s.values[item.flag] = value
+	problem := s.problemOf(item)
+	if problem != "" {
+		if s.values[item.flag] = before; !had {
+			delete(s.values, item.flag)
+		}
+	}
+	return problem
+}
+
+// problemOf returns what the configuration's own rules say against the answer to an item. What other questions settle is left out.
+func (s *setup) problemOf(item *setupItem) string {
+	if len(item.keys) == 0 || len(item.choices) > 0 {
+		return ""
+	}
+	text, err := s.text()
+	if err != nil {
+		return err.Error()
+	}
+	_, err = s.parse(text)
+	for _, problem := range config.Problems(err) {
+		if slices.ContainsFunc(item.keys, func(key string) bool { return strings.HasPrefix(problem.Key+".", key+".") }) {
+			return problem.Key + ": " + problem.Reason
+		}
+	}
+	return ""
+}
+
+// text is the drop-in with the answers so far.
+func (s *setup) text() ([]byte, error) {
+	tree, err := readSetupTree(s.file.former)
+	if err != nil {
+		return nil, err
+	}
+	s.apply(tree)
+	return tree.bytes()
+}
+
+// write checks everything once more, and puts it into place.
+func (s *setup) write(cmd *cobra.Command, a *asker, show bool) error {
+	c := s.c
+	text, err := s.text()
 	if err != nil {
 		return err
 	}
-	cfg, err := config.Parse(files, config.Options{})
+	cfg, err := s.parse(text)
 	if err != nil {
+		return err
+	}
+	if err := s.overruled(cfg); err != nil {
 		return err
 	}
 	if !cfg.Security.Enabled() && !cfg.Server.LoopbackOnly() {
-		return &usageError{message: "nobody would need a credential on " + choice.listen, hint: "set security.authentication.apiKeys.enabled: true in " + path}
+		return &usageError{
+			message: "nobody would need a credential on " + cfg.Server.Listen,
+			hint:    "set security.authentication.apiKeys.enabled: true in " + s.path,
+		}
+	}
+	var made *madeCertificate
+	if s.values["tls"] == tlsGenerate && (s.given["tls-generate"] || s.renew()) {
+		if made, err = makeCertificate(filepath.Dir(s.tlsFile("ca.crt")), splitNames(s.values["tls-generate"]), c.now()); err != nil {
+			return err
+		}
 	}
 	if show {
 		_, err := c.deps.Stdout.Write(text)
 		return err
 	}
-	answer := setupAnswer{File: target, Made: []string{}}
-	group := groupOf(path)
-	if !exists(path) {
-		if err := writeConfig(path, configs.Packaged, group); err != nil {
+	if a != nil {
+		if ok, err := s.confirm(cmd.Context(), a, text); err != nil || !ok {
+			return cmp.Or(err, error(errUnanswered))
+		}
+	}
+	answer := setupAnswer{File: s.target, Made: []string{}, Runtimes: s.found}
+	group := groupOf(s.path)
+	if !exists(s.path) {
+		if err := writeConfig(s.path, configs.Packaged, group); err != nil {
 			return err
 		}
-		answer.Made = append(answer.Made, path)
+		answer.Made = append(answer.Made, s.path)
 	}
-	if tls != nil {
-		made, err := tls.write(group)
+	if made != nil {
+		files, err := made.write(group)
 		if err != nil {
 			return err
 		}
-		answer.Made = append(answer.Made, made...)
+		answer.Made = append(answer.Made, files...)
 	}
-	before, _ := os.ReadFile(target) // that it cannot be read shows when it is written
+	before, _ := os.ReadFile(s.target) // that it cannot be read shows when it is written
 	if answer.Changed = !bytes.Equal(before, text); answer.Changed {
-		if err := writeConfig(target, text, group); err != nil {
+		if err := writeConfig(s.target, text, group); err != nil {
 			return err
 		}
 	}
-	answer.Next = setupNext(cfg, path, tls)
-	return c.showValue(answer, func(s *screen) {
+	if file := s.values["admin-key"]; file != "" && !exists(file) {
+		if err := s.makeKey(cmd, file); err != nil {
+			return err
+		}
+		answer.Made = append(answer.Made, file)
+	}
+	answer.Next = s.next(cfg, made, group)
+	return c.showValue(answer, func(out *screen) {
 		if answer.Changed {
-			s.line("wrote %s", clean(target))
+			out.line("wrote %s", clean(answer.File))
 		} else {
-			s.line("%s is as it should be", clean(target))
+			out.line("%s is as it should be", clean(answer.File))
 		}
-		for _, made := range answer.Made {
-			s.line("wrote %s", clean(made))
+		for _, file := range answer.Made {
+			out.line("wrote %s", clean(file))
 		}
-		s.line("next:")
+		for _, r := range s.found {
+			out.line("%s", clean(r.String()))
+		}
+		out.line("next:")
 		for _, next := range answer.Next {
-			s.line("  %s", clean(next))
+			out.line("  %s", clean(next))
 		}
 	})
 }
 
-// setupNext is what to type after setup.
-func setupNext(cfg *config.Config, path string, tls *madeCertificate) []string {
+// overruled refuses answers that a file which is read later would undo.
+func (s *setup) overruled(cfg *config.Config) error {
+	for i := range setupItems {
+		item := &setupItems[i]
+		value, answered := s.values[item.flag]
+		if !answered || cmp.Or(value, setupNone) == cmp.Or(s.proposal(item), setupNone) {
+			continue
+		}
+		for _, key := range item.keys {
+			// What is set in two files has its place in the one that is read later.
+			at := cfg.Origin(key)
+			if filepath.Base(at) > setupFile && filepath.Dir(at) == filepath.Dir(s.target) {
+				return &usageError{message: at + " sets " + key + " too, and is read later than " + setupFile, hint: "change it there, or take it out there"}
+			}
+		}
+	}
+	return nil
+}
+
+// renew reports whether the certificate that setup made is to be made anew: for other names, or since its end is near.
+func (s *setup) renew() bool {
+	names, wanted := s.madeFor(), splitNames(s.values["tls-generate"])
+	slices.Sort(names)
+	slices.Sort(wanted)
+	if !slices.Equal(names, wanted) {
+		return true
+	}
+	text, err := os.ReadFile(s.tlsFile("server.crt"))
+	if err != nil {
+		return true
+	}
+	leaf, err := x509.ParseCertificate(decodePEM(text))
+	return err != nil || leaf.NotAfter.Sub(s.c.now()) < certificateLife/4
+}
+
+// makeKey makes a key with all rights and keeps it in a file that only its owner reads. No other place has it.
+func (s *setup) makeKey(cmd *cobra.Command, file string) (err error) {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fileError(err)
+	}
+	defer func() {
+		if err = errors.Join(err, f.Close()); err != nil {
+			err = errors.Join(err, os.Remove(file))
+		}
+	}()
+	keep := func(key string) error {
+		_, err := f.WriteString(key + "\n")
+		return errors.Join(err, f.Sync())
+	}
+	spec := core.APIKeySpec{Name: "admin", Scopes: []string{core.ScopeAdmin}, Never: true}
+	return s.c.keys(cmd, &authFlags{config: s.path}, func(ctx context.Context, keys core.KeyService) error {
+		made, err := keys.CreateKey(ctx, spec)
+		if err != nil {
+			return err
+		}
+		return keep(made.Key)
+	}, func(ctx context.Context, api *client.Client) error {
+		made, err := api.CreateKey(ctx, client.APIKeySpec{Name: spec.Name, Scopes: spec.Scopes, Never: true}, "")
+		if err != nil {
+			return err
+		}
+		return keep(made.Key)
+	})
+}
+
+// next is what to type after setup.
+func (s *setup) next(cfg *config.Config, made *madeCertificate, group int) []string {
 	var next []string
+	for _, flag := range []string{"tls-cert", "tls-key", "kubernetes", "vault-file"} {
+		if file := s.values[flag]; file != "" && !groupReads(file, group) {
+			next = append(next, "the service cannot read "+file+": chgrp wardroom "+file+" && chmod 0640 "+file+", in a directory that it may enter")
+		}
+	}
+	if variable := s.values["audit-secret"]; variable != "" {
+		if _, ok := serviceEnvironment(s.path)(variable); !ok {
+			where := "the environment of the server"
+			if s.path == packagedConfig {
+				where = packagedEnvironment + " (chown root:wardroom, chmod 0640)"
+			}
+			next = append(next, "put "+variable+"=... into "+where)
+		}
+	}
+	for _, plugin := range s.missingPlugins(cfg) {
+		next = append(next, "the plugin "+plugin+" is not installed: install the package "+packageOf(plugin))
+	}
 	switch {
-	case path != packagedConfig:
-		next = append(next, "wardroom serve --config "+path)
+	case s.path != packagedConfig:
+		next = append(next, "wardroom serve --config "+s.path)
 	default:
 		next = append(next, "systemctl enable --now wardroom   # or, if it runs: systemctl restart wardroom")
 	}
-	if cfg.Security.Authentication.APIKeys.Enabled {
+	switch file := s.values["admin-key"]; {
+	case file != "":
+		next = append(next, "a key with all rights is in "+file)
+	case cfg.Security.Authentication.APIKeys.Enabled:
 		next = append(next, "the first key is in "+filepath.Join(cfg.Store.Path, adminKeyFile)+" once it started; on this machine root needs none")
 	}
-	if tls != nil {
-		next = append(next, "clients trust "+tls.path("ca.crt")+": wardroom context add NAME --server https://"+tls.names[0]+" --ca ca.crt")
+	if made != nil {
+		next = append(next, "clients trust "+made.path("ca.crt")+": wardroom context add NAME --server "+s.address(cfg, made.names[0])+" --ca ca.crt")
 	}
-	return append(next, "wardroom doctor --config "+path)
+	return append(next, "wardroom doctor --config "+s.path)
 }
 
-// text is the drop-in.
-func (s *setupChoice) text() []byte {
-	var b bytes.Buffer
-	b.WriteString("# Written by `wardroom setup`, which replaces this file when it is run again. Settings of your own belong into another file\n" +
-		"# of this directory; those whose names sort later win.\n\n")
-	fmt.Fprintf(&b, "server:\n  # Where the server listens.\n  listen: %q\n", s.listen)
-	if s.baseURL != "" {
-		fmt.Fprintf(&b, "  # Under which address clients reach it.\n  baseUrl: %q\n", s.baseURL)
+// address is where clients reach the server under a name.
+func (s *setup) address(cfg *config.Config, name string) string {
+	if cfg.Server.BaseURL != "" {
+		return cfg.Server.BaseURL
 	}
-	if s.cert != "" {
-		fmt.Fprintf(&b, "\nsecurity:\n  mtls:\n    # TLS. A renewed certificate in these files is taken up by itself.\n    enabled: true\n"+
-			"    serverCert: %q\n    serverKey: %q\n    # Clients show API keys and no certificates.\n    clientAuth: none\n", s.cert, s.key)
+	if _, port, err := net.SplitHostPort(cfg.Server.Listen); err == nil && port != "443" {
+		name = net.JoinHostPort(name, port)
 	}
-	if s.runtime {
-		b.WriteString("\nruntimes:\n  # Agents on this machine.\n  local:\n    plugin: runtime-local\n")
-	}
-	return b.Bytes()
+	return "https://" + name
 }
 
 // configFiles reads a configuration and its drop-ins as the server would, with one drop-in in place of the one of its name;

@@ -37,7 +37,7 @@ func (m *madeCertificate) path(name string) string { return filepath.Join(m.dir,
 func makeCertificate(dir string, names []string, now time.Time) (*madeCertificate, error) {
 	m := &madeCertificate{dir: dir, names: names}
 	for _, name := range names {
-		if u, err := url.Parse("https://" + name); net.ParseIP(name) == nil && (err != nil || u.Hostname() != name) || name == "" {
+		if !validName(name) {
 			return nil, &usageError{message: "--tls-generate: " + name + " is no name and no address"}
 		}
 	}
@@ -68,6 +68,12 @@ func makeCertificate(dir string, names []string, now time.Time) (*madeCertificat
 	m.certificate = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	m.priv, err = keyText(key)
 	return m, err
+}
+
+// validName reports whether a certificate can be for it.
+func validName(name string) bool {
+	u, err := url.Parse("https://" + name)
+	return name != "" && (net.ParseIP(name) != nil || err == nil && u.Hostname() == name)
 }
 
 // loadAuthority returns the authority in the directory, or a new one.

@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/core/store/atrest"
 )
@@ -55,7 +54,7 @@ func (f *keyFlags) encryption(c *cli) (*store.Encryption, error) {
 	if f.config == "" {
 		return nil, nil
 	}
-	cfg, err := config.Load(f.config, config.Options{})
+	cfg, err := loadConfig(f.config)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +67,7 @@ func (f *storeFlags) path(cmd *cobra.Command) (string, error) {
 	case f.dataDir != "":
 		return f.dataDir, nil
 	case f.config != "":
-		cfg, err := config.Load(f.config, config.Options{})
+		cfg, err := loadConfig(f.config)
 		if err != nil {
 			return "", err
 		}

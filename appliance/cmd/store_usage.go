@@ -33,7 +33,7 @@ func (c *cli) storeUsage() *cobra.Command {
 			}
 			cfg := config.Default()
 			if flags.config != "" {
-				if cfg, err = config.Load(flags.config, config.Options{}); err != nil {
+				if cfg, err = loadConfig(flags.config); err != nil {
 					return err
 				}
 			}

@@ -79,6 +79,12 @@ func (c *Config) Warnings() []Problem {
 	return found
 }
 
+// Origin returns the file that sets a key, or first sets one of a section; "" where none does.
+func (c *Config) Origin(key string) string {
+	at, _ := c.firstSet(key)
+	return at.File
+}
+
 // firstSet returns where a file sets a key, or first sets one of a section.
 func (c *Config) firstSet(at string) (schema.Place, bool) {
 	var first schema.Place

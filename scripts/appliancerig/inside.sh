@@ -36,8 +36,11 @@ say "install from the bundle, without a network: nothing starts"
 tar -xf one/wardroom-*-offline.tar
 cd wardroom-*-offline
 echo x >>README.md
-refuses 'damaged' sh install.sh none
+refuses 'damaged or was changed, copy it anew: README.md' sh install.sh none
 sed -i '$d' README.md
+touch packages/wardroom_9_amd64.deb
+refuses 'packages/wardroom_9_amd64.deb is not of this bundle' sh install.sh none
+rm packages/wardroom_9_amd64.deb
 refuses 'no package wardroom-nosuch' sh install.sh nosuch
 refuses 'not signed' sh install.sh --key /packages/key.pub
 sh install.sh none >/tmp/install.log 2>&1 || { cat /tmp/install.log; fail "install.sh"; }
@@ -95,6 +98,7 @@ agentTypes:
     exit: exit
 YAML
 chgrp wardroom /etc/wardroom/conf.d/50-rig.yaml
+cp /etc/wardroom/conf.d/50-rig.yaml /tmp/rig-agents.yaml
 systemctl restart wardroom
 id=$(wardroom agent spawn bash --wait -o name | head -n 1)
 wardroom agent send "$id" 'echo $((6 * 7))' --wait | grep -q 42 || fail "the agent does not answer"
@@ -212,7 +216,15 @@ say "upgrade while an agent works"
 wardroom agent send "$id" 'sleep 8; echo survived' >/dev/null
 echo '# kept' >>/etc/default/wardroom
 again
-dpkg -i two/wardroom_*.deb two/wardroom-runtime-local_*.deb >/tmp/upgrade.log 2>&1 || { cat /tmp/upgrade.log; fail "upgrade"; }
+tar -C /tmp -xf two/wardroom-*-offline.tar
+signed=$(echo /tmp/wardroom-*-offline)
+cp "$signed/SHA256SUMS" /tmp/sums
+sed -i 's/^./0/' "$signed/SHA256SUMS"
+refuses 'changed after it was signed' sh "$signed/install.sh" --key key.pub
+cp /tmp/sums "$signed/SHA256SUMS"
+sh "$signed/install.sh" --key key.pub >/tmp/upgrade.log 2>&1 || { cat /tmp/upgrade.log; fail "upgrade"; }
+grep -q 'install.sh --images' /tmp/upgrade.log || fail "nothing is said of the images"
+refuses 'not signed, and /etc/wardroom/bundle-key.asc asks' sh wardroom-*-offline/install.sh
 grep -q '^# kept' /etc/default/wardroom || fail "a configuration file was replaced"
 [ ! -e /etc/wardroom/conf.d/0-as-before.yaml ] || fail "an upgrade of a version with roles turned them off"
 holds sh -c "wardroom version | grep -q 'server.*$two'"
@@ -242,7 +254,7 @@ holds sh -c '! pgrep -u wardroom'
 
 say "purge: nothing stays but the user"
 dpkg -P wardroom-runtime-local wardroom >/dev/null 2>&1 || fail "purge"
-for left in /etc/wardroom /var/lib/wardroom /var/backups/wardroom /run/wardroom /etc/default/wardroom /usr/lib/wardroom; do
+for left in /etc/wardroom /var/lib/wardroom /var/log/wardroom /var/backups/wardroom /run/wardroom /etc/default/wardroom /usr/lib/wardroom; do
 	[ ! -e "$left" ] || fail "$left is left: $(ls -lR "$left" | head)"
 done
 getent passwd wardroom >/dev/null || fail "the user is gone"
@@ -268,3 +280,68 @@ rm /etc/wardroom/conf.d/0-as-before.yaml
 systemctl reload wardroom
 refuses 'role' env WARDROOM_TOKEN="$key" wardroom pattern put /tmp/measure.yaml
 dpkg -P wardroom >/dev/null 2>&1 || fail "purge"
+
+say "the rpm, installed: nothing starts"
+refused_log() { cat "$1"; fail "$2"; }
+# Debian's rpm installs packages only when it is told to.
+rpms() { rpm --force-debian --nodeps "$@" >/tmp/rpm.log 2>&1 || refused_log /tmp/rpm.log "rpm $*"; ! grep -q 'scriptlet failed' /tmp/rpm.log || refused_log /tmp/rpm.log "a scriptlet of rpm $*"; }
+former=$(echo one/wardroom-"$one"-1.*.rpm one/wardroom-runtime-local-*.rpm) later=$(echo two/wardroom-"$two"-1.*.rpm two/wardroom-runtime-local-*.rpm)
+rpm --initdb
+# shellcheck disable=SC2086 # lists of files
+rpms -i $former
+! systemctl is-active --quiet wardroom || fail "the rpm started the service"
+! systemctl is-enabled --quiet wardroom || fail "the rpm enabled the service"
+[ "$(stat -c '%U:%G %a' /etc/wardroom/wardroom.yaml)" = "root:wardroom 640" ] || fail "mode of the configuration"
+[ "$(stat -c '%U:%G %a' /var/lib/wardroom)" = "wardroom:wardroom 700" ] || fail "mode of the data"
+wardroom setup --yes --admin-key /root/first.key >/dev/null
+echo '# kept' >>/etc/wardroom/wardroom.yaml
+echo '# kept' >>/etc/default/wardroom
+kept() {
+	for file in /etc/wardroom/wardroom.yaml /etc/default/wardroom; do grep -q '^# kept' "$file" || fail "$file was replaced"; done
+}
+
+say "the rpm, upgraded: a service that does not run is left alone"
+# shellcheck disable=SC2086
+rpms -U $later
+! systemctl is-active --quiet wardroom || fail "an upgrade started the service"
+kept
+# shellcheck disable=SC2086
+rpms -U --oldpackage $former
+
+say "the rpm, upgraded while an agent works"
+cp /tmp/rig-agents.yaml /etc/wardroom/conf.d/50-rig.yaml
+chgrp wardroom /etc/wardroom/conf.d/50-rig.yaml
+again
+systemctl enable --now wardroom 2>/dev/null
+id=$(wardroom agent spawn bash --wait -o name | head -n 1)
+pid=$(wardroom agent get "$id" -o jsonpath=.pid)
+main=$(main_pid)
+echo 'nosuch: 1' >/etc/wardroom/conf.d/60-bad.yaml
+chgrp wardroom /etc/wardroom/conf.d/60-bad.yaml
+# shellcheck disable=SC2086
+rpms -U $later
+grep -q nosuch /tmp/rpm.log || fail "the upgrade does not say why it did not restart"
+[ "$(main_pid)" = "$main" ] || fail "it was restarted with a configuration that is not valid"
+rm /etc/wardroom/conf.d/60-bad.yaml
+sed -i 's/^RESTART_ON_UPGRADE=.*/RESTART_ON_UPGRADE=false/' /etc/default/wardroom
+# shellcheck disable=SC2086
+rpms -U --oldpackage $former
+[ "$(main_pid)" = "$main" ] || fail "it was restarted against RESTART_ON_UPGRADE"
+sed -i 's/^RESTART_ON_UPGRADE=.*/RESTART_ON_UPGRADE=true/' /etc/default/wardroom
+# shellcheck disable=SC2086
+rpms -U $later
+holds sh -c "wardroom version | grep -q 'server.*$two'"
+[ "$(main_pid)" != "$main" ] || fail "it was not restarted"
+[ "$(wardroom agent get "$id" -o jsonpath=.pid)" = "$pid" ] || fail "the agent is another process"
+wardroom auth whoami --server http://127.0.0.1:8080 --token-file /root/first.key >/dev/null || fail "the key of setup is not valid"
+kept
+
+say "the rpm, removed: data and what was changed stay"
+rpms -e wardroom-runtime-local wardroom
+holds sh -c '! pgrep -u wardroom'
+[ ! -e /usr/bin/wardroom ] || fail "the program is still there"
+[ -e /var/lib/wardroom/MANIFEST ] || fail "a remove took data"
+grep -q '^# kept' /etc/wardroom/wardroom.yaml.rpmsave || fail "a remove took the configuration"
+[ -e /etc/wardroom/conf.d/10-setup.yaml ] || fail "a remove took what setup wrote"
+systemctl is-enabled --quiet wardroom 2>/dev/null && fail "it is still enabled"
+true

@@ -47,7 +47,7 @@ joined() {
 inside() { nsenter -t "$machine" -a env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"; }
 
 # debian makes the archive of the machine, once. Its name has what is in it.
-include=systemd,systemd-sysv,dbus,git,ca-certificates,procps,zstd
+include=systemd,systemd-sysv,dbus,git,ca-certificates,procps,zstd,rpm
 debian=$PWD/.cache/appliancerig/bookworm-$arch-$(sha256sum <<<"$include" | cut -c1-8).tar
 debian() {
 	[ ! -s "$debian" ] || return 0
@@ -70,14 +70,15 @@ again() {
 	rm -rf "$work/again"
 }
 
-# two packs a second version, signed by a key of its own.
+# two packs a second version, signed by a key of its own, with something in the place of images.
 two() {
 	export GNUPGHOME=$work/gnupg
 	mkdir -m 700 "$GNUPGHOME"
 	gpg --batch --quiet --pinentry-mode loopback --passphrase '' --quick-generate-key 'Rig <rig@example.com>' rsa3072 sign never
 	gpg --batch --quiet --armor --export-secret-keys >"$work/key.asc"
 	gpg --batch --quiet --armor --export >"$packages/key.pub"
-	pack package DIST="$packages/two" PACKAGE_VERSION="$version+rig2" SIGN_KEY="$work/key.asc"
+	tar -C "$PWD" -cf "$work/images.tar" VERSION
+	pack bundle DIST="$packages/two" PACKAGE_VERSION="$version+rig2" SIGN_KEY="$work/key.asc" IMAGES="$work/images.tar"
 	gpg --batch --quiet --verify "$packages/two/SHA256SUMS.asc" "$packages/two/SHA256SUMS"
 	gpgconf --kill all
 }
@@ -131,7 +132,7 @@ root=$work/root
 mkdir "$root"
 tar -C "$root" -xf "$debian"
 mkdir "$root/packages"
-cp -r "$packages/one" "$packages/two" "$root/packages/"
+cp -r "$packages/one" "$packages/two" "$packages/key.pub" "$root/packages/"
 CGO_ENABLED=0 go build -trimpath -o "$root/packages/agent" ./scripts/appliancerig/agent
 cp scripts/appliancerig/inside.sh scripts/packager/testdata/packaged-open.yaml "$root/packages/"
 setsid systemd-nspawn -D "$root" --machine="rig$(basename "$work" | tr -dc a-zA-Z0-9)" --register=no --keep-unit --private-network --resolv-conf=off -b \

@@ -4,6 +4,8 @@ import (
 	"archive/tar"
 	"compress/gzip"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"io"
@@ -371,6 +373,54 @@ func TestSetupAndDoctor(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "etc", "conf.d", "50-store.yaml"), []byte("store: {path: ../../data, minFree: 64MiB}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	drop := filepath.Join(dir, "etc", "conf.d", "10-setup.yaml")
+	written, err := os.ReadFile(drop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for reason, args := range map[string][]string{
+		"answer one of":          {"--audit", "nowhere"},
+		"--audit-host is needed": {"--audit", "splunk"},
+		"cannot be used with":    {"--tls-key", filepath.Join(dir, "etc", "tls", "ca.key")},
+		"go together":            {"--tls-generate", "localhost", "--tls", "own"},
+		"is no name":             {"--tls-generate", "a b/c"},
+		"no use here: --secrets": {"--aws-region", "eu-central-1"},
+		"give the whole path":    {"--admin-key", "here"},
+		"name the log group":     {"--audit", "cloudwatch"},
+	} {
+		if _, stderr := m.command(2, append([]string{"setup", "--yes", "--config", m.config}, args...)...); !strings.Contains(stderr, reason) {
+			t.Errorf("%v: %s", args, stderr)
+		}
+	}
+	if now, err := os.ReadFile(drop); err != nil || string(now) != string(written) {
+		t.Errorf("what was refused changed the file: %v\n%s", err, now)
+	}
+	// A file that is read later would undo it.
+	later := filepath.Join(dir, "etc", "conf.d", "60-listen.yaml")
+	if err := os.WriteFile(later, []byte("server: {listen: '127.0.0.1:0'}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr := m.command(2, "setup", "--yes", "--config", m.config, "--listen", "127.0.0.1:9"); !strings.Contains(stderr, "60-listen.yaml sets server.listen too") {
+		t.Errorf("a file that is read later: %s", stderr)
+	}
+	// A package takes its runtime into use by such a file.
+	if err := os.WriteFile(later, []byte("runtimes: {local: {plugin: runtime-local}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m.command(0, "setup", "--yes", "--config", m.config)
+	if _, stderr := m.command(2, "setup", "--yes", "--config", m.config, "--local=false"); !strings.Contains(stderr, "60-listen.yaml sets runtimes.local too") {
+		t.Errorf("a runtime of a package: %s", stderr)
+	}
+	if err := os.Remove(later); err != nil {
+		t.Fatal(err)
+	}
+	keyFile := filepath.Join(dir, "first.key")
+	for range 2 { // the second finds it done
+		m.command(0, "setup", "--yes", "--config", m.config, "--admin-key", keyFile)
+	}
+	if info, err := os.Stat(keyFile); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key of setup: %v, %v", info, err)
+	}
 	out, _ := m.command(1, "doctor", "--config", m.config)
 	for _, want := range []string{"configuration", "certificate", "does not run"} {
 		if !strings.Contains(out, want) {
@@ -393,6 +443,27 @@ func TestSetupAndDoctor(t *testing.T) {
 	out, _ = m.command(0, "doctor", "--config", m.config, "-o", "json")
 	if !strings.Contains(out, `"healthy": true`) {
 		t.Errorf("doctor: %s", out)
+	}
+	address, _ := m.command(0, "status", "-o", "jsonpath=.address")
+	key, err := os.ReadFile(keyFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trusted := x509.NewCertPool()
+	trusted.AppendCertsFromPEM(ca)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+strings.TrimSpace(address)+"/api/auth/keys", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(key)))
+	over := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}}}
+	if result, err := over.Do(r); err != nil || result.StatusCode != http.StatusOK {
+		t.Errorf("the key and the certificate of setup: %v, %v", result, err)
+	} else {
+		result.Body.Close()
+	}
+	if _, err := os.Stat(filepath.Join(dir, "data", "admin.key")); !os.IsNotExist(err) {
+		t.Errorf("the first start made a key beside that of setup: %v", err)
 	}
 	m.write("nosuch: 1\n")
 	out, _ = m.command(1, "doctor", "--config", m.config)

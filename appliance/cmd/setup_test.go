@@ -1,0 +1,172 @@
+package cmd_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core/config"
+)
+
+// ownCertificate writes a certificate that ends at a time, and its key.
+func ownCertificate(t *testing.T, dir, name string, end time.Time) (cert, key string) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: end.Add(-24 * time.Hour), NotAfter: end, DNSNames: []string{name}}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, leaf, private.Public(), private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key = filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
+	for path, block := range map[string]*pem.Block{cert: {Type: "CERTIFICATE", Bytes: der}, key: {Type: "PRIVATE KEY", Bytes: text}} {
+		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return cert, key
+}
+
+// TestSetupAsks answers all questions at a terminal, each wrongly first.
+func TestSetupAsks(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "etc", "wardroom.yaml")
+	good, key := ownCertificate(t, dir, "good", scriptTime().Add(365*24*time.Hour))
+	ended, _ := ownCertificate(t, dir, "ended", scriptTime().Add(-time.Hour))
+	_, otherKey := ownCertificate(t, dir, "other", scriptTime().Add(time.Hour))
+	notes := filepath.Join(dir, "notes.txt")
+	if err := os.WriteFile(notes, []byte("no certificate"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	p := sitDownTo(t, nil, "setup", "--config", path)
+	p.sees("runtime local lacks: ")
+	p.sees("runtime docker lacks: its plugin: install the package wardroom-runtime-docker")
+	p.sees("runtime kubernetes lacks: ")
+	ask := func(question string, answers ...string) { // good answers are last; others have what is said of them behind
+		t.Helper()
+		p.sees(question)
+		for i := 0; i+1 < len(answers); i += 2 {
+			p.types(answers[i] + "\n")
+			p.sees(answers[i+1])
+		}
+		p.types(answers[len(answers)-1] + "\n")
+	}
+	ask("Address to listen on", "nowhere", "server.listen: ", ":99999", "server.listen: ", "10.0.0.7:8443")
+	ask("Address under which clients reach it", "ftp://x", "server.baseUrl: ", "https://wardroom.example.com")
+	ask("TLS: ", "perhaps", "answer one of none, own, generate", tlsOwnWord)
+	ask("File with the certificate", "relative.crt", "give the whole path", filepath.Join(dir, "none.crt"), "no such file",
+		dir, "is no file", notes, "holds no certificate in PEM", ended, "the certificate ended on 2026-01-02", good)
+	ask("File with its private key", notes, "cannot be used with", otherKey, "private key does not match", key)
+	ask("File for a key with all rights", "key.txt", "give the whole path", filepath.Join(dir, "none", "key"), "there is no directory", "")
+	ask("Where secrets come from", "vaults", "answer one of none, vault", "vault")
+	ask("Address of Vault", "", "give the address", "vault", "security.secrets.vault.address: ", "https://vault.example.com:8200")
+	ask("How to log in there", "password", "answer one of token", "approle")
+	ask("The role id", "", "a role is needed", "wardroom-1")
+	ask("File with the token, or with the secret id", "id", "give the whole path", notes)
+	ask("Where the audit trail goes", "printer", "answer one of store", "splunk")
+	ask("Its address: ", "", "give its address", "splunk.example.com")
+	ask("Variable of /etc/default/wardroom", "s3cret value", "the name of a variable", "SPLUNK_TOKEN")
+	ask("Write it?", "maybe", "answer yes or no", "y")
+	p.leaves(0)
+	for _, want := range []string{"put SPLUNK_TOKEN=... into", "the plugin audit-splunk is not installed: install the package wardroom-audit", "wardroom doctor --config"} {
+		p.sees(want)
+	}
+
+	drop := filepath.Join(dir, "etc", "conf.d", "10-setup.yaml")
+	cfg, err := config.Load(path, config.Options{Lookup: func(name string) (string, bool) { return "x", name == "SPLUNK_TOKEN" }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := cfg.Security; cfg.Server.Listen != "10.0.0.7:8443" || s.MTLS.ServerCert != good || s.MTLS.ServerKey != key ||
+		s.Secrets.Vault.Auth.Method != "approle" || s.Audit.Destination != "splunk" || s.Audit.Splunk.Host != "splunk.example.com" {
+		t.Errorf("in effect: %+v", s)
+	}
+	text := read(t, drop)
+	if !strings.Contains(text, "roleId: \"wardroom-1\"") || !strings.Contains(text, "token: \"${SPLUNK_TOKEN}\"") {
+		t.Errorf("written:\n%s", text)
+	}
+
+	// Somebody changes the file, and says nothing new: every proposal is what is in effect.
+	changed := strings.Replace(text, "server:\n", "# Ours.\nlog:\n  level: debug # while we look\n\nserver:\n  shutdownTimeout: 10s\n", 1)
+	if err := os.WriteFile(drop, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p = sitDownTo(t, nil, "setup", "--config", path)
+	for range 14 {
+		p.types("\n")
+	}
+	p.types("\n")
+	p.leaves(0)
+	p.sees("10-setup.yaml is as it should be")
+	if now := read(t, drop); now != changed {
+		t.Errorf("it became\n%s", now)
+	}
+
+	// One answer changes; what others put there stays.
+	p = sitDownTo(t, nil, "setup", "--config", path, "--listen", "127.0.0.1:9000", "--tls", "none", "--audit", "store", "--secrets", "none")
+	p.sees("Address under which")
+	p.types("none\n")
+	p.sees("File for a key")
+	p.types("\n")
+	p.sees("Write it?")
+	p.types("yes\n")
+	p.leaves(0)
+	now := read(t, drop)
+	for _, want := range []string{"# Ours.\n", "level: debug # while we look\n", "shutdownTimeout: 10s\n", "listen: \"127.0.0.1:9000\"\n"} {
+		if !strings.Contains(now, want) {
+			t.Errorf("%q is gone:\n%s", want, now)
+		}
+	}
+	for _, gone := range []string{"serverCert", "splunk", "vault", "baseUrl"} {
+		if strings.Contains(now, gone) {
+			t.Errorf("%q is left:\n%s", gone, now)
+		}
+	}
+
+	// Who leaves, or says no, has changed nothing.
+	for _, end := range []string{"\x03", "\x04"} {
+		p = sitDownTo(t, nil, "setup", "--config", path)
+		p.sees("Address to listen on")
+		p.types(":1\n")
+		p.sees("Address under which")
+		p.types(end)
+		p.leaves(2)
+		p.sees("nothing was written")
+	}
+	p = sitDownTo(t, nil, "setup", "--config", path, "--listen", "127.0.0.1:9001", "--tls", "none", "--audit", "file", "--secrets", "none", "--base-url", "none")
+	for _, answer := range []string{"\n", "relative\n", "/var/log/wardroom/audit.log\n", "no\n"} {
+		p.types(answer)
+	}
+	p.leaves(2)
+	p.sees("give the whole path")
+	p.sees("nothing was written")
+	if again := read(t, drop); again != now {
+		t.Errorf("it became\n%s", again)
+	}
+}
+
+const tlsOwnWord = "own"
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
