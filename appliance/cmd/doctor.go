@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -216,15 +217,11 @@ func (d *doctor) disk() {
 func (d *doctor) plugins() {
 	var names []string
 	for _, r := range d.cfg.Runtimes {
-		if r.Plugin != "" {
-			names = append(names, r.Plugin)
-		}
+		names = append(names, r.Plugin)
 	}
-	for name, p := range d.cfg.Plugins.Entries {
-		if p.Enabled {
-			names = append(names, name)
-		}
-	}
+	provider, _ := d.cfg.Security.Secrets.Plugin()
+	names = append(slices.AppendSeq(names, maps.Keys(d.cfg.Plugins.Entries)), provider, "audit-"+d.cfg.Security.Audit.Destination)
+	names = slices.DeleteFunc(names, func(name string) bool { return d.cfg.PluginUser(name) == "" })
 	if len(names) == 0 {
 		d.add("plugins", "degraded", "none is configured: agents connect, and none is started", "install the package wardroom-runtime-local, or name a runtime in the configuration")
 		return
@@ -357,7 +354,7 @@ func (d *doctor) running(ctx context.Context, socket *adminSocket) {
 		d.add("version", "degraded", "the server runs "+state.Version+", and "+own+" is installed", "systemctl restart wardroom")
 	}
 	for _, row := range state.Rows {
-		if (row.Kind == "part" || row.Kind == "certificate" || row.Kind == "disk") && row.Status != "ok" {
+		if (row.Kind == "part" || row.Kind == "certificate" || row.Kind == "disk" || row.Kind == "configuration") && row.Status != "ok" {
 			d.add("server "+row.Name, row.Status, row.Message, row.Hint)
 		}
 	}
