@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -47,6 +48,7 @@ func (a *App) status(ctx context.Context) (wire.AdminStatus, error) {
 	s.Rows = append(s.Rows, a.queueRows(ctx)...)
 	s.Rows = append(s.Rows, a.certificateRows()...)
 	s.Rows = append(s.Rows, a.diskRow(), a.encryptionRow())
+	s.Rows = append(s.Rows, a.configRows()...)
 	alerts, err := a.alertRows(ctx)
 	s.Rows = append(s.Rows, alerts...)
 	return s, err
@@ -106,6 +108,37 @@ func (a *App) diskRow() wire.StatusRow {
 		row.Status, row.Hint = "degraded", "writes are refused below "+config.FormatSize(int64(least))
 	}
 	return row
+}
+
+// configRows says whether the files of the configuration say what is in effect. A development server has none.
+func (a *App) configRows() []wire.StatusRow {
+	if a.opts.Dev {
+		return nil
+	}
+	row := wire.StatusRow{Kind: "configuration", Name: "files", Status: "ok", Message: "what the files say is in effect"}
+	loaded, err := load(a.opts)
+	if err != nil {
+		row.Status, row.Message = "degraded", "the files are not valid, and what was in effect stays: a reload is refused, and so is a start"
+		row.Hint = "wardroom config validate " + a.opts.ConfigPath
+		return []wire.StatusRow{row}
+	}
+	var reloads, restarts []string
+	for _, change := range config.Changes(a.config.Load(), loaded) {
+		if change.Reloaded {
+			reloads = append(reloads, change.Key)
+		} else {
+			restarts = append(restarts, change.Key)
+		}
+	}
+	switch refused := a.refused.Load(); {
+	case len(reloads) > 0 && refused != nil:
+		row.Status, row.Message, row.Hint = "degraded", "the last reload was refused, and what was in effect stays: "+*refused, "put it right, then wardroom reload"
+	case len(reloads) > 0:
+		row.Status, row.Message, row.Hint = "degraded", "not in effect yet: "+strings.Join(reloads, ", "), "wardroom reload"
+	case len(restarts) > 0:
+		row.Status, row.Message, row.Hint = "degraded", "in effect after a restart: "+strings.Join(restarts, ", "), "restart the service; agents live through it"
+	}
+	return []wire.StatusRow{row}
 }
 
 // alertRows lists the newest alerts of the last day, newest first.

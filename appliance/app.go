@@ -141,6 +141,7 @@ type App struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // the HTTP server, maintenance
 
+	refused   atomic.Pointer[string]        // why the last reload was; or nil
 	reloading sync.Mutex                    // one reload at a time
 	config    atomic.Pointer[config.Config] // in effect
 }
@@ -523,9 +524,11 @@ func (a *App) Close() {
 		}
 		a.runtimes.Close() // agents live on; their terminals end here
 	}
+	a.reloading.Lock() // a reload may have been about to add one
 	for _, client := range a.clients {
 		client.CloseIdle()
 	}
+	a.reloading.Unlock()
 	if a.tracing != nil {
 		last, done := context.WithTimeout(ctx, lastSpans)
 		a.tracing.Close(last)

@@ -104,7 +104,10 @@ func (a *App) Reload() (err error) {
 			status = "STATUS=the last reload failed, the old configuration is in effect; ready on " + a.Addr()
 		}
 		notify(notifyReady, status)
+		a.refused.Store(nil)
 		if err != nil {
+			message := core.AsError(err).Message
+			a.refused.Store(&message)
 			a.recordSystem("config.reload", wire.AuditFailure, map[string]any{"code": string(core.ErrorCode(err))})
 		}
 	}()
@@ -118,8 +121,13 @@ func (a *App) Reload() (err error) {
 	policy := a.policyRevision()
 	old := a.config.Load()
 	next := old.With(loaded)
+	joining, err := a.startJoining(old, next)
+	if err != nil {
+		return err
+	}
 	for i, r := range a.reloaders() {
 		if err := r.apply(next); err != nil {
+			joining.drop()
 			for _, done := range a.reloaders()[:i] {
 				if back := done.apply(old); back != nil {
 					a.log.Error("the old configuration could not be put back", "part", done.name, "error", back)
@@ -128,6 +136,7 @@ func (a *App) Reload() (err error) {
 			return err
 		}
 	}
+	joining.keep(next)
 	a.config.Store(next) // retention reads it from here at its next run
 	var changed []string
 	for _, change := range config.Changes(old, next) {

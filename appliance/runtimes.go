@@ -31,7 +31,7 @@ func (a *App) openRuntimes(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		sources = append(sources, source)
+		sources = append(sources, a.watched(source, c.Runtimes[name]))
 	}
 	a.runtimes = runtimes.New(runtimes.Options{
 		Store: a.store, Streams: a.streams, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("runtimes"),
@@ -42,18 +42,11 @@ func (a *App) openRuntimes(ctx context.Context) error {
 	return a.runtimes.Open(ctx)
 }
 
-// source makes one runtime of the configuration usable.
+// source makes one runtime of the configuration usable, and changes nothing.
 func (a *App) source(ctx context.Context, name string, r *config.Runtime) (runtimes.Source, error) {
 	source := runtimes.Source{Name: name, Priority: r.Priority}
 	if r.Plugin != "" {
-		changed := make(chan struct{}, 1)
-		a.plugins.OnReady(r.Plugin, func(runtime.Runtime) {
-			select {
-			case changed <- struct{}{}:
-			default: // it will look anyway
-			}
-		})
-		source.Runtime, source.Changed = a.plugins.Runtime(r.Plugin), changed
+		source.Runtime = a.plugins.Runtime(r.Plugin)
 		source.State = func() (bool, string) {
 			p, err := a.plugins.FindPlugin(context.Background(), r.Plugin)
 			if err != nil {
@@ -78,15 +71,35 @@ func (a *App) source(ctx context.Context, name string, r *config.Runtime) (runti
 	if err != nil {
 		return source, core.Invalid("runtimes."+name+".url", "%s", err)
 	}
-	a.clients = append(a.clients, client)
 	if r.Required {
 		if _, err := client.Capabilities(ctx); err != nil {
+			client.CloseIdle()
 			return source, core.Errorf(core.CodeInternal,
 				"the runtime %s is required and does not answer at %s: start its server, or set runtimes.%s.required to false",
 				name, r.URL, name).WithCause(err)
 		}
 	}
 	source.Runtime = client
+	return source, nil
+}
+
+// watched has the service follow what becomes of a source, for as long as it runs.
+func (a *App) watched(source runtimes.Source, r *config.Runtime) runtimes.Source {
+	if r.Plugin != "" {
+		changed := make(chan struct{}, 1)
+		a.plugins.OnReady(r.Plugin, func(runtime.Runtime) {
+			select {
+			case changed <- struct{}{}:
+			default: // it will look anyway
+			}
+		})
+		source.Changed = changed
+		return source
+	}
+	if client, ok := source.Runtime.(*runtimeclient.Client); ok {
+		a.clients = append(a.clients, client)
+	}
+	name := source.Name
 	severity := health.Degraded
 	if r.Required {
 		severity = health.Required
@@ -94,7 +107,7 @@ func (a *App) source(ctx context.Context, name string, r *config.Runtime) (runti
 	a.health.Register(health.Check{Name: "runtime:" + name, Severity: severity, Run: func(ctx context.Context) health.Result {
 		return a.checkRuntime(ctx, name)
 	}})
-	return source, nil
+	return source
 }
 
 func (a *App) checkRuntime(ctx context.Context, name string) health.Result {

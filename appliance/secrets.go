@@ -24,14 +24,18 @@ func (a *App) openSecrets(c *config.Config) {
 		if spec.Kind != config.KindSecret {
 			continue
 		}
-		late := &latePlugin{app: a, name: spec.Name}
-		plugins[spec.Name] = secrets.Plugin{Provider: late, State: late.state}
+		plugins[spec.Name] = a.latePlugin(spec.Name)
 	}
 	a.secrets = secrets.New(secrets.Options{
 		Clock: a.clock, Logger: a.log.Named("secrets"), Config: secretsConfig(c), Plugins: plugins,
 	})
 	a.secrets.Open()
 	a.health.Register(health.Check{Name: "secrets", Severity: health.Degraded, Run: a.checkSecrets})
+}
+
+func (a *App) latePlugin(name string) secrets.Plugin {
+	late := &latePlugin{app: a, name: name}
+	return secrets.Plugin{Provider: late, State: late.state}
 }
 
 func secretsConfig(c *config.Config) secrets.Config {
@@ -168,19 +172,10 @@ func (a *App) pluginSecret(ctx context.Context, plugin, text string) (secret.Val
 		return secret.Value{}, secret.Errorf(secret.CodeInvalidRef, "the reference %s", err)
 	case !ok:
 		return secret.Value{}, secret.Errorf(secret.CodeInvalidRef, "the text is no reference to a secret; they are of the form <provider>:<path>#<key>")
-	case !ref.BuiltIn() && a.secretPlugin(plugin):
+	case !ref.BuiltIn() && a.secrets.Knows(plugin):
 		return secret.Value{}, secret.Errorf(secret.CodeForbidden, "a provider of secrets may refer to env, file and credential only")
 	}
 	return a.secrets.Resolve(ctx, ref, secret.Caller{Component: plugin})
-}
-
-func (a *App) secretPlugin(name string) bool {
-	for _, spec := range pluginSpecs(a.config.Load()) {
-		if spec.Name == name {
-			return spec.Kind == config.KindSecret
-		}
-	}
-	return false
 }
 
 // certificateTime bounds one look for certificates that are secrets.

@@ -339,7 +339,7 @@ func (d *doctor) running(ctx context.Context, socket *adminSocket) {
 		d.add("version", "degraded", "the server runs "+state.Version+", and "+own+" is installed", "systemctl restart wardroom")
 	}
 	for _, row := range state.Rows {
-		if (row.Kind == "part" || row.Kind == "certificate" || row.Kind == "disk") && row.Status != "ok" {
+		if (row.Kind == "part" || row.Kind == "certificate" || row.Kind == "disk" || row.Kind == "configuration") && row.Status != "ok" {
 			d.add("server "+row.Name, row.Status, row.Message, row.Hint)
 		}
 	}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -127,24 +128,14 @@ func (s *setup) missingPlugins(cfg *config.Config) (missing []string) {
 	return missing
 }
 
-// pluginsOf returns all plugins that a configuration uses.
+// pluginsOf returns all plugins that a configuration has run.
 func pluginsOf(cfg *config.Config) (names []string) {
 	for _, r := range cfg.Runtimes {
-		if r.Plugin != "" {
-			names = append(names, r.Plugin)
-		}
+		names = append(names, r.Plugin)
 	}
-	for name, p := range cfg.Plugins.Entries {
-		if p.Enabled {
-			names = append(names, name)
-		}
-	}
-	if d := cfg.Security.Audit.Destination; d != "" {
-		names = append(names, "audit-"+d)
-	}
-	if name, _ := cfg.Security.Secrets.Plugin(); name != "" {
-		names = append(names, name)
-	}
+	provider, _ := cfg.Security.Secrets.Plugin()
+	names = append(slices.AppendSeq(names, maps.Keys(cfg.Plugins.Entries)), provider, "audit-"+cfg.Security.Audit.Destination)
+	names = slices.DeleteFunc(names, func(name string) bool { return cfg.PluginUser(name) == "" })
 	slices.Sort(names)
 	return slices.Compact(names)
 }

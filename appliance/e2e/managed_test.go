@@ -287,9 +287,12 @@ func (c *crew) agentDelete(id, query string) answer {
 }
 
 // pluginPID returns the process of the runtime's plugin.
-func (c *crew) pluginPID() int {
+func (c *crew) pluginPID() int { return c.processOf("runtime-local") }
+
+// processOf returns the process of a plugin.
+func (c *crew) processOf(plugin string) int {
 	c.t.Helper()
-	p, err := c.api.GetPlugin(c.t.Context(), "runtime-local")
+	p, err := c.api.GetPlugin(c.t.Context(), plugin)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ func (s *Service) keep() {
 			retained = now
 			s.retain(s.work)
 		}
-		for _, k := range s.sinks {
+		for _, k := range s.all() {
 			k.look(now)
 		}
 	}
@@ -71,7 +71,7 @@ func (s *Service) retain(ctx context.Context) {
 		return
 	}
 	delivered := head.Sequence - 1
-	for _, k := range s.sinks {
+	for _, k := range s.all() {
 		delivered = min(delivered, k.delivered())
 	}
 	tell := func(through uint64, removed int) core.AuditSeal {
@@ -91,7 +91,7 @@ func (s *Service) retain(ctx context.Context) {
 			return
 		}
 	}
-	if len(s.sinks) > 0 && s.crowded() {
+	if len(s.all()) > 0 && s.crowded() {
 		room := s.store.AuditHead().Bytes - c.MaxBytes/10*8
 		trim(func(time.Time) bool {
 			room -= 700 // about what a record takes; the next look sees to the rest

@@ -209,7 +209,7 @@ func (s *Service) AuditStatus(context.Context) (*core.AuditStatus, error) {
 		st.First = head.First
 	}
 	now := s.opts.Clock.Now()
-	for _, k := range s.sinks {
+	for _, k := range s.all() {
 		st.Sinks = append(st.Sinks, k.status(head, now))
 	}
 	return st, nil
@@ -219,7 +219,7 @@ func (s *Service) AuditStatus(context.Context) (*core.AuditStatus, error) {
 func (s *Service) Trouble() (message, hint string) {
 	now := s.opts.Clock.Now()
 	head := s.store.AuditHead()
-	for _, k := range s.sinks {
+	for _, k := range s.all() {
 		if st := k.status(head, now); st.State != "ok" {
 			return "the audit sink " + st.Name + " is " + st.State + ", and lacks " + strconv.FormatUint(st.Behind, 10) + " records", "see wardroom audit status"
 		}

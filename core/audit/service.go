@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"crypto/ed25519"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,7 +55,7 @@ type Service struct {
 	queue  queue
 	folds  folds
 	seen   seen
-	sinks  []*outlet
+	sinks  atomic.Pointer[[]*outlet] // replaced, never changed
 
 	work     context.Context
 	cancel   context.CancelFunc
@@ -90,6 +91,7 @@ func New(o Options) *Service {
 	s.queue.wake, s.queue.turn = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.work, s.cancel = context.WithCancel(context.Background())
 	s.delivery, s.drained = context.WithCancel(s.work)
+	s.sinks.Store(&[]*outlet{})
 	s.ApplyConfig(o.Config)
 	return s
 }
@@ -105,7 +107,7 @@ func (s *Service) Open(store core.AuditStore, names []string) {
 		s.last.Store(s.timeOf(head.Sequence).UnixMilli())
 	}
 	for _, name := range names {
-		s.sinks = append(s.sinks, newOutlet(s, name))
+		s.join(name)
 	}
 	s.wg.Add(2)
 	go func() {
@@ -120,14 +122,37 @@ func (s *Service) Open(store core.AuditStore, names []string) {
 
 // Deliver begins to deliver to the sinks, each of which find returns by its name. It is called once.
 func (s *Service) Deliver(find func(name string) sinks.Sink) {
-	for _, k := range s.sinks {
-		k.sink = find(k.name)
-		s.outlets.Add(1)
-		go func() {
-			defer s.outlets.Done()
-			k.run(s.delivery)
-		}()
+	for _, k := range s.all() {
+		s.deliver(k, find(k.name))
 	}
+}
+
+func (s *Service) deliver(k *outlet, to sinks.Sink) {
+	k.sink = to
+	s.outlets.Add(1)
+	go func() {
+		defer s.outlets.Done()
+		k.run(s.delivery)
+	}()
+}
+
+// all returns the outlets.
+func (s *Service) all() []*outlet { return *s.sinks.Load() }
+
+func (s *Service) join(name string) *outlet {
+	k := newOutlet(s, name)
+	all := append(slices.Clone(s.all()), k)
+	s.sinks.Store(&all)
+	return k
+}
+
+// Join adds a sink after Deliver, from where it was when it was there before; one that there is stays as it is. From then on no record
+// goes that it lacks. Calls do not overlap each other or Drain.
+func (s *Service) Join(name string, to sinks.Sink) {
+	if slices.ContainsFunc(s.all(), func(k *outlet) bool { return k.name == name }) {
+		return
+	}
+	s.deliver(s.join(name), to)
 }
 
 // lastDelivery is how long sinks have for the end of the trail when the process stops.
@@ -136,7 +161,7 @@ const lastDelivery = time.Second
 // Drain signs the trail, gives sinks that work a moment to take its end, and ends the delivery: what they lack then is
 // delivered after the next start. Safe to call twice, and before Deliver.
 func (s *Service) Drain() {
-	if s.store != nil && s.delivery.Err() == nil && len(s.sinks) > 0 {
+	if s.store != nil && s.delivery.Err() == nil && len(s.all()) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), lastDelivery)
 		s.flush(ctx)
 		s.checkpoint(ctx)
@@ -157,7 +182,7 @@ func (s *Service) Drain() {
 // delivered reports whether every sink that works has everything.
 func (s *Service) delivered() bool {
 	head := s.store.AuditHead()
-	for _, k := range s.sinks {
+	for _, k := range s.all() {
 		if st := k.status(head, s.opts.Clock.Now()); st.State != "failing" && st.Behind > 0 {
 			return false
 		}
@@ -381,7 +406,7 @@ func (s *Service) checkpoint(ctx context.Context) {
 }
 
 func (s *Service) wakeSinks() {
-	for _, k := range s.sinks {
+	for _, k := range s.all() {
 		select {
 		case k.wake <- struct{}{}:
 		default:

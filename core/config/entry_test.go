@@ -45,7 +45,7 @@ func TestChangesOfEntries(t *testing.T) {
 	next := mustParse(t, "plugins: {a: {env: {A: y}}, new: {}}\nruntimes: {r: {url: 'http://h', token: u}}")
 	want := []config.Change{
 		{Key: "plugins.gone", Old: "declared", New: "absent", Reloaded: true},
-		{Key: "plugins.new", Old: "absent", New: "declared"},
+		{Key: "plugins.new", Old: "absent", New: "declared", Reloaded: true},
 		{Key: "plugins.a.env", Old: "A=***", New: "A=***"},
 		{Key: "plugins.gone.required", Old: "true", New: "false", Reloaded: true},
 		{Key: "runtimes.r.token", Old: "***", New: "***"},

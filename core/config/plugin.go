@@ -45,8 +45,8 @@ type Plugin struct {
 	SHA256 string `json:"sha256" check:"is=sha256"`
 	// Fail the start when it does not get ready. Otherwise Wardroom is degraded without it.
 	Required bool `json:"required"`
-	// Run it. What wardroom plugin enable or disable said last comes first. A reload starts and stops it, and stops a
-	// plugin whose entry is gone and that nothing else uses.
+	// Run it. What wardroom plugin enable or disable said last comes first. A reload starts and stops it, starts
+	// one that is new, and stops one whose entry is gone and that nothing else uses.
 	Enabled bool `json:"enabled" default:"true" reload:"live"`
 	// Its own settings; wardroom plugin info NAME shows what it takes. Values that refer to the environment are never
 	// shown.

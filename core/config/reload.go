@@ -11,18 +11,90 @@ import (
 // over, while the others wait for a restart; see NeedsRestart.
 func (c *Config) With(next *Config) *Config {
 	merged := c.clone()
+	fresh := c.fresh(next)
 	takeOver(false, reflect.ValueOf(merged).Elem(), reflect.ValueOf(next.clone()).Elem())
 	merged.takeOverPlugins(next)
+	merged.takeOverFresh(next.clone(), fresh)
 	return merged
 }
 
+// Paths of what has a plugin run beside entries of plugins and runtimes.
+const (
+	destinationPath = "security.audit.destination"
+	providerPath    = "security.secrets.provider"
+)
+
+// fresh returns the paths of what next has and c has not, and a reload takes over as a whole: entries of plugins, runtimes, the
+// destination of the audit trail and the provider of secrets. What has settings for a plugin that c names already is none of
+// it: those wait for a restart.
+func (c *Config) fresh(next *Config) map[string]bool {
+	paths := map[string]bool{}
+	named := func(plugin string) bool {
+		return c.Plugins.Entries[plugin] != nil || c.PluginUser(plugin) != ""
+	}
+	for name := range next.Plugins.Entries {
+		if !named(name) {
+			paths[schema.Join("plugins", name)] = true
+		}
+	}
+	for name, r := range next.Runtimes {
+		if c.Runtimes[name] == nil && (r.Plugin == "" || r.Config.IsZero() || !named(r.Plugin)) {
+			paths[schema.Join("runtimes", name)] = true
+		}
+	}
+	if was, is := c.Security.Audit.Destination, next.Security.Audit.Destination; was == "" && is != "" && !named("audit-"+is) {
+		paths[destinationPath] = true
+	}
+	if was, _ := c.Security.Secrets.Plugin(); was == "" {
+		if is, _ := next.Security.Secrets.Plugin(); is != "" && !named(is) {
+			paths[providerPath] = true
+		}
+	}
+	return paths
+}
+
+// freshKeys are the keys of the paths of fresh that are no entry: they, and what is below them, are taken over with it.
+var freshKeys = map[string][]string{
+	destinationPath: {destinationPath, "security.audit.file", "security.audit.elasticsearch", "security.audit.splunk", "security.audit.cloudwatch"},
+	providerPath:    {providerPath, "security.secrets.kubernetes", "security.secrets.vault", "security.secrets.aws"},
+}
+
+// takeOverFresh takes over the paths of fresh.
+func (c *Config) takeOverFresh(next *Config, fresh map[string]bool) {
+	for name, p := range next.Plugins.Entries {
+		if fresh[schema.Join("plugins", name)] {
+			if c.Plugins.Entries == nil {
+				c.Plugins.Entries = map[string]*Plugin{}
+			}
+			c.Plugins.Entries[name] = p
+		}
+	}
+	for name, r := range next.Runtimes {
+		if fresh[schema.Join("runtimes", name)] {
+			if c.Runtimes == nil {
+				c.Runtimes = map[string]*Runtime{}
+			}
+			c.Runtimes[name] = r
+		}
+	}
+	if own, its := &c.Security.Audit, &next.Security.Audit; fresh[destinationPath] {
+		own.Destination, own.File, own.Elasticsearch, own.Splunk, own.CloudWatch = its.Destination, its.File, its.Elasticsearch, its.Splunk, its.CloudWatch
+	}
+	if own, its := &c.Security.Secrets, &next.Security.Secrets; fresh[providerPath] {
+		own.Provider, own.Kubernetes, own.Vault, own.AWS = its.Provider, its.Kubernetes, its.Vault, its.AWS
+	}
+}
+
 // takeOverPlugins takes over which plugins run: a plugin is started and stopped by a reload, and one whose entry is gone is
-// stopped. An entry that is new counts if it says of a plugin that runs without one that it is not to run.
+// stopped. An entry that is new for a plugin that runs without one counts if it says that it is not to run.
 func (c *Config) takeOverPlugins(next *Config) {
 	for name, p := range c.Plugins.Entries {
-		if now := next.Plugins.Entries[name]; now != nil {
+		switch now := next.Plugins.Entries[name]; {
+		case now != nil:
 			p.Enabled = now.Enabled
-		} else {
+		case next.PluginUser(name) != "":
+			p.Enabled = true // and what else it says stays until a restart
+		default:
 			delete(c.Plugins.Entries, name)
 		}
 	}
@@ -67,6 +139,12 @@ type Change struct {
 func Changes(prev, next *Config) []Change {
 	before, loaded := prev, next
 	whole := map[string]bool{} // entries that came or went, of which a reload takes over all or nothing
+	fresh := prev.fresh(next)
+	for path := range fresh {
+		for _, key := range freshKeys[path] {
+			whole[key] = true
+		}
+	}
 	prev, next = prev.clone(), next.clone()
 	var changes []Change
 	after := next.collections()
@@ -76,9 +154,14 @@ func Changes(prev, next *Config) []Change {
 			had, has := was.MapIndex(reflect.ValueOf(name)).IsValid(), is.MapIndex(reflect.ValueOf(name)).IsValid()
 			if had != has {
 				live := l.live
-				if l.path == "plugins" { // as takeOverPlugins does it
-					live = had && loaded.PluginUser(name) == "" || has && !loaded.Plugins.Entries[name].Enabled && before.PluginUser(name) != ""
-					whole[schema.Join(l.path, name)] = live
+				at := schema.Join(l.path, name)
+				switch l.path {
+				case "plugins": // as takeOverPlugins does it
+					live = fresh[at] || had && loaded.PluginUser(name) == "" || has && !loaded.Plugins.Entries[name].Enabled && before.PluginUser(name) != ""
+					whole[at] = live
+				case "runtimes":
+					live = fresh[at]
+					whole[at] = live
 				}
 				changes = append(changes, Change{Key: schema.Join(l.path, name), Old: presence(had), New: presence(has), Reloaded: live})
 			}
@@ -90,7 +173,7 @@ func Changes(prev, next *Config) []Change {
 	for i, k := range prev.keys() {
 		if !k.section && !reflect.DeepEqual(k.value.Interface(), keys[i].value.Interface()) {
 			live := k.live
-			for entry := parentOf(k.path); entry != ""; entry = parentOf(entry) {
+			for entry := k.path; entry != ""; entry = parentOf(entry) {
 				if all, ok := whole[entry]; ok {
 					live = all
 				}

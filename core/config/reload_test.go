@@ -4,6 +4,7 @@ import (
 	"os"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,9 +43,12 @@ func entryKey(key string) string {
 	return ""
 }
 
-// The packaged file says (reload) beside a key exactly if With takes it over.
+// The packaged file says (reload) beside a key exactly if With takes it over, of what is there already: entries that are new are
+// taken over as a whole, but for agent types.
 func TestReloadIsWhatTheFileSays(t *testing.T) {
-	all := config.Changes(config.Default(), everyKeyChanged(t))
+	base := config.Default()
+	base.Security.Audit.Destination, base.Security.Secrets.Provider = "cloudwatch", "kubernetes"
+	all := config.Changes(base, everyKeyChanged(t))
 	data, err := os.ReadFile("../../configs/wardroom.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +61,7 @@ func TestReloadIsWhatTheFileSays(t *testing.T) {
 			static = append(static, change)
 			continue
 		}
-		if reloaded := strings.HasPrefix(key, "threads."); change.Reloaded != reloaded {
+		if reloaded := !strings.HasPrefix(key, "agentTypes"); change.Reloaded != reloaded {
 			t.Errorf("%s is said to be reloaded: %v", change.Key, change.Reloaded)
 		}
 		if _, isSection := namesOfEntries[key]; !isSection {
@@ -72,12 +76,12 @@ func TestReloadIsWhatTheFileSays(t *testing.T) {
 		t.Errorf("every-key.good.yaml changes %d keys of %d", len(all), len(keys))
 	}
 	// What remains after the reloadable part of the new one was taken over waits for a restart.
-	merged := config.Default().With(everyKeyChanged(t))
+	merged := base.With(everyKeyChanged(t))
 	var waiting []string
 	for _, change := range config.Changes(merged, everyKeyChanged(t)) {
 		waiting = append(waiting, change.Key)
 	}
-	want := config.NeedsRestart(config.Default(), everyKeyChanged(t))
+	want := config.NeedsRestart(base, everyKeyChanged(t))
 	if !reflect.DeepEqual(waiting, want) {
 		t.Errorf("With leaves %v, NeedsRestart says %v", waiting, want)
 	}
@@ -144,13 +148,34 @@ func TestEmptyListIsNoChange(t *testing.T) {
 	}
 }
 
-// A reload takes over which plugins run, and nothing else of them.
+// A reload takes over which plugins run, those that are new as a whole, and nothing else of them.
 func TestReloadOfPlugins(t *testing.T) {
 	for _, test := range []struct{ name, was, is, runs, waits string }{
 		{"disabled", "plugins: {audit-pen: {}}", "plugins: {audit-pen: {enabled: false}}", "", ""},
 		{"enabled", "plugins: {audit-pen: {enabled: false}}", "plugins: {audit-pen: {}}", "plugins.audit-pen", ""},
 		{"gone", "plugins: {audit-pen: {}}", "{}", "", ""},
-		{"new", "{}", "plugins: {audit-pen: {}}", "", "plugins.audit-pen"},
+		{"new", "{}", "plugins: {audit-pen: {kind: audit, config: {a: 1}}}", "plugins.audit-pen", ""},
+		{"new by a runtime", "{}", "runtimes: {r: {plugin: audit-pen, priority: 3, config: {a: 1}}}", "runtimes.r.plugin", ""},
+		{"new by both", "{}", "plugins: {audit-pen: {config: {a: 1}}}\nruntimes: {r: {plugin: audit-pen}}", "runtimes.r.plugin", ""},
+		{
+			"a runtime with settings for one that runs", "plugins: {audit-pen: {kind: runtime}}", "plugins: {audit-pen: {kind: runtime}}\nruntimes: {r: {plugin: audit-pen, config: {a: 2}}}",
+			"plugins.audit-pen", "runtimes.r,runtimes.r.plugin,runtimes.r.config",
+		},
+		{"a server", "{}", "runtimes: {r: {url: 'https://far', token: t0ken}}", "", ""},
+		{"a destination", "{}", "security: {audit: {enabled: true, destination: splunk, splunk: {host: h, token: t0ken}}}", "", ""},
+		{
+			"another destination", "security: {audit: {enabled: true, destination: file}}", "security: {audit: {enabled: true, destination: splunk, splunk: {host: h, token: t0ken}}}", "",
+			"security.audit.destination,security.audit.splunk.host,security.audit.splunk.token",
+		},
+		{
+			"a destination with an entry", "plugins: {audit-splunk: {}}", "plugins: {audit-splunk: {}}\nsecurity: {audit: {enabled: true, destination: splunk, splunk: {host: h, token: t0ken}}}", "",
+			"security.audit.destination,security.audit.splunk.host,security.audit.splunk.token",
+		},
+		{"a provider", "{}", "security: {secrets: {provider: vault, vault: {address: 'https://v', auth: {method: token}}}}", "", ""},
+		{
+			"another provider", "security: {secrets: {provider: kubernetes}}", "security: {secrets: {provider: vault, vault: {address: 'https://v'}}}", "",
+			"security.secrets.provider,security.secrets.vault.address",
+		},
 		{"other settings", "plugins: {audit-pen: {}}", "plugins: {audit-pen: {enabled: false, required: false, kind: audit}}", "", "plugins.audit-pen.kind"},
 		{
 			"disabled by a new entry", "runtimes: {r: {plugin: audit-pen}}", "runtimes: {r: {plugin: audit-pen}}\nplugins: {audit-pen: {enabled: false}}", "", "",
@@ -166,6 +191,9 @@ func TestReloadOfPlugins(t *testing.T) {
 			now := was.With(is)
 			if runs := now.PluginUser("audit-pen"); runs != test.runs {
 				t.Errorf("it runs by %q, not %q", runs, test.runs)
+			}
+			if left := config.NeedsRestart(now, is); !slices.Equal(left, config.NeedsRestart(was, is)) {
+				t.Errorf("With leaves %v", left)
 			}
 			if waits := strings.Join(config.NeedsRestart(was, is), ","); waits != test.waits {
 				t.Errorf("waits: %s; want %s", waits, test.waits)

@@ -63,13 +63,7 @@ func New(o Options) (*Host, error) {
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
 	for _, spec := range o.Plugins {
-		if !pluginName.MatchString(spec.Name) {
-			return nil, core.Invalid("plugins."+shorten(spec.Name), "is not a name for a plugin")
-		}
-		if spec.Path != "" && !filepath.IsAbs(spec.Path) {
-			return nil, core.Invalid("plugins."+spec.Name+".path", "must be absolute")
-		}
-		if err := checkEnv(spec.Name, spec.Env); err != nil {
+		if err := checkSpec(spec); err != nil {
 			return nil, err
 		}
 		if h.children[spec.Name] != nil {
@@ -123,8 +117,14 @@ func (h *Host) Open(ctx context.Context) (err error) {
 	return h.awaitStart(ctx, children)
 }
 
-// supervise begins to run a child. Called with mu held.
+// supervise begins to run a child whose health is asked for. Called with mu held.
 func (h *Host) supervise(c *child) {
+	h.observe(c)
+	h.begin(c)
+}
+
+// observe has the health of a child asked for. Called with mu held.
+func (h *Host) observe(c *child) {
 	if name := c.spec.Name; h.opts.Check != nil && !h.checked[name] {
 		h.checked[name] = true
 		h.opts.Check(HealthCheck{Name: "plugin:" + name, Required: c.spec.Required, Run: func() (status, message, hint string) {
@@ -134,6 +134,10 @@ func (h *Host) supervise(c *child) {
 			return "ok", "", "" // it was removed
 		}})
 	}
+}
+
+// begin begins to run a child. Called with mu held.
+func (h *Host) begin(c *child) {
 	c.mu.Lock()
 	if c.enabled {
 		c.status.State = core.PluginVerifying // whoever waits for an outcome must not take this for one

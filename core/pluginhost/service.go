@@ -168,11 +168,12 @@ func (h *Host) RemovePlugin(_ context.Context, name string) (*core.PluginRemoval
 	return &removed, nil
 }
 
-// Switched is a plugin that ApplyConfig started or stopped.
+// Switched is a plugin that Add or ApplyConfig started, or ApplyConfig stopped.
 type Switched struct {
 	Name, Kind string
 	Enabled    bool
 	Removed    bool // the configuration does not have it any more
+	Added      bool // the configuration did not have it before
 	Chosen     bool // an operator said otherwise of it, which is stronger: nothing was done
 	State      core.PluginState
 }

@@ -78,7 +78,7 @@ func checkSpec(spec core.ManagedAgentSpec) error {
 // whether they are there: a spawn that comes a moment too early is no reason to refuse it, or to give it to a runtime
 // of a lower priority. A runtime that was tried once is not waited for.
 func (s *Service) awaitFirst(ctx context.Context, spec core.ManagedAgentSpec) {
-	for _, src := range s.sources {
+	for _, src := range s.configured() {
 		if spec.Runtime != "" && spec.Runtime != src.Name {
 			continue
 		}
@@ -98,7 +98,7 @@ func (s *Service) awaitFirst(ctx context.Context, spec core.ManagedAgentSpec) {
 // candidates returns the runtimes to try, in order: the one that the spec names, else the ready ones by
 // priority that know the type.
 func (s *Service) candidates(spec core.ManagedAgentSpec) ([]*source, error) {
-	if len(s.sources) == 0 {
+	if len(s.configured()) == 0 {
 		return nil, core.NoRuntime("no runtime is configured: see runtimes in the configuration")
 	}
 	if spec.Runtime != "" {
@@ -117,7 +117,7 @@ func (s *Service) candidates(spec core.ManagedAgentSpec) ([]*source, error) {
 	var ready, able []*source
 	var reasons []string
 	missing := ""
-	for _, src := range s.sources {
+	for _, src := range s.configured() {
 		ok, reason := src.takes()
 		if !ok {
 			reasons = append(reasons, src.Name+": "+reason)
@@ -196,7 +196,7 @@ func (s *Service) unknownType(kind string, among []*source) error {
 
 func (s *Service) names() []string {
 	var names []string
-	for _, src := range s.sources {
+	for _, src := range s.configured() {
 		names = append(names, src.Name)
 	}
 	return names

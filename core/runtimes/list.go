@@ -121,7 +121,7 @@ func (s *Service) LookAtRuntimes(ctx context.Context) []core.RuntimeInfo {
 	ctx, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
 	var asked sync.WaitGroup
-	for _, src := range s.sources {
+	for _, src := range s.configured() {
 		if ready, _ := src.ready(); !ready {
 			continue
 		}
@@ -145,8 +145,8 @@ func (s *Service) Runtimes(context.Context) []core.RuntimeInfo {
 		}
 	}
 	s.mu.RUnlock()
-	infos := make([]core.RuntimeInfo, 0, len(s.sources))
-	for _, src := range s.sources {
+	infos := make([]core.RuntimeInfo, 0, len(s.configured()))
+	for _, src := range s.configured() {
 		caps := src.capabilities()
 		info := core.RuntimeInfo{
 			Name: src.Name, Priority: src.Priority, Types: slices.Clone(caps.Types), Agents: running[src.Name], MaxAgents: caps.MaxAgents,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -21,7 +22,7 @@ var _ core.ManagedAgentService = (*Service)(nil)
 type Service struct {
 	opts    Options
 	log     hclog.Logger
-	sources []*source // by priority
+	sources atomic.Pointer[[]*source] // by priority; replaced, never changed
 
 	ctx    context.Context // of the followers and terminals; ends in Close
 	cancel context.CancelFunc
@@ -85,12 +86,10 @@ func New(o Options) *Service {
 		opts: o, log: o.Logger, agents: make(map[string]*core.ManagedAgentRecord), pending: make(map[string]chan struct{}),
 		restarting: make(map[string]int), away: make(map[string]bool), asks: make(chan struct{}, 1),
 	}
+	s.sources.Store(&[]*source{})
 	for _, src := range o.Sources {
-		s.sources = append(s.sources, &source{Source: src, tried: make(chan struct{}), reason: "not connected yet"})
+		s.join(src)
 	}
-	slices.SortStableFunc(s.sources, func(a, b *source) int {
-		return cmp.Or(cmp.Compare(a.Priority, b.Priority), strings.Compare(a.Name, b.Name))
-	})
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.draining, s.drain = context.WithCancel(s.ctx)
 	return s
@@ -113,13 +112,8 @@ func (s *Service) Open(ctx context.Context) error {
 		s.ordered = append(s.ordered, r.ID)
 	}
 	s.mu.Unlock()
-	for _, src := range s.sources {
-		src.position = positions[src.Name]
-		s.wg.Add(1)
-		go func() {
-			defer s.wg.Done()
-			s.follow(src)
-		}()
+	for _, src := range s.configured() {
+		s.attach(src, positions)
 	}
 	s.wg.Add(1)
 	go func() {
@@ -131,6 +125,44 @@ func (s *Service) Open(ctx context.Context) error {
 		defer s.wg.Done()
 		s.askOften()
 	}()
+	return nil
+}
+
+// configured returns the runtimes by priority.
+func (s *Service) configured() []*source { return *s.sources.Load() }
+
+// join makes a runtime one of those that requests may name. Calls do not overlap.
+func (s *Service) join(from Source) *source {
+	src := &source{Source: from, tried: make(chan struct{}), reason: "not connected yet"}
+	all := append(slices.Clone(s.configured()), src)
+	slices.SortStableFunc(all, func(a, b *source) int {
+		return cmp.Or(cmp.Compare(a.Priority, b.Priority), strings.Compare(a.Name, b.Name))
+	})
+	s.sources.Store(&all)
+	return src
+}
+
+// attach begins to follow a runtime, from the position where that ended when it was there before.
+func (s *Service) attach(src *source, positions map[string]uint64) {
+	src.position = positions[src.Name]
+	s.wg.Add(1)
+	go func() {
+		defer s.wg.Done()
+		s.follow(src)
+	}()
+}
+
+// Join adds a runtime to a service that is open. Agents that an earlier process had there are found again. CONFLICT for a name
+// that there is. Calls do not overlap each other or Close.
+func (s *Service) Join(ctx context.Context, from Source) error {
+	if s.source(from.Name) != nil {
+		return core.Conflict("runtime", from.Name, "", "the runtime %s is there already", from.Name)
+	}
+	positions, err := s.opts.Store.RuntimePositions(ctx)
+	if err != nil {
+		return err
+	}
+	s.attach(s.join(from), positions)
 	return nil
 }
 
@@ -208,7 +240,7 @@ func (s *Service) change(ctx context.Context, id string, change func(r *core.Man
 
 // source returns a configured runtime, or nil.
 func (s *Service) source(name string) *source {
-	for _, src := range s.sources {
+	for _, src := range s.configured() {
 		if src.Name == name {
 			return src
 		}

@@ -45,7 +45,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 	if err := s.settleUnsure(ctx, unsure); err != nil {
 		return err
 	}
-	for _, src := range s.sources {
+	for _, src := range s.configured() {
 		if ready, _ := src.ready(); !ready {
 			continue
 		}

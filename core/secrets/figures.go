@@ -25,10 +25,11 @@ type Figures struct {
 // Figures returns those of all providers.
 func (s *Service) Figures() []Figures {
 	now := s.clock.Now()
-	list := make([]Figures, 0, len(s.providers))
+	all := s.all()
+	list := make([]Figures, 0, len(all))
 	at := map[*provider]int{}
-	for _, name := range s.names() {
-		p := s.providers[name]
+	for _, name := range names(all) {
+		p := all[name]
 		f := Figures{Provider: p.name, Hits: p.hits.Load(), Misses: p.misses.Load()}
 		p.mu.Lock()
 		f.Fetches, f.FetchTime = maps.Clone(p.answers), p.asked
@@ -39,7 +40,11 @@ func (s *Service) Figures() []Figures {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for _, e := range s.entries {
-		f := &list[at[e.from]]
+		i, there := at[e.from]
+		if !there {
+			continue
+		}
+		f := &list[i]
 		v := e.state.Load()
 		switch {
 		case v != nil:

@@ -35,9 +35,10 @@ func (s *Service) FindSecretProviders(context.Context) ([]core.SecretProvider, e
 		figures[e.from] = f
 	}
 	s.mu.RUnlock()
-	list := make([]core.SecretProvider, 0, len(s.providers))
-	for _, name := range s.names() {
-		p := s.providers[name]
+	all := s.all()
+	list := make([]core.SecretProvider, 0, len(all))
+	for _, name := range names(all) {
+		p := all[name]
 		f := figures[p]
 		row := core.SecretProvider{Name: p.name, Plugin: p.plugin, Status: statusOK, Secrets: f.secrets, Watched: p.watched.Load()}
 		p.mu.Lock()

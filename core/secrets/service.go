@@ -23,7 +23,7 @@ type Service struct {
 	log    hclog.Logger
 	config atomic.Pointer[Config]
 
-	providers map[string]*provider // by the name of the built-in one or of the plugin; immutable
+	providers atomic.Pointer[map[string]*provider] // by the name of the built-in one or of the plugin; replaced, never changed
 
 	ctx    context.Context // of the fetches and loops
 	cancel context.CancelFunc
@@ -41,6 +41,9 @@ type provider struct {
 	plugin   string // empty: built in
 	provider secret.Provider
 	state    func() (ready bool, reason, hint string)
+
+	ctx   context.Context // of its watch
+	leave context.CancelFunc
 
 	changed chan struct{} // the set of its secrets is another one; holds one
 	watched atomic.Bool   // a watch is open
@@ -85,28 +88,37 @@ type flight struct {
 func New(o Options) *Service {
 	o.setDefaults()
 	s := &Service{
-		opts: o, clock: o.Clock, log: o.Logger, providers: map[string]*provider{}, entries: map[core.SecretRef]*entry{},
+		opts: o, clock: o.Clock, log: o.Logger, entries: map[core.SecretRef]*entry{},
 	}
 	s.config.Store(o.Config.withDefaults())
 	s.ctx, s.cancel = context.WithCancel(context.Background())
+	all := map[string]*provider{}
 	for _, name := range []string{core.SecretsCredential, core.SecretsEnv, core.SecretsFile} {
 		own := &builtin{name: name, environ: o.Environ, credentials: o.Credentials}
-		s.providers[name] = &provider{name: name, provider: own, changed: make(chan struct{}, 1), answers: map[string]int64{codeOK: 0}}
-	}
-	short := map[string]string{}
-	for alias, plugin := range core.SecretAliases {
-		short[plugin] = alias
+		all[name] = s.newProvider(provider{name: name, provider: own})
 	}
 	for plugin, p := range o.Plugins {
-		name := plugin
-		if alias, ok := short[plugin]; ok {
+		all[plugin] = s.pluginProvider(plugin, p)
+	}
+	s.providers.Store(&all)
+	return s
+}
+
+// newProvider completes what a provider is begun with.
+func (s *Service) newProvider(p provider) *provider {
+	p.changed, p.answers = make(chan struct{}, 1), map[string]int64{codeOK: 0}
+	p.ctx, p.leave = context.WithCancel(s.ctx)
+	return &p
+}
+
+func (s *Service) pluginProvider(plugin string, p Plugin) *provider {
+	name := plugin
+	for alias, of := range core.SecretAliases {
+		if of == plugin {
 			name = alias
 		}
-		s.providers[plugin] = &provider{
-			name: name, plugin: plugin, provider: p.Provider, state: p.State, changed: make(chan struct{}, 1), answers: map[string]int64{codeOK: 0},
-		}
 	}
-	return s
+	return s.newProvider(provider{name: name, plugin: plugin, provider: p.Provider, state: p.State})
 }
 
 // Open begins to ask anew for what is in use, and to watch what can be watched.
@@ -116,15 +128,61 @@ func (s *Service) Open() {
 		defer s.wg.Done()
 		s.keep()
 	}()
-	for _, p := range s.providers {
-		if watcher, ok := p.provider.(secret.Watcher); ok {
-			s.wg.Add(1)
-			go func() {
-				defer s.wg.Done()
-				s.watch(p, watcher)
-			}()
+	for _, p := range s.all() {
+		s.begin(p)
+	}
+}
+
+// all returns the providers by their name, which is not to be changed.
+func (s *Service) all() map[string]*provider { return *s.providers.Load() }
+
+// begin watches a provider that can be watched.
+func (s *Service) begin(p *provider) {
+	if watcher, ok := p.provider.(secret.Watcher); ok {
+		s.wg.Add(1)
+		go func() {
+			defer s.wg.Done()
+			s.watch(p, watcher)
+		}()
+	}
+}
+
+// Join adds a plugin to a service that is open, and reports whether it was not there. Calls of Join, Leave and Close do not
+// overlap.
+func (s *Service) Join(plugin string, p Plugin) bool {
+	if s.Knows(plugin) {
+		return false
+	}
+	all, added := maps.Clone(s.all()), s.pluginProvider(plugin, p)
+	all[plugin] = added
+	s.providers.Store(&all)
+	s.begin(added)
+	return true
+}
+
+// Leave takes back what Join did, and forgets the secrets of the plugin.
+func (s *Service) Leave(plugin string) {
+	all := maps.Clone(s.all())
+	gone := all[plugin]
+	if gone == nil || gone.plugin == "" {
+		return
+	}
+	delete(all, plugin)
+	s.providers.Store(&all)
+	gone.leave()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.entries {
+		if e.from == gone {
+			s.drop(e)
 		}
 	}
+}
+
+// Knows reports whether a plugin is a provider of secrets.
+func (s *Service) Knows(plugin string) bool {
+	p := s.all()[plugin]
+	return p != nil && p.plugin != ""
 }
 
 // Close ends all fetches and forgets the secrets. What is resolved afterwards is UNAVAILABLE.
@@ -221,7 +279,7 @@ func (s *Service) providerOf(ref core.SecretRef) (*provider, *secret.Error) {
 	if name == "" {
 		name = ref.Provider
 	}
-	if p := s.providers[name]; p != nil {
+	if p := s.all()[name]; p != nil {
 		return p, nil
 	}
 	return nil, &secret.Error{
@@ -493,21 +551,21 @@ func (s *Service) touch(p *provider, refs []secret.Ref) {
 // watch follows the secrets of a provider that are in use, until the service is closed.
 func (s *Service) watch(p *provider, watcher secret.Watcher) {
 	defer p.watched.Store(false)
-	for s.ctx.Err() == nil {
+	for p.ctx.Err() == nil {
 		refs := s.refs(p)
 		if len(refs) == 0 {
 			select {
 			case <-p.changed:
 				continue
-			case <-s.ctx.Done():
+			case <-p.ctx.Done():
 				return
 			}
 		}
-		ctx, cancel := context.WithCancel(s.ctx)
+		ctx, cancel := context.WithCancel(p.ctx)
 		stream, err := watcher.Watch(ctx, refs)
 		if err != nil {
 			cancel()
-			pause.For(s.ctx, s.clock, rewatch)
+			pause.For(p.ctx, s.clock, rewatch)
 			continue
 		}
 		if !p.watched.Swap(true) { // else only the set of secrets is another one
@@ -532,7 +590,7 @@ func (s *Service) watch(p *provider, watcher secret.Watcher) {
 		<-ended
 		if !again {
 			p.watched.Store(false)
-			pause.For(s.ctx, s.clock, retryFirst)
+			pause.For(p.ctx, s.clock, retryFirst)
 		}
 	}
 }
@@ -541,12 +599,12 @@ func (s *Service) watch(p *provider, watcher secret.Watcher) {
 func (s *Service) follow(p *provider, refs []secret.Ref, ended <-chan struct{}) bool {
 	for {
 		select {
-		case <-s.ctx.Done():
+		case <-p.ctx.Done():
 			return true
 		case <-ended:
 			return false
 		case <-p.changed:
-			if !pause.For(s.ctx, s.clock, waitFirst) { // more come together
+			if !pause.For(p.ctx, s.clock, waitFirst) { // more come together
 				return true
 			}
 			if !slices.Equal(s.refs(p), refs) {
@@ -557,10 +615,10 @@ func (s *Service) follow(p *provider, refs []secret.Ref, ended <-chan struct{}) 
 }
 
 // names are those of the providers, the built-in ones first.
-func (s *Service) names() []string {
-	names := slices.Sorted(maps.Keys(s.providers))
+func names(all map[string]*provider) []string {
+	names := slices.Sorted(maps.Keys(all))
 	slices.SortStableFunc(names, func(a, b string) int {
-		switch first, second := s.providers[a].plugin == "", s.providers[b].plugin == ""; {
+		switch first, second := all[a].plugin == "", all[b].plugin == ""; {
 		case first && !second:
 			return -1
 		case second && !first:

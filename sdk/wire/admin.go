@@ -18,7 +18,7 @@ type AdminStatus struct {
 
 // StatusRow is the state of one part of a server.
 type StatusRow struct {
-	Kind    string     `json:"kind"` // part, plugin, queue, certificate, disk or alert
+	Kind    string     `json:"kind"` // part, plugin, queue, certificate, disk, configuration or alert
 	Name    string     `json:"name"`
 	Status  string     `json:"status"` // of a part: ok, degraded or failed; of an alert: its severity
 	Since   *time.Time `json:"since,omitempty"`

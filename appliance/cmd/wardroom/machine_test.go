@@ -145,6 +145,28 @@ func TestMachine(t *testing.T) {
 	m.write(planted)
 	m.command(0, "reload")
 
+	// A plugin that is new and does not start refuses the reload; the command and doctor agree.
+	says := func(words ...string) {
+		t.Helper()
+		out, _ := m.command(1, "doctor", "--config", m.config)
+		for _, word := range words {
+			if !strings.Contains(out, word) {
+				t.Errorf("doctor has no %q:\n%s", word, out)
+			}
+		}
+	}
+	m.write(planted + "log: {level: warn}\nplugins: {audit-missing: {kind: audit}}\n")
+	says("not in effect yet: plugins.audit-missing", "log.level", "wardroom reload")
+	if _, stderr := m.command(1, "reload"); !strings.Contains(stderr, "audit-missing") || !strings.Contains(stderr, "nothing was changed") {
+		t.Errorf("a reload with a plugin that does not start says: %s", stderr)
+	}
+	if out, _ := m.command(0, "log-level"); !strings.HasPrefix(out, "debug ") && !strings.HasPrefix(out, "info ") {
+		t.Errorf("after the refused reload: %s", out)
+	}
+	says("the last reload was refused", "audit-missing")
+	m.write(planted)
+	m.command(0, "reload")
+
 	t.Run("Bundle", func(t *testing.T) {
 		bundle := filepath.Join(dir, "bundle.tar.gz")
 		m.command(0, "debug", "bundle", bundle, "--duration", "0s")
