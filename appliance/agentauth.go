@@ -130,6 +130,10 @@ func pepperNeeded(ctx context.Context, s *store.Store, now time.Time) (id string
 
 // offline opens the store of a server that does not run, for fn. CONFLICT when a server has it open.
 func offline(ctx context.Context, at store.Location, fn func(ctx context.Context, s *store.Store, clock core.Clock, ids core.IDs) error) (err error) {
+	// Before the first start there is no directory yet, and the key of the trail comes into it before the store does.
+	if err := os.MkdirAll(at.Path, 0o700); err != nil {
+		return err
+	}
 	recorded, err := offlineAudit(at.Path, true)
 	if err != nil {
 		return err
