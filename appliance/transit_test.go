@@ -131,6 +131,14 @@ func TestAgentTLSFiles(t *testing.T) {
 		t.Errorf("after a renewal it shows %+v, %v", pair, err)
 	}
 
+	// On its own machine a server with TLS is reached over its admin socket, and so are its keys.
+	var out log
+	if code := cmd.Execute(t.Context(), commandDeps(nil, &out, &out), []string{
+		"agent", "create-token", "--config", s.config, "--capabilities", "echo",
+	}); code != 0 {
+		t.Errorf("exit code %d: %s", code, out.String())
+	}
+
 	world := runtimetest.NewWorld()
 	t.Cleanup(world.Close)
 	server, err := runtimeserver.New(runtimeserver.Options{Runtime: world.Runtime()})

@@ -83,7 +83,9 @@ func TestBadRegistrations(t *testing.T) {
 		"model":             {func(m map[string]any) { m["metadata"] = map[string]any{"model": 1} }, "metadata.model:"},
 		"tasks":             {func(m map[string]any) { m["config"] = map[string]any{"maxConcurrentTasks": 10001} }, "maxConcurrentTasks"},
 		"negative tasks":    {func(m map[string]any) { m["config"] = map[string]any{"maxConcurrentTasks": -1} }, "maxConcurrentTasks"},
-		"timeout":           {func(m map[string]any) { m["config"] = map[string]any{"taskTimeout": -1} }, "taskTimeout"},
+		"all that is wrong": {func(m map[string]any) { m["name"], m["capabilities"], m["region"] = "", []string{"a b"}, "\n" },
+			"register: name: must be 1 to 128 printable characters; capabilities: entry 0 must be 1 to 64 of A-Z a-z 0-9 . _ : / -; region: must"},
+		"timeout": {func(m map[string]any) { m["config"] = map[string]any{"taskTimeout": -1} }, "taskTimeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := r.dial()
