@@ -35,7 +35,7 @@ func (a *App) openRuntimes(ctx context.Context) error {
 	}
 	a.runtimes = runtimes.New(runtimes.Options{
 		Store: a.store, Streams: a.streams, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("runtimes"),
-		Installation: installation, Sources: sources, Types: declaredTypes(c), KeepStopped: c.Store.Retention.Agents,
+		Installation: installation, Sources: sources, Types: declaredTypes(c), KnownTypes: wellKnownTypes, KeepStopped: c.Store.Retention.Agents,
 		Older: a.store.Older, Approver: a.approvals, Typing: a.recordTyping,
 		Secrets: a.secrets.Requested("agents"), TypeSecrets: a.secrets.Configured("agents"),
 	})

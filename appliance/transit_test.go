@@ -3,14 +3,21 @@ package appliance_test
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"net/http"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/wardroom/wardroom/appliance/cmd"
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/agent"
 	"github.com/wardroom/wardroom/sdk/client"
+	runtimeserver "github.com/wardroom/wardroom/sdk/runtime/server"
+	"github.com/wardroom/wardroom/sdk/runtimetest"
 )
 
 // agentOf starts an agent with a TLS configuration.
@@ -89,4 +96,72 @@ func TestAgentsByCertificate(t *testing.T) {
 		_, ended = s.agentOf(t, "", s.client(t))
 		refused(ended)
 	})
+}
+
+// An agent, and the command that hosts threads, take certificate, key and authorities as files. A renewed certificate is
+// shown without a restart.
+func TestAgentTLSFiles(t *testing.T) {
+	s := newTLSSite(t, "    clientAuth: request\n  agentAuth: {method: mtls}\n")
+	dir := t.TempDir()
+	files := agent.TLSFiles{Cert: filepath.Join(dir, "agent.crt"), Key: filepath.Join(dir, "agent.key"), CA: filepath.Join(dir, "ca.crt")}
+	issue := func(name string) {
+		t.Helper()
+		certText, keyText := s.Issue(x509.Certificate{Subject: pkix.Name{CommonName: name}})
+		write(t, files.Cert, string(certText))
+		write(t, files.Key, string(keyText))
+	}
+	issue("first-agent")
+	write(t, files.CA, string(s.PEM()))
+	for name, bad := range map[string]agent.TLSFiles{
+		"KeyMissing": {Cert: files.Cert}, "NoFile": {Cert: "none", Key: "none"}, "NoAuthority": {CA: files.Key},
+	} {
+		if _, err := bad.Config(); err == nil {
+			t.Errorf("%s: the files are taken", name)
+		}
+	}
+	config, err := files.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, _ := s.agentOf(t, "", func(c *tls.Config) { *c = *config.Clone() }) //nolint:govet // nothing has used it
+	coretest.WaitFor(t, "the agent", a.Connected)
+	issue("second-agent")
+	pair, err := config.GetClientCertificate(nil)
+	if err != nil || pair.Leaf == nil || pair.Leaf.Subject.CommonName != "second-agent" {
+		t.Errorf("after a renewal it shows %+v, %v", pair, err)
+	}
+
+	// On its own machine a server with TLS is reached over its admin socket, and so are its keys.
+	var out log
+	if code := cmd.Execute(t.Context(), commandDeps(nil, &out, &out), []string{
+		"agent", "create-token", "--config", s.config, "--capabilities", "echo",
+	}); code != 0 {
+		t.Errorf("exit code %d: %s", code, out.String())
+	}
+
+	world := runtimetest.NewWorld()
+	t.Cleanup(world.Close)
+	server, err := runtimeserver.New(runtimeserver.Options{Runtime: world.Runtime()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener := httptest.NewServer(server.Handler())
+	t.Cleanup(listener.Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	var stdout, stderr log
+	ended := make(chan int, 1)
+	go func() {
+		ended <- cmd.Execute(ctx, commandDeps(nil, &stdout, &stderr), []string{
+			"edge", "--server", "https://" + s.app.Addr(), "--root", filepath.Join(dir, "edge"), "--name", "site", "--runtime", listener.URL,
+			"--cert", files.Cert, "--key", files.Key, "--ca", files.CA,
+		})
+	}()
+	coretest.WaitFor(t, "the edge to connect", func() bool {
+		_, text, _, err := s.get(t, "/api/metrics", nil)
+		return err == nil && strings.Contains(text, `service_agents_connected{region=""} 2`)
+	})
+	cancel()
+	if code := <-ended; code != 0 {
+		t.Errorf("exit code %d: %s%s", code, stdout.String(), stderr.String())
+	}
 }

@@ -57,8 +57,10 @@ type receiver struct {
 	t      *testing.T
 	server *httptest.Server
 	refuse atomic.Bool
-	mu     sync.Mutex // guards events
+	mu     sync.Mutex // guards what follows
 	events []webhook.Event
+
+	deliveries []interfaceDelivery // the requests that brought them
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -87,6 +89,7 @@ func (r *receiver) take(w http.ResponseWriter, req *http.Request) {
 	}
 	r.mu.Lock()
 	r.events = append(r.events, e)
+	r.deliveries = append(r.deliveries, interfaceDelivery{e, req.Method, req.Header.Clone(), body})
 	r.mu.Unlock()
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 // Where the admin socket of this machine's server is, unless the environment names another.
 const (
 	adminSocketPath = "/run/wardroom/admin.sock"
+	adminSocketFile = "admin.sock" // in store.path
 	adminTokenFile  = "admin.token"
 	envAdminSocket  = "WARDROOM_ADMIN_SOCKET"
 )
@@ -127,6 +129,20 @@ func noSocket(path string, err error) error {
 		code: exitUnavailable, message: "no server listens on " + path,
 		hint: "start it (systemctl start wardroom), or name its socket: " + envAdminSocket + "=PATH",
 	}
+}
+
+// serves reports whether the server behind the socket has read its configuration from a file.
+func (s *adminSocket) serves(ctx context.Context, file string) bool {
+	file, err := filepath.Abs(file)
+	if err != nil {
+		return false
+	}
+	text, err := s.read(ctx, http.MethodGet, "/admin/status", nil)
+	if err != nil {
+		return false
+	}
+	var status wire.AdminStatus
+	return json.Unmarshal(text, &status) == nil && slices.Contains(status.Config, file)
 }
 
 // do sends one request and returns the answer, whose body the caller closes. An answer that refuses is an error.

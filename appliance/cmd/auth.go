@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,7 +124,10 @@ func (c *cli) atStore(cmd *cobra.Command, f *authFlags, offline func(loaded *con
 		return err
 	}
 	if c.server == "" && c.deps.Getenv(envServer) == "" {
-		c.server = "http://" + localListen(loaded.Server.Listen)
+		c.server = c.runningServer(cmd.Context(), loaded)
+	}
+	if strings.HasPrefix(c.server, unixServer) {
+		return online()
 	}
 	_, token, _, err := c.address()
 	if err != nil {
@@ -138,6 +142,26 @@ func (c *cli) atStore(cmd *cobra.Command, f *authFlags, offline func(loaded *con
 		}
 	}
 	return online()
+}
+
+// runningServer is where the server of a configuration is reached from its own machine: its admin socket, unless that is not
+// for the caller or a credential is given, else its listener.
+func (c *cli) runningServer(ctx context.Context, loaded *config.Config) string {
+	if c.token == "" && c.deps.Getenv(envToken) == "" {
+		own := cmp.Or(loaded.Server.AdminSocket, filepath.Join(loaded.Store.Path, adminSocketFile))
+		if s, err := openAdminSocket(own); err == nil {
+			return unixServer + s.path
+		}
+		// A service manager's directory holds that of a server whose configuration may be another one.
+		if s, err := c.localSocket(); err == nil && s.serves(ctx, loaded.Files()[0]) {
+			return unixServer + s.path
+		}
+	}
+	scheme := "http://"
+	if loaded.Security.MTLS.Enabled {
+		scheme = "https://"
+	}
+	return scheme + localListen(loaded.Server.Listen)
 }
 
 // isInUse reports whether a store is open elsewhere, which a conflict with something in it is not.

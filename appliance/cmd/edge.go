@@ -24,6 +24,7 @@ type edgeFlags struct {
 	opts    edge.Options
 	runtime string
 	token   string
+	files   agent.TLSFiles
 }
 
 func (c *cli) edgeCommand() *cobra.Command {
@@ -44,6 +45,9 @@ func (c *cli) edgeCommand() *cobra.Command {
 	f.StringVar(&flags.opts.Region, "region", "", "free text, shown in the list of agents")
 	f.StringVar(&flags.runtime, "runtime", "http://127.0.0.1:3100", "address of the runtime server; its agents must share this machine's files")
 	f.StringVar(&flags.token, "runtime-token", "", "credential of the runtime server; prefer "+envRuntimeToken)
+	f.StringVar(&flags.files.Cert, "cert", "", "file with the certificate to show the server, where it asks agents for one (PEM)")
+	f.StringVar(&flags.files.Key, "key", "", "file with the key of --cert (PEM)")
+	f.StringVar(&flags.files.CA, "ca", "", "file with the authorities that the server's certificate must be from (PEM; default those of the context, or the system's)")
 	f.StringSliceVar(&flags.opts.Types, "types", nil, "agent types to offer, comma-separated (default all of the runtime)")
 	f.IntVar(&flags.opts.Max, "max", edge.DefaultMax, "threads at the same time")
 	f.BoolVar(&flags.opts.AllowFile, "allow-file", false, "take repositories that are folders of this machine: everyone who may start threads can name them")
@@ -78,6 +82,16 @@ func (c *cli) runEdge(cmd *cobra.Command, flags edgeFlags) error {
 	opts.Runtime = client
 	if opts.URL, opts.Token, opts.TLS, err = c.address(); err != nil {
 		return err
+	}
+	own, err := flags.files.Config()
+	if err != nil {
+		return usagef(cmd, "%s", err)
+	}
+	if own != nil {
+		if own.RootCAs == nil && opts.TLS != nil {
+			own.RootCAs = opts.TLS.RootCAs
+		}
+		opts.TLS = own
 	}
 	opts.Logger = slog.New(slog.NewTextHandler(c.deps.Stderr, nil))
 	e, err := edge.New(opts)

@@ -22,6 +22,9 @@ func TestEdgeUsage(t *testing.T) {
 		{"--root is missing", nil},
 		{"--max must be at least 1", []string{"--root", "x", "--max", "0"}},
 		{"--runtime: ", []string{"--root", "x", "--runtime", "ftp://h"}},
+		{"certificate and its key belong together", []string{"--root", "x", "--cert", "agent.crt"}},
+		{"the certificate of the agent", []string{"--root", "x", "--cert", "none.crt", "--key", "none.key"}},
+		{"the authorities", []string{"--root", "x", "--ca", "none.pem"}},
 		{"unexpected argument", []string{"--root", "x", "more"}},
 	} {
 		execute(t, "http://127.0.0.1:1", append([]string{"edge"}, tt.args...)...).expect(t, 2, tt.want)

@@ -49,12 +49,13 @@ func idBegins(text string) bool {
 
 func (r *resource[T]) isID(word string) bool {
 	rest, ok := strings.CutPrefix(word, r.prefix)
-	return r.prefix == "" || ok && !idBegins(rest)
+	return r.prefix == "" || ok && rest != "" && !idBegins(rest)
 }
 
 func (r *resource[T]) matches(ctx context.Context, api *client.Client, args []string, word string) ([]match, error) {
 	rest, prefixed := strings.CutPrefix(word, r.prefix)
-	byID, byName := idBegins(rest) || core.ValidID("", rest), r.name != nil && !prefixed
+	byID := idBegins(rest) || core.ValidID("", rest) || prefixed && rest == ""
+	byName := r.name != nil && !prefixed
 	if !byID && !byName {
 		return nil, nil
 	}

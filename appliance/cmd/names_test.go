@@ -94,6 +94,7 @@ func TestNames(t *testing.T) {
 		{"TwoOfAPrefix", []string{"agent", "get", "magent_01M7WCB6"}, 2, "", []string{
 			`error: "magent_01M7WCB6" means several`, "  magent_" + newest + "  c1  codex  ready", "  magent_" + middle + "  two  codex  busy", "hint: name the one",
 		}, 3},
+		{"TwoOfTheKind", []string{"agent", "get", "magent_"}, 2, "", []string{`error: "magent_" means several`, "  magent_" + newest, "  magent_" + middle}, 3},
 		{"TwoOfAName", []string{"agent", "stop", "two"}, 2, "", []string{`error: "two" means several`}, 2},
 		{"None", []string{"agent", "stop", "three"}, 3, "", []string{`managed agent "three" does not exist`}, 3},
 		{"ShapeOfAnID", []string{"agent", "stop", "magent_three"}, 3, "", []string{`managed agent "magent_three" does not exist`}, 1},

@@ -83,7 +83,9 @@ func TestBadRegistrations(t *testing.T) {
 		"model":             {func(m map[string]any) { m["metadata"] = map[string]any{"model": 1} }, "metadata.model:"},
 		"tasks":             {func(m map[string]any) { m["config"] = map[string]any{"maxConcurrentTasks": 10001} }, "maxConcurrentTasks"},
 		"negative tasks":    {func(m map[string]any) { m["config"] = map[string]any{"maxConcurrentTasks": -1} }, "maxConcurrentTasks"},
-		"timeout":           {func(m map[string]any) { m["config"] = map[string]any{"taskTimeout": -1} }, "taskTimeout"},
+		"all that is wrong": {func(m map[string]any) { m["name"], m["capabilities"], m["region"] = "", []string{"a b"}, "\n" },
+			"register: name: must be 1 to 128 printable characters; capabilities: entry 0 must be 1 to 64 of A-Z a-z 0-9 . _ : / -; region: must"},
+		"timeout": {func(m map[string]any) { m["config"] = map[string]any{"taskTimeout": -1} }, "taskTimeout"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := r.dial()
@@ -131,6 +133,10 @@ func TestGarbageIsAnswered(t *testing.T) {
 		{`{"type":"task_progress","payload":{"taskId":"task_1"}}`, "exactly one"},
 		{`{"type":"task_progress","payload":{"text":"x"}}`, "taskId: is missing"},
 		{`{"type":"heartbeat","payload":{"status":"asleep"}}`, "status: must be healthy, busy or draining"},
+		{`{"type":"heartbeat","payload":{"status":"healthy","activeTasks":"2"}}`, "activeTasks: must not be a JSON string"},
+		{`{"type":"heartbeat","payload":{"status":"healthy","ActiveTasks":[]}}`, "activeTasks: must not be a JSON array"},
+		{`{"type":"heartbeat","payload":{"status":"healthy","metrics":[1]}}`, "metrics: must not be a JSON array"},
+		{`{"type":"heartbeat","payload":{"status":"healthy","metrics":{"load":"high"}}}`, "metrics"},
 		{`{"type":"heartbeat","payload":7}`, "must not be a JSON number"},
 		{`{"type":"register","payload":{"name":"x"}}`, "registered already"},
 		{`{"type":"message","payload":{}}`, "id: is missing"},

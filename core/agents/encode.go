@@ -7,6 +7,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // The frames of the hot path are built by appending: a task, its acknowledgement and a heartbeat answer
@@ -14,7 +15,7 @@ import (
 
 // appendHead appends the envelope up to the payload's value; protocol.AppendTail ends it.
 func appendHead(b []byte, kind protocol.Type, id string, now time.Time) []byte {
-	return protocol.AppendHead(b, kind, id, now, time.RFC3339Nano)
+	return protocol.AppendHead(b, kind, id, now, wire.TimeLayout)
 }
 
 // appendTask appends a task frame. Its envelope id is the task's id.
@@ -71,7 +72,7 @@ func appendAck(b []byte, id, taskID string, now time.Time) []byte {
 func appendHeartbeatAck(b []byte, id string, now time.Time, next time.Duration) []byte {
 	b = appendHead(b, protocol.TypeHeartbeatAck, id, now)
 	b = append(b, `{"serverTime":"`...)
-	b = now.UTC().AppendFormat(b, time.RFC3339Nano)
+	b = now.UTC().AppendFormat(b, wire.TimeLayout)
 	b = append(b, `","nextHeartbeat":`...)
 	b = strconv.AppendInt(b, next.Milliseconds(), 10)
 	return protocol.AppendTail(append(b, '}'))

@@ -246,22 +246,43 @@ func detach(raw json.RawMessage) json.RawMessage {
 	return bytes.Clone(raw)
 }
 
-// scanStatus is the fast path for the status of a heartbeat. It returns false for anything unusual.
+// scanStatus is the fast path for a heartbeat, whose status is what counts. It returns false for anything unusual.
 func scanStatus(payload []byte) (status string, ok bool) {
 	s := protocol.NewScanner(payload)
-	seen := false
+	var seen [3]bool
 	ok = s.Fields(func(key []byte) bool {
-		if string(key) == "status" {
-			raw, ok := s.Plain()
-			ok = ok && !seen
-			status, seen = string(raw), true
+		ok, field := false, 0
+		switch string(key) {
+		case "status":
+			var raw []byte
+			raw, ok = s.Plain()
+			status = string(raw)
+		case "activeTasks":
+			field = 1
+			_, ok = s.Whole()
+		case "metrics":
+			field = 2
+			ok = scanNumbers(&s)
+		default:
+			for _, name := range []string{"status", "activeTasks", "metrics"} {
+				if bytes.EqualFold(key, []byte(name)) {
+					return false
+				}
+			}
+			_, ok = s.Value()
 			return ok
 		}
-		if bytes.EqualFold(key, []byte("status")) {
-			return false
-		}
-		_, ok := s.Value()
+		ok = ok && !seen[field]
+		seen[field] = true
 		return ok
 	})
-	return status, ok && seen && s.AtEnd()
+	return status, ok && seen[0] && s.AtEnd()
+}
+
+// scanNumbers reads an object whose values are numbers.
+func scanNumbers(s *protocol.Scanner) bool {
+	return s.Fields(func([]byte) bool {
+		value, ok := s.Value()
+		return ok && (value[0] == '-' || value[0] >= '0' && value[0] <= '9')
+	})
 }

@@ -120,9 +120,7 @@ func (s *session) pinged(payload string) error {
 func (s *session) heartbeat(a *agent, f *frame, now time.Time) error {
 	status, ok := scanStatus(f.payload)
 	if !ok {
-		var p struct {
-			Status string `json:"status"`
-		}
+		var p protocol.Heartbeat
 		if err := f.into(&p); err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/wardroom/wardroom/core/agents"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func TestHeartbeatAck(t *testing.T) {
@@ -51,7 +52,7 @@ func TestMissedHeartbeats(t *testing.T) {
 	}
 	data := r.store.eventData(t, core.EventAgentUnhealthy)
 	if len(data) != 1 || data[0]["agentId"] != reg.AgentID || data[0]["reason"] != "missed 2 heartbeats" ||
-		data[0]["lastHeartbeat"] != registered.Format(time.RFC3339Nano) {
+		data[0]["lastHeartbeat"] != registered.Format(wire.TimeLayout) {
 		t.Fatalf("events: %v", data)
 	}
 	if got := r.svc.Reserve(need("echo"), 1); len(got) != 0 {

@@ -28,7 +28,7 @@ func (s *session) register(f *frame, now time.Time) {
 	payload.Metadata = free.Metadata
 	reg, err := checkRegister(&payload)
 	if err != nil {
-		s.reject(f.id, core.AsError(err).Message)
+		s.reject(f.id, allProblems(core.AsError(err)))
 		return
 	}
 	if region := s.svc.config.Load().Region; region != "" && reg.region != "" && reg.region != region {

@@ -37,6 +37,19 @@ type registration struct {
 	resume       *protocol.Resume
 }
 
+// allProblems is the text of an error with every problem that it has: a refused agent sees no details.
+func allProblems(err *core.Error) string {
+	problems, ok := err.Details["errors"].([]core.Problem)
+	if !ok || len(problems) < 2 {
+		return err.Message
+	}
+	texts := make([]string, len(problems))
+	for i, p := range problems {
+		texts[i] = p.Path + ": " + p.Reason
+	}
+	return string(protocol.TypeRegister) + ": " + strings.Join(texts, "; ")
+}
+
 // checkRegister validates a register frame and returns every problem.
 func checkRegister(p *protocol.Register) (registration, error) {
 	var problems []core.Problem

@@ -66,8 +66,17 @@ func (k *keeper) left() int {
 // storm is an agent that answers tasks, now and then breaks its connection and resumes, and at times leaves.
 func storm(r *rig, rng *rand.Rand, name string, stop <-chan struct{}) {
 	var reg protocol.Registered
+	over := stop
 	for {
-		p := r.dial()
+		p, _, err := r.tryDial(http.Header{"Sec-WebSocket-Protocol": {protocol.Subprotocol}})
+		if err != nil {
+			select {
+			case <-over: // the service ends under its agents
+			default:
+				r.tb.Errorf("the service is up and refuses an agent: %v", err)
+			}
+			return
+		}
 		in := protocol.Register{Name: name, Capabilities: []string{"echo"}, Config: protocol.RegisterConfig{MaxConcurrentTasks: 4}}
 		if reg.AgentID != "" {
 			in.Resume = &protocol.Resume{AgentID: reg.AgentID, Token: reg.ResumeToken, Tasks: []string{}}

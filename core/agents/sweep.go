@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // sweepInterval is how often deadlines are looked at; they are kept to within it.
@@ -139,7 +140,7 @@ func (s *Service) checkHeartbeat(a *agent, c *Config, now time.Time) {
 		a.events = append(a.events, event(s.ids, core.EventAgentUnhealthy, a.id, core.System.ID, now, map[string]any{
 			"agentId":       a.id,
 			"reason":        fmt.Sprintf("missed %d heartbeats", c.UnhealthyAfter),
-			"lastHeartbeat": time.Unix(0, a.seen.Load()).UTC(),
+			"lastHeartbeat": wire.Timestamp(time.Unix(0, a.seen.Load())),
 		}))
 	case a.ailing.Load(): // a frame came in while the sweep decided
 		a.ailing.Store(false)

@@ -1,11 +1,12 @@
 package api_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/wardroom/wardroom/core/api/apitest"
 )
 
 // promised is an operation of the interface, with all that the interface says of it. Fields are given as paths of
@@ -162,11 +163,11 @@ func within(path, fields string) string {
 
 // TestInterface: the document has every route, parameter and field of the interface, of the type that it has there.
 func TestInterface(t *testing.T) {
-	doc := contract{document(t, newRig(t))}
+	doc := apitest.Contract{Root: document(t, newRig(t))}
 	lines := 0
 	for _, p := range interfaceOperations {
 		method, path, _ := strings.Cut(p.op, " ")
-		op := doc.at(doc.root, "paths", path, strings.ToLower(method))
+		op := doc.At(doc.Root, "paths", path, strings.ToLower(method))
 		if op == nil {
 			t.Errorf("%s is missing", p.op)
 			continue
@@ -174,13 +175,13 @@ func TestInterface(t *testing.T) {
 		lines++
 		for _, q := range strings.Fields(p.query) {
 			lines++
-			if err := doc.parameter(op, q); err != nil {
+			if err := doc.Parameter(op, q); err != nil {
 				t.Errorf("%s: query %s: %v", p.op, q, err)
 			}
 		}
 		for _, f := range strings.Fields(p.body) {
 			lines++
-			if err := doc.field(doc.at(op, "requestBody", "content", "application/json", "schema"), f, false); err != nil {
+			if err := doc.Field(doc.At(op, "requestBody", "content", "application/json", "schema"), f, false); err != nil {
 				t.Errorf("%s: body: %s: %v", p.op, f, err)
 			}
 		}
@@ -190,19 +191,19 @@ func TestInterface(t *testing.T) {
 		}
 		for _, status := range strings.Fields(p.status) {
 			lines++
-			response := doc.at(op, "responses", status)
+			response := doc.At(op, "responses", status)
 			if response == nil {
 				t.Errorf("%s does not answer %s", p.op, status)
 				continue
 			}
-			schema := doc.at(response, "content", media, "schema")
+			schema := doc.At(response, "content", media, "schema")
 			if schema == nil && (p.answer != "" || p.media != "") {
 				t.Errorf("%s %s has no answer of %s", p.op, status, media)
 				continue
 			}
 			for _, f := range strings.Fields(p.answer) {
 				lines++
-				if err := doc.field(schema, f, true); err != nil {
+				if err := doc.Field(schema, f, true); err != nil {
 					t.Errorf("%s %s: %s: %v", p.op, status, f, err)
 				}
 			}
@@ -216,13 +217,13 @@ func TestInterface(t *testing.T) {
 
 // TestInterfaceYAML: a pattern may be stored as the YAML text itself.
 func TestInterfaceYAML(t *testing.T) {
-	doc := contract{document(t, newRig(t))}
+	doc := apitest.Contract{Root: document(t, newRig(t))}
 	for _, path := range []string{"/api/patterns", "/api/patterns/{name}"} {
 		method := "post"
 		if strings.HasSuffix(path, "}") {
 			method = "put"
 		}
-		if doc.at(doc.root, "paths", path, method, "requestBody", "content", "application/x-yaml") == nil {
+		if doc.At(doc.Root, "paths", path, method, "requestBody", "content", "application/x-yaml") == nil {
 			t.Errorf("%s %s takes no YAML", method, path)
 		}
 	}
@@ -230,27 +231,27 @@ func TestInterfaceYAML(t *testing.T) {
 
 // TestInterfaceHeaders: the headers of limits, of retries and of authentication are declared where they are sent.
 func TestInterfaceHeaders(t *testing.T) {
-	doc := contract{document(t, newRig(t))}
+	doc := apitest.Contract{Root: document(t, newRig(t))}
 	limits := []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset"}
-	op := doc.at(doc.root, "paths", "/api/patterns", "post")
+	op := doc.At(doc.Root, "paths", "/api/patterns", "post")
 	for status, headers := range map[string][]string{
 		"201": append([]string{"X-Request-Id", "X-Service-Version", "Location", "Idempotent-Replayed"}, limits...),
 		"401": {"WWW-Authenticate"}, "429": append([]string{"Retry-After"}, limits...), "503": {"Retry-After"},
 	} {
 		for _, h := range headers {
-			if doc.at(op, "responses", status, "headers", h, "schema") == nil {
+			if doc.At(op, "responses", status, "headers", h, "schema") == nil {
 				t.Errorf("%s does not declare %s", status, h)
 			}
 		}
 	}
-	if doc.at(doc.root, "paths", "/api/health/live", "get", "responses", "200", "headers", "X-RateLimit-Limit") != nil {
+	if doc.At(doc.Root, "paths", "/api/health/live", "get", "responses", "200", "headers", "X-RateLimit-Limit") != nil {
 		t.Error("a probe, which is not limited, declares the headers of limits")
 	}
 }
 
 // TestInterfaceEnums: literals of the interface are those of the document.
 func TestInterfaceEnums(t *testing.T) {
-	doc := contract{document(t, newRig(t))}
+	doc := apitest.Contract{Root: document(t, newRig(t))}
 	for place, want := range map[string]string{
 		"ErrorDetail code":            "VALIDATION_ERROR UNAUTHORIZED FORBIDDEN NOT_FOUND TIMEOUT CONFLICT RATE_LIMITED INTERNAL_ERROR NO_AGENTS",
 		"ExecutionBody status":        "pending running completed cancelled failed",
@@ -262,7 +263,7 @@ func TestInterfaceEnums(t *testing.T) {
 		"SpawnRequest approvalPreset": "readonly standard permissive autonomous",
 	} {
 		name, field, _ := strings.Cut(place, " ")
-		schema := doc.at(doc.root, "components", "schemas", name, "properties", field)
+		schema := doc.At(doc.Root, "components", "schemas", name, "properties", field)
 		var has []string
 		list, _ := schema["enum"].([]any)
 		for _, v := range list {
@@ -274,109 +275,4 @@ func TestInterfaceEnums(t *testing.T) {
 			}
 		}
 	}
-}
-
-// contract reads an OpenAPI document.
-type contract struct{ root map[string]any }
-
-// at follows a path and the references on it; nil if there is nothing.
-func (c contract) at(in map[string]any, path ...string) map[string]any {
-	for _, step := range path {
-		if in == nil {
-			return nil
-		}
-		in, _ = in[step].(map[string]any)
-		in = c.resolved(in)
-	}
-	return in
-}
-
-func (c contract) resolved(in map[string]any) map[string]any {
-	for {
-		ref, ok := in["$ref"].(string)
-		if !ok {
-			break
-		}
-		in = c.at(c.root, strings.Split(strings.TrimPrefix(ref, "#/"), "/")...)
-	}
-	// A nullable object is one of two.
-	for _, word := range []string{"oneOf", "anyOf"} {
-		list, _ := in[word].([]any)
-		for _, v := range list {
-			if one := c.resolved(v.(map[string]any)); one["type"] != "null" {
-				return one
-			}
-		}
-	}
-	return in
-}
-
-// field finds a field of a schema by its path, and checks its type. An answer must have what is not marked with ?.
-func (c contract) field(schema map[string]any, path string, answer bool) error {
-	path, typ, _ := strings.Cut(path, ":")
-	for step := range strings.SplitSeq(path, ".") {
-		name, list := strings.CutSuffix(step, "[]")
-		name, optional := strings.CutSuffix(name, "?")
-		next := c.at(schema, "properties", name)
-		if next == nil {
-			return fmt.Errorf("there is no %s", name)
-		}
-		required, _ := schema["required"].([]any)
-		if has := slices.Contains(required, any(name)); answer && has == optional {
-			return fmt.Errorf("%s: that an answer must have it is %v", name, has)
-		}
-		if list {
-			if next["type"] != "array" {
-				return fmt.Errorf("%s is no list", name)
-			}
-			next = c.at(next, "items")
-		}
-		schema = next
-	}
-	return c.typed(schema, typ)
-}
-
-func (c contract) typed(schema map[string]any, want string) error {
-	types := []any{schema["type"]}
-	if list, ok := schema["type"].([]any); ok {
-		types = list
-	}
-	fits := map[string][]any{
-		"string": {"string"}, "time": {"string"}, "number": {"integer", "number"}, "boolean": {"boolean"}, "object": {"object"},
-	}[want]
-	switch {
-	case want == "time" && schema["format"] != "date-time":
-		return fmt.Errorf("is no time: %v", schema)
-	case want == "any":
-		return nil
-	case !slices.ContainsFunc(types, func(t any) bool { return slices.Contains(fits, t) }):
-		return fmt.Errorf("is %v, and not %s", types, want)
-	}
-	return nil
-}
-
-// parameter finds NAME:TYPE=DEFAULT<MAXIMUM among the parameters of a query.
-func (c contract) parameter(op map[string]any, want string) error {
-	want, most, _ := strings.Cut(want, "<")
-	want, def, _ := strings.Cut(want, "=")
-	name, typ, _ := strings.Cut(want, ":")
-	list, _ := op["parameters"].([]any)
-	for _, v := range list {
-		p := c.resolved(v.(map[string]any))
-		if p["in"] != "query" || p["name"] != name {
-			continue
-		}
-		schema := c.at(p, "schema")
-		if err := c.typed(schema, typ); err != nil {
-			return err
-		}
-		if has, _ := json.Marshal(schema["default"]); def != "" && string(has) != def {
-			return fmt.Errorf("its default is %s", has)
-		}
-		if has, _ := json.Marshal(schema["maximum"]); most != "" && string(has) != most {
-			return fmt.Errorf("its maximum is %s", has)
-		}
-		return nil
-	}
-	return fmt.Errorf("there is no such parameter")
 }

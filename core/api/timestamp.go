@@ -1,15 +1,17 @@
 package api
 
-import "time"
+import (
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
 
 // timestamp is a point in time on the wire: ISO 8601 in UTC with milliseconds.
 type timestamp time.Time
 
-const timestampLayout = "2006-01-02T15:04:05.000Z"
-
 // MarshalJSON implements json.Marshaler.
 func (t timestamp) MarshalJSON() ([]byte, error) {
-	return t.append(make([]byte, 0, len(timestampLayout)+2)), nil
+	return t.append(make([]byte, 0, len(wire.TimeLayout)+2)), nil
 }
 
 // JSONSchema implements schema.Described, of core/internal/schema.
@@ -19,7 +21,7 @@ func (timestamp) JSONSchema() any {
 
 func (t timestamp) append(b []byte) []byte {
 	b = append(b, '"')
-	b = time.Time(t).UTC().AppendFormat(b, timestampLayout)
+	b = time.Time(t).UTC().AppendFormat(b, wire.TimeLayout)
 	return append(b, '"')
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // chartVocabulary is what the expressions at one place of an org chart may name.
@@ -211,14 +212,11 @@ func (r *reference) rootInChart(scope *core.ChartScope) ([]byte, bool) {
 	return raw, ok && len(raw) > 0
 }
 
-// timeLayout is how times are written all over the API.
-const timeLayout = "2006-01-02T15:04:05.000Z"
-
 // contextValue returns a member of the variable context, or all of it.
 func contextValue(x *core.ChartContext, p path) ([]byte, bool) {
 	values := [...]struct{ key, value string }{
 		{"executionId", x.ExecutionID}, {"patternName", x.PatternName}, {"patternVersion", x.PatternVersion},
-		{"startedAt", x.StartedAt.UTC().Format(timeLayout)},
+		{"startedAt", x.StartedAt.UTC().Format(wire.TimeLayout)},
 	}
 	if len(p) > 0 {
 		for _, v := range values {

@@ -99,6 +99,9 @@ func (s *Service) awaitFirst(ctx context.Context, spec core.ManagedAgentSpec) {
 // priority that know the type.
 func (s *Service) candidates(spec core.ManagedAgentSpec) ([]*source, error) {
 	if len(s.configured()) == 0 {
+		if _, declared := s.opts.Types[spec.Type]; !declared && len(s.opts.KnownTypes) > 0 && !slices.Contains(s.opts.KnownTypes, spec.Type) {
+			return nil, s.unknownType(spec.Type, nil)
+		}
 		return nil, core.NoRuntime("no runtime is configured: see runtimes in the configuration")
 	}
 	if spec.Runtime != "" {
@@ -110,7 +113,7 @@ func (s *Service) candidates(spec core.ManagedAgentSpec) ([]*source, error) {
 			return nil, core.RuntimeAway("the runtime %s is not ready: %s", src.Name, reason)
 		}
 		if !s.knows(src, spec.Type) {
-			return nil, s.unknownType(spec.Type, []*source{src})
+			return nil, s.notOffered(spec.Type, []*source{src})
 		}
 		return []*source{src}, nil
 	}
@@ -147,7 +150,7 @@ func (s *Service) candidates(spec core.ManagedAgentSpec) ([]*source, error) {
 		return nil, core.Invalid(missing, "no runtime that is ready has images, networks and volumes; there is %s",
 			strings.Join(s.names(), ", "))
 	case len(able) == 0:
-		return nil, s.unknownType(spec.Type, ready)
+		return nil, s.notOffered(spec.Type, ready)
 	}
 	return able, nil
 }
@@ -181,8 +184,20 @@ func (s *Service) knows(src *source, kind string) bool {
 	return slices.Contains(src.capabilities().Types, kind)
 }
 
+// notOffered is the error for a type that none of the runtimes starts.
+func (s *Service) notOffered(kind string, among []*source) error {
+	if !slices.Contains(s.opts.KnownTypes, kind) {
+		return s.unknownType(kind, among)
+	}
+	var names []string
+	for _, src := range among {
+		names = append(names, src.Name)
+	}
+	return core.NoRuntime("nothing runs agents of the type %q: %s does not offer it", kind, strings.Join(names, ", "))
+}
+
 func (s *Service) unknownType(kind string, among []*source) error {
-	known := slices.Collect(maps.Keys(s.opts.Types))
+	known := slices.AppendSeq(slices.Clone(s.opts.KnownTypes), maps.Keys(s.opts.Types))
 	for _, src := range among {
 		known = append(known, src.capabilities().Types...)
 	}

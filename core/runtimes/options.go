@@ -61,6 +61,7 @@ type Options struct {
 	Installation string // id of this appliance: agents of others are left alone
 	Sources      []Source
 	Types        map[string]runtime.DeclaredType // declared agent types
+	KnownTypes   []string                        // agent types whether or not a runtime offers them
 	KeepStopped  time.Duration                   // how long stopped agents stay listed; 0: 24 h
 	Older        core.OlderFunc                  // decides for KeepStopped; nil: by Clock
 	Approver     Approver                        // nil: people answer all prompts

@@ -7,6 +7,7 @@ import (
 	"io"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -419,6 +420,35 @@ func TestScreen(t *testing.T) {
 }
 
 // TestMissingTypes shows what a runtime lacks at the moment of the look, and what it never says.
+// A type has one answer whether or not there is a runtime: one that there is not is 400, one that nothing offers 503.
+func TestTypesThatNothingOffers(t *testing.T) {
+	store := newMemory(t)
+	for name, sources := range map[string][]runtimes.Source{"Alone": nil, "Offered": {{Name: "local", Runtime: newFake("claude")}}} {
+		t.Run(name, func(t *testing.T) {
+			s := runtimes.New(runtimes.Options{
+				Store: store, Streams: store, Clock: coretest.NewClock(), Installation: "inst", Sources: sources, KnownTypes: []string{"claude", "codex"},
+				Types: map[string]runtime.DeclaredType{"shell": {Command: "bash"}},
+			})
+			if err := s.Open(ctx); err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			for _, src := range sources {
+				coretest.WaitFor(t, "the runtime", func() bool {
+					infos := s.Runtimes(ctx)
+					return len(infos) == 1 && infos[0].Name == src.Name && infos[0].Ready
+				})
+			}
+			if _, err := s.SpawnManagedAgent(ctx, core.ManagedAgentSpec{Type: "another"}); core.ErrorCode(err) != core.CodeValidation || !strings.Contains(err.Error(), "claude, codex, shell") {
+				t.Errorf("a type that there is not: %v", err)
+			}
+			if _, err := s.SpawnManagedAgent(ctx, core.ManagedAgentSpec{Type: "codex"}); core.ErrorCode(err) != core.CodeNoAgents {
+				t.Errorf("a type that nothing offers: %v", err)
+			}
+		})
+	}
+}
+
 func TestMissingTypes(t *testing.T) {
 	silent, says := newFake("claude"), newFake("claude", "codex")
 	says.missing = []string{"codex"}

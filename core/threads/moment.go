@@ -1,35 +1,27 @@
 package threads
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// moment is a time as the API writes it: in UTC, with milliseconds. The data of events goes out as it is stored.
-type moment time.Time
-
-// MarshalJSON implements json.Marshaler.
-func (m moment) MarshalJSON() ([]byte, error) {
-	return json.Marshal(time.Time(m).UTC().Format("2006-01-02T15:04:05.000Z"))
-}
-
-func momentOf(t *time.Time) *moment {
+func momentOf(t *time.Time) *wire.Timestamp {
 	if t == nil {
 		return nil
 	}
-	m := moment(*t)
+	m := wire.Timestamp(*t)
 	return &m
 }
 
-// workspaceData, completionData, changesData and commitData are those of core, with their times as moments: fields of
+// workspaceData, completionData, changesData and commitData are those of core, with their times as the API writes them: fields of
 // the same name hide those that are embedded.
 type workspaceData struct {
 	*core.Workspace
-	CreatedAt moment  `json:"createdAt"`
-	ExpiresAt *moment `json:"expiresAt,omitempty"`
-	RemovedAt *moment `json:"removedAt,omitempty"`
+	CreatedAt wire.Timestamp  `json:"createdAt"`
+	ExpiresAt *wire.Timestamp `json:"expiresAt,omitempty"`
+	RemovedAt *wire.Timestamp `json:"removedAt,omitempty"`
 }
 
 type completionData struct {
@@ -44,7 +36,7 @@ type changesData struct {
 
 type commitData struct {
 	core.WorkspaceCommit
-	Time moment `json:"time"`
+	Time wire.Timestamp `json:"time"`
 }
 
 func dataOfWorkspace(ws *core.Workspace) *workspaceData {
@@ -52,7 +44,7 @@ func dataOfWorkspace(ws *core.Workspace) *workspaceData {
 		return nil
 	}
 	return &workspaceData{
-		Workspace: ws, CreatedAt: moment(ws.CreatedAt), ExpiresAt: momentOf(ws.ExpiresAt), RemovedAt: momentOf(ws.RemovedAt),
+		Workspace: ws, CreatedAt: wire.Timestamp(ws.CreatedAt), ExpiresAt: momentOf(ws.ExpiresAt), RemovedAt: momentOf(ws.RemovedAt),
 	}
 }
 
@@ -66,7 +58,7 @@ func dataOfChanges(changes *core.WorkspaceChanges) *changesData {
 	}
 	data := &changesData{WorkspaceChanges: changes, Commits: make([]commitData, len(changes.Commits))}
 	for i, commit := range changes.Commits {
-		data.Commits[i] = commitData{WorkspaceCommit: commit, Time: moment(commit.Time)}
+		data.Commits[i] = commitData{WorkspaceCommit: commit, Time: wire.Timestamp(commit.Time)}
 	}
 	return data
 }

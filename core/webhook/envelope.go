@@ -7,10 +7,8 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
-
-// timeLayout is ISO 8601 with milliseconds.
-const timeLayout = "2006-01-02T15:04:05.000Z07:00"
 
 // envelope makes the body of every attempt for an event. It depends on the event alone, so that all have the same bytes;
 // only fields that are masked from some time on differ.
@@ -22,7 +20,7 @@ func envelope(id string, kind core.EventType, at time.Time, data json.RawMessage
 	b := append(make([]byte, 0, len(id)+len(data)+100), `{"id":`...)
 	b = append(append(b, quoted...), `,"type":"`...)
 	b = append(b, kind...)
-	b = append(append(b, `","timestamp":"`...), at.UTC().Format(timeLayout)...)
+	b = append(append(b, `","timestamp":"`...), at.UTC().Format(wire.TimeLayout)...)
 	b = append(append(b, `","data":`...), data...)
 	return append(b, '}')
 }

@@ -4,12 +4,13 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // sample makes the data of a test event: the fields of its type with made-up values, and test.
 func sample(kind core.EventType, now time.Time) map[string]any {
 	data := map[string]any{"test": true}
-	at := now.UTC().Format(timeLayout)
+	at := now.UTC().Format(wire.TimeLayout)
 	with := func(fields map[string]any) map[string]any {
 		for name, value := range fields {
 			data[name] = value

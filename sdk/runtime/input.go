@@ -116,7 +116,7 @@ type LogLine = wire.LogLine
 type Metrics struct {
 	CPUPercent       float64 `json:"cpuPercent"` // of one core, since the last call or the start
 	MemoryBytes      int64   `json:"memoryBytes"`
-	MemoryLimitBytes int64   `json:"memoryLimitBytes,omitempty"` // 0: none
+	MemoryLimitBytes int64   `json:"memoryLimitBytes"` // 0: none
 	UptimeSeconds    float64 `json:"uptimeSeconds"`
 	MessagesSent     int64   `json:"messagesSent"`
 	LastResponseMs   int64   `json:"lastResponseMs"`

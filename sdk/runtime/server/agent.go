@@ -46,6 +46,10 @@ func (s *Server) present(ctx context.Context, q url.Values, a *runtime.Agent) (a
 	return record(a, s.runtimeName(ctx)), nil
 }
 
+// shownLimit is the least limit that a list names which was asked for without one, and has all agents: a limit is
+// never 0, so that clients may page by it.
+const shownLimit = 20
+
 type agentList struct {
 	Agents  []any `json:"agents"`
 	Total   int   `json:"total"`
@@ -84,7 +88,7 @@ func (s *Server) listAgents(w http.ResponseWriter, r *http.Request) error {
 		answer.Agents = append(answer.Agents, view)
 	}
 	if answer.Limit < 0 {
-		answer.Limit = len(answer.Agents)
+		answer.Limit = max(len(answer.Agents), shownLimit)
 	}
 	answer.HasMore = list.offset+len(answer.Agents) < answer.Total
 	return reply(w, http.StatusOK, answer)

@@ -108,7 +108,7 @@ func TestSpawnRefusesBadBodies(t *testing.T) {
 
 func TestListPagesAndFilters(t *testing.T) {
 	r := newRig(t, runtimeserver.Options{})
-	if a := r.expect(t, 200, http.MethodGet, "/agents", ""); a.text != `{"agents":[],"total":0,"limit":0,"offset":0,"hasMore":false}`+"\n" {
+	if a := r.expect(t, 200, http.MethodGet, "/agents", ""); a.text != `{"agents":[],"total":0,"limit":20,"offset":0,"hasMore":false}`+"\n" {
 		t.Errorf("an empty list is %s", a.text)
 	}
 	for _, id := range []string{"a", "b", "c"} {
@@ -128,6 +128,9 @@ func TestListPagesAndFilters(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q lists %q, want %q", query, got, want)
+		}
+		if limit, _ := a.field("limit").(float64); limit < 1 || limit < float64(len(agents)) {
+			t.Errorf("%q has the limit %v, and %d agents", query, a.field("limit"), len(agents))
 		}
 		if more, want := a.field("hasMore"), query == "?limit=2" || query == "?type=shell&limit=1"; more != want {
 			t.Errorf("%q has more: %v", query, more)

@@ -1,9 +1,8 @@
 package server
 
 import (
-	"time"
-
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Labels of an agent that hosts a managed thread. Without them the thread's id is that of the agent.
@@ -14,10 +13,10 @@ const (
 
 // EventFrame is one message of /ws/events.
 type EventFrame struct {
-	Event     string    `json:"event"`
-	Data      any       `json:"data"`
-	Timestamp time.Time `json:"timestamp"`
-	Seq       uint64    `json:"seq"` // of the runtime's event; after=SEQ goes on behind it
+	Event     string         `json:"event"`
+	Data      any            `json:"data"`
+	Timestamp wire.Timestamp `json:"timestamp"`
+	Seq       uint64         `json:"seq"` // of the runtime's event; after=SEQ goes on behind it
 }
 
 // eventData is the data of the frames about agents; each kind has its own of these fields.
@@ -34,15 +33,15 @@ type eventData struct {
 
 // message is something that an agent said.
 type message struct {
-	AgentID   string    `json:"agentId"`
-	Text      string    `json:"text"`
-	Timestamp time.Time `json:"timestamp"`
+	AgentID   string         `json:"agentId"`
+	Text      string         `json:"text"`
+	Timestamp wire.Timestamp `json:"timestamp"`
 }
 
 // frames returns what /ws/events says about an event: under the name of the interface, if it has one for it,
 // and always as a thread_event.
 func frames(e *runtime.Event, name string) []EventFrame {
-	at := millis(e.Time)
+	at := wire.Timestamp(e.Time)
 	agent := record(&e.Agent, name)
 	var all []EventFrame
 	if kind, data := named(e, &agent); kind != "" {
@@ -74,7 +73,7 @@ func named(e *runtime.Event, agent *Record) (string, eventData) {
 		data.LoginURL = &e.LoginURL
 		return "login_required", data
 	case runtime.EventMessage:
-		data.Message = &message{AgentID: e.AgentID, Text: e.Text, Timestamp: millis(e.Time)}
+		data.Message = &message{AgentID: e.AgentID, Text: e.Text, Timestamp: wire.Timestamp(e.Time)}
 		return "message", data
 	default:
 		return "", data
@@ -115,6 +114,3 @@ func pick(texts ...string) *string {
 	}
 	return new(string)
 }
-
-// millis is a time as answers and frames have it: in UTC, with milliseconds.
-func millis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

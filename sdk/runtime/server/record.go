@@ -1,9 +1,8 @@
 package server
 
 import (
-	"time"
-
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // reasonBlocked is the statusReason of an agent that waits for a person, in the interface's five states.
@@ -28,8 +27,8 @@ type Record struct {
 	Prompt         *runtime.Prompt   `json:"prompt,omitempty"`
 	LoginURL       string            `json:"loginUrl,omitempty"`
 	Turn           int               `json:"turn,omitempty"`
-	CreatedAt      time.Time         `json:"createdAt"`
-	LastActivityAt time.Time         `json:"lastActivityAt,omitzero"`
+	CreatedAt      wire.Timestamp    `json:"createdAt"`
+	LastActivityAt wire.Timestamp    `json:"lastActivityAt,omitzero"`
 }
 
 func record(a *runtime.Agent, name string) Record {
@@ -38,7 +37,7 @@ func record(a *runtime.Agent, name string) Record {
 		Capabilities: a.Capabilities, Labels: a.Labels, Workdir: a.Workdir,
 		PID: a.PID, ContainerID: a.ContainerID, PodName: a.PodName, ExitCode: a.ExitCode,
 		SessionID: a.SessionID, Prompt: a.Prompt, LoginURL: a.LoginURL, Turn: a.Turn,
-		CreatedAt: millis(a.CreatedAt), LastActivityAt: millis(a.LastActivityAt),
+		CreatedAt: wire.Timestamp(a.CreatedAt), LastActivityAt: wire.Timestamp(a.LastActivityAt),
 	}
 	if r.Capabilities == nil {
 		r.Capabilities = []string{}

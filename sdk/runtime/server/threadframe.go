@@ -2,9 +2,9 @@ package server
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // threadData is the data of a thread_event: the agent seen as a managed thread, and what happened in the words
@@ -32,7 +32,7 @@ type threadEvent struct {
 	ExecutionID string         `json:"executionId,omitempty"`
 	Sequence    uint64         `json:"sequence"`
 	Type        string         `json:"type"`
-	Timestamp   time.Time      `json:"timestamp"`
+	Timestamp   wire.Timestamp `json:"timestamp"`
 	Source      string         `json:"source,omitempty"`
 	Data        map[string]any `json:"data"`
 }
@@ -55,7 +55,7 @@ func threadEventOf(e *runtime.Event) threadEvent {
 	kind, data := threadWords(e)
 	return threadEvent{
 		ID: e.AgentID + "-" + strconv.FormatUint(e.Seq, 10), ThreadID: threadID(e), ExecutionID: e.Agent.Labels[LabelExecution],
-		Sequence: e.Seq, Type: kind, Timestamp: millis(e.Time), Source: e.Source, Data: data,
+		Sequence: e.Seq, Type: kind, Timestamp: wire.Timestamp(e.Time), Source: e.Source, Data: data,
 	}
 }
 
