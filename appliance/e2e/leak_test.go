@@ -96,6 +96,7 @@ type ground struct {
 	agentType string
 	lines     []string // of the configuration
 	env       string   // a secret that every agent has in FLEET_TOKEN; or empty
+	given     bool     // the environment of holders has it too, as the cluster gives it to containers
 	// places returns what tells of an agent beside the product itself. It may look through files by itself.
 	places func(agent string, secrets []string) (found map[string]string)
 }
