@@ -320,6 +320,9 @@ func searchLeaks(t *testing.T, on *ground, atRest bool) {
 				if pid == plugin {
 					text = bytes.ReplaceAll(text, []byte(ofPlugin), nil) // which it is for
 				}
+				if on.given {
+					text = bytes.ReplaceAll(text, []byte(on.env), nil)
+				}
 				found[fmt.Sprintf("the environment of %d", pid)] = string(text)
 			}
 		}
