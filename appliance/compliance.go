@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -301,14 +302,50 @@ func (a *App) proveRetention(ctx context.Context, _ string) (bool, string, error
 			}
 		}
 	}
+	experiences, err := a.oldExperiences(ctx, memoryConfig(a.config.Load()).MaxAge)
+	if err != nil {
+		return false, "", err
+	}
 	if failures := a.store.RetentionFailures(); len(failures) > 0 {
 		return false, "retention fails: " + failures[0].Kind + ": " + failures[0].Reason, nil
 	}
 	if old > 0 {
 		return false, fmt.Sprintf("%d executions or more are older than %s; what is old goes within the hour", old, days(policy.Executions)), nil
 	}
-	return policy.Executions <= limit && policy.Events <= limit && policy.Batches <= limit && policy.Deliveries <= limit,
-		fmt.Sprintf("executions are kept for %s, batches for %s, events for %s, deliveries for %s; nothing older is stored", days(policy.Executions), days(policy.Batches), days(policy.Events), days(policy.Deliveries)), nil
+	keep := memoryConfig(a.config.Load()).MaxAge
+	if experiences > 0 {
+		return false, fmt.Sprintf("%d experiences or more are older than %s; what is old goes within the hour", experiences, days(keep)), nil
+	}
+	return policy.Executions <= limit && policy.Events <= limit && policy.Batches <= limit && policy.Deliveries <= limit && keep <= limit,
+		fmt.Sprintf("executions are kept for %s, batches for %s, events for %s, deliveries for %s, experiences for %s; no execution or experience is older",
+			days(policy.Executions), days(policy.Batches), days(policy.Events), days(policy.Deliveries), days(keep)), nil
+}
+
+// oldExperiences counts experiences that were made the last time longer ago than they are kept, up to a page of them; 0 is for
+// ever. One that was made again has the id of the first time.
+func (a *App) oldExperiences(ctx context.Context, keep time.Duration) (old int, err error) {
+	if keep == 0 {
+		return 0, nil
+	}
+	before := a.clock.Now().Add(-keep - retentionSlack)
+	end, enough := core.IDBound(core.PrefixMemory, before), errors.New("enough")
+	err = a.store.WalkExperiences(ctx, "", func(e *core.Experience) error {
+		if e.ID >= end || old >= core.MaxPageLimit {
+			return enough
+		}
+		made := e.CreatedAt
+		if e.UpdatedAt != nil {
+			made = *e.UpdatedAt
+		}
+		if made.Before(before) {
+			old++
+		}
+		return ctx.Err()
+	})
+	if errors.Is(err, enough) {
+		err = nil
+	}
+	return old, err
 }
 
 func (a *App) proveAuditGoes(ctx context.Context, _ string) (bool, string, error) {

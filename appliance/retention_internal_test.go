@@ -144,3 +144,41 @@ func TestDataRetention(t *testing.T) {
 		t.Errorf("younger ones went too: %s", fmt.Sprint(len(page.Records), err))
 	}
 }
+
+// Experiences that are older than they are kept are evidence against retention; one that was made again is not old.
+func TestOldExperiences(t *testing.T) {
+	ctx, clock := t.Context(), coretest.NewClock()
+	ids := core.NewIDs(clock)
+	s, err := store.OpenOn(ctx, memory.New(), store.Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	a := &App{store: s, clock: clock}
+	const keep = 10 * 24 * time.Hour
+	put := func(again bool) {
+		t.Helper()
+		made := clock.Now()
+		e := core.Experience{Experience: wire.Experience{ID: ids.New(core.PrefixMemory), CreatedAt: made, Outcome: core.ExperienceSuccessful}}
+		if again {
+			later := made.Add(keep)
+			e.UpdatedAt = &later
+		}
+		if err := s.Update(ctx, func(tx core.Tx) error { return tx.PutExperience(&e) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for want := range 2 {
+		put(want == 0) // made again, then one that was not
+		clock.Advance(time.Minute)
+		for _, age := range []time.Duration{0, keep} {
+			if old, err := a.oldExperiences(ctx, age); err != nil || old != 0 {
+				t.Errorf("kept for %v: %d, %v", age, old, err)
+			}
+		}
+	}
+	clock.Advance(keep + retentionSlack)
+	if old, err := a.oldExperiences(ctx, keep); err != nil || old != 1 {
+		t.Errorf("of two, one of them made again: %d, %v", old, err)
+	}
+}

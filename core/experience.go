@@ -26,6 +26,7 @@ type Experience struct {
 // ExperienceFilter selects experiences of a list. Zero values select all.
 type ExperienceFilter struct {
 	Query       string // full text; the list is then in order of relevance
+	NoDetails   bool   // Query is not looked for in details, which may hold what is masked at any depth
 	Repo        string
 	Role        string
 	Outcome     ExperienceOutcome

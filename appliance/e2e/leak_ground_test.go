@@ -178,12 +178,20 @@ func TestNothingLeaksOfPods(t *testing.T) {
 	eventually(t, "the account of pods", func() bool {
 		return strings.Contains(k.run("", "-n", space, "get", "serviceaccounts", "-o", "name"), "default")
 	})
+	work, err := os.MkdirTemp("/var/tmp", "e2e") // not in /tmp, which pods have of their own
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(work) })
+	if err := os.Chmod(work, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	searchLeaks(t, &ground{
-		plugin: "runtime-kubernetes", agentType: "ash", env: ofCluster, sum: sum,
+		plugin: "runtime-kubernetes", agentType: "ash", env: ofCluster, given: true, sum: sum,
 		lines: []string{
-			"plugins.dir: " + dir, ashType,
+			"plugins.dir: " + dir, ashType, "threads.root: " + work,
 			fmt.Sprintf(`runtimes.pods: {plugin: runtime-kubernetes, config: {kubeconfig: %q, namespace: %s, image: %q, pull: never, stopGrace: 2s, `+
-				`limits: {memory: 96m, cpu: 0.5}, requests: {memory: 32m, cpu: 0.01}, secrets: [models], secretEnv: {FLEET_TOKEN: {name: models, key: other}}}}`, kubeconfig, space, image),
+				`limits: {memory: 96m, cpu: 0.5}, requests: {memory: 32m, cpu: 0.01}, secrets: [models], secretEnv: {FLEET_TOKEN: {name: models, key: other}}, mounts: {%q: {node: true, mode: rw}}}}`, kubeconfig, space, image, work),
 		},
 		places: func(agent string, _ []string) map[string]string {
 			t.Helper()

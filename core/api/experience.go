@@ -17,7 +17,7 @@ func (s *Server) experienceRoutes() []Route {
 		Resource: "experiences", Action: "experiences.read", Scope: "executions:read",
 		Summary: "Find what prior work came to: newest first, or with q the most relevant first.",
 		Query: append(pageParams(),
-			Param{Name: "q", Type: ParamString, Selects: experienceTexts, Doc: "Words to look for. Pages go by offset then."},
+			Param{Name: "q", Type: ParamString, Selects: experienceTexts, Doc: "Words to look for; those of details are not found by callers for whom fields are masked. Pages go by offset then."},
 			Param{Name: "repo", Type: ParamString, Doc: "Repository."},
 			Param{Name: "role", Type: ParamString, Doc: "Role."},
 			Param{Name: "outcome", Type: ParamString, Enum: experienceOutcomes(), Doc: "Outcome."},
@@ -29,7 +29,7 @@ func (s *Server) experienceRoutes() []Route {
 
 // experienceTexts are the fields that are searched.
 var experienceTexts = []string{
-	"objective", "summary", "role", "repo", "details.changes", "details.tests", "details.artifacts", "details.error", "details.error.message",
+	"objective", "summary", "role", "repo", // and details, but for those who may not read all fields in clear
 }
 
 func experienceOutcomes() []string {
@@ -56,6 +56,7 @@ func (s *Server) listExperiences(c *call) (answer, error) {
 	filter := core.ExperienceFilter{
 		Query: c.query.text("q"), Repo: c.query.text("repo"), Role: c.query.text("role"),
 		Outcome: core.ExperienceOutcome(c.query.text("outcome")), ExecutionID: c.query.text("executionId"),
+		NoDetails: c.query.text("q") != "" && c.masks(),
 	}
 	experiences := listOf(c, func(e *core.Experience) string { return e.ExecutionID }, func(page core.Page) ([]*core.Experience, core.PageInfo, error) {
 		filter.Page = page

@@ -88,6 +88,24 @@ func TestMaskedSelection(t *testing.T) {
 			t.Errorf("%s, which is not masked: %d %s", path, got.status, got.text)
 		}
 	}
+	// What is masked of details may lie at any depth: those who may not read it search without them.
+	for _, may = range []bool{false, true} {
+		var asked core.ExperienceFilter
+		open := newRig(t, func(o *api.Options) {
+			o.Mask = fieldMasker{"details.artifacts.author.ssn"}
+			o.Decide = func(_ context.Context, _ core.Principal, a core.Access) core.Ruling {
+				return core.Ruling{Allowed: a.Action != "data.unmasked" || may}
+			}
+		})
+		open.memory.experiences = func(f core.ExperienceFilter) ([]*core.Experience, core.PageInfo, error) {
+			asked = f
+			return nil, core.PageInfo{}, nil
+		}
+		if got := open.do("GET", threadsPath+"/experiences?q=x", ""); got.status != 200 || asked.NoDetails == may {
+			t.Errorf("a search by somebody with the right, %v: %d %+v", may, got.status, asked)
+		}
+	}
+	may = false
 	// Deliveries of a webhook tell whose metadata its filter matched.
 	hook := `{"url":"https://a.example.com/","events":["*"],"filters":{"metadata":{"ssn":"x"}}}`
 	if got := r.do("POST", "/api/webhooks", hook); got.status != 403 {

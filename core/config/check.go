@@ -104,6 +104,12 @@ func parseHTTP(text string) (*url.URL, error) {
 	return u, nil
 }
 
+// hasUser reports whether an address has a user, a password or both.
+func hasUser(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && u.User != nil
+}
+
 // cleanURL drops trailing slashes and puts scheme and host in lower case, the form browsers send.
 func cleanURL(text string) string {
 	u, err := url.Parse(text)

@@ -84,6 +84,7 @@ func TestSchemaRefusesBadFiles(t *testing.T) {
 		"sso-azure":        "relations between keys",
 		"sso-nowhere":      "relations between keys",
 		"sso-okta":         "relations between keys",
+		"sso-user":         "the parts of an address",
 		"references":       "the environment", // it fails for its unknown key
 		"anchors":          "how the text is written",
 		"two-documents":    "how the text is written",

@@ -173,6 +173,8 @@ func (r *ruling) sso(s *Security, server *Server) {
 		r.refuse(section, "issuer", "is missing: name the issuer")
 	case o.Provider == "oidc" && !secureOrLoopback(o.OIDC.Issuer):
 		r.refuse(section, "issuer", "must be https: whoever changes the answers of a plain address signs in as anybody")
+	case o.Provider == "oidc" && hasUser(o.OIDC.Issuer):
+		r.refuse(section, "issuer", "must not hold a user or a password: it is shown wherever the configuration is")
 	case o.Provider == "okta" && !hostPattern.MatchString(o.Okta.Domain):
 		r.refuse(section, "domain", "must be the host of the organization, such as example.okta.com")
 	case o.Provider == "okta" && !oktaServer.MatchString(o.Okta.AuthorizationServerID):

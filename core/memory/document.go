@@ -20,7 +20,7 @@ const (
 func document(e *core.Experience) map[string]any {
 	return map[string]any{
 		"objective": bounded(e.Objective, maxObjectiveText), "summary": bounded(e.Summary, maxSummaryText),
-		"about": e.Role + " " + e.Repo, "details": detailsText(e.Details),
+		"about": e.Role + " " + e.Repo, detailsField: detailsText(e.Details),
 		"repo": e.Repo, "role": e.Role, "outcome": string(e.Outcome), "execution": e.ExecutionID,
 	}
 }

@@ -69,7 +69,7 @@ func (s *Service) searchIndex(ctx context.Context, f core.ExperienceFilter, offs
 	if s.index == nil {
 		return nil, 0, errNoIndex
 	}
-	terms, err := s.index.terms(ctx, f.Query)
+	terms, err := s.index.terms(ctx, f.Query, f.NoDetails)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -34,6 +34,8 @@ func TestFindExperiences(t *testing.T) {
 		{"Stem", core.ExperienceFilter{Query: "translated menus"}, menu},
 		{"AnyWord", core.ExperienceFilter{Query: "flaky menu zebra"}, menu + ", " + login},
 		{"Details", core.ExperienceFilter{Query: "selenium"}, load},
+		{"NotInDetails", core.ExperienceFilter{Query: "selenium", NoDetails: true}, ""},
+		{"BesideDetails", core.ExperienceFilter{Query: "selenium load TIMEOUT", NoDetails: true, Repo: "git/app"}, load},
 		{"PartOfPath", core.ExperienceFilter{Query: "store"}, load},
 		{"WholePath", core.ExperienceFilter{Query: "core/store/db.go"}, load},
 		{"Role", core.ExperienceFilter{Query: "tester"}, load},

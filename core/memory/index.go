@@ -42,8 +42,11 @@ type index struct {
 	analyzer analysis.Analyzer
 }
 
+// detailsField is the field of a document with the text of details.
+const detailsField = "details"
+
 // texts are the fields of a document that are searched, with their weights.
-var texts = map[string]float64{"objective": 3, "summary": 2, "about": 1, "details": 0.5}
+var texts = map[string]float64{"objective": 3, "summary": 2, "about": 1, detailsField: 0.5}
 
 // textNames are the keys of texts, in a fixed order.
 var textNames = slices.Sorted(maps.Keys(texts))

@@ -37,8 +37,9 @@ type hit struct {
 	score float64
 }
 
-// terms returns the words of people's text that are worth looking for. No character has a meaning of its own.
-func (x *index) terms(ctx context.Context, text string) (list []term, err error) {
+// terms returns the words of people's text that are worth looking for. No character has a meaning of its own. With noDetails
+// neither what they are nor where they are looked for depends on details.
+func (x *index) terms(ctx context.Context, text string, noDetails bool) (list []term, err error) {
 	defer survive(&err)
 	reader, err := x.inner.Reader()
 	if err != nil {
@@ -53,6 +54,9 @@ func (x *index) terms(ctx context.Context, text string) (list []term, err error)
 		}
 		seen[t.text] = true
 		for _, field := range textNames {
+			if noDetails && field == detailsField {
+				continue
+			}
 			postings, err := reader.TermFieldReader(ctx, token.Term, field, false, false, false)
 			if err != nil {
 				return nil, err

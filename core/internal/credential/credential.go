@@ -23,16 +23,20 @@ var secretText = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, // tokens (JWT)
 	`-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`,
 	`\b(?:bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}`,
-	`://[^\s/:@]+:[^\s/@]+@`,
+	`://[^\s/:@]*:[^\s/@]+@`, `\bhttps?://[^\s/?#@]+@`,
 }, "|"))
 
 // assigned finds values of variables and options whose names are those of secrets.
 var assigned = regexp.MustCompile(`(?i)([A-Za-z0-9_-]*(?:password|passwd|secret|token|api[-_]?key|credential)[A-Za-z0-9_-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|\S+)`)
+
+// queried finds values of parameters of addresses that are credentials, under names that say little elsewhere.
+var queried = regexp.MustCompile(`(?i)([?&](?:[a-z0-9_.-]*(?:key|signature)|sig|auth|code|pwd|pass)=)[^&#\s"'<>]+`)
 
 // Named reports whether the value of a member, variable or header with a name is a secret.
 func Named(name string) bool { return secretName.MatchString(name) }
 
 // Mask replaces what looks like a secret in a text.
 func Mask(text string) string {
-	return assigned.ReplaceAllString(secretText.ReplaceAllString(text, Masked), "${1}"+Masked)
+	text = queried.ReplaceAllString(secretText.ReplaceAllString(text, Masked), "${1}"+Masked)
+	return assigned.ReplaceAllString(text, "${1}"+Masked)
 }
