@@ -114,3 +114,17 @@ func foreignSocket(path, who string) (group string, foreign bool) {
 	}
 	return gid, true
 }
+
+// ownerAttributes are for a program that root starts as the owner of the directory of a file; nil where that is root, or not
+// there, or we are not root.
+func ownerAttributes(file string) *syscall.SysProcAttr {
+	info, err := os.Stat(filepath.Dir(file))
+	if err != nil || os.Geteuid() != 0 {
+		return nil
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || owner.Uid == 0 {
+		return nil
+	}
+	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: owner.Uid, Gid: owner.Gid}}
+}

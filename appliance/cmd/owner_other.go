@@ -2,6 +2,8 @@
 
 package cmd
 
+import "syscall"
+
 // ownAs does nothing: the packages that run the service as a user of its own are for Linux.
 func ownAs(string, string) error { return nil }
 
@@ -19,3 +21,6 @@ func groupReads(string, int) bool { return true }
 
 // foreignSocket finds none: see ownAs.
 func foreignSocket(string, string) (group string, foreign bool) { return "", false }
+
+// ownerAttributes are of no use here: see ownAs.
+func ownerAttributes(string) *syscall.SysProcAttr { return nil }

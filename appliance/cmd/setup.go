@@ -10,10 +10,12 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sort"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -417,6 +419,9 @@ func (s *setup) makeKey(cmd *cobra.Command, file string) (err error) {
 		_, err := f.WriteString(key + "\n")
 		return errors.Join(err, f.Sync())
 	}
+	if owner := ownerAttributes(s.firstKey()); owner != nil {
+		return s.makeKeyAs(cmd.Context(), owner, keep)
+	}
 	spec := core.APIKeySpec{Name: "admin", Scopes: []string{core.ScopeAdmin}, Never: true}
 	return s.c.keys(cmd, &authFlags{config: s.path}, func(ctx context.Context, keys core.KeyService) error {
 		made, err := keys.CreateKey(ctx, spec)
@@ -431,6 +436,23 @@ func (s *setup) makeKey(cmd *cobra.Command, file string) (err error) {
 		}
 		return keep(made.Key)
 	})
+}
+
+// makeKeyAs has the owner of the store make the key: what root would make there is not the service's.
+func (s *setup) makeKeyAs(ctx context.Context, owner *syscall.SysProcAttr, keep func(key string) error) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, self, "auth", "create-key", "--config", s.path, "--name", "admin", "--scopes", core.ScopeAdmin, "--expires", "never", "-o", "jsonpath=.key")
+	cmd.SysProcAttr, cmd.Dir = owner, "/"
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	key, err := cmd.Output()
+	if err != nil {
+		return &usageError{message: "the key was not made: " + cmp.Or(strings.TrimPrefix(strings.TrimSpace(said.String()), "error: "), err.Error()), hint: "wardroom setup again, or start the server, which makes one"}
+	}
+	return keep(strings.TrimSpace(string(key)))
 }
 
 // next is what to type after setup.
@@ -516,8 +538,15 @@ func configFiles(path string, own *config.File) ([]config.File, error) {
 
 // writeConfig replaces a file that the group of the service may read.
 func writeConfig(path string, data []byte, group int) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
-		return fileError(err)
+	if dir := filepath.Dir(path); !exists(dir) {
+		if err := os.MkdirAll(dir, 0o750); err != nil {
+			return fileError(err)
+		}
+		if group >= 0 && os.Geteuid() == 0 { // the service looks into it
+			if err := os.Chown(dir, -1, group); err != nil {
+				return err
+			}
+		}
 	}
 	return writeWhole(path, func(w io.Writer) error {
 		f, ok := w.(*os.File)

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -253,6 +254,31 @@ func names(t *testing.T, dir string) string {
 		t.Fatal(err)
 	}
 	return list.String()
+}
+
+// TestSetupMakesAKeyForTheService: root makes the first key before the first start, and everything of the store is the service's.
+func TestSetupMakesAKeyForTheService(t *testing.T) {
+	b := newBox(t, boxed)
+	data := b.mkdir("data", nobody, 0o700)
+	b.command(b.yaml) // for its configuration
+	if err := os.Chown(b.path("wardroom.yaml"), 0, nobody); err != nil {
+		t.Fatal(err)
+	}
+	key := b.path("first.key")
+	if out, err := exec.Command(b.program, "setup", "--yes", "--config", b.path("wardroom.yaml"), "--listen", "127.0.0.1:0", "--admin-key", key).CombinedOutput(); err != nil {
+		t.Fatalf("setup: %v\n%s", err, out)
+	}
+	if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 || info.Size() < 20 {
+		t.Errorf("the key: %v, %v", info, err)
+	}
+	if out, err := exec.Command("find", data, "!", "-user", strconv.Itoa(nobody)).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("not of the service: %s (%v)", out, err)
+	}
+	b.serves(b.yaml, func() {
+		if _, err := os.Stat(filepath.Join(data, "admin.key")); !os.IsNotExist(err) {
+			t.Errorf("the first start made another key: %v", err)
+		}
+	})
 }
 
 // TestTakenAlready: a second server on one directory, or on one port, ends and says what has it; the first goes on.

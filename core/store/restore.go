@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/dgraph-io/badger/v4"
@@ -35,7 +36,10 @@ func Restore(ctx context.Context, r io.Reader, dir string, encryption *Encryptio
 	if err := os.MkdirAll(parent, 0o700); err != nil {
 		return sum, fmt.Errorf("store: restore: %w", err)
 	}
-	temp, err := os.MkdirTemp(parent, filepath.Base(dir)+".restore-")
+	if err := clearRestores(dir); err != nil {
+		return sum, fmt.Errorf("store: restore: clear away what one before left: %w", err)
+	}
+	temp, err := os.MkdirTemp(parent, filepath.Base(dir)+restoreInfix)
 	if err != nil {
 		return sum, fmt.Errorf("store: restore: %w", err)
 	}
@@ -47,6 +51,26 @@ func Restore(ctx context.Context, r io.Reader, dir string, encryption *Encryptio
 		return sum, fmt.Errorf("store: restore: %w", errors.Join(err, os.RemoveAll(temp)))
 	}
 	return sum, nil
+}
+
+// restoreInfix follows the name of the store in that of a directory in which one is made.
+const restoreInfix = ".restore-"
+
+// clearRestores removes what restores into dir that were killed left beside it.
+func clearRestores(dir string) error {
+	entries, err := os.ReadDir(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if number, ok := strings.CutPrefix(entry.Name(), filepath.Base(dir)+restoreInfix); !ok || !entry.IsDir() || strings.Trim(number, "0123456789") != "" {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(filepath.Dir(dir), entry.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func restoreInto(ctx context.Context, r io.Reader, dir string, encryption *Encryption, progress func(uint64)) (Summary, error) {
