@@ -47,7 +47,8 @@ func Dial(ctx context.Context, address string, attach runtime.AttachOptions, o D
 	}
 	dialer := websocket.Dialer{
 		NetDialContext: o.Dial, TLSClientConfig: o.TLS, HandshakeTimeout: o.Timeout, Proxy: http.ProxyFromEnvironment,
-		ReadBufferSize: 32 << 10, WriteBufferSize: 4 << 10, Subprotocols: []string{Subprotocol},
+		ReadBufferSize: 32 << 10, WriteBufferSize: 4 << 10,
+		Subprotocols: []string{Subprotocol, AckSubprotocol},
 	}
 	conn, response, err := dialer.DialContext(ctx, target, o.Header) //nolint:bodyclose // a dialer leaves nothing to close
 	if err != nil {

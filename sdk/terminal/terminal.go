@@ -14,6 +14,7 @@ import (
 )
 
 const (
+	ackEvery   = 128 << 10 // bytes of output
 	inputChunk = 512 << 10 // bytes of one message of ours; the server takes twice as much
 	keepBuffer = 1 << 20   // a larger receive buffer is not kept
 	sendLimit  = 30 * time.Second
@@ -35,6 +36,9 @@ type Terminal struct {
 	ahead *control       // announces the next binary message
 	fatal *runtime.Error // what the server said before it closed
 	end   error          // what every later Recv returns
+	acks  bool           // the server wants acknowledgements
+	took  uint64         // bytes of binary messages that Recv returned
+	acked uint64         // of them, acknowledged
 
 	write sync.Mutex // serialises messages
 
@@ -72,6 +76,7 @@ func (t *Terminal) attached(deadline time.Time) error {
 		}
 		switch c.Type {
 		case controlAttached:
+			t.acks = c.Window > 0
 			return nil
 		case controlError:
 			return answered(c.Error)
@@ -89,6 +94,14 @@ func answered(e *runtime.Error) *runtime.Error {
 
 // Recv implements runtime.Terminal.
 func (t *Terminal) Recv() (runtime.Frame, error) {
+	// Who asks for more has taken what came before.
+	if t.acks && t.end == nil && t.took-t.acked >= ackEvery {
+		t.acked = t.took
+		data, err := json.Marshal(ack{Type: controlAck, Bytes: t.took})
+		if err == nil {
+			_ = t.send(websocket.TextMessage, data) // a connection that is lost says so below
+		}
+	}
 	for t.end == nil {
 		_ = t.conn.SetReadDeadline(time.Now().Add(t.silence))
 		kind, reader, err := t.conn.NextReader()
@@ -134,6 +147,7 @@ func (t *Terminal) read(reader io.Reader) error {
 }
 
 func (t *Terminal) output() runtime.Frame {
+	t.took += uint64(len(t.buf))
 	frame := runtime.Frame{Data: t.buf}
 	if c := t.ahead; c != nil {
 		t.ahead = nil
