@@ -38,6 +38,15 @@ export function titleOf(e: TimelineEntry): string {
   }
 }
 
+// Dates are read once an entry: one that did not change is the same object in the next tree.
+const spans = new WeakMap<TimelineEntry, { from: number; to: number }>();
+
+function spanOf(e: TimelineEntry): { from: number; to: number } {
+  let s = spans.get(e);
+  if (!s) spans.set(e, s = { from: Date.parse(e.startedAt), to: e.endedAt ? Date.parse(e.endedAt) : NaN });
+  return s;
+}
+
 /** Makes the tree. Entries come in the order in which they began. */
 export function treeOf(t: Timeline, now: number): Node[] {
   const top: Node[] = [];
@@ -50,8 +59,8 @@ export function treeOf(t: Timeline, now: number): Node[] {
     const n = (seen.get(key) ?? 0) + 1;
     seen.set(key, n);
     if (n > 1) key += "~" + n;
-    const from = Date.parse(e.startedAt);
-    const to = e.endedAt ? Date.parse(e.endedAt) : Math.max(now, from);
+    const { from, to: end } = spanOf(e);
+    const to = e.endedAt ? end : Math.max(now, from);
     const node: Node = { key, entry: e, title: titleOf(e), children: [], level: 1, from, to, running: !e.endedAt, failed: 0, count: 0 };
     let parent: Node | undefined;
     if (e.kind === "role") parent = roles;
