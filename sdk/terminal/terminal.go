@@ -30,6 +30,8 @@ type Terminal struct {
 	ctx      context.Context // of the call that attached: the terminal ends with it
 	stop     func() bool     // of the watch over ctx
 
+	viewers  func(total int, viewers []Viewer) // or nil
+
 	// Used by Recv only.
 	buf   []byte
 	next  uint64         // offset of the byte that comes next
@@ -180,6 +182,10 @@ func (t *Terminal) control() (runtime.Frame, bool) {
 		}
 		t.end = io.EOF
 		return runtime.Frame{Offset: c.Offset, Exit: &exit}, true
+	case controlViewers:
+		if t.viewers != nil {
+			t.viewers(c.Total, c.Viewers)
+		}
 	case controlError:
 		t.fatal = answered(c.Error)
 		t.mu.Lock()

@@ -55,6 +55,12 @@ func TestTerminal(t *testing.T) {
 		t.Error("the page has acknowledged nothing")
 	}
 	p.mu.Unlock()
+	// The graphics are lost: the document draws in their place.
+	const rows = `document.querySelector(".xterm-rows")?.innerText`
+	p.until("that the graphics draw", `!`+rows+`?.includes("all-of-it")`)
+	p.do(chromedp.Evaluate(`[...document.querySelectorAll(".xterm-screen canvas")].map((c) => c.getContext("webgl2")?.getExtension("WEBGL_lose_context")?.loseContext())`, nil))
+	p.do(chromedp.KeyEvent("echo drawn-a''gain"), chromedp.KeyEvent("\r"))
+	p.until("the screen in the document", rows+`?.includes("drawn-again")`)
 	p.hostileOutput(t, lines)
 	p.click(button("Give back"))
 	p.until("the keyboard is given back", `!document.querySelector(".terminal.writing") && document.querySelector(".bar [role=status]").innerText === "read-only"`)
