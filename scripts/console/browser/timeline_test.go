@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 
 	"github.com/wardroom/wardroom/scripts/testbed"
@@ -133,9 +134,15 @@ func TestBusyTimeline(t *testing.T) {
 	const said = `document.querySelectorAll("[role=row]").length > 20 && Number(document.querySelector("[role=treegrid]").getAttribute("aria-rowcount"))`
 	p.until("the remarks", fmt.Sprintf("%s > %d", said, (talkers-1)*remarksOf))
 	p.do(chromedp.Evaluate(`document.querySelector(".timeline").scrollTop = 3200; 0`, nil))
+	p.do(performance.Enable())
+	before := p.spent()
 	more()
 	frames := p.frames(`document.querySelector(".timeline").scrollTop += 30`, 240)
+	after := p.spent()
 	p.until("all remarks", fmt.Sprintf("%s > %d", said, talkers*remarksOf))
+	for name, s := range after {
+		t.Logf("%s %.1f ms a frame", strings.TrimSuffix(name, "Duration"), (s-before[name])*1000/float64(len(frames)))
+	}
 	mu.Lock()
 	defer mu.Unlock()
 	t.Logf("%d parts, %.0f KiB in all, %.0f KiB the largest; frames p50 %.0f ms, p95 %.0f ms", parts, bytes/1024, largest/1024, frames[len(frames)/2], frames[len(frames)*95/100])

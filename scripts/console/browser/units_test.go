@@ -41,6 +41,9 @@ func TestUnits(t *testing.T) {
 			const now = units.merged(was, {lastSequence: 9, status: "running", entries: [q(e("task", "b", 2, 8), 2), q(e("task", "a", 7, 0), 8), e("thread", "t", 2, 9), e("thread", "u", 6, 0)]});
 			return [now.lastSequence, now.entries[0] === old, now.entries.map((x) => x.id + (x.endedAt ? Date.parse(x.endedAt) / 1000 : "-"))]`,
 			`[9,true,["a3","b8","t9","c6","u-","a-"]]`},
+		{"what runs moves on, and nothing else",
+			`const top = tree([e("role", "r", 0, 0), e("task", "a", 1, 3), e("task", "b", 2, 0)], 10); const next = units.moved(top, 20e3); return [next !== top, next[1] === top[1], next.map((n) => n.to)]`,
+			`[true,true,[20000,3000,20000]]`},
 		{"what runs ends now", `return tree([e("task", "t", 1, 0)], 50)[0].to`, `50000`},
 		{"the critical path is what decided the end, from the end on",
 			`return [...units.criticalPath(tree([e("step", "0", 0, 5), e("step", "1", 5, 9), e("task", "slow", 5, 9, {step: "1"}), e("task", "fast", 5, 6, {step: "1"}), e("task", "first", 0, 5, {step: "0"})]))].sort()`,
