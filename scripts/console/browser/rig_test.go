@@ -171,6 +171,12 @@ func open(t testing.TB, path string) *page {
 // openIn opens a tab at an address.
 func openIn(t testing.TB, address string) *page {
 	t.Helper()
+	return openFor(t, address, limit)
+}
+
+// openFor opens a tab that is used for so long at most.
+func openFor(t testing.TB, address string, limit time.Duration) *page {
+	t.Helper()
 	tab, closeTab := chromedp.NewContext(shared.browser)
 	ctx, cancel := context.WithTimeout(tab, limit)
 	p := &page{t: t, ctx: ctx, hosts: map[string]bool{}, requests: map[network.RequestID]string{}}
