@@ -96,10 +96,11 @@ func (c *cli) attach(ctx context.Context, id string, in, out *os.File, readOnly 
 		return err
 	}
 	address, header := api.TerminalRequest(id)
+	others := newOthers()
 	a := &attachment{
-		in: in, out: out, readOnly: readOnly, detach: detachMatcher{keys: detach},
+		others: others, in: in, out: out, readOnly: readOnly, detach: detachMatcher{keys: detach},
 		dial: func(ctx context.Context, opts runtime.AttachOptions) (runtime.Terminal, error) {
-			return terminal.Dial(ctx, address, opts, terminal.DialOptions{Header: header, TLS: api.TLS(), Dial: c.dial})
+			return terminal.Dial(ctx, address, opts, terminal.DialOptions{Header: header, TLS: api.TLS(), Dial: c.dial, Viewers: others.tell})
 		},
 	}
 	exit, err := a.run(ctx)

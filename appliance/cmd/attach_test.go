@@ -30,6 +30,9 @@ type desk struct {
 	mu    sync.Mutex // guards all below
 	down  bool       // viewers are refused
 	wants []runtime.AttachOptions
+
+	viewers []terminal.Viewer // who else is there
+	changed chan struct{}     // closed when that changes
 }
 
 func newDesk(t *testing.T) *desk {
@@ -69,10 +72,31 @@ func (d *desk) serve(w http.ResponseWriter, r *http.Request) {
 			d.opens <- s
 			return s, nil
 		},
+		Others: d.others,
 		Refuse: func(w http.ResponseWriter, _ *http.Request, status int, err *runtime.Error) {
 			refuse(w, status, "VALIDATION_ERROR", err.Message, `{}`)
 		},
 	}.Handle(w, r)
+}
+
+// others is who else is at the desk; see isShared.
+func (d *desk) others() ([]terminal.Viewer, <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.changed == nil {
+		d.changed = make(chan struct{})
+	}
+	return d.viewers, d.changed
+}
+
+func (d *desk) isShared(with ...terminal.Viewer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.viewers = with
+	if d.changed != nil {
+		close(d.changed)
+	}
+	d.changed = make(chan struct{})
 }
 
 func (d *desk) isDown(down bool) {
@@ -201,15 +225,23 @@ func (p *person) text() string {
 	return p.seen.String()
 }
 
-// sees waits until the terminal has shown the text.
-func (p *person) sees(text string) {
+// sees waits until the terminal has shown the texts, one after the other.
+func (p *person) sees(texts ...string) {
 	p.t.Helper()
 	deadline := time.After(attachPatience)
-	for !strings.Contains(p.text(), text) {
+	for {
+		rest, shown := p.text(), true
+		for _, text := range texts {
+			_, after, found := strings.Cut(rest, text)
+			rest, shown = after, shown && found
+		}
+		if shown {
+			return
+		}
 		select {
 		case <-p.news:
 		case <-deadline:
-			p.t.Fatalf("%q was not shown; shown was %q", text, p.text())
+			p.t.Fatalf("%q was not shown; shown was %q", texts, p.text())
 		}
 	}
 }
@@ -330,6 +362,28 @@ func TestAttach(t *testing.T) {
 }
 
 // TestAttachEnhancedKeyboard detaches although the agent made the keyboard send long forms.
+// Who else looks or types is said when it changes; the line that says so is covered by the agent's screen again.
+func TestAttachOthers(t *testing.T) {
+	d := newDesk(t)
+	p := sitDown(t, d.URL, "magent_1")
+	s := wait(t, d.opens, "the attachment")
+	first := paint("the first line\r\nand the next", 10)
+	first.Cols, first.Rows = 80, 24
+	s.say(t, first)
+	p.sees("the first line")
+	d.isShared(terminal.Viewer{Who: "tom"}, terminal.Viewer{Who: "ada\x1b[2J", Typing: true})
+	p.sees("also here: ada")
+	p.sees("(may type), tom (looks)")
+	if strings.Contains(p.text(), "ada\x1b[2J") {
+		t.Error("the name of a viewer reaches the terminal as it is")
+	}
+	p.sees("the first line", "also here: ada", "the first line")
+	d.isShared()
+	p.sees("you are alone here")
+	p.types("\x1d")
+	p.leaves(0)
+}
+
 func TestAttachEnhancedKeyboard(t *testing.T) {
 	d := newDesk(t)
 	p := sitDown(t, d.URL, "magent_1", "--detach-keys", "ctrl-p,ctrl-q")

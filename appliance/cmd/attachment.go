@@ -36,6 +36,8 @@ type attachment struct {
 	detach   detachMatcher
 	dial     func(ctx context.Context, opts runtime.AttachOptions) (runtime.Terminal, error)
 
+	others *others
+
 	window window  // what of the agent's screen fits here
 	told   bool    // that keys are refused
 	seen   *uint64 // offset of the output that was shown; nil before the first
@@ -106,10 +108,22 @@ func (a *attachment) session(
 		<-over // it writes to the terminal until then
 		return nil, err
 	}
+	uncover := time.NewTimer(othersFor)
+	uncover.Stop()
+	defer uncover.Stop()
 	for {
 		select {
 		case e := <-over:
 			return e.exit, e.err
+		case <-a.others.changed:
+			screen.others(a.others.now())
+			uncover.Reset(othersFor)
+		case <-uncover.C:
+			if cols, rows, err := term.GetSize(int(a.out.Fd())); err == nil {
+				if data, repaint := a.window.again(cols, rows); data != nil {
+					_ = screen.write(data, repaint) // one that fails shows itself in over
+				}
+			}
 		case <-ctx.Done():
 			return finish(ctx.Err())
 		case err := <-keyboard.failed:

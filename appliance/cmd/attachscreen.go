@@ -73,6 +73,16 @@ func (g *screenGuard) notice(text string) {
 	}
 }
 
+// others shows who else is at the agent's terminal: at the bottom, and in the title of this one.
+func (g *screenGuard) others(text string) {
+	g.notice(text)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.ended {
+		_, _ = g.out.WriteString("\x1b]2;wardroom: " + text + "\x07")
+	}
+}
+
 // restore gives the terminal back as it was. Safe to call twice.
 func (g *screenGuard) restore() {
 	g.mu.Lock()

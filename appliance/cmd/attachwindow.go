@@ -51,6 +51,19 @@ func (w *window) resized(cols, rows int) (data []byte, repaint bool) {
 	return w.draw(cols, rows)
 }
 
+// again returns what draws the agent's screen anew, or nothing where it is not known.
+func (w *window) again(cols, rows int) (data []byte, repaint bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.screen == nil {
+		return nil, false
+	}
+	if data, repaint := w.draw(cols, rows); data != nil {
+		return data, repaint
+	}
+	return w.screen.Repaint(0), true
+}
+
 // draw returns what draws the agent's screen where its bytes cannot be shown as they came, else nothing.
 func (w *window) draw(cols, rows int) (data []byte, repaint bool) {
 	switch {

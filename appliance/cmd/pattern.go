@@ -26,14 +26,28 @@ var patterns = &resource[client.PatternSummary]{
 		{head: "VERSION", show: func(p *client.PatternSummary) any { return p.Version }},
 		{head: "UPDATED", show: func(p *client.PatternSummary) any { return moment(&p.UpdatedAt) }, wide: true},
 		{head: "AGE", show: func(p *client.PatternSummary) any { return p.UpdatedAt }},
+		{head: "ACTIVE", show: useOf(func(u *client.PatternUse) int { return u.Active })},
+		{head: "DONE-24H", show: useOf(func(u *client.PatternUse) int { return u.Completed })},
+		{head: "FAILED-24H", show: useOf(func(u *client.PatternUse) int { return u.Failed })},
+		{head: "CANCELLED-24H", show: useOf(func(u *client.PatternUse) int { return u.Cancelled }), wide: true},
 		{head: "DESCRIPTION", show: func(p *client.PatternSummary) any { return p.Description }, cut: 60},
 	},
 	filters: []filter{{flag: "search", usage: "only those whose name or description holds this text"}, byCreator},
 	id:      func(p *client.PatternSummary) string { return p.Name },
 	status:  func(p *client.PatternSummary) string { return spaced(p.Version, shorten(clean(p.Description), 60)) },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
-		return api.ListPatterns(ctx, client.PatternFilter{Search: sel.text("search"), CreatedBy: sel.text("created-by"), Page: sel.Page})
+		return api.ListPatterns(ctx, client.PatternFilter{Search: sel.text("search"), CreatedBy: sel.text("created-by"), Use: true, Page: sel.Page})
 	},
+}
+
+// useOf shows a number of a pattern's use, nothing where the caller may not read executions.
+func useOf(number func(*client.PatternUse) int) func(*client.PatternSummary) any {
+	return func(p *client.PatternSummary) any {
+		if p.Use == nil {
+			return ""
+		}
+		return number(p.Use)
+	}
 }
 
 func (c *cli) patternGet() *cobra.Command {
@@ -44,7 +58,7 @@ func (c *cli) patternGet() *cobra.Command {
 		},
 		func(s *screen, p *client.Pattern) {
 			s.fields("name", p.Name, "version", p.Version, "description", p.Description,
-				"created", moment(&p.CreatedAt), "updated", moment(&p.UpdatedAt), "by", p.CreatedBy)
+				"created", moment(&p.CreatedAt), "updated", moment(&p.UpdatedAt), "by", p.CreatedBy, "etag", p.ETag)
 			s.line("definition:")
 			s.line("%s", pretty(p.Definition))
 		})
@@ -54,18 +68,20 @@ func (c *cli) patternGet() *cobra.Command {
 
 func (c *cli) patternPut() *cobra.Command {
 	var create bool
+	var tag string
 	cmd := &cobra.Command{
 		Use:   "put FILE",
 		Short: "Store a definition: a new pattern, a new version, or the same version again",
 		Long: "Store the definition in FILE (YAML; - reads stdin). A name or version that is new is added; a version\n" +
-			"that exists is replaced, unless --create is given. Executions keep the definition they started with.",
+			"that exists is replaced, unless --create is given, or only as long as it is what `wardroom pattern get`\n" +
+			"showed the etag of, with --if-match. Executions keep the definition they started with.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			source, err := c.readFile(args[0])
 			if err != nil {
 				return err
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				change, err := putPattern(ctx, api, string(source), create)
+				change, err := putPattern(ctx, api, string(source), create, tag)
 				if err != nil {
 					return c.showProblems(args[0], string(source), err)
 				}
@@ -80,12 +96,14 @@ func (c *cli) patternPut() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&create, "create", false, "fail if the version exists")
+	cmd.Flags().StringVar(&tag, "if-match", "", "fail if the version is not what has this etag, as `TAG` of pattern get")
+	exclusive(cmd, "create", "if-match")
 	return cmd
 }
 
 // putPattern stores a definition. An update comes first, because it is the call that tells a new version
 // from a replaced one; an unknown name is then created.
-func putPattern(ctx context.Context, api *client.Client, source string, create bool) (*client.PatternChange, error) {
+func putPattern(ctx context.Context, api *client.Client, source string, create bool, tag string) (*client.PatternChange, error) {
 	var head struct {
 		Name string `yaml:"name"`
 	}
@@ -93,6 +111,9 @@ func putPattern(ctx context.Context, api *client.Client, source string, create b
 	nameless := yaml.Unmarshal([]byte(source), &head) != nil || head.Name == ""
 	in := client.PatternInput{Definition: source}
 	if !create && !nameless {
+		if tag != "" {
+			return api.ReplacePattern(ctx, head.Name, tag, in)
+		}
 		change, err := api.UpdatePattern(ctx, head.Name, in)
 		if client.CodeOf(err) != client.CodeNotFound {
 			return change, err

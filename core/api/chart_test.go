@@ -187,6 +187,32 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
+// After a sequence there is what changed, and what changes without an event of the execution.
+func TestTimelineSince(t *testing.T) {
+	r := newRig(t)
+	r.executions.timeline = func(string) (*core.Timeline, error) {
+		t, over := someTimeline(), epoch
+		task := core.TimelineEntry{Kind: core.TimelineTask, AgentID: "agent_1", Attempt: 1, StartedAt: epoch}
+		for _, add := range []struct {
+			id       string
+			ended    *time.Time
+			sequence uint64
+		}{{"task_old", &over, 7}, {"task_runs", nil, 7}, {"task_new", &over, 8}} {
+			task.ID, task.EndedAt, task.Sequence = add.id, add.ended, add.sequence
+			t.Entries = append(t.Entries, task)
+		}
+		return t, nil
+	}
+	p := r.do("GET", "/api/executions/"+execID+"/timeline?since=7", "")
+	ids := []string{}
+	for _, e := range p.at("entries").([]any) {
+		ids = append(ids, e.(map[string]any)["id"].(string))
+	}
+	if got, want := strings.Join(ids, " "), "agent_1 thread_2 task_runs task_new"; got != want {
+		t.Errorf("after 7: %s, want %s", got, want)
+	}
+}
+
 // chartJournal is an event of each type that streams show of org charts, and some they do not.
 func chartJournal() []core.Event {
 	question, err := json.Marshal(someQuestion(questionID, core.QuestionOpen))

@@ -61,7 +61,7 @@ func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
 	h.Set("Access-Control-Allow-Headers",
-		"Authorization, Content-Type, Idempotency-Key, Last-Event-ID, X-Request-Id")
+		"Authorization, Content-Type, Idempotency-Key, If-Match, Last-Event-ID, X-Request-Id")
 	h.Set("Access-Control-Max-Age", "600")
 	w.WriteHeader(http.StatusNoContent)
 }

@@ -94,7 +94,7 @@ func (s *Server) executionRoutes() []Route {
 		reads(Route{
 			Path: "/api/executions/{executionId}/timeline", OperationID: "getExecutionTimeline",
 			Summary:   "Tell what happened in an execution so far: steps, tasks, roles, messages, escalations, questions.",
-			Query:     []Param{{Name: "since", Type: ParamInteger, Default: "0", Doc: "Only what changed after this sequence, such as lastSequence of the answer before; threads always."}},
+			Query:     []Param{{Name: "since", Type: ParamInteger, Default: "0", Doc: "Only what changed after this sequence, such as lastSequence of the answer before; threads, roles and tasks that run always."}},
 			Responses: []Response{{Status: 200, Body: wire.Timeline{}, Doc: "The timeline."}},
 			Fails:     []int{404}, Handle: s.getTimeline,
 		}),

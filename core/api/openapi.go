@@ -158,6 +158,10 @@ func parameters(r *Route) []any {
 	if r.Resumes {
 		add("Last-Event-ID", "header", "Resume after this event.", false, object{"type": "string"})
 	}
+	if r.Edits {
+		add("If-Match", "header", "ETag of the answer to a GET of it: 412 where it is another by now, and nothing is changed.", false,
+			object{"type": "string"})
+	}
 	if r.read() {
 		add("If-None-Match", "header", "ETags of answers that the caller has: 304 without a body where one of them is still right.", false,
 			object{"type": "string"})
@@ -305,6 +309,9 @@ func errorExample(status int) any {
 	case http.StatusBadGateway:
 		return example(core.CodeInternal, "the network wardroom-agents cannot be reached",
 			object{"reason": "runtime", "runtimeCode": "NETWORK_ERROR"})
+	case http.StatusPreconditionFailed:
+		return example(core.CodeConflict, "it is not what If-Match names any more: read it again, and make your change to what it is now",
+			object{"field": "If-Match", "reason": "names another state"})
 	case http.StatusConflict:
 		return example(core.CodeConflict, "the execution is completed",
 			object{"resource": "execution", "id": "exec_01JGFJJZ8N4Q1W0000000000AB", "status": "completed"})

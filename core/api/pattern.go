@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -25,7 +26,8 @@ func (s *Server) patternRoutes() []Route {
 			Summary: "List the latest version of each pattern, newest first.",
 			Query: append(pageParams(), Param{Name: "search", Type: ParamString, Selects: []string{"name", "description"},
 				Doc: "Text that the name or the description holds, letter case ignored."},
-				Param{Name: "createdBy", Type: ParamString, Doc: "Only those whose latest version this caller made."}),
+				Param{Name: "createdBy", Type: ParamString, Doc: "Only those whose latest version this caller made."},
+				Param{Name: "use", Type: ParamBoolean, Default: "false", Doc: "Count with each what became of its executions of the last 24 hours, all versions together."}),
 			Responses: []Response{{Status: 200, Body: patternList{}, Doc: "A page of patterns."}},
 			Handle:    s.listPatterns,
 		}),
@@ -72,7 +74,7 @@ func (s *Server) patternRoutes() []Route {
 				{Status: 200, Body: patternReplaced{}, Doc: "The version was there and is replaced."},
 				{Status: 201, Body: patternAdded{}, Location: true, Doc: "The version is new."},
 			},
-			Fails: []int{404, 409}, Handle: s.updatePattern,
+			Edits: true, Fails: []int{404, 409, 412}, Handle: s.updatePattern,
 		},
 		{
 			Method: http.MethodDelete, Path: "/api/patterns/{name}", OperationID: "deletePattern",
@@ -80,7 +82,7 @@ func (s *Server) patternRoutes() []Route {
 			Action: "patterns.delete", Scope: "patterns:delete",
 			Query:     []Param{versionParam("Default: all versions.")},
 			Responses: []Response{{Status: 200, Body: wire.PatternDeletion{}, Doc: "Deleted."}},
-			Fails:     []int{404, 409}, Handle: s.deletePattern,
+			Edits:     true, Fails: []int{404, 409, 412}, Handle: s.deletePattern,
 		},
 	}
 }
@@ -100,15 +102,46 @@ func (s *Server) listPatterns(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(newPatternList(found, pageOf(page, info))), nil
+	list := newPatternList(found, pageOf(page, info))
+	if c.query.boolean("use") && c.mayList(readExecutions) {
+		since := s.opts.Clock.Now().Add(-useSpan)
+		for i := range list.Patterns {
+			if list.Patterns[i].Use, err = s.patternUse(c, list.Patterns[i].Name, since); err != nil {
+				return answer{}, err
+			}
+		}
+	}
+	return ok(list), nil
+}
+
+// useSpan is what the use of a pattern is counted over.
+const useSpan = 24 * time.Hour
+
+// patternUse counts executions of a pattern. What is counted are keys of an index; active ones are in memory.
+func (s *Server) patternUse(c *call, name string, since time.Time) (*wire.PatternUse, error) {
+	use := &wire.PatternUse{Since: since}
+	for _, status := range core.ExecutionStatuses {
+		n, atLeast, err := s.executions(c, core.ExecutionFilter{Pattern: name, Since: since, Statuses: []core.ExecutionStatus{status}}).count()
+		if err != nil {
+			return nil, err
+		}
+		use.AtLeast = use.AtLeast || atLeast
+		switch status {
+		case core.ExecutionCompleted:
+			use.Completed = n
+		case core.ExecutionFailed:
+			use.Failed = n
+		case core.ExecutionCancelled:
+			use.Cancelled = n
+		default:
+			use.Active += n
+		}
+	}
+	return use, nil
 }
 
 func (s *Server) getPattern(c *call) (answer, error) {
-	p, err := s.opts.Patterns.FindPattern(c.ctx, c.param("name"), c.query.text("version"))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(newPattern(p)), nil
+	return s.patternNow(c, c.param("name"), c.query.text("version"))
 }
 
 func (s *Server) listPatternVersions(c *call) (answer, error) {
@@ -187,6 +220,11 @@ func (s *Server) updatePattern(c *call) (answer, error) {
 	if in.Name != "" && in.Name != name {
 		return answer{}, core.Invalid("name", "must be %q, the name in the path, or absent", name)
 	}
+	done, err := c.unchanged(func() (answer, error) { return s.patternNow(c, name, s.versionOf(c, &in)) })
+	if err != nil {
+		return answer{}, err
+	}
+	defer done()
 	u, err := s.opts.Patterns.UpdatePattern(c.detached(), name, in)
 	if err != nil {
 		return answer{}, err
@@ -200,7 +238,36 @@ func (s *Server) updatePattern(c *call) (answer, error) {
 	return ok(patternReplaced{Name: p.Name, Version: p.Version, Updated: true}), nil
 }
 
+// patternNow answers as a GET of a version does; version may be empty.
+func (s *Server) patternNow(c *call, name, version string) (answer, error) {
+	p, err := s.opts.Patterns.FindPattern(c.ctx, name, version)
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(newPattern(p)), nil
+}
+
+// versionOf is the version that a pattern to be stored has; empty of one that is refused for what is wrong in it.
+func (s *Server) versionOf(c *call, in *core.PatternInput) string {
+	if in.Version != "" {
+		return in.Version
+	}
+	var head struct {
+		Version string `json:"version"`
+	}
+	definition, _ := s.opts.Patterns.CheckPattern(c.ctx, in.Source)
+	if json.Unmarshal(definition, &head) != nil {
+		return ""
+	}
+	return head.Version
+}
+
 func (s *Server) deletePattern(c *call) (answer, error) {
+	done, err := c.unchanged(func() (answer, error) { return s.patternNow(c, c.param("name"), c.query.text("version")) })
+	if err != nil {
+		return answer{}, err
+	}
+	defer done()
 	n, err := s.opts.Patterns.DeletePattern(c.detached(), c.param("name"), c.query.text("version"))
 	if err != nil {
 		return answer{}, err

@@ -47,6 +47,9 @@ type Route struct {
 	Creates bool
 	Recover func(c *call, resourceID string) (answer, error)
 
+	// Edits marks an operation that honours If-Match.
+	Edits bool
+
 	// Exactly one of them is set. A Handle returns its answer; a Stream writes it. Resumes marks streams
 	// that understand Last-Event-ID.
 	Handle  func(c *call) (answer, error)

@@ -167,6 +167,7 @@ type Server struct {
 	flights       flights
 	hooks         hookGate
 	refusals      refusals
+	editing       editing
 	streams       *streamSet
 	watches       watches
 	frames        frameCache // of executions

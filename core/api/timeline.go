@@ -15,10 +15,16 @@ func (s *Server) getTimeline(c *call) (answer, error) {
 		return answer{}, err
 	}
 	if since := uint64(c.query.integer("since")); since > 0 {
-		t.Entries = slices.DeleteFunc(t.Entries, func(e core.TimelineEntry) bool { return e.Kind != core.TimelineThread && e.Sequence <= since })
+		t.Entries = slices.DeleteFunc(t.Entries, func(e core.TimelineEntry) bool { return e.Sequence <= since && !changesAlone(&e) })
 	}
 	s.tellLost(c.ctx, t)
 	return ok(t), nil
+}
+
+// changesAlone reports whether an entry may change without an event of its execution: threads have journals of their own, a
+// role gets the thread that its agent is, and what runs at an agent that is lost says so while it is.
+func changesAlone(e *core.TimelineEntry) bool {
+	return e.Kind == core.TimelineThread || e.Kind == core.TimelineRole || e.Kind == core.TimelineTask && e.EndedAt == nil
 }
 
 func (s *Server) getTask(c *call) (answer, error) {

@@ -47,8 +47,8 @@ func (s *Server) webhookRoutes() []Route {
 			Summary: "Change an endpoint, or give it a new secret.",
 			Description: "Fields that are absent stay; null resets one to its default. A new secret is shown once, here. " +
 				"Enabling an endpoint makes due what waits for it. One of the configuration is a 409.",
-			Body: &Body{JSON: new(updateWebhookRequest)}, Responses: record,
-			Fails: []int{404, 409}, Handle: s.updateWebhook,
+			Body: &Body{JSON: new(updateWebhookRequest)}, Responses: record, Edits: true,
+			Fails: []int{404, 409, 412}, Handle: s.updateWebhook,
 		}),
 		route(http.MethodDelete, "webhooks.delete", Route{
 			Path: one, OperationID: "deleteWebhook",
@@ -127,6 +127,11 @@ func (s *Server) updateWebhook(c *call) (answer, error) {
 	if err := c.checkFilters(patch.Filters); err != nil {
 		return answer{}, err
 	}
+	done, err := c.unchanged(func() (answer, error) { return s.getWebhook(c) })
+	if err != nil {
+		return answer{}, err
+	}
+	defer done()
 	return webhookAnswer(s.opts.Webhooks.UpdateWebhook(c.detached(), c.param("webhookId"), patch))
 }
 

@@ -16,6 +16,7 @@ type (
 	PatternSummary = wire.PatternRow
 	PatternInput   = wire.PatternInput
 	PatternVersion = wire.PatternVersion
+	PatternUse     = wire.PatternUse
 )
 
 // PatternList is one page of patterns.
@@ -64,6 +65,7 @@ type PatternCheck struct {
 type PatternFilter struct {
 	Search    string // substring of name or description
 	CreatedBy string // of the latest version
+	Use       bool   // count what became of the executions of the last 24 hours
 	Page
 }
 
@@ -73,6 +75,9 @@ func patternPath(name string) string { return "/api/patterns/" + segment(name) }
 func (c *Client) ListPatterns(ctx context.Context, filter PatternFilter) (*PatternList, error) {
 	query := url.Values{}
 	setTexts(query, "search", filter.Search, "createdBy", filter.CreatedBy)
+	if filter.Use {
+		query.Set("use", "true")
+	}
 	filter.addTo(query)
 	out := new(PatternList)
 	err := c.do(ctx, request{method: http.MethodGet, path: "/api/patterns", query: query}, out)
@@ -110,6 +115,15 @@ func (c *Client) UpdatePattern(ctx context.Context, name string, in PatternInput
 	in.Name = "" // the path names it
 	out := new(PatternChange)
 	err := c.do(ctx, request{method: http.MethodPut, path: patternPath(name), body: in}, out)
+	return result(out, err)
+}
+
+// ReplacePattern is UpdatePattern of a version that is still what was read with this ETag, see Meta; else it fails with CONFLICT
+// and changes nothing.
+func (c *Client) ReplacePattern(ctx context.Context, name, etag string, in PatternInput) (*PatternChange, error) {
+	in.Name = "" // the path names it
+	out := new(PatternChange)
+	err := c.do(ctx, request{method: http.MethodPut, path: patternPath(name), body: in, header: http.Header{"If-Match": {etag}}}, out)
 	return result(out, err)
 }
 

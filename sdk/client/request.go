@@ -18,6 +18,7 @@ type Meta struct {
 	HTTPStatus    int             `json:"-"`
 	RequestID     string          `json:"-"` // names the request in the server's log
 	ServerVersion string          `json:"-"`
+	ETag          string          `json:"-"` // of what was read, for calls that change it only as long as it is that
 	Replayed      bool            `json:"-"` // the first answer to this Idempotency-Key, sent again
 	Body          json.RawMessage `json:"-"` // the answer as it came, with fields this client does not know
 }
@@ -47,6 +48,9 @@ type request struct {
 }
 
 func (r request) repeatable() bool {
+	if r.header.Get("If-Match") != "" {
+		return false // what an answer that was lost had changed is not what the tag names any more
+	}
 	return r.harmless || r.key != "" || r.method == http.MethodGet || r.method == http.MethodPut ||
 		r.method == http.MethodDelete
 }
@@ -178,6 +182,7 @@ func decode(resp *http.Response, data []byte, out answer) error {
 	out.setMeta(Meta{
 		HTTPStatus:    resp.StatusCode,
 		RequestID:     resp.Header.Get("X-Request-Id"),
+		ETag:          resp.Header.Get("ETag"),
 		ServerVersion: resp.Header.Get("X-Service-Version"),
 		Replayed:      resp.Header.Get("Idempotent-Replayed") == "true",
 		Body:          data,

@@ -19,6 +19,7 @@ const (
 	controlError    = "error"
 	controlViewers  = "viewers"
 	controlResize   = "resize" // of the client
+	controlAck      = "ack"    // of the client
 )
 
 // control is a text message of the server in wardroom.terminal.v1.
@@ -31,6 +32,8 @@ type control struct {
 	Code   *int           `json:"code,omitempty"`
 	Reason string         `json:"reason,omitempty"`
 	Error  *runtime.Error `json:"error,omitempty"`
+
+	Window int `json:"window,omitempty"`
 
 	Total   int      `json:"total,omitempty"`
 	Viewers []Viewer `json:"viewers,omitempty"`
@@ -50,6 +53,24 @@ type resize struct {
 	Type string `json:"type"`
 	Cols int    `json:"cols"`
 	Rows int    `json:"rows"`
+}
+
+// ack is a client's word on what it took.
+type ack struct {
+	Type  string `json:"type"`
+	Bytes uint64 `json:"bytes"`
+}
+
+// parseAck reports whether text, as a whole, is an acknowledgement, and of how many bytes.
+func parseAck(text []byte) (bytes uint64, ok bool) {
+	var message struct {
+		Type  string  `json:"type"`
+		Bytes *uint64 `json:"bytes"`
+	}
+	if json.Unmarshal(text, &message) != nil || message.Type != controlAck || message.Bytes == nil {
+		return 0, false
+	}
+	return *message.Bytes, true
 }
 
 // parseResize tells whether text, as a whole, is a resize message, and which size it wishes. A size that no

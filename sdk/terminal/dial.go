@@ -29,6 +29,9 @@ type DialOptions struct {
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 	// Silence is how long nothing, not even a ping, may come before the connection is given up; 0: 60 s.
 	Silence time.Duration
+	// Viewers is called from Recv with who else is at the terminal, each time that it changes: how many there are, and the first
+	// of them. It must not block. Nil: it is not wanted.
+	Viewers func(total int, viewers []Viewer)
 }
 
 // Dial attaches to the terminal at a ws, wss, http or https address, with the protocol wardroom.terminal.v1.
@@ -47,7 +50,8 @@ func Dial(ctx context.Context, address string, attach runtime.AttachOptions, o D
 	}
 	dialer := websocket.Dialer{
 		NetDialContext: o.Dial, TLSClientConfig: o.TLS, HandshakeTimeout: o.Timeout, Proxy: http.ProxyFromEnvironment,
-		ReadBufferSize: 32 << 10, WriteBufferSize: 4 << 10, Subprotocols: []string{Subprotocol},
+		ReadBufferSize: 32 << 10, WriteBufferSize: 4 << 10,
+		Subprotocols: []string{Subprotocol, AckSubprotocol},
 	}
 	conn, response, err := dialer.DialContext(ctx, target, o.Header) //nolint:bodyclose // a dialer leaves nothing to close
 	if err != nil {
@@ -58,6 +62,7 @@ func Dial(ctx context.Context, address string, attach runtime.AttachOptions, o D
 		return nil, runtime.Errorf(runtime.CodeUnimplemented, "the server does not speak %s", Subprotocol)
 	}
 	t := newTerminal(ctx, conn, attach.ReadOnly, o.Silence)
+	t.viewers = o.Viewers
 	t.stop = context.AfterFunc(ctx, t.cancel)
 	if err := t.attached(time.Now().Add(o.Timeout)); err != nil {
 		_ = t.Close()

@@ -32,10 +32,17 @@
 //	          client sent, and the terminal goes on
 //	viewers   {total?, viewers?} who else is there now, up to 20 as {who, typing?}; without total nobody is
 //
+// A client that offers wardroom.terminal.ack beside the protocol acknowledges what it took, and attached then has
+// window: of bytes in binary messages no more than that are sent beyond those acknowledged, so that what is under way to
+// a slow viewer is bounded whatever lies between. It sends {"type":"ack","bytes":N}, N being the bytes of all binary
+// messages of this connection that it took, after each 128 KiB at the latest. One message that does not fit into the
+// window by itself, such as a repaint with much scrollback, is sent once at most a quarter of the window is open. What the
+// terminal writes while the window is full is dropped for this viewer as for any slow one.
+//
 // Each binary message begins where the one before it ended, unless output or repaint stands between them. So a
 // client knows its offset exactly, and can come back with it. lost counts bytes before the message that this
 // viewer cannot have any more. Binary messages of the client are keyboard data; its text messages are
-// {"type":"resize","cols":N,"rows":N}. Unknown message types are to be ignored by clients.
+// {"type":"resize","cols":N,"rows":N} and ack. Unknown message types are to be ignored by clients.
 //
 // # Closing
 //

@@ -3,6 +3,7 @@ package terminal
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/gorilla/websocket"
@@ -14,6 +15,8 @@ import (
 const (
 	Subprotocol      = "wardroom.terminal.v1"
 	PlainSubprotocol = "wardroom.terminal.plain" // the protocol without a subprotocol, for clients that must name one
+	// AckSubprotocol is offered beside Subprotocol by clients that acknowledge output. It is never chosen.
+	AckSubprotocol = "wardroom.terminal.ack"
 )
 
 // tokenPrefix marks an entry of Sec-WebSocket-Protocol that is a credential: browsers cannot send headers.
@@ -65,7 +68,11 @@ func (h Handler) Handle(w http.ResponseWriter, r *http.Request) error {
 		Refuse(conn, err)
 		return err
 	}
-	return serve(ctx, conn, term, h.Limits, h.Others)
+	window := 0
+	if conn.Subprotocol() == Subprotocol && slices.Contains(websocket.Subprotocols(r), AckSubprotocol) {
+		window = ackWindow
+	}
+	return serve(ctx, conn, term, h.Limits, h.Others, window)
 }
 
 // Upgrade turns a request into a WebSocket with the buffers that terminals want, and without compression,

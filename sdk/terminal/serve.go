@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -18,6 +19,7 @@ const (
 	maxSize    = 1000    // columns or rows
 	maxInput   = 1 << 20 // bytes of one message of a client
 	closeGrace = 2 * time.Second
+	ackWindow  = 1 << 20 // bytes of output under way to a viewer that acknowledges
 )
 
 // Limits bound a viewer. Zero values are the defaults.
@@ -53,20 +55,29 @@ type session struct {
 	others func() ([]Viewer, <-chan struct{}) // or nil
 
 	exit *runtime.Exit // set by receive before it ends
+
+	// Of a viewer that acknowledges; window is 0 if it does not.
+	window int
+	sent   atomic.Uint64 // bytes of binary messages
+	acked  atomic.Uint64 // of them, what the viewer took
+	acks   chan struct{} // holds one: acked grew
+	// What was taken from the queue and waits for the window. Used by write only.
+	rest *batch
+	at   int // part of rest that comes next
 }
 
 // Serve joins a terminal to a connection that Upgrade made, and returns when either ended or ctx did. It closes
 // both. The error tells why it ended, for a log: nil when the agent ended or the viewer left in good order.
 func Serve(ctx context.Context, conn *websocket.Conn, term runtime.Terminal, limits Limits) error {
-	return serve(ctx, conn, term, limits, nil)
+	return serve(ctx, conn, term, limits, nil, 0)
 }
 
 func serve(
-	ctx context.Context, conn *websocket.Conn, term runtime.Terminal, limits Limits, others func() ([]Viewer, <-chan struct{}),
+	ctx context.Context, conn *websocket.Conn, term runtime.Terminal, limits Limits, others func() ([]Viewer, <-chan struct{}), window int,
 ) error {
 	s := &session{
 		others: others, conn: conn, term: term, limits: limits, queue: newQueue(conn.Subprotocol() == Subprotocol),
-		limited: netlimit.Limited(conn.NetConn()),
+		limited: netlimit.Limited(conn.NetConn()), window: window, acks: make(chan struct{}, 1),
 	}
 	// A write that is stuck may not outlive ctx by long; the deadline of the write itself is up to 30 s away.
 	stop := context.AfterFunc(ctx, func() { _ = conn.NetConn().SetWriteDeadline(time.Now().Add(closeGrace)) })
@@ -84,8 +95,10 @@ func serve(
 	_ = term.Close()
 	_ = conn.Close()
 	wg.Wait()
-	if b := s.queue.take(); b != nil {
-		b.release()
+	for _, b := range []*batch{s.rest, s.queue.take()} {
+		if b != nil {
+			b.release()
+		}
 	}
 	return err
 }
@@ -135,6 +148,9 @@ func (s *session) take(kind int, data []byte) error {
 			return s.term.Resize(cols, rows)
 		}
 		if s.queue.rich {
+			if bytes, ok := parseAck(data); ok && s.window > 0 {
+				return s.acknowledged(bytes)
+			}
 			return invalid("type", `a text message must be {"type":"resize","cols":N,"rows":N}; keyboard data goes into binary messages`)
 		}
 	}
@@ -144,10 +160,31 @@ func (s *session) take(kind int, data []byte) error {
 	return s.term.Input(data)
 }
 
+// acknowledged takes in how many bytes of all that were sent the viewer took.
+func (s *session) acknowledged(bytes uint64) error {
+	if sent := s.sent.Load(); bytes > sent {
+		return invalid("bytes", fmt.Sprintf("acknowledges %d bytes, of which %d were sent", bytes, sent))
+	}
+	if bytes > s.acked.Load() { // only the goroutine of input stores
+		s.acked.Store(bytes)
+		signal(s.acks)
+	}
+	return nil
+}
+
+// room reports whether the window has room for a message of output.
+func (s *session) room(n int) bool {
+	if s.window == 0 {
+		return true
+	}
+	open := int(s.sent.Load() - s.acked.Load())
+	return open+n <= s.window || n > s.window*3/4 && open <= s.window/4
+}
+
 // write writes what is queued until there is no more, and says goodbye.
 func (s *session) write(ctx context.Context, received, left <-chan error) error {
 	if s.queue.rich {
-		if err := s.message(websocket.TextMessage, control{Type: controlAttached}.encode()); err != nil {
+		if err := s.message(websocket.TextMessage, control{Type: controlAttached, Window: s.window}.encode()); err != nil {
 			return err
 		}
 	}
@@ -159,12 +196,20 @@ func (s *session) write(ctx context.Context, received, left <-chan error) error 
 		return err
 	}
 	for {
+		ready := s.queue.ready
+		if s.rest != nil {
+			ready = nil
+		}
 		select {
 		case <-changed:
 			if changed, err = s.tellOthers(&told); err != nil {
 				return err
 			}
-		case <-s.queue.ready:
+		case <-ready:
+			if err := s.flush(); err != nil {
+				return err
+			}
+		case <-s.acks:
 			if err := s.flush(); err != nil {
 				return err
 			}
@@ -182,7 +227,7 @@ func (s *session) write(ctx context.Context, received, left <-chan error) error 
 				s.goodbye(websocket.CloseGoingAway, "the server goes down", left)
 				return context.Cause(ctx)
 			}
-			if flushErr := s.flush(); flushErr != nil {
+			if done, flushErr := s.flushAll(ctx, left); !done {
 				return flushErr
 			}
 			return s.ended(err, left)
@@ -228,18 +273,59 @@ func exitReason(exit *runtime.Exit) string {
 	}
 }
 
+// flush writes what waits for the window, or else what is queued, as far as there is room.
 func (s *session) flush() error {
-	b := s.queue.take()
-	if b == nil {
+	if s.rest == nil {
+		s.rest, s.at = s.queue.take(), 0
+	}
+	if s.rest == nil {
 		return nil
 	}
-	defer b.release()
-	for _, p := range b.parts {
-		if err := s.message(p.kind, b.buf[p.start:p.end]); err != nil {
+	for ; s.at < len(s.rest.parts); s.at++ {
+		p := s.rest.parts[s.at]
+		if p.kind == websocket.BinaryMessage {
+			if !s.room(p.end - p.start) {
+				return nil // on with the next acknowledgement
+			}
+			s.sent.Add(uint64(p.end - p.start)) // before it is there, and acknowledged
+		}
+		if err := s.message(p.kind, s.rest.buf[p.start:p.end]); err != nil {
 			return err
 		}
 	}
+	s.rest.release()
+	s.rest = nil
 	return nil
+}
+
+// flushAll writes all there is, once nothing more comes. It returns false when the viewer left or ctx ended meanwhile, or the
+// viewer acknowledges nothing for as long as the network may take.
+func (s *session) flushAll(ctx context.Context, left <-chan error) (done bool, err error) {
+	for {
+		if err := s.flush(); err != nil {
+			return false, err
+		}
+		if s.rest == nil { // what came while the rest waited comes next
+			if s.rest, s.at = s.queue.take(), 0; s.rest == nil {
+				return true, nil
+			}
+			continue
+		}
+		timer := time.NewTimer(s.limits.write())
+		select {
+		case <-s.acks:
+			timer.Stop()
+		case err := <-left:
+			timer.Stop()
+			return false, err
+		case <-ctx.Done():
+			timer.Stop()
+			s.goodbye(websocket.CloseGoingAway, "the server goes down", left)
+			return false, context.Cause(ctx)
+		case <-timer.C:
+			return false, errors.New("the viewer acknowledges nothing")
+		}
+	}
 }
 
 // deadline is that of one write to the viewer; zero: none.

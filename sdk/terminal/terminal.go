@@ -14,6 +14,7 @@ import (
 )
 
 const (
+	ackEvery   = 128 << 10 // bytes of output
 	inputChunk = 512 << 10 // bytes of one message of ours; the server takes twice as much
 	keepBuffer = 1 << 20   // a larger receive buffer is not kept
 	sendLimit  = 30 * time.Second
@@ -29,12 +30,17 @@ type Terminal struct {
 	ctx      context.Context // of the call that attached: the terminal ends with it
 	stop     func() bool     // of the watch over ctx
 
+	viewers  func(total int, viewers []Viewer) // or nil
+
 	// Used by Recv only.
 	buf   []byte
 	next  uint64         // offset of the byte that comes next
 	ahead *control       // announces the next binary message
 	fatal *runtime.Error // what the server said before it closed
 	end   error          // what every later Recv returns
+	acks  bool           // the server wants acknowledgements
+	took  uint64         // bytes of binary messages that Recv returned
+	acked uint64         // of them, acknowledged
 
 	write sync.Mutex // serialises messages
 
@@ -72,6 +78,7 @@ func (t *Terminal) attached(deadline time.Time) error {
 		}
 		switch c.Type {
 		case controlAttached:
+			t.acks = c.Window > 0
 			return nil
 		case controlError:
 			return answered(c.Error)
@@ -89,6 +96,14 @@ func answered(e *runtime.Error) *runtime.Error {
 
 // Recv implements runtime.Terminal.
 func (t *Terminal) Recv() (runtime.Frame, error) {
+	// Who asks for more has taken what came before.
+	if t.acks && t.end == nil && t.took-t.acked >= ackEvery {
+		t.acked = t.took
+		data, err := json.Marshal(ack{Type: controlAck, Bytes: t.took})
+		if err == nil {
+			_ = t.send(websocket.TextMessage, data) // a connection that is lost says so below
+		}
+	}
 	for t.end == nil {
 		_ = t.conn.SetReadDeadline(time.Now().Add(t.silence))
 		kind, reader, err := t.conn.NextReader()
@@ -134,6 +149,7 @@ func (t *Terminal) read(reader io.Reader) error {
 }
 
 func (t *Terminal) output() runtime.Frame {
+	t.took += uint64(len(t.buf))
 	frame := runtime.Frame{Data: t.buf}
 	if c := t.ahead; c != nil {
 		t.ahead = nil
@@ -166,6 +182,10 @@ func (t *Terminal) control() (runtime.Frame, bool) {
 		}
 		t.end = io.EOF
 		return runtime.Frame{Offset: c.Offset, Exit: &exit}, true
+	case controlViewers:
+		if t.viewers != nil {
+			t.viewers(c.Total, c.Viewers)
+		}
 	case controlError:
 		t.fatal = answered(c.Error)
 		t.mu.Lock()

@@ -32,6 +32,19 @@ type PatternRow struct {
 	CreatedAt   time.Time `json:"createdAt"`
 	UpdatedAt   time.Time `json:"updatedAt"`
 	ReadOnly    bool      `json:"readOnly,omitempty"`
+
+	Use *PatternUse `json:"use,omitempty" doc:"If it was asked for and the caller may read executions."`
+}
+
+// PatternUse counts the executions of a pattern that were made since a time, those that the caller may read, by what became of
+// them.
+type PatternUse struct {
+	Since     time.Time `json:"since"`
+	Active    int       `json:"active" doc:"Pending or running."`
+	Completed int       `json:"completed"`
+	Failed    int       `json:"failed"`
+	Cancelled int       `json:"cancelled"`
+	AtLeast   bool      `json:"atLeast,omitempty" doc:"There may be more than was looked at."`
 }
 
 // PatternVersion is a version in the list of those of one pattern.

@@ -9,5 +9,6 @@ export { pathOfID } from "./route.ts";
 export { grouped } from "./store/board.ts";
 export { readInputs } from "./store/inputs.ts";
 export { lineDiff } from "./store/linediff.ts";
+export { merged } from "./store/timelineread.ts";
 export { messageOf, paired } from "./store/remarks.ts";
-export { Scale, criticalPath, rowsOf, treeOf } from "./store/timeline.ts";
+export { Scale, criticalPath, moved, rowsOf, treeOf } from "./store/timeline.ts";

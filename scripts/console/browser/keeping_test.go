@@ -66,6 +66,20 @@ func TestDeliveries(t *testing.T) {
 	p.until("that it arrived", `document.querySelector("tr[data-index]")?.innerText.includes("succeeded")`)
 	p.click(button("Send a test"))
 	p.until("the test", `document.querySelector("[role=status].notice")?.innerText.includes("200")`)
+	// Two people change it: who saves last learns of the other, and overwrites nothing.
+	p.click(button("Change"))
+	p.until("the form", `document.querySelector("dialog input[name=url]")?.value.endsWith("/in")`)
+	other := []string{"execution.cancelled"}
+	if _, err := shared.Client.UpdateWebhook(t.Context(), id, client.WebhookPatch{Events: &other}); err != nil {
+		t.Fatal(err)
+	}
+	p.away(true) // a conflict is an error to browsers
+	p.click(`[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Change it" && !b.disabled)`)
+	p.until("that it is another by now", `document.querySelector("dialog .notice.bad")?.innerText.includes("CONFLICT")`)
+	if w, err := shared.Client.GetWebhook(t.Context(), id); err != nil || len(w.Events) != 1 || w.Events[0] != other[0] {
+		t.Errorf("the other's change is overwritten: %+v, %v", w, err)
+	}
+	p.click(css(`dialog button[aria-label="Close"]`))
 	p.click(button("Disable"))
 	p.until("that it is off", `document.querySelector(".head .state")?.innerText === "disabled"`)
 	p.click(button("Remove"))

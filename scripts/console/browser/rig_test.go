@@ -159,6 +159,7 @@ type page struct {
 	calm     bool            // complaints about the network are expected: the server is away
 	requests map[network.RequestID]string
 	typed    []byte // that terminals of the page sent
+	acks     int    // acknowledgements that they sent
 }
 
 // open opens a tab at a path of the console.
@@ -169,6 +170,12 @@ func open(t testing.TB, path string) *page {
 
 // openIn opens a tab at an address.
 func openIn(t testing.TB, address string) *page {
+	t.Helper()
+	return openFor(t, address, limit)
+}
+
+// openFor opens a tab that is used for so long at most.
+func openFor(t testing.TB, address string, limit time.Duration) *page {
 	t.Helper()
 	tab, closeTab := chromedp.NewContext(shared.browser)
 	ctx, cancel := context.WithTimeout(tab, limit)
@@ -217,6 +224,8 @@ func (p *page) hear(ev any) {
 			if data, err := base64.StdEncoding.DecodeString(e.Response.PayloadData); err == nil {
 				p.typed = append(p.typed, data...)
 			}
+		} else if strings.Contains(e.Response.PayloadData, `"ack"`) {
+			p.acks++
 		}
 	case *network.EventLoadingFailed:
 		if !e.Canceled && !p.calm && e.ErrorText != "net::ERR_ABORTED" {

@@ -47,6 +47,20 @@ func TestTerminal(t *testing.T) {
 	second.do(chromedp.Navigate("about:blank"))
 	p.until("the other left", `document.querySelector(".others")?.innerText === ""`)
 	p.do(browserpage.BringToFront())
+	// More than may be under way arrives: what the emulator took is acknowledged.
+	p.do(chromedp.KeyEvent("yes 0123456789012345678901234567890123456789 | head -n 100000; echo all-o''f-it"), chromedp.KeyEvent("\r"))
+	p.until("the end of 4 MB", lines+`.includes("all-of-it")`)
+	p.mu.Lock()
+	if p.acks == 0 {
+		t.Error("the page has acknowledged nothing")
+	}
+	p.mu.Unlock()
+	// The graphics are lost: the document draws in their place.
+	const rows = `document.querySelector(".xterm-rows")?.innerText`
+	p.until("that the graphics draw", `!`+rows+`?.includes("all-of-it")`)
+	p.do(chromedp.Evaluate(`[...document.querySelectorAll(".xterm-screen canvas")].map((c) => c.getContext("webgl2")?.getExtension("WEBGL_lose_context")?.loseContext())`, nil))
+	p.do(chromedp.KeyEvent("echo drawn-a''gain"), chromedp.KeyEvent("\r"))
+	p.until("the screen in the document", rows+`?.includes("drawn-again")`)
 	p.hostileOutput(t, lines)
 	p.click(button("Give back"))
 	p.until("the keyboard is given back", `!document.querySelector(".terminal.writing") && document.querySelector(".bar [role=status]").innerText === "read-only"`)

@@ -36,6 +36,14 @@ func TestUnits(t *testing.T) {
 			`return keys(tree([e("role", "r", 0, 9), e("step", "0", 0, 9), e("task", "t", 1, 8, {step: "0"}), e("message", "m", 2, 3, {step: "0"}), e("question", "m", 2, 3)]))`,
 			`[["roles",[["role:r"]]],["step:0",[["task:t"],["message:m",[["question:m"]]]]]]`},
 		{"two entries of one key are two rows", `return keys(tree([e("task", "t", 0, 1), e("task", "t", 2, 3)]))`, `[["task:t"],["task:t~2"]]`},
+		{"what changed takes the place of what was, and threads stand where they began",
+			`const q = (x, first) => ({...x, firstSequence: first}); const old = q(e("task", "a", 0, 3), 1); const was = {lastSequence: 5, entries: [old, q(e("task", "b", 2, 0), 2), e("thread", "t", 2, 0), q(e("task", "c", 5, 6), 3)]};
+			const now = units.merged(was, {lastSequence: 9, status: "running", entries: [q(e("task", "b", 2, 8), 2), q(e("task", "a", 7, 0), 8), e("thread", "t", 2, 9), e("thread", "u", 6, 0)]});
+			return [now.lastSequence, now.entries[0] === old, now.entries.map((x) => x.id + (x.endedAt ? Date.parse(x.endedAt) / 1000 : "-"))]`,
+			`[9,true,["a3","b8","t9","c6","u-","a-"]]`},
+		{"what runs moves on, and nothing else",
+			`const top = tree([e("role", "r", 0, 0), e("task", "a", 1, 3), e("task", "b", 2, 0)], 10); const next = units.moved(top, 20e3); return [next !== top, next[1] === top[1], next.map((n) => n.to)]`,
+			`[true,true,[20000,3000,20000]]`},
 		{"what runs ends now", `return tree([e("task", "t", 1, 0)], 50)[0].to`, `50000`},
 		{"the critical path is what decided the end, from the end on",
 			`return [...units.criticalPath(tree([e("step", "0", 0, 5), e("step", "1", 5, 9), e("task", "slow", 5, 9, {step: "1"}), e("task", "fast", 5, 6, {step: "1"}), e("task", "first", 0, 5, {step: "0"})]))].sort()`,

@@ -47,15 +47,21 @@ export function credentials(): Record<string, string> {
   return apiKey.peek() ? { Authorization: "Bearer " + apiKey.peek() } : {};
 }
 
+const tags = new WeakMap<object, string>();
+
+/** The state of what was read, for a change that is made only as long as it is that. */
+export const tagOf = (body: object | undefined): string | undefined => body && tags.get(body);
+
 const timeoutMs = 30_000;
 
-export interface CallOptions { query?: Query; body?: unknown; signal?: AbortSignal; once?: string; timeout?: number }
+export interface CallOptions { query?: Query; body?: unknown; signal?: AbortSignal; once?: string; timeout?: number; match?: string }
 
 /** Calls the API. `once` is an Idempotency-Key: a repeat of the same click does nothing twice. */
 export async function call<T>(method: string, path: string, o: CallOptions = {}): Promise<T> {
   const headers: Record<string, string> = { Accept: "application/json", ...credentials() };
   if (o.body !== undefined) headers["Content-Type"] = "application/json";
   if (o.once) headers["Idempotency-Key"] = o.once;
+  if (o.match) headers["If-Match"] = o.match;
   if (method !== "GET" && csrf.peek()) headers["X-CSRF-Token"] = csrf.peek();
   const limit = AbortSignal.timeout(o.timeout ?? timeoutMs);
   let answer: Response;
@@ -78,7 +84,11 @@ export async function call<T>(method: string, path: string, o: CallOptions = {})
   } catch {
     throw new ApiError("UNREADABLE", `The answer (status ${answer.status}) cannot be read.`, answer.status, answer.headers.get("X-Request-Id") ?? "");
   }
-  if (answer.ok) return body as T;
+  if (answer.ok) {
+    const tag = answer.headers.get("ETag");
+    if (tag && body && typeof body === "object") tags.set(body, tag);
+    return body as T;
+  }
   const said = (body as { error?: { code?: string; message?: string; details?: Record<string, unknown> } }).error ?? {};
   if (answer.status === 401) signInNeeded.value = true;
   throw new ApiError(said.code ?? "INTERNAL_ERROR", said.message ?? answer.statusText, answer.status,

@@ -11,12 +11,13 @@ export interface Shown { state: "connecting" | "live" | "broken" | "ended"; writ
 /** Somebody else at the terminal. */
 export interface Other { who: string; typing?: boolean }
 
-interface Control { type: string; offset?: number; lost?: number; cols?: number; rows?: number; code?: number; reason?: string; error?: { message?: string }; total?: number; viewers?: Other[] }
+interface Control { type: string; offset?: number; lost?: number; cols?: number; rows?: number; code?: number; reason?: string; error?: { message?: string }; total?: number; viewers?: Other[]; window?: number }
 
 /** What the page hands in, so that this file is one of its own. */
 export interface Page { address(query: Record<string, string | number | boolean>): string; dark(): boolean; onTheme(f: () => void): () => void }
 
-const protocol = "wardroom.terminal.v1";
+const protocols = ["wardroom.terminal.v1", "wardroom.terminal.ack"];
+const ackEvery = 64 << 10; // bytes
 const pauses = [250, 500, 1000, 2000, 4000, 8000];
 const maxWaiting = 4 << 20; // bytes that the emulator did not take yet; beyond, the socket is closed and resumed
 const dark = { background: "#0d1117", foreground: "#f0f6fc", cursor: "#f0f6fc", selectionBackground: "#264f78" };
@@ -34,6 +35,9 @@ export class Screen {
   private offset?: number;
   private tries = 0;
   private waiting = 0;
+  private acks = false; // the server wants to know what the emulator took
+  private took = 0; // bytes of this socket that it took
+  private acked = 0; // of them, acknowledged
   private timer?: ReturnType<typeof setTimeout>;
   private repaint = false;
   private closed = false;
@@ -158,10 +162,11 @@ export class Screen {
     const query = { readonly: !this.state.writing, ...(this.offset === undefined ? { tail: 1000 } : { offset: this.offset }) };
     const url = new URL(this.page.address(query), location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-    const socket = new WebSocket(url, protocol);
+    const socket = new WebSocket(url, protocols);
     socket.binaryType = "arraybuffer";
     this.socket = socket;
-    this.waiting = 0;
+    this.waiting = this.took = this.acked = 0;
+    this.acks = false;
     socket.onmessage = (e: MessageEvent<ArrayBuffer | string>) => {
       if (socket !== this.socket) return;
       if (typeof e.data === "string") this.control(e.data);
@@ -191,6 +196,7 @@ export class Screen {
     switch (c.type) {
       case "attached":
         this.tries = 0;
+        this.acks = Boolean(c.window);
         this.set({ state: "live", reason: undefined, others: [], total: 0 });
         if (this.state.writing) this.resize();
         break;
@@ -216,7 +222,14 @@ export class Screen {
       this.term.reset();
     } else this.offset = (this.offset ?? 0) + data.length;
     this.waiting += data.length;
-    this.term.write(data, () => { this.waiting -= data.length; });
+    this.term.write(data, () => {
+      if (socket !== this.socket) return;
+      this.waiting -= data.length;
+      this.took += data.length;
+      if (!this.acks || this.took - this.acked < ackEvery) return;
+      this.acked = this.took;
+      this.sendText(JSON.stringify({ type: "ack", bytes: this.took }));
+    });
     if (this.waiting > maxWaiting && socket === this.socket) {
       // The emulator does not keep up: what comes next is read again once it has.
       this.socket = undefined;

@@ -38,6 +38,30 @@ export function titleOf(e: TimelineEntry): string {
   }
 }
 
+// What follows from an entry alone is made once: one that did not change is the same object in the next tree.
+interface Made { key: string; title: string; from: number; to: number }
+
+const made = new WeakMap<TimelineEntry, Made>();
+
+function madeOf(e: TimelineEntry): Made {
+  let m = made.get(e);
+  if (!m) made.set(e, m = { key: keyOf(e), title: titleOf(e), from: Date.parse(e.startedAt), to: e.endedAt ? Date.parse(e.endedAt) : NaN });
+  return m;
+}
+
+/** Moves the ends of what runs to now, in a tree that changed in nothing else. What it returns is another list, of the same nodes. */
+export function moved(top: Node[], now: number): Node[] {
+  const move = (n: Node): void => {
+    if (n.entry && n.running) n.to = Math.max(now, n.from);
+    for (const c of n.children) {
+      move(c);
+      if (!n.entry) n.to = Math.max(n.to, c.to);
+    }
+  };
+  for (const n of top) move(n);
+  return [...top];
+}
+
 /** Makes the tree. Entries come in the order in which they began. */
 export function treeOf(t: Timeline, now: number): Node[] {
   const top: Node[] = [];
@@ -46,13 +70,13 @@ export function treeOf(t: Timeline, now: number): Node[] {
   const roles: Node = { key: "roles", title: "Roles", children: [], level: 1, from: Infinity, to: 0, running: false, failed: 0, count: 0 };
   const seen = new Map<string, number>();
   for (const e of t.entries) {
-    let key = keyOf(e);
+    const { key: own, title, from, to: end } = madeOf(e);
+    let key = own;
     const n = (seen.get(key) ?? 0) + 1;
     seen.set(key, n);
     if (n > 1) key += "~" + n;
-    const from = Date.parse(e.startedAt);
-    const to = e.endedAt ? Date.parse(e.endedAt) : Math.max(now, from);
-    const node: Node = { key, entry: e, title: titleOf(e), children: [], level: 1, from, to, running: !e.endedAt, failed: 0, count: 0 };
+    const to = e.endedAt ? end : Math.max(now, from);
+    const node: Node = { key, entry: e, title, children: [], level: 1, from, to, running: !e.endedAt, failed: 0, count: 0 };
     let parent: Node | undefined;
     if (e.kind === "role") parent = roles;
     else if (e.kind === "escalation") parent = messages.get(e.id);

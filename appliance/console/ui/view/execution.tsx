@@ -14,7 +14,8 @@ import { Lasted, When, timeOfDay } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { go, href, queryOf, setQuery } from "../route.ts";
 import { readJournal } from "../store/journal.ts";
-import { useLoad } from "../store/load.ts";
+import { recall, useLoad } from "../store/load.ts";
+import { readTimeline } from "../store/timelineread.ts";
 import { may } from "../store/session.ts";
 import { further, more } from "./lazy.tsx";
 import { RunDialog } from "./run.tsx";
@@ -27,11 +28,14 @@ const ThreadScreens = further((m) => m.ThreadScreens);
 
 export function ExecutionView({ id }: { id: string }) {
   useEffect(() => watch(id), [id]);
-  const mine = { on: (e: { subject?: string; data: Record<string, unknown> }) => e.subject === id || e.data.executionId === id };
+  const mine = { on: (e: { type: string; subject?: string; data: Record<string, unknown> }) => (e.subject === id || e.data.executionId === id) && e.type !== "task.progress" };
   const execution = useLoad("execution:" + id, (signal) => get<ExecutionBody>("/api/executions/" + seg(id), {}, signal), mine);
-  const timeline = useLoad("timeline:" + id, (signal) => get<Timeline>(`/api/executions/${seg(id)}/timeline`, {}, signal), mine);
-  const questions = useLoad("questions:" + id, (signal) => get<QuestionList>(`/api/executions/${seg(id)}/questions`, { status: "open", limit: 100 }, signal), mine);
-  const threads = useLoad("threads:" + id, (signal) => get<ThreadList>(`/api/managed-threads/executions/${seg(id)}`, { limit: 100 }, signal), mine);
+  const timeline = useLoad("timeline:" + id, (signal) => readTimeline(id, recall<Timeline>("timeline:" + id), signal), mine);
+  // Questions and threads change with events of their own: a busy execution has many others.
+  const questions = useLoad("questions:" + id, (signal) => get<QuestionList>(`/api/executions/${seg(id)}/questions`, { status: "open", limit: 100 }, signal),
+    { on: (e) => mine.on(e) && /^(question|execution)\.|^message\.closed$/.test(e.type) });
+  const threads = useLoad("threads:" + id, (signal) => get<ThreadList>(`/api/managed-threads/executions/${seg(id)}`, { limit: 100 }, signal),
+    { on: (e) => mine.on(e) && (e.subject !== id || /^(role|execution)\./.test(e.type)) });
   const tab = queryOf("tab") || "timeline";
   const [asking, setAsking] = useState("");
   const x = execution.data;

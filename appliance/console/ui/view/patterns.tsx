@@ -1,15 +1,16 @@
 import { useState } from "preact/hooks";
 import { get, seg } from "../api/client.ts";
-import type { ExecutionList, Pattern, PatternList, PatternVersions } from "../api/types.gen.ts";
+import type { ExecutionList, Pattern, PatternList, PatternRow, PatternVersions } from "../api/types.gen.ts";
 import { Copy } from "../part/id.tsx";
 import { indented } from "../part/json.tsx";
 import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
 import { Rows } from "../part/rows.tsx";
+import { State } from "../part/state.tsx";
 import { Choice, Tabs } from "../part/tabs.tsx";
 import { Pre, Text, count } from "../part/text.tsx";
 import { When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
-import { go, place, queryOf, setQuery } from "../route.ts";
+import { go, href, place, queryOf, setQuery } from "../route.ts";
 import { may } from "../store/session.ts";
 import { useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
@@ -46,7 +47,8 @@ export function PatternsView() {
 
 function Overall() {
   useTitle("Patterns");
-  const l = usePages("pattern-list", (cursor, signal) => get<PatternList>("/api/patterns", { limit: 100, cursor }, signal), (p) => p.patterns, changed);
+  const l = usePages("pattern-list", (cursor, signal) => get<PatternList>("/api/patterns", { limit: 100, cursor, use: true }, signal), (p) => p.patterns,
+    { on: (e) => e.topics.includes("patterns") || /^execution\.(completed|failed|cancelled|started)$/.test(e.type), pause: 5000 });
   const [run, setRun] = useState("");
   return <div class="page full">
     <header class="head"><div class="line"><h1>Patterns</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}<span class="push" />{may("patterns.create") && <button class="button main" onClick={() => go("/patterns?tab=new")}>New&hellip;</button>}</div></header>
@@ -57,11 +59,22 @@ function Overall() {
       { head: "Name", cell: (p) => <strong><Text>{p.name}</Text></strong> },
       { head: "Version", cell: (p) => <span class="nums">{p.version}</span> },
       { head: "Description", class: "grow mid", cell: (p) => <Text class="soft">{p.description}</Text> },
+      { head: "Last 24 h", class: "mid", cell: (p) => <Use of={p} /> },
       { head: "Changed", class: "wide", cell: (p) => p.readOnly ? <span class="soft">came with the product</span> : <When at={p.updatedAt} /> },
       { head: "Run", cell: (p) => may("executions.create") ? <button class="button small" onClick={() => setRun(p.name)}>Run&hellip;</button> : null },
     ]} />}
     {run && <RunDialog name={run} close={() => setRun("")} />}
   </div>;
+}
+
+/** What became of the executions of the last 24 hours, each number a link to them. */
+function Use({ of }: { of: PatternRow }) {
+  const u = of.use;
+  if (!u) return null;
+  const all: [string, number, string][] = [["running", u.active, "pending,running"], ["completed", u.completed, "completed"], ["failed", u.failed, "failed"], ["cancelled", u.cancelled, "cancelled"]];
+  const some = all.filter(([, n]) => n > 0);
+  if (some.length === 0) return <span class="soft">not used</span>;
+  return <span class="line uses">{some.map(([state, n, list]) => <a key={state} class="nums" href={href(`/executions?pattern=${encodeURIComponent(of.name)}&status=${list}&since=${encodeURIComponent(u.since)}`)}><State status={state} word={`${count(n)}${u.atLeast ? "+" : ""} ${state === "running" ? "active" : state}`} /></a>)}</span>;
 }
 
 export function PatternView({ name }: { name: string }) {

@@ -10,7 +10,7 @@ import { lasted, tick } from "../part/time.tsx";
 import { Text, count } from "../part/text.tsx";
 import { queryOf, setQuery } from "../route.ts";
 import { rowHeight } from "../setting.ts";
-import { Scale, criticalPath, rowsOf, ticks, treeOf, type Node } from "../store/timeline.ts";
+import { Scale, criticalPath, moved, rowsOf, ticks, treeOf, type Node } from "../store/timeline.ts";
 import { Entry } from "./entry.tsx";
 
 const kinds: [string, string][] = [["task", "tasks"], ["message", "messages"], ["question", "questions"], ["thread", "threads"]];
@@ -18,7 +18,8 @@ const kinds: [string, string][] = [["task", "tasks"], ["message", "messages"], [
 export function TimelineTab({ execution, timeline }: { execution: ExecutionBody; timeline: Timeline }) {
   const over = Boolean(timeline.completedAt) || ["completed", "failed", "cancelled"].includes(timeline.status);
   const time = over ? 0 : Math.floor(tick.value / 1000) * 1000;
-  const top = useMemo(() => treeOf(timeline, over ? endOf(timeline) : tick.peek()), [timeline, time]);
+  const tree = useMemo(() => treeOf(timeline, over ? endOf(timeline) : tick.peek()), [timeline, over]);
+  const top = useMemo(() => (over ? tree : moved(tree, tick.peek())), [tree, time]); // each second, without a new tree
   const from = top.reduce((least, n) => Math.min(least, n.from), Date.parse(timeline.startedAt ?? execution.createdAt));
   const to = over ? Math.max(endOf(timeline), from + 1) : Math.max(tick.peek(), from + 1000);
   const idle = queryOf("idle") !== "shown";
@@ -29,7 +30,7 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
   const text = queryOf("find");
   const shown = queryOf("kind");
   const failed = queryOf("failed") === "1";
-  const rows = useMemo(() => rowsOf(top, closed, opened, { text, kinds: new Set(shown ? shown.split(",") : []), failed }), [top, closed, opened, text, shown, failed]);
+  const rows = useMemo(() => rowsOf(tree, closed, opened, { text, kinds: new Set(shown ? shown.split(",") : []), failed }), [tree, closed, opened, text, shown, failed]);
   const [zoom, setZoom] = useState<[number, number]>([0, 1]);
   const sel = queryOf("sel");
   const chosen = useMemo(() => find(top, sel), [top, sel]);

@@ -1,7 +1,7 @@
 // Endpoints of webhooks: made, changed, tested; deliveries with what was sent and what came back.
 
 import { useEffect, useState } from "preact/hooks";
-import { call, freshKey, get, post, seg } from "../api/client.ts";
+import { call, freshKey, get, post, seg, tagOf } from "../api/client.ts";
 import type { DeliveriesRetried, DeliveryBody, DeliveryDetail, DeliveryList, WebhookBody, WebhookList, WebhookTestBody } from "../api/types.gen.ts";
 import { Confirm, Dialog, useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
@@ -52,13 +52,14 @@ function Edit({ of, close, done }: { of?: WebhookBody; close: () => void; done: 
   const [patterns, setPatterns] = useState((of?.filters.pattern ?? []).join(", "));
   const [made, setMade] = useState<WebhookBody | undefined>();
   const [key] = useState(freshKey);
+  const [read] = useState(() => tagOf(of)); // what was looked at: it may be read again while this is open
   const a = useAct();
   const all = events.includes("*");
   const save = () => void a.act(async () => {
     const names = patterns.split(",").map((p) => p.trim()).filter(Boolean);
     const filters = { ...of?.filters, pattern: names };
     const body = { url: url.trim(), events, filters };
-    if (of) { await call("PATCH", "/api/webhooks/" + seg(of.id), { body }); close(); }
+    if (of) { await call("PATCH", "/api/webhooks/" + seg(of.id), { body, match: read }); close(); }
     else setMade(await call<WebhookBody>("POST", "/api/webhooks", { body, once: key }));
     done();
   });

@@ -1,0 +1,74 @@
+package api
+
+import (
+	"net/http"
+	"sync"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// editing keeps editors of one thing that send If-Match apart, by the thing's path: the tag that one of them compares is not
+// changed by another before its own change is stored.
+type editing struct {
+	mu   sync.Mutex // guards all below
+	held map[string]*edit
+}
+
+// edit is the lock of one path, and how many hold or want it.
+type edit struct {
+	mu sync.Mutex
+	n  int
+}
+
+func (e *editing) lock(path string) (unlock func()) {
+	e.mu.Lock()
+	if e.held == nil {
+		e.held = map[string]*edit{}
+	}
+	one := e.held[path]
+	if one == nil {
+		one = &edit{}
+		e.held[path] = one
+	}
+	one.n++
+	e.mu.Unlock()
+	one.mu.Lock()
+	return func() {
+		one.mu.Unlock()
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if one.n--; one.n == 0 {
+			delete(e.held, path)
+		}
+	}
+}
+
+// unchanged makes sure that a thing still is what the caller's If-Match names, and keeps others that send one from changing it
+// until done is called. current returns what a GET of the thing answers now; without the header it is not called.
+//
+// Our tags are weak, for bodies travel compressed and plain; they are compared weakly here too, since equal bytes are what an
+// editor looked at.
+func (c *call) unchanged(current func() (answer, error)) (done func(), err error) {
+	given := c.r.Header["If-Match"]
+	if len(given) == 0 {
+		return func() {}, nil
+	}
+	unlock := c.s.editing.lock(c.r.URL.Path)
+	now, err := current()
+	if err == nil {
+		tag := entityTag(now.bytesOf())
+		if matches(given, tag) {
+			return unlock, nil
+		}
+		c.w.Header()["Etag"] = []string{tag}
+	}
+	unlock()
+	if err != nil && core.ErrorCode(err) != core.CodeNotFound {
+		return nil, err
+	}
+	return nil, withStatus(http.StatusPreconditionFailed, &core.Error{
+		Code:    core.CodeConflict,
+		Message: "it is not what If-Match names any more: read it again, and make your change to what it is now",
+		Details: map[string]any{"field": "If-Match", "reason": "names another state"},
+	})
+}

@@ -1,0 +1,96 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Of two editors that read the same state one stores its change, and the other learns that there is another one now.
+func TestIfMatch(t *testing.T) {
+	r := newRig(t)
+	var mu sync.Mutex // guards all below
+	stored, description := 0, "first"
+	r.patterns.find = func(name, version string) (*core.Pattern, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if version != "1.0.0" {
+			return nil, core.NotFound("pattern", name)
+		}
+		return &core.Pattern{Name: name, Version: version, Description: description}, nil
+	}
+	r.patterns.update = func(name string, in core.PatternInput) (core.PatternUpdate, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		stored++
+		description = in.Description
+		return core.PatternUpdate{Pattern: &core.Pattern{Name: name, Version: in.Version}}, nil
+	}
+	put := func(version, description, match string) reply {
+		body := fmt.Sprintf(`{"definition": "name: a\nversion: %[1]s\n", "version": %[1]q, "description": %q}`, version, description)
+		return r.do("PUT", "/api/patterns/a", body, "If-Match: "+match)
+	}
+	read := r.do("GET", "/api/patterns/a?version=1.0.0", "").header.Get("ETag")
+	answers := make([]reply, 8)
+	var both sync.WaitGroup
+	for i := range answers {
+		both.Go(func() { answers[i] = put("1.0.0", fmt.Sprint("of ", i), read) })
+	}
+	both.Wait()
+	won := 0
+	now := r.do("GET", "/api/patterns/a?version=1.0.0", "").header.Get("ETag")
+	for _, p := range answers {
+		if p.status == http.StatusOK {
+			won++
+			continue
+		}
+		p.wants(t, http.StatusPreconditionFailed, core.CodeConflict)
+		if p.header.Get("ETag") != now || p.at("error", "details", "field") != "If-Match" {
+			t.Errorf("ETag %s, want %s: %s", p.header.Get("ETag"), now, p.text)
+		}
+	}
+	if won != 1 || stored != 1 {
+		t.Errorf("%d editors were told that they stored, and %d did", won, stored)
+	}
+	put("2.0.0", "of nothing", read).wants(t, http.StatusPreconditionFailed, core.CodeConflict)
+	put("2.0.0", "of nothing", "*").wants(t, http.StatusPreconditionFailed, core.CodeConflict)
+	if stored != 1 {
+		t.Errorf("stored %d times", stored)
+	}
+	put("1.0.0", "again", `"x", `+now).wants(t, 200, "")
+	put("1.0.0", "whatever it is", "*").wants(t, 200, "")
+	r.do("DELETE", "/api/patterns/a?version=1.0.0", "", "If-Match: "+now).wants(t, http.StatusPreconditionFailed, core.CodeConflict)
+}
+
+// The list of patterns counts what became of their executions, where it is asked for.
+func TestPatternUse(t *testing.T) {
+	r := newRig(t)
+	r.patterns.findAll = func(core.PatternFilter) ([]*core.Pattern, core.PageInfo, error) {
+		return []*core.Pattern{{Name: "a", Version: "1.0.0"}, {Name: "b", Version: "1.0.0"}}, core.PageInfo{Total: 2}, nil
+	}
+	of := map[core.ExecutionStatus]int{core.ExecutionPending: 1, core.ExecutionRunning: 2, core.ExecutionCompleted: 30, core.ExecutionFailed: 4, core.ExecutionCancelled: 5}
+	r.executions.findAll = func(f core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
+		if f.Pattern != "a" || len(f.Statuses) != 1 {
+			return nil, core.PageInfo{}, nil
+		}
+		if got := r.clock.Now().Sub(f.Since).Hours(); got != 24 {
+			t.Errorf("counted since %v hours", got)
+		}
+		return nil, core.PageInfo{Total: of[f.Statuses[0]], AtLeast: f.Statuses[0] == core.ExecutionFailed}, nil
+	}
+	p := r.do("GET", "/api/patterns?use=true", "")
+	p.wants(t, 200, "")
+	got := fmt.Sprint(p.at("patterns"))
+	for _, want := range []string{"active:3", "completed:30", "failed:4", "cancelled:5", "atLeast:true", "active:0 cancelled:0 completed:0 failed:0"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in %s", want, got)
+		}
+	}
+	if p := r.do("GET", "/api/patterns", ""); strings.Contains(p.text, "use") {
+		t.Errorf("not asked for: %s", p.text)
+	}
+}

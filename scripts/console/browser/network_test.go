@@ -1,0 +1,309 @@
+package browser_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	browserpage "github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+// lossy is a way to a server on which 30 of a hundred packets are lost: what is lost comes later, as TCP sends it again, and a
+// connection that loses too many in a row is cut.
+type lossy struct {
+	net.Listener
+	to string
+
+	mu     sync.Mutex // guards all below
+	random *rand.Rand
+	lost   int
+	cut    int
+	conns  map[net.Conn]bool // nil: closed
+	wg     sync.WaitGroup
+}
+
+const (
+	lossOf    = 0.3
+	resentIn  = 200 * time.Millisecond // doubled with each loss of the same packet
+	lossesCut = 4                      // losses of one packet that end a connection
+	packet    = 8 << 10
+)
+
+// newLossy returns the address of a lossy way to an address.
+func newLossy(t testing.TB, to string) (l *lossy, url string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l = &lossy{Listener: listener, to: to, random: rand.New(rand.NewPCG(1, 2)), conns: map[net.Conn]bool{}}
+	l.wg.Go(l.accept)
+	t.Cleanup(l.end)
+	return l, "http://" + listener.Addr().String()
+}
+
+func (l *lossy) end() {
+	_ = l.Close()
+	l.mu.Lock()
+	for c := range l.conns {
+		_ = c.Close()
+	}
+	l.conns = nil
+	l.mu.Unlock()
+	l.wg.Wait()
+}
+
+func (l *lossy) accept() {
+	for {
+		from, err := l.Accept()
+		if err != nil {
+			return
+		}
+		to, err := net.Dial("tcp", l.to)
+		if err != nil {
+			_ = from.Close()
+			continue
+		}
+		l.mu.Lock()
+		if l.conns == nil {
+			_, _ = from.Close(), to.Close()
+		} else {
+			l.conns[from], l.conns[to] = true, true
+			l.wg.Go(func() { l.carry(from, to) })
+			l.wg.Go(func() { l.carry(to, from) })
+		}
+		l.mu.Unlock()
+	}
+}
+
+// carry carries packets one way until either side ends, or too many of one are lost.
+func (l *lossy) carry(from, to net.Conn) {
+	defer func() {
+		_, _ = from.Close(), to.Close()
+		l.mu.Lock()
+		delete(l.conns, from)
+		l.mu.Unlock()
+	}()
+	buf := make([]byte, packet)
+	for {
+		n, err := from.Read(buf)
+		if n > 0 {
+			if !l.send() {
+				return
+			}
+			if _, err := to.Write(buf[:n]); err != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// send waits as long as a packet needs to arrive, and reports whether it does.
+func (l *lossy) send() bool {
+	wait := time.Duration(0)
+	for losses := 0; ; losses++ {
+		l.mu.Lock()
+		lost := l.random.Float64() < lossOf
+		if lost {
+			l.lost++
+		}
+		if losses == lossesCut {
+			l.cut++
+		}
+		l.mu.Unlock()
+		switch {
+		case losses == lossesCut:
+			return false
+		case !lost:
+			time.Sleep(wait) // the fault itself
+			return true
+		}
+		wait += resentIn << losses
+	}
+}
+
+// Where 30 of a hundred packets are lost the page loads, is live, shows what happens, and what is done in it is done once.
+func TestLossyNetwork(t *testing.T) {
+	l, url := newLossy(t, shared.Host)
+	p := openIn(t, "about:blank")
+	p.away(true)
+	p.do(chromedp.Navigate(url + "/executions"))
+	// A script of the page may be lost with its connection: a person loads it again then.
+	if err := testbed.Until(p.ctx, limit/2, "the list", func(ctx context.Context) (bool, error) {
+		var shown bool
+		err := chromedp.Run(ctx, chromedp.Evaluate(`document.querySelector("h1")?.innerText.startsWith("Executions") && !document.querySelector("main .waiting") || !document.querySelector("#main") && document.readyState === "complete" && null`, &shown))
+		return shown, err
+	}); err != nil {
+		t.Fatalf("%v\n%s", err, p.text())
+	}
+	p.until("a live page", live)
+	done, err := shared.Client.Execute(t.Context(), client.ExecuteRequest{Pattern: "startup-team", Input: []byte(`{"task": "a word counter"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const fresh = `[...document.querySelectorAll("main button")].find((b) => /^\d+ new/.test(b.innerText.trim()))`
+	p.until("what came", fresh+` || document.querySelector("tr[data-id='`+done.ExecutionID+`']")`)
+	p.do(chromedp.Evaluate(fresh+`?.click(); 0`, nil))
+	p.until("its row", `document.querySelector("tr[data-id='`+done.ExecutionID+`']")`)
+	p.do(chromedp.Evaluate(`history.pushState({}, "", "/executions/`+done.ExecutionID+`"); dispatchEvent(new PopStateEvent("popstate")); 0`, nil))
+	p.until("its timeline", `document.querySelectorAll("[role=treegrid] [role=row]").length > 3`)
+	p.click(button("Run again"))
+	p.click(`[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Run again")`)
+	// The answer may be lost with its connection; then the page says so, and the same click again does nothing twice.
+	const again = `[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Run again" && !b.disabled)`
+	err = testbed.Until(p.ctx, limit/2, "the execution that repeats it", func(ctx context.Context) (bool, error) {
+		var there bool
+		err := chromedp.Run(ctx, chromedp.Evaluate(`document.querySelector("dialog .notice.bad") && `+again+`?.click(); location.pathname.startsWith("/executions/exec_") && location.pathname !== "/executions/`+done.ExecutionID+`"`, &there))
+		return there, err
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, p.text())
+	}
+	repeats := 0
+	list, err := shared.Client.ListExecutions(t.Context(), client.ExecutionFilter{Page: client.Page{Limit: 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list.Executions {
+		found, err := shared.Client.GetExecution(t.Context(), e.ExecutionID)
+		if err == nil && found.RetryOf == done.ExecutionID {
+			repeats++
+		}
+	}
+	if repeats != 1 {
+		t.Errorf("%d executions repeat it", repeats)
+	}
+	l.mu.Lock()
+	t.Logf("%d packets were lost, %d connections cut", l.lost, l.cut)
+	l.mu.Unlock()
+}
+
+// A server that takes five seconds for each answer: the page says that it reads, goes on to other screens meanwhile, keeps
+// what it shows, and a write is made once however often the button is clicked.
+func TestSlowAnswers(t *testing.T) {
+	putUrgency(t)
+	p := openIn(t, "about:blank")
+	p.instead("*/api/*", func() *answer {
+		select {
+		case <-time.After(5 * time.Second): // the fault itself
+		case <-p.ctx.Done():
+		}
+		return nil
+	})
+	p.do(chromedp.Navigate(shared.URL + "/patterns"))
+	p.until("that it is read", `document.querySelector("main .waiting")`)
+	p.click(css(`nav a[href$="/webhooks"]`))
+	p.until("another screen, at once", `location.pathname === "/webhooks" && document.querySelector("main .waiting") && document.querySelector("h1")`)
+	p.click(css(`nav a[href$="/patterns"]`))
+	p.until("the list", `document.querySelector("main tr[data-id=urgency]") && !document.querySelector("main .notice.bad")`)
+	p.do(chromedp.Evaluate(`history.pushState({}, "", "/patterns/urgency"); dispatchEvent(new PopStateEvent("popstate")); 0`, nil))
+	p.until("the pattern", `document.querySelector("h1")?.innerText === "urgency"`)
+	before := p.made(t)
+	p.click(button("Run"))
+	const start = `[...document.querySelectorAll("dialog button.main")].find((b) => /^(Run|Start)/.test(b.innerText.trim()))`
+	p.until("the form", start)
+	p.do(chromedp.Evaluate(`(() => { const b = `+start+`; b.click(); b.click(); setTimeout(() => b.click(), 50); })()`, nil))
+	p.until("a button that is busy", start+`?.disabled || location.pathname.startsWith("/executions/")`)
+	p.until("the execution", `location.pathname.startsWith("/executions/exec_") || document.querySelector("dialog")?.innerText.includes("exec_")`)
+	if n := p.made(t) - before; n != 1 {
+		t.Errorf("%d executions were made by three clicks", n)
+	}
+}
+
+// made counts the executions of the pattern that nothing can run.
+func (p *page) made(t testing.TB) int {
+	t.Helper()
+	list, err := shared.Client.ListExecutions(t.Context(), client.ExecutionFilter{Pattern: "urgency"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Total
+}
+
+// A server that is upgraded under an open tab: the page says so, and is loaded anew without loss of what was being written.
+func TestUpgradedUnderTab(t *testing.T) {
+	dir := t.TempDir()
+	next := filepath.Join(dir, "wardroom")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags", "-X github.com/wardroom/wardroom/appliance/cmd.version=99.0.0", "-o", next, "./appliance/cmd/wardroom")
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	data := filepath.Join(dir, "data")
+	if err := os.Mkdir(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	server, err := testbed.NewDevServer(shared.binary, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	if _, err := server.Client.CreatePattern(t.Context(), client.PatternInput{Definition: urgency}); err != nil {
+		t.Fatal(err)
+	}
+	editor, thread := openIn(t, server.URL+"/patterns/urgency?tab=edit"), openIn(t, server.URL+"/threads?tab=new")
+	thread.click(css("textarea[name=objective]"))
+	thread.do(chromedp.KeyEvent("count the words"))
+	editor.do(browserpage.BringToFront())
+	const area = `document.querySelector(".editing textarea")`
+	editor.click(area)
+	editor.do(chromedp.KeyEvent("# half a thought\n"))
+	editor.until("the draft", area+`.value.includes("# half a thought") && document.querySelector(".editing").innerText.includes("draft, kept")`)
+	editor.away(true)
+	thread.away(true)
+	server.Kill()
+	server.Command.Args[0] = next
+	if err := server.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []*page{editor, thread} {
+		p.do(browserpage.BringToFront())
+		p.until("that the server is another version", `document.querySelector("main .notice")?.innerText.includes("another version now: 99.0.0")`)
+	}
+	thread.until("what was typed, before", `document.querySelector("textarea[name=objective]").value === "count the words"`)
+	thread.click(button("Load it"))
+	thread.until("the new page, with what was typed", `!document.querySelector("main .notice") && document.querySelector("textarea[name=objective]")?.value === "count the words"`)
+	editor.do(browserpage.BringToFront())
+	editor.click(button("Load it"))
+	editor.until("the new page, with the draft", `!document.querySelector("main > .notice") && `+area+`?.value.includes("# half a thought")`)
+}
+
+// What is removed while it is open says so, stays on the screen as it was, and nothing else breaks.
+func TestRemovedWhileOpen(t *testing.T) {
+	done, err := shared.Client.Execute(t.Context(), client.ExecuteRequest{Pattern: "startup-team", Input: []byte(`{"task": "a word counter"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := open(t, "/executions/"+done.ExecutionID)
+	p.until("its timeline, live", live+` && document.querySelectorAll("[role=treegrid] [role=row]").length > 3`)
+	p.away(true) // what is gone is an error to browsers
+	if err := shared.Client.DeleteExecution(t.Context(), done.ExecutionID); err != nil {
+		t.Fatal(err)
+	}
+	// Retention tells nobody: it is seen with the next thing that is read.
+	p.click(`[...document.querySelectorAll("[role=row]")].find((r) => r.dataset.key?.startsWith("task:"))`)
+	p.until("that it is gone", `[...document.querySelectorAll(".notice.bad")].some((n) => n.innerText.includes("NOT_FOUND") && n.innerText.includes("retention"))`)
+	p.until("what it was", fmt.Sprintf(`document.querySelectorAll("[role=treegrid] [role=row]").length > 3 && document.querySelector("h1")?.innerText.includes("startup-team") && location.pathname.endsWith(%q)`, done.ExecutionID))
+	p.shoot("removed")
+	p.do(chromedp.Navigate(shared.URL + "/executions/" + done.ExecutionID))
+	p.until("that there is none", `document.querySelector(".notice.bad")?.innerText.includes("NOT_FOUND")`)
+	p.click(css(`nav a[href$="/executions"]`))
+	p.until("the list without it", `document.querySelectorAll("main tr[data-index]").length > 0 && !document.querySelector("tr[data-id='`+done.ExecutionID+`']") && !document.querySelector("main .notice.bad")`)
+}
