@@ -100,6 +100,7 @@ var (
 		if c.config, err = clientcmd.BuildConfigFromFlags("", c.kubeconfig); err != nil {
 			return err
 		}
+		c.config.QPS = -1 // what is measured and waited for is not held back
 		client, err := rest.HTTPClientFor(c.config)
 		if err != nil {
 			return err
