@@ -263,7 +263,12 @@ func (b *bench) containerAdoption(ctx context.Context, m *managed) error {
 	if err != nil {
 		return err
 	}
-	b.add("docker", fmt.Sprintf("core and plugin kill -9: %d agents are listed and adopted", n), time.Since(from).Seconds(), "%.2f s", 3, true,
-		fmt.Sprintf("the core was ready after %.2f s", ready.Seconds()))
+	took := time.Since(from)
+	if plugin, err = m.Client.GetPlugin(ctx, "runtime-docker"); err != nil {
+		return err
+	}
+	b.add("docker", fmt.Sprintf("core and plugin kill -9: %d agents are listed and adopted", n), took.Seconds(), "%.2f s", 3, true,
+		fmt.Sprintf("the core was ready after %.2f s; CPU: core %.2f s, plugin %.2f s", ready.Seconds(),
+			testbed.CPUTime(m.PID()).Seconds(), testbed.CPUTime(plugin.PID).Seconds()))
 	return nil
 }
