@@ -68,6 +68,8 @@ remove)
 	discard '/containers/json?all=1'
 	discard /networks
 	down
+	# With --live-restore it leaves what is mounted, its own directory among that.
+	awk -v dir="$dir/" 'index($2, dir) == 1 { print $2 }' /proc/mounts | sort -r | while read -r path; do umount "$path" || true; done
 	rm -rf "$dir"
 	;;
 kill)

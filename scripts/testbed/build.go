@@ -56,6 +56,33 @@ func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 	return binary, nil
 }
 
+// BuildPlugin builds a plugin with a module of its own into the folder of plugins beside a binary, unless it is there.
+func BuildPlugin(ctx context.Context, binary, name string) error {
+	path := filepath.Join(Plugins(binary), name)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	at, err := moduleDir(ctx)
+	if err != nil {
+		return err
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, ".")
+	build.Dir, build.Env = filepath.Join(at, "plugins", name), append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", name, err, text)
+	}
+	return nil
+}
+
+// moduleDir returns the folder of the module around the working directory.
+func moduleDir(ctx context.Context) (string, error) {
+	at, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/wardroom/wardroom").Output()
+	if err != nil {
+		return "", fmt.Errorf("look for the module: %w", err)
+	}
+	return strings.TrimSpace(string(at)), nil
+}
+
 // Plugins returns the folder of plugins beside a binary.
 func Plugins(binary string) string { return filepath.Join(filepath.Dir(binary), "plugins") }
 

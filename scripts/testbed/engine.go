@@ -27,16 +27,18 @@ type Engine struct {
 	Socket string
 	dir    string // of one that the rig started; else empty
 	script string
+	args   []string
 	client *http.Client
 }
 
-// NewEngine returns the engine that EngineSocket names, or starts one of its own, which has EngineImage.
-func NewEngine(ctx context.Context) (*Engine, error) {
-	at, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/wardroom/wardroom").Output()
+// NewEngine returns the engine that EngineSocket names, or starts one of its own, which has EngineImage; args are dockerd's, at
+// every start.
+func NewEngine(ctx context.Context, args ...string) (*Engine, error) {
+	at, err := moduleDir(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("look for the module: %w", err)
+		return nil, err
 	}
-	e := &Engine{Socket: os.Getenv(EngineSocket), script: filepath.Join(strings.TrimSpace(string(at)), "scripts/engine/engine.sh")}
+	e := &Engine{Socket: os.Getenv(EngineSocket), script: filepath.Join(at, "scripts/engine/engine.sh"), args: args}
 	if e.Socket == "" {
 		if os.Getuid() != 0 {
 			return nil, errors.New(EngineSocket + " names no engine, and only root can start one")
@@ -64,10 +66,8 @@ func NewEngine(ctx context.Context) (*Engine, error) {
 // Own reports whether the rig started the engine, and may stop it.
 func (e *Engine) Own() bool { return e.dir != "" }
 
-// Up starts an engine of one's own that is down; args are dockerd's.
-func (e *Engine) Up(ctx context.Context, args ...string) error {
-	return e.run(ctx, "up", args...)
-}
+// Up starts an engine of one's own that is down.
+func (e *Engine) Up(ctx context.Context) error { return e.run(ctx, "up", e.args...) }
 
 // Down stops an engine of one's own. Its containers end with it, unless dockerd has --live-restore.
 func (e *Engine) Down(ctx context.Context) error { return e.run(ctx, "down") }
