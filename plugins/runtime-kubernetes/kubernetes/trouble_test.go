@@ -77,6 +77,9 @@ func TestCertificateRotated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if !alone(ctx, t) {
+		return
+	}
 	defer func(d time.Duration) { transport.CertCallbackRefreshDuration = d }(transport.CertCallbackRefreshDuration)
 	transport.CertCallbackRefreshDuration = 50 * time.Millisecond
 	dir := t.TempDir()
