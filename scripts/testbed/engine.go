@@ -48,9 +48,7 @@ func NewEngine(ctx context.Context, args ...string) (*Engine, error) {
 		}
 		e.Socket = filepath.Join(e.dir, "docker.sock")
 	}
-	e.client = &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", e.Socket)
-	}}}
+	e.client = engineClient(e.Socket)
 	if e.dir == "" {
 		return e, nil
 	}
@@ -61,6 +59,33 @@ func NewEngine(ctx context.Context, args ...string) (*Engine, error) {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
+}
+
+// defaultSocket is where an engine listens unless it is told otherwise.
+const defaultSocket = "/var/run/docker.sock"
+
+// FindEngine returns the engine that answers on this machine: at EngineSocket, DOCKER_HOST, or where engines listen.
+func FindEngine(ctx context.Context) (*Engine, error) {
+	socket := os.Getenv(EngineSocket)
+	if path, local := strings.CutPrefix(os.Getenv("DOCKER_HOST"), "unix://"); local && socket == "" {
+		socket = path
+	}
+	if socket == "" {
+		socket = defaultSocket
+	}
+	e := &Engine{Socket: socket, client: engineClient(socket)}
+	var about struct{ Version string }
+	if err := e.Call(ctx, http.MethodGet, "/version", nil, &about); err != nil {
+		e.client.CloseIdleConnections()
+		return nil, fmt.Errorf("no container engine answers at %s", socket)
+	}
+	return e, nil
+}
+
+func engineClient(socket string) *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}}
 }
 
 // Own reports whether the rig started the engine, and may stop it.

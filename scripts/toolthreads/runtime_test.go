@@ -2,7 +2,6 @@ package toolthreads_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -72,55 +71,31 @@ runtimes: {%s: {plugin: runtime-%s, required: true, config: {%s, %s}}}
 }
 
 func TestContainers(t *testing.T) {
-	e := engine(need(t, "WARDROOM_DOCKER_SOCKET", "engine"))
+	need(t, testbed.EngineSocket, "engine")
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Minute) // the network goes after the test
+	t.Cleanup(cancel)
+	e, err := testbed.NewEngine(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
 	for _, tool := range tools {
-		if err := e.call(t, http.MethodGet, "/images/wardroom/"+tool+"/json", "", nil); err != nil {
+		if err := e.Call(ctx, http.MethodGet, "/images/wardroom/"+tool+"/json", nil, nil); err != nil {
 			t.Skipf("the engine has no image of %s: %v", tool, err)
 		}
 	}
 	name := "wardroom-threads-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	if err := e.call(t, http.MethodPost, "/networks/create", `{"Name": "`+name+`", "Driver": "bridge"}`, nil); err != nil {
+	if err := e.Call(ctx, http.MethodPost, "/networks/create", map[string]string{"Name": name, "Driver": "bridge"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = e.call(t, http.MethodDelete, "/networks/"+name, "", nil) })
+	t.Cleanup(func() { _ = e.Call(ctx, http.MethodDelete, "/networks/"+name, nil, nil) })
 	var network struct {
 		IPAM struct{ Config []struct{ Gateway string } }
 	}
-	if err := e.call(t, http.MethodGet, "/networks/"+name, "", &network); err != nil || len(network.IPAM.Config) == 0 {
+	if err := e.Call(ctx, http.MethodGet, "/networks/"+name, nil, &network); err != nil || len(network.IPAM.Config) == 0 {
 		t.Fatalf("the network has no address: %v", err)
 	}
-	serve(t, "docker", fmt.Sprintf("socket: %q, network: %s", string(e), name), network.IPAM.Config[0].Gateway)
-}
-
-// engine is the socket of a container engine.
-type engine string
-
-// call asks the engine; answer may be nil.
-func (e engine) call(t *testing.T, method, path, body string, answer any) error {
-	t.Helper()
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", string(e))
-	}}
-	defer transport.CloseIdleConnections()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, "http://engine"+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := transport.RoundTrip(request)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }() // only read from
-	if response.StatusCode >= http.StatusBadRequest {
-		return fmt.Errorf("%s %s: %s", method, path, response.Status)
-	}
-	if answer == nil {
-		return nil
-	}
-	return json.NewDecoder(response.Body).Decode(answer)
+	serve(t, "docker", fmt.Sprintf("socket: %q, network: %s", e.Socket, name), network.IPAM.Config[0].Gateway)
 }
 
 // TestPods needs the cluster of scripts/cluster, whose node is this machine: worktrees are directories of it.

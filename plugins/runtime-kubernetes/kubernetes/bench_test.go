@@ -120,9 +120,9 @@ func BenchmarkKnown(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		time.Sleep(idle / 3) // what the start left is collected
+		<-time.After(idle / 3) // what the start left is collected
 		from := processorTime(b, p.PID())
-		time.Sleep(idle)
+		<-time.After(idle)
 		b.ReportMetric(100*(processorTime(b, p.PID())-from).Seconds()/idle.Seconds(), "%-of-a-core")
 		b.ReportMetric(privateMemory(b, p.PID())-before, "MiB-growth")
 		b.ReportMetric(privateMemory(b, p.PID()), "MiB-plugin")
