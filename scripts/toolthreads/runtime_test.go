@@ -35,6 +35,16 @@ func need(t *testing.T, variable, what string) string {
 func serve(t *testing.T, runtime, settings, address string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
+	server := start(ctx, t, runtime, settings)
+	shop := repository(ctx, t, server.Dir)
+	for _, tool := range tools {
+		t.Run(tool, func(t *testing.T) { give(ctx, t, server.Client, tool, shop, address) })
+	}
+}
+
+// start starts a server with one runtime.
+func start(ctx context.Context, t *testing.T, runtime, settings string) *testbed.Server {
+	t.Helper()
 	at, err := os.MkdirTemp("/var/tmp", "threads") // not in /tmp, which containers and pods have of their own
 	if err != nil {
 		t.Fatal(err)
@@ -51,6 +61,7 @@ func serve(t *testing.T, runtime, settings, address string) {
 	}
 	config := fmt.Sprintf(`server: {listen: $LISTEN}
 store: {path: $DIR/store, minFree: 64MiB}
+engine: {roleBinding: managed}
 threads: {root: $DIR/threads, finish: {push: true}}
 plugins: {dir: %q, runtime-%s: {kind: runtime, sha256: %q}}
 runtimes: {%s: {plugin: runtime-%s, required: true, config: {%s, %s}}}
@@ -64,13 +75,18 @@ runtimes: {%s: {plugin: runtime-%s, required: true, config: {%s, %s}}}
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Stop(time.Minute) })
-	shop := repository(ctx, t, at)
-	for _, tool := range tools {
-		t.Run(tool, func(t *testing.T) { give(ctx, t, server.Client, tool, shop, address) })
-	}
+	return server
 }
 
 func TestContainers(t *testing.T) {
+	e, network, address := toolEngine(t)
+	serve(t, "docker", fmt.Sprintf("socket: %q, network: %s", e.Socket, network), address)
+}
+
+// toolEngine returns an engine with the images of the tools, a network of the test's own, and the address that this machine has
+// there.
+func toolEngine(t *testing.T) (e *testbed.Engine, network, address string) {
+	t.Helper()
 	need(t, testbed.EngineSocket, "engine")
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Minute) // the network goes after the test
 	t.Cleanup(cancel)
@@ -84,18 +100,18 @@ func TestContainers(t *testing.T) {
 			t.Skipf("the engine has no image of %s: %v", tool, err)
 		}
 	}
-	name := "wardroom-threads-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	if err := e.Call(ctx, http.MethodPost, "/networks/create", map[string]string{"Name": name, "Driver": "bridge"}, nil); err != nil {
+	network = "wardroom-threads-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	if err := e.Call(ctx, http.MethodPost, "/networks/create", map[string]string{"Name": network, "Driver": "bridge"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = e.Call(ctx, http.MethodDelete, "/networks/"+name, nil, nil) })
-	var network struct {
+	t.Cleanup(func() { _ = e.Call(ctx, http.MethodDelete, "/networks/"+network, nil, nil) })
+	var about struct {
 		IPAM struct{ Config []struct{ Gateway string } }
 	}
-	if err := e.Call(ctx, http.MethodGet, "/networks/"+name, nil, &network); err != nil || len(network.IPAM.Config) == 0 {
+	if err := e.Call(ctx, http.MethodGet, "/networks/"+network, nil, &about); err != nil || len(about.IPAM.Config) == 0 {
 		t.Fatalf("the network has no address: %v", err)
 	}
-	serve(t, "docker", fmt.Sprintf("socket: %q, network: %s", e.Socket, name), network.IPAM.Config[0].Gateway)
+	return e, network, about.IPAM.Config[0].Gateway
 }
 
 // TestPods needs the cluster of scripts/cluster, whose node is this machine: worktrees are directories of it.
