@@ -133,8 +133,9 @@ $(NFPM):
 appliance: ## the packages on a booted Debian: install, upgrade, restore, purge (root, systemd-nspawn, mmdebstrap, rpm, lintian)
 	bash scripts/appliancerig/run.sh
 
-bench: build ## throughput and latency as a table, beside a baseline of the same run, and without BENCH, which passes flags, the console in a browser
+bench: build ## throughput and latency as a table, beside a baseline of the same run, and without BENCH, which passes flags, the console in a browser; WARDROOM_CLUSTER: agents in pods too
 	go run ./scripts/bench $(BENCH)
+	$(if $(WARDROOM_CLUSTER),cd plugins/runtime-kubernetes && go test -run '^$$' -bench . -benchtime 10x ./kubernetes)
 	$(if $(BENCH),,cd scripts/console/browser && WARDROOM_BIN=$(CURDIR)/bin/wardroom go test -run '^$$' -bench Console -benchtime 3x .)
 
 clis: ## the pinned claude, codex and gemini in .cache/clis (needs node 20 and npm)
@@ -159,8 +160,8 @@ fuzz-short: ## each fuzz target for FUZZTIME (5s, or a number of inputs: 500x); 
 e2e: build ## the real binary from outside: kill, restart, drain, full disk
 	WARDROOM_BIN="$(CURDIR)/bin/wardroom" go test -count=1 -timeout 20m ./appliance/e2e
 
-faults: ## ROUNDS (200) rounds of kills, clock steps, hostile agents, full disks and broken records, each proven
-	go run ./scripts/faultrig -rounds $(ROUNDS)
+faults: ## ROUNDS (200) rounds of kills, clock steps, hostile agents, full disks and broken records, each proven; RUNTIME=docker: of agents in containers
+	go run ./scripts/faultrig -rounds $(ROUNDS) $(if $(RUNTIME),-runtime $(RUNTIME))
 
 soak: ## a simulated year of load, then a table of what grew; SOAK passes flags (-short: minutes)
 	go run ./scripts/soak $(SOAK)

@@ -36,6 +36,7 @@ func parts() []part {
 		{"signals", (*bench).signals},
 		{"messages", (*bench).messages},
 		{"sessions", (*bench).sessions},
+		{"docker", (*bench).containers},
 		{"workflow", (*bench).workflows},
 		{"prepare", (*bench).threadPrepare},
 		{"memory", (*bench).threadMemory},

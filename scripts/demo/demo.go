@@ -100,6 +100,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 	if err := d.supervise(ctx); err != nil {
 		return err
 	}
+	if err := d.contain(ctx); err != nil {
+		return err
+	}
 	d.say("")
 	if d.opts.keep {
 		d.farewell()

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The demo: three agents vote on a real corpus, five run the built-in org charts, and the coding command lines that are
-# installed are driven, one of them as a managed thread, each through a kill -9 of the server. `make demo` calls it;
+# installed are driven, one of them as a managed thread, each through a kill -9 of the server, as is an agent in a container
+# where an engine answers. `make demo` calls it;
 # `make clis` installs the command lines.
 # KEEP=1 leaves server and agents running at the end. Exits non-zero, and says where the logs are, on failure.
 set -euo pipefail

@@ -4,6 +4,8 @@
 #
 #   scripts/engine/engine.sh up DIR [ARGUMENT OF dockerd ...]   starts it; DIR/docker.sock answers when this returns
 #   scripts/engine/engine.sh down DIR                           ends it and its containers
+#   scripts/engine/engine.sh kill DIR                           ends it as a crash does; its containers go on
+#   scripts/engine/engine.sh remove DIR                         ends it for good: containers, bridges and DIR are removed
 #   scripts/engine/engine.sh image DIR REFERENCE                makes an image with busybox, and git if there is one
 set -euo pipefail
 
@@ -12,13 +14,33 @@ fail() {
 	exit 1
 }
 
-[ $# -ge 2 ] || fail "usage: engine.sh up|down|image DIR ..."
+[ $# -ge 2 ] || fail "usage: engine.sh up|down|kill|remove|image DIR ..."
 action=$1
 mkdir -p "$2"
 dir=$(readlink -f "$2")
 shift 2
 
 ask() { curl -sf --max-time 5 --unix-socket "$dir/docker.sock" "http://engine$1"; }
+
+# down ends the engine and waits for that.
+down() {
+	[ -s "$dir/pid" ] || return 0
+	local pid
+	pid=$(cat "$dir/pid")
+	kill "$pid" 2>/dev/null || return 0
+	for _ in $(seq 300); do
+		kill -0 "$pid" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	kill -9 "$pid" 2>/dev/null || true
+}
+
+# discard PATH removes all that the engine lists there. What it made for itself stays.
+discard() {
+	{ ask "$1" | grep -oE '"(Id|ID)":"[0-9a-f]{64}"' || true; } | cut -d'"' -f4 | while read -r id; do
+		curl -s --max-time 60 --unix-socket "$dir/docker.sock" -o /dev/null -X DELETE "http://engine${1%%/json*}/$id?force=1" || true
+	done
+}
 
 case $action in
 up)
@@ -41,15 +63,20 @@ up)
 	tail -n 20 "$dir/log" >&2
 	fail "the engine does not start"
 	;;
-down)
+down) down ;;
+remove)
+	discard '/containers/json?all=1'
+	discard /networks
+	down
+	# With --live-restore it leaves what is mounted, its own directory among that.
+	awk -v dir="$dir/" 'index($2, dir) == 1 { print $2 }' /proc/mounts | sort -r | while read -r path; do umount "$path" || true; done
+	rm -rf "$dir"
+	;;
+kill)
 	[ -s "$dir/pid" ] || exit 0
 	pid=$(cat "$dir/pid")
-	kill "$pid" 2>/dev/null || exit 0
-	for _ in $(seq 300); do
-		kill -0 "$pid" 2>/dev/null || exit 0
-		sleep 0.1
-	done
-	kill -9 "$pid" 2>/dev/null || true
+	kill -9 "$pid" 2>/dev/null || exit 0
+	while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
 	;;
 image)
 	[ $# -eq 1 ] || fail "which reference?"

@@ -44,8 +44,8 @@ func newServer(binary, dir, data, extra string, clock *testbed.Clock) (*server, 
 	return &server{Server: under, clock: clock}, nil
 }
 
-// shellType is an agent type that answers every message.
-const shellType = `agentTypes: {shell: {command: bash, args: [--norc, --noprofile], env: {PS1: "ready> ", HISTFILE: /dev/null}, ready: {pattern: "^ready> $"}, exit: exit}}
+// shellType is an agent type that answers every message, given a shell and its arguments.
+const shellType = `agentTypes: {shell: {command: %s, args: [%s], env: {PS1: "ready> ", HISTFILE: /dev/null}, ready: {pattern: "^ready> $"}, exit: exit}}
 `
 
 // launch starts the core; ready waits for it.

@@ -22,6 +22,7 @@ type options struct {
 	rounds        int
 	shells        int
 	threads       int
+	runtime       string // of managed agents: local, or docker
 	seed          uint64
 	binary        string
 	keep, verbose bool
@@ -41,12 +42,13 @@ type rig struct {
 	server *server
 	crew   *crew
 	caller *caller
-	shells *shells        // managed agents, or nil
-	hosts  *hosts         // connected agents that host threads, or nil
-	hooks  *hooks         // receiver of webhooks
-	horde  *horde         // hostile agents
-	clock  *testbed.Clock // of the core, or nil when the binary has none that can be moved
-	repo   string         // URL of the repository that threads work in
+	shells *shells         // managed agents, or nil
+	engine *testbed.Engine // of the docker runtime, or nil
+	hosts  *hosts          // connected agents that host threads, or nil
+	hooks  *hooks          // receiver of webhooks
+	horde  *horde          // hostile agents
+	clock  *testbed.Clock  // of the core, or nil when the binary has none that can be moved
+	repo   string          // URL of the repository that threads work in
 
 	diskCounts diskCounts // of all rounds
 	poisoned   int        // records
@@ -83,7 +85,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	sum := &summary{began: time.Now()}
 	for number := 1; number <= o.rounds; number++ {
-		if r.shells != nil && number%shellEvery == 0 {
+		if r.shells != nil && (number%shellEvery == 0 || r.engine != nil) {
 			result, err := r.shellRound(ctx, number)
 			if err != nil {
 				return err
@@ -167,10 +169,9 @@ func (r *rig) build(ctx context.Context) (string, error) {
 func (r *rig) begin(ctx context.Context) (err error) {
 	extra := ""
 	if r.options.shells > 0 {
-		if extra, err = testbed.LocalRuntime(r.binary, ""); err != nil {
+		if extra, err = r.runtimes(ctx); err != nil {
 			return fmt.Errorf("%w; -shells 0 does without managed agents", err)
 		}
-		extra += shellType
 	}
 	if r.hooks, err = newHooks(r.dir); err != nil {
 		return err
@@ -204,12 +205,12 @@ func (r *rig) begin(ctx context.Context) (err error) {
 		return err
 	}
 	if r.options.shells > 0 {
-		r.shells = &shells{caller: r.caller, plugins: testbed.Plugins(r.binary), data: r.data()}
+		r.shells = &shells{caller: r.caller, plugin: "runtime-" + r.runtime, plugins: testbed.Plugins(r.binary), data: r.data(), engine: r.engine}
 		if err := r.shells.start(ctx, r.options.shells, r.name); err != nil {
 			return err
 		}
 	}
-	if r.options.threads > 0 {
+	if r.options.threads > 0 && r.engine == nil {
 		if r.repo, err = newRepository(ctx, r.dir); err != nil {
 			return err
 		}
@@ -222,6 +223,26 @@ func (r *rig) begin(ctx context.Context) (err error) {
 	}
 	r.horde = newHorde(r.server.URL, r.caller)
 	return r.crew.start(ctx)
+}
+
+// runtimes returns the configuration of the runtime of managed agents and of their type. The docker runtime gets an engine whose
+// containers outlive it.
+func (r *rig) runtimes(ctx context.Context) (string, error) {
+	if r.runtime == "local" {
+		text, err := testbed.LocalRuntime(r.binary, "")
+		return text + fmt.Sprintf(shellType, "bash", "--norc, --noprofile"), err
+	}
+	err := testbed.BuildPlugin(ctx, r.binary, "runtime-"+r.runtime)
+	if err != nil {
+		return "", err
+	}
+	if r.engine, err = testbed.NewEngine(ctx, "--live-restore"); err != nil {
+		return "", err
+	}
+	text, err := testbed.Runtimes(r.binary, map[string]string{
+		r.runtime: fmt.Sprintf(", config: {socket: %q, image: %q}", r.engine.Socket, testbed.EngineImage),
+	})
+	return text + fmt.Sprintf(shellType, "sh", ""), err
 }
 
 // furnish stores what starts by itself, two of each, so that rounds with poison find them. None of them ever starts anything.
@@ -302,6 +323,11 @@ func (r *rig) end() {
 	}
 	if r.shells != nil {
 		r.shells.kill()
+	}
+	if r.engine != nil {
+		if err := r.engine.Close(); err != nil {
+			fmt.Fprintf(r.out, "faultrig: %v\n", err)
+		}
 	}
 	if r.hooks != nil {
 		r.hooks.receiver.Close()

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
 // shellAgent is a managed agent of the rig: a shell that writes each message it is sent into its ledger. It lives
@@ -48,8 +50,10 @@ type agentRecord struct {
 // shells are all managed agents of a run.
 type shells struct {
 	caller  *caller
-	plugins string // folder of the runtime's binaries
-	data    string // folder of the server, in which the rooms of agents are
+	plugin  string          // of their runtime
+	plugins string          // folder of the runtime's binaries
+	data    string          // folder of the server, in which the rooms of agents are
+	engine  *testbed.Engine // that they have containers of, or nil
 	all     []*shellAgent
 }
 

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,13 +14,39 @@ import (
 )
 
 // holders returns the processes that hold the terminals: each room has its own copy of the program. One whose agent has
-// ended, which the file exit beside it says, may stay for some minutes, for a plugin that was killed to ask how it ended.
+// ended, which the file exit beside it says, may stay for some minutes, for a plugin that was killed to ask how it ended. Those
+// in containers are the first process of each, and while the engine is away none is seen.
 func (s *shells) holders() ([]int, error) {
+	if s.engine != nil {
+		return s.contained()
+	}
 	all, err := testbed.Running("holder", s.data)
 	return slices.DeleteFunc(all, func(pid int) bool {
 		_, err := os.Stat(filepath.Join(filepath.Dir(testbed.Executable(pid)), "exit"))
 		return err == nil
 	}), err
+}
+
+// contained returns the first process of each container that an agent has.
+func (s *shells) contained() (pids []int, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), settleLimit)
+	defer cancel()
+	ids, err := s.engine.Containers(ctx, "io.wardroom.role=agent")
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		var one struct{ State struct{ Pid int } }
+		var refused *testbed.EngineError
+		switch err := s.engine.Call(ctx, http.MethodGet, "/containers/"+id+"/json", nil, &one); {
+		case errors.As(err, &refused) && refused.Status == http.StatusNotFound: // it went meanwhile
+		case err != nil:
+			return nil, err
+		default:
+			pids = append(pids, one.State.Pid) // 0 of one that has ended and is left
+		}
+	}
+	return pids, nil
 }
 
 // processes returns all processes of the shells, and of the holders of their terminals.
@@ -53,7 +81,7 @@ func (s *shells) orphans() error {
 
 // killPlugin ends the runtime's plugin as a crash does; none may be there at the moment.
 func (s *shells) killPlugin() (killed bool, err error) {
-	pids, err := testbed.Running(testbed.RuntimePlugin, s.plugins)
+	pids, err := testbed.Running(s.plugin, s.plugins)
 	for _, pid := range pids {
 		err := syscall.Kill(pid, syscall.SIGKILL)
 		if err != nil && !errors.Is(err, syscall.ESRCH) {
@@ -68,6 +96,8 @@ func (s *shells) killPlugin() (killed bool, err error) {
 func (s *shells) kill() {
 	pids, _ := s.processes()
 	for _, pid := range pids {
-		_ = syscall.Kill(pid, syscall.SIGKILL)
+		if pid > 0 {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -23,7 +24,16 @@ type strike struct {
 	down   time.Duration // how long the core stays away
 	host   int           // number of the host of threads that dies too, from 1; 0: none
 	fresh  bool          // it comes back as a new one
+	engine engineFault
 }
+
+// engineFault is what happens to the container engine.
+type engineFault string
+
+const (
+	engineStopped engineFault = "engine stopped"
+	engineKilled  engineFault = "engine killed"
+)
 
 func (s strike) String() string {
 	what := ""
@@ -34,6 +44,9 @@ func (s strike) String() string {
 		what = "plugin"
 	case s.core:
 		what = "core"
+	}
+	if s.engine != "" {
+		what = strings.TrimPrefix(what+" and "+string(s.engine), " and ")
 	}
 	if s.host > 0 {
 		if what != "" {
@@ -73,12 +86,25 @@ func drawStrikes(random *rand.Rand) []strike {
 	return list
 }
 
+// drawEngineFaults adds those of the engine: it is stopped or killed in half of the strikes.
+func drawEngineFaults(random *rand.Rand, strikes []strike) {
+	for i := range strikes {
+		switch random.IntN(4) {
+		case 0:
+			strikes[i].engine = engineStopped
+		case 1:
+			strikes[i].engine = engineKilled
+		}
+	}
+}
+
 // shellResult is what a round of managed agents came to.
 type shellResult struct {
 	number        int
 	strikes       []strike
 	counts        map[fate]int // of all rounds so far
 	plugins       int          // kills of the plugin
+	mortal        string       // what was killed of the agent that dies
 	adopted, took time.Duration
 	problems      []error
 }
@@ -87,13 +113,23 @@ type shellResult struct {
 // still the one it was and that no message is lost or doubled.
 func (r *rig) shellRound(ctx context.Context, number int) (shellResult, error) {
 	result := shellResult{number: number, strikes: drawStrikes(r.random)}
+	if r.engine != nil {
+		drawEngineFaults(r.random, result.strikes)
+	}
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, killWithin+4*readyLimit+settleLimit)
 	defer cancel()
 	stop := make(chan struct{})
 	finish := r.shells.load(ctx, stop)
-	var err error
-	result.plugins, err = r.strikeAll(ctx, result.strikes)
+	dying := newMortal(r.shells, fmt.Sprintf("%s-mortal-%d", r.name, number), r.random)
+	result.mortal = dying.what()
+	err := dying.begin(ctx)
+	var death sync.WaitGroup
+	var deadly error // read after death
+	if err == nil {
+		death.Go(func() { deadly = dying.die(ctx) })
+		result.plugins, err = r.strikeAll(ctx, result.strikes)
+	}
 	if err == nil && !pause(ctx, loadAfter) {
 		err = ctx.Err()
 	}
@@ -102,6 +138,10 @@ func (r *rig) shellRound(ctx context.Context, number int) (shellResult, error) {
 		cancel() // the senders would wait for a core that is gone
 	}
 	result.problems = finish()
+	death.Wait()
+	if deadly != nil && err == nil {
+		result.problems = append(result.problems, deadly)
+	}
 	if err != nil {
 		return result, err
 	}
@@ -137,6 +177,11 @@ func (r *rig) strikeAll(ctx context.Context, strikes []strike) (plugins int, err
 				plugins++
 			}
 		}
+		if s.engine != "" {
+			if err := r.strikeEngine(ctx, s); err != nil {
+				return plugins, err
+			}
+		}
 		if s.host > 0 {
 			if err := r.hosts.players[s.host-1].crash(s.fresh); err != nil {
 				return plugins, err
@@ -161,14 +206,29 @@ func (r *rig) strikeAll(ctx context.Context, strikes []strike) (plugins int, err
 	return plugins, nil
 }
 
+// strikeEngine ends the engine, and starts it again after a while.
+func (r *rig) strikeEngine(ctx context.Context, s strike) error {
+	end := r.engine.Down
+	if s.engine == engineKilled {
+		end = r.engine.Kill
+	}
+	if err := end(ctx); err != nil {
+		return err
+	}
+	if !pause(ctx, s.down) {
+		return ctx.Err()
+	}
+	return r.engine.Up(ctx)
+}
+
 // print prints the round's line.
 func (r shellResult) print(out io.Writer) {
 	verdict := "ok"
 	if len(r.problems) > 0 {
 		verdict = fmt.Sprintf("BROKEN (%d)", len(r.problems))
 	}
-	fmt.Fprintf(out, "round %3d  %-10s %5.1fs  managed agents: %d messages acknowledged so far, %d of unknown fate  kill %s\n",
-		r.number, verdict, r.took.Seconds(), r.counts[fateSent], r.counts[fateUnknown], strikeText(r.strikes))
+	fmt.Fprintf(out, "round %3d  %-10s %5.1fs  managed agents: %d messages acknowledged so far, %d of unknown fate  kill %s, the %s of another one\n",
+		r.number, verdict, r.took.Seconds(), r.counts[fateSent], r.counts[fateUnknown], strikeText(r.strikes), r.mortal)
 }
 
 // explain prints everything that broke.

@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -54,6 +56,33 @@ func Build(ctx context.Context, dir string, tags ...string) (string, error) {
 	return binary, nil
 }
 
+// BuildPlugin builds a plugin with a module of its own into the folder of plugins beside a binary, unless it is there.
+func BuildPlugin(ctx context.Context, binary, name string) error {
+	path := filepath.Join(Plugins(binary), name)
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	at, err := moduleDir(ctx)
+	if err != nil {
+		return err
+	}
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", path, ".")
+	build.Dir, build.Env = filepath.Join(at, "plugins", name), append(os.Environ(), "CGO_ENABLED=0")
+	if text, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", name, err, text)
+	}
+	return nil
+}
+
+// moduleDir returns the folder of the module around the working directory.
+func moduleDir(ctx context.Context) (string, error) {
+	at, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/wardroom/wardroom").Output()
+	if err != nil {
+		return "", fmt.Errorf("look for the module: %w", err)
+	}
+	return strings.TrimSpace(string(at)), nil
+}
+
 // Plugins returns the folder of plugins beside a binary.
 func Plugins(binary string) string { return filepath.Join(filepath.Dir(binary), "plugins") }
 
@@ -69,10 +98,20 @@ func Checksum(path string) (string, error) {
 // LocalRuntime returns the configuration of a server beside whose binary the local runtime lies. more is what follows in
 // the plugin's entry, such as ", env: {PATH: /usr/bin}".
 func LocalRuntime(binary, more string) (string, error) {
-	sum, err := Checksum(filepath.Join(Plugins(binary), RuntimePlugin))
-	if err != nil {
-		return "", fmt.Errorf("%w; `make build` builds the plugins", err)
+	return Runtimes(binary, map[string]string{"local": more})
+}
+
+// Runtimes is LocalRuntime for several: by the name of each what follows in the entry of its plugin.
+func Runtimes(binary string, more map[string]string) (string, error) {
+	var plugins, runtimes []string
+	for _, name := range slices.Sorted(maps.Keys(more)) {
+		plugin := "runtime-" + name
+		sum, err := Checksum(filepath.Join(Plugins(binary), plugin))
+		if err != nil {
+			return "", fmt.Errorf("%w; `make build` builds the plugins", err)
+		}
+		plugins = append(plugins, fmt.Sprintf("%s: {kind: runtime, sha256: %q%s}", plugin, sum, more[name]))
+		runtimes = append(runtimes, fmt.Sprintf("%s: {plugin: %s}", name, plugin))
 	}
-	return fmt.Sprintf("plugins: {dir: %q, %s: {kind: runtime, sha256: %q%s}}\nruntimes: {local: {plugin: %s}}\n",
-		Plugins(binary), RuntimePlugin, sum, more, RuntimePlugin), nil
+	return fmt.Sprintf("plugins: {dir: %q, %s}\nruntimes: {%s}\n", Plugins(binary), strings.Join(plugins, ", "), strings.Join(runtimes, ", ")), nil
 }

@@ -2,7 +2,6 @@ package toolthreads_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"net/http"
@@ -36,6 +35,16 @@ func need(t *testing.T, variable, what string) string {
 func serve(t *testing.T, runtime, settings, address string) {
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
+	server := start(ctx, t, runtime, settings)
+	shop := repository(ctx, t, server.Dir)
+	for _, tool := range tools {
+		t.Run(tool, func(t *testing.T) { give(ctx, t, server.Client, tool, shop, address) })
+	}
+}
+
+// start starts a server with one runtime.
+func start(ctx context.Context, t *testing.T, runtime, settings string) *testbed.Server {
+	t.Helper()
 	at, err := os.MkdirTemp("/var/tmp", "threads") // not in /tmp, which containers and pods have of their own
 	if err != nil {
 		t.Fatal(err)
@@ -52,6 +61,7 @@ func serve(t *testing.T, runtime, settings, address string) {
 	}
 	config := fmt.Sprintf(`server: {listen: $LISTEN}
 store: {path: $DIR/store, minFree: 64MiB}
+engine: {roleBinding: managed}
 threads: {root: $DIR/threads, finish: {push: true}}
 plugins: {dir: %q, runtime-%s: {kind: runtime, sha256: %q}}
 runtimes: {%s: {plugin: runtime-%s, required: true, config: {%s, %s}}}
@@ -65,62 +75,43 @@ runtimes: {%s: {plugin: runtime-%s, required: true, config: {%s, %s}}}
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = server.Stop(time.Minute) })
-	shop := repository(ctx, t, at)
-	for _, tool := range tools {
-		t.Run(tool, func(t *testing.T) { give(ctx, t, server.Client, tool, shop, address) })
-	}
+	return server
 }
 
 func TestContainers(t *testing.T) {
-	e := engine(need(t, "WARDROOM_DOCKER_SOCKET", "engine"))
+	e, network, address := toolEngine(t)
+	serve(t, "docker", fmt.Sprintf("socket: %q, network: %s", e.Socket, network), address)
+}
+
+// toolEngine returns an engine with the images of the tools, a network of the test's own, and the address that this machine has
+// there.
+func toolEngine(t *testing.T) (e *testbed.Engine, network, address string) {
+	t.Helper()
+	need(t, testbed.EngineSocket, "engine")
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Minute) // the network goes after the test
+	t.Cleanup(cancel)
+	e, err := testbed.NewEngine(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Close() })
 	for _, tool := range tools {
-		if err := e.call(t, http.MethodGet, "/images/wardroom/"+tool+"/json", "", nil); err != nil {
+		if err := e.Call(ctx, http.MethodGet, "/images/wardroom/"+tool+"/json", nil, nil); err != nil {
 			t.Skipf("the engine has no image of %s: %v", tool, err)
 		}
 	}
-	name := "wardroom-threads-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-	if err := e.call(t, http.MethodPost, "/networks/create", `{"Name": "`+name+`", "Driver": "bridge"}`, nil); err != nil {
+	network = "wardroom-threads-" + strconv.FormatInt(time.Now().UnixNano(), 36)
+	if err := e.Call(ctx, http.MethodPost, "/networks/create", map[string]string{"Name": network, "Driver": "bridge"}, nil); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = e.call(t, http.MethodDelete, "/networks/"+name, "", nil) })
-	var network struct {
+	t.Cleanup(func() { _ = e.Call(ctx, http.MethodDelete, "/networks/"+network, nil, nil) })
+	var about struct {
 		IPAM struct{ Config []struct{ Gateway string } }
 	}
-	if err := e.call(t, http.MethodGet, "/networks/"+name, "", &network); err != nil || len(network.IPAM.Config) == 0 {
+	if err := e.Call(ctx, http.MethodGet, "/networks/"+network, nil, &about); err != nil || len(about.IPAM.Config) == 0 {
 		t.Fatalf("the network has no address: %v", err)
 	}
-	serve(t, "docker", fmt.Sprintf("socket: %q, network: %s", string(e), name), network.IPAM.Config[0].Gateway)
-}
-
-// engine is the socket of a container engine.
-type engine string
-
-// call asks the engine; answer may be nil.
-func (e engine) call(t *testing.T, method, path, body string, answer any) error {
-	t.Helper()
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", string(e))
-	}}
-	defer transport.CloseIdleConnections()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), time.Minute)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, "http://engine"+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	response, err := transport.RoundTrip(request)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }() // only read from
-	if response.StatusCode >= http.StatusBadRequest {
-		return fmt.Errorf("%s %s: %s", method, path, response.Status)
-	}
-	if answer == nil {
-		return nil
-	}
-	return json.NewDecoder(response.Body).Decode(answer)
+	return e, network, about.IPAM.Config[0].Gateway
 }
 
 // TestPods needs the cluster of scripts/cluster, whose node is this machine: worktrees are directories of it.

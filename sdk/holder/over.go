@@ -51,6 +51,44 @@ func (s Stream) Start(ctx context.Context, log string, l wire.Launch) (*Holding,
 	return startBy(ctx, s, log, l)
 }
 
+// StartDial is Start, and a connection to what was started by the same command, as Dial makes them; it saves one. The
+// connection is nil where the binary is of an older version, which has no such command.
+func (s Stream) StartDial(ctx context.Context, log, socket string, l wire.Launch) (*Holding, net.Conn, error) {
+	in, err := launchFrame(l)
+	if err != nil {
+		return nil, nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	var failed error // read after the end of the connection
+	conn, err := s.serve(func(err error) { failed = err }, "start", log, socket)
+	if err != nil {
+		return nil, nil, spawnFailed(err)
+	}
+	stop := context.AfterFunc(limited, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	h := new(Holding)
+	var heard bytes.Buffer
+	if _, err = conn.Write(in); err == nil {
+		err = h.started(io.TeeReader(conn, &heard))
+	}
+	if stop() && err == nil {
+		return h, conn, nil
+	}
+	_ = conn.Close()
+	var ended interface{ ExitCode() int }
+	switch {
+	case heard.Len() > 0 && err != nil:
+		return nil, nil, err
+	case errors.As(failed, &ended) && ended.ExitCode() == usageCode:
+		h, err := s.Start(ctx, log, l)
+		return h, nil, err
+	}
+	return nil, nil, notStarted(limited, failed)
+}
+
+// usageCode is what the binary ends with when it is called as it cannot be.
+const usageCode = 2
+
 func startBy(ctx context.Context, over Stream, log string, l wire.Launch) (*Holding, error) {
 	in, err := launchFrame(l)
 	if err != nil {
@@ -67,16 +105,21 @@ func startBy(ctx context.Context, over Stream, log string, l wire.Launch) (*Hold
 		}
 		return h, nil
 	}
+	return nil, notStarted(ctx, failed)
+}
+
+// notStarted is the error of a start over a transport that said nothing of what became of it.
+func notStarted(ctx context.Context, failed error) error {
 	var known *runtime.Error
 	switch {
 	case ctx.Err() != nil:
-		return nil, runtime.Errorf(runtime.CodeTimeout, "the start of the agent was not waited for")
+		return runtime.Errorf(runtime.CodeTimeout, "the start of the agent was not waited for")
 	case errors.As(failed, &known):
-		return nil, known
+		return known
 	case failed == nil:
 		failed = errors.New("it said nothing")
 	}
-	return nil, &runtime.Error{
+	return &runtime.Error{
 		Code: runtime.CodeUnavailable, Retry: true,
 		Message: "the holder cannot be started over there: " + strings.ReplaceAll(failed.Error(), "\n", ": "),
 	}
@@ -107,25 +150,29 @@ func DialOver(over Transport, socket string) func(ctx context.Context) (net.Conn
 
 // Dial is DialOver over a stream.
 func (s Stream) Dial(socket string) func(ctx context.Context) (net.Conn, error) {
-	return func(context.Context) (net.Conn, error) {
-		return connectBy(func(ctx context.Context, far *os.File) (func(), error) {
-			// The descriptor of its own outlives the call.
-			fd, err := unix.FcntlInt(far.Fd(), unix.F_DUPFD_CLOEXEC, 0)
-			if err != nil {
-				return nil, err
-			}
-			if err := unix.SetNonblock(fd, true); err != nil {
-				return nil, errors.Join(err, unix.Close(fd))
-			}
-			end := os.NewFile(uintptr(fd), "far")
-			stop := context.AfterFunc(ctx, func() { _ = end.SetDeadline(time.Unix(1, 0)) }) // who reads or writes it lets go
-			return func() {
-				_ = s(ctx, end, end, "connect", socket)
-				stop()
-				_ = end.Close()
-			}, nil
-		})
-	}
+	return func(context.Context) (net.Conn, error) { return s.serve(func(error) {}, "connect", socket) }
+}
+
+// serve returns a connection to the binary's standard input and output; ended gets what the stream returned, before Close
+// returns.
+func (s Stream) serve(ended func(error), args ...string) (net.Conn, error) {
+	return connectBy(func(ctx context.Context, far *os.File) (func(), error) {
+		// The descriptor of its own outlives the call.
+		fd, err := unix.FcntlInt(far.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return nil, err
+		}
+		if err := unix.SetNonblock(fd, true); err != nil {
+			return nil, errors.Join(err, unix.Close(fd))
+		}
+		end := os.NewFile(uintptr(fd), "far")
+		stop := context.AfterFunc(ctx, func() { _ = end.SetDeadline(time.Unix(1, 0)) }) // who reads or writes it lets go
+		return func() {
+			ended(s(ctx, end, end, args...))
+			stop()
+			_ = end.Close()
+		}, nil
+	})
 }
 
 // connectBy returns the near end of a pair of sockets; begin starts what serves the far one, and returns what waits for the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -140,6 +141,61 @@ func TestStream(t *testing.T) {
 	}
 	if _, err := holder.Connect(ctx, holder.Options{Nonce: l.Nonce, Dial: failing.Dial(l.Socket)}); runtime.ErrorCode(err) != runtime.CodeUnavailable {
 		t.Errorf("a connection over it: %v", err)
+	}
+}
+
+// TestStartDial starts a holder and connects to it by one command; a binary that knows no such command is asked as before.
+func TestStartDial(t *testing.T) {
+	for name, old := range map[string]bool{"Now": false, "OlderBinary": true} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			l := wire.Launch{
+				Socket: filepath.Join(dir, "s"), Nonce: holder.NewNonce(), ExitFile: filepath.Join(dir, "exit"), Path: "/bin/sh",
+				Args: []string{"-c", "read line; exit 6"}, Dir: dir, Cols: 80, Rows: 24,
+			}
+			calls := make(chan string, 8)
+			s := holder.Stream(func(ctx context.Context, in io.Reader, out io.Writer, args ...string) error {
+				calls <- args[0]
+				if old && len(args) == 3 {
+					return stream(ctx, nil, out, "start")
+				}
+				return stream(ctx, in, out, args...)
+			})
+			h, conn, err := s.StartDial(ctx, filepath.Join(dir, "log"), l.Socket, l)
+			if err != nil || h.Command.PID == 0 || (conn == nil) != old {
+				t.Fatalf("%+v, %v, %v", h, conn, err)
+			}
+			dial := s.Dial(l.Socket)
+			if conn != nil {
+				dial = func(context.Context) (net.Conn, error) { return conn, nil }
+			}
+			c, err := holder.Connect(ctx, holder.Options{Nonce: l.Nonce, Dial: dial})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Write(ctx, []byte("x\r")); err != nil {
+				t.Fatal(err)
+			}
+			if exit, err := c.Wait(ctx); err != nil || exit.Code != 6 {
+				t.Errorf("exit %+v, %v", exit, err)
+			}
+			_ = c.Close()
+			if want := map[bool]int{false: 1, true: 3}[old]; len(calls) != want {
+				t.Errorf("%d commands, want %d", len(calls), want)
+			}
+			l.Path = "/no/such/command"
+			l.Socket = filepath.Join(dir, "other")
+			var code interface{ ExitCode() int }
+			if _, conn, err := s.StartDial(ctx, filepath.Join(dir, "log"), l.Socket, l); conn != nil || err == nil || errors.As(err, &code) || runtime.ErrorCode(err) != runtime.CodeCLINotFound {
+				t.Errorf("a command that is not there: %v, %v", conn, err)
+			}
+			failing := holder.Stream(func(context.Context, io.Reader, io.Writer, ...string) error { return errors.New("no route to host") })
+			if _, _, err := failing.StartDial(ctx, "/log", l.Socket, l); runtime.ErrorCode(err) != runtime.CodeUnavailable || !strings.Contains(err.Error(), "no route") {
+				t.Errorf("a start over a stream that fails: %v", err)
+			}
+		})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -180,11 +181,29 @@ func (i *images) download(ref string) error {
 	if failed := i.engine.failed("pull "+ref, err); runtime.ErrorCode(failed) == runtime.CodeSocketError {
 		return failed
 	}
-	hint := "look whether the registry has it and may be reached, or load the image on this machine"
+	if unreached(err) {
+		return &runtime.Error{
+			Code: runtime.CodeNetworkError, Field: "image", Retry: true,
+			Message: fmt.Sprintf("the image %s cannot be pulled: its registry is not reached or does not answer: %s", ref, said(err)),
+			Hint:    "look whether the registry runs and the engine's machine reaches it, or load the image on this machine",
+		}
+	}
+	hint := "look whether the registry has it, or load the image on this machine"
 	if cerrdefs.IsUnauthorized(err) || cerrdefs.IsPermissionDenied(err) || strings.Contains(err.Error(), "unauthorized") || strings.Contains(err.Error(), "no basic auth") {
 		hint = "name a user of the registry in registries of the runtime's configuration, and look at its password"
 	}
 	return imageNotFound(ref, "cannot be pulled: "+said(err), hint)
+}
+
+// unreached reports whether an engine could not pull because of the network or of a registry that is down. It says so in words
+// only.
+func unreached(err error) bool {
+	text := strings.ToLower(err.Error())
+	return slices.ContainsFunc([]string{
+		"connection refused", "connection reset", "no such host", "no route to host", "network is unreachable", "i/o timeout", "tls handshake timeout",
+		"client.timeout", "context deadline exceeded", "server misbehaving", "temporary failure in name resolution", "unexpected eof", ": eof",
+		"unexpected http status: 5", "502 bad gateway", "503 service unavailable", "504 gateway", "proxyconnect",
+	}, func(words string) bool { return strings.Contains(text, words) })
 }
 
 // auth is who the registry of an image is told that pulls; empty for nobody. IMAGE_NOT_FOUND where the password cannot be read.

@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	if shared.own {
-		_ = script("down", shared.dir)
+		_ = script("remove", shared.dir)
 	}
 	_ = os.RemoveAll(dir)
 	os.Exit(code)
@@ -122,10 +122,9 @@ func fresh(t testing.TB, args ...string) *engine {
 	}
 	e := &engine{socket: filepath.Join(at, "docker.sock"), dir: at, own: true}
 	t.Cleanup(func() {
-		if err := script("down", at); err != nil {
+		if err := script("remove", at); err != nil {
 			t.Error(err)
 		}
-		_ = os.RemoveAll(at)
 	})
 	e.up(t, args...)
 	if err := script("image", at, "wardroom/test:1"); err != nil {

@@ -12,19 +12,24 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/image"
 	registrytypes "github.com/docker/docker/api/types/registry"
 	"github.com/google/go-containerregistry/pkg/registry"
 
+	"github.com/wardroom/wardroom/plugins/runtime-docker/docker"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
 // registryServer is a registry on this machine, which lets in who has the password, or everybody.
 type registryServer struct {
+	*httptest.Server
 	host  string
-	pulls atomic.Int32 // requests for manifests by who was let in
+	held  atomic.Pointer[chan struct{}] // as long as it is not nil and open, questions for manifests wait
+	down  atomic.Bool                   // it answers with 503
+	pulls atomic.Int32                  // requests for manifests by who was let in
 }
 
 const registryUser, registryPassword = "lab", "of-the-registry"
@@ -39,12 +44,23 @@ func startRegistry(t *testing.T, private bool) *registryServer {
 			http.Error(w, `{"errors":[{"code":"UNAUTHORIZED","message":"authentication required"}]}`, http.StatusUnauthorized)
 			return
 		}
+		if r.down.Load() {
+			http.Error(w, "closed for today", http.StatusServiceUnavailable)
+			return
+		}
 		if strings.Contains(q.URL.Path, "/manifests/") && q.Method != http.MethodPut {
 			r.pulls.Add(1)
+			if held := r.held.Load(); held != nil {
+				select {
+				case <-*held:
+				case <-q.Context().Done():
+				}
+			}
 		}
 		images.ServeHTTP(w, q)
 	}))
 	t.Cleanup(server.Close)
+	r.Server = server
 	r.host = strings.TrimPrefix(server.URL, "http://")
 	return r
 }
@@ -204,4 +220,68 @@ func TestPullPrivate(t *testing.T) {
 	t.Cleanup(func() {
 		_, _ = e.client(t).ImageRemove(context.WithoutCancel(ctx), ref, image.RemoveOptions{Force: true})
 	})
+}
+
+// TestPullFails has a registry that has no such image, is down, or is away: what is wrong is told apart, whatever the policy.
+func TestPullFails(t *testing.T) {
+	for name, tt := range map[string]struct {
+		prepare func(r *registryServer)
+		code    runtime.Code
+		retry   bool
+		words   string
+	}{
+		"Missing": {func(*registryServer) {}, runtime.CodeImageNotFound, false, "whether the registry has it"},
+		"Down":    {func(r *registryServer) { r.down.Store(true) }, runtime.CodeNetworkError, true, "does not answer"},
+		"Away":    {func(r *registryServer) { r.Close() }, runtime.CodeNetworkError, true, "connection refused"},
+	} {
+		for _, pull := range []string{"if-missing", "always"} {
+			t.Run(name+"/"+pull, func(t *testing.T) {
+				e, ctx := need(t), within(t)
+				r := startRegistry(t, false)
+				tt.prepare(r)
+				spec := shell(id(t))
+				_, err := e.plugin(t, map[string]any{"image": r.host + "/lab/none:1", "pull": pull}).Conn().Runtime().Spawn(ctx, spec)
+				wantError(t, err, tt.code, tt.words)
+				if failed := runtime.AsError(err); failed == nil || failed.Retry != tt.retry {
+					t.Errorf("%v can be tried again: want %t", err, tt.retry)
+				}
+				if left := e.containers(ctx, t, spec.ID); len(left) > 0 {
+					t.Errorf("%d containers are left", len(left))
+				}
+			})
+		}
+	}
+}
+
+// TestPullSlow has a registry that takes its time: who does not wait is told that the pull goes on, and the next one joins it.
+func TestPullSlow(t *testing.T) {
+	e, ctx := need(t), within(t)
+	r := startRegistry(t, false)
+	ref := r.host + "/lab/slow:1"
+	e.publish(ctx, t, ref, "1")
+	t.Cleanup(func() {
+		_, _ = e.client(t).ImageRemove(context.WithoutCancel(ctx), ref, image.RemoveOptions{Force: true})
+	})
+	held := make(chan struct{})
+	r.held.Store(&held)
+	l := e.open(t, t.TempDir(), map[string]any{"image": ref, "pull": "if-missing"})
+	short, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	defer cancel()
+	err := docker.Fetch(short, l, ref)
+	wantError(t, err, runtime.CodeImageNotFound, "still being pulled")
+	if failed := runtime.AsError(err); failed == nil || !failed.Retry {
+		t.Errorf("%v cannot be tried again", err)
+	}
+	until(ctx, t, "the engine to ask", func() bool { return r.pulls.Load() > 0 })
+	asked := r.pulls.Load()
+	next := make(chan error, 1)
+	go func() { next <- docker.Fetch(ctx, l, ref) }() // ends with the pull
+	close(held)
+	if err := <-next; err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.client(t).ImageInspect(ctx, ref); err != nil {
+		t.Errorf("the image is not there: %v", err)
+	}
+	t.Logf("%d questions until it was held, %d in all", asked, r.pulls.Load())
 }

@@ -138,11 +138,24 @@ func (k *cluster) stream(pod, binary string) holder.Stream {
 		case err == nil:
 			return nil
 		case errors.As(err, &code):
-			return runtime.Errorf(runtime.CodeSpawnFailed, "the holder in pod %s ended with %d: %s", pod, code.Code, words)
+			return &exitError{
+				error: runtime.Errorf(runtime.CodeSpawnFailed, "the holder in pod %s ended with %d: %s", pod, code.Code, words), code: code.Code,
+			}
 		}
 		return k.failed("run the holder in pod "+pod, err)
 	}
 }
+
+// exitError is the end of a command in a pod, other than with 0.
+type exitError struct {
+	error
+	code int
+}
+
+// ExitCode is what holder.Stream wants of it.
+func (e *exitError) ExitCode() int { return e.code }
+
+func (e *exitError) Unwrap() error { return e.error }
 
 // said is what the cluster said, for an error.
 func said(err error) string { return life.OneLine(err.Error()) }

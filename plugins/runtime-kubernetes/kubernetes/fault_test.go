@@ -202,6 +202,7 @@ type gate struct {
 
 	mu    sync.Mutex // guards what follows
 	shut  bool
+	delay time.Duration // of what the server says
 	conns map[net.Conn]bool
 	wg    sync.WaitGroup
 }
@@ -228,9 +229,30 @@ func (g *gate) serve() {
 			}
 			defer func() { _ = on.Close() }()
 			g.wg.Go(func() { _, _ = io.Copy(on, conn); _ = on.Close() })
-			_, _ = io.Copy(conn, on)
+			_, _ = io.Copy(slowly{conn, g}, on)
 		})
 	}
+}
+
+// slowly passes on what a server says after the delay of its gate.
+type slowly struct {
+	io.Writer
+	gate *gate
+}
+
+func (s slowly) Write(p []byte) (int, error) {
+	s.gate.mu.Lock()
+	delay := s.gate.delay
+	s.gate.mu.Unlock()
+	<-time.After(delay) // what is tested is that it takes so long
+	return s.Writer.Write(p)
+}
+
+// slow delays all that the server says.
+func (g *gate) slow(d time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.delay = d
 }
 
 func (g *gate) set(shut bool) {

@@ -58,6 +58,7 @@ type record struct {
 	Handle handle `json:"handle"` // its nonce is zero before the first life
 	Plan   string `json:"plan"`   // digest of what the pod was made from
 	Image  string `json:"image"`
+	Digest string `json:"digest,omitempty"` // of the image, as the node has it
 	// Launched says that a command was started, or was about to be, and Over that its end is known.
 	Launched bool `json:"launched,omitempty"`
 	Over     bool `json:"over,omitempty"`

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path"
 	"path/filepath"
@@ -43,7 +44,8 @@ type Launcher struct {
 	dir     string      // what is stored of agents
 	owner   string      // identity of StateDir: see local.Identity
 
-	claims life.Claims
+	claims   life.Claims
+	commands commands
 
 	mu        sync.Mutex            // guards what follows
 	processes map[string][]*process // connected, by pod
@@ -208,7 +210,7 @@ func (l *Launcher) have(ctx context.Context, id string, v record, plan *corev1.P
 		return v, err
 	}
 	v = record{
-		Handle: handle{Version: handleVersion, ID: id, Owner: l.owner, Pod: pod.Name, UID: string(pod.UID), StartedAt: time.Now()}, Plan: digest, Image: image,
+		Handle: handle{Version: handleVersion, ID: id, Owner: l.owner, Pod: pod.Name, UID: string(pod.UID), StartedAt: time.Now()}, Plan: digest, Image: image, Digest: imageOf(pod),
 	}
 	if err := l.save(v); err != nil {
 		l.discard(ctx, pod)
@@ -244,10 +246,21 @@ func (l *Launcher) describe(spec *runtime.Spec, git agentcli.Git) agentcli.Room 
 		return runtime.Errorf(runtime.CodeForbidden, "%s is outside of the agent's room", file)
 	}
 	room.LookPath = func(name string) (found string, err error) {
+		v, err := l.load(spec.ID)
+		if err != nil {
+			return "", runtime.NotFound(spec.ID)
+		}
+		place := commandPlace{v.Digest, strings.Join(spec.Volumes, "\n"), name}
+		if found, ok := l.commands.find(place); ok {
+			return found, nil
+		}
 		err = ask(func(ctx context.Context, in holder.Room) error {
 			found, err = in.LookPath(ctx, name)
 			return err
 		})
+		if err == nil {
+			l.commands.keep(place, found)
+		}
 		return found, err
 	}
 	room.ReadFile = func(file string) (data []byte, err error) {
@@ -313,7 +326,7 @@ func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.P
 	if err := l.save(v); err != nil {
 		return nil, runtime.Errorf(runtime.CodeSpawnFailed, "record the agent: %v", err)
 	}
-	holding, err := l.cluster.stream(v.Handle.Pod, l.config.Holder).Start(ctx, logPath, wire.Launch{
+	holding, conn, err := l.cluster.stream(v.Handle.Pod, l.config.Holder).StartDial(ctx, logPath, socketPath, wire.Launch{
 		Socket: socketPath, Nonce: v.Handle.Nonce, ExitFile: exitPath, Path: cmd.Path, Args: cmd.Args, Env: life.Marked(cmd.Env, v.Handle.ID, v.Handle.Nonce),
 		Dir: cmd.Room.Workdir, Cols: uint16(cmd.Cols), Rows: uint16(cmd.Rows), RingBytes: uint32(l.config.RingBytes), Inherit: true,
 	})
@@ -323,10 +336,13 @@ func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.P
 	}
 	v.Handle.PID = holding.Command.PID
 	if err := l.save(v); err != nil {
+		if conn != nil {
+			_ = conn.Close()
+		}
 		l.forgo(ctx, v)
 		return nil, runtime.Errorf(runtime.CodeSpawnFailed, "record the agent: %v", err)
 	}
-	process, err := l.connect(ctx, v.Handle)
+	process, err := l.connectOver(ctx, v.Handle, conn)
 	if err != nil {
 		l.forgo(ctx, v)
 		var known *runtime.Error
@@ -382,8 +398,20 @@ func (l *Launcher) overNow(h handle) {
 
 // connect makes the Process of a handle. agentcli.ErrGone when nobody listens, or another life does.
 func (l *Launcher) connect(ctx context.Context, h handle) (*process, error) {
+	return l.connectOver(ctx, h, nil)
+}
+
+// connectOver is connect over a connection that is there already, unless first is nil.
+func (l *Launcher) connectOver(ctx context.Context, h handle, first net.Conn) (*process, error) {
 	p := &process{launcher: l, handle: h}
-	dial := l.cluster.stream(h.Pod, l.config.Holder).Dial(socketPath)
+	more := l.cluster.stream(h.Pod, l.config.Holder).Dial(socketPath)
+	dial := func(ctx context.Context) (net.Conn, error) {
+		if conn := first; conn != nil { // Connect dials once before anybody else can
+			first = nil
+			return conn, nil
+		}
+		return more(ctx)
+	}
 	client, err := holder.Connect(ctx, holder.Options{Nonce: h.Nonce, Dial: dial, Gone: p.gone})
 	if err != nil {
 		return nil, err

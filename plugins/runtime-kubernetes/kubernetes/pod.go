@@ -300,6 +300,7 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 	}
 	plan.Name = podName(id, rand.Text())
 	plan.OwnerReferences = l.ownerReference()
+	changed := l.watcher.change()
 	pod, err := l.cluster.pods().Create(ctx, plan, metav1.CreateOptions{FieldManager: fieldManager})
 	if err != nil {
 		return nil, l.cluster.failed("make the pod of agent "+id, err)
@@ -316,7 +317,8 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 			l.discard(ctx, pod)
 			return nil, err
 		}
-		l.watcher.next(ctx, time.Second)
+		wait(ctx, changed, time.Second)
+		changed = l.watcher.change()
 		if known, ok, _ := l.watcher.store.GetByKey(l.cluster.namespace + "/" + pod.Name); ok {
 			if seen, is := known.(*corev1.Pod); is && seen.UID == pod.UID {
 				pod = seen
@@ -341,6 +343,16 @@ func (l *Launcher) discard(ctx context.Context, pod *corev1.Pod) {
 	if err := l.cluster.remove(context.WithoutCancel(ctx), pod.Name, string(pod.UID)); err != nil {
 		l.log.Warn("a pod that did not start cannot be removed yet", "pod", pod.Name, "error", err)
 	}
+}
+
+// imageOf is the digest of the image that a pod runs; empty if its node has not said.
+func imageOf(pod *corev1.Pod) string {
+	for _, s := range pod.Status.ContainerStatuses {
+		if s.Name == containerName {
+			return s.ImageID
+		}
+	}
+	return ""
 }
 
 // judge reports whether the container of a pod runs, or why it never will.

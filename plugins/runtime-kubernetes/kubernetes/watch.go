@@ -110,9 +110,17 @@ func (w *watcher) failure() error {
 
 // next waits for a change of any pod, for at most the time most.
 func (w *watcher) next(ctx context.Context, most time.Duration) {
+	wait(ctx, w.change(), most)
+}
+
+// change returns what is closed with the next change of any pod. Who takes it before looking misses none.
+func (w *watcher) change() <-chan struct{} {
 	w.mu.Lock()
-	changed := w.changed
-	w.mu.Unlock()
+	defer w.mu.Unlock()
+	return w.changed
+}
+
+func wait(ctx context.Context, changed <-chan struct{}, most time.Duration) {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {

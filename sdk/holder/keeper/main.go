@@ -16,6 +16,7 @@ import (
 const help = `holder holds the terminal of one agent for a runtime, which starts it:
   holder run                 reads what to start from standard input
   holder start LOG           the same in a session of its own, and returns; LOG gets its standard error
+  holder start LOG SOCKET    the same, and then connect SOCKET
   holder connect SOCKET      standard input and output are a connection to the holder that listens there
   holder hook SOCKET NAME    hands standard input to the runtime and prints its answer
 And in a pod, where a runtime has no other program:
@@ -41,6 +42,11 @@ func Main(args []string) int {
 		return run()
 	case len(args) == 2 && args[0] == "start":
 		return detach(args[1])
+	case len(args) == 3 && args[0] == "start":
+		if code := detach(args[1]); code != 0 {
+			return code
+		}
+		return connect(args[2], os.Stdin, os.Stdout)
 	case len(args) == 2 && args[0] == "connect":
 		return connect(args[1], os.Stdin, os.Stdout)
 	case len(args) == 3 && args[0] == "hook":

@@ -1,0 +1,117 @@
+package kubernetes_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/transport"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// TestPullBackOff names an image that no registry gives: the spawn says so, long before a pod is given up, and leaves none.
+func TestPullBackOff(t *testing.T) {
+	c, ctx := need(t), within(t)
+	spec := shell(id(t))
+	began := time.Now()
+	_, err := c.plugin(t, map[string]any{"image": "127.0.0.1:1/lab/none:1", "pull": "always"}).Conn().Runtime().Spawn(ctx, spec)
+	wantError(t, err, runtime.CodeImageNotFound, "ImagePullBackOff")
+	if took := time.Since(began); took > 90*time.Second {
+		t.Errorf("it was said after %s", took)
+	}
+	until(ctx, t, "no pod", func() bool { return len(c.pods(ctx, t, spec.ID)) == 0 })
+}
+
+// TestEvicted has the cluster evict the pod of an agent, as a drain of its node does: the agent is lost, says so, and starts
+// again in another pod.
+func TestEvicted(t *testing.T) {
+	c, ctx := need(t), within(t)
+	rt := c.plugin(t, nil).Conn().Runtime()
+	a := spawn(ctx, t, rt, shell(id(t)))
+	status(ctx, t, rt, a.ID, runtime.StatusReady)
+	if err := c.core.Pods(c.namespace).EvictV1(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: a.PodName, Namespace: c.namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	if stopped := status(ctx, t, rt, a.ID, runtime.StatusStopped); stopped.Reason == "" {
+		t.Errorf("it stopped without a reason: %+v", stopped)
+	}
+	again, err := rt.Restart(ctx, a.ID, runtime.RestartOptions{})
+	if err != nil || again.PodName == a.PodName {
+		t.Fatalf("restart: %+v, %v", again, err)
+	}
+	if got := say(ctx, t, rt, a.ID, "echo back"); got != "back" {
+		t.Errorf("it says %q", got)
+	}
+}
+
+// TestSlowServer has each answer of the API server take long: all works, and nothing is given up for it.
+func TestSlowServer(t *testing.T) {
+	c, ctx := need(t), within(t)
+	g, path := c.gated(t)
+	g.slow(200 * time.Millisecond)
+	p := c.plugin(t, map[string]any{"kubeconfig": path})
+	rt := p.Conn().Runtime()
+	a := spawn(ctx, t, rt, shell(id(t)))
+	if got := say(ctx, t, rt, a.ID, "echo slowly"); got != "slowly" {
+		t.Errorf("it says %q", got)
+	}
+	if a, err := rt.Inspect(ctx, a.ID); err != nil || a.Status == runtime.StatusUnreachable {
+		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+// TestCertificateRotated puts other certificates into the files that a kubeconfig names: they count without a restart.
+func TestCertificateRotated(t *testing.T) {
+	c, ctx := need(t), within(t)
+	other, err := clientcmd.LoadFromFile(filepath.Join(filepath.Dir(c.kubeconfig), "scheduler.conf"))
+	if err != nil {
+		t.Skipf("the cluster is not one of scripts/cluster: %v", err)
+	}
+	config, err := clientcmd.LoadFromFile(c.kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !alone(ctx, t) {
+		return
+	}
+	defer func(d time.Duration) { transport.CertCallbackRefreshDuration = d }(transport.CertCallbackRefreshDuration)
+	transport.CertCallbackRefreshDuration = 50 * time.Millisecond
+	dir := t.TempDir()
+	certificate, key, path := filepath.Join(dir, "crt"), filepath.Join(dir, "key"), filepath.Join(dir, "kubeconfig")
+	give := func(from *clientcmdapi.Config) {
+		t.Helper()
+		for _, who := range from.AuthInfos {
+			for file, data := range map[string][]byte{certificate: who.ClientCertificateData, key: who.ClientKeyData} {
+				if err := os.WriteFile(file+".new", data, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.Rename(file+".new", file); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	own := config.DeepCopy()
+	for name := range config.AuthInfos {
+		config.AuthInfos[name] = &clientcmdapi.AuthInfo{ClientCertificate: certificate, ClientKey: key}
+	}
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	give(other) // one that may not make what agents need
+	l := c.open(t, t.TempDir(), map[string]any{"kubeconfig": path})
+	spec := shell(id(t))
+	_, err = l.Prepare(ctx, &spec)
+	wantError(t, err, runtime.CodeSpawnFailed, "lacks the verb")
+	give(own)
+	until(ctx, t, "the new certificate to count", func() bool { _, err = l.Prepare(ctx, &spec); return err == nil })
+	if err := l.Remove(ctx, spec.ID); err != nil {
+		t.Error(err)
+	}
+}
