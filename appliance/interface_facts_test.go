@@ -56,9 +56,6 @@ var interfaceFacts = map[string]func(w *interfaceWorld, words []string) error{
 	"frameEnvelope":     (*interfaceWorld).frameEnvelope,
 }
 
-// proved keeps what a fact came to: several lines may name it.
-var proved = map[string]error{}
-
 // prove: FACT WORD...
 func (w *interfaceWorld) prove(what string) error {
 	words := strings.Fields(what)
@@ -66,10 +63,10 @@ func (w *interfaceWorld) prove(what string) error {
 	if fact == nil {
 		return errors.New("there is no such fact")
 	}
-	if _, ok := proved[what]; !ok {
-		proved[what] = fact(w, words[1:])
+	if _, ok := w.proved[what]; !ok {
+		w.proved[what] = fact(w, words[1:])
 	}
-	return proved[what]
+	return w.proved[what]
 }
 
 func (w *interfaceWorld) runtimeServerPort([]string) error {

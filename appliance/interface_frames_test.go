@@ -25,6 +25,7 @@ type frameWorld struct {
 	t    *testing.T
 	app  *appliance.App
 	api  *client.Client
+	last int                          // number of the last frame's id
 	mu   sync.Mutex                   // guards seen
 	seen map[string][]json.RawMessage // whole frames of the server, by type
 }
@@ -91,13 +92,11 @@ func (a *wireAgent) read() {
 	}
 }
 
-var wireID int
-
 // say sends a frame, and returns its id.
 func (a *wireAgent) say(kind, payload string) string {
 	a.w.t.Helper()
-	wireID++
-	id := fmt.Sprintf("f-%d", wireID)
+	a.w.last++
+	id := fmt.Sprintf("f-%d", a.w.last)
 	text := fmt.Sprintf(`{"type":%q,"id":%q,"timestamp":%q,"payload":%s}`, kind, id, time.Now().UTC().Format(time.RFC3339), payload)
 	if err := a.ws.WriteMessage(websocket.TextMessage, []byte(text)); err != nil {
 		a.w.t.Fatal(err)
@@ -348,8 +347,8 @@ func (w *frameWorld) refused(kind string, payload map[string]any) (string, error
 	}
 	id := a.say(kind, string(text))
 	if kind != string(protocol.TypeRegister) {
-		wireID++
-		beat := fmt.Sprintf(`{"type":"heartbeat","id":"f-%d","timestamp":"2026-01-02T03:04:05Z","payload":{"status":"healthy","activeTasks":0}}`, wireID)
+		w.last++
+		beat := fmt.Sprintf(`{"type":"heartbeat","id":"f-%d","timestamp":"2026-01-02T03:04:05Z","payload":{"status":"healthy","activeTasks":0}}`, w.last)
 		_ = a.ws.WriteMessage(websocket.TextMessage, []byte(beat)) // a disconnect may have ended it
 	}
 	late := time.After(time.Minute)

@@ -35,7 +35,7 @@ import (
 // newInterfaceWorld starts servers, and has everything happen that the interface tells of.
 func newInterfaceWorld(t *testing.T, headings map[string]bool) *interfaceWorld {
 	t.Helper()
-	w := &interfaceWorld{t: t, headings: headings, tests: map[string]map[string]bool{}}
+	w := &interfaceWorld{t: t, headings: headings, tests: map[string]map[string]bool{}, proved: map[string]error{}}
 	settled, err := beside("design/decisions.md")
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
@@ -74,6 +74,7 @@ func (w *interfaceWorld) live() {
 	}
 	r.await(core.EventAgentDisconnected, func(data map[string]any) bool { return data["graceful"] == false })
 	w.retry(r)
+	w.samples()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	w.deliveries = r.deliveries
@@ -171,6 +172,21 @@ func (w *interfaceWorld) retry(r *receiver) {
 		w.t.Fatal(err)
 	}
 	r.await(core.EventPatternCreated, func(data map[string]any) bool { return data["name"] == "retried" })
+}
+
+// samples has a made-up event of each type delivered.
+func (w *interfaceWorld) samples() {
+	w.t.Helper()
+	hooks, err := w.api.ListWebhooks(w.t.Context(), client.WebhookFilter{})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	for kind := range eventFields {
+		report, err := w.api.TestWebhook(w.t.Context(), hooks.Webhooks[0].ID, string(kind))
+		if err != nil || report.Status != "succeeded" {
+			w.t.Errorf("a sample of %s: %+v, %v", kind, report, err)
+		}
+	}
 }
 
 // runtimeServer has an agent of a runtime server make every event of /ws/events.

@@ -28,7 +28,8 @@ func (c *cli) auditCommand() *cobra.Command {
 		Use: "audit", Short: "Who did what: list, export and verify audit records",
 		Long: "List, export and verify audit records, and show how their sinks are.\n\n" +
 			"With --config, list, export, verify and status work on the machine of the server: on its store while it does not\n" +
-			"run, and over REST while it does, with the key in the file admin.key unless another credential is given.",
+			"run, and while it does over its admin socket, or over REST with the key in the file admin.key unless another\n" +
+			"credential is given.",
 	})
 	c.nouns[cmd] = auditRecords
 	cmd.AddCommand(c.auditList(), c.auditExport(), c.auditVerify(), c.auditStatus())

@@ -28,7 +28,8 @@ func (c *cli) authCommand() *cobra.Command {
 		Use: "auth", Short: "API keys, and who may do what",
 		Long: "Make, list, rotate and revoke API keys, and ask what the caller may do.\n\n" +
 			"With --config the commands about keys work on the machine of the server: before its first start on its store,\n" +
-			"and while it runs over REST, with the key in the file admin.key unless another credential is given.",
+			"and while it runs over its admin socket, or over REST with the key in the file admin.key unless another credential\n" +
+			"is given.",
 	})
 	c.nouns[cmd] = apiKeys
 	cmd.AddCommand(c.authCreate(), c.authList(), c.authRotate(), c.authRevoke(), c.authReset(), c.authCan(), c.authWhoami(), c.authSessions())
