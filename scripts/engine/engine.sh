@@ -68,6 +68,10 @@ remove)
 	discard '/containers/json?all=1'
 	discard /networks
 	down
+	# An engine that was killed does not know what it had begun: what held its containers is left.
+	for process in /proc/[0-9]*; do
+		if tr '\0' ' ' <"$process/cmdline" 2>/dev/null | grep -q -- "^[^ ]*containerd-shim[^ ]* .*-address $dir/"; then kill -9 "${process#/proc/}" 2>/dev/null || true; fi
+	done
 	# With --live-restore it leaves what is mounted, its own directory among that.
 	awk -v dir="$dir/" 'index($2, dir) == 1 { print $2 }' /proc/mounts | sort -r | while read -r path; do umount "$path" || true; done
 	rm -rf "$dir"
