@@ -70,7 +70,7 @@ func TestDeliveries(t *testing.T) {
 	p.click(button("Change"))
 	p.until("the form", `document.querySelector("dialog input[name=url]")?.value.endsWith("/in")`)
 	other := []string{"execution.cancelled"}
-	if _, err := shared.Client.UpdateWebhook(t.Context(), id, client.WebhookPatch{Events: &other}); err != nil {
+	if _, err := shared.Client.UpdateWebhook(t.Context(), id, client.WebhookPatch{Events: other}); err != nil {
 		t.Fatal(err)
 	}
 	p.away(true) // a conflict is an error to browsers

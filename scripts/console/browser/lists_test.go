@@ -221,3 +221,24 @@ func TestPatternEditor(t *testing.T) {
 	p.do(chromedp.Navigate(shared.URL + "/patterns/edited?tab=versions"))
 	p.until("what is new in it", `document.querySelector(".diff .add")?.innerText.includes("1.0.1 # second") && document.querySelector(".diff .del")?.innerText.includes("1.0.0 # first")`)
 }
+
+// The list of patterns says what became of their executions, while they run, and leads to them.
+func TestPatternsInUse(t *testing.T) {
+	putUrgency(t)
+	p := open(t, "/patterns")
+	const row = `document.querySelector("main tr[data-id=urgency]")`
+	p.until("the pattern, and "+live, row+" && "+live)
+	e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "x"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before int
+	p.until("that one is active", row+`?.innerText.match(/\d+ active/)`)
+	p.do(chromedp.Evaluate(`Number(`+row+`.innerText.match(/(\d+) cancelled/)?.[1] ?? 0)`, &before))
+	if _, err := shared.Client.CancelExecution(t.Context(), e.ExecutionID, "enough"); err != nil {
+		t.Fatal(err)
+	}
+	p.until("that one more was cancelled", fmt.Sprintf(`Number(%s.innerText.match(/(\d+) cancelled/)?.[1]) === %d`, row, before+1))
+	p.click(`[...` + row + `.querySelectorAll("a")].find((a) => a.innerText.includes("cancelled"))`)
+	p.until("those", `location.pathname === "/executions" && new URLSearchParams(location.search).get("pattern") === "urgency" && document.querySelector("main tr[data-id='`+e.ExecutionID+`']")`)
+}

@@ -23,7 +23,8 @@ import (
 // connection that loses too many in a row is cut.
 type lossy struct {
 	net.Listener
-	to string
+	to   string
+	over chan struct{} // closed at the end
 
 	mu     sync.Mutex // guards all below
 	random *rand.Rand
@@ -47,7 +48,7 @@ func newLossy(t testing.TB, to string) (l *lossy, url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l = &lossy{Listener: listener, to: to, random: rand.New(rand.NewPCG(1, 2)), conns: map[net.Conn]bool{}}
+	l = &lossy{Listener: listener, to: to, over: make(chan struct{}), random: rand.New(rand.NewPCG(1, 2)), conns: map[net.Conn]bool{}}
 	l.wg.Go(l.accept)
 	t.Cleanup(l.end)
 	return l, "http://" + listener.Addr().String()
@@ -55,6 +56,7 @@ func newLossy(t testing.TB, to string) (l *lossy, url string) {
 
 func (l *lossy) end() {
 	_ = l.Close()
+	close(l.over)
 	l.mu.Lock()
 	for c := range l.conns {
 		_ = c.Close()
@@ -129,7 +131,10 @@ func (l *lossy) send() bool {
 		case losses == lossesCut:
 			return false
 		case !lost:
-			time.Sleep(wait) // the fault itself
+			select {
+			case <-time.After(wait): // the fault itself
+			case <-l.over:
+			}
 			return true
 		}
 		wait += resentIn << losses

@@ -1430,7 +1430,20 @@ export interface PatternRow {
   name: string;
   readOnly?: boolean;
   updatedAt: string;
+  /** If it was asked for and the caller may read executions. */
+  use?: PatternUse;
   version: string;
+}
+
+export interface PatternUse {
+  /** Pending or running. */
+  active: number;
+  /** There may be more than was looked at. */
+  atLeast?: boolean;
+  cancelled: number;
+  completed: number;
+  failed: number;
+  since: string;
 }
 
 export interface PatternVersion {

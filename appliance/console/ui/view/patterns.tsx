@@ -23,6 +23,9 @@ const PatternEditor = more((m) => m.PatternEditor);
 const CompareVersions = more((m) => m.CompareVersions);
 const changed = { on: (e: { topics: string[] }) => e.topics.includes("patterns") };
 
+// Use changes with executions; it is counted again after a while at the earliest.
+const used = { on: (e: { topics: string[]; type: string }) => e.topics.includes("patterns") || e.type.startsWith("execution."), pause: 5000 };
+
 // What a new pattern begins as.
 const template = `name: my-pattern
 version: 1.0.0
@@ -47,8 +50,7 @@ export function PatternsView() {
 
 function Overall() {
   useTitle("Patterns");
-  const l = usePages("pattern-list", (cursor, signal) => get<PatternList>("/api/patterns", { limit: 100, cursor, use: true }, signal), (p) => p.patterns,
-    { on: (e) => e.topics.includes("patterns") || /^execution\.(completed|failed|cancelled|started)$/.test(e.type), pause: 5000 });
+  const l = usePages("pattern-list", (cursor, signal) => get<PatternList>("/api/patterns", { limit: 100, cursor, use: true }, signal), (p) => p.patterns, used);
   const [run, setRun] = useState("");
   return <div class="page full">
     <header class="head"><div class="line"><h1>Patterns</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}<span class="push" />{may("patterns.create") && <button class="button main" onClick={() => go("/patterns?tab=new")}>New&hellip;</button>}</div></header>
