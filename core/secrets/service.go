@@ -95,7 +95,7 @@ func New(o Options) *Service {
 	all := map[string]*provider{}
 	for _, name := range []string{core.SecretsCredential, core.SecretsEnv, core.SecretsFile} {
 		own := &builtin{name: name, environ: o.Environ, credentials: o.Credentials}
-		all[name] = s.newProvider(provider{name: name, provider: own})
+		all[name] = s.newProvider(&provider{name: name, provider: own})
 	}
 	for plugin, p := range o.Plugins {
 		all[plugin] = s.pluginProvider(plugin, p)
@@ -105,10 +105,10 @@ func New(o Options) *Service {
 }
 
 // newProvider completes what a provider is begun with.
-func (s *Service) newProvider(p provider) *provider {
+func (s *Service) newProvider(p *provider) *provider {
 	p.changed, p.answers = make(chan struct{}, 1), map[string]int64{codeOK: 0}
 	p.ctx, p.leave = context.WithCancel(s.ctx)
-	return &p
+	return p
 }
 
 func (s *Service) pluginProvider(plugin string, p Plugin) *provider {
@@ -118,7 +118,7 @@ func (s *Service) pluginProvider(plugin string, p Plugin) *provider {
 			name = alias
 		}
 	}
-	return s.newProvider(provider{name: name, plugin: plugin, provider: p.Provider, state: p.State})
+	return s.newProvider(&provider{name: name, plugin: plugin, provider: p.Provider, state: p.State})
 }
 
 // Open begins to ask anew for what is in use, and to watch what can be watched.
