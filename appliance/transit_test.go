@@ -123,7 +123,7 @@ func TestAgentTLSFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, _ := s.agentOf(t, "", func(c *tls.Config) { *c = *config.Clone() }) //nolint:govet // nothing has used it
+	a, _ := s.agentOf(t, "", func(c *tls.Config) { *c = *config.Clone() })
 	coretest.WaitFor(t, "the agent", a.Connected)
 	issue("second-agent")
 	pair, err := config.GetClientCertificate(nil)

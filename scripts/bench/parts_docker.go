@@ -188,6 +188,12 @@ func (b *bench) containerTerminals(ctx context.Context, m *managed, text *flood)
 	dir := filepath.Dir(text.path)
 	var rates [2]float64
 	var views [2]*viewer
+	var ends []func()
+	defer func() {
+		for _, end := range slices.Backward(ends) {
+			end()
+		}
+	}()
 	for i, spec := range []api.ManagedAgentSpec{
 		{Type: "plain", Runtime: "local"},
 		contained(api.ManagedAgentSpec{CPU: 2, Memory: "512m", Volumes: []string{dir + ":" + dir + ":ro"}}),
@@ -200,8 +206,7 @@ func (b *bench) containerTerminals(ctx context.Context, m *managed, text *flood)
 		if views[i], err = view(ctx, address, header); err != nil {
 			return err
 		}
-		defer views[i].Close() //nolint:gocritic // two
-		defer func() { _ = m.Client.StopManagedAgent(ctx, a.ID, true, 0) }()
+		ends = append(ends, func() { _ = views[i].Close() }, func() { _ = m.Client.StopManagedAgent(ctx, a.ID, true, 0) })
 	}
 	for range 3 {
 		for i, v := range views {

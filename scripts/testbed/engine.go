@@ -38,7 +38,7 @@ func NewEngine(ctx context.Context, args ...string) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{Socket: os.Getenv(EngineSocket), script: filepath.Join(at, "scripts/engine/engine.sh"), args: args}
+	e := &Engine{Socket: os.Getenv(EngineSocket), script: filepath.Join(at, "scripts", "engine", "engine.sh"), args: args}
 	if e.Socket == "" {
 		if os.Getuid() != 0 {
 			return nil, errors.New(EngineSocket + " names no engine, and only root can start one")

@@ -30,7 +30,7 @@ type Terminal struct {
 	ctx      context.Context // of the call that attached: the terminal ends with it
 	stop     func() bool     // of the watch over ctx
 
-	viewers  func(total int, viewers []Viewer) // or nil
+	viewers func(total int, viewers []Viewer) // or nil
 
 	// Used by Recv only.
 	buf   []byte
