@@ -32,17 +32,22 @@ func checkDirectories(c *config.Config) error {
 			return err
 		}
 	}
-	// Those that a command of root may have left: the database says less of them.
+	// What a command of root may have left: the database says less of that. The file system has a directory of its own where
+	// the store is at its root.
 	entries, err := os.ReadDir(c.Store.Path)
 	if err != nil {
 		return core.Errorf(core.CodeConflict, "store.path %s cannot be read", c.Store.Path).WithCause(err)
 	}
 	for _, entry := range entries {
 		path := filepath.Join(c.Store.Path, entry.Name())
-		if !entry.Type().IsRegular() && !entry.IsDir() || accessible(path, entry.IsDir()) == nil {
+		if entry.Name() == "lost+found" || !entry.Type().IsRegular() && !entry.IsDir() || accessible(path, entry.IsDir()) == nil {
 			continue
 		}
-		if info, err := entry.Info(); err == nil {
+		info, err := entry.Info()
+		if err != nil {
+			continue // it is gone
+		}
+		if uid, ok := ownerOf(info); !ok || uid != os.Geteuid() {
 			return core.Errorf(core.CodeConflict, "store.path holds %s, which this server cannot use (%s): %s", path, ownership(info), chownHint(c.Store.Path))
 		}
 	}

@@ -139,6 +139,21 @@ func (b *box) serves(yaml string, meanwhile func()) {
 
 const boxed = "server: {listen: '127.0.0.1:0'}\nstore: {path: DIR/data, minFree: 64MiB}\nsecurity: {authentication: {apiKeys: {enabled: true}}}\n"
 
+// TestStoreOnItsOwnDisk: what the file system has at its root, and a file of ours that is read alone, do not keep a server from its start.
+func TestStoreOnItsOwnDisk(t *testing.T) {
+	b := newBox(t, boxed)
+	b.mkdir("data", nobody, 0o700)
+	b.mkdir("data/lost+found", 0, 0o700)
+	key := b.path("data/own.key")
+	if err := os.WriteFile(key, nil, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chown(key, nobody, nobody); err != nil {
+		t.Fatal(err)
+	}
+	b.serves(b.yaml, func() {})
+}
+
 // TestWrongDirectories: a server says which directory it cannot use, whose it is and what to do, and changes nothing.
 func TestWrongDirectories(t *testing.T) {
 	for name, c := range map[string]struct {
