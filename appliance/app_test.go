@@ -176,7 +176,7 @@ func TestOpenFails(t *testing.T) {
 		"StoreIsAFile": {
 			prepare: func(dir string, _ *appliance.Options) { write(t, filepath.Join(dir, "store"), "x") },
 			undo:    func(dir string, _ *appliance.Options) { remove(t, filepath.Join(dir, "store")) },
-			want:    "store: not a directory",
+			want:    "store is no directory: name another one",
 		},
 		"StoreDamaged": {
 			prepare: func(dir string, o *appliance.Options) {
