@@ -115,6 +115,7 @@ func (r *rig) untilStatus(id string, status core.ThreadStatus) *core.ThreadRecor
 // kinds are the types of the events of a thread, with the word of a thread_status. Messages are left out: when they come
 // is up to who sends them.
 func (r *rig) kinds(id string) []string {
+	r.store.Put(func(core.Tx) error { return nil }) // events are read a moment after what they follow from
 	page, _, err := r.store.Events(r.ctx, id, 0, 1<<20)
 	if err != nil {
 		r.t.Fatal(err)
