@@ -86,7 +86,8 @@ func (c *change) leaveQueue(e *core.ThreadEnding) (upTo uint64) {
 		return r.InputSeq
 	}
 	if w := r.Work; w != nil && w.Held && (w.Ended != nil && w.Ended.Error == nil || w.Number == 0) {
-		r.Work = nil // it has its answer, or is no message
+		r.SentSeq = max(r.SentSeq, w.Number) // it may not be known yet that the agent took it
+		r.Work = nil                         // it has its answer, or is no message
 	} else if w != nil && w.Held {
 		c.repeat("", false)
 	}

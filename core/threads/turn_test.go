@@ -274,6 +274,27 @@ func TestUsage(t *testing.T) {
 	}
 }
 
+// TestLimitBeforeSent has a turn reach a limit before it is known that the agent took its message: the message has its answer,
+// and does not stay with the thread.
+func TestLimitBeforeSent(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.send = func(in core.ManagedAgentInput) error {
+		s := &scripted{f: r.agents, r: r.agents.records[0]}
+		s.busy()
+		s.end("did " + in.Message)
+		return &core.Error{Code: core.CodeAgentError, Message: "the runtime is away", Unavailable: true}
+	}
+	r.open()
+	s := shellSpec("one")
+	s.Policy.MaxTurns = 1
+	id := r.spawn(s).ID
+	_, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: "two"})
+	rec := r.until(id, "its end", func(rec *core.ThreadRecord) bool { return rec.Status.Terminal() })
+	if got := r.waiting(id); rec.TurnCount != 1 || slices.Contains(got, "one") || err == nil && !slices.Equal(got, []string{"two"}) {
+		t.Errorf("%q wait after %d turns", got, rec.TurnCount)
+	}
+}
+
 // TestOutputWhileItRuns: what an agent says is told while the turn runs, in order, not more often than ten times a
 // second, and nothing twice; the turn's whole text stays on its end.
 func TestOutputWhileItRuns(t *testing.T) {
