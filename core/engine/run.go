@@ -64,7 +64,6 @@ func (e *Engine) newRun(exec *core.Execution, plan core.Plan) *run {
 // engine stops.
 func (r *run) loop(begun *change) {
 	defer r.eng.wg.Done()
-	growStack()
 	if begun != nil && !r.finish(begun) {
 		return
 	}
