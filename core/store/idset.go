@@ -136,7 +136,7 @@ func (u *unionSet) close() {
 	}
 }
 
-// maxWalk bounds the ids that a list that is selected by several properties looks at.
+// maxWalk bounds the ids that a list that is selected by several properties looks at, and those that any list counts.
 const maxWalk = 100_000
 
 // walkEnd is the error of an idWalk that looked at as much as it may.

@@ -87,8 +87,10 @@ func findRows[T any](ctx context.Context, s *Store, q *listQuery, read func(txn 
 		if info.Total = total; total < 0 {
 			info.Total = 0
 			err = q.walk(ctx, ids, q.to, func(string) (bool, error) {
-				info.Total++
-				return true, nil
+				if info.AtLeast = info.Total >= maxWalk; !info.AtLeast {
+					info.Total++
+				}
+				return !info.AtLeast, nil
 			})
 			if errors.As(err, &end) {
 				info.AtLeast, err = true, nil

@@ -218,7 +218,7 @@ type ExecutionHistogram struct {
 	Until   time.Time       `json:"until"`
 	StepMs  int64           `json:"stepMs" doc:"Length of a step in milliseconds; the last one may be shorter."`
 	Total   int             `json:"total" doc:"Sum of the steps."`
-	AtLeast bool            `json:"totalAtLeast,omitempty" doc:"Counts are lower bounds: several filters select together, and counting ended there."`
+	AtLeast bool            `json:"totalAtLeast,omitempty" doc:"Counts are lower bounds: there are many, and counting ended there."`
 	Steps   []HistogramStep `json:"steps" doc:"Oldest first, without those in which nothing was made."`
 }
 

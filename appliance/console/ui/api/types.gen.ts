@@ -146,7 +146,7 @@ export interface AgentTokenList {
   offset: number;
   tokens: AgentToken[];
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
 }
 
@@ -366,7 +366,7 @@ export interface BatchList {
   nextCursor?: string;
   offset: number;
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
 }
 
@@ -621,7 +621,7 @@ export interface DecisionList {
   nextCursor?: string;
   offset: number;
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
 }
 
@@ -724,7 +724,7 @@ export interface DeliveryList {
   nextCursor?: string;
   offset: number;
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
 }
 
@@ -776,7 +776,7 @@ export interface ErasureList {
   nextCursor?: string;
   offset: number;
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
 }
 
@@ -916,7 +916,7 @@ export interface ExecutionHistogram {
   steps: HistogramStep[];
   /** Sum of the steps. */
   total: number;
-  /** Counts are lower bounds: several filters select together, and counting ended there. */
+  /** Counts are lower bounds: there are many, and counting ended there. */
   totalAtLeast?: boolean;
   until: string;
 }
@@ -929,7 +929,7 @@ export interface ExecutionList {
   nextCursor?: string;
   offset: number;
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
 }
 
@@ -1013,7 +1013,7 @@ export interface ExperienceList {
   nextCursor?: string;
   offset: number;
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
 }
 
@@ -1106,7 +1106,7 @@ export interface InboxList {
   nextCursor?: string;
   offset: number;
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
 }
 
@@ -1174,7 +1174,7 @@ export interface ManagedAgentList {
   nextCursor?: string;
   offset: number;
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
 }
 
@@ -1397,7 +1397,7 @@ export interface PatternList {
   offset: number;
   patterns: PatternRow[];
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
 }
 
@@ -1757,7 +1757,7 @@ export interface QuestionList {
   offset: number;
   questions: QuestionBody[];
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
 }
 
@@ -1897,7 +1897,7 @@ export interface ScheduleList {
   offset: number;
   schedules: Schedule[];
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
 }
 
@@ -2349,7 +2349,7 @@ export interface ThreadList {
   offset: number;
   threads: ThreadBody[];
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
 }
 
@@ -2616,7 +2616,7 @@ export interface TriggerList {
   nextCursor?: string;
   offset: number;
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
   triggers: Trigger[];
 }
@@ -2818,7 +2818,7 @@ export interface WebhookList {
   nextCursor?: string;
   offset: number;
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
   webhooks: WebhookBody[];
 }
@@ -2914,7 +2914,7 @@ export interface WorkspaceList {
   nextCursor?: string;
   offset: number;
   total: number;
-  /** total is a lower bound: several filters select together, and counting ended there. */
+  /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
   workspaces: WorkspaceBody[];
 }
