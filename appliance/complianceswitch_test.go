@@ -67,7 +67,7 @@ func TestComplianceFollowsKeys(t *testing.T) {
 	noHIPAA, noGDPR := "hipaa: {enabled: false}", "gdpr: {enabled: false}"
 	for _, tt := range []struct {
 		profile, control, from, to string
-		demanded                   bool // by a profile, which is what the second part switches off first
+		demanded                   bool // by a profile, which the second part switches off first
 	}{
 		{"soc2", "profile.enabled", soc2, free, false},
 		{"soc2", "access.roles", "rbac: {enabled: true", "rbac: {enabled: false", true},

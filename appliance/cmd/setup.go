@@ -207,7 +207,7 @@ func (s *setup) tlsFile(name string) string { return filepath.Join(filepath.Dir(
 
 func (s *setup) firstKey() string { return filepath.Join(s.now.Store.Path, adminKeyFile) }
 
-// proposal is what an item is where nobody says anything else.
+// proposal returns the value of an item that no answer changes.
 func (s *setup) proposal(item *setupItem) string {
 	if item.current != nil {
 		if value := item.current(s); value != "" {
@@ -303,7 +303,7 @@ func (s *setup) write(cmd *cobra.Command, a *asker, show bool) error {
 	}
 	if !cfg.Security.Enabled() && !cfg.Server.LoopbackOnly() {
 		return &usageError{
-			message: "nobody would need a credential on " + cfg.Server.Listen,
+			message: "no credential would be needed on " + cfg.Server.Listen,
 			hint:    "set security.authentication.apiKeys.enabled: true in " + s.path,
 		}
 	}

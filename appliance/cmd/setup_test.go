@@ -101,7 +101,7 @@ func TestSetupAsks(t *testing.T) {
 		t.Errorf("written:\n%s", text)
 	}
 
-	// Somebody changes the file, and says nothing new: every proposal is what is in effect.
+	// The file is changed by hand, and no answer is new: every proposal is the value in effect.
 	changed := strings.Replace(text, "server:\n", "# Ours.\nlog:\n  level: debug # while we look\n\nserver:\n  shutdownTimeout: 10s\n", 1)
 	if err := os.WriteFile(drop, []byte(changed), 0o600); err != nil {
 		t.Fatal(err)

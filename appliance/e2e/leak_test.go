@@ -89,7 +89,7 @@ func bundled(t *testing.T, file string) string {
 	}
 }
 
-// ground is what the agents of a search for leaks run on.
+// ground is the runtime of the agents in a search for leaks.
 type ground struct {
 	plugin    string
 	sum       string // of a plugin that no manifest has; or empty
