@@ -80,6 +80,7 @@ func (r *run) loop(begun *change) {
 			r.handle(m, c)
 		}
 		if due { // what waited while the store did came in time
+			growStack()
 			r.overdue(c)
 		}
 		r.body.advance(c)
@@ -228,19 +229,17 @@ func (e *Engine) pause(d time.Duration) bool {
 	}
 }
 
-// write stores the change in one transaction.
+// write stores the change in one transaction. The context has no end: the record is the store's until it answers.
 func (r *run) write(ctx context.Context, c *change) error {
-	var snapshot *core.Execution
 	if c.put {
-		copied := *r.exec
-		if encoded, err := encode.Stored.Marshal(&copied); err == nil { // else the store says why it takes no such record
-			copied.SetEncoded(encoded)
+		if encoded, err := encode.Stored.Marshal(r.exec); err == nil { // else the store says why it takes no such record
+			r.exec.SetEncoded(encoded)
+			defer r.exec.SetEncoded(nil)
 		}
-		snapshot = &copied
 	}
 	return r.eng.store.Update(ctx, func(tx core.Tx) error {
-		if snapshot != nil {
-			if err := tx.PutExecution(snapshot); err != nil {
+		if c.put {
+			if err := tx.PutExecution(r.exec); err != nil {
 				return err
 			}
 		}

@@ -89,8 +89,10 @@ func (e *Engine) begin(ctx context.Context, req core.ExecuteRequest, from origin
 		c.causedBy(exec.CreatedBy, func() { r.event(c, core.EventExecutionQueued, queuedData{}) })
 	}
 	first := *exec
-	// The work is begun or it is not, whether the caller waits or not.
-	if err := r.write(context.WithoutCancel(ctx), c); err != nil {
+	if ctx.Done() != nil { // the work is begun or it is not, whether the caller waits or not
+		ctx = context.WithoutCancel(ctx)
+	}
+	if err := r.write(ctx, c); err != nil {
 		r.undo(c)
 		return nil, err
 	}

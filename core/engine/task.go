@@ -64,6 +64,7 @@ func (e *Engine) stopping() bool {
 func (r *run) handle(m message, c *change) {
 	switch m.kind {
 	case msgReport:
+		growStack()
 		c.settle = append(c.settle, m.report.Settled)
 		r.body.report(*m.report, c)
 	case msgLost:

@@ -205,7 +205,10 @@ func (s *Style) appendMap(b []byte, v reflect.Value) []byte {
 // appendObject appends an object of details or metadata, in the order of its keys.
 func (s *Style) appendObject(b []byte, object map[string]any) []byte {
 	b = append(b, '{')
-	for i, key := range slices.Sorted(maps.Keys(object)) {
+	var few [8]string
+	keys := slices.AppendSeq(few[:0], maps.Keys(object))
+	slices.Sort(keys)
+	for i, key := range keys {
 		if i > 0 {
 			b = append(b, ',')
 		}
