@@ -103,9 +103,9 @@ func TestBatchEveryCommit(t *testing.T) {
 		r.store.mu.Lock()
 		for id = range r.store.batches {
 		}
-		over := r.store.batches[id].Status.Terminal()
+		running := id != "" && !r.store.batches[id].Status.Terminal()
 		r.store.mu.Unlock()
-		if id != "" && !over {
+		if running {
 			left := r.store.upTo("", 0)
 			r.store.mu.Lock()
 			crashes = append(crashes, left)
