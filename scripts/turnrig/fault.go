@@ -28,10 +28,9 @@ func (r *rig) faults(ctx context.Context, random *rand.Rand) error {
 		victim := victims[random.IntN(len(victims))]
 		a := r.actors[random.IntN(len(r.actors))]
 		r.say("kill %s (%s)", victim, a.name())
-		if victim == "core" || victim == "plugin" {
-			for _, other := range r.actors {
-				other.jolt()
-			}
+		shared := victim == "core" || victim == "plugin"
+		if shared {
+			r.jolt()
 		}
 		var err error
 		switch victim {
@@ -44,6 +43,9 @@ func (r *rig) faults(ctx context.Context, random *rand.Rand) error {
 		}
 		if err != nil {
 			return fmt.Errorf("kill the %s: %w", victim, err)
+		}
+		if shared {
+			r.jolt() // turns that began while it was killed
 		}
 		r.kills[victim]++
 	}
@@ -67,6 +69,13 @@ func (r *rig) killPlugin() error {
 		}
 	}
 	return err
+}
+
+// jolt notes that something was killed that all agents share.
+func (r *rig) jolt() {
+	for _, a := range r.actors {
+		a.jolt()
+	}
 }
 
 // jolt notes that something was killed that the turn which runs must outlive.
