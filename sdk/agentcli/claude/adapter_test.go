@@ -7,72 +7,25 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/claude"
+	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
 // secret must not be in a plan, which is stored.
 const secret = "sk-secret-0123456789-abcdefghijklmnop"
 
-func room() agentcli.Room {
-	return agentcli.Room{
-		Home: "/home/a", Workdir: "/work/it's", Env: []string{"PATH=/bin"}, Hook: []string{"/opt/hook it", "sock"},
-		LookPath: func(name string) (string, error) {
-			if strings.Contains(name, "/") {
-				return "", fs.ErrNotExist
-			}
-			return "/usr/bin/" + name, nil
-		},
-		ReadFile: func(string) ([]byte, error) { return nil, fs.ErrNotExist },
-	}
-}
-
 func plan(t *testing.T, spec runtime.Spec, life agentcli.Life) agentcli.Plan {
 	t.Helper()
-	p, err := claude.New().Plan(&spec, room(), life)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return drivertest.Plan(t, claude.New(), spec, life)
 }
 
-// has tells whether an argument, or two that follow one another, are in a plan.
-func has(p agentcli.Plan, words string) bool {
-	return strings.Contains(" "+strings.Join(p.Args, " ")+" ", " "+words+" ")
-}
-
-func TestPlanErrors(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		spec  runtime.Spec
-		room  func(*agentcli.Room)
-		code  runtime.Code
-		field string
-	}{
-		{"Approval", runtime.Spec{Approval: "yolo"}, nil, runtime.CodeInvalidSpec, "approval"},
-		{"Missing", runtime.Spec{}, func(r *agentcli.Room) {
-			r.LookPath = func(string) (string, error) { return "", fs.ErrNotExist }
-		}, runtime.CodeCLINotFound, ""},
-		{"Gateway", runtime.Spec{Env: map[string]string{baseURL: "http://gateway"}}, nil, runtime.CodeAuthRequired, "env"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			r := room()
-			if tt.room != nil {
-				tt.room(&r)
-			}
-			_, err := claude.New().Plan(&tt.spec, r, agentcli.Life{})
-			e := runtime.AsError(err)
-			if e == nil || e.Code != tt.code || e.Field != tt.field || e.Code != runtime.CodeInvalidSpec && e.Hint == "" {
-				t.Errorf("error %+v", e)
-			}
-		})
-	}
-}
+func TestPlanErrors(t *testing.T) { drivertest.PlanErrors(t, claude.New(), baseURL) }
 
 const baseURL = "ANTHROPIC_BASE_URL"
 
 func TestPlan(t *testing.T) {
 	p := plan(t, runtime.Spec{Env: map[string]string{"ANTHROPIC_API_KEY": secret}}, agentcli.Life{SessionID: "uuid"})
-	if p.Path != "/usr/bin/claude" || p.SessionID != "uuid" || !has(p, "--session-id uuid") || !has(p, "--permission-mode default") {
+	if p.Path != "/usr/bin/claude" || p.SessionID != "uuid" || !drivertest.HasArgs(p, "--session-id uuid") || !drivertest.HasArgs(p, "--permission-mode default") {
 		t.Errorf("plan %+v", p)
 	}
 	if !strings.Contains(strings.Join(p.Args, " "), `'/opt/hook it' sock PermissionRequest`) {
@@ -95,7 +48,7 @@ func TestPlanPresets(t *testing.T) {
 		"": "default", "standard": "default", "readonly": "dontAsk", "permissive": "acceptEdits", "autonomous": "bypassPermissions",
 	} {
 		p := plan(t, runtime.Spec{Approval: approval}, agentcli.Life{})
-		if !has(p, "--permission-mode "+mode) {
+		if !drivertest.HasArgs(p, "--permission-mode "+mode) {
 			t.Errorf("%q: %q", approval, p.Args)
 		}
 		if denied := strings.Contains(strings.Join(p.Args, " "), "NotebookEdit"); denied != (approval == "readonly") {
@@ -106,7 +59,7 @@ func TestPlanPresets(t *testing.T) {
 
 func TestPlanResume(t *testing.T) {
 	life := agentcli.Life{Resume: "old", SessionID: "new"}
-	r := room()
+	r := drivertest.PlanRoom()
 	for transcript, want := range map[string]string{
 		`{"type":"user"}`: "--resume old", `{"type":"mode"}`: "--session-id new", "": "--session-id new",
 	} {
@@ -117,14 +70,14 @@ func TestPlanResume(t *testing.T) {
 			return nil, fs.ErrNotExist
 		}
 		p, err := claude.New().Plan(&runtime.Spec{}, r, life)
-		if err != nil || !has(p, want) {
+		if err != nil || !drivertest.HasArgs(p, want) {
 			t.Errorf("%q: %q, %v", transcript, p.Args, err)
 		}
 	}
 }
 
 func TestPlanNeedsHooks(t *testing.T) {
-	r := room()
+	r := drivertest.PlanRoom()
 	r.Hook = nil
 	if _, err := claude.New().Plan(&runtime.Spec{}, r, agentcli.Life{}); runtime.ErrorCode(err) != runtime.CodeUnimplemented {
 		t.Errorf("error %v", err)

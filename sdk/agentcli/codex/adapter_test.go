@@ -7,66 +7,19 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/codex"
+	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
 // secret must not be in a plan, which is stored.
 const secret = "sk-secret-0123456789-abcdefghijklmnop"
 
-func room() agentcli.Room {
-	return agentcli.Room{
-		Home: "/home/a", Workdir: "/work/it's", Env: []string{"PATH=/bin"}, Hook: []string{"/opt/hook it", "sock"},
-		LookPath: func(name string) (string, error) {
-			if strings.Contains(name, "/") {
-				return "", fs.ErrNotExist
-			}
-			return "/usr/bin/" + name, nil
-		},
-		ReadFile: func(string) ([]byte, error) { return nil, fs.ErrNotExist },
-	}
-}
-
 func plan(t *testing.T, spec runtime.Spec, life agentcli.Life) agentcli.Plan {
 	t.Helper()
-	p, err := codex.New().Plan(&spec, room(), life)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return drivertest.Plan(t, codex.New(), spec, life)
 }
 
-// has tells whether an argument, or two that follow one another, are in a plan.
-func has(p agentcli.Plan, words string) bool {
-	return strings.Contains(" "+strings.Join(p.Args, " ")+" ", " "+words+" ")
-}
-
-func TestPlanErrors(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		spec  runtime.Spec
-		room  func(*agentcli.Room)
-		code  runtime.Code
-		field string
-	}{
-		{"Approval", runtime.Spec{Approval: "yolo"}, nil, runtime.CodeInvalidSpec, "approval"},
-		{"Missing", runtime.Spec{}, func(r *agentcli.Room) {
-			r.LookPath = func(string) (string, error) { return "", fs.ErrNotExist }
-		}, runtime.CodeCLINotFound, ""},
-		{"Gateway", runtime.Spec{Env: map[string]string{baseURL: "http://gateway"}}, nil, runtime.CodeAuthRequired, "env"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			r := room()
-			if tt.room != nil {
-				tt.room(&r)
-			}
-			_, err := codex.New().Plan(&tt.spec, r, agentcli.Life{})
-			e := runtime.AsError(err)
-			if e == nil || e.Code != tt.code || e.Field != tt.field || e.Code != runtime.CodeInvalidSpec && e.Hint == "" {
-				t.Errorf("error %+v", e)
-			}
-		})
-	}
-}
+func TestPlanErrors(t *testing.T) { drivertest.PlanErrors(t, codex.New(), baseURL) }
 
 const baseURL = "OPENAI_BASE_URL"
 
@@ -109,7 +62,7 @@ func TestPlanPresets(t *testing.T) {
 		"autonomous": {`sandbox_mode="danger-full-access"`, "never"},
 	} {
 		p := plan(t, runtime.Spec{Approval: approval}, agentcli.Life{})
-		if !has(p, want[0]) || !has(p, `approval_policy="`+want[1]+`"`) {
+		if !drivertest.HasArgs(p, want[0]) || !drivertest.HasArgs(p, `approval_policy="`+want[1]+`"`) {
 			t.Errorf("%q: %q", approval, p.Args)
 		}
 	}
@@ -121,7 +74,7 @@ func TestPlanTemp(t *testing.T) {
 		"/room/tmp":   `"/room/tmp"="write","/room/tmp/.git"="write"`,
 		"/room/[tmp]": "sandbox_workspace_write.exclude_slash_tmp=true", // a profile would take it for a pattern
 	} {
-		r := room()
+		r := drivertest.PlanRoom()
 		r.Temp = temp
 		p, err := codex.New().Plan(&runtime.Spec{}, r, agentcli.Life{})
 		if err != nil {
@@ -145,7 +98,7 @@ func TestPlanGit(t *testing.T) {
 		{agentcli.Git{Dir: "/w/.git", Common: "/w/.git"}, []string{`".git"="write"`, `".git/hooks"="read"`, `".git/config"="read"`}, nil},
 	} {
 		for _, approval := range []string{"readonly", "standard", "permissive", "autonomous"} {
-			r := room()
+			r := drivertest.PlanRoom()
 			r.Git = tt.git
 			p, err := codex.New().Plan(&runtime.Spec{Approval: approval}, r, agentcli.Life{})
 			if err != nil {
@@ -182,7 +135,7 @@ func TestPlanResume(t *testing.T) {
 
 func TestPlanFindsNative(t *testing.T) {
 	const native = "/usr/lib/node_modules/@openai/codex/node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
-	r := room()
+	r := drivertest.PlanRoom()
 	r.LookPath = func(name string) (string, error) {
 		if name == native {
 			return name, nil

@@ -1,11 +1,11 @@
 package gemini_test
 
 import (
-	"io/fs"
 	"strings"
 	"testing"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
 	"github.com/wardroom/wardroom/sdk/agentcli/gemini"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
@@ -13,66 +13,18 @@ import (
 // secret must not be in a plan, which is stored.
 const secret = "sk-secret-0123456789-abcdefghijklmnop"
 
-func room() agentcli.Room {
-	return agentcli.Room{
-		Home: "/home/a", Workdir: "/work/it's", Env: []string{"PATH=/bin"}, Hook: []string{"/opt/hook it", "sock"},
-		LookPath: func(name string) (string, error) {
-			if strings.Contains(name, "/") {
-				return "", fs.ErrNotExist
-			}
-			return "/usr/bin/" + name, nil
-		},
-		ReadFile: func(string) ([]byte, error) { return nil, fs.ErrNotExist },
-	}
-}
-
 func plan(t *testing.T, spec runtime.Spec, life agentcli.Life) agentcli.Plan {
 	t.Helper()
-	p, err := gemini.New().Plan(&spec, room(), life)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	return drivertest.Plan(t, gemini.New(), spec, life)
 }
 
-// has tells whether an argument, or two that follow one another, are in a plan.
-func has(p agentcli.Plan, words string) bool {
-	return strings.Contains(" "+strings.Join(p.Args, " ")+" ", " "+words+" ")
-}
-
-func TestPlanErrors(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		spec  runtime.Spec
-		room  func(*agentcli.Room)
-		code  runtime.Code
-		field string
-	}{
-		{"Approval", runtime.Spec{Approval: "yolo"}, nil, runtime.CodeInvalidSpec, "approval"},
-		{"Missing", runtime.Spec{}, func(r *agentcli.Room) {
-			r.LookPath = func(string) (string, error) { return "", fs.ErrNotExist }
-		}, runtime.CodeCLINotFound, ""},
-		{"Gateway", runtime.Spec{Env: map[string]string{baseURL: "http://gateway"}}, nil, runtime.CodeAuthRequired, "env"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			r := room()
-			if tt.room != nil {
-				tt.room(&r)
-			}
-			_, err := gemini.New().Plan(&tt.spec, r, agentcli.Life{})
-			e := runtime.AsError(err)
-			if e == nil || e.Code != tt.code || e.Field != tt.field || e.Code != runtime.CodeInvalidSpec && e.Hint == "" {
-				t.Errorf("error %+v", e)
-			}
-		})
-	}
-}
+func TestPlanErrors(t *testing.T) { drivertest.PlanErrors(t, gemini.New(), baseURL) }
 
 const baseURL = "GOOGLE_GEMINI_BASE_URL"
 
 func TestPlan(t *testing.T) {
 	p := plan(t, runtime.Spec{Env: map[string]string{"GEMINI_API_KEY": secret}}, agentcli.Life{SessionID: "uuid"})
-	if p.Path != "/usr/bin/gemini" || p.SessionID != "" || !has(p, "--session-id uuid") {
+	if p.Path != "/usr/bin/gemini" || p.SessionID != "" || !drivertest.HasArgs(p, "--session-id uuid") {
 		t.Errorf("plan %+v", p)
 	}
 	if len(p.Files) != 2 || !strings.HasSuffix(p.Files[0].Path, "/.gemini/settings.json") {
@@ -100,14 +52,14 @@ func TestPlanPresets(t *testing.T) {
 	for approval, mode := range map[string]string{
 		"": "default", "standard": "default", "readonly": "plan", "permissive": "auto_edit", "autonomous": "yolo",
 	} {
-		if p := plan(t, runtime.Spec{Approval: approval}, agentcli.Life{}); !has(p, "--approval-mode "+mode) {
+		if p := plan(t, runtime.Spec{Approval: approval}, agentcli.Life{}); !drivertest.HasArgs(p, "--approval-mode "+mode) {
 			t.Errorf("%q: %q", approval, p.Args)
 		}
 	}
 }
 
 func TestPlanResume(t *testing.T) {
-	if p := plan(t, runtime.Spec{}, agentcli.Life{Resume: "old", SessionID: "new"}); !has(p, "--resume old") || p.SessionID != "old" {
+	if p := plan(t, runtime.Spec{}, agentcli.Life{Resume: "old", SessionID: "new"}); !drivertest.HasArgs(p, "--resume old") || p.SessionID != "old" {
 		t.Errorf("plan %+v", p)
 	}
 }
