@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -125,6 +126,32 @@ func TestContainersResume(t *testing.T) {
 				}
 				if err := testbed.Until(ctx, time.Minute, "the container is gone", func(ctx context.Context) (bool, error) {
 					return e.Call(ctx, "GET", "/containers/"+agent.ContainerID+"/json", nil, nil) != nil, nil
+				}); err != nil {
+					t.Fatal(err)
+				}
+			})
+		})
+	}
+}
+
+// TestPodsResume has a thread go on with another in a pod of its own, when that of the other is gone, and with it the home there.
+func TestPodsResume(t *testing.T) {
+	kubeconfig, address := toolCluster(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	server := start(ctx, t, "kubernetes", podSettings(kubeconfig)+", keepPods: 10s")
+	shop := repository(ctx, t, server.Dir)
+	for _, tool := range tools {
+		t.Run(tool, func(t *testing.T) {
+			resume(ctx, t, server.Client, tool, shop, address, func(old *client.Thread) {
+				agent, err := server.Client.GetManagedAgent(ctx, old.ManagedAgentID)
+				if err != nil || agent.PodName == "" {
+					t.Fatalf("the agent is %+v, %v", agent, err)
+				}
+				if err := testbed.Until(ctx, 2*time.Minute, "the pod is over", func(ctx context.Context) (bool, error) {
+					phase, err := exec.CommandContext(ctx, "kubectl", "--kubeconfig", kubeconfig, "-n", "default", "get", "pod", agent.PodName,
+						"--ignore-not-found", "-o", "jsonpath={.status.phase}").Output()
+					return string(phase) != "Running", err
 				}); err != nil {
 					t.Fatal(err)
 				}

@@ -49,16 +49,31 @@ func (l *Launcher) Room(ctx context.Context, spec *runtime.Spec) (agentcli.Room,
 	return room, nil
 }
 
-// readHome reads a file in the folder that an agent has in the claim for homes, by a pod of its own. The errors are those of create
-// and of holder.Room.
+// readHome reads a file in the folder that an agent has in the claim for homes, by a pod of its own. ALREADY_EXISTS while the agent
+// is being started or removed, and the errors of create and of holder.Room.
 func (l *Launcher) readHome(ctx context.Context, v record, file string) ([]byte, error) {
-	id := v.Handle.ID
-	release, err := l.claims.Claim(id) // the sweeper removes no pod of it meanwhile
+	release, err := l.claims.Claim(v.Handle.ID) // the sweeper removes no pod of it meanwhile
 	if err != nil {
 		return nil, err
 	}
 	defer release()
-	plan, err := l.podOf(wish{spec: &runtime.Spec{ID: id, Type: "none"}, image: v.Image, readOnly: true})
+	plan, err := l.readerPod(v)
+	if err != nil {
+		return nil, err
+	}
+	pod, err := l.create(ctx, v.Handle.ID, plan)
+	if err != nil {
+		return nil, err
+	}
+	defer l.discard(ctx, pod)
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	return l.room(pod.Name).ReadFile(ctx, file)
+}
+
+// readerPod plans a pod that has what an agent kept in the claim for homes, to read.
+func (l *Launcher) readerPod(v record) (*corev1.Pod, error) {
+	plan, err := l.podOf(wish{spec: &runtime.Spec{ID: v.Handle.ID, Type: "none"}, image: v.Image, readOnly: true})
 	if err != nil {
 		return nil, err
 	}
@@ -67,14 +82,7 @@ func (l *Launcher) readHome(ctx context.Context, v record, file string) ([]byte,
 	for i := range one.VolumeMounts {
 		one.VolumeMounts[i].ReadOnly = one.VolumeMounts[i].ReadOnly || one.VolumeMounts[i].MountPath == l.config.HomeDir
 	}
-	pod, err := l.create(ctx, id, plan)
-	if err != nil {
-		return nil, err
-	}
-	defer l.discard(ctx, pod)
-	ctx, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	return l.room(pod.Name).ReadFile(ctx, file)
+	return plan, nil
 }
 
 // claimDir is where a pod that clears a home has the claim.
