@@ -58,8 +58,8 @@ func (r *Runtime) copySessions(ctx context.Context) {
 // copySession takes a copy of the session of an agent that has ended, where its room does not last. What cannot be read now is
 // tried again by tend.
 func (r *Runtime) copySession(ctx context.Context, a *agent) {
-	launcher, ok := r.o.Launcher.(Ephemeral)
-	if !ok || !launcher.Ephemeral() {
+	launcher, ok := r.o.Launcher.(RoomEnder)
+	if !ok || !launcher.RoomsEnd() {
 		return
 	}
 	missing := func() (rec record, is bool) {

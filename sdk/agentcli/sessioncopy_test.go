@@ -16,7 +16,7 @@ type passing struct {
 	err error // of Room, under mu
 }
 
-func (l *passing) Ephemeral() bool { return true }
+func (l *passing) RoomsEnd() bool { return true }
 
 func (l *passing) Room(ctx context.Context, spec *runtime.Spec) (agentcli.Room, error) {
 	l.mu.Lock()

@@ -16,8 +16,8 @@ import (
 // homes is the folder of a claim that has a folder for each agent.
 const homes = "agents"
 
-// Ephemeral implements agentcli.Ephemeral: without a claim for homes they end with their pod.
-func (l *Launcher) Ephemeral() bool { return l.config.HomeClaim == "" }
+// RoomsEnd implements agentcli.RoomEnder: without a claim for homes they end with their pod.
+func (l *Launcher) RoomsEnd() bool { return l.config.HomeClaim == "" }
 
 // Room implements agentcli.Archive: the pod that an agent has, as long as that is kept, and then its folder of the claim for homes.
 // UNAVAILABLE, and the errors of cluster.failed.

@@ -59,7 +59,7 @@ type Launcher struct {
 var (
 	_ agentcli.Launcher     = (*Launcher)(nil)
 	_ agentcli.Rediscoverer = (*Launcher)(nil)
-	_ agentcli.Ephemeral    = (*Launcher)(nil)
+	_ agentcli.RoomEnder    = (*Launcher)(nil)
 )
 
 // Open makes a launcher. The cluster need not be there.

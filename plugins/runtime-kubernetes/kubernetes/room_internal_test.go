@@ -56,14 +56,14 @@ func TestRoomOfEnded(t *testing.T) {
 	l.owner = "a restored copy"
 	gone("the agent of another installation")
 	l.owner = "owner"
-	if !l.Ephemeral() {
+	if !l.RoomsEnd() {
 		t.Error("homes last without a claim")
 	}
 
 	a.set("pod", "")
 	l.config.HomeClaim = "homes"
 	room, err = l.Room(ctx, spec)
-	if err != nil || room.ReadFile == nil || room.ReadFrom != nil || l.Ephemeral() {
+	if err != nil || room.ReadFile == nil || room.ReadFrom != nil || l.RoomsEnd() {
 		t.Errorf("with a claim its room is %+v, %v", room, err)
 	}
 	if _, err := room.ReadFile("/etc/passwd"); runtime.ErrorCode(err) != runtime.CodeForbidden {
