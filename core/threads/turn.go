@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -137,7 +138,11 @@ func (c *change) complete() {
 	interrupted := r.LastTurn != nil && r.LastTurn.Interrupted
 	switch n := r.Policy.CompleteAfterTurns; {
 	case n > 0 && r.TurnCount >= n && !interrupted:
-		if state == "" {
+		switch {
+		case state != "":
+		case r.LastTurn != nil && r.LastTurn.Refused && strings.TrimSpace(r.LastText) == "":
+			state = core.CompletionPartial // an approval was refused, and nothing came of it
+		default:
 			state = core.CompletionComplete
 		}
 		c.end(core.ThreadEnding{Status: core.ThreadCompleted, State: state})

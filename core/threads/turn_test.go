@@ -216,6 +216,26 @@ func TestInterruptedTurn(t *testing.T) {
 	}
 }
 
+// TestRefusedTurn ends a thread whose last turn refused an approval and said nothing: that is no complete work. One that went on
+// has the answer of the turn.
+func TestRefusedTurn(t *testing.T) {
+	for text, want := range map[string]core.CompletionState{"": core.CompletionPartial, "done without it": core.CompletionComplete} {
+		r := newRig(t, core.SystemClock{})
+		r.agents.script = func(a *scripted, _ string) {
+			a.busy()
+			a.tell(core.EventManagedTurnComplete, core.AgentSignal{Text: text, TurnOutcome: wire.TurnOutcome{Refused: true}})
+			a.tell(core.EventManagedReady, core.AgentSignal{})
+		}
+		r.open()
+		s := shellSpec("one")
+		s.Policy.CompleteAfterTurns = 1
+		rec := r.untilStatus(r.spawn(s).ID, core.ThreadCompleted)
+		if rec.Completion == nil || rec.Completion.State != want {
+			t.Errorf("%q completes as %+v, want %s", text, rec.Completion, want)
+		}
+	}
+}
+
 // TestUsage sums what turns used, and stops a thread at a limit with the reason.
 func TestUsage(t *testing.T) {
 	cost := 0.25

@@ -116,7 +116,19 @@ func toolEngine(t *testing.T) (e *testbed.Engine, network, address string) {
 
 // TestPods needs the cluster of scripts/cluster, whose node is this machine: worktrees are directories of it.
 func TestPods(t *testing.T) {
-	kubeconfig := need(t, "WARDROOM_CLUSTER", "cluster")
+	kubeconfig, address := toolCluster(t)
+	serve(t, "kubernetes", podSettings(kubeconfig), address)
+}
+
+// podSettings are those of a runtime in the cluster of the tests.
+func podSettings(kubeconfig string) string {
+	return fmt.Sprintf(`kubeconfig: %q, namespace: default, pull: never, requests: {memory: 64m, cpu: 0.05}, mounts: {"$DIR/threads": {node: true, mode: rw}}`, kubeconfig)
+}
+
+// toolCluster returns a cluster with the images of the tools, and the address that this machine has in its network of pods.
+func toolCluster(t *testing.T) (kubeconfig, address string) {
+	t.Helper()
+	kubeconfig = need(t, "WARDROOM_CLUSTER", "cluster")
 	if os.Getenv("WARDROOM_CLUSTER_TOOLS") == "" {
 		t.Skip("WARDROOM_CLUSTER_TOOLS says that the images of packaging/images are on the node")
 	}
@@ -128,6 +140,6 @@ func TestPods(t *testing.T) {
 	if err != nil || len(addresses) == 0 {
 		t.Fatalf("the network of pods has no address: %v", err)
 	}
-	address, _, _ := strings.Cut(addresses[0].String(), "/")
-	serve(t, "kubernetes", fmt.Sprintf(`kubeconfig: %q, namespace: default, pull: never, requests: {memory: 64m, cpu: 0.05}, mounts: {"$DIR/threads": {node: true, mode: rw}}`, kubeconfig), address)
+	address, _, _ = strings.Cut(addresses[0].String(), "/")
+	return kubeconfig, address
 }

@@ -44,6 +44,14 @@ type Archive interface {
 	Room(ctx context.Context, spec *runtime.Spec) (Room, error)
 }
 
+// RoomEnder is an Archive whose rooms may be gone soon after the agents in them have ended. The runtime then takes a copy of
+// the session of each agent that ends, for its next life and for other agents that resume it.
+type RoomEnder interface {
+	Archive
+	// RoomsEnd reports whether they go with the configuration that the launcher has.
+	RoomsEnd() bool
+}
+
 // Finder is a Launcher that finds commands before there is a room to run them in, as Room.LookPath will. One whose rooms
 // differ, by their images for instance, is none: the runtime does not say what is there then.
 type Finder interface {

@@ -108,12 +108,14 @@ func (r *Runtime) tend() {
 	defer tick.Stop()
 	again := time.NewTicker(seekAgain)
 	defer again.Stop()
+	r.copySessions(r.ctx) // of agents that ended while no runtime was there
 	for {
 		select {
 		case <-r.ctx.Done():
 			return
 		case <-tick.C:
 			r.retire(r.ctx)
+			r.copySessions(r.ctx)
 		case <-again.C:
 			r.adoptMissing(r.ctx)
 		case <-r.sought:

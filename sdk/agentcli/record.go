@@ -20,6 +20,7 @@ const (
 	stateFile  = "state.json"  // where it was: survives the process, not the machine
 	inputsFile = "inputs.jsonl"
 	screenFile = "screen" // its last screen
+	copyFile   = "session.json"
 )
 
 const (
@@ -45,7 +46,9 @@ type record struct {
 	Agent   runtime.Agent `json:"agent"` // when the record was written
 	Exit    *runtime.Exit `json:"exit,omitempty"`
 	Stopped time.Time     `json:"stopped,omitzero"`
-	Notice  string        `json:"-"` // what people should know of the start that comes
+	// Kept is the life after which the session was looked for in the room, and copied if it was there.
+	Kept   int    `json:"kept,omitempty"`
+	Notice string `json:"-"` // what people should know of the start that comes
 }
 
 // roomRecord is the part of a Room that can be stored.

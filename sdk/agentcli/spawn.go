@@ -189,10 +189,14 @@ func (r *Runtime) start(ctx context.Context, a *agent, rec *record, adapter Adap
 	}
 	life := Life{Resume: resume, SessionID: newUUID()}
 	var session []File
-	if resume != "" && rec.Agent.SessionID != resume { // it is not the agent's own
+	switch {
+	case resume == "":
+	case rec.Agent.SessionID == resume: // its own, which its room has unless that is another one
+		session = r.takeCopy(a, rec, adapter, resume, room)
+	default:
 		session = r.takeSession(ctx, &spec, adapter, resume, room)
-		life.Moved = len(session) > 0
 	}
+	life.Moved = len(session) > 0
 	plan, err := adapter.Plan(&spec, room, life)
 	if err != nil {
 		return launchError(r, a.id, stepStart, err)
@@ -292,6 +296,7 @@ func (r *Runtime) launchSession(a *agent, s *session) {
 	go func() {
 		defer r.group.Done()
 		s.run()
+		r.copySession(r.ctx, a)
 	}()
 }
 

@@ -9,39 +9,48 @@ import (
 )
 
 // takeSession returns the files of a session that an agent of this runtime had, for another agent that is to resume it. None
-// where nobody had it, or it cannot be read: the start then goes on as that of a session that is lost.
+// where no agent had it, or it cannot be read: the start then goes on as that of a session that is lost.
 func (r *Runtime) takeSession(ctx context.Context, spec *runtime.Spec, adapter Adapter, session string, room Room) []File {
 	mover, ok := adapter.(Mover)
-	archive, canRead := r.o.Launcher.(Archive)
-	if !ok || !canRead {
+	former, rec := r.hadSession(spec, session)
+	if !ok || former == nil {
 		return nil
 	}
-	former, state := r.hadSession(spec, session)
-	if former == nil {
-		return nil
+	if files, err := r.readSession(ctx, mover, former, &rec, room); err == nil {
+		return files
+	} else if !isGone(err) {
+		r.o.Logger.Warn("the session of an earlier agent cannot be read in its room", "agent", former.id, "error", err)
 	}
-	from, err := archive.Room(ctx, former)
-	if err != nil {
-		if !errors.Is(err, ErrGone) {
-			r.o.Logger.Warn("the room of an earlier agent cannot be read", "agent", former.ID, "error", err)
-		}
-		return nil
-	}
-	files, err := mover.TakeSession(session, state, from, room)
-	if err != nil {
-		if !errors.Is(err, os.ErrNotExist) {
-			r.o.Logger.Warn("the session of an earlier agent cannot be read", "agent", former.ID, "error", err)
-		}
-		return nil
-	}
-	return files
+	return r.takeCopy(former, &rec, adapter, session, room)
 }
 
-// hadSession returns the spec of the agent that had a session last, and what its driver saved; nil if none is known. Only
-// agents of the same type and installation count.
-func (r *Runtime) hadSession(spec *runtime.Spec, session string) (*runtime.Spec, []byte) {
-	var former *agent
-	var rec record
+// readSession reads the session of an agent in its room, as the room to needs it.
+func (r *Runtime) readSession(ctx context.Context, mover Mover, a *agent, rec *record, to Room) ([]File, error) {
+	archive, ok := r.o.Launcher.(Archive)
+	if !ok {
+		return nil, ErrGone
+	}
+	from, err := archive.Room(ctx, &rec.Spec)
+	if err != nil {
+		return nil, err
+	}
+	return mover.TakeSession(rec.Agent.SessionID, driverState(a, rec), from, to)
+}
+
+// isGone reports whether a session is not in a room for good.
+func isGone(err error) bool { return errors.Is(err, ErrGone) || errors.Is(err, os.ErrNotExist) }
+
+// driverState is what the driver of an agent saved last.
+func driverState(a *agent, rec *record) []byte {
+	if state := loadState(a.dir, rec.Life); state != nil {
+		return state.Driver
+	}
+	return nil
+}
+
+// hadSession returns the agent that had a session last, and its record; nil if none is known. Only agents of the same type and
+// installation count.
+func (r *Runtime) hadSession(spec *runtime.Spec, session string) (former *agent, rec record) {
 	for _, a := range r.all() {
 		if a.id == spec.ID || a.view().SessionID != session {
 			continue
@@ -53,14 +62,8 @@ func (r *Runtime) hadSession(spec *runtime.Spec, session string) (*runtime.Spec,
 			former != nil && one.Started.Before(rec.Started) {
 			continue
 		}
+		one.Agent.SessionID = session
 		former, rec = a, one
 	}
-	if former == nil {
-		return nil, nil
-	}
-	var driver []byte
-	if state := loadState(former.dir, rec.Life); state != nil {
-		driver = state.Driver
-	}
-	return &rec.Spec, driver
+	return former, rec
 }

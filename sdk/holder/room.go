@@ -20,9 +20,6 @@ import (
 // returns when that fails.
 type Room struct{ Stream Stream }
 
-// maxRead bounds a file that ReadFile returns, in bytes.
-const maxRead = 64 << 20
-
 // LookPath finds a command on the PATH over there. CLI_NOT_FOUND.
 func (r Room) LookPath(ctx context.Context, name string) (string, error) {
 	var out bytes.Buffer
@@ -48,8 +45,17 @@ func (r Room) Write(ctx context.Context, files []agentcli.File) error {
 		if mode == 0 {
 			mode = 0o600
 		}
-		if err := wire.Write(&in, wire.File{Path: file.Path, Mode: mode, Keep: file.Keep, Data: file.Data}); err != nil {
-			return runtime.Errorf(runtime.CodeSpawnFailed, "the file %s is too large", file.Path)
+		if len(file.Data) > wire.MaxFile {
+			return runtime.Errorf(runtime.CodeSpawnFailed, "the file %s is larger than %d bytes", file.Path, wire.MaxFile)
+		}
+		data := file.Data
+		for ; len(data) > wire.MaxPayload; data = data[wire.MaxPayload:] {
+			if err := wire.Write(&in, wire.FilePart{Data: data[:wire.MaxPayload]}); err != nil {
+				return runtime.Errorf(runtime.CodeInternal, "the file %s cannot be sent: %v", file.Path, err)
+			}
+		}
+		if err := wire.Write(&in, wire.File{Path: file.Path, Mode: mode, Keep: file.Keep, Data: data}); err != nil {
+			return runtime.Errorf(runtime.CodeSpawnFailed, "the file %s has too long a name", file.Path)
 		}
 	}
 	if err := r.Stream(ctx, &in, &out, "put"); err != nil {
@@ -75,12 +81,12 @@ func (r Room) ReadFrom(ctx context.Context, path string, offset int64, limit int
 func (r Room) ReadFile(ctx context.Context, path string) ([]byte, error) {
 	var all []byte
 	for {
-		part, err := r.part(ctx, path, int64(len(all)), maxRead)
+		part, err := r.part(ctx, path, int64(len(all)), wire.MaxFile)
 		if err != nil {
 			return nil, err
 		}
-		if part.Size > maxRead {
-			return nil, runtime.Errorf(runtime.CodeResourceLimit, "%s is larger than %d bytes", path, maxRead)
+		if part.Size > wire.MaxFile {
+			return nil, runtime.Errorf(runtime.CodeResourceLimit, "%s is larger than %d bytes", path, wire.MaxFile)
 		}
 		if all = append(all, part.Data...); len(part.Data) == 0 || uint64(len(all)) >= part.Size {
 			return all, nil

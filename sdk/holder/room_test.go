@@ -85,6 +85,33 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// TestRoomLargeFile writes what no frame holds, and reads it back. What is cut off changes nothing.
+func TestRoomLargeFile(t *testing.T) {
+	ctx, dir, room := t.Context(), t.TempDir(), holder.Room{Stream: stream}
+	large, small := filepath.Join(dir, "large"), filepath.Join(dir, "small")
+	want := strings.Repeat("0123456789abcde\n", (2*wire.MaxPayload+100)/16)
+	if err := room.Write(ctx, []agentcli.File{{Path: large, Data: []byte(want)}, {Path: small, Data: []byte("x")}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{large: want, small: "x"} {
+		if data, err := room.ReadFile(ctx, name); err != nil || string(data) != want {
+			t.Errorf("%s has %d bytes, %v", name, len(data), err)
+		}
+	}
+	if err := room.Write(ctx, []agentcli.File{{Path: small, Data: make([]byte, wire.MaxFile+1)}}); runtime.ErrorCode(err) != runtime.CodeSpawnFailed {
+		t.Errorf("a file beyond the bound: %v", err)
+	}
+	cut := holder.Room{Stream: func(ctx context.Context, in io.Reader, out io.Writer, args ...string) error {
+		return stream(ctx, io.LimitReader(in, wire.HeaderLen+4+wire.MaxPayload), out, args...)
+	}}
+	if err := cut.Write(ctx, []agentcli.File{{Path: small, Data: []byte(want)}}); runtime.ErrorCode(err) != runtime.CodeSpawnFailed {
+		t.Errorf("a file that is cut off: %v", err)
+	}
+	if data, err := room.ReadFile(ctx, small); err != nil || string(data) != "x" {
+		t.Errorf("after what failed it is %d bytes, %v", len(data), err)
+	}
+}
+
 // TestStream starts a holder over a stream, which outlives it, and gives its command the environment of the place.
 func TestStream(t *testing.T) {
 	dir := t.TempDir()

@@ -139,6 +139,18 @@ func (a *api) set(name string, phase corev1.PodPhase) {
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
+	if _, name, one := strings.Cut(r.URL.Path, "/pods/"); one {
+		a.mu.Lock()
+		pod := a.pods[name].DeepCopy()
+		a.mu.Unlock()
+		if pod == nil {
+			w.WriteHeader(http.StatusNotFound)
+			_ = json.NewEncoder(w).Encode(apierrors.NewNotFound(corev1.Resource("pods"), name).Status())
+			return
+		}
+		_ = json.NewEncoder(w).Encode(pod)
+		return
+	}
 	if r.URL.Query().Get("watch") == "" {
 		a.mu.Lock()
 		list := corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: fmt.Sprint(a.version)}}
@@ -176,8 +188,14 @@ func (a *api) open(t testing.TB) *cluster {
 	t.Helper()
 	server := httptest.NewServer(a)
 	t.Cleanup(server.Close)
+	return clusterAt(t, server.URL)
+}
+
+// clusterAt returns the cluster whose API is at a URL.
+func clusterAt(t testing.TB, url string) *cluster {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
-	text := `{"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "c", "cluster": {"server": "` + server.URL + `"}}], "contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "ns"}}], "current-context": "c"}`
+	text := `{"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "c", "cluster": {"server": "` + url + `"}}], "contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "ns"}}], "current-context": "c"}`
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package kubernetes_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -24,6 +25,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/wardroom/wardroom/plugins/runtime-kubernetes/kubernetes"
+	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/plugin"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
@@ -478,6 +480,73 @@ func TestClaim(t *testing.T) {
 	}
 	if _, err := os.Stat(folder); !os.IsNotExist(err) {
 		t.Errorf("the folder of an agent that was removed: %v", err)
+	}
+}
+
+// TestFormerRoom reads in the home of an agent that has ended: in its pod while that is kept, and in the claim for homes after that.
+func TestFormerRoom(t *testing.T) {
+	c, ctx := need(t), within(t)
+	for name, claim := range map[string]string{"Pod": "", "Claim": c.claim(t)} {
+		t.Run(name, func(t *testing.T) {
+			more := map[string]any{}
+			if claim != "" {
+				more["homeClaim"] = claim
+			}
+			l := c.open(t, t.TempDir(), more)
+			spec := shell(id(t))
+			room, err := l.Prepare(ctx, &spec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = l.Remove(context.WithoutCancel(ctx), spec.ID) })
+			p, err := l.Launch(ctx, agentcli.Command{
+				Spec: &spec, Room: room, Path: "/bin/sh", Args: []string{"-c", "mkdir -p ~/deep; echo words >~/deep/session"}, Env: room.Env, Cols: 80, Rows: 24,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.Wait(ctx); err != nil {
+				t.Fatal(err)
+			}
+			_ = p.Close()
+			read := func(when string) {
+				t.Helper()
+				former, err := l.Room(ctx, &spec)
+				if err != nil {
+					t.Fatalf("%s: %v", when, err)
+				}
+				if text, err := former.ReadFile(former.Home + "/deep/session"); err != nil || string(text) != "words\n" {
+					t.Errorf("%s it has %q, %v", when, text, err)
+				}
+				if _, err := former.ReadFile(former.Home + "/none"); !errors.Is(err, os.ErrNotExist) {
+					t.Errorf("%s a missing file: %v", when, err)
+				}
+				if _, err := former.ReadFile("/etc/passwd"); runtime.ErrorCode(err) != runtime.CodeForbidden {
+					t.Errorf("%s a file outside of the room: %v", when, err)
+				}
+			}
+			read("while its pod is kept")
+			for _, pod := range c.pods(ctx, t, spec.ID) {
+				if err := c.core.Pods(c.namespace).Delete(ctx, pod.Name, metav1.DeleteOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			until(ctx, t, "no pod", func() bool { return len(c.pods(ctx, t, spec.ID)) == 0 })
+			if claim == "" {
+				if _, err := l.Room(ctx, &spec); !errors.Is(err, agentcli.ErrGone) {
+					t.Errorf("without its pod: %v", err)
+				}
+				return
+			}
+			read("without its pod")
+			until(ctx, t, "no pod that reads", func() bool { return len(c.pods(ctx, t, spec.ID)) == 0 })
+			if err := l.Remove(ctx, spec.ID); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.Room(ctx, &spec); !errors.Is(err, agentcli.ErrGone) {
+				t.Errorf("an agent that was removed: %v", err)
+			}
+		})
 	}
 }
 

@@ -59,6 +59,7 @@ type Launcher struct {
 var (
 	_ agentcli.Launcher     = (*Launcher)(nil)
 	_ agentcli.Rediscoverer = (*Launcher)(nil)
+	_ agentcli.RoomEnder    = (*Launcher)(nil)
 )
 
 // Open makes a launcher. The cluster need not be there.
@@ -237,14 +238,6 @@ func (l *Launcher) describe(spec *runtime.Spec, git agentcli.Git) agentcli.Room 
 	if spec.Workdir != "" {
 		room.Workdir = spec.Workdir
 	}
-	inside := func(file string) error {
-		for _, dir := range []string{room.Home, room.Workdir, room.Temp} {
-			if file != dir && within(path.Clean(file), dir) {
-				return nil
-			}
-		}
-		return runtime.Errorf(runtime.CodeForbidden, "%s is outside of the agent's room", file)
-	}
 	room.LookPath = func(name string) (found string, err error) {
 		v, err := l.load(spec.ID)
 		if err != nil {
@@ -264,7 +257,7 @@ func (l *Launcher) describe(spec *runtime.Spec, git agentcli.Git) agentcli.Room 
 		return found, err
 	}
 	room.ReadFile = func(file string) (data []byte, err error) {
-		if err := inside(file); err != nil {
+		if err := insideOf(room, file); err != nil {
 			return nil, err
 		}
 		err = ask(func(ctx context.Context, in holder.Room) error {
@@ -274,7 +267,7 @@ func (l *Launcher) describe(spec *runtime.Spec, git agentcli.Git) agentcli.Room 
 		return data, err
 	}
 	room.ReadFrom = func(file string, offset int64, limit int) (data []byte, at int64, err error) {
-		if err := inside(file); err != nil {
+		if err := insideOf(room, file); err != nil {
 			return nil, 0, err
 		}
 		err = ask(func(ctx context.Context, in holder.Room) error {
@@ -284,6 +277,16 @@ func (l *Launcher) describe(spec *runtime.Spec, git agentcli.Git) agentcli.Room 
 		return data, at, err
 	}
 	return room
+}
+
+// insideOf returns an error for a file that is not in a room.
+func insideOf(room agentcli.Room, file string) error {
+	for _, dir := range []string{room.Home, room.Workdir, room.Temp} {
+		if file != dir && within(path.Clean(file), dir) {
+			return nil
+		}
+	}
+	return runtime.Errorf(runtime.CodeForbidden, "%s is outside of the agent's room", file)
 }
 
 // Launch starts the command in the pod that Prepare has made. What an earlier life of the same id left is ended first.

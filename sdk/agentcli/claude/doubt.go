@@ -93,10 +93,10 @@ func (d *driver) verdict(waited time.Duration) (s agentcli.Signal, over bool) {
 		s.Interrupted = true
 		return s, true
 	case a.failure != nil && waited >= failGrace:
-		s.Error = a.failure.turnError()
+		s.Error, d.state.Owed = a.failure.turnError(), a.failure.Text
 		return s, true
 	case a.over && waited >= stopGrace:
-		s.Text = a.last
+		s.Text, s.Error = a.last, d.silence()
 		return s, true
 	}
 	rows := d.host.Rows()

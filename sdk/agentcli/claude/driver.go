@@ -71,6 +71,9 @@ type state struct {
 	Transcript string `json:"transcript,omitempty"`
 	Offset     int64  `json:"offset,omitempty"`
 	Told       int    `json:"told,omitempty"`
+	Denied     bool   `json:"denied,omitempty"` // an approval was refused in the turn
+	// Owed are the words of the failure that ended the last turn before its StopFailure came, which names no turn.
+	Owed string `json:"owed,omitempty"`
 }
 
 type tool struct {

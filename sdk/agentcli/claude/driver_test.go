@@ -135,7 +135,7 @@ func TestLateTitle(t *testing.T) {
 	r.hook("UserPromptSubmit", map[string]any{"prompt": "two"})
 	r.title(idle)
 	r.Pass(15 * time.Second)
-	r.want("took[one] turn_end took[two]")
+	r.want("took[one] turn_end(TURN_UNKNOWN) took[two]")
 	r.hook("Stop", map[string]any{"last_assistant_message": "second"})
 	r.want("text[second] turn_end[second]")
 }
@@ -410,7 +410,7 @@ func TestStopNotUnderstood(t *testing.T) {
 	r := readyRig(t)
 	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
 	r.hook("Stop", map[string]any{"last_assistant_message": []int{1}, "session_id": "s-1"})
-	r.want("took[go] turn_end")
+	r.want("took[go] turn_end(TURN_UNKNOWN)") // nothing was said, as far as is known: that is no answer
 }
 
 func TestFailure(t *testing.T) {
@@ -577,4 +577,56 @@ func TestTurnWithoutHooks(t *testing.T) {
 	r.want("took[one] turn_end(TURN_UNKNOWN) took[two]")
 	r.hook("Stop", map[string]any{"last_assistant_message": "second", "prompt_id": "2"})
 	r.want("text[second] turn_end[second]")
+}
+
+// The StopFailure of a turn that its transcript has ended may come after the next message, whose turn it does not end.
+func TestFailureOfTheTurnBefore(t *testing.T) {
+	const said = "API Error: 529 busy"
+	line := func(id, parent, prompt string) string {
+		return `{"parentUuid":"` + parent + `","promptId":"` + prompt + `","type":"user","message":{"role":"user","content":"go"},"uuid":"` + id + `"}` + "\n"
+	}
+	failed := func(id, parent string) string {
+		return `{"parentUuid":"` + parent + `","type":"assistant","uuid":"` + id + `","message":{"id":"e","model":"<synthetic>","content":[{"type":"text","text":"` +
+			said + `"}]},"error":"overloaded","isApiErrorMessage":true,"apiErrorStatus":529}` + "\n"
+	}
+	text := ""
+	r := &rig{t: t, FakeHost: &drivertest.FakeHost{}}
+	r.driver = claude.New().NewDriver(agentcli.Plan{}, agentcli.Room{ReadFrom: func(_ string, offset int64, limit int) ([]byte, int64, error) {
+		return agentcli.ReadPart(strings.NewReader(text), offset, limit)
+	}}, r.FakeHost)
+	r.Screen = []string{"────────", "❯ ", "────────", "  ? for shortcuts"}
+	hook := func(name string, payload map[string]any) {
+		payload["transcript_path"], payload["session_id"] = "/t.jsonl", "s-1"
+		r.hook(name, payload)
+		r.Pass(50 * time.Millisecond)
+	}
+	r.title(idle)
+	hook("SessionStart", map[string]any{})
+	r.Pass(time.Second)
+	r.want("session[s-1] idle")
+
+	hook("UserPromptSubmit", map[string]any{"prompt": "one", "prompt_id": "1"})
+	r.title(busy)
+	text += line("u1", "", "1") + failed("a1", "u1")
+	r.title(idle)
+	r.Pass(time.Second)
+	r.want("took[one] turn_end(MODEL_UNAVAILABLE)")
+	hook("UserPromptSubmit", map[string]any{"prompt": "two", "prompt_id": "2"})
+	r.title(busy)
+	text += line("u2", "a1", "2")
+	hook("StopFailure", map[string]any{"error": "overloaded", "last_assistant_message": said})
+	r.Pass(time.Second)
+	r.want("took[two]")
+	text += failed("a2", "u2")
+	r.title(idle)
+	r.Pass(time.Second)
+	r.want("turn_end(MODEL_UNAVAILABLE)")
+	hook("StopFailure", map[string]any{"error": "overloaded", "last_assistant_message": said}) // in its time
+
+	hook("UserPromptSubmit", map[string]any{"prompt": "three", "prompt_id": "3"})
+	r.title(busy)
+	text += line("u3", "a2", "3") + `{"parentUuid":"u3","type":"assistant","uuid":"a3","message":{"id":"f","model":"m","stop_reason":"end_turn","content":[{"type":"text","text":"fine"}]}}` + "\n"
+	r.driver.Hook(drivertest.Call(t, "Stop", map[string]any{"last_assistant_message": "fine", "prompt_id": "3"}).Call)
+	r.Pass(time.Second)
+	r.want("took[three] text[fine] turn_end[fine]")
 }

@@ -143,6 +143,7 @@ func (d *driver) show() {
 func (d *driver) resolve(i int, choice string) {
 	r := d.state.Requests[i]
 	d.forget(i)
+	d.state.Denied = d.state.Denied || r.Prompt.Kind == runtime.PromptApproval && choice == runtime.ChoiceDeny
 	if i > 0 {
 		return // it was never told
 	}
@@ -218,6 +219,7 @@ func (d *driver) lookForRefusal() {
 		for len(d.state.Requests) > 0 {
 			d.forget(0)
 		}
+		d.state.Denied = true
 		d.host.Signal(agentcli.Signal{
 			Kind: agentcli.SignalUnblocked, Source: runtime.SourceHook, Prompt: first, Choice: runtime.ChoiceDeny,
 		})

@@ -17,8 +17,8 @@ func TestMessageIsRecognised(t *testing.T) {
 			t.Errorf("%q is typed as %q", m, keys)
 		}
 		r.hook("UserPromptSubmit", map[string]any{"prompt": " " + strings.ReplaceAll(m, "\t", "    ")})
-		r.hook("Stop", map[string]any{})
-		r.want("took[" + m + "] turn_end")
+		r.hook("Stop", map[string]any{"last_assistant_message": "hi"})
+		r.want("took[" + m + "] text[hi] turn_end[hi]")
 	}
 }
 

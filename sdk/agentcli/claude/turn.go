@@ -69,7 +69,7 @@ func (d *driver) begin(prompt string) {
 	// The spinner of the turn before may still be in the title, and its ✳ come only now: that is no end of this one.
 	d.sawBusy = d.title == titleBusy && !d.state.Settling
 	d.state.Turn, d.state.Prompt, d.state.Unhooked, d.state.Settling, d.early = true, prompt, false, false, false
-	d.state.Tools, d.state.Told, d.untold = map[string]tool{}, 0, 0
+	d.state.Tools, d.state.Told, d.untold, d.state.Denied = map[string]tool{}, 0, 0, false
 	d.state.Offset = d.file.offset
 	d.told.follow(prompt)
 	d.turns++
@@ -193,8 +193,15 @@ func (d *driver) say(text string) {
 // stopped handles a hook that ends a turn. Its words are read from the transcript as well, which tells what it used, and
 // whether they are an error.
 func (d *driver) stopped(call *agentcli.HookCall, p hook.Payload) {
-	if d.stale(p) || !d.state.Turn && p.PromptID == "" && call.Name == "StopFailure" {
-		call.Answer(nil) // it came after the title
+	unnamed := p.PromptID == "" && call.Name == "StopFailure"
+	switch {
+	case d.stale(p), unnamed && !d.state.Turn: // it came after the title
+		call.Answer(nil)
+		return
+	case unnamed && d.state.Owed != "" && same(p.Answer, d.state.Owed):
+		// It came after the next message. Should the turn that runs fail likewise, its transcript tells.
+		d.state.Owed = ""
+		call.Answer(nil)
 		return
 	}
 	if d.state.Turn && d.state.Prompt != "" && p.PromptID != "" && d.state.Prompt != p.PromptID {
@@ -286,12 +293,17 @@ func (d *driver) concluded(e *ending) {
 		out.Error = (&apiFailure{Text: e.text}).turnError()
 	case e.lost && a.interrupted:
 		out.Interrupted = true
-	case e.lost && a.over:
-		out.Text = a.last
-	case e.lost:
+	case e.lost && !a.over:
 		out.Error = failure.Of(wire.TurnUnknown, "claude went on, and its hooks did not tell how the turn ended")
+	case e.lost:
+		out.Text, out.Error = a.last, d.silence()
+	case strings.TrimSpace(e.text) == "":
+		out.Error = d.silence()
 	}
-	d.ending = nil
+	d.ending, d.state.Owed = nil, ""
+	if e.call == nil && a.failure != nil {
+		d.state.Owed = a.failure.Text
+	}
 	d.end(out)
 	if e.call != nil {
 		// The title may be read later than the hook: of a short turn both its changes may be still to come. Of a claude
@@ -300,6 +312,14 @@ func (d *driver) concluded(e *ending) {
 		e.call.Answer(nil)
 	}
 	d.catchUp()
+}
+
+// silence is the error of a turn that ended as usual and said nothing, unless that is for a refusal; nil of one that did.
+func (d *driver) silence() *runtime.TurnError {
+	if d.told.account.last != "" || d.state.Told > 0 || d.state.Denied {
+		return nil
+	}
+	return failure.Of(wire.TurnUnknown, "claude ended the turn, and neither its hook nor its transcript has an answer")
 }
 
 // catchUp takes the hooks that waited for the end of a turn.

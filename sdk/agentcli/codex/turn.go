@@ -304,15 +304,17 @@ func (d *driver) conclude() {
 		end.Refused = !d.state.Answered.IsZero() && d.host.Now().Sub(d.state.Answered) < keyReact
 	case t != nil && t.Failure != nil:
 		end.Error = t.Failure.turnError()
-	case t != nil:
+	case t != nil && (t.Text != "" || d.state.Refused):
 		end.Text = t.Text
+	case t != nil:
+		end.Error = failure.Of(wire.TurnUnknown, "codex ended the turn, and its transcript has no answer")
 	case how == "error":
 		if why := complaint(d.host.Rows()); why != "" {
 			end.Error = worded(why)
 		} else {
 			end.Error = failure.Of(wire.TurnUnknown, "codex gave the turn up, and does not say why")
 		}
-	case d.state.Stopped:
+	case d.state.Stopped && (d.state.Text != "" || d.state.Refused):
 		end.Text = d.state.Text
 	default:
 		end.Error = failure.Of(wire.TurnUnknown, "codex says that the turn is over, and neither its hooks nor its transcript tell how it ended")

@@ -43,6 +43,7 @@ func (s Suite) RunOutcomes(t *testing.T) {
 	env := s.Env(model.URL)
 	parallel(t, "Failures", func(t *testing.T) { s.failures(t, env) })
 	parallel(t, "Login", func(t *testing.T) { s.loginInTurn(t, env) })
+	parallel(t, "Empty", func(t *testing.T) { s.empty(t, env) })
 	parallel(t, "Retried", func(t *testing.T) { s.retried(t, env) })
 	parallel(t, "Refusals", func(t *testing.T) { s.refusals(t, env) })
 	parallel(t, "Interrupts", func(t *testing.T) { s.interrupts(t, env) })
@@ -124,13 +125,10 @@ func (r *rig) checkFailed(response runtime.Response, event runtime.Event, codes 
 }
 
 func (s Suite) failures(t *testing.T, env map[string]string) {
-	r := s.open(t, merged(env, s.Impatient), outcomeLimit)
+	r := s.openImpatient(t, env)
 	r.own("before all")
 	for _, f := range failures {
 		t.Run(f.name, func(t *testing.T) {
-			if s.Patient && (f.codes[0] == wire.TurnModelRateLimited || f.codes[0] == wire.TurnModelUnavailable) {
-				t.Skip("the CLI repeats such a request for many minutes")
-			}
 			r.t = t
 			begun := time.Now()
 			response, event := r.turn(f.message)
@@ -145,7 +143,7 @@ func (s Suite) failures(t *testing.T, env map[string]string) {
 func (s Suite) loginInTurn(t *testing.T, env map[string]string) {
 	for _, status := range []int{401, 403} {
 		parallel(t, fmt.Sprint(status), func(t *testing.T) {
-			r := s.open(t, merged(env, s.Impatient), outcomeLimit)
+			r := s.openImpatient(t, env)
 			r.own("before")
 			response, event := r.turn(fmt.Sprintf("FAIL[%d] now", status))
 			r.checkFailed(response, event, []string{wire.TurnLoginRequired}, false)
@@ -163,6 +161,18 @@ func (s Suite) retried(t *testing.T, env map[string]string) {
 	r := s.open(t, env, outcomeLimit)
 	r.own("FAIL[529] TIMES[1] once")
 	r.own("after a retry")
+}
+
+// empty has the model say nothing: that is no answer, and least of all the one of the turn before. A CLI may ask the model once
+// more by itself.
+func (s Suite) empty(t *testing.T, env map[string]string) {
+	r := s.openImpatient(t, env)
+	r.own("before nothing")
+	response, event := r.turn("SAY[]")
+	if response.Text != event.Text || strings.Contains(response.Text, "before nothing") || response.Text == "" && (response.Error == nil || event.Error == nil) {
+		t.Errorf("nothing was said, and it came to %s; its event has %q, %s", shown(response), event.Text, outcome(event.TurnOutcome))
+	}
+	r.own("after nothing")
 }
 
 // refusals refuses approvals, with and without a reason.

@@ -53,6 +53,31 @@ func (s Suite) RunRuntime(t *testing.T) {
 // open opens a runtime with one agent that is ready. What a caller does takes at most the limit.
 func (s Suite) open(t *testing.T, env map[string]string, limit time.Duration) *rig {
 	t.Helper()
+	return s.openIn(t, env, "", limit)
+}
+
+// openImpatient is open with a CLI that gives up its own retries soon.
+func (s Suite) openImpatient(t *testing.T, env map[string]string) *rig {
+	t.Helper()
+	dir := ""
+	if len(s.Settings) > 0 {
+		dir = t.TempDir()
+	}
+	for name, text := range s.Settings {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s.openIn(t, merged(env, s.Impatient), dir, outcomeLimit)
+}
+
+// openIn is open in a work directory; empty: one of the agent's own.
+func (s Suite) openIn(t *testing.T, env map[string]string, workdir string, limit time.Duration) *rig {
+	t.Helper()
 	adapter := s.New()
 	bin := CLI(t, adapter.Type())
 	launcher := &Launcher{Dir: rooms(t), Path: map[string]string{adapter.Type(): bin}}
@@ -78,7 +103,7 @@ func (s Suite) open(t *testing.T, env map[string]string, limit time.Duration) *r
 	}
 	t.Cleanup(func() { events.Close() })
 	r := &rig{t: t, ctx: ctx, rt: rt, events: events}
-	agent, err := rt.Spawn(ctx, runtime.Spec{ID: "one", Type: adapter.Type(), Env: env})
+	agent, err := rt.Spawn(ctx, runtime.Spec{ID: "one", Type: adapter.Type(), Env: env, Workdir: workdir})
 	if err != nil {
 		t.Fatal(err)
 	}

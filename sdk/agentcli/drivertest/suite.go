@@ -27,8 +27,8 @@ type Suite struct {
 	// Impatient is added to Env where the model fails again and again: it makes the CLI give up its own retries soon. Nil:
 	// it cannot be told to, or gives up soon by itself.
 	Impatient map[string]string
-	// Patient is set where nothing does that: failures of the provider that the CLI repeats for many minutes are left out.
-	Patient bool
+	// Settings are files of the work directory, by their path there, that do the same.
+	Settings map[string]string
 	// KeyAllow is what a person presses to allow.
 	KeyAllow string
 	// DenyContinues: after a refusal over the API the turn goes on; otherwise it ends as interrupted.

@@ -1,6 +1,7 @@
 package gemini_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -14,8 +15,11 @@ func modelEnv(url string) map[string]string {
 
 func suite() drivertest.Suite {
 	return drivertest.Suite{
-		New: gemini.New, Env: modelEnv, KeyAllow: "1", DenyContinues: true, Patient: true,
-		Tool: func(file string) string { return "USE_TOOL[touch " + file + "] please" },
+		New: gemini.New, Env: modelEnv, KeyAllow: "1", DenyContinues: true,
+		// One more attempt in place of nine; with a model of one's own it tries no other after them.
+		Impatient: map[string]string{"GEMINI_MODEL": "gemini-2.5-flash"},
+		Settings:  map[string]string{filepath.Join(".gemini", "settings.json"): `{"general": {"maxAttempts": 2}}`},
+		Tool:      func(file string) string { return "USE_TOOL[touch " + file + "] please" },
 		Changed: func(m string) string {
 			if strings.Contains(m, "@READ") {
 				return "--- End of content ---" // gemini attaches the file, and the model answers to its end

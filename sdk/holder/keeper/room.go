@@ -103,20 +103,30 @@ func look(name string, out io.Writer) int {
 // put writes the files that standard input describes; each takes the place of what is there at once.
 func put(in io.Reader, out io.Writer) int {
 	frames := wire.NewReader(in)
+	var begun []byte // of the file that comes
 	for {
 		kind, body, err := frames.Next()
-		if errors.Is(err, io.EOF) {
+		if errors.Is(err, io.EOF) && begun == nil {
 			return codeOf(wire.Write(out, wire.Done{Code: wire.CodeOK}))
 		}
-		var file wire.File
-		if err == nil && kind != wire.KindFile {
+		switch {
+		case err != nil:
+		case kind == wire.KindFilePart:
+			var part wire.FilePart
+			if part, err = wire.ParseFilePart(body); err == nil && len(begun)+len(part.Data) > wire.MaxFile {
+				err = unix.EFBIG
+			}
+			begun = append(begun, part.Data...)
+		case kind == wire.KindFile:
+			var file wire.File
+			if file, err = wire.ParseFile(body); err == nil {
+				if begun != nil {
+					file.Data, begun = append(begun, file.Data...), nil
+				}
+				err = putFile(file)
+			}
+		default:
 			err = errUnknown
-		}
-		if err == nil {
-			file, err = wire.ParseFile(body)
-		}
-		if err == nil {
-			err = putFile(file)
 		}
 		if err != nil {
 			return codeOf(wire.Write(out, wire.Done{Code: wire.CodeSystem, Text: err.Error()}))

@@ -11,6 +11,8 @@ const (
 	HeaderLen  = 5
 	MaxPayload = 4 << 20
 	MaxBody    = MaxPayload + 64<<10
+	// MaxFile bounds a file that is written or read in parts.
+	MaxFile = 64 << 20
 )
 
 // keep is the largest buffer that a Reader holds on to between frames.
@@ -52,6 +54,7 @@ const (
 	KindFile        Kind = 50
 	KindPart        Kind = 51
 	KindUsage       Kind = 52
+	KindFilePart    Kind = 53
 )
 
 // PutHeader writes the header of a frame into h, which has HeaderLen bytes.

@@ -25,6 +25,23 @@ func ParseFile(body []byte) (File, error) {
 	return m, f.err
 }
 
+// FilePart is what comes before the data of the next File: one that is larger than a frame is sent in parts.
+type FilePart struct {
+	Data []byte // of a parsed one a part of the body
+}
+
+// Kind implements Message.
+func (FilePart) Kind() Kind { return KindFilePart }
+
+func (m FilePart) append(b []byte) []byte { return putBytes(b, m.Data) }
+
+// ParseFilePart reads a body of KindFilePart.
+func ParseFilePart(body []byte) (FilePart, error) {
+	f := fields{b: body}
+	m := FilePart{Data: f.bytes()}
+	return m, f.err
+}
+
 // Part is a part of a file, as "holder get" prints it; Done stands in its place when there is none, with CodeEnded for a file
 // that does not exist.
 type Part struct {
