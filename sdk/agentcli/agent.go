@@ -126,6 +126,14 @@ func (a *agent) running() bool {
 	return a.live != nil || a.rec.running()
 }
 
+// sought reports whether a process of the agent may run that no session has: one that is recorded, or one that was about to be
+// when an earlier runtime process ended.
+func (a *agent) sought() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.live == nil && (a.rec.running() || a.rec.Life > 0 && a.rec.Agent.Status != runtime.StatusStopped)
+}
+
 // isOf tells whether the agent that runs was started with an equal spec. An agent that was found by its
 // handle alone gets its environment back that way.
 func (a *agent) isOf(spec *runtime.Spec) (bool, error) {

@@ -335,7 +335,7 @@ func (r *Runtime) Stop(ctx context.Context, id string, opts runtime.StopOptions)
 	switch {
 	case s != nil:
 		return s.end(ctx, opts)
-	case a.running():
+	case a.running(), a.sought():
 		return errUnreachable(id)
 	default:
 		return nil
