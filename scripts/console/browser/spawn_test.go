@@ -99,7 +99,7 @@ func containers(t *testing.T) (*testbed.Server, *atomic.Bool) {
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	cut := new(atomic.Bool)
-	socket := lossy(t, filepath.Join(dir, "engine.sock"), engine.Socket, cut)
+	socket := fragile(t, filepath.Join(dir, "engine.sock"), engine.Socket, cut)
 	if err := testbed.BuildPlugin(ctx, shared.binary, "runtime-docker"); err != nil {
 		t.Fatal(err)
 	}
@@ -128,8 +128,8 @@ func containers(t *testing.T) (*testbed.Server, *atomic.Bool) {
 	return s, cut
 }
 
-// lossy leads from a socket to an engine's, and ends a connection on which a container is to be made while cut is set.
-func lossy(t *testing.T, at, engine string, cut *atomic.Bool) string {
+// fragile leads from a socket to an engine's, and ends a connection on which a container is to be made while cut is set.
+func fragile(t *testing.T, at, engine string, cut *atomic.Bool) string {
 	t.Helper()
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", engine)
