@@ -152,9 +152,14 @@ func (a *agent) isOf(spec *runtime.Spec) (bool, error) {
 
 // remove deletes what is stored of the agent.
 func (a *agent) remove() error {
+	a.putAway()
+	return os.RemoveAll(a.dir)
+}
+
+// putAway ends the use of an agent; what is stored of it stays.
+func (a *agent) putAway() {
 	a.mu.Lock()
 	a.gone = true
 	a.mu.Unlock()
 	_ = a.log.Close()
-	return os.RemoveAll(a.dir)
 }

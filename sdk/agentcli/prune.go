@@ -116,6 +116,7 @@ func (r *Runtime) tend() {
 			r.retire(r.ctx)
 		case <-again.C:
 			r.adoptMissing(r.ctx)
+			r.removeLeft(r.ctx)
 		case <-r.sought:
 			select { // a moment later: what broke the connection may still be about
 			case <-r.ctx.Done():
