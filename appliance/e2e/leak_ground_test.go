@@ -149,7 +149,7 @@ func (k *kubectl) run(input string, args ...string) string {
 func TestNothingLeaksOfPods(t *testing.T) {
 	kubeconfig := os.Getenv("WARDROOM_CLUSTER")
 	if kubeconfig == "" {
-		t.Skip("WARDROOM_CLUSTER names no kubeconfig: scripts/cluster/up.sh starts a cluster") // CI has none
+		t.Skip("WARDROOM_CLUSTER names no kubeconfig: scripts/cluster/up.sh starts a cluster") // CI starts one later, for the tests of the runtime
 	}
 	k := &kubectl{t: t, kubeconfig: kubeconfig, program: []string{"kubectl"}}
 	if own, err := filepath.Abs("../../.cache/cluster/kube"); err == nil {

@@ -5,7 +5,8 @@
 // plugin under managed agents, which must live on and get each message once, and the holder or the command of one more,
 // whose end must be known, and which must start again; in another one managed threads, in the
 // runtime and at connected agents that host them, go from spawn to end meanwhile. A webhook gets every event of the
-// executions at least once, under one id, whatever is killed.
+// executions at least once, under one id, whatever is killed. With the docker runtime rounds are of these two kinds, by turns,
+// and their engine is stopped and killed too.
 //
 // In many rounds the wall clock of the core is set under load, or it is started with one that is a month ahead; the
 // product is built with a clock that can be moved for that. In all of them hostile agents send what no agent should.
@@ -43,7 +44,7 @@ func main() {
 	flag.IntVar(&o.rounds, "rounds", 20, "rounds of load, kill, restart and proof")
 	flag.IntVar(&o.shells, "shells", 4, "managed agents that live through all rounds; every fourth round is theirs; 0: none")
 	flag.IntVar(&o.threads, "threads", 5, "managed threads in each of two executions of every fourth round; 0: none")
-	flag.StringVar(&o.runtime, "runtime", "local", "where managed agents run: local, or docker, which makes every round theirs, stops their engine too, and has no threads in it")
+	flag.StringVar(&o.runtime, "runtime", "local", "where managed agents run: local, or docker, which makes every round theirs or one of threads, by turns, and stops their engine too")
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the random moments; 0: a new one, which is printed")
 	flag.StringVar(&o.binary, "binary", "", "the wardroom binary; empty: built from the module in the working directory; its plugins lie in plugins beside it, and its clock is left alone")
 	flag.BoolVar(&o.keep, "keep", false, "keep the folder with data, logs and records when all is well too")

@@ -85,7 +85,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	}
 	sum := &summary{began: time.Now()}
 	for number := 1; number <= o.rounds; number++ {
-		if r.shells != nil && (number%shellEvery == 0 || r.engine != nil) {
+		if r.shells != nil && r.ofShells(number) {
 			result, err := r.shellRound(ctx, number)
 			if err != nil {
 				return err
@@ -98,7 +98,7 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 			}
 			continue
 		}
-		if r.hosts != nil && number%shellEvery == threadRound {
+		if r.hosts != nil && (number%shellEvery == threadRound || r.engine != nil) {
 			result, err := r.threadRound(ctx, number)
 			if err != nil {
 				return err
@@ -140,6 +140,14 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	events, again := r.hooks.counts()
 	fmt.Fprintf(out, "webhooks: %d events, %d deliveries more than once\n", events, again)
 	return r.hooks.some()
+}
+
+// ofShells reports whether a round is one of managed agents. With an engine those that are not are of threads.
+func (r *rig) ofShells(number int) bool {
+	if r.engine != nil {
+		return number%2 != 0 || r.hosts == nil
+	}
+	return number%shellEvery == 0
 }
 
 // data returns the folder of the store.
@@ -210,7 +218,7 @@ func (r *rig) begin(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if r.options.threads > 0 && r.engine == nil {
+	if r.options.threads > 0 {
 		if r.repo, err = newRepository(ctx, r.dir); err != nil {
 			return err
 		}

@@ -27,7 +27,8 @@ func (s *shells) holders() ([]int, error) {
 	}), err
 }
 
-// contained returns the first process of each container that an agent has.
+// contained returns the first process of each container that an agent has; 0 of one that has ended and is left of an agent that
+// the core does not know. Those of agents that it knows stay until it forgets them.
 func (s *shells) contained() (pids []int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), settleLimit)
 	defer cancel()
@@ -36,14 +37,25 @@ func (s *shells) contained() (pids []int, err error) {
 		return nil, err
 	}
 	for _, id := range ids {
-		var one struct{ State struct{ Pid int } }
+		var one struct {
+			State  struct{ Pid int }
+			Config struct{ Labels map[string]string }
+		}
 		var refused *testbed.EngineError
 		switch err := s.engine.Call(ctx, http.MethodGet, "/containers/"+id+"/json", nil, &one); {
 		case errors.As(err, &refused) && refused.Status == http.StatusNotFound: // it went meanwhile
 		case err != nil:
 			return nil, err
 		default:
-			pids = append(pids, one.State.Pid) // 0 of one that has ended and is left
+			known := false
+			if one.State.Pid == 0 && s.caller != nil {
+				if _, known, err = s.caller.get(ctx, managedAgents+"/"+one.Config.Labels["io.wardroom.agent"], new(agentRecord)); err != nil {
+					return nil, err
+				}
+			}
+			if !known {
+				pids = append(pids, one.State.Pid)
+			}
 		}
 	}
 	return pids, nil
@@ -94,6 +106,7 @@ func (s *shells) killPlugin() (killed bool, err error) {
 
 // kill ends everything of the shells, after a run that went wrong.
 func (s *shells) kill() {
+	s.caller = nil // the core is gone
 	pids, _ := s.processes()
 	for _, pid := range pids {
 		if pid > 0 {

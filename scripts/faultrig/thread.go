@@ -12,6 +12,9 @@ import (
 
 const managedThreads = "/api/managed-threads"
 
+// workFile is what agents write in their workspaces.
+const workFile = "work"
+
 // threadKind says where the agent of a thread runs.
 type threadKind string
 
@@ -40,7 +43,8 @@ type thread struct {
 	kind   threadKind
 	end    threadEnd
 	repo   string // URL, of threadRepo
-	ledger string // known once it was spawned
+	ledger string // known once it was spawned; of one in a container once its record was read
+	boxed  bool   // its agent has a container, which has nothing of this machine but its workspace
 
 	id, executionID string
 	refused         bool // its execution was over before it could be spawned
@@ -52,6 +56,7 @@ type threadRecord struct {
 	ID, ExecutionID, Status, StatusReason string
 	TurnCount, EventCount, QueuedInputs   int
 	Restarts                              int
+	Workspace                             *struct{ Path string }
 	Completion                            *struct {
 		State   string
 		Summary string
@@ -86,9 +91,12 @@ func (t *thread) text(words string) string {
 	if t.kind == threadHosted {
 		return words
 	}
-	text := fmt.Sprintf("echo '%s' >>%s", words, t.ledger)
-	if t.kind == threadRepo {
-		text += fmt.Sprintf("; echo '%s' >>work", words)
+	text := fmt.Sprintf("echo '%s' >>%s", words, workFile)
+	if !t.boxed {
+		text = fmt.Sprintf("echo '%s' >>%s", words, t.ledger)
+		if t.kind == threadRepo {
+			text += fmt.Sprintf("; echo '%s' >>%s", words, workFile)
+		}
 	}
 	switch words {
 	case wordExit + t.name:
@@ -102,7 +110,7 @@ func (t *thread) text(words string) string {
 // run drives a thread from its spawn to the request that ends it. An error is a broken promise.
 func (t *thread) run(ctx context.Context, c *caller, ledgers string, random *rand.Rand) error {
 	words := t.words(random)
-	if t.kind != threadHosted {
+	if t.kind != threadHosted && !t.boxed {
 		t.ledger = filepath.Join(ledgers, t.name)
 	}
 	if err := t.spawn(ctx, c, words[0]); err != nil || t.refused {

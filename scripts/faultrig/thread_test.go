@@ -150,7 +150,7 @@ func TestDrawThreads(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))
 	seen := map[string]int{}
 	for range 100 {
-		g := drawThreads(random, 5, "m", "file:///r", true)
+		g := drawThreads(random, 5, "m", "file:///r", true, false)
 		if g.threads[0].kind != threadHosted || g.threads[0].executionID != "new" {
 			t.Fatalf("the first thread is %+v", g.threads[0])
 		}
@@ -176,9 +176,14 @@ func TestDrawThreads(t *testing.T) {
 			t.Errorf("never drawn: %s", what)
 		}
 	}
-	for _, th := range drawThreads(random, 3, "m", "", false).threads {
+	for _, th := range drawThreads(random, 3, "m", "", false, false).threads {
 		if th.kind != threadHosted {
 			t.Errorf("%s needs a runtime", th.kind)
+		}
+	}
+	for _, th := range drawThreads(random, 5, "m", "file:///r", true, true).threads {
+		if th.boxed == (th.kind == threadHosted) {
+			t.Errorf("a thread that is %s has a container: %t", th.kind, th.boxed)
 		}
 	}
 	for _, s := range drawThreadStrikes(random, 2, false) {
@@ -203,7 +208,11 @@ func TestThreadText(t *testing.T) {
 			t.Errorf("%s is %s, want %s", tt.words, got, tt.want)
 		}
 	}
-	th.kind = threadHosted
+	th.boxed = true
+	if got := th.text("word m-1 1"); got != "echo 'word m-1 1' >>work; echo 'got word m-1 1'" {
+		t.Errorf("in a container it is %s", got)
+	}
+	th.kind, th.boxed = threadHosted, false
 	if got := th.text("word m-1 1"); got != "word m-1 1" {
 		t.Error(got)
 	}

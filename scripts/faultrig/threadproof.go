@@ -46,7 +46,7 @@ func (g *threadGroup) prove(ctx context.Context, c *caller, lossy bool) (problem
 		for _, e := range events {
 			stored = append(stored, threadFrame{sequence: e.Sequence, threadID: e.ThreadID})
 		}
-		ledger, err := readLedger(t.ledger)
+		ledger, err := readLedger(t.ledger) // one without a name is not there
 		if err != nil {
 			problems = append(problems, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -62,17 +63,17 @@ func drawThreadStrikes(random *rand.Rand, hosts int, runtime bool) []strike {
 	return list
 }
 
-// drawThreads draws the threads of a group.
-func drawThreads(random *rand.Rand, n int, mark, repo string, runtime bool) *threadGroup {
+// drawThreads draws the threads of a group. boxed says that their runtime has containers.
+func drawThreads(random *rand.Rand, n int, mark, repo string, runtime, boxed bool) *threadGroup {
 	g := &threadGroup{threads: []*thread{{name: mark + "-0", kind: threadHosted, end: endComplete, executionID: "new"}}}
 	kinds := []threadKind{threadHosted, threadShell, threadHosted, threadRepo, threadHosted}
 	if !runtime {
 		kinds = kinds[:1]
 	}
 	for i := range n {
+		kind := kinds[i%len(kinds)]
 		g.threads = append(g.threads, &thread{
-			name: fmt.Sprintf("%s-%d", mark, i+1), kind: kinds[i%len(kinds)],
-			end: threadEnds[random.IntN(len(threadEnds))], repo: repo,
+			name: fmt.Sprintf("%s-%d", mark, i+1), kind: kind, end: threadEnds[random.IntN(len(threadEnds))], repo: repo, boxed: boxed && kind != threadHosted,
 		})
 	}
 	return g
@@ -84,6 +85,9 @@ func (r *rig) threadRound(ctx context.Context, number int) (threadResult, error)
 	result := threadResult{
 		number: number, strikes: drawThreadStrikes(r.random, len(r.hosts.players), r.shells != nil), ends: map[string]int{},
 	}
+	if r.engine != nil {
+		drawEngineFaults(r.random, result.strikes)
+	}
 	began := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, killWithin+4*readyLimit+settleLimit)
 	defer cancel()
@@ -91,7 +95,7 @@ func (r *rig) threadRound(ctx context.Context, number int) (threadResult, error)
 	var drivers sync.WaitGroup
 	var mu sync.Mutex // guards result.problems
 	for i := range 2 {
-		g := drawThreads(r.random, r.options.threads, fmt.Sprintf("%s-%d-%d", r.name, number, i), r.repo, r.shells != nil)
+		g := drawThreads(r.random, r.options.threads, fmt.Sprintf("%s-%d-%d", r.name, number, i), r.repo, r.shells != nil, r.engine != nil)
 		groups = append(groups, g)
 		random := rand.New(rand.NewPCG(r.random.Uint64(), r.random.Uint64()))
 		drivers.Go(func() {
@@ -245,6 +249,9 @@ func (g *threadGroup) gather(ctx context.Context, c *caller) []error {
 			return []error{err}
 		}
 		g.events[t.id], g.records[t.id] = events, record
+		if t.boxed && record.Workspace != nil { // else it was over before it had one, and got nothing
+			t.ledger = filepath.Join(record.Workspace.Path, workFile)
+		}
 		if len(events) > 0 {
 			last = max(last, events[len(events)-1].Sequence)
 		}

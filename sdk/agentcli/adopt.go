@@ -82,7 +82,11 @@ func (r *Runtime) adopt(ctx context.Context, a *agent) error {
 			return nil
 		}
 		// It was about to start, and may have.
-		if rec.Process = r.latest(ctx, a, &rec); len(rec.Process) == 0 {
+		var err error
+		if rec.Process, err = r.latest(ctx, a, &rec); err != nil {
+			return err
+		}
+		if len(rec.Process) == 0 {
 			r.buried(a, &rec)
 			return nil
 		}
@@ -128,19 +132,16 @@ func (r *Runtime) adopt(ctx context.Context, a *agent) error {
 }
 
 // latest returns the handle of a command whose start an earlier process did not live to record, or nothing.
-func (r *Runtime) latest(ctx context.Context, a *agent, rec *record) []byte {
+func (r *Runtime) latest(ctx context.Context, a *agent, rec *record) ([]byte, error) {
 	launcher, ok := r.o.Launcher.(Rediscoverer)
 	if !ok || rec.Life == 0 {
-		return nil
+		return nil, nil
 	}
 	handle, err := launcher.Latest(ctx, a.id, rec.Started)
-	if err != nil {
-		if !errors.Is(err, ErrGone) {
-			r.o.Logger.Error("whether an agent was started cannot be found out", "agent", a.id, "error", err)
-		}
-		return nil
+	if errors.Is(err, ErrGone) {
+		return nil, nil
 	}
-	return handle
+	return handle, err
 }
 
 // adoptMissing tries again to find agents that could not be reached: at the same time, so that one whose place does not answer
@@ -150,7 +151,7 @@ func (r *Runtime) adoptMissing(ctx context.Context) {
 	var group sync.WaitGroup
 	defer group.Wait()
 	for _, a := range r.all() {
-		if a.lastSession() != nil || !a.running() {
+		if a.lastSession() != nil || !a.sought() {
 			continue
 		}
 		slots <- struct{}{}
@@ -164,7 +165,7 @@ func (r *Runtime) adoptMissing(ctx context.Context) {
 				return
 			}
 			defer a.release()
-			if a.lastSession() != nil || !a.running() {
+			if a.lastSession() != nil || !a.sought() {
 				return
 			}
 			if err := r.lookFor(a, func() error { return r.adopt(ctx, a) }); err != nil {
@@ -283,9 +284,9 @@ func (r *Runtime) recover(ctx context.Context, h runtime.Handle) (runtime.Agent,
 	}
 	defer a.release()
 	a.mu.Lock()
-	known, running := a.rec.Life > 0, a.rec.running()
+	known := a.rec.Life > 0
 	a.mu.Unlock()
-	if known && (!running || a.lastSession() != nil) {
+	if known && (!a.sought() || a.lastSession() != nil) {
 		return a.view(), nil
 	}
 	if !known {

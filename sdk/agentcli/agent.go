@@ -126,6 +126,14 @@ func (a *agent) running() bool {
 	return a.live != nil || a.rec.running()
 }
 
+// sought reports whether a process of the agent may run that no session has: one that is recorded, or one that was about to be
+// when an earlier runtime process ended.
+func (a *agent) sought() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.live == nil && (a.rec.running() || a.rec.Life > 0 && a.rec.Agent.Status != runtime.StatusStopped)
+}
+
 // isOf tells whether the agent that runs was started with an equal spec. An agent that was found by its
 // handle alone gets its environment back that way.
 func (a *agent) isOf(spec *runtime.Spec) (bool, error) {
@@ -144,9 +152,14 @@ func (a *agent) isOf(spec *runtime.Spec) (bool, error) {
 
 // remove deletes what is stored of the agent.
 func (a *agent) remove() error {
+	a.putAway()
+	return os.RemoveAll(a.dir)
+}
+
+// putAway ends the use of an agent; what is stored of it stays.
+func (a *agent) putAway() {
 	a.mu.Lock()
 	a.gone = true
 	a.mu.Unlock()
 	_ = a.log.Close()
-	return os.RemoveAll(a.dir)
 }

@@ -118,6 +118,7 @@ func (r *Runtime) tend() {
 			r.copySessions(r.ctx)
 		case <-again.C:
 			r.adoptMissing(r.ctx)
+			r.removeLeft(r.ctx)
 		case <-r.sought:
 			select { // a moment later: what broke the connection may still be about
 			case <-r.ctx.Done():

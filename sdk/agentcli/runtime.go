@@ -33,7 +33,8 @@ type Runtime struct {
 
 	mu      sync.Mutex // guards all below
 	agents  map[string]*agent
-	running int // agents that run or are about to
+	left    map[string]bool // ids of agents that did not start, and whose rooms could not be removed yet
+	running int             // agents that run or are about to
 	open    bool
 }
 
@@ -46,7 +47,7 @@ func NewRuntime(o Options) (*Runtime, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	r := &Runtime{o: o, adapters: map[string]Adapter{}, agents: map[string]*agent{}, sought: make(chan struct{}, 1)}
+	r := &Runtime{o: o, adapters: map[string]Adapter{}, agents: map[string]*agent{}, left: map[string]bool{}, sought: make(chan struct{}, 1)}
 	for _, a := range o.Adapters {
 		if r.adapters[a.Type()] != nil {
 			return nil, runtime.Errorf(runtime.CodeInvalidArgument, "the agent type %q has two adapters", a.Type())

@@ -3,8 +3,10 @@ package agentcli
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -132,21 +134,79 @@ func (r *Runtime) claim(ctx context.Context, id string) (*agent, error) {
 	}
 }
 
-// forget removes an agent whose first start failed: nothing of it is left.
+// maxLeft bounds how many rooms are tried again to be removed. Those beyond it are removed by Prune after the next start.
+const maxLeft = 1024
+
+// forget removes an agent whose first start failed: nothing of it is left. Where its room cannot be removed now, that is tried
+// again, and its record stays until then: for the next process, if this one ends before.
 func (r *Runtime) forget(a *agent) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), cleanTimeout)
+	defer cancel()
+	err := r.o.Launcher.Remove(ctx, a.id)
 	r.mu.Lock()
 	if r.agents[a.id] == a {
 		delete(r.agents, a.id)
 	}
+	if err != nil && len(r.left) < maxLeft {
+		r.left[a.id] = true
+	}
 	r.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), cleanTimeout)
-	defer cancel()
-	if err := r.o.Launcher.Remove(ctx, a.id); err != nil {
-		r.o.Logger.Warn("the room of an agent that did not start is not removed", "agent", a.id, "error", err)
+	if err != nil {
+		r.o.Logger.Warn("the room of an agent that did not start is not removed yet", "agent", a.id, "error", err)
+		a.putAway()
+		return
 	}
 	if err := a.remove(); err != nil {
 		r.o.Logger.Warn("what is stored of an agent that did not start is not removed", "agent", a.id, "error", err)
 	}
+}
+
+// removeLeft tries again to remove the rooms of agents that did not start, until one cannot be removed.
+func (r *Runtime) removeLeft(ctx context.Context) {
+	r.mu.Lock()
+	ids := slices.Collect(maps.Keys(r.left))
+	r.mu.Unlock()
+	for _, id := range ids {
+		if !r.removeRoom(ctx, id) {
+			return
+		}
+	}
+}
+
+// removeRoom removes the room of an agent that did not start, unless one of its id was started since, and reports whether there is
+// nothing more to do.
+func (r *Runtime) removeRoom(ctx context.Context, id string) bool {
+	ctx, cancel := context.WithTimeout(ctx, cleanTimeout)
+	defer cancel()
+	a, err := r.claim(ctx, id)
+	if err != nil {
+		return false
+	}
+	defer a.release()
+	a.mu.Lock()
+	started := a.rec.Life > 0
+	a.mu.Unlock()
+	if !started {
+		err = r.o.Launcher.Remove(ctx, id)
+	}
+	r.mu.Lock()
+	if !started {
+		delete(r.agents, id)
+	}
+	if err == nil {
+		delete(r.left, id)
+	}
+	r.mu.Unlock()
+	switch {
+	case started:
+	case err != nil:
+		a.putAway()
+	default:
+		if err := a.remove(); err != nil {
+			r.o.Logger.Warn("what is stored of an agent that did not start is not removed", "agent", id, "error", err)
+		}
+	}
+	return err == nil
 }
 
 // reserve counts one more agent that runs. RESOURCE_LIMIT.
@@ -340,7 +400,7 @@ func (r *Runtime) Stop(ctx context.Context, id string, opts runtime.StopOptions)
 	switch {
 	case s != nil:
 		return s.end(ctx, opts)
-	case a.running():
+	case a.running(), a.sought():
 		return errUnreachable(id)
 	default:
 		return nil

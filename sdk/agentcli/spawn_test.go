@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -294,5 +295,55 @@ func TestEventsAreReadAgain(t *testing.T) {
 	cancel()
 	if _, err := ended.Next(); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// broken is a launcher that starts nothing, and removes nothing while it is away.
+type broken struct {
+	*launcher
+	away atomic.Bool
+}
+
+func (b *broken) Launch(context.Context, agentcli.Command) (agentcli.Process, error) {
+	return nil, runtime.Errorf(runtime.CodeSocketError, "the engine went away")
+}
+
+func (b *broken) Remove(ctx context.Context, id string) error {
+	if b.away.Load() {
+		return runtime.Errorf(runtime.CodeSocketError, "the engine is away")
+	}
+	return b.launcher.Remove(ctx, id)
+}
+
+// TestRoomOfFailedStart has an agent fail to start on an engine that goes away: its room is removed when that is back, by the
+// same process or the next one.
+func TestRoomOfFailedStart(t *testing.T) {
+	for name, crash := range map[string]bool{"SameProcess": false, "NextProcess": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLauncher(t, nil)
+			b := &broken{launcher: l}
+			b.away.Store(true)
+			g := open(t, l, func(o *agentcli.Options) { o.Launcher = b })
+			_, err := g.Spawn(t.Context(), runtime.Spec{ID: "a", Type: "bash", Installation: "here"})
+			wantCode(t, err, runtime.CodeSocketError)
+			if _, err := g.Inspect(t.Context(), "a"); code(err) != runtime.CodeNotFound {
+				t.Errorf("an agent that did not start is there: %v", err)
+			}
+			if crash {
+				g = g.crash()
+			}
+			b.away.Store(false)
+			wait(t, "the removal of the room", func() bool {
+				if crash {
+					if _, err := g.Prune(t.Context(), runtime.PruneOptions{Installation: "here"}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				return slices.Contains(l.removed, "a")
+			})
+		})
 	}
 }

@@ -1,11 +1,14 @@
 package agentcli_test
 
 import (
+	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/launchertest"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -133,5 +136,74 @@ func TestUnreachableThenGone(t *testing.T) {
 	}
 	if got := types(g.events("a")); got != "started ready error stopped" {
 		t.Errorf("events %s", got)
+	}
+}
+
+// rediscoverer knows by itself what it started last.
+type rediscoverer struct{ *launcher }
+
+func (l rediscoverer) Latest(context.Context, string, time.Time) ([]byte, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.launched == 0 {
+		return nil, agentcli.ErrGone
+	}
+	return []byte(strconv.Itoa(l.launched)), nil
+}
+
+// held is a launcher that does not return from Launch until it is let go.
+type held struct {
+	*launchertest.Network
+	launched, letGo chan struct{}
+}
+
+func (h *held) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.Process, error) {
+	p, err := h.Network.Launch(ctx, cmd)
+	close(h.launched)
+	<-h.letGo
+	return p, err
+}
+
+// TestCrashAtStartOutOfReach kills the runtime between the start of an agent and its record, and what the agent runs on is away
+// when the next one looks: it is asked again until it tells whether the agent runs.
+func TestCrashAtStartOutOfReach(t *testing.T) {
+	for name, runs := range map[string]bool{"Runs": true, "Gone": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLauncher(t, (&fakeCLI{}).run)
+			network := launchertest.NewNetwork(rediscoverer{l}, 0)
+			h := &held{network, make(chan struct{}), make(chan struct{})}
+			g := open(t, l, func(o *agentcli.Options) { o.Adapters, o.Launcher = []agentcli.Adapter{&fakeType{}}, h })
+			spawned := make(chan error, 1)
+			go func() {
+				_, err := g.Spawn(t.Context(), runtime.Spec{ID: "a", Type: "fake"})
+				spawned <- err
+			}()
+			defer func() { close(h.letGo); <-spawned }()
+			<-h.launched
+			network.Cut()
+			o := g.o
+			o.StateDir, o.Launcher = launchertest.Crashed(t, g.o.StateDir), network
+			next := reopen(t, l, o)
+			if got, err := next.Recover(t.Context(), []runtime.Handle{{ID: "a"}}); err != nil || got[0].Error == nil || got[0].Error.Code != runtime.CodeUnavailable {
+				t.Errorf("recover: %+v, %v", got, err)
+			}
+			wantCode(t, next.Stop(t.Context(), "a", runtime.StopOptions{}), runtime.CodeUnavailable)
+			next.status("a", runtime.StatusStarting)
+			if !runs {
+				l.mu.Lock()
+				p := l.procs["1"]
+				delete(l.procs, "1")
+				l.mu.Unlock()
+				p.kill()
+				<-p.gone
+			}
+			network.Mend()
+			if runs {
+				next.status("a", runtime.StatusReady)
+			} else if a := next.status("a", runtime.StatusStopped); a.Reason != runtime.ReasonLost {
+				t.Errorf("agent %+v", a)
+			}
+		})
 	}
 }

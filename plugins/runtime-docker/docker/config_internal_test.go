@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
@@ -120,7 +121,7 @@ func TestRefused(t *testing.T) {
 	_, err := net.Dial("unix", "/nowhere/s")
 	for cause, want := range map[error]runtime.Code{
 		context.DeadlineExceeded: runtime.CodeSocketError, context.Canceled: runtime.CodeCanceled, client.ErrorConnectionFailed("unix:///s"): runtime.CodeSocketError, //nolint:staticcheck // as the client makes it
-		err: runtime.CodeSpawnFailed, runtime.NotFound("x"): runtime.CodeNotFound,
+		fmt.Errorf("cannot connect: %w", err): runtime.CodeSocketError, errors.New("no"): runtime.CodeSpawnFailed, runtime.NotFound("x"): runtime.CodeNotFound,
 	} {
 		if got := runtime.ErrorCode(e.failed("ask", cause)); got != want {
 			t.Errorf("%v is %s, want %s", cause, got, want)

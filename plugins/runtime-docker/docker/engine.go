@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"slices"
 	"strings"
@@ -106,7 +107,7 @@ func (e *engine) failed(what string, err error) error {
 			Code: runtime.CodeSocketError, Message: what + ": the container engine does not answer", Retry: true,
 			Hint: "look at its log; restart it if it hangs",
 		}
-	case client.IsErrConnectionFailed(err):
+	case notReached(err):
 		hint := "start the engine, for example with systemctl start docker, or correct socket in the runtime's configuration"
 		if strings.Contains(err.Error(), "permission denied") {
 			hint = "let the service's user use the socket, for example by adding it to the group docker, and restart the service"
@@ -119,6 +120,12 @@ func (e *engine) failed(what string, err error) error {
 		return &runtime.Error{Code: runtime.CodeSocketError, Message: what + ": " + said(err), Retry: true}
 	}
 	return &runtime.Error{Code: runtime.CodeSpawnFailed, Message: what + ": " + said(err)}
+}
+
+// notReached reports whether a call found no engine. The client says so itself, but not where it takes a connection over.
+func notReached(err error) bool {
+	var op *net.OpError
+	return client.IsErrConnectionFailed(err) || errors.As(err, &op) && op.Op == "dial"
 }
 
 // said is what the engine said, for an error.
@@ -136,7 +143,7 @@ func (e *engine) refused(what string, err error) error {
 		return &runtime.Error{Code: code, Field: field, Message: what + ": " + said(err), Hint: hint}
 	}
 	switch {
-	case client.IsErrConnectionFailed(err), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+	case notReached(err), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return e.failed(what, err)
 	case has("no such image"):
 		return coded(runtime.CodeImageNotFound, "image", "build or load it on this machine")

@@ -316,10 +316,12 @@ func (l *Launcher) start(ctx context.Context, cmd agentcli.Command, h handle) er
 	}
 	out, words := io.Pipe()
 	var crash life.Words
+	var heard int64 // read after done
 	done := make(chan struct{})
 	go func() { // ends with the connection
 		defer close(done)
-		_, err := stdcopy.StdCopy(words, &crash, attached.Reader)
+		var err error
+		heard, err = stdcopy.StdCopy(words, &crash, attached.Reader)
 		if err == nil {
 			err = io.EOF
 		}
@@ -340,18 +342,27 @@ func (l *Launcher) start(ctx context.Context, cmd agentcli.Command, h handle) er
 	}
 	hangUp()
 	<-done
-	return l.startFailed(ctx, h, err, crash.String())
+	return l.startFailed(ctx, h, err, crash.String(), heard == 0)
 }
 
-// startFailed adds what is known of a container whose holder did not start its command.
-func (l *Launcher) startFailed(ctx context.Context, h handle, err error, words string) error {
+// startFailed adds what is known of a container whose holder did not start its command; silent says that nothing was heard of it.
+func (l *Launcher) startFailed(ctx context.Context, h handle, err error, words string, silent bool) error {
 	e := *runtime.AsError(err)
 	if e.Code != runtime.CodeSpawnFailed && e.Code != runtime.CodeUnavailable {
 		return &e
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
 	defer cancel()
-	if info, inspectErr := l.engine.ContainerInspect(ctx, h.Container); inspectErr == nil && info.State != nil && info.State.OOMKilled {
+	info, inspectErr := l.engine.ContainerInspect(ctx, h.Container)
+	switch {
+	case inspectErr != nil && notReached(inspectErr):
+		return l.engine.failed("start the command in the container", inspectErr)
+	case inspectErr != nil || info.State == nil:
+	case info.State.Running && silent: // it is the way to it that broke
+		return &runtime.Error{
+			Code: runtime.CodeSocketError, Message: "the container engine lost the connection to the container before its command started", Retry: true, Hint: "try again",
+		}
+	case info.State.OOMKilled:
 		return &runtime.Error{
 			Code: runtime.CodeResourceLimit, Field: "limits.memoryBytes", Message: "the container ran out of memory before its command started",
 			Hint: "give the agent more memory",

@@ -193,6 +193,11 @@ func (k *cluster) failed(what string, err error) error {
 		}
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return &runtime.Error{Code: runtime.CodeSpawnFailed, Message: what + ": " + said(err)}
+	case strings.Contains(err.Error(), "error dialing backend"): // as the API server says it of a kubelet
+		return &runtime.Error{
+			Code: runtime.CodeUnavailable, Message: what + ": its node does not answer the API server: " + said(err), Retry: true,
+			Hint: "look at it with kubectl get nodes; agents there run on as far as is known, until the cluster says otherwise",
+		}
 	}
 	message := what + ": the API server of the cluster does not answer"
 	if !errors.Is(err, context.DeadlineExceeded) {

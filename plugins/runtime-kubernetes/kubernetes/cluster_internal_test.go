@@ -41,6 +41,7 @@ func TestFailed(t *testing.T) {
 		{apierrors.NewUnauthorized("no"), runtime.CodeUnavailable, "kubeconfig"},
 		{apierrors.NewBadRequest("no"), runtime.CodeSpawnFailed, "no"},
 		{apierrors.NewInternalError(errors.New("etcd")), runtime.CodeUnavailable, "etcd"},
+		{apierrors.NewInternalError(errors.New("error dialing backend: dial tcp 10.0.0.7:10250: i/o timeout")), runtime.CodeUnavailable, "kubectl get nodes"},
 		{apierrors.NewTooManyRequests("slow down", 1), runtime.CodeUnavailable, "slow down"},
 		{context.DeadlineExceeded, runtime.CodeUnavailable, "does not answer"},
 		{context.Canceled, runtime.CodeCanceled, "cancelled"},

@@ -427,7 +427,8 @@ func (l *Launcher) connectOver(ctx context.Context, h handle, first net.Conn) (*
 	return p, nil
 }
 
-// podOver cuts the connections to a pod that ended or is gone: they might not notice by themselves.
+// podOver cuts the connections to a pod that ended, is gone, or whose node has fallen silent: they might not notice by themselves.
+// An agent whose pod can be reached all the same is connected again.
 func (l *Launcher) podOver(pod *corev1.Pod) {
 	l.mu.Lock()
 	list := slices.Clone(l.processes[pod.Name])

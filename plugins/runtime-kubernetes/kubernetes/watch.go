@@ -2,6 +2,7 @@ package kubernetes
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,7 +19,7 @@ type watcher struct {
 	store cache.Store
 	stop  context.CancelFunc
 	done  chan struct{}
-	ended func(pod *corev1.Pod) // is called for a pod that ended or is gone
+	ended func(pod *corev1.Pod) // is called for a pod that ended, is gone, or whose node has fallen silent
 
 	mu      sync.Mutex // guards what follows
 	changed chan struct{}
@@ -47,7 +48,7 @@ func watchPods(k *cluster, selector string, ended func(pod *corev1.Pod)) *watche
 	store, controller := cache.NewInformerWithOptions(cache.InformerOptions{
 		ListerWatcher: pods, ObjectType: &corev1.Pod{}, Transform: shorten,
 		Handler: cache.ResourceEventHandlerFuncs{
-			AddFunc: func(o any) { w.see(o, false) }, UpdateFunc: func(_, o any) { w.see(o, false) }, DeleteFunc: func(o any) { w.see(o, true) },
+			AddFunc: func(o any) { w.see(nil, o, false) }, UpdateFunc: func(old, o any) { w.see(old, o, false) }, DeleteFunc: func(o any) { w.see(nil, o, true) },
 		},
 	})
 	w.store = store
@@ -81,8 +82,8 @@ func shorten(o any) (any, error) {
 	}, nil
 }
 
-// see takes a change in.
-func (w *watcher) see(o any, gone bool) {
+// see takes a change in; old is nil for what is new.
+func (w *watcher) see(old, o any, gone bool) {
 	if last, ok := o.(cache.DeletedFinalStateUnknown); ok { // it went while nobody watched
 		o = last.Obj
 	}
@@ -90,7 +91,12 @@ func (w *watcher) see(o any, gone bool) {
 	close(w.changed)
 	w.changed = make(chan struct{})
 	w.mu.Unlock()
-	if pod, ok := o.(*corev1.Pod); ok && (gone || over(pod)) {
+	pod, ok := o.(*corev1.Pod)
+	if !ok {
+		return
+	}
+	before, known := old.(*corev1.Pod)
+	if gone || over(pod) || silent(pod) && (!known || !silent(before)) {
 		w.ended(pod)
 	}
 }
@@ -139,6 +145,17 @@ func (w *watcher) all() []*corev1.Pod {
 		}
 	}
 	return list
+}
+
+// silent reports whether the node of a pod that ran does not answer any more, as the cluster has noticed: it has the pod as not
+// ready then, which no agent's is otherwise while its container runs.
+func silent(pod *corev1.Pod) bool {
+	if ready, _ := judge(pod); !ready {
+		return false
+	}
+	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status != corev1.ConditionTrue
+	})
 }
 
 // over reports whether nothing of a pod runs any more.

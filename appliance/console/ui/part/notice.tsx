@@ -12,12 +12,15 @@ const advice: Record<string, string> = {
   CONFLICT: "Something changed in between: look at how it is now.",
 };
 
+/** What the runtime of an agent calls it, where it comes from there: it says more than the code of the answer. */
+const codeOf = (error: ApiError) => typeof error.details.runtimeCode === "string" ? error.details.runtimeCode : error.code;
+
 /** What went wrong: code, reason, request and what to do. Old data stays beside it. */
 export function Failure({ error, old, again }: { error: ApiError; old?: boolean; again?: () => void }) {
   return <div class="notice bad" role="alert">
     <div>
-      <strong>{error.code}</strong> <Text>{error.message}</Text>
-      {advice[error.code] && <div class="soft">{advice[error.code]}</div>}
+      <strong>{codeOf(error)}</strong> <Text>{error.message}</Text>
+      {(advice[codeOf(error)] ?? advice[error.code]) && <div class="soft">{advice[codeOf(error)] ?? advice[error.code]}</div>}
       {old && <div class="soft">What is shown below is from before.</div>}
       {error.requestId && <div class="soft mono">request {error.requestId}</div>}
     </div>
