@@ -36,6 +36,8 @@ ARCHES   ?= amd64,arm64
 DIST     ?= dist
 PACKAGE_VERSION ?= $(VERSION:-dirty=)
 SIGN_KEY ?=
+# Which of the packages; all where it names none.
+ONLY     ?=
 # Of make bundle: images of agents that go along, as packaging/images/build.sh -o writes them.
 IMAGES   ?=
 
@@ -119,10 +121,10 @@ $(GOLANGCI):
 	mv .cache/bin/golangci-lint $(GOLANGCI)
 
 package: $(SDK) $(NFPM) ## dist/*.deb and *.rpm for ARCHES, reproducible; SIGN_KEY names an OpenPGP secret key file
-	go run ./scripts/packager -nfpm "$(CURDIR)/$(NFPM)" -out "$(DIST)" -arch "$(ARCHES)" -version "$(PACKAGE_VERSION)" -tags "$(TAGS)" $(if $(SIGN_KEY),-sign "$(abspath $(SIGN_KEY))")
+	go run ./scripts/packager -nfpm "$(CURDIR)/$(NFPM)" -out "$(DIST)" -arch "$(ARCHES)" -version "$(PACKAGE_VERSION)" -tags "$(TAGS)" -only "$(ONLY)" $(if $(SIGN_KEY),-sign "$(abspath $(SIGN_KEY))")
 
 bundle: $(SDK) $(NFPM) ## the same, and for each of ARCHES one file that installs without a network; IMAGES names images for it
-	go run ./scripts/packager -bundle -nfpm "$(CURDIR)/$(NFPM)" -out "$(DIST)" -arch "$(ARCHES)" -version "$(PACKAGE_VERSION)" -tags "$(TAGS)" $(if $(SIGN_KEY),-sign "$(abspath $(SIGN_KEY))") $(if $(IMAGES),-images "$(abspath $(IMAGES))")
+	go run ./scripts/packager -bundle -nfpm "$(CURDIR)/$(NFPM)" -out "$(DIST)" -arch "$(ARCHES)" -version "$(PACKAGE_VERSION)" -tags "$(TAGS)" -only "$(ONLY)" $(if $(SIGN_KEY),-sign "$(abspath $(SIGN_KEY))") $(if $(IMAGES),-images "$(abspath $(IMAGES))")
 
 # The pinned version, built once.
 $(NFPM):

@@ -39,8 +39,35 @@ const unixServer = "unix:"
 // adminSocket speaks to the admin socket of a server of this machine.
 type adminSocket struct {
 	path  string
-	token string
-	http  *http.Client
+	token string       // when it was opened; each start of the server makes another
+	http  *http.Client // gives each request the token of the server that runs then
+}
+
+// adminTransport sends requests to an admin socket with the token that is beside it at that moment: a command that waits goes
+// on with the next server after a restart.
+type adminTransport struct {
+	socket *adminSocket
+	next   http.RoundTripper
+}
+
+func (t *adminTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	t.socket.authorize(r.Header)
+	return t.next.RoundTrip(r)
+}
+
+// authorize gives a request the token of the server that runs now.
+func (s *adminSocket) authorize(header http.Header) {
+	token, err := readAdminToken(s.path)
+	if err != nil {
+		token = s.token // none runs for the moment, as sending the request shows
+	}
+	header.Set("Authorization", "Bearer "+token)
+}
+
+func readAdminToken(path string) (string, error) {
+	token, err := os.ReadFile(filepath.Join(filepath.Dir(path), adminTokenFile))
+	return strings.TrimSpace(string(token)), err
 }
 
 // dialFunc opens a connection.
@@ -63,7 +90,7 @@ func (c *cli) localSocket() (*adminSocket, error) {
 
 // openAdminSocket finds a socket and the token beside it.
 func openAdminSocket(path string) (*adminSocket, error) {
-	token, err := os.ReadFile(filepath.Join(filepath.Dir(path), adminTokenFile))
+	token, err := readAdminToken(path)
 	if err != nil {
 		return nil, err
 	}
@@ -72,9 +99,9 @@ func openAdminSocket(path string) (*adminSocket, error) {
 		return nil, err
 	}
 	_ = conn.Close() // it showed that somebody listens
-	s := &adminSocket{path: path, token: strings.TrimSpace(string(token))}
+	s := &adminSocket{path: path, token: token}
 	// A connection costs nothing here, and none is left behind.
-	s.http = &http.Client{Transport: &http.Transport{DialContext: s.dial, DisableKeepAlives: true}}
+	s.http = &http.Client{Transport: &adminTransport{s, &http.Transport{DialContext: s.dial, DisableKeepAlives: true}}}
 	return s, nil
 }
 
@@ -159,7 +186,6 @@ func (s *adminSocket) do(ctx context.Context, method, path string, body any) (*h
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set("Authorization", "Bearer "+s.token)
 	answer, err := s.http.Do(r)
 	if err != nil {
 		return nil, &outcomeError{code: exitUnavailable, message: "the server did not answer on " + s.path + ": " + lastCause(err)}

@@ -100,6 +100,9 @@ func (c *cli) attach(ctx context.Context, id string, in, out *os.File, readOnly 
 	a := &attachment{
 		others: others, in: in, out: out, readOnly: readOnly, detach: detachMatcher{keys: detach},
 		dial: func(ctx context.Context, opts runtime.AttachOptions) (runtime.Terminal, error) {
+			if c.local != nil {
+				c.local.authorize(header) // it dials again after a restart
+			}
 			return terminal.Dial(ctx, address, opts, terminal.DialOptions{Header: header, TLS: api.TLS(), Dial: c.dial, Viewers: others.tell})
 		},
 	}

@@ -87,9 +87,10 @@ type cli struct {
 	noColor   bool
 	timeout   time.Duration
 
-	path *jsonPath      // of --output jsonpath=; else nil
-	api  *client.Client // made by client; nil before
-	dial dialFunc       // of api's connections, where they go to a socket of this machine; else nil
+	path  *jsonPath      // of --output jsonpath=; else nil
+	api   *client.Client // made by client; nil before
+	dial  dialFunc       // of api's connections, where they go to a socket of this machine; else nil
+	local *adminSocket   // what dial connects to; nil: none
 
 	nouns map[*cobra.Command]kind // that commands, and those below them, are about
 }
@@ -331,7 +332,7 @@ func (c *cli) client() (*client.Client, error) {
 	}
 	if local != nil {
 		server, options.Token, options.HTTPClient = "http://localhost", local.token, local.http
-		c.dial = local.dial
+		c.dial, c.local = local.dial, local
 	}
 	api, err := client.New(server, options)
 	if err != nil {

@@ -1,11 +1,13 @@
 package e2e_test
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/scripts/fakemodel"
 	"github.com/wardroom/wardroom/sdk/client"
@@ -71,6 +73,40 @@ func TestRestoredCopyBesideTheLiveServer(t *testing.T) {
 	now := c.awaitAgent(a.ID, "2 turns", func(a *client.ManagedAgent) bool { return a.Turn == 2 })
 	if now.PID != a.PID {
 		t.Errorf("the agent is now %+v, was %+v", now, a)
+	}
+	c.retire(a.ID)
+}
+
+// A command that waits for an answer over the admin socket goes on with the server that is started next, whose socket has a
+// token of its own.
+func TestWaitOverTheAdminSocketSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	c := managed(t)
+	a := c.shell()
+	gate := filepath.Join(c.dir, "gate")
+	waiting := exec.Command(binary, "agent", "send", a.ID, "until [ -e "+gate+" ]; do sleep 0.1; done; echo opened", "--wait", "--timeout", "2m",
+		"--server", "unix:"+filepath.Join(c.dir, "store", "admin.sock"))
+	var said bytes.Buffer
+	waiting.Stdout, waiting.Stderr = &said, &said
+	if err := waiting.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- waiting.Wait() }()
+	t.Cleanup(func() { _ = waiting.Process.Kill() })
+	c.awaitAgent(a.ID, "a turn", func(a *client.ManagedAgent) bool { return a.Status == client.ManagedBusy })
+	c.restart()
+	c.runtimeReady()
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-ended:
+		if err != nil || strings.Count(said.String(), "opened") != 1 {
+			t.Errorf("the wait ended with %v:\n%s", err, &said)
+		}
+	case <-time.After(patience):
+		t.Errorf("the wait does not end")
 	}
 	c.retire(a.ID)
 }

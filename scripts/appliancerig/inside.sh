@@ -30,6 +30,14 @@ again() { systemctl reset-failed wardroom 2>/dev/null || true; }
 # millis prints the time, in milliseconds.
 millis() { date +%s%3N; }
 token() { cat /var/lib/wardroom/admin.key; }
+# model METHOD PATH asks the model that answers the coding tool.
+model() {
+	exec 3<>/dev/tcp/127.0.0.1/18090
+	printf '%s /_fake/%s HTTP/1.0\r\n\r\n' "$1" "$2" >&3
+	cat <&3
+	exec 3>&-
+}
+held() { model GET 'held?name=upgrade' | grep '"held":true' >/dev/null; }
 
 say "install from the bundle, without a network: nothing starts"
 [ "$(wc -l </proc/net/route)" = 1 ] || fail "this machine has a route: $(cat /proc/net/route)"
@@ -212,6 +220,22 @@ rm /etc/wardroom/conf.d/60-bad.yaml
 again
 dpkg -i one/wardroom_*.deb one/wardroom-runtime-local_*.deb >/dev/null 2>&1 || fail "downgrade"
 
+if [ -x /usr/local/bin/claude ]; then
+	say "a coding tool is in the middle of a turn"
+	./fakemodel -listen 127.0.0.1:18090 >/tmp/fakemodel.log 2>&1 &
+	fakemodel=$!
+	holds model GET health
+	again
+	thread=$(wardroom thread spawn --type claude --role upgraded --objective 'begin' -o name \
+		--env ANTHROPIC_BASE_URL=http://127.0.0.1:18090 --env ANTHROPIC_API_KEY=sk-ant-no-key-is-checked-here | head -n 1)
+	wardroom thread send "$thread" 'first' --wait --timeout 5m >/tmp/first
+	grep -q 'ANSWER\[first\]' /tmp/first || { cat /tmp/first; fail "the coding tool does not answer"; }
+	wardroom thread send "$thread" 'second HOLD[upgrade]' --wait --timeout 10m >/tmp/second 2>&1 &
+	waiting=$!
+	holds held
+	tool=$(pgrep -u wardroom -x claude) || fail "the coding tool has no process"
+fi
+
 say "upgrade while an agent works"
 wardroom agent send "$id" 'sleep 8; echo survived' >/dev/null
 echo '# kept' >>/etc/default/wardroom
@@ -228,6 +252,18 @@ refuses 'not signed, and /etc/wardroom/bundle-key.asc asks' sh wardroom-*-offlin
 grep -q '^# kept' /etc/default/wardroom || fail "a configuration file was replaced"
 [ ! -e /etc/wardroom/conf.d/0-as-before.yaml ] || fail "an upgrade of a version with roles turned them off"
 holds sh -c "wardroom version | grep -q 'server.*$two'"
+if [ -x /usr/local/bin/claude ]; then
+	held || fail "the turn of the coding tool ended with the upgrade"
+	[ "$(pgrep -u wardroom -x claude)" = "$tool" ] || fail "the coding tool is another process"
+	model POST 'release?name=upgrade' >/dev/null
+	wait "$waiting" || { cat /tmp/second; fail "the turn did not end well"; }
+	[ "$(grep -c 'ANSWER\[second' /tmp/second)" = 1 ] || { cat /tmp/second; fail "the answer is not there once"; }
+	wardroom thread events "$thread" -o json >/tmp/events
+	[ "$(grep -o 'ANSWER\[second' /tmp/events | wc -l)" = 1 ] || { cat /tmp/events; fail "the thread does not have the answer once"; }
+	wardroom thread stop "$thread" >/dev/null
+	kill "$fakemodel"
+	say "the turn of the coding tool went on through it: its answer is there once"
+fi
 [ "$(wardroom agent get "$id" -o jsonpath=.pid)" = "$pid" ] || fail "the agent is another process"
 holds sh -c "wardroom agent logs $id | grep -q '^survived\|survived\$'"
 holds sh -c 'wardroom agent list -o json | grep -q measurer'
@@ -280,6 +316,26 @@ rm /etc/wardroom/conf.d/0-as-before.yaml
 systemctl reload wardroom
 refuses 'role' env WARDROOM_TOKEN="$key" wardroom pattern put /tmp/measure.yaml
 dpkg -P wardroom >/dev/null 2>&1 || fail "purge"
+
+say "as a stranger: from the bundle to a first answer, by the commands of the operator guide"
+rm -rf /tmp/first && mkdir /tmp/first
+tar -C /tmp/first -xf one/wardroom-*-offline.tar
+from=$(millis)
+sh /tmp/first/wardroom-*-offline/install.sh >/tmp/install.log 2>&1 || { cat /tmp/install.log; fail "install.sh"; }
+again
+wardroom setup --yes >/dev/null
+systemctl enable --now wardroom 2>/dev/null
+wardroom doctor >/tmp/doctor.log || { cat /tmp/doctor.log; fail "doctor"; }
+if [ -x /usr/local/bin/claude ]; then
+	./fakemodel -listen 127.0.0.1:18090 >/tmp/fakemodel.log 2>&1 &
+	fakemodel=$!
+	wardroom agent spawn claude --name ada --env ANTHROPIC_API_KEY=sk-ant-no-key-is-checked-here --env ANTHROPIC_BASE_URL=http://127.0.0.1:18090 --wait >/dev/null
+	wardroom agent send ada 'the first question' --wait >/tmp/answer
+	grep -q 'ANSWER\[the first question\]' /tmp/answer || { cat /tmp/answer; fail "no first answer"; }
+	say "$((($(millis) - from) / 1000)) s from the installation to the first answer of a coding tool"
+	kill "$fakemodel"
+fi
+dpkg -P wardroom-runtime-local wardroom >/dev/null 2>&1 || fail "purge"
 
 say "the rpm, installed: nothing starts"
 refused_log() { cat "$1"; fail "$2"; }

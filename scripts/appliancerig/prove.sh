@@ -46,6 +46,11 @@ joined() {
 # inside runs a command on the booted machine.
 inside() { nsenter -t "$machine" -a env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LANG=C.UTF-8 "$@"; }
 
+cannot() {
+	echo "appliancerig: this machine cannot boot another, nothing is proved: $*" >&2
+	exit 77
+}
+
 # debian makes the archive of the machine, once. Its name has what is in it.
 include=systemd,systemd-sysv,dbus,git,ca-certificates,procps,zstd,rpm
 debian=$PWD/.cache/appliancerig/bookworm-$arch-$(sha256sum <<<"$include" | cut -c1-8).tar
@@ -62,15 +67,21 @@ debian() {
 
 pack() { make --no-print-directory "$1" ARCHES="$arch" "${@:2}"; }
 
-# again packs once more, and compares.
+# first packs the version that is installed.
+first() { pack bundle DIST="$packages/one" PACKAGE_VERSION="$version"; }
+
+# again packs once more, and compares. Those of the other plugins are made in the same way, and take most of the time.
+again=${AGAIN-wardroom,wardroom-runtime-local,wardroom-sdk}
 again() {
-	pack bundle DIST="$work/again" PACKAGE_VERSION="$version"
-	cmp "$packages/one/SHA256SUMS" "$work/again/SHA256SUMS"
+	local target=bundle # of all packages; one of a few is another file
+	[ -z "$again" ] || target=package
+	pack "$target" DIST="$work/again" PACKAGE_VERSION="$version" ONLY="$again"
 	(cd "$work/again" && sha256sum --quiet -c SHA256SUMS)
+	(cd "$packages/one" && sha256sum --quiet -c "$work/again/SHA256SUMS") # they are the same as those
 	rm -rf "$work/again"
 }
 
-# two packs a second version, signed by a key of its own, with something in the place of images.
+# two packs a second version of what is upgraded, signed by a key of its own, with something in the place of images.
 two() {
 	export GNUPGHOME=$work/gnupg
 	mkdir -m 700 "$GNUPGHOME"
@@ -78,7 +89,7 @@ two() {
 	gpg --batch --quiet --armor --export-secret-keys >"$work/key.asc"
 	gpg --batch --quiet --armor --export >"$packages/key.pub"
 	tar -C "$PWD" -cf "$work/images.tar" VERSION
-	pack bundle DIST="$packages/two" PACKAGE_VERSION="$version+rig2" SIGN_KEY="$work/key.asc" IMAGES="$work/images.tar"
+	pack bundle DIST="$packages/two" PACKAGE_VERSION="$version+rig2" SIGN_KEY="$work/key.asc" IMAGES="$work/images.tar" ONLY=wardroom,wardroom-runtime-local
 	gpg --batch --quiet --verify "$packages/two/SHA256SUMS.asc" "$packages/two/SHA256SUMS"
 	gpgconf --kill all
 }
@@ -93,7 +104,7 @@ rpms() {
 	tar -C "$root" -xf "$debian"
 	rpm --root "$root" --initdb
 	mkdir -p "$root/packages"
-	cp "$packages"/one/*.rpm "$packages"/two/*.rpm "$root/packages/"
+	cp "$packages"/one/wardroom-[0-9]*.rpm "$packages"/one/wardroom-runtime-local-*.rpm "$packages"/two/*.rpm "$root/packages/"
 	# Debian's rpm installs packages only when it is told to.
 	rpm_root() { rpm --force-debian --root "$root" --nodeps "$@" >>"$work/rpm.log" 2>&1 || { cat "$work/rpm.log" >&2; return 1; }; }
 	rpm_root -i "$root/packages/wardroom-$version-1".*.rpm "$root/packages/wardroom-runtime-local-$version-1".*.rpm
@@ -111,30 +122,22 @@ rpms() {
 	rm -rf "$root"
 }
 
-beside debian debian
 export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
-if [ ! -e "$packages/two/SHA256SUMS.asc" ]; then
+mkdir -p "$packages"
+fresh=
+if [ ! -e "$packages/one/SHA256SUMS" ]; then
+	fresh=1
 	say "packages"
-	mkdir -p "$packages"
-	pack bundle DIST="$packages/one" PACKAGE_VERSION="$version" >"$work/pack.log" 2>&1 || { cat "$work/pack.log" >&2; exit 1; }
-	say "the same bytes once more, and a second version, signed"
-	beside again again
-	beside two two
-	joined again
-	joined two
+	beside first first
 fi
-joined debian
-beside rpms rpms
-beside lintian lintian --fail-on error,warning "$packages"/one/*.deb
+debian >"$work/debian.log" 2>&1 || { cat "$work/debian.log" >&2; cannot "there is no Debian to boot, and none could be made"; }
 
+# Before there is a package: whether it boots is a matter of this machine.
 say "boot"
 root=$work/root
 mkdir "$root"
 tar -C "$root" -xf "$debian"
 mkdir "$root/packages"
-cp -r "$packages/one" "$packages/two" "$packages/key.pub" "$root/packages/"
-CGO_ENABLED=0 go build -trimpath -o "$root/packages/agent" ./scripts/appliancerig/agent
-cp scripts/appliancerig/inside.sh scripts/packager/testdata/packaged-open.yaml "$root/packages/"
 setsid systemd-nspawn -D "$root" --machine="rig$(basename "$work" | tr -dc a-zA-Z0-9)" --register=no --keep-unit --private-network --resolv-conf=off -b \
 	>"$work/console" 2>&1 </dev/null &
 nspawn=$!
@@ -149,13 +152,35 @@ for _ in $(seq 1200); do
 	sleep 0.1
 done
 case $state in running | degraded) ;; *)
-	echo "FAILED: the machine did not boot: $state" >&2
+	machine=
 	cat "$work/console" >&2
-	exit 1
+	cannot "systemd-nspawn did not boot it (state: ${state:-none}); its console is above"
 	;;
 esac
+say "booted"
+
+[ -z "$fresh" ] || joined first
+if [ ! -e "$packages/two/SHA256SUMS.asc" ]; then beside two two; fi
+CGO_ENABLED=0 go build -trimpath -o "$root/packages/agent" ./scripts/appliancerig/agent
+CGO_ENABLED=0 go build -trimpath -o "$root/packages/fakemodel" ./scripts/fakemodel/cmd
+# Of the coding tools the one that is a program of its own, which needs no node.
+if [ -x .cache/clis/bin/claude ]; then
+	cp -L .cache/clis/bin/claude "$root/usr/local/bin/claude"
+elif [ -n "${WARDROOM_REQUIRE_REAL:-}" ]; then
+	echo "FAILED: no coding tool in .cache/clis: make clis" >&2
+	exit 1
+else
+	say "no coding tool in .cache/clis (make clis): the upgrade in its turn is left out"
+fi
+[ -z "${besides[two]:-}" ] || joined two
+[ -z "$fresh" ] || beside again again
+cp -r "$packages/one" "$packages/two" "$packages/key.pub" "$root/packages/"
+cp scripts/appliancerig/inside.sh scripts/packager/testdata/packaged-open.yaml "$root/packages/"
+beside rpms rpms
+beside lintian lintian --fail-on error,warning "$packages"/one/*.deb
 say "an operator's week"
 inside bash /packages/inside.sh "$version" "$version+rig2"
 joined rpms
 joined lintian
+[ -z "$fresh" ] || joined again
 say "all of it holds"

@@ -5,23 +5,27 @@
 # boots has no network, and is kept as an archive in .cache for the next time.
 #
 # KEEP=1 leaves the machine running for a look, until Ctrl-C. PACKAGES=DIR keeps the packages, and takes those that are
-# there already: it saves building them while the rig is changed.
+# there already: it saves building them while the rig is changed. AGAIN names the packages that are built once more, to
+# compare their bytes, all where it is empty.
+#
+# It exits with 77 where this machine cannot boot another, which says nothing of the packages, and with 1 when a proof fails.
 #
 # This script only watches over scripts/appliancerig/prove.sh, which runs in namespaces of its own: whatever happens to
 # either, nothing that they started goes on, and what they wrote goes now or with the next run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-if [ "$(id -u)" -ne 0 ]; then
-	echo "appliancerig: it boots a machine, which takes root" >&2
-	exit 2
-fi
+cannot() {
+	echo "appliancerig: this machine cannot boot another, nothing is proved: $*" >&2
+	exit 77
+}
+[ "$(id -u)" -eq 0 ] || cannot "it takes root"
 for program in systemd-nspawn mmdebstrap rpm lintian gpg nsenter unshare setpriv flock pgrep; do
-	command -v "$program" >/dev/null || {
-		echo "appliancerig: $program is missing: apt-get install systemd-container mmdebstrap rpm lintian gpg gpg-agent util-linux procps" >&2
-		exit 2
-	}
+	command -v "$program" >/dev/null ||
+		cannot "$program is missing: apt-get install systemd-container mmdebstrap rpm lintian gpg gpg-agent util-linux procps"
 done
+reason=$(unshare --mount --pid --fork --mount-proc true 2>&1) || cannot "it denies namespaces: $reason"
+grep -q ' - cgroup2\? ' /proc/self/mountinfo || cannot "no cgroups are mounted"
 
 temp=${TMPDIR:-/tmp}
 # Runs that were killed could not clear up; a lock that somebody holds is of one that goes on.

@@ -10,10 +10,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const module = "github.com/wardroom/wardroom"
@@ -22,6 +25,7 @@ const module = "github.com/wardroom/wardroom"
 type options struct {
 	root, out, version, tags, nfpm, key, images string
 	arches                                      []string
+	only                                        []string // names of packages; empty: all
 	keep, bundles                               bool
 }
 
@@ -65,22 +69,32 @@ func run(ctx context.Context, o options) (err error) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", arch, err)
 		}
+		work, ctx := errgroup.WithContext(ctx)
+		work.SetLimit(runtime.GOMAXPROCS(0)) // each compresses on a processor of its own
 		for _, p := range packages {
 			if p.arch == "all" && i > 0 {
 				continue // it is there already
 			}
 			for _, format := range []string{"deb", "rpm"} {
-				if err := b.pack(ctx, p, format); err != nil {
-					return fmt.Errorf("%s for %s as %s: %w", p.name, arch, format, err)
-				}
+				work.Go(func() error {
+					if err := b.pack(ctx, p, format); err != nil {
+						return fmt.Errorf("%s for %s as %s: %w", p.name, arch, format, err)
+					}
+					return nil
+				})
 			}
 		}
+		if err := work.Wait(); err != nil {
+			return err
+		}
 	}
-	if err := b.npm(b.out); err != nil {
-		return fmt.Errorf("the library for TypeScript: %w", err)
-	}
-	if err := b.wheel(b.out); err != nil {
-		return fmt.Errorf("the library for Python: %w", err)
+	if len(b.only) == 0 {
+		if err := b.npm(b.out); err != nil {
+			return fmt.Errorf("the library for TypeScript: %w", err)
+		}
+		if err := b.wheel(b.out); err != nil {
+			return fmt.Errorf("the library for Python: %w", err)
+		}
 	}
 	if b.bundles {
 		for _, arch := range b.arches {
@@ -135,8 +149,31 @@ func (b *builder) prepare(ctx context.Context) error {
 		}
 	}
 	slices.Sort(b.plugins)
+	return b.choose()
+}
+
+// choose leaves out the plugins of packages that are not asked for.
+func (b *builder) choose() error {
+	if len(b.only) == 0 {
+		return nil
+	}
+	known := []string{"wardroom", "wardroom-sdk"}
+	b.plugins = slices.DeleteFunc(b.plugins, func(plugin string) bool {
+		name := "wardroom-" + groupOf(plugin)
+		known = append(known, name)
+		return !slices.Contains(b.only, name)
+	})
+	for _, name := range b.only {
+		if !slices.Contains(known, name) {
+			slices.Sort(known)
+			return fmt.Errorf("-only: there is no package %q; there are %s", name, strings.Join(slices.Compact(known), ", "))
+		}
+	}
 	return nil
 }
+
+// wanted reports whether a package is one of those to make.
+func (b *builder) wanted(name string) bool { return len(b.only) == 0 || slices.Contains(b.only, name) }
 
 // build compiles all programs for an architecture, and for this machine what has to run here.
 func (b *builder) build(ctx context.Context, arch string) error {
@@ -151,8 +188,10 @@ func (b *builder) build(ctx context.Context, arch string) error {
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
 		return runQuietly(cmd)
 	}
-	if err := compile("appliance/cmd/wardroom", filepath.Join(dir, "wardroom")); err != nil {
-		return err
+	if b.wanted("wardroom") {
+		if err := compile("appliance/cmd/wardroom", filepath.Join(dir, "wardroom")); err != nil {
+			return err
+		}
 	}
 	for _, name := range b.plugins {
 		if err := compile(filepath.Join("plugins", name), filepath.Join(dir, name)); err != nil {

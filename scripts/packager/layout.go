@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -37,52 +38,59 @@ type dir struct {
 	mode        os.FileMode
 }
 
+// holder lies beside the plugins and is none: the local runtime runs it.
+const holder = "holder"
+
 // groups are plugins that come in one package. A plugin that none names has one of its own.
 var groups = []struct {
 	name, summary string
 	has           func(plugin string) bool
 }{
-	{"runtime-local", "agents on the machine of the service", func(p string) bool { return p == "runtime-local" || p == "holder" }},
+	{"runtime-local", "agents on the machine of the service", func(p string) bool { return p == "runtime-local" || p == holder }},
 	{"runtime-docker", "agents in containers", func(p string) bool { return p == "runtime-docker" }},
 	{"runtime-kubernetes", "agents in a cluster", func(p string) bool { return p == "runtime-kubernetes" }},
 	{"secrets", "secrets from vaults", func(p string) bool { return strings.HasPrefix(p, "secrets-") }},
 	{"audit", "sinks of the audit log", func(p string) bool { return strings.HasPrefix(p, "audit-") }},
 }
 
+// groupOf returns the name of the group of a plugin.
+func groupOf(plugin string) string {
+	for _, g := range groups {
+		if g.has(plugin) {
+			return g.name
+		}
+	}
+	return plugin
+}
+
 // layout makes the trees of all packages of an architecture.
 func (b *builder) layout(ctx context.Context, arch string) ([]*pkg, error) {
-	core, err := b.layoutCore(ctx, arch)
-	if err != nil {
-		return nil, err
+	var packages []*pkg
+	if b.wanted("wardroom") {
+		core, err := b.layoutCore(ctx, arch)
+		if err != nil {
+			return nil, err
+		}
+		packages = append(packages, core)
 	}
-	packages := []*pkg{core}
-	left := slices.Clone(b.plugins)
-	for _, g := range groups {
-		var members []string
-		left = slices.DeleteFunc(left, func(name string) bool {
-			if g.has(name) {
-				members = append(members, name)
-				return true
+	members := map[string][]string{}
+	for _, plugin := range b.plugins {
+		members[groupOf(plugin)] = append(members[groupOf(plugin)], plugin)
+	}
+	for _, group := range slices.Sorted(maps.Keys(members)) {
+		summary := "the plugin " + group
+		for _, g := range groups {
+			if g.name == group {
+				summary = g.summary
 			}
-			return false
-		})
-		if len(members) == 0 {
-			continue
 		}
-		p, err := b.layoutPlugins(ctx, arch, g.name, g.summary, members)
+		p, err := b.layoutPlugins(ctx, arch, group, summary, members[group])
 		if err != nil {
 			return nil, err
 		}
 		packages = append(packages, p)
 	}
-	for _, name := range left {
-		p, err := b.layoutPlugins(ctx, arch, name, "the plugin "+name, []string{name})
-		if err != nil {
-			return nil, err
-		}
-		packages = append(packages, p)
-	}
-	if arch == b.arches[0] {
+	if arch == b.arches[0] && b.wanted("wardroom-sdk") {
 		p, err := b.layoutSDK()
 		if err != nil {
 			return nil, err
@@ -213,18 +221,21 @@ func (b *builder) layoutPlugins(ctx context.Context, arch, group, summary string
 
 // manifest describes plugins as the programs for this machine describe themselves, with the checksums of those for arch.
 func (b *builder) manifest(ctx context.Context, arch string, members []string) ([]byte, error) {
-	if !slices.Contains(b.arches, runtime.GOARCH) {
-		return nil, fmt.Errorf("plugins say themselves what they are, so one of the architectures must be that of this machine, %s", runtime.GOARCH)
-	}
 	here := b.binaries(runtime.GOARCH)
 	if _, err := os.Stat(here); err != nil {
 		if err := b.build(ctx, runtime.GOARCH); err != nil {
 			return nil, err
 		}
 	}
-	described, _, err := pluginhost.DescribeDir(ctx, here)
+	described, skipped, err := pluginhost.DescribeDir(ctx, here)
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range members {
+		has := slices.ContainsFunc(described.Plugins, func(e pluginhost.ManifestEntry) bool { return e.Name == name })
+		if !has && name != holder {
+			return nil, fmt.Errorf("the plugin %s does not describe itself: %s", name, strings.Join(skipped, "; "))
+		}
 	}
 	described.Plugins = slices.DeleteFunc(described.Plugins, func(e pluginhost.ManifestEntry) bool { return !slices.Contains(members, e.Name) })
 	for i := range described.Plugins {

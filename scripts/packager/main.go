@@ -20,10 +20,11 @@ import (
 
 func main() {
 	var o options
-	var arches string
+	var arches, only string
 	flag.StringVar(&o.root, "root", ".", "the repository's `directory`")
 	flag.StringVar(&o.out, "out", "dist", "`directory` of the packages; what it held before goes")
 	flag.StringVar(&arches, "arch", "amd64,arm64", "architectures, separated by commas")
+	flag.StringVar(&only, "only", "", "`packages` to make, separated by commas (default: all, and the libraries for agents)")
 	flag.StringVar(&o.version, "version", "", "of the packages and the programs (default: what VERSION says)")
 	flag.StringVar(&o.tags, "tags", "", "build tags of the programs")
 	flag.StringVar(&o.nfpm, "nfpm", "nfpm", "the `program` nfpm")
@@ -34,6 +35,9 @@ func main() {
 	limit := flag.Duration("limit", 30*time.Minute, "time for everything")
 	flag.Parse()
 	o.arches = strings.Split(arches, ",")
+	if only != "" {
+		o.only = strings.Split(only, ",")
+	}
 	if err := within(*limit, o); err != nil {
 		fmt.Fprintf(os.Stderr, "packager: %v\n", err)
 		os.Exit(1)
