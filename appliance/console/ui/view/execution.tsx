@@ -29,7 +29,7 @@ const ThreadScreens = further((m) => m.ThreadScreens);
 export function ExecutionView({ id }: { id: string }) {
   useEffect(() => watch(id), [id]);
   const mine = { on: (e: { type: string; subject?: string; data: Record<string, unknown> }) => (e.subject === id || e.data.executionId === id) && e.type !== "task.progress" };
-  const execution = useLoad("execution:" + id, (signal) => get<ExecutionBody>("/api/executions/" + seg(id), {}, signal), mine);
+  const execution = useLoad("execution:" + id, (signal) => get<ExecutionBody>("/api/executions/" + seg(id), {}, signal), { on: (e) => mine.on(e) && !/^message\.(sent|replied)$/.test(e.type) });
   const timeline = useLoad("timeline:" + id, (signal) => readTimeline(id, recall<Timeline>("timeline:" + id), signal), mine);
   // Questions and threads change with events of their own: a busy execution has many others.
   const questions = useLoad("questions:" + id, (signal) => get<QuestionList>(`/api/executions/${seg(id)}/questions`, { status: "open", limit: 100 }, signal),
@@ -39,12 +39,12 @@ export function ExecutionView({ id }: { id: string }) {
   const tab = queryOf("tab") || "timeline";
   const [asking, setAsking] = useState("");
   const x = execution.data;
+  const messages = useMemo(() => timeline.data?.entries.filter((e) => e.kind === "message" || e.kind === "question").length ?? 0, [timeline.data]);
   useTitle(x ? `${x.pattern.name} ${x.status}` : "Execution");
   if (!x) return execution.error ? <div class="page"><Failure error={execution.error} again={execution.reload} /></div> : <Waiting />;
   const over = ["completed", "failed", "cancelled"].includes(x.status);
   const open = questions.data?.questions.length ?? 0;
   const cause = x.error ? causeOf(timeline.data, x) : undefined;
-  const messages = timeline.data?.entries.filter((e) => e.kind === "message" || e.kind === "question").length ?? 0;
   return <div class="page full">
     <header class="head">
       <div class="line">
