@@ -45,7 +45,8 @@ interface Made { key: string; title: string; from: number; to: number }
 
 const made = new WeakMap<TimelineEntry, Made>();
 
-function madeOf(e: TimelineEntry): Made {
+/** The key, title and times of an entry. */
+export function madeOf(e: TimelineEntry): Made {
   let m = made.get(e);
   if (!m) made.set(e, m = { key: keyOf(e), title: titleOf(e), from: Date.parse(e.startedAt), to: e.endedAt ? Date.parse(e.endedAt) : NaN });
   return m;
