@@ -27,7 +27,7 @@ const (
 func talkative() string {
 	return "name: talkative\nversion: 1.0.0\nstructure:\n  name: talkative\n  roles:\n    boss: {name: Boss, capabilities: [bossing], singleton: true}\n" +
 		fmt.Sprintf("    talker: {name: Talker, capabilities: [talking], reportsTo: boss, minInstances: %[1]d, maxInstances: %[1]d}\n", talkers) +
-		"workflow:\n  steps:\n    - type: parallel\n      steps:\n" + strings.Repeat("        - {type: assign, role: talker, task: talk}\n", talkers)
+		"workflow:\n  steps:\n    - type: parallel\n      steps:\n" + strings.Repeat("        - {type: assign, role: talker, task: talk, timeout: 600000}\n", talkers)
 }
 
 // talk begins an execution in which ten agents made 10,000 remarks, and returns its id and what has the eleventh make
