@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -91,17 +92,21 @@ func talk(t testing.TB) (id string, more func()) {
 	}
 	t.Cleanup(func() { _, _ = shared.Client.CancelExecution(context.WithoutCancel(ctx), e.ExecutionID, "looked at") })
 	spoke.Wait()
-	last, still := "", 0
+	last, still := uint64(0), 0
 	if err := testbed.Until(ctx, 2*time.Minute, "10,000 remarks are in the timeline, and nothing changes", func(ctx context.Context) (bool, error) {
 		tl, err := shared.Client.GetTimeline(ctx, e.ExecutionID)
 		if err != nil || strings.Count(string(tl.Body), `"kind":"message"`) < (talkers-1)*remarksOf {
 			return false, err
 		}
-		if body := string(tl.Body); body != last {
-			last, still = body, 0
+		var now struct{ LastSequence uint64 }
+		if err := json.Unmarshal(tl.Body, &now); err != nil {
+			return false, err
+		}
+		if now.LastSequence != last {
+			last, still = now.LastSequence, 0
 		}
 		still++
-		return still > 5, nil
+		return still > 3, nil
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import { Empty, Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Tabs } from "../part/tabs.tsx";
 import { Text, plural, reveal } from "../part/text.tsx";
-import { Lasted, When, timeOfDay } from "../part/time.tsx";
+import { Lasted, When, lasted, timeOfDay } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { go, href, queryOf, setQuery } from "../route.ts";
 import { readJournal } from "../store/journal.ts";
@@ -68,7 +68,7 @@ export function ExecutionView({ id }: { id: string }) {
         {x.options?.priority && x.options.priority !== "normal" && <span class="badge">{x.options.priority}</span>}
         {x.batchId && <span>item {x.batchIndex} of <ID id={x.batchId} to={"/batches/" + x.batchId} /></span>}
         {x.retryOf && <span>repeats <ID id={x.retryOf} to={"/executions/" + x.retryOf} />{x.rerunFrom ? " from step " + x.rerunFrom : ""}</span>}
-        {longest && <span>longest task <a href={href(`/executions/${id}?sel=${encodeURIComponent(keyOf(longest))}`)}><Text>{[longest.step, longest.role || longest.name].filter(Boolean).join(" ")}</Text></a> <Lasted from={longest.startedAt} to={longest.endedAt} /></span>}
+        {longest && <a href={href(`/executions/${id}?sel=${encodeURIComponent(keyOf(longest))}`)}><Text>{`longest task ${[longest.step, longest.role || longest.name].filter(Boolean).join(" ")}, ${lasted(madeOf(longest).to - madeOf(longest).from)}`}</Text></a>}
         {x.partial && <span class="badge needs">ended with what it had</span>}
         <span class="push" />
         <Copy text={() => `wardroom execution timeline ${id}`} label="Copy as CLI">CLI</Copy>
