@@ -95,6 +95,7 @@ var masks = []struct {
 	from *regexp.Regexp
 	to   string
 }{
+	{regexp.MustCompile(`^longest task .*`), "longest task, whichever it was"},
 	{regexp.MustCompile(`\b[a-z]+_(…|[0-9A-HJKMNP-TV-Z]{22})[0-9A-Z]{4}\b`), "ID"},
 	{regexp.MustCompile(`/tmp/[^\s"]*`), "PATH"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\d[T ][\d:.]+Z?`), "TIME"},

@@ -11,18 +11,19 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// tabTo presses Tab until the focus is on what an expression of `e` accepts, as a person without a mouse does.
-func (p *page) tabTo(what, expression string) {
+// tabTo presses Tab until the focus is on what an expression of `e` accepts, as a person without a mouse does, and returns how often.
+func (p *page) tabTo(what, expression string) int {
 	p.t.Helper()
 	at := fmt.Sprintf(`((e) => e && %s)(document.activeElement)`, expression)
 	p.until("something to go to: "+what, fmt.Sprintf(`[...document.querySelectorAll("a,button,input,textarea,select,[tabindex]")].some((e) => e.offsetParent && %s)`, expression))
-	for range 80 {
+	for n := range 80 {
 		if p.holds(at) {
-			return
+			return n
 		}
 		p.do(chromedp.KeyEvent(kb.Tab))
 	}
 	p.t.Fatalf("80 times Tab do not lead to %s\n%s", what, p.text())
+	return 0
 }
 
 // The main job by keyboard alone: a run, the slowest task and what it was asked, a question and its answer. The mouse is

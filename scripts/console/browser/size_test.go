@@ -154,7 +154,8 @@ func BenchmarkConsole(b *testing.B) {
 		p.do(chromedp.Navigate(shared.URL + "/"))
 		p.until("the overview", `document.querySelectorAll(".tile").length >= 6`)
 		var all, document []float64
-		p.do(performance.Enable())
+		// By the time of the page's thread: how busy the machine is otherwise does not count.
+		p.do(performance.Enable().WithTimeDomain(performance.EnableTimeDomainThreadTicks))
 		before := p.spent()
 		i := 0
 		for b.Loop() {
@@ -223,6 +224,23 @@ func BenchmarkConsole(b *testing.B) {
 		}
 		report(b, first, "shown")
 		report(b, moving, "frame")
+	})
+	b.Run("BusyTimeline", func(b *testing.B) {
+		id, more := talk(b)
+		p := openFor(b, shared.URL+"/executions/"+id+"?kind=message", 3*limit)
+		p.until("the remarks", fmt.Sprintf(`Number(document.querySelector("[role=treegrid]")?.getAttribute("aria-rowcount")) > %d`, (talkers-1)*remarksOf))
+		// By the time of the page's thread: how busy the machine is otherwise does not count.
+		p.do(performance.Enable().WithTimeDomain(performance.EnableTimeDomainThreadTicks))
+		before := p.spent()
+		more()
+		var all []float64
+		for b.Loop() {
+			all = append(all, p.frames(`document.querySelector(".timeline").scrollTop += 30`, 60)...)
+		}
+		report(b, all, "frame")
+		for name, after := range p.spent() {
+			b.ReportMetric((after-before[name])*1000/float64(len(all)), strings.TrimSuffix(name, "Duration")+"-ms/frame")
+		}
 	})
 }
 

@@ -2,11 +2,15 @@ package browser_test
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,11 +20,80 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/wardroom/wardroom/scripts/testbed"
+	"github.com/wardroom/wardroom/sdk/agent"
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// soakFor is how long TestSoak goes on; the design's form is eight hours. 0: it is skipped.
-var soakFor = flag.Duration("soak", 0, "let a page soak for so long in events, changes of screen and terminals")
+// soakFor is how long TestSoak goes on at most; the design's form is eight hours. 0: it is skipped.
+var soakFor = flag.Duration("soak", 0, "let a page soak in events, changes of screen and terminals until it had its fill of all, and for so long at most")
+
+// What a page has had after eight hours of the design's form: the soak ends with it, however little time it took.
+const (
+	soakEvents    = 1_000_000
+	soakScreens   = 10_000
+	soakTerminals = 500
+)
+
+// soaking is the pattern of the executions that make events. Its agent answers at once.
+const soaking = "name: soaking\nversion: 1.0.0\nagents: {capabilities: [soaking]}\n"
+
+// soakEventsOf has executions come and go until the test ends, and counts the events that the server tells a page of.
+func soakEventsOf(t *testing.T) *atomic.Int64 {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	t.Cleanup(func() { cancel(); running.Wait() })
+	ready := make(chan struct{})
+	var once sync.Once
+	a, err := agent.New(agent.Options{URL: shared.URL, Name: "soaking", Capabilities: []string{"soaking"}, MaxConcurrentTasks: 100, Inline: true,
+		Handler:      func(context.Context, *agent.Task) (any, error) { return map[string]any{"level": "low"}, nil },
+		OnRegistered: func(protocol.Registered) { once.Do(func() { close(ready) }) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	running.Go(func() { _ = a.Run(ctx) })
+	<-ready
+	if _, err := shared.Client.CreatePattern(ctx, client.PatternInput{Definition: soaking}); err != nil {
+		t.Fatal(err)
+	}
+	feed, err := shared.Client.FollowEvents(ctx, client.FeedFilter{Topics: []string{"executions", "inbox", "threads", "agents", "patterns", "schedules", "triggers", "health"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var told atomic.Int64
+	running.Go(func() {
+		defer feed.Close()
+		for event, err := range feed.Events() {
+			if err != nil {
+				if ctx.Err() == nil {
+					t.Errorf("the events of the soak: %v", err)
+				}
+				return
+			}
+			if event.Type == "event" {
+				told.Add(1)
+			}
+		}
+	})
+	running.Go(func() {
+		inputs := slices.Repeat([]json.RawMessage{json.RawMessage(`{"text": "soaked"}`)}, 500)
+		for ctx.Err() == nil {
+			b, err := shared.Client.StartBatch(ctx, client.BatchRequest{Pattern: "soaking", Inputs: inputs, Concurrency: 20})
+			if err == nil {
+				err = testbed.Until(ctx, 10*time.Minute, "a batch of the soak is over", func(ctx context.Context) (bool, error) {
+					now, err := shared.Client.GetBatchPage(ctx, b.BatchID, client.Page{Limit: 1})
+					return err == nil && now.CompletedAt != nil, err
+				})
+			}
+			if err != nil && ctx.Err() == nil {
+				t.Errorf("a batch of the soak: %v", err)
+				return
+			}
+		}
+	})
+	return &told
+}
 
 // held is what a page and its server hold once nothing goes on.
 type held struct {
@@ -92,6 +165,7 @@ func TestSoak(t *testing.T) {
 	}
 	p := openFor(t, shared.URL+"/", *soakFor+2*limit)
 	p.until("a live page", live)
+	events := soakEventsOf(t)
 	executions, screens, terminals := 0, 0, 0
 	visit := func(to, shown string) {
 		t.Helper()
@@ -122,17 +196,24 @@ func TestSoak(t *testing.T) {
 		return p.held()
 	}
 	began := time.Now()
-	for time.Since(began) < *soakFor/10 || screens < 60 {
+	done := func() float64 { // from 0 to 1
+		had := min(float64(events.Load())/soakEvents, float64(screens)/soakScreens, float64(terminals)/soakTerminals)
+		return max(had, float64(time.Since(began))/float64(*soakFor))
+	}
+	report := func() string {
+		return fmt.Sprintf("after %s, %d events, %d executions of an org chart, %d changes of screen, %d terminals: ", time.Since(began).Round(time.Second), events.Load(), executions, screens, terminals)
+	}
+	for done() < 0.1 || screens < 60 {
 		round()
 	}
 	first := rest()
-	t.Logf("after %s: %s", time.Since(began).Round(time.Second), first)
-	for time.Since(began) < *soakFor || screens < 120 {
+	t.Log(report(), first)
+	for done() < 1 || screens < 120 {
 		round()
 	}
 	last := rest()
-	t.Logf("after %s, %d executions, %d changes of screen, %d terminals: %s", time.Since(began).Round(time.Second), executions, screens, terminals, last)
+	t.Log(report(), last)
 	if last.heap > first.heap+10<<20 || last.nodes > first.nodes+500 || last.listeners > first.listeners+50 || last.documents > first.documents+1 || last.sock > first.sock+6 {
-		t.Errorf("it holds more than after a tenth of the time:\n%s\n%s", first, last)
+		t.Errorf("it holds more than after its first tenth:\n%s\n%s", first, last)
 	}
 }

@@ -13,9 +13,9 @@ import (
 
 // timelineOf is the beginning of an expression: a timeline of these entries, and short names for what makes rows of it.
 const timelineOf = `const e = (kind, id, from, to, more) => ({kind, id, status: to ? "completed" : "running", startedAt: new Date(from * 1000).toISOString(), ...(to && {endedAt: new Date(to * 1000).toISOString()}), ...more});
-	const tree = (entries, now = 100) => units.treeOf({entries}, now * 1000);
+	const tree = (entries, now = 100) => new units.Tree({entries}, now * 1000);
 	const keys = (nodes) => nodes.map((n) => [n.key, ...(n.children.length ? [keys(n.children)] : [])]);
-	const rows = (top, o = {}) => units.rowsOf(top, new Set(o.closed), new Set(o.opened), {text: o.text ?? "", kinds: new Set(o.kinds), failed: o.failed ?? false});`
+	const rows = (t, o = {}) => units.rowsOf(t.top, new Set(o.closed), new Set(o.opened), new units.Filter(o.text ?? "", new Set(o.kinds), o.failed ?? false));`
 
 // The logic of timeline, differences, remarks, inputs and texts, in the browser that it runs in.
 func TestUnits(t *testing.T) {
@@ -33,20 +33,30 @@ func TestUnits(t *testing.T) {
 	p.do(chromedp.Evaluate(string(text)+"; globalThis.units = units; 0", nil))
 	for _, tt := range []struct{ name, body, want string }{
 		{"a tree: tasks in their step, roles in a group, questions with their message",
-			`return keys(tree([e("role", "r", 0, 9), e("step", "0", 0, 9), e("task", "t", 1, 8, {step: "0"}), e("message", "m", 2, 3, {step: "0"}), e("question", "m", 2, 3)]))`,
+			`return keys(tree([e("role", "r", 0, 9), e("step", "0", 0, 9), e("task", "t", 1, 8, {step: "0"}), e("message", "m", 2, 3, {step: "0"}), e("question", "m", 2, 3)]).top)`,
 			`[["roles",[["role:r"]]],["step:0",[["task:t"],["message:m",[["question:m"]]]]]]`},
-		{"two entries of one key are two rows", `return keys(tree([e("task", "t", 0, 1), e("task", "t", 2, 3)]))`, `[["task:t"],["task:t~2"]]`},
+		{"two entries of one key are two rows", `return keys(tree([e("task", "t", 0, 1), e("task", "t", 2, 3)]).top)`, `[["task:t"],["task:t~2"]]`},
 		{"what changed takes the place of what was, and threads stand where they began",
 			`const q = (x, first) => ({...x, firstSequence: first}); const old = q(e("task", "a", 0, 3), 1); const was = {lastSequence: 5, entries: [old, q(e("task", "b", 2, 0), 2), e("thread", "t", 2, 0), q(e("task", "c", 5, 6), 3)]};
 			const now = units.merged(was, {lastSequence: 9, status: "running", entries: [q(e("task", "b", 2, 8), 2), q(e("task", "a", 7, 0), 8), e("thread", "t", 2, 9), e("thread", "u", 6, 0)]});
 			return [now.lastSequence, now.entries[0] === old, now.entries.map((x) => x.id + (x.endedAt ? Date.parse(x.endedAt) / 1000 : "-"))]`,
 			`[9,true,["a3","b8","t9","c6","u-","a-"]]`},
+		{"a change leaves all other nodes as they are, and what fails counts in what it lies in",
+			`const s = e("step", "0", 0, 0); const list = [s, ...Array.from({length: 10000}, (_, i) => e("task", "t" + i, i, 0, {step: "0"}))]; const t = tree(list); const was = [...t.top[0].children]; const revisions = was.map((n) => n.revision);
+			const next = [...list]; next[5] = e("task", "t4", 4, 9, {step: "0", status: "failed"}); next.push(e("task", "new", 9, 0, {step: "0"})); t.take({entries: next}, 20e3);
+			const now = t.top[0].children; return [now.length, was.every((n, i) => n === now[i]), was.filter((n, i) => n.revision !== revisions[i]).map((n) => [n.key, n.to]), t.top[0].failed, t.top[0].count, t.find("task:new").parent.key]`,
+			`[10001,true,[["task:t4",9000]],1,10002,"step:0"]`},
+		{"changes one after the other make the tree that the whole makes",
+			`const q = (x, first) => ({...x, firstSequence: first}); let had = {lastSequence: 1, entries: [q(e("role", "r", 0, 0), 1), q(e("step", "0", 0, 0), 2), q(e("task", "a", 1, 0, {step: "0"}), 3)]}; const t = tree(had.entries); let more = 4;
+			const news = [[q(e("task", "a", 1, 3, {step: "0", status: "timeout"}), 3), q(e("task", "a", 4, 0, {step: "0", attempt: 2}), 8)], [e("thread", "h", 5, 0)], [e("thread", "h", 5, 0), q(e("message", "m", 6, 0, {step: "0"}), 9)], [e("thread", "h", 5, 9), e("thread", "i", 5.5, 0)], [e("thread", "h", 5, 9), e("thread", "i", 5.5, 9), q(e("role", "r2", 7, 0), 10), q(e("step", "0", 0, 9), 2)]];
+			return news.map((entries) => { const was = had; had = units.merged(had, {lastSequence: more++, entries}); units.merged(was, {lastSequence: more, entries}); t.take(had, 100e3); const flat = (l) => l.map((n) => [n.key, n.title, n.level, n.from, n.to, n.running, n.failed, n.count, flat(n.children)]); return JSON.stringify(flat(t.top)) === JSON.stringify(flat(tree(had.entries).top)); })`,
+			`[true,true,true,true,true]`},
 		{"what runs moves on, and nothing else",
-			`const top = tree([e("role", "r", 0, 0), e("task", "a", 1, 3), e("task", "b", 2, 0)], 10); const next = units.moved(top, 20e3); return [next !== top, next[1] === top[1], next.map((n) => n.to)]`,
-			`[true,true,[20000,3000,20000]]`},
-		{"what runs ends now", `return tree([e("task", "t", 1, 0)], 50)[0].to`, `50000`},
+			`const t = tree([e("role", "r", 0, 0), e("task", "a", 1, 3), e("task", "b", 2, 0)], 10); t.move(20e3); return t.top.map((n) => n.to)`,
+			`[20000,3000,20000]`},
+		{"what runs ends now", `return tree([e("task", "t", 1, 0)], 50).top[0].to`, `50000`},
 		{"the critical path is what decided the end, from the end on",
-			`return [...units.criticalPath(tree([e("step", "0", 0, 5), e("step", "1", 5, 9), e("task", "slow", 5, 9, {step: "1"}), e("task", "fast", 5, 6, {step: "1"}), e("task", "first", 0, 5, {step: "0"})]))].sort()`,
+			`return [...units.criticalPath(tree([e("step", "0", 0, 5), e("step", "1", 5, 9), e("task", "slow", 5, 9, {step: "1"}), e("task", "fast", 5, 6, {step: "1"}), e("task", "first", 0, 5, {step: "0"})]).top)].sort()`,
 			`["step:0","step:1","task:first","task:slow"]`},
 		{"200 equal siblings are all shown", `return rows(tree(Array.from({length: 200}, (_, i) => e("task", "t" + i, i, i + 1)))).length`, `200`},
 		{"of more, the first, the failed and the running, and one row for the rest",
@@ -57,11 +67,11 @@ func TestUnits(t *testing.T) {
 			`["step:0","task:b"]`},
 		{"only what failed", `return rows(tree([e("task", "a", 0, 1), e("task", "b", 0, 1, {status: "timeout"})]), {failed: true}).map((r) => r.node.key)`, `["task:b"]`},
 		{"long stretches without work are folded, and take little of the scale",
-			`const s = new units.Scale(tree([e("task", "a", 0, 10), e("task", "b", 7200, 7210)]), 0, 7210e3, true); return [s.folds.length, s.folds[0].ms, s.folds[0].size < 0.1, s.place(0), s.place(7210e3), Math.round(s.time(s.place(7205e3)) / 1000), s.folded(s.place(3600e3))]`,
+			`const s = new units.Scale(tree([e("task", "a", 0, 10), e("task", "b", 7200, 7210)]).work, 0, 7210e3, true); return [s.folds.length, s.folds[0].ms, s.folds[0].size < 0.1, s.place(0), s.place(7210e3), Math.round(s.time(s.place(7205e3)) / 1000), s.folded(s.place(3600e3))]`,
 			`[1,7190000,true,0,1,7205,true]`},
-		{"shown when asked for", `return new units.Scale(tree([e("task", "a", 0, 10), e("task", "b", 7200, 7210)]), 0, 7210e3, false).folds.length`, `0`},
+		{"shown when asked for", `return new units.Scale(tree([e("task", "a", 0, 10), e("task", "b", 7200, 7210)]).work, 0, 7210e3, false).folds.length`, `0`},
 		{"a scale without work has its ends", `const s = new units.Scale([], 0, 1000, true); return [s.place(0), s.place(1000)]`, `[0,1]`},
-		{"100,000 entries", `const top = tree(Array.from({length: 100000}, (_, i) => e(i % 10 ? "task" : "step", i % 10 ? "t" + i : String(i), i, i + 1, i % 10 ? {step: String(i - i % 10)} : {})), 200000); return [top.length, rows(top).length > 200, units.criticalPath(top).size > 0]`, `[10000,true,true]`},
+		{"100,000 entries", `const t = tree(Array.from({length: 100000}, (_, i) => e(i % 10 ? "task" : "step", i % 10 ? "t" + i : String(i), i, i + 1, i % 10 ? {step: String(i - i % 10)} : {})), 200000); return [t.top.length, rows(t).length > 200, units.criticalPath(t.top).size > 0]`, `[10000,true,true]`},
 
 		{"a difference reads itself", `const d = units.parseDiff(units.lineDiff("x", "a\nb\nc", "a\nB\nc"))[0]; return [d.path, d.added, d.removed, d.lines.map((l) => l.kind[0] + l.text)]`, `["x",1,1,["h@@ -1,3 +1,3 @@","sa","db","aB","sc"]]`},
 		{"no difference", `return units.lineDiff("x", "a", "a")`, `""`},
@@ -86,6 +96,7 @@ func TestUnits(t *testing.T) {
 		{"an emoji of several parts stays", `return units.revealed("👩‍💻")`, `"👩‍💻"`},
 		{"ids lead to their screens, and nothing else does", `return ["exec_01ARZ3NDEKTSV4RRFFQ69G5FAV", "wh_01ARZ3NDEKTSV4RRFFQ69G5FAV", "exec_x", "../exec_01ARZ3NDEKTSV4RRFFQ69G5FAV"].map(units.pathOfID)`, `["/executions/exec_01ARZ3NDEKTSV4RRFFQ69G5FAV","/webhooks/wh_01ARZ3NDEKTSV4RRFFQ69G5FAV","",""]`},
 		{"durations", `return [350, 1940, 252000, 11100000, 187200000, NaN, -5].map(units.lasted)`, `["350 ms","1.9 s","4m 12s","3h 05m","2d 4h","0 ms","0 ms"]`},
+		{"events are told at once, and those that follow together", `const told = []; const g = new units.Gathered(1e6, (x) => told.push(x.length), 50); for (let i = 0; i < 120; i++) g.add([i]); g.flush(); g.flush(); return told`, `[1,50,50,19]`},
 		{"a frame of a stream", `return units.parseFrame("id: 7\nevent: event\ndata: {\ndata: }\n: a comment\nx")`, `{"event":"event","data":"{\n}","id":"7"}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,6 +1,8 @@
 // The one stream of a browser: it reads GET /api/events, resumes it, and hands events to those who want them. It runs in
 // the shared worker; where there is none, in the page. It touches no document.
 
+import { Gathered } from "./gathered.ts";
+
 /** An event as the server tells it. */
 export interface FeedEvent {
   sequence: number; type: string; subject?: string; timestamp: string; topics: string[]; data: Record<string, unknown>;
@@ -28,6 +30,7 @@ interface Page { say(said: Said): void; subjects: string[]; seen: number }
 const maxSubjects = 200;
 const forgetAfterMs = 200_000; // timers of hidden tabs run once a minute
 const silenceMs = 60_000; // the server sends a comment every 15 s
+const tellEveryMs = 100;
 const maxFrame = 8 << 20;
 const pauses = [250, 500, 1000, 2000, 4000, 8000];
 
@@ -43,6 +46,7 @@ export class Hub {
   private run?: AbortController;
   private joined = "";
   private timer?: ReturnType<typeof setTimeout>;
+  private news = new Gathered<FeedEvent>(tellEveryMs, (events) => this.send({ kind: "events", events }));
 
   /** A page says something. */
   hear(from: object, say: (said: Said) => void, asked: Asked): void {
@@ -94,6 +98,7 @@ export class Hub {
 
   private stop(): void {
     clearTimeout(this.timer);
+    this.news.flush();
     this.run?.abort();
     this.run = undefined;
     this.last = "";
@@ -116,7 +121,13 @@ export class Hub {
     this.all({ kind: "state", state, since: this.since });
   }
 
+  /** Says something to all pages, after the events before it. */
   private all(said: Said): void {
+    this.news.flush();
+    this.send(said);
+  }
+
+  private send(said: Said): void {
     for (const page of this.pages.values()) page.say(said);
   }
 
@@ -158,7 +169,7 @@ export class Hub {
     this.restart(state === "refused" ? 15_000 : pause * (0.75 + Math.random() / 2));
   }
 
-  /** Reads frames until the stream ends. Events of one piece of the network go to the pages together. */
+  /** Reads frames until the stream ends. */
   private async read(body: ReadableStream<Uint8Array>, run: AbortController): Promise<void> {
     const reader = body.getReader();
     const decoder = new TextDecoder();
@@ -193,7 +204,7 @@ export class Hub {
           if (event) events.push(event);
         }
       }
-      if (events.length) this.all({ kind: "events", events });
+      if (events.length) this.news.add(events);
       if (gap) this.all({ kind: "gap" });
     }
   }

@@ -23,6 +23,7 @@ interface Options {
 // What was shown last under a key: going back shows it at once, and reads it again.
 const kept = new Map<string, unknown>();
 const maxKept = 30;
+const oldestMs = 5000;
 
 export function keep(key: string, value: unknown): void {
   kept.delete(key);
@@ -72,8 +73,8 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
         return;
       }
       if (timer !== undefined) return;
-      // A read that costs much is made less often: never more than a fifth of the time is spent on it.
-      const pause = Math.max(now.current.o.pause ?? 400, took * 4);
+      // A read that costs much is made less often: a fifth of the time is spent on it at most, unless what is shown would be too old.
+      const pause = Math.max(now.current.o.pause ?? 400, Math.min(took * 4, oldestMs));
       timer = setTimeout(() => { timer = undefined; void start(); }, Math.max(least, began ? began + pause - performance.now() : 0));
     };
     again.current = () => schedule();

@@ -7,12 +7,14 @@ export interface Node {
   entry?: TimelineEntry; // none: a group
   title: string;
   children: Node[];
+  parent?: Node;
   level: number;
   from: number;
   to: number; // now, while it goes on
   running: boolean;
   failed: number; // entries in it, itself included, that failed
   count: number; // entries in it, itself included
+  revision: number; // grows when its row shows something else, but for the end of what runs
 }
 
 /** A row that is shown. */
@@ -43,89 +45,179 @@ interface Made { key: string; title: string; from: number; to: number }
 
 const made = new WeakMap<TimelineEntry, Made>();
 
-function madeOf(e: TimelineEntry): Made {
+/** The key, title and times of an entry. */
+export function madeOf(e: TimelineEntry): Made {
   let m = made.get(e);
   if (!m) made.set(e, m = { key: keyOf(e), title: titleOf(e), from: Date.parse(e.startedAt), to: e.endedAt ? Date.parse(e.endedAt) : NaN });
   return m;
 }
 
-/** Moves the ends of what runs to now, in a tree that changed in nothing else. What it returns is another list, of the same nodes. */
-export function moved(top: Node[], now: number): Node[] {
-  const move = (n: Node): void => {
-    if (n.entry && n.running) n.to = Math.max(now, n.from);
-    for (const c of n.children) {
-      move(c);
-      if (!n.entry) n.to = Math.max(n.to, c.to);
-    }
-  };
-  for (const n of top) move(n);
-  return [...top];
-}
+/** The tree of a timeline. What changed in one that goes on is put into it, so that all else keeps its nodes. */
+export class Tree {
+  top: Node[] = [];
+  /** Grows with each change of an entry. */
+  version = 0;
+  /** Entries that count as work: tasks, threads and steps. */
+  work: Node[] = [];
+  private entries: TimelineEntry[] = [];
+  private nodes: Node[] = []; // of the entry at the same place
+  private keys = new Map<string, Node>();
+  private seen = new Map<string, number>();
+  private steps = new Map<string, Node>();
+  private messages = new Map<string, Node>();
+  private running = new Set<Node>();
+  private roles = groupOf("roles", "Roles");
 
-/** Makes the tree. Entries come in the order in which they began. */
-export function treeOf(t: Timeline, now: number): Node[] {
-  const top: Node[] = [];
-  const steps = new Map<string, Node>();
-  const messages = new Map<string, Node>();
-  const roles: Node = { key: "roles", title: "Roles", children: [], level: 1, from: Infinity, to: 0, running: false, failed: 0, count: 0 };
-  const seen = new Map<string, number>();
-  for (const e of t.entries) {
-    const { key: own, title, from, to: end } = madeOf(e);
-    let key = own;
-    const n = (seen.get(key) ?? 0) + 1;
-    seen.set(key, n);
-    if (n > 1) key += "~" + n;
-    const to = e.endedAt ? end : Math.max(now, from);
-    const node: Node = { key, entry: e, title, children: [], level: 1, from, to, running: !e.endedAt, failed: 0, count: 0 };
-    let parent: Node | undefined;
-    if (e.kind === "role") parent = roles;
-    else if (e.kind === "escalation") parent = messages.get(e.id);
-    else if (e.kind === "question") parent = messages.get(e.id) ?? (e.step ? steps.get(e.step) : undefined);
-    else if (e.step) parent = steps.get(e.step);
-    if (e.kind === "step") steps.set(e.id, node);
-    if (e.kind === "message") messages.set(e.id, node);
-    (parent?.children ?? top).push(node);
+  constructor(t: Timeline, now: number) {
+    this.build(t.entries, now);
   }
-  if (roles.children.length > 0) top.unshift(roles);
-  const close = (node: Node, level: number): void => {
-    node.level = level;
-    if (node.entry) {
-      node.count = 1;
-      node.failed = bad.has(node.entry.status) ? 1 : 0;
+
+  /** Takes what changed since. Entries that did not change are the same objects. */
+  take(t: Timeline, now: number): void {
+    const old = this.entries;
+    const next = t.entries;
+    if (next === old) return;
+    const changed: number[] = [];
+    let same = next.length >= old.length;
+    for (let i = 0; same && i < old.length; i++) {
+      if (old[i] === next[i]) continue;
+      same = isSame(old[i]!, next[i]!);
+      changed.push(i);
     }
-    for (const c of node.children) {
-      if (level < 100) close(c, level + 1);
-      node.count += c.count;
-      node.failed += c.failed;
-      if (!node.entry) {
-        node.from = Math.min(node.from, c.from);
-        node.to = Math.max(node.to, c.to);
-        node.running ||= c.running;
-      }
+    if (!same) {
+      this.build(next, now);
+      return;
     }
-  };
-  for (const node of top) close(node, 1);
-  return top;
+    for (const i of changed) this.change(this.nodes[i]!, next[i]!, now);
+    for (let i = old.length; i < next.length; i++) this.add(next[i]!, now);
+    this.entries = next;
+    this.version++;
+  }
+
+  /** Moves the ends of what runs to now. */
+  move(now: number): void {
+    for (const n of this.running) {
+      n.to = Math.max(now, n.from);
+      if (n.parent === this.roles) this.roles.to = Math.max(this.roles.to, n.to);
+    }
+  }
+
+  find(key: string): Node | undefined {
+    return key ? this.keys.get(key) : undefined;
+  }
+
+  private build(entries: TimelineEntry[], now: number): void {
+    this.top = [];
+    this.work = [];
+    this.nodes = [];
+    this.roles = groupOf("roles", "Roles");
+    for (const m of [this.keys, this.seen, this.steps, this.messages, this.running]) m.clear();
+    for (const e of entries) this.add(e, now);
+    this.entries = entries;
+    this.version++;
+  }
+
+  private add(e: TimelineEntry, now: number): void {
+    const { key: own, title, from, to } = madeOf(e);
+    const n = (this.seen.get(own) ?? 0) + 1;
+    this.seen.set(own, n);
+    let parent: Node | undefined;
+    if (e.kind === "role") parent = this.roles;
+    else if (e.kind === "escalation") parent = this.messages.get(e.id);
+    else if (e.kind === "question") parent = this.messages.get(e.id) ?? (e.step ? this.steps.get(e.step) : undefined);
+    else if (e.step) parent = this.steps.get(e.step);
+    const failed = bad.has(e.status) ? 1 : 0;
+    const node: Node = {
+      key: n > 1 ? own + "~" + n : own, entry: e, title, children: [], parent, level: Math.min((parent?.level ?? 0) + 1, maxLevel), from,
+      to: e.endedAt ? to : Math.max(now, from), running: !e.endedAt, failed, count: 1, revision: 0,
+    };
+    if (parent === this.roles && this.roles.children.length === 0) {
+      this.top.unshift(this.roles);
+      this.keys.set(this.roles.key, this.roles);
+    }
+    (parent?.children ?? this.top).push(node);
+    for (let p = parent; p; p = p.parent) {
+      if (p.children.length === 1) p.revision++; // it can be folded from now on
+      p.count++;
+      p.failed += failed;
+    }
+    if (e.kind === "step") this.steps.set(e.id, node);
+    if (e.kind === "message") this.messages.set(e.id, node);
+    if (e.kind === "task" || e.kind === "thread" || e.kind === "step") this.work.push(node);
+    this.keys.set(node.key, node);
+    this.nodes.push(node);
+    this.settle(node);
+  }
+
+  private change(node: Node, e: TimelineEntry, now: number): void {
+    const { title, from, to } = madeOf(e);
+    const more = (bad.has(e.status) ? 1 : 0) - (bad.has(node.entry!.status) ? 1 : 0);
+    for (let p: Node | undefined = node; p; p = p.parent) p.failed += more;
+    node.entry = e;
+    node.title = title;
+    node.from = from;
+    node.to = e.endedAt ? to : Math.max(now, from);
+    node.running = !e.endedAt;
+    node.revision++;
+    this.settle(node);
+  }
+
+  /** Notes what follows from a node for what it lies in. */
+  private settle(node: Node): void {
+    if (node.running) this.running.add(node);
+    else this.running.delete(node);
+    const group = this.roles;
+    if (node.parent !== group) return;
+    group.from = Math.min(group.from, node.from);
+    group.to = Math.max(group.to, node.to);
+    group.running = group.children.some((c) => c.running);
+    group.revision++;
+  }
 }
 
-export interface Filter { text: string; kinds: ReadonlySet<string>; failed: boolean }
+const maxLevel = 100;
+
+const groupOf = (key: string, title: string): Node =>
+  ({ key, title, children: [], level: 1, from: Infinity, to: 0, running: false, failed: 0, count: 0, revision: 0 });
+
+/** Whether an entry is a later state of another, with the same place in the tree. */
+const isSame = (a: TimelineEntry, b: TimelineEntry): boolean =>
+  a.kind === b.kind && a.id === b.id && a.attempt === b.attempt && a.step === b.step && a.firstSequence === b.firstSequence;
+
+/** Selects entries. */
+export class Filter {
+  readonly active: boolean;
+  private readonly text: string;
+  private known = new WeakMap<TimelineEntry, boolean>(); // which of those that were looked at have the text
+
+  constructor(text: string, private readonly kinds: ReadonlySet<string>, private readonly failed: boolean) {
+    this.text = text.toLowerCase();
+    this.active = text !== "" || kinds.size > 0 || failed;
+  }
+
+  fits(n: Node): boolean {
+    const e = n.entry;
+    if (!e) return false;
+    if (this.failed && !bad.has(e.status)) return false;
+    if (this.kinds.size > 0 && !this.kinds.has(e.kind)) return false;
+    if (this.text === "") return true;
+    let has = this.known.get(e);
+    if (has === undefined) {
+      has = [n.title, e.id, e.role, e.to, e.name, e.type, e.status, e.detail, e.agentId].some((s) => s?.toLowerCase().includes(this.text));
+      this.known.set(e, has);
+    }
+    return has;
+  }
+}
 
 /** The rows that are shown: what is open, and what fits the filter with what it lies in. */
 export function rowsOf(top: Node[], closed: ReadonlySet<string>, opened: ReadonlySet<string>, f: Filter): Row[] {
-  const filtering = f.text !== "" || f.kinds.size > 0 || f.failed;
-  const text = f.text.toLowerCase();
-  const fits = (n: Node): boolean => {
-    const e = n.entry;
-    if (!e) return false;
-    if (f.failed && !bad.has(e.status)) return false;
-    if (f.kinds.size > 0 && !f.kinds.has(e.kind)) return false;
-    return text === "" || [n.title, e.id, e.role, e.to, e.name, e.type, e.status, e.detail, e.agentId].some((s) => s?.toLowerCase().includes(text));
-  };
+  const filtering = f.active;
   const keeps = new Map<Node, boolean>();
   const keep = (n: Node): boolean => {
     let k = keeps.get(n);
     if (k === undefined) {
-      k = fits(n);
+      k = f.fits(n);
       for (const c of n.children) if (keep(c)) k = true;
       keeps.set(n, k);
     }
@@ -171,19 +263,17 @@ export function criticalPath(top: Node[]): Set<string> {
   return out;
 }
 
-/** A scale of time in which long stretches without work are folded. */
+/** A scale of time in which long stretches without work are folded: work is that of a tree. */
 export class Scale {
   private parts: { from: number; to: number; at: number; size: number; idle: boolean }[] = [];
   readonly folds: { at: number; size: number; ms: number }[] = [];
 
-  constructor(top: Node[], readonly from: number, readonly to: number, fold: boolean) {
+  constructor(tasks: Node[], readonly from: number, readonly to: number, fold: boolean) {
     const end = Math.max(to, from + 1);
     const work: [number, number][] = [];
-    const gather = (n: Node): void => {
-      if (n.entry && (n.entry.kind === "task" || n.entry.kind === "thread" || n.children.length === 0 && n.entry.kind === "step")) work.push([n.from, n.to]);
-      for (const c of n.children) gather(c);
-    };
-    if (fold) for (const n of top) gather(n);
+    if (fold) {
+      for (const n of tasks) if (n.entry!.kind !== "step" || n.children.length === 0) work.push([n.from, n.to]);
+    }
     work.sort((a, b) => a[0] - b[0]);
     const busy: [number, number][] = [];
     for (const [a, b] of work) {

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { address, freshKey, get, post, seg } from "../api/client.ts";
-import type { ExecutionBody, ExecutionRetried, QuestionList, ThreadList, Timeline } from "../api/types.gen.ts";
+import type { ExecutionBody, ExecutionRetried, QuestionList, ThreadList, Timeline, TimelineEntry } from "../api/types.gen.ts";
 import { watch } from "../live/live.ts";
 import { Confirm } from "../part/dialog.tsx";
 import { download } from "../part/export.ts";
@@ -10,11 +10,12 @@ import { Empty, Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Tabs } from "../part/tabs.tsx";
 import { Text, plural, reveal } from "../part/text.tsx";
-import { Lasted, When, timeOfDay } from "../part/time.tsx";
+import { Lasted, When, lasted, timeOfDay } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { go, href, queryOf, setQuery } from "../route.ts";
 import { readJournal } from "../store/journal.ts";
 import { recall, useLoad } from "../store/load.ts";
+import { keyOf, madeOf } from "../store/timeline.ts";
 import { readTimeline } from "../store/timelineread.ts";
 import { may } from "../store/session.ts";
 import { further, more } from "./lazy.tsx";
@@ -29,7 +30,7 @@ const ThreadScreens = further((m) => m.ThreadScreens);
 export function ExecutionView({ id }: { id: string }) {
   useEffect(() => watch(id), [id]);
   const mine = { on: (e: { type: string; subject?: string; data: Record<string, unknown> }) => (e.subject === id || e.data.executionId === id) && e.type !== "task.progress" };
-  const execution = useLoad("execution:" + id, (signal) => get<ExecutionBody>("/api/executions/" + seg(id), {}, signal), mine);
+  const execution = useLoad("execution:" + id, (signal) => get<ExecutionBody>("/api/executions/" + seg(id), {}, signal), { on: (e) => mine.on(e) && !/^message\.(sent|replied)$/.test(e.type) });
   const timeline = useLoad("timeline:" + id, (signal) => readTimeline(id, recall<Timeline>("timeline:" + id), signal), mine);
   // Questions and threads change with events of their own: a busy execution has many others.
   const questions = useLoad("questions:" + id, (signal) => get<QuestionList>(`/api/executions/${seg(id)}/questions`, { status: "open", limit: 100 }, signal),
@@ -39,12 +40,13 @@ export function ExecutionView({ id }: { id: string }) {
   const tab = queryOf("tab") || "timeline";
   const [asking, setAsking] = useState("");
   const x = execution.data;
+  const messages = useMemo(() => timeline.data?.entries.filter((e) => e.kind === "message" || e.kind === "question").length ?? 0, [timeline.data]);
+  const longest = useMemo(() => longestOf(timeline.data), [timeline.data]);
   useTitle(x ? `${x.pattern.name} ${x.status}` : "Execution");
   if (!x) return execution.error ? <div class="page"><Failure error={execution.error} again={execution.reload} /></div> : <Waiting />;
   const over = ["completed", "failed", "cancelled"].includes(x.status);
   const open = questions.data?.questions.length ?? 0;
   const cause = x.error ? causeOf(timeline.data, x) : undefined;
-  const messages = timeline.data?.entries.filter((e) => e.kind === "message" || e.kind === "question").length ?? 0;
   return <div class="page full">
     <header class="head">
       <div class="line">
@@ -66,6 +68,7 @@ export function ExecutionView({ id }: { id: string }) {
         {x.options?.priority && x.options.priority !== "normal" && <span class="badge">{x.options.priority}</span>}
         {x.batchId && <span>item {x.batchIndex} of <ID id={x.batchId} to={"/batches/" + x.batchId} /></span>}
         {x.retryOf && <span>repeats <ID id={x.retryOf} to={"/executions/" + x.retryOf} />{x.rerunFrom ? " from step " + x.rerunFrom : ""}</span>}
+        {longest && <a href={href(`/executions/${id}?sel=${encodeURIComponent(keyOf(longest))}`)}><Text>{`longest task ${[longest.step, longest.role || longest.name].filter(Boolean).join(" ")}, ${lasted(madeOf(longest).to - madeOf(longest).from)}`}</Text></a>}
         {x.partial && <span class="badge needs">ended with what it had</span>}
         <span class="push" />
         <Copy text={() => `wardroom execution timeline ${id}`} label="Copy as CLI">CLI</Copy>
@@ -108,7 +111,21 @@ function causeOf(t: Timeline | undefined, x: ExecutionBody): { key: string; word
   const failed = t.entries.filter((e) => ["failed", "timeout", "lost", "expired"].includes(e.status));
   const e = failed.findLast((f) => f.kind === "task" && (step === undefined || f.step === step)) ?? failed.findLast((f) => f.kind !== "step") ?? failed.at(-1);
   if (!e) return undefined;
-  return { key: `${e.kind}:${e.id}${e.attempt && e.attempt > 1 ? "#" + e.attempt : ""}`, words: `${e.kind}${e.step ? " of step " + e.step : ""}${e.name ? " at " + e.name : ""}` };
+  return { key: keyOf(e), words: `${e.kind}${e.step ? " of step " + e.step : ""}${e.name ? " at " + e.name : ""}` };
+}
+
+/** The task that took the longest of those that are over, where there are several. */
+function longestOf(t: Timeline | undefined): TimelineEntry | undefined {
+  let longest: TimelineEntry | undefined;
+  let most = -1;
+  let tasks = 0;
+  for (const e of t?.entries ?? []) {
+    if (e.kind !== "task" || !e.endedAt) continue;
+    const took = madeOf(e).to - madeOf(e).from;
+    tasks++;
+    if (took > most) [longest, most] = [e, took];
+  }
+  return tasks > 1 ? longest : undefined;
 }
 
 /** What roles and people said to one another. */

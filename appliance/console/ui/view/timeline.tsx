@@ -4,47 +4,68 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/ho
 import type { ExecutionBody, Timeline } from "../api/types.gen.ts";
 import { Icon } from "../part/icon.tsx";
 import { Filter } from "../part/tabs.tsx";
-import { State, kindOf } from "../part/state.tsx";
+import { kindOf } from "../part/state.tsx";
 import { useRowFocus } from "../part/rowfocus.ts";
 import { lasted, tick } from "../part/time.tsx";
-import { Text, count } from "../part/text.tsx";
 import { queryOf, setQuery } from "../route.ts";
 import { rowHeight } from "../setting.ts";
-import { Scale, criticalPath, moved, rowsOf, ticks, treeOf, type Node } from "../store/timeline.ts";
+import { Gathered } from "../live/gathered.ts";
+import { Filter as Selection, Scale, Tree, criticalPath, rowsOf, ticks, type Node } from "../store/timeline.ts";
 import { Entry } from "./entry.tsx";
+import { Line, type Acts } from "./timelineline.tsx";
+
+const stripEveryMs = 500;
+const block = 8; // rows that come into the document together
+
+const blockOf = (y: number, height: number): number => Math.floor(y / height / block) * block * height;
 
 const kinds: [string, string][] = [["task", "tasks"], ["message", "messages"], ["question", "questions"], ["thread", "threads"]];
 
 export function TimelineTab({ execution, timeline }: { execution: ExecutionBody; timeline: Timeline }) {
   const over = Boolean(timeline.completedAt) || ["completed", "failed", "cancelled"].includes(timeline.status);
-  const time = over ? 0 : Math.floor(tick.value / 1000) * 1000;
-  const tree = useMemo(() => treeOf(timeline, over ? endOf(timeline) : tick.peek()), [timeline, over]);
-  const top = useMemo(() => (over ? tree : moved(tree, tick.peek())), [tree, time]); // each second, without a new tree
+  const time = over ? 0 : Math.floor(tick.value / 1000);
+  const held = useRef<Tree>(undefined);
+  const version = useMemo(() => {
+    const now = over ? endOf(timeline) : tick.peek();
+    if (held.current) held.current.take(timeline, now);
+    else held.current = new Tree(timeline, now);
+    return held.current.version;
+  }, [timeline, over]);
+  const tree = held.current!;
+  const top = tree.top;
+  // What follows from the whole is made each second while it goes on, however much happens: not with each change.
+  const pace = over ? version : time;
+  useMemo(() => { if (!over) tree.move(tick.peek()); }, [version, time]);
   const from = top.reduce((least, n) => Math.min(least, n.from), Date.parse(timeline.startedAt ?? execution.createdAt));
-  const to = over ? Math.max(endOf(timeline), from + 1) : Math.max(tick.peek(), from + 1000);
+  const to = useMemo(() => (over ? Math.max(endOf(timeline), from + 1) : Math.max(tick.peek(), from + 1000)), [from, pace, over]);
   const idle = queryOf("idle") !== "shown";
-  const scale = useMemo(() => new Scale(top, from, to, idle), [top, from, to, idle]);
-  const critical = useMemo(() => criticalPath(top), [top]);
+  const scale = useMemo(() => new Scale(tree.work, from, to, idle), [from, to, idle, pace]);
+  const critical = useMemo(() => criticalPath(top), [pace, over]);
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const text = queryOf("find");
   const shown = queryOf("kind");
   const failed = queryOf("failed") === "1";
-  const rows = useMemo(() => rowsOf(tree, closed, opened, { text, kinds: new Set(shown ? shown.split(",") : []), failed }), [tree, closed, opened, text, shown, failed]);
+  const filter = useMemo(() => new Selection(text, new Set(shown ? shown.split(",") : []), failed), [text, shown, failed]);
+  const rows = useMemo(() => rowsOf(top, closed, opened, filter), [version, closed, opened, filter]);
   const [zoom, setZoom] = useState<[number, number]>([0, 1]);
   const sel = queryOf("sel");
-  const chosen = useMemo(() => find(top, sel), [top, sel]);
+  const chosen = tree.find(sel);
   const box = useRef<HTMLDivElement>(null);
   const [view, setView] = useState({ top: 0, height: 600, width: 600 });
   const room = Math.max(1, Math.floor(view.width / 90));
   const height = rowHeight();
   useLayoutEffect(() => {
     const el = box.current!;
-    const measure = () => setView({ top: el.scrollTop, height: el.clientHeight, width: el.querySelector(".lanes")!.clientWidth });
+    const measure = () => setView({ top: blockOf(el.scrollTop, height), height: el.clientHeight, width: el.querySelector(".lanes")!.clientWidth });
     measure();
     const sizes = new ResizeObserver(measure);
     sizes.observe(el);
-    el.addEventListener("scroll", measure, { passive: true });
+    const scrolled = () => { // nothing is drawn until another block comes into view
+      const top = blockOf(el.scrollTop, height);
+      setView((v) => (v.top === top ? v : { ...v, top }));
+    };
+    el.addEventListener("scroll", scrolled, { passive: true });
     const wheel = (e: WheelEvent) => {
       if (!e.ctrlKey && !e.shiftKey) return;
       e.preventDefault();
@@ -54,15 +75,18 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
       else setZoom((z) => panned(z, (e.deltaY + e.deltaX) / lane.width));
     };
     el.addEventListener("wheel", wheel, { passive: false });
-    return () => { sizes.disconnect(); el.removeEventListener("scroll", measure); el.removeEventListener("wheel", wheel); };
-  }, []);
+    return () => { sizes.disconnect(); el.removeEventListener("scroll", scrolled); el.removeEventListener("wheel", wheel); };
+  }, [height]);
   const choose = (node: Node) => setQuery({ sel: node.key === sel ? "" : node.key });
   const toggle = (n: Node) => {
     const flip = (set: ReadonlySet<string>) => { const s = new Set(set); if (!s.delete(n.key)) s.add(n.key); return s; };
     if (n.key === "roles") setOpened(flip);
     else setClosed(flip);
   };
-  const { focus, at } = useRowFocus(box, height, rows.length, () => setView((v) => ({ ...v, top: box.current!.scrollTop, height: box.current!.clientHeight })));
+  const { focus, at } = useRowFocus(box, height, rows.length, () => setView((v) => ({ ...v, top: blockOf(box.current!.scrollTop, height), height: box.current!.clientHeight })));
+  const acts = useRef<Acts>(undefined); // of the last drawing
+  acts.current = { open: choose, toggle, all: (n) => setOpened((s) => new Set(s).add(n.key)) };
+  const act = useMemo<Acts>(() => ({ open: (n) => acts.current!.open(n), toggle: (n) => acts.current!.toggle(n), all: (n) => acts.current!.all(n) }), []);
   const keys = (e: KeyboardEvent) => {
     const el = (e.target as Element).closest<HTMLElement>("[data-index]");
     if (!el || e.ctrlKey || e.metaKey || e.altKey) return;
@@ -81,7 +105,7 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
         else for (let j = i - 1; j >= 0; j--) if (rows[j]!.node.level < row.node.level) { focus(j); break; }
         break;
       case "Enter": case " ":
-        if (row.more) setOpened((s) => new Set(s).add(row.node.key));
+        if (row.more) act.all(row.node);
         else if (row.node.entry) choose(row.node);
         else toggle(row.node);
         break;
@@ -109,8 +133,8 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
     return () => removeEventListener("wardroom-key", press);
   }, []);
   const [a, b] = zoom;
-  const first = Math.max(0, Math.floor(view.top / height) - 6);
-  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / height) + 6);
+  const first = Math.max(0, Math.floor(view.top / height) - block);
+  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / height) + 2 * block);
   const part = (x: number) => (100 * (x - a)) / (b - a);
   const set = shown ? shown.split(",") : [];
   return <div class={"split" + (chosen ? " two" : "")}>
@@ -140,35 +164,13 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
           {rows.slice(first, last).map((row, k) => {
             const i = first + k;
             const n = row.node;
-            const e = n.entry;
             const x = part(scale.place(n.from));
-            const w = Math.max(0.15, part(scale.place(n.to)) - x);
-            return <div key={n.key} role="row" data-index={i} data-key={n.key} tabIndex={i === first || n.key === sel ? 0 : -1} aria-level={n.level} aria-rowindex={i + 1}
-              aria-expanded={n.children.length > 0 ? row.open : undefined} aria-selected={n.key === sel}
-              class={"line" + (n.key === sel ? " chosen" : "") + (critical.has(n.key) ? " critical" : "")} style={{ top: i * height + "px", height: height + "px" }}
-              onClick={() => { if (row.more) setOpened((s) => new Set(s).add(n.key)); else if (e) choose(n); else toggle(n); }}>
-              <div role="gridcell" class="names" style={{ paddingLeft: 6 + (n.level - 1) * 14 + "px" }}>
-                {row.more ? <span class="soft">&hellip; {count(row.more)} more like these</span> : <>
-                  <button class={"fold" + (n.children.length ? "" : " none")} tabIndex={-1} aria-hidden="true" onClick={(ev) => { ev.stopPropagation(); toggle(n); }}><Icon name={row.open ? "down" : "right"} /></button>
-                  {e ? <State status={e.status} short /> : <Icon name="role" />}
-                  {e && e.kind === "step" && <span class="path">{e.id}</span>}
-                  {e && e.kind !== "step" && e.kind !== "role" && <Icon name={e.kind} />}
-                  <span class="title"><Text>{n.title}</Text></span>
-                  {e?.role && e.kind === "step" && <span class="soft"><Text>{e.role}</Text></span>}
-                  {!e && <span class="soft">{count(n.children.length)}</span>}
-                  {e?.attempt && e.attempt > 1 ? <span class="badge" title="Attempt">{"\u00d7" + e.attempt}</span> : null}
-                  <span class="push" />
-                  <span class="soft nums">{e ? lasted(n.to - n.from) : ""}</span>
-                </>}
-              </div>
-              <div role="gridcell" class="lanes" aria-label={row.more ? "" : `begins after ${lasted(n.from - from)}, ${n.running ? "goes on since" : "takes"} ${lasted(n.to - n.from)}`}>
-                {!row.more && x < 100 && x + w > 0 && <span class={"bar-" + (e ? e.kind : "group") + " bars " + (e ? kindOf(e.status) : "stopped")} style={{ left: x + "%", width: w + "%" }} />}
-              </div>
-            </div>;
+            return <Line key={n.key} node={n} revision={n.revision} took={n.to - n.from} begins={n.from - from} index={i} height={height} open={row.open} more={row.more}
+              left={x} width={Math.max(0.15, part(scale.place(n.to)) - x)} chosen={n.key === sel} critical={critical.has(n.key)} reached={i === first || n.key === sel} act={act} />;
           })}
         </div>
       </div>
-      {(a > 0 || b < 1) && <Strip zoom={zoom} set={setZoom} top={top} scale={scale} />}
+      {(a > 0 || b < 1) && <Strip zoom={zoom} set={setZoom} tasks={tree.work} version={version} scale={scale} />}
     </section>
     {chosen && <Entry execution={execution} node={chosen} top={top} critical={critical.has(chosen.key)} version={timeline.lastSequence} close={() => setQuery({ sel: "" })} />}
   </div>;
@@ -191,36 +193,14 @@ function panned([a, b]: [number, number], by: number): [number, number] {
   return [from, from + b - a];
 }
 
-export function find(top: Node[], key: string): Node | undefined {
-  if (!key) return undefined;
-  for (const n of top) {
-    if (n.key === key) return n;
-    const c = find(n.children, key);
-    if (c) return c;
-  }
-  return undefined;
-}
-
 /** The whole of the timeline in small, while a part of it is shown. */
-function Strip({ zoom, set, top, scale }: { zoom: [number, number]; set: (z: [number, number]) => void; top: Node[]; scale: Scale }) {
+function Strip({ zoom, set, tasks, version, scale }: { zoom: [number, number]; set: (z: [number, number]) => void; tasks: Node[]; version: number; scale: Scale }) {
   const ref = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
-  useEffect(() => {
-    const el = canvas.current!;
-    const g = el.getContext("2d");
-    if (!g) return;
-    el.width = el.clientWidth;
-    el.height = el.clientHeight;
-    g.fillStyle = getComputedStyle(el).color;
-    const flat: Node[] = [];
-    const gather = (n: Node) => { if (n.entry?.kind === "task") flat.push(n); for (const c of n.children) gather(c); };
-    for (const n of top) gather(n);
-    const h = Math.max(1, el.height / Math.max(1, flat.length));
-    flat.forEach((n, i) => {
-      const x = scale.place(n.from) * el.width;
-      g.fillRect(x, i * h, Math.max(1, scale.place(n.to) * el.width - x), Math.max(1, h - 1));
-    });
-  }, [top, scale]);
+  const now = useRef({ tasks, scale });
+  now.current = { tasks, scale };
+  const [pacer] = useState(() => new Gathered<0>(stripEveryMs, () => { if (canvas.current) paint(canvas.current, now.current.tasks, now.current.scale); }));
+  useEffect(() => pacer.add([0]), [version, scale]);
   const move = (e: PointerEvent) => {
     if (e.buttons !== 1) return;
     const r = ref.current!.getBoundingClientRect();
@@ -233,3 +213,17 @@ function Strip({ zoom, set, top, scale }: { zoom: [number, number]; set: (z: [nu
   </div>;
 }
 
+/** Draws a bar for each task. */
+function paint(el: HTMLCanvasElement, tasks: Node[], scale: Scale): void {
+  const g = el.getContext("2d");
+  if (!g) return;
+  el.width = el.clientWidth;
+  el.height = el.clientHeight;
+  g.fillStyle = getComputedStyle(el).color;
+  const flat = tasks.filter((n) => n.entry!.kind === "task");
+  const h = Math.max(1, el.height / Math.max(1, flat.length));
+  flat.forEach((n, i) => {
+    const x = scale.place(n.from) * el.width;
+    g.fillRect(x, i * h, Math.max(1, scale.place(n.to) * el.width - x), Math.max(1, h - 1));
+  });
+}

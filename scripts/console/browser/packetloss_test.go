@@ -1,0 +1,143 @@
+package browser_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
+	"github.com/wardroom/wardroom/sdk/client"
+)
+
+// lossyLink is a network namespace with a server in it, which two addresses lead to. On one of them the kernel loses 30 of a hundred
+// packets in each direction.
+type lossyLink struct {
+	name     string // of the namespace
+	bad      string // address with losses
+	good     string // address without
+	firewall []string
+}
+
+// newLossyLink makes the namespace, or skips the test where that cannot be: it takes root and the module xt_statistic.
+func newLossyLink(t *testing.T) *lossyLink {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("packets are lost by the kernel only for root")
+	}
+	for _, tool := range []string{"ip", "iptables"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%s is not installed (Debian: apt-get install iproute2 iptables)", tool)
+		}
+	}
+	id := os.Getpid() % 10_000
+	net := fmt.Sprintf("10.231.%d.", id%250)
+	w := &lossyLink{name: fmt.Sprintf("wardroom-%d", id), bad: net + "2", good: net + "3"}
+	host, peer := fmt.Sprintf("wrh%d", id), fmt.Sprintf("wrp%d", id)
+	run := func(args ...string) error {
+		out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput()
+		if err != nil {
+			return fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(out))
+		}
+		return nil
+	}
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		_ = exec.CommandContext(ctx, "ip", "link", "del", host).Run() // its peer goes with it
+		_ = exec.CommandContext(ctx, "ip", "netns", "del", w.name).Run()
+	})
+	inside := func(args ...string) []string { return append([]string{"ip", "netns", "exec", w.name}, args...) }
+	for _, args := range [][]string{
+		{"ip", "netns", "add", w.name},
+		{"ip", "link", "add", host, "type", "veth", "peer", "name", peer, "netns", w.name},
+		inside("iptables", "-A", "INPUT", "-d", w.bad, "-m", "statistic", "--mode", "random", "--probability", "0.3", "-j", "DROP"),
+		inside("iptables", "-A", "OUTPUT", "-s", w.bad, "-m", "statistic", "--mode", "random", "--probability", "0.3", "-j", "DROP"),
+	} {
+		if err := run(args...); err != nil {
+			t.Skipf("this kernel does not lose packets on demand: %v", err)
+		}
+	}
+	w.firewall = inside("iptables", "-L", "-v", "-x", "-n")
+	for _, args := range [][]string{
+		{"ip", "addr", "add", net + "1/24", "dev", host},
+		{"ip", "link", "set", host, "up"},
+		{"ip", "-n", w.name, "addr", "add", w.bad + "/24", "dev", peer},
+		{"ip", "-n", w.name, "addr", "add", w.good + "/24", "dev", peer},
+		{"ip", "-n", w.name, "link", "set", peer, "up"},
+		{"ip", "-n", w.name, "link", "set", "lo", "up"},
+	} {
+		if err := run(args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return w
+}
+
+// lost counts the packets that the kernel dropped.
+func (w *lossyLink) lost(t *testing.T) (packets int) {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), w.firewall[0], w.firewall[1:]...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if fields := strings.Fields(line); len(fields) > 2 && fields[2] == "DROP" {
+			n, err := strconv.Atoi(fields[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			packets += n
+		}
+	}
+	return packets
+}
+
+// server starts the product in the namespace, with the crew. Its client takes the way without losses.
+func (w *lossyLink) server(t *testing.T) *testbed.Server {
+	t.Helper()
+	const port = "8080" // the namespace has nothing else
+	dir := t.TempDir()
+	config := filepath.Join(dir, "wardroom.yaml")
+	text := fmt.Sprintf("server: {listen: \"0.0.0.0:%s\", hosts: [%q, %q]}\nstore: {path: %q}\n", port, w.bad, w.good, filepath.Join(dir, "data"))
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &testbed.Server{
+		Command: testbed.Command{Args: []string{"ip", "netns", "exec", w.name, shared.binary, "serve", "--insecure", "--config", config}, Log: filepath.Join(dir, "wardroom.log")},
+		Limit:   testbed.ReadyLimit, Dir: dir, Host: w.good + ":" + port, URL: "http://" + w.good + ":" + port,
+	}
+	var err error
+	if s.Client, err = client.New(s.URL, client.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	if err := s.Start(t.Context()); err != nil {
+		log, _ := os.ReadFile(filepath.Join(dir, "wardroom.log"))
+		t.Fatalf("%v\n%s", err, log)
+	}
+	crew, err := shared.staff(t.Context(), s, dir)
+	for _, p := range crew {
+		t.Cleanup(p.Kill)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Where the kernel loses 30 of a hundred packets in each direction, the console goes on, and nothing is lost or done twice.
+func TestPacketLoss(t *testing.T) {
+	w := newLossyLink(t)
+	s := w.server(t)
+	workThroughLoss(t, s.Client, "http://"+w.bad+":8080", 2*limit)
+	lost := w.lost(t)
+	t.Logf("%d packets were lost", lost)
+	if lost < 20 {
+		t.Errorf("%d packets were lost: the page did not take the way with losses", lost)
+	}
+}
