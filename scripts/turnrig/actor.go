@@ -120,6 +120,9 @@ func (a *actor) run(ctx context.Context, turns int) error {
 			err = a.play(ctx, t)
 		}
 		a.set(nil)
+		if t.script.spent && a.tool == "gemini" {
+			a.renew()
+		}
 		a.rig.count(a, t)
 		if err == nil {
 			err = a.mend(ctx, t)

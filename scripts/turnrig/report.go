@@ -102,6 +102,9 @@ func (r *rig) byKind() error {
 	return table.Flush()
 }
 
+// summary begins a request that gemini makes of its own accord, with what was said so far.
+const summary = "Summarize the user's primary intent"
+
 // arrived compares the requests of an agent at its model with its turns.
 func (a *actor) arrived(y *tally) {
 	first := map[string]int{}      // begun turns by user text: no tool result yet, answered with anything but an error
@@ -110,7 +113,7 @@ func (a *actor) arrived(y *tally) {
 	mixed := map[string][]string{} // user texts with several names
 	prefix := fmt.Sprintf("turn-%s-%d-", a.tool, a.number)
 	for _, q := range a.model.Requests() {
-		if q.Kind == "side" || q.User == "" {
+		if q.Kind == "side" || q.User == "" || strings.HasPrefix(q.User, summary) {
 			continue
 		}
 		found := names.FindAllString(q.User, -1)

@@ -62,6 +62,9 @@ func run(ctx context.Context, o options, out io.Writer) (err error) {
 	return errors.Join(err, r.report(reporting), r.end())
 }
 
+// modelLife is how long the models are there, at most.
+const modelLife = 7 * 24 * time.Hour
+
 // reportLimit is how long the judgement of all turns may take.
 const reportLimit = 10 * time.Minute
 
@@ -105,7 +108,7 @@ func (r *rig) begin(ctx context.Context) (err error) {
 		return err
 	}
 	for _, tool := range r.options.tools {
-		model := fakemodel.New(fakemodel.Options{Keep: 1 << 20})
+		model := fakemodel.New(fakemodel.Options{Keep: 1 << 20, Lifetime: modelLife})
 		if err := model.Start(); err != nil {
 			return err
 		}

@@ -25,6 +25,9 @@ type script struct {
 	rare string
 	// login says that the agent needs a restart afterwards: it was told to log in.
 	login bool
+	// spent says that gemini needs a new session afterwards: with the quota of all its models used up, and told to stop, it
+	// does nothing for ever at the next refusal of the same session.
+	spent bool
 }
 
 // action is what happens while the turn runs.
@@ -87,7 +90,7 @@ var scripts = []script{
 	{kind: "error-529", weight: 1, slow: true, rare: "codex", text: says("FAIL[529]"), codes: unavailable},
 	{kind: "error-429", weight: 1, slow: true, text: says("FAIL[429]"), codes: limited},
 	{kind: "error-429-told", weight: 1, only: "gemini", slow: true, text: says("FAIL[429 Please retry in 0.2s]"), codes: limited},
-	{kind: "quota", weight: 1, act: giveUp, text: says("FAIL[429 limit: 0]"), codes: limited},
+	{kind: "quota", weight: 1, act: giveUp, text: says("FAIL[429 limit: 0]"), codes: limited, spent: true},
 	{kind: "cut", weight: 2, only: "claude codex", rare: "codex", text: says("CUT"), codes: append([]string{""}, unavailable...)},
 	{kind: "typed-before", weight: 4, act: typedBefore, text: says("")},
 	{kind: "draft-before", weight: 2, act: draftBefore, text: says("")},
