@@ -3,6 +3,10 @@ package kubernetes_test
 import (
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -47,6 +51,37 @@ func TestEvicted(t *testing.T) {
 	}
 	if got := say(ctx, t, rt, a.ID, "echo back"); got != "back" {
 		t.Errorf("it says %q", got)
+	}
+}
+
+// TestNodeFrozen stops the kubelet of the only node without a word, as when a node is cut off: once the cluster has noticed, which
+// takes it most of a minute, the agent is unreachable and not lost, and it is as it was when the node is back.
+func TestNodeFrozen(t *testing.T) {
+	c, ctx := need(t), within(t)
+	text, err := os.ReadFile(filepath.Join(filepath.Dir(c.kubeconfig), "pid", "kubelet"))
+	if err != nil {
+		t.Skipf("the cluster is not one of scripts/cluster: %v", err)
+	}
+	kubelet, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt := c.plugin(t, nil).Conn().Runtime()
+	a := spawn(ctx, t, rt, shell(id(t)))
+	say(ctx, t, rt, a.ID, "kept=yes")
+	if err := syscall.Kill(kubelet, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	thaw := sync.OnceFunc(func() { _ = syscall.Kill(kubelet, syscall.SIGCONT) })
+	defer thaw()
+	away := status(ctx, t, rt, a.ID, runtime.StatusUnreachable)
+	if away.PodName != a.PodName || away.ExitCode != nil {
+		t.Errorf("on a node that is silent it is %+v", away)
+	}
+	thaw()
+	status(ctx, t, rt, a.ID, runtime.StatusReady)
+	if got := say(ctx, t, rt, a.ID, "echo $kept"); got != "yes" {
+		t.Errorf("the agent says %q", got)
 	}
 }
 
