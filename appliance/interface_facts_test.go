@@ -612,7 +612,7 @@ func (w *interfaceWorld) rates([]string) error {
 }
 
 func (w *interfaceWorld) frameEnvelope([]string) error {
-	for kind, frames := range w.frames.seen {
+	for kind, frames := range w.frames.sent() {
 		for _, text := range frames {
 			var frame any
 			if err := json.Unmarshal(text, &frame); err != nil {

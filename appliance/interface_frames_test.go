@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,6 +91,13 @@ func (a *wireAgent) read() {
 		a.w.mu.Unlock()
 		a.in <- e
 	}
+}
+
+// sent returns the frames that the server has sent so far, by type.
+func (w *frameWorld) sent() map[string][]json.RawMessage {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.seen)
 }
 
 // say sends a frame, and returns its id.
@@ -299,7 +307,7 @@ func (w *interfaceWorld) frame(what string) error {
 	words := strings.Fields(what)
 	side, kind, fields := words[0], words[1], words[2:]
 	if side == "core" {
-		seen := w.frames.seen[kind]
+		seen := w.frames.sent()[kind]
 		for _, text := range seen {
 			var frame struct{ Payload any }
 			if err := json.Unmarshal(text, &frame); err != nil {
