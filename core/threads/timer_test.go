@@ -51,8 +51,9 @@ func TestInputWakes(t *testing.T) {
 	clock := coretest.NewClock()
 	r := newRig(t, clock).open()
 	id := r.readied(idleSpec())
-	r.advanceUntil(clock, id, core.ThreadIdle, 61*time.Second)
-	advance(clock, 110*time.Second)
+	advance(clock, 59*time.Second)
+	rec := r.advanceUntil(clock, id, core.ThreadIdle, time.Second)
+	advance(clock, 110*time.Second-clock.Now().Sub(*rec.IdleSince)) // the clock may have gone on before it was seen
 	if _, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: "more"}); err != nil {
 		t.Fatal(err)
 	}
