@@ -182,9 +182,11 @@ func TestNoJavaScript(t *testing.T) {
 	p := openIn(t, "about:blank")
 	p.do(emulation.SetScriptExecutionDisabled(true), chromedp.Navigate(shared.URL+"/"))
 	var text string
-	p.do(chromedp.Text("body", &text, chromedp.ByQuery))
-	if !strings.Contains(text, "needs JavaScript") {
-		t.Errorf("the page shows %q", text)
+	if err := testbed.Until(p.ctx, limit, "the sentence", func(ctx context.Context) (bool, error) {
+		// The document may be replaced while its nodes are looked for.
+		return chromedp.Run(ctx, chromedp.Text("body", &text, chromedp.ByQuery)) == nil && strings.Contains(text, "needs JavaScript"), nil
+	}); err != nil {
+		t.Errorf("%v; the page shows %q", err, text)
 	}
 }
 

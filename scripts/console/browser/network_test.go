@@ -151,6 +151,9 @@ func TestLossyNetwork(t *testing.T) {
 	l.mu.Unlock()
 }
 
+// patience is how long a person waits for a page that does not come before they load it again.
+const patience = 20 * time.Second
+
 // workThroughLoss works in the page of a server that loses packets on its way. Each wait may take so long.
 func workThroughLoss(t *testing.T, api *client.Client, url string, wait time.Duration) {
 	t.Helper()
@@ -168,8 +171,15 @@ func workThroughLoss(t *testing.T, api *client.Client, url string, wait time.Dur
 	}
 	p.away(true)
 	p.do(chromedp.Navigate(url + "/executions"))
-	// A script of the page may be lost with its connection: a person loads it again then.
+	// A script of the page may be lost with its connection, or take minutes: a person loads it again then.
+	began := time.Now()
 	if err := testbed.Until(p.ctx, wait, "the list", func(ctx context.Context) (bool, error) {
+		if time.Since(began) > patience {
+			began = time.Now()
+			if err := chromedp.Run(ctx, chromedp.Evaluate("location.reload(), 0", nil)); err != nil {
+				return false, err
+			}
+		}
 		var shown bool
 		err := chromedp.Run(ctx, chromedp.Evaluate(`document.querySelector("h1")?.innerText.startsWith("Executions") && !document.querySelector("main .waiting") || !document.querySelector("#main") && document.readyState === "complete" && null`, &shown))
 		return shown, err
