@@ -34,15 +34,9 @@ func (s *Service) place(ctx context.Context, spec *core.ThreadSpec) (place, erro
 			return place{}, core.Invalid("runtime", "%q is not configured; there is %s", spec.Runtime, listed(append(names, core.RuntimeConnected)))
 		}
 	}
-	var hosts []core.RemoteHost
-	if s.opts.Hosts != nil && (spec.Runtime == "" || spec.Runtime == core.RuntimeConnected) {
-		hosts = s.opts.Hosts.Hosts()
-	}
-	for _, h := range hosts {
-		if (spec.AgentID == "" || h.AgentID == spec.AgentID) && slices.Contains(h.Types, spec.AgentType) &&
-			(h.MaxThreads <= 0 || h.Threads < h.MaxThreads) {
-			return place{runtime: core.RuntimeConnected, host: h.AgentID}, nil
-		}
+	hosts, host := s.hostFor(spec)
+	if host != "" {
+		return place{runtime: core.RuntimeConnected, host: host}, nil
 	}
 	for _, info := range infos {
 		if !info.Ready && spec.AgentID == "" && (spec.Runtime == "" || spec.Runtime == info.Name) { // it may get ready
@@ -54,7 +48,25 @@ func (s *Service) place(ctx context.Context, spec *core.ThreadSpec) (place, erro
 		return place{}, core.RuntimeAway("nothing runs agents of the type %q now: a connected agent that hosts threads lost its connection, or drains",
 			spec.AgentType)
 	}
+	if hosts, host = s.hostFor(spec); host != "" { // it came back in between, and was neither there nor away
+		return place{runtime: core.RuntimeConnected, host: host}, nil
+	}
 	return place{}, core.NoRuntime("nothing runs agents of the type %q: %s", spec.AgentType, missing(infos, hosts, spec))
+}
+
+// hostFor returns the connected agents that host threads now, where one may be asked, and the id of the one to ask, or "".
+func (s *Service) hostFor(spec *core.ThreadSpec) (hosts []core.RemoteHost, id string) {
+	if s.opts.Hosts == nil || spec.Runtime != "" && spec.Runtime != core.RuntimeConnected {
+		return nil, ""
+	}
+	hosts = s.opts.Hosts.Hosts()
+	for _, h := range hosts {
+		if (spec.AgentID == "" || h.AgentID == spec.AgentID) && slices.Contains(h.Types, spec.AgentType) &&
+			(h.MaxThreads <= 0 || h.Threads < h.MaxThreads) {
+			return hosts, h.AgentID
+		}
+	}
+	return hosts, ""
 }
 
 func (s *Service) hostAway(agentType string) bool {
@@ -68,12 +80,7 @@ func (s *Service) checkType(ctx context.Context, spec *core.ThreadSpec) error {
 	if s.opts.AgentTypes == nil || kind == "" {
 		return nil
 	}
-	known := s.opts.AgentTypes(ctx)
-	if s.opts.Hosts != nil {
-		for _, h := range s.opts.Hosts.Hosts() {
-			known = append(known, h.Types...)
-		}
-	}
+	known := s.knownTypes(ctx)
 	if slices.Contains(known, kind) {
 		return s.checkCommand(ctx, spec)
 	}
@@ -85,9 +92,24 @@ func (s *Service) checkType(ctx context.Context, spec *core.ThreadSpec) error {
 	if s.hostAway(kind) {
 		return nil
 	}
+	// An agent that came back in between was neither there nor away.
+	if known = s.knownTypes(ctx); slices.Contains(known, kind) {
+		return s.checkCommand(ctx, spec)
+	}
 	slices.Sort(known)
 	return core.Invalid("agentType", "%q is not an agent type; there is %s, and agentTypes in the configuration declares more",
 		kind, listed(slices.Compact(known)))
+}
+
+// knownTypes returns the types of the configuration, of the runtimes and of the connected agents that host threads now.
+func (s *Service) knownTypes(ctx context.Context) []string {
+	known := s.opts.AgentTypes(ctx)
+	if s.opts.Hosts != nil {
+		for _, h := range s.opts.Hosts.Hosts() {
+			known = append(known, h.Types...)
+		}
+	}
+	return known
 }
 
 // checkCommand refuses a type whose command no runtime finds that could run it, so that a spawn does not make a thread that

@@ -327,7 +327,8 @@ type fakeHosts struct {
 	stopped []string
 	forgot  []string
 	gone    bool
-	away    string // type that one hosts that may come back
+	away    string            // type that one hosts that may come back
+	back    []core.RemoteHost // those that come back as soon as it was asked who is away
 	// spawn, input and stop, if they are not nil, say what the host does; called without mu, on a goroutine of the caller.
 	spawn func(core.RemoteThread)
 	input func(core.RemoteInput)
@@ -343,6 +344,7 @@ func (f *fakeHosts) Hosts() []core.RemoteHost {
 func (f *fakeHosts) HostAway(agentType string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.hosts, f.back = append(f.hosts, f.back...), nil
 	return f.away == agentType
 }
 

@@ -306,3 +306,16 @@ func TestTypeOfAHostAway(t *testing.T) {
 		}
 	}
 }
+
+// A host that comes back between two looks, at who is there and at who is away, is seen by neither.
+func TestTypeOfAHostThatComesBack(t *testing.T) {
+	for _, kind := range []string{"hosted", "claude"} { // the second is known without it
+		r := newRig(t, core.SystemClock{}).open()
+		r.hosts.back = []core.RemoteHost{{AgentID: "agent_1", Types: []string{kind}}}
+		s := spec()
+		s.AgentType, s.Runtime = kind, core.RuntimeConnected
+		if _, err := r.SpawnThread(r.ctx, s); err != nil {
+			t.Errorf("the type %s is refused: %v", kind, err)
+		}
+	}
+}
