@@ -59,7 +59,7 @@ func (s *silentNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // TestNodeSilent looks for an agent on a node that was cut off without a word: it may run, whatever the cluster guesses of its
-// pod, until that ended or is gone; and nobody asks for its removal.
+// pod, until that ended or is gone; and its removal is not asked for.
 func TestNodeSilent(t *testing.T) {
 	now := metav1.Now()
 	for name, tt := range map[string]struct {
@@ -128,7 +128,7 @@ func TestNodeSilent(t *testing.T) {
 	}
 }
 
-// TestWatchSilentNode has the cluster note that the node of a pod does not answer: the pod is told of once, and again after it was
+// TestWatchSilentNode has the cluster note that the node of a pod does not answer: the pod is reported once, and again after it was
 // ready in between.
 func TestWatchSilentNode(t *testing.T) {
 	var told []string

@@ -19,7 +19,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// Who starts an agent in a container that cannot be is told in the dialog what the runtime says: its code, why, and what to do.
+// The dialog shows what the runtime says of an agent in a container that cannot be: its code, why, and what to do.
 func TestSpawnRefused(t *testing.T) {
 	s, cut := containers(t)
 	start := func(t *testing.T, kind string) *page {

@@ -113,7 +113,7 @@ func talk(t testing.TB) (id string, more func()) {
 	return e.ExecutionID, func() { close(begin) }
 }
 
-// countWork counts what a page does: events that it is told together, canvases that are drawn, and changes of the timeline in the
+// countWork counts what a page does: events that it receives together, canvases that are drawn, and changes of the timeline in the
 // document.
 const countWork = `window.work = {told: 0, drawn: 0, writes: 0, rows: 0};
 	const port = Object.getOwnPropertyDescriptor(MessagePort.prototype, "onmessage");
