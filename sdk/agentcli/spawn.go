@@ -138,30 +138,40 @@ func (r *Runtime) claim(ctx context.Context, id string) (*agent, error) {
 const maxLeft = 1024
 
 // forget removes an agent whose first start failed: nothing of it is left. Where its room cannot be removed now, that is tried
-// again, and its record stays until then: for the next process, if this one ends before.
+// again, and its record stays until then: for the next process, if this one ends before. The agent's turn is held.
 func (r *Runtime) forget(a *agent) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), cleanTimeout)
 	defer cancel()
-	err := r.o.Launcher.Remove(ctx, a.id)
-	r.mu.Lock()
-	if r.agents[a.id] == a {
-		delete(r.agents, a.id)
-	}
-	if err != nil && len(r.left) < maxLeft {
-		r.left[a.id] = true
-	}
-	r.mu.Unlock()
-	if err != nil {
+	if err := r.discard(ctx, a); err != nil {
 		r.o.Logger.Warn("the room of an agent that did not start is not removed yet", "agent", a.id, "error", err)
-		a.putAway()
-		return
-	}
-	if err := a.remove(); err != nil {
-		r.o.Logger.Warn("what is stored of an agent that did not start is not removed", "agent", a.id, "error", err)
 	}
 }
 
-// removeLeft tries again to remove the rooms of agents that did not start, until one cannot be removed.
+// discard removes the room of an agent that did not start, and then what is stored of it. The agent's turn is held, and the agent
+// is found until the end: one of the same id that starts anew shares its folder, and waits for that.
+func (r *Runtime) discard(ctx context.Context, a *agent) error {
+	err := r.o.Launcher.Remove(ctx, a.id)
+	if err != nil {
+		a.putAway()
+	} else if err := a.remove(); err != nil {
+		r.o.Logger.Warn("what is stored of an agent that did not start is not removed", "agent", a.id, "error", err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.agents[a.id] == a {
+		delete(r.agents, a.id)
+	}
+	switch {
+	case err == nil:
+		delete(r.left, a.id)
+	case len(r.left) < maxLeft:
+		r.left[a.id] = true
+	}
+	return err
+}
+
+// removeLeft tries again to remove the rooms of agents that did not start, in any order, until one cannot be removed: most often
+// nothing answers then, and the others are tried the next time.
 func (r *Runtime) removeLeft(ctx context.Context) {
 	r.mu.Lock()
 	ids := slices.Collect(maps.Keys(r.left))
@@ -187,26 +197,12 @@ func (r *Runtime) removeRoom(ctx context.Context, id string) bool {
 	started := a.rec.Life > 0
 	a.mu.Unlock()
 	if !started {
-		err = r.o.Launcher.Remove(ctx, id)
+		return r.discard(ctx, a) == nil
 	}
 	r.mu.Lock()
-	if !started {
-		delete(r.agents, id)
-	}
-	if err == nil {
-		delete(r.left, id)
-	}
-	r.mu.Unlock()
-	switch {
-	case started:
-	case err != nil:
-		a.putAway()
-	default:
-		if err := a.remove(); err != nil {
-			r.o.Logger.Warn("what is stored of an agent that did not start is not removed", "agent", id, "error", err)
-		}
-	}
-	return err == nil
+	defer r.mu.Unlock()
+	delete(r.left, id)
+	return true
 }
 
 // reserve counts one more agent that runs. RESOURCE_LIMIT.

@@ -40,7 +40,7 @@ func (r *Runtime) readSession(ctx context.Context, mover Mover, a *agent, rec *r
 // isGone reports whether a session is not in a room for good.
 func isGone(err error) bool { return errors.Is(err, ErrGone) || errors.Is(err, os.ErrNotExist) }
 
-// driverState is what the driver of an agent saved last.
+// driverState returns the state that the driver of an agent saved last.
 func driverState(a *agent, rec *record) []byte {
 	if state := loadState(a.dir, rec.Life); state != nil {
 		return state.Driver

@@ -165,7 +165,7 @@ func (h *held) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.Proce
 }
 
 // TestCrashAtStartOutOfReach kills the runtime between the start of an agent and its record, and what the agent runs on is away
-// when the next one looks: it is asked again until it tells whether the agent runs.
+// when the next one looks: it is asked again until it answers whether the agent runs.
 func TestCrashAtStartOutOfReach(t *testing.T) {
 	for name, runs := range map[string]bool{"Runs": true, "Gone": false} {
 		t.Run(name, func(t *testing.T) {
