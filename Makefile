@@ -45,10 +45,11 @@ FUZZTIME ?= 5s
 PACKAGES ?= ./...
 ROUNDS   ?= 200
 TURNS    ?= 1000
+KILLS    ?= all
 BENCH    ?=
 SOAK     ?=
 
-.PHONY: help build console types typescript demo test nested race lint bench clis oidc vault helm fuzz-short e2e faults soak turns package bundle appliance clean
+.PHONY: help build console types typescript demo test nested race lint bench clis oidc vault helm fuzz-short e2e faults soak turns kills package bundle appliance clean
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -96,12 +97,12 @@ test: ## every test of every module, the house rules included; PACKAGES and TEST
 nested: ## the tests of the modules nested in the tree alone
 	@failed=; for dir in $(NESTED); do \
 		echo "cd $$dir && go test ./..."; \
-		(cd "$$dir" && go test -count=1 ./...) || failed="$$failed $$dir"; \
+		(cd "$$dir" && go test -count=1 -timeout 30m ./...) || failed="$$failed $$dir"; \
 	done; \
 	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 
 race: ## the same under the race detector (needs a C compiler)
-	CGO_ENABLED=1 $(MAKE) --no-print-directory test TESTFLAGS=-race
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=0 $(MAKE) --no-print-directory test TESTFLAGS=-race
 
 lint: $(GOLANGCI) ## gofmt, go mod tidy and the pinned golangci-lint, go vet's checks among its own
 	@unformatted="$$(gofmt -l $$(git ls-files -co --exclude-standard '*.go' | while read -r f; do if [ -e "$$f" ]; then echo "$$f"; fi; done))"; \
@@ -170,6 +171,9 @@ soak: ## a simulated year of load, then a table of what grew; SOAK passes flags 
 
 turns: ## TURNS (1000) scripted turns of each installed coding tool under kills, judged one by one
 	go run ./scripts/turnrig -turns $(TURNS)
+
+kills: ## the core, the plugin, the holder and the coding tool killed at each step of a message; KILLS (all) names tools
+	go test -count=1 -timeout 60m ./appliance/e2e -run TestKillAtEachStep -kills $(KILLS)
 
 clean: ## remove what the targets made
 	rm -rf bin dist .cache

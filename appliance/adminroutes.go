@@ -131,29 +131,33 @@ func (a *App) recordLocal(r *http.Request, action string, err error, details map
 	}
 }
 
-// levels are the values of log.level.
-var levels = []string{"trace", "debug", "info", "warn", "error"}
-
 func (a *App) logLevel() wire.AdminLog {
-	return wire.AdminLog{Level: strings.ToLower(a.log.GetLevel().String()), Configured: a.config.Load().Log.Level}
+	return wire.AdminLog{Level: a.log.GetLevel().String(), Configured: a.config.Load().Log.Level, Parts: a.levels.list()}
 }
 
-// putLogLevel changes the level of the log until the next reload or restart.
+// putLogLevel changes the level of the log, or of a part of it, until the next reload or restart.
 func (a *App) putLogLevel(_ http.ResponseWriter, r *http.Request) (any, error) {
 	var body wire.AdminLog
 	decoder := json.NewDecoder(r.Body)
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&body); err != nil {
-		return nil, core.Invalid("level", "the body must be {\"level\": LEVEL}")
+		return nil, core.Invalid("level", "the body must be {\"level\": LEVEL}, with \"part\": PART for one part alone")
 	}
 	level := hclog.LevelFromString(body.Level)
 	if level == hclog.NoLevel || level == hclog.Off {
-		return nil, core.Invalid("level", "must be one of %s", strings.Join(levels, ", "))
+		return nil, core.Invalid("level", "must be one of %s", strings.Join(core.LogLevels, ", "))
 	}
-	before := a.logLevel().Level
-	a.log.SetLevel(level)
-	a.plugins.SetLogLevel(level)
-	a.recordLocal(r, "log.level", nil, map[string]any{"level": level.String(), "before": before})
+	details := map[string]any{"level": level.String()}
+	if body.Part != "" {
+		if !a.levels.known(body.Part) {
+			return nil, core.Invalid("part", "%q is no part of the server; they are %s", body.Part, strings.Join(a.levels.names(), ", "))
+		}
+		details["part"] = body.Part
+	}
+	details["before"] = hclog.Level(a.levels.of(body.Part).Load()).String()
+	a.levels.set(body.Part, level)
+	a.plugins.RefreshLogLevels()
+	a.recordLocal(r, "log.level", nil, details)
 	return a.logLevel(), nil
 }
 

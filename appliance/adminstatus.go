@@ -157,7 +157,7 @@ func (a *App) alertRows(ctx context.Context) ([]wire.StatusRow, error) {
 			if e.Type != core.EventSystemAlert || e.Time.Before(oldest) {
 				continue
 			}
-			var what alert
+			var what core.Alert
 			if err := json.Unmarshal(e.Data, &what); err != nil {
 				continue // one that cannot be read hides none of the others
 			}

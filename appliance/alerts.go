@@ -11,24 +11,11 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// Severities of alerts.
-const (
-	severityWarning  = "warning"  // somebody should look at it
-	severityCritical = "critical" // something does not work
-)
-
 const (
 	maxAlerts     = 256             // that wait to be written; beyond that the oldest is lost, with a line in the log
 	alertLook     = 2 * time.Second // how often the disk is looked at, and a write that failed is tried again
 	alertCertLook = time.Hour       // how often certificates are looked at
 )
-
-// alert is the data of a system.alert event.
-type alert struct {
-	Severity string         `json:"severity"`
-	Message  string         `json:"message"`
-	Details  map[string]any `json:"details"`
-}
 
 // alerts raises system.alert events for what the parts of the appliance notice: once when something begins, not as
 // long as it lasts. Those that belong to a change of state (a question, a webhook that was disabled) are written with
@@ -77,7 +64,7 @@ func (a *App) newAlerts() *alerts {
 }
 
 // raise has an alert written. It returns at once; subject is the id or name of what it is about.
-func (l *alerts) raise(subject string, what alert) {
+func (l *alerts) raise(subject string, what core.Alert) {
 	l.log.Warn("alert", "severity", what.Severity, "message", what.Message)
 	data, err := json.Marshal(what)
 	if err != nil {

@@ -28,11 +28,11 @@ import (
 
 // raised keeps what is raised.
 type raised struct {
-	list []alert
+	list []core.Alert
 	by   []string
 }
 
-func (r *raised) raise(subject string, what alert) {
+func (r *raised) raise(subject string, what core.Alert) {
 	r.list, r.by = append(r.list, what), append(r.by, subject)
 }
 
@@ -118,7 +118,7 @@ func TestPluginWatch(t *testing.T) {
 	w.State("local", "runtime", string(core.PluginQuarantined))
 	w.State("other", "runtime", string(core.PluginQuarantined))
 	got.expect(t, "later", "local", "local", "other")
-	if d := got.list[0].Details; got.list[0].Severity != severityCritical || d["kind"] != "runtime" || d["hint"] != "look" {
+	if d := got.list[0].Details; got.list[0].Severity != core.SeverityCritical || d["kind"] != "runtime" || d["hint"] != "look" {
 		t.Errorf("alert %+v", got.list[0])
 	}
 }
@@ -128,8 +128,8 @@ func TestUnsafePluginsAlert(t *testing.T) {
 	l, _, _ := newTestAlerts()
 	a := &App{alerts: l}
 	a.unsafePlugins("/opt/plugins", "/opt/plugins is writable by everyone", "nobody else")
-	var got alert
-	if len(l.waiting) != 1 || json.Unmarshal(l.waiting[0].Data, &got) != nil || got.Severity != severityCritical ||
+	var got core.Alert
+	if len(l.waiting) != 1 || json.Unmarshal(l.waiting[0].Data, &got) != nil || got.Severity != core.SeverityCritical ||
 		!strings.Contains(got.Message, "/opt/plugins is writable") || got.Details["path"] != "/opt/plugins" || got.Details["hint"] != "nobody else" {
 		t.Errorf("waiting %+v, %+v", l.waiting, got)
 	}
@@ -178,7 +178,7 @@ func TestCertificateWatch(t *testing.T) {
 	look()
 	want = append(want, "certificate of its authority of webhook wh_1 ended at")
 	got.expect(t, "after its end", want...)
-	if got.list[3].Severity != severityCritical || got.list[2].Severity != severityWarning {
+	if got.list[3].Severity != core.SeverityCritical || got.list[2].Severity != core.SeverityWarning {
 		t.Errorf("severities %s, %s", got.list[3].Severity, got.list[2].Severity)
 	}
 }
@@ -230,11 +230,11 @@ func TestAlerts(t *testing.T) {
 		defer close(done)
 		l.run(ctx)
 	}()
-	l.raise("a", alert{Severity: severityWarning, Message: "first", Details: map[string]any{"n": 1}})
+	l.raise("a", core.Alert{Severity: core.SeverityWarning, Message: "first", Details: map[string]any{"n": 1}})
 	coretest.WaitFor(t, "the first alert", func() bool { return store.len() == 1 })
 	store.set(true)
-	l.raise("b", alert{Message: "second"})
-	l.raise("c", alert{Message: "third"})
+	l.raise("b", core.Alert{Message: "second"})
+	l.raise("c", core.Alert{Message: "third"})
 	coretest.WaitFor(t, "the clock to be waited for", func() bool { return clock.Pending() == 1 })
 	store.set(false)
 	coretest.WaitFor(t, "all alerts", func() bool {
@@ -244,7 +244,7 @@ func TestAlerts(t *testing.T) {
 	cancel()
 	<-done
 	e := store.events[0]
-	var data alert
+	var data core.Alert
 	if err := json.Unmarshal(e.Data, &data); err != nil || e.Type != core.EventSystemAlert || e.Subject != "a" || !strings.HasPrefix(e.ID, core.PrefixEvent) ||
 		!e.Time.Equal(coretest.NewClock().Now()) || data.Message != "first" || data.Details["n"] != 1.0 {
 		t.Errorf("event %+v, %v", e, err)
@@ -258,7 +258,7 @@ func TestAlerts(t *testing.T) {
 func TestAlertsAtTheEnd(t *testing.T) {
 	l, _, store := newTestAlerts()
 	store.set(true)
-	l.raise("a", alert{Message: "late"})
+	l.raise("a", core.Alert{Message: "late"})
 	l.write(t.Context())
 	store.set(false)
 	ended, cancel := context.WithCancel(t.Context())
@@ -279,7 +279,7 @@ func TestAlertsAtTheEnd(t *testing.T) {
 func TestTooManyAlerts(t *testing.T) {
 	l, _, store := newTestAlerts()
 	for i := range maxAlerts + 3 {
-		l.raise(string(rune('a'+i%26)), alert{Message: "m"})
+		l.raise(string(rune('a'+i%26)), core.Alert{Message: "m"})
 	}
 	l.write(t.Context())
 	if store.len() != maxAlerts || store.events[0].Subject != "d" {

@@ -16,7 +16,7 @@ const alertWaitLook = 10 * time.Second
 // waitWatch raises an alert for a managed agent that waits for people for long, once for each thing that it waits for.
 // Threads, the ones of roles included, tell by themselves.
 type waitWatch struct {
-	raise func(subject string, what alert)
+	raise func(subject string, what core.Alert)
 	clock core.Clock
 	limit func() time.Duration // 0: never
 	list  func(ctx context.Context) ([]*core.ManagedAgentRecord, error)
@@ -53,8 +53,8 @@ func (w *waitWatch) look(ctx context.Context) {
 		var prompt struct{ ID, Kind, Text string }
 		_ = json.Unmarshal(r.Prompt, &prompt) // of a login there may be none
 		waited = waited.Round(time.Second)
-		w.raise(r.ID, alert{
-			Severity: severityWarning,
+		w.raise(r.ID, core.Alert{
+			Severity: core.SeverityWarning,
 			Message:  fmt.Sprintf("The agent %s has waited for an answer for %s: `wardroom agent get %s`", r.Name, waited, r.ID),
 			Details: map[string]any{
 				"agentId": r.ID, "name": r.Name, "type": r.Type, "promptId": prompt.ID, "kind": prompt.Kind, "text": prompt.Text,

@@ -17,7 +17,7 @@ import (
 // pluginWatch counts the states of plugins, and raises an alert for one that is put into quarantine.
 type pluginWatch struct {
 	*metrics.Plugins
-	raise func(subject string, what alert)
+	raise func(subject string, what core.Alert)
 	why   func(plugin string) (reason, hint string)
 	state func(plugin, state string) // called for conditions that last
 
@@ -44,16 +44,16 @@ func (w *pluginWatch) State(plugin, kind, state string) {
 		return
 	}
 	reason, hint := w.why(plugin)
-	w.raise(plugin, alert{
-		Severity: severityCritical, Message: "Plugin " + plugin + " is in quarantine: " + reason,
+	w.raise(plugin, core.Alert{
+		Severity: core.SeverityCritical, Message: "Plugin " + plugin + " is in quarantine: " + reason,
 		Details: map[string]any{"plugin": plugin, "kind": kind, "reason": reason, "hint": hint},
 	})
 }
 
 // unsafePlugins raises one alert for a file or directory that keeps plugins from starting, however many they are.
 func (a *App) unsafePlugins(path, reason, hint string) {
-	a.alerts.raise("plugins", alert{
-		Severity: severityCritical, Message: "Plugins do not start, as others could change their files: " + reason,
+	a.alerts.raise("plugins", core.Alert{
+		Severity: core.SeverityCritical, Message: "Plugins do not start, as others could change their files: " + reason,
 		Details: map[string]any{"path": path, "reason": reason, "hint": hint},
 	})
 }
@@ -76,7 +76,7 @@ const (
 
 // spaceWatch raises an alert before the store runs out of space.
 type spaceWatch struct {
-	raise   func(subject string, what alert)
+	raise   func(subject string, what core.Alert)
 	measure func() (path string, free, budget uint64)
 	low     bool
 }
@@ -88,8 +88,8 @@ func (w *spaceWatch) look() {
 		return
 	}
 	if w.low = free < spaceLow*budget; w.low {
-		w.raise("store", alert{
-			Severity: severityWarning,
+		w.raise("store", core.Alert{
+			Severity: core.SeverityWarning,
 			Message:  fmt.Sprintf("The store is low on space: %d MiB are free; with less than %d MiB it takes no writes", free>>20, budget>>20),
 			Details:  map[string]any{"path": path, "freeBytes": free, "minFreeBytes": budget},
 		})
@@ -107,7 +107,7 @@ const certificateNear = 14 * 24 * time.Hour
 
 // certificateWatch raises alerts for certificates of webhooks that end soon, and again for those that ended.
 type certificateWatch struct {
-	raise func(subject string, what alert)
+	raise func(subject string, what core.Alert)
 	clock core.Clock
 	list  func(ctx context.Context) ([]*core.WebhookRecord, error)
 	told  map[certificateKey]bool
@@ -147,12 +147,12 @@ func (w *certificateWatch) judge(hook *core.WebhookRecord, what, text string, to
 		}
 		key := certificateKey{hook.ID, sha256.Sum256(block.Bytes), !now.Before(cert.NotAfter)}
 		if !w.told[key] && !told[key] {
-			severity, word := severityWarning, "ends"
+			severity, word := core.SeverityWarning, "ends"
 			if key.ended {
-				severity, word = severityCritical, "ended"
+				severity, word = core.SeverityCritical, "ended"
 			}
 			end := cert.NotAfter.UTC().Format(time.RFC3339)
-			w.raise(hook.ID, alert{
+			w.raise(hook.ID, core.Alert{
 				Severity: severity, Message: fmt.Sprintf("The %s of webhook %s %s at %s", what, hook.ID, word, end),
 				Details: map[string]any{"webhookId": hook.ID, "certificate": what, "subject": cert.Subject.String(), "notAfter": end},
 			})

@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/store"
 )
 
 // recordWatch raises alerts for stored records that cannot be read, and for kinds of records that retention cannot go
 // through.
 type recordWatch struct {
-	raise    func(subject string, what alert)
+	raise    func(subject string, what core.Alert)
 	broken   func() []store.BrokenRecord
 	failures func() []store.RetentionFailure
 	steps    func() []store.ClockStep
@@ -32,8 +33,8 @@ func (w *recordWatch) look() {
 	w.told = told
 	if len(fresh) > 0 {
 		first := fresh[0]
-		w.raise("store", alert{
-			Severity: severityCritical,
+		w.raise("store", core.Alert{
+			Severity: core.SeverityCritical,
 			Message: fmt.Sprintf("%d stored records cannot be read and are passed over, among them %s %s: "+
 				"`wardroom store check` lists them", len(fresh), first.Kind, first.ID),
 			Details: map[string]any{"records": len(fresh), "kind": first.Kind, "id": first.ID, "reason": first.Reason},
@@ -46,8 +47,8 @@ func (w *recordWatch) look() {
 		}
 		failing[f.Kind] = true
 		if !w.failing[f.Kind] {
-			w.raise("store", alert{
-				Severity: severityCritical,
+			w.raise("store", core.Alert{
+				Severity: core.SeverityCritical,
 				Message:  "Retention does not go through " + f.Kind + ": " + f.Reason,
 				Details:  map[string]any{"kind": f.Kind, "reason": f.Reason, "since": f.Since.UTC()},
 			})
@@ -58,8 +59,8 @@ func (w *recordWatch) look() {
 	for _, step := range w.steps() {
 		stepped[step.From] = true
 		if !w.stepped[step.From] {
-			w.raise("clock", alert{
-				Severity: severityWarning,
+			w.raise("clock", core.Alert{
+				Severity: core.SeverityWarning,
 				Message:  "The clock " + clockText(step),
 				Details:  map[string]any{"from": step.From.UTC(), "seconds": int64(step.By / time.Second)},
 			})

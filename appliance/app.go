@@ -73,6 +73,7 @@ type Options struct {
 type App struct {
 	opts     Options
 	log      hclog.Logger
+	levels   *logLevels // of log
 	clock    core.Clock
 	ids      *core.IDMaker
 	registry *prometheus.Registry
@@ -160,11 +161,12 @@ func New(opts Options) (*App, error) {
 			"no security is configured, so %s must be a loopback address; enable security.authentication.apiKeys, or lift this with --insecure", c.Server.Listen)
 	}
 	a := &App{
-		opts: opts, clock: newClock(), registry: prometheus.NewRegistry(), stderr: &lineWriter{next: opts.Stderr},
+		opts: opts, clock: newClock(), registry: prometheus.NewRegistry(), stderr: &lineWriter{next: opts.Stderr, levels: inJournal(opts.Stderr)},
 	}
 	a.recent = newRecentLog(a.stderr, a.clock)
 	a.started = a.clock.Now()
-	a.log = maskedLogger{newLogger(c.Log, opts.Stderr, a.recent), &a.masker}
+	a.levels = newLogLevels(c.Log)
+	a.log = maskedLogger{newLogger(c.Log, a.levels, opts.Stderr, a.recent), &a.masker}
 	a.config.Store(c)
 	a.ids = core.NewIDs(a.clock)
 	a.metrics = metrics.New(a.registry, metrics.Build{Version: opts.Version, Commit: opts.Commit})
@@ -220,9 +222,11 @@ func (a *App) Open(ctx context.Context) (err error) {
 	if err = a.newAudit(c); err != nil {
 		return fmt.Errorf("open the audit trail: %w", err)
 	}
+	progress := &startProgress{log: a.log.Named("store"), clock: a.clock}
 	a.store, err = store.Open(ctx, store.Options{
-		Audit: a.audit.Hook, Encryption: serverEncryption(c, a.log.Named("store"), a.clock), NoMigrationDump: !c.Store.DumpBeforeMigration,
-		Path: c.Store.Path, MinFreeBytes: uint64(c.Store.MinFree), Clock: a.clock,
+		Audit: a.audit.Hook, Encryption: serverEncryption(c, progress), NoMigrationDump: !c.Store.DumpBeforeMigration,
+		Migrating: func(keys uint64) { progress.report("migrating the store", int64(keys), 0) },
+		Path:      c.Store.Path, MinFreeBytes: uint64(c.Store.MinFree), Clock: a.clock,
 		Logger: a.log.Named("store"), OnCommit: a.committed,
 	})
 	if err != nil {
@@ -280,7 +284,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Store: a.store, Patterns: runnable{a.patterns, a}, Agents: a.agents, Roles: a.roles, AdHoc: a.threads, Streams: a.streams,
 		Clock: a.clock, IDs: a.ids, Logger: a.log, Config: engineConfig(c), Observer: observer{a.metrics.Executions, a.metrics.Engine},
 		Alert: func(subject, message string, details map[string]any) {
-			a.alerts.raise(subject, alert{Severity: severityWarning, Message: message, Details: details})
+			a.alerts.raise(subject, core.Alert{Severity: core.SeverityWarning, Message: message, Details: details})
 		},
 		Tracer: a.tracing,
 	})

@@ -36,7 +36,7 @@ func (a *App) newAudit(c *config.Config) error {
 		Older:   func(since time.Time, age time.Duration) bool { return a.store.Older(since, age) },
 		Alert: func(subject, message string, details map[string]any) {
 			if raised := a.alerting.Load(); raised != nil {
-				raised.raise(subject, alert{Severity: severityCritical, Message: message, Details: details})
+				raised.raise(subject, core.Alert{Severity: core.SeverityCritical, Message: message, Details: details})
 			}
 		},
 	})

@@ -70,7 +70,7 @@ func (a *App) sendBackup(w http.ResponseWriter, r *http.Request) {
 	if envelope != "" {
 		w.Header().Set(wire.AdminSealHeader, envelope)
 	}
-	w.Header().Set("Content-Type", "application/zstd")
+	w.Header().Set("Content-Type", "application/octet-stream")
 	started := a.clock.Now()
 	archive, err := backup.NewWriter(w, backup.Meta{
 		Version: a.opts.Version, CreatedAt: started, StorePath: a.config.Load().Store.Path, Secrets: secrets,

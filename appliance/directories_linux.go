@@ -65,3 +65,12 @@ func ownerOf(info os.FileInfo) (uid int, ok bool) {
 	}
 	return int(owner.Uid), true
 }
+
+// fileIdentity returns the device and the inode of a file, as systemd writes them into JOURNAL_STREAM.
+func fileIdentity(info os.FileInfo) (id string, ok bool) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return "", false
+	}
+	return fmt.Sprintf("%d:%d", stat.Dev, stat.Ino), true
+}

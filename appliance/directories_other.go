@@ -30,3 +30,6 @@ func ownerOf(os.FileInfo) (uid int, ok bool) { return 0, false }
 
 // accessible takes it for granted: what fails later says why.
 func accessible(string, bool) error { return nil }
+
+// fileIdentity returns nothing: only Linux has a journal.
+func fileIdentity(os.FileInfo) (id string, ok bool) { return "", false }

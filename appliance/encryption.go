@@ -6,9 +6,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
-
-	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/core/store/atrest"
@@ -41,25 +38,11 @@ func Encryption(c *config.Config) *store.Encryption {
 	return &store.Encryption{Names: a.Names, Source: atrest.FromFile(a.File, a.KeyID)}
 }
 
-// convertTell is how often the start says how far the encryption of a store in clear is.
-const convertTell = 5 * time.Second
-
 // serverEncryption is Encryption of a start that tells of its progress.
-func serverEncryption(c *config.Config, log hclog.Logger, clock core.Clock) *store.Encryption {
+func serverEncryption(c *config.Config, progress *startProgress) *store.Encryption {
 	e := Encryption(c)
-	if e == nil {
-		return nil
-	}
-	var told time.Time
-	e.Progress = func(done, total int64) {
-		now := clock.Now()
-		if now.Sub(told) < convertTell && done < total {
-			return
-		}
-		told = now
-		log.Info("encrypting the store", "records", done, "of", total)
-		notify(fmt.Sprintf("STATUS=encrypting the store: %d of %d records", done, total),
-			fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", (2*time.Minute).Microseconds()))
+	if e != nil {
+		e.Progress = func(done, total int64) { progress.report("encrypting the store", done, total) }
 	}
 	return e
 }

@@ -18,18 +18,6 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// lineWriter has the log and the access log write their lines one after the other.
-type lineWriter struct {
-	mu   sync.Mutex // held while next is written to
-	next io.Writer
-}
-
-func (w *lineWriter) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.next.Write(p)
-}
-
 // Bounds of the log that is kept in memory.
 const (
 	recentLogBytes = 1 << 20
@@ -82,6 +70,9 @@ func (l *recentLog) LevelWrite(level hclog.Level, p []byte) (int, error) {
 	close(l.moved)
 	l.moved = make(chan struct{})
 	l.mu.Unlock()
+	if next, ok := l.next.(hclog.LevelWriter); ok {
+		return next.LevelWrite(level, p)
+	}
 	return l.next.Write(p)
 }
 

@@ -34,7 +34,7 @@ func TestRecentLogLines(t *testing.T) {
 		if err := mask.Apply(masking.Config{Enabled: true, Fields: []string{"email"}, Method: "redact"}); err != nil {
 			t.Fatal(err)
 		}
-		log := maskedLogger{newLogger(config.Log{Level: "debug", Format: format}, &out, recent), &mask}
+		log := maskedLogger{newLogger(config.Log{Format: format}, newLogLevels(config.Log{Level: "debug"}), &out, recent), &mask}
 		log.Debug("looked around")
 		log.Named("api").Info("a key was made", "email", "ada@example.org", "n", 3)
 		log.Named("store").Error("the disk is full", "path", "/x")

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/hashicorp/go-hclog"
-
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -29,9 +27,8 @@ type reloader struct {
 func (a *App) reloaders() []reloader {
 	return []reloader{
 		{"log", func(c *config.Config) error {
-			level := hclog.LevelFromString(c.Log.Level)
-			a.log.SetLevel(level)
-			a.plugins.SetLogLevel(level)
+			a.levels.apply(c.Log)
+			a.plugins.RefreshLogLevels()
 			return nil
 		}},
 		{"masking", func(c *config.Config) error { return a.applyMasking(c) }}, // before those who keep what was masked

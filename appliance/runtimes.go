@@ -47,17 +47,7 @@ func (a *App) source(ctx context.Context, name string, r *config.Runtime) (runti
 	source := runtimes.Source{Name: name, Priority: r.Priority}
 	if r.Plugin != "" {
 		source.Runtime = a.plugins.Runtime(r.Plugin)
-		source.State = func() (bool, string) {
-			p, err := a.plugins.FindPlugin(context.Background(), r.Plugin)
-			if err != nil {
-				return false, core.AsError(err).Message
-			}
-			reason := p.Reason
-			if reason != "" && p.Hint != "" {
-				reason += "; " + p.Hint
-			}
-			return p.State == core.PluginReady, reason
-		}
+		source.State = func() (bool, string) { return a.plugins.Reachable(r.Plugin) }
 		source.Takes = func() (bool, string) {
 			p, err := a.plugins.FindPlugin(context.Background(), r.Plugin)
 			if err != nil {

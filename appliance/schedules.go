@@ -19,7 +19,7 @@ func (a *App) openSchedules(ctx context.Context) error {
 	a.schedules = schedule.New(schedule.Options{
 		Store: a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("schedules"), Launcher: launcher{a}, SealKey: key,
 		Alert: func(subject, message string, details map[string]any) {
-			a.alerts.raise(subject, alert{Severity: severityWarning, Message: message, Details: details})
+			a.alerts.raise(subject, core.Alert{Severity: core.SeverityWarning, Message: message, Details: details})
 		},
 		Observer: a.metrics.Schedules,
 	})

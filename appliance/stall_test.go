@@ -186,7 +186,7 @@ func TestStalledClientsAtTheEnd(t *testing.T) {
 	began := time.Now()
 	s.app.Close()
 	t.Logf("the end took %s", time.Since(began))
-	if took := time.Since(began); took > time.Minute {
+	if took := time.Since(began); took > 2*time.Minute { // a busy machine takes most of one
 		t.Errorf("the end took %s", took)
 	}
 }

@@ -111,7 +111,7 @@ func (a *App) threadFigures() metrics.ThreadFigures {
 func (a *App) checkGit(context.Context) health.Result {
 	if err := a.workspaces.GitState(); err != nil {
 		return health.Impaired("threads with a repository are refused, those without one work: "+err.Error(),
-			"install git 2.36 or newer and restart the service")
+			"install git 2.36 or newer; the next thread with a repository looks for it again")
 	}
 	return health.OK()
 }

@@ -58,7 +58,7 @@ func (a *App) checkCertificates(c *config.Config) error {
 // ownCertificateWatch raises alerts when the certificate of the listener ends soon, when it ended, and when its files are
 // not taken up.
 type ownCertificateWatch struct {
-	raise  func(subject string, what alert)
+	raise  func(subject string, what core.Alert)
 	clock  core.Clock
 	source func() *cert.Source // nil: there is no TLS
 
@@ -83,12 +83,12 @@ func (w *ownCertificateWatch) lookAtList(source *cert.Source) {
 	}
 	w.list, w.listOver = end, over
 	until := end.UTC().Format(time.RFC3339)
-	what := alert{
-		Severity: severityWarning, Message: "The list of withdrawn certificates of " + issuer + " is good until " + until + ": put a newer one there",
+	what := core.Alert{
+		Severity: core.SeverityWarning, Message: "The list of withdrawn certificates of " + issuer + " is good until " + until + ": put a newer one there",
 		Details: map[string]any{"issuer": issuer, "nextUpdate": until},
 	}
 	if over {
-		what.Severity, what.Message = severityCritical, "The list of withdrawn certificates of "+issuer+" was good until "+until+": no client with a certificate of it is let in"
+		what.Severity, what.Message = core.SeverityCritical, "The list of withdrawn certificates of "+issuer+" was good until "+until+": no client with a certificate of it is let in"
 	}
 	w.raise("server", what)
 }
@@ -106,8 +106,8 @@ func (w *ownCertificateWatch) look() {
 		w.failed = ""
 	} else if reason := why.Error(); reason != w.failed {
 		w.failed = reason
-		w.raise("server", alert{
-			Severity: severityWarning, Message: why.What + " is not in use, and what was before stays: " + reason,
+		w.raise("server", core.Alert{
+			Severity: core.SeverityWarning, Message: why.What + " is not in use, and what was before stays: " + reason,
 			Details: map[string]any{"reason": reason},
 		})
 	}
@@ -122,12 +122,12 @@ func (w *ownCertificateWatch) look() {
 	}
 	w.ends, w.ended = ends, ended
 	end := ends.UTC().Format(time.RFC3339)
-	what := alert{
-		Severity: severityWarning, Message: "The certificate of the server ends on " + end,
+	what := core.Alert{
+		Severity: core.SeverityWarning, Message: "The certificate of the server ends on " + end,
 		Details: map[string]any{"notAfter": end},
 	}
 	if ended {
-		what.Severity, what.Message = severityCritical, "The certificate of the server ended on "+end+": clients refuse it"
+		what.Severity, what.Message = core.SeverityCritical, "The certificate of the server ended on "+end+": clients refuse it"
 	}
 	w.raise("server", what)
 }

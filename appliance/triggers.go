@@ -3,6 +3,7 @@ package appliance
 import (
 	"context"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/metrics"
 	"github.com/wardroom/wardroom/core/trigger"
 )
@@ -18,7 +19,7 @@ func (a *App) openTriggers(ctx context.Context) error {
 	a.triggers = trigger.New(trigger.Options{
 		Store: a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("triggers"), Launcher: launcher{a}, SealKey: key,
 		Alert: func(subject, message string, details map[string]any) {
-			a.alerts.raise(subject, alert{Severity: severityWarning, Message: message, Details: details})
+			a.alerts.raise(subject, core.Alert{Severity: core.SeverityWarning, Message: message, Details: details})
 		},
 		Observer: a.metrics.Triggers,
 	})

@@ -62,7 +62,18 @@ type RoleThreads interface {
 	// on with the thread of the first call. Errors are those of ManagedAgentService.SpawnManagedAgent and
 	// WorkspaceService.ReserveWorkspace.
 	SpawnRole(ctx context.Context, spec RoleSpec, agent ManagedAgentSpec) (*ManagedAgent, error)
+	// OpenWork notes that an agent is about to be given work under a key for the attempt-th time, from 0 on. An agent works on
+	// one key at a time. It returns what is known of the key's latest attempt: of this one, or of a later one that an earlier
+	// life noted. An agent that is no thread has no notes.
+	OpenWork(ctx context.Context, agentID, key string, attempt int) (RoleWork, error)
 	// EndRole tells that an agent serves its role no longer and is about to be stopped; it does not block. An
 	// unknown one is no error.
 	EndRole(agentID, reason string)
+}
+
+// RoleWork is the state of work that an agent was given, or was about to be given, kept over restarts.
+type RoleWork struct {
+	Attempt int
+	// Shown reports whether a turn began or ended since the attempt was noted.
+	Shown bool
 }

@@ -13,6 +13,16 @@ type ServerLogLine = wire.ServerLogLine
 // LogLevels are the levels of log lines, from the least to the most severe.
 var LogLevels = []string{"trace", "debug", "info", "warn", "error"}
 
+// LogParts are the parts of the server whose lines have a name of their own, after that of the program: log.parts and
+// wardroom log-level give each a level. What a plugin says is in the part plugins.NAME.
+var LogParts = []string{
+	"access", "admin", "agents", "alerts", "api", "audit", "engine", "erasures", "http", "memory", "plugins", "roles", "runtimes",
+	"schedules", "secrets", "sso", "store", "threads", "tls", "tokens", "tracing", "triggers", "webhooks", "workspaces",
+}
+
+// LogPartPlugins begins the names of the parts that are plugins.
+const LogPartPlugins = "plugins."
+
 // ServerLogFilter selects lines of the server's log.
 type ServerLogFilter struct {
 	Level string    // at least so severe; empty: all

@@ -134,6 +134,8 @@ type ThreadRecord struct {
 	// Withdrawn is how many inputs above SentSeq were withdrawn, and Withdrawals how many ever were.
 	Withdrawn   int `json:"withdrawn,omitempty"`
 	Withdrawals int `json:"withdrawals,omitempty"`
+	// AskedInput is the id of the last of the inputs that the thread began with, or "".
+	AskedInput string `json:"askedInput,omitempty"`
 	// Begun tells that the start of the agent was asked for: after a crash it may run already.
 	Begun bool `json:"begun,omitempty"`
 	// Ending is the end that was decided on and is being worked out.
@@ -369,6 +371,7 @@ type ThreadInputs interface {
 	// or the thread ended before. When ctx ends, nobody waits any more, and the message stays.
 	SendThread(ctx context.Context, id string, in ThreadInput) (ThreadReceipt, error)
 	// AwaitThreadInput waits, as SendThread does, for the turn of a message that was sent before, its turn being over or not.
+	// With an empty inputID it is the last of those that the thread began with.
 	AwaitThreadInput(ctx context.Context, id, inputID string, timeout time.Duration) (ThreadReceipt, error)
 	// AnswerThread answers the open prompt and returns the thread. NOT_FOUND; CONFLICT when there is none;
 	// VALIDATION_ERROR for a choice that it does not offer.

@@ -23,6 +23,8 @@ type ThreadWork struct {
 	// Held reports whether it is being handed over, or was; else it waits to be handed over again.
 	Held  bool `json:"held,omitempty"`
 	Taken bool `json:"taken,omitempty"` // the agent has it
+	// Refused reports whether the agent said that it did not take it, until it is handed over anew.
+	Refused bool `json:"refused,omitempty"`
 	// Begun reports whether its turn was seen to begin.
 	Begun bool `json:"begun,omitempty"`
 	// Ended is how its turn ended, until it is sure that the turn was its own, and that no login cut it off.

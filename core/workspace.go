@@ -69,11 +69,11 @@ type WorkspaceLender interface {
 	// Unavailable when the remote does not answer.
 	ReserveWorkspace(ctx context.Context, req WorkspaceRequest) (*Workspace, error)
 	// AdoptWorkspace gives a reserved or ready workspace of a preparation, or one whose thread is over, to a thread,
-	// within the caller's transaction. NOT_FOUND; CONFLICT when it belongs to another thread or was removed, or another
-	// repository or branch was asked for.
+	// within the caller's transaction. NOT_FOUND; CONFLICT when it belongs to another thread, lies in another directory of
+	// workspaces or was removed, or another repository or branch was asked for.
 	AdoptWorkspace(tx WorkspaceTx, id, threadID, executionID string) (*Workspace, error)
-	// ProvisionWorkspace checks a reserved workspace out; a ready one is returned as it is. What fails leaves
-	// nothing behind but the reservation. INTERNAL_ERROR when the disk is full, with the reason for people.
+	// ProvisionWorkspace checks a reserved workspace out; a ready one is returned as it is. What fails leaves nothing behind
+	// but the reservation. CONFLICT for a ready one in another directory of workspaces; INTERNAL_ERROR when the disk is full, with the reason for people.
 	ProvisionWorkspace(ctx context.Context, id string) (*Workspace, error)
 	// GitEnv returns the environment that an agent's own git needs in a workspace. It holds nothing that should not
 	// be redacted: runtimes take the values of an environment for secrets. The identity of commits stands in the

@@ -263,12 +263,21 @@ func (c *cli) reloadCommand() *cobra.Command {
 }
 
 func (c *cli) logLevelCommand() *cobra.Command {
+	part := ""
 	cmd := &cobra.Command{
 		Use:   "log-level [LEVEL]",
 		Short: "Show or change how much the server of this machine logs",
 		Long: "Show how much the server of this machine and its plugins log, or change it while they run: to trace, debug,\n" +
-			"info, warn or error. The next reload or restart brings log.level of the configuration back.",
+			"info, warn or error. --part changes one part alone, which lines of the log are named after, such as webhooks\n" +
+			"or plugins.docker; plugins is all plugins. A level without --part is that of all parts. The next reload or\n" +
+			"restart brings log.level and log.parts of the configuration back.",
 		Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return core.LogLevels, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s, err := c.admin()
 			if err != nil {
@@ -278,7 +287,7 @@ func (c *cli) logLevelCommand() *cobra.Command {
 			defer cancel()
 			method, change := http.MethodGet, any(nil)
 			if len(args) == 1 {
-				method, change = http.MethodPut, wire.AdminLog{Level: args[0]}
+				method, change = http.MethodPut, wire.AdminLog{Level: args[0], Part: part}
 			}
 			body, err := s.read(ctx, method, "/admin/log", change)
 			if err != nil {
@@ -288,12 +297,37 @@ func (c *cli) logLevelCommand() *cobra.Command {
 			if err := json.Unmarshal(body, &level); err != nil {
 				return err
 			}
+			one := slices.IndexFunc(level.Parts, func(p wire.AdminLogPart) bool { return p.Part == part })
+			if part != "" && one < 0 {
+				return usagef(cmd, "--part %s is no part of the server; they are %s", part, strings.Join(partNames(level.Parts), ", "))
+			}
 			return c.show(body, func(s *screen) {
+				if part != "" {
+					s.line("%s", level.Parts[one].Level)
+					return
+				}
 				s.line("%s (configured: %s)", level.Level, level.Configured)
+				for _, p := range level.Parts {
+					if p.Level != level.Level {
+						s.line("%s: %s", clean(p.Part), p.Level)
+					}
+				}
 			})
 		},
 	}
+	cmd.Flags().StringVar(&part, "part", "", "this part alone: access, webhooks, plugins.NAME...")
+	_ = cmd.RegisterFlagCompletionFunc("part", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return core.LogParts, cobra.ShellCompDirectiveNoFileComp
+	})
 	return cmd
+}
+
+func partNames(parts []wire.AdminLogPart) []string {
+	names := make([]string, 0, len(parts))
+	for _, p := range parts {
+		names = append(names, p.Part)
+	}
+	return names
 }
 
 // localStatus shows the state of the server of this machine, over its admin socket.

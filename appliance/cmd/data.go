@@ -252,6 +252,6 @@ func (c *cli) followErasure(ctx context.Context, api *client.Client, e *client.E
 }
 
 func (c *cli) dataErasure() *cobra.Command {
-	return gets(c, &cobra.Command{Use: "erasure ID", Short: "Show an erasure, with how far it is"}, (*client.Client).GetErasure,
+	return shows(c, &cobra.Command{Use: "erasure ID", Short: "Show an erasure, with how far it is"}, (*client.Client).GetErasure,
 		func(s *screen, e *client.Erasure) { erasureScreen(s, &e.Erasure) })
 }

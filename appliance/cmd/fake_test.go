@@ -18,10 +18,12 @@ type fake struct {
 	patterns map[string][]string
 	requests []string // method, path and query, body
 	tries    []string // Idempotency-Keys of a message that the server goes away over
+
+	looks chan struct{} // a look at thread_blocked, for who waits for one
 }
 
 func newFake() *fake {
-	f := &fake{patterns: map[string][]string{"triage": {"1.1.0", "1.0.0"}}}
+	f := &fake{patterns: map[string][]string{"triage": {"1.1.0", "1.0.0"}}, looks: make(chan struct{})}
 	mux := http.NewServeMux()
 	handle := func(route string, h func(w http.ResponseWriter, r *http.Request, body string)) {
 		mux.HandleFunc(route, func(w http.ResponseWriter, r *http.Request) {

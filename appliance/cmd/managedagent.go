@@ -25,6 +25,7 @@ var managedAgents = &resource[client.ManagedAgent]{
 		{head: "TURNS", show: func(a *client.ManagedAgent) any { return a.Turn }},
 		{head: "LAST ACTIVITY", show: func(a *client.ManagedAgent) any { return moment(&a.LastActivityAt) }, wide: true},
 		{head: "AGE", show: func(a *client.ManagedAgent) any { return a.CreatedAt }},
+		{head: "LABELS", show: func(a *client.ManagedAgent) any { return labelText(a.Labels) }, wide: true},
 	},
 	filters: []filter{
 		oneOf("status", []string{

@@ -16,7 +16,7 @@ func managedAgent(id string) string {
 	switch id {
 	case "magent_blocked":
 		return fmt.Sprintf(managedRow, id, `"busy","statusReason":"blocked"`, `,"prompt":{"id":"q1","kind":"approval","text":"Run this command?",`+
-			`"tool":"Bash","input":{"command":"ls\u001b[31m"},"options":[{"id":"allow","label":"Yes"},{"id":"deny","label":"No"}]}`)
+			`"tool":"Bash","input":{"command":"ls\u001b[31m"},"options":[{"id":"allow","label":"Yes"},{"id":"deny","label":"No"}]},"labels":{"team":"core","k":"v"}`)
 	case "magent_lines":
 		return fmt.Sprintf(managedRow, id, `"busy","statusReason":"blocked"`, `,"prompt":{"id":"q1","kind":"approval","text":"Run this command?",`+
 			`"tool":"Bash","input":{"command":"echo a > a.txt && \\\n  git add a.txt\nmake <x","timeout":5,"why":"as told"},"options":[{"id":"allow","label":"Yes"}]},`+

@@ -3,7 +3,8 @@ package cmd
 import (
 	"context"
 	"encoding/json"
-	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -71,42 +72,50 @@ func (c *cli) agentInterrupt() *cobra.Command {
 }
 
 // inputLines shows the input of a tool to a person: texts as they are, several lines as lines, and the rest as JSON.
-func inputLines(tool string, input json.RawMessage) []string {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(input, &fields) != nil {
-		return []string{strings.TrimSpace(tool + " " + string(input))}
+func inputLines(tool string, input map[string]any) []string {
+	if len(input) == 0 {
+		return []string{tool}
 	}
-	names := orderedKeys(input)
-	if len(names) == 1 {
-		var text string
-		if json.Unmarshal(fields[names[0]], &text) == nil {
-			lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-			if len(lines) == 1 {
-				return []string{tool + ": " + lines[0]}
-			}
-			return indented(tool+":", lines)
-		}
+	names := slices.Sorted(maps.Keys(input))
+	if text, ok := input[names[0]].(string); ok && len(names) == 1 {
+		return indented(tool+":", text)
 	}
 	shown := []string{tool + ":"}
 	for _, name := range names {
-		var text string
-		if json.Unmarshal(fields[name], &text) != nil {
-			shown = append(shown, fmt.Sprintf("  %s: %s", name, fields[name]))
-			continue
+		text, ok := input[name].(string)
+		if !ok {
+			text = string(asJSON(input[name]))
 		}
-		lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-		if len(lines) == 1 {
-			shown = append(shown, fmt.Sprintf("  %s: %s", name, text))
-			continue
-		}
-		for _, line := range indented(name+":", lines) {
+		for _, line := range indented(name+":", text) {
 			shown = append(shown, "  "+line)
 		}
 	}
 	return shown
 }
 
-func indented(head string, lines []string) []string {
+// inputText is the input of a tool in one line.
+func inputText(input map[string]any) string {
+	if len(input) == 0 {
+		return ""
+	}
+	return compact(asJSON(input), 120)
+}
+
+// asJSON encodes what was decoded of JSON, which cannot fail.
+func asJSON(v any) json.RawMessage {
+	raw, err := document(v)
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// indented is a text beside its head, or below it when it has several lines.
+func indented(head, text string) []string {
+	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	if len(lines) == 1 {
+		return []string{head + " " + lines[0]}
+	}
 	shown := []string{head}
 	for _, line := range lines {
 		shown = append(shown, "  "+line)

@@ -22,7 +22,7 @@ func (c *cli) agentSend() *cobra.Command {
 		Long: "Give a managed agent a message. The command ends when the agent took it, with --wait when its turn\n" +
 			"has ended: the answer is printed then. A turn that failed, was interrupted, or in which an approval was\n" +
 			"refused, ends the command with exit code 1. The wait survives a restart of the server: the message has an\n" +
-			"Idempotency-Key, by which its turn is found again.",
+			"Idempotency-Key, by which its turn is found again. What the agent asks meanwhile is shown on stderr.",
 		Example: "  wardroom agent send magent_... 'Summarise README.md' --wait\n" +
 			"  git diff | wardroom agent send magent_... - --wait --timeout 10m",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -78,6 +78,10 @@ func (c *cli) send(cmd *cobra.Command, id string, flags sendFlags) error {
 		flags.in.IdempotencyKey = client.NewIdempotencyKey() // so that a lost connection never sends it twice
 	}
 	ctx := cmd.Context()
+	stop := func() {}
+	if flags.in.ExpectResponse {
+		stop = c.notePrompts(ctx, "agent", agentPrompt(api, id))
+	}
 	var reply *client.ManagedAgentReply
 	send := func() (err error) {
 		reply, err = api.SendManagedAgent(ctx, id, flags.in)
@@ -88,6 +92,7 @@ func (c *cli) send(cmd *cobra.Command, id string, flags sendFlags) error {
 		// The runtime went down over it, and knows more once it is back.
 		err = c.persist(ctx, flags.outage, send)
 	}
+	stop()
 	if err != nil {
 		if ctx.Err() != nil {
 			hint := fmt.Sprintf("the agent goes on; look at it with `wardroom agent attach %s`", clean(id))

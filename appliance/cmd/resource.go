@@ -202,19 +202,6 @@ func shows[A answered](
 	return cmd
 }
 
-// gets makes cmd the command that shows the one whose id it takes.
-func gets[A answered](
-	c *cli, cmd *cobra.Command, get func(api *client.Client, ctx context.Context, id string) (A, error), draw func(s *screen, answer A),
-) *cobra.Command {
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-			found, err := get(api, ctx, args[0])
-			return show(c, found, err, draw)
-		})
-	}
-	return cmd
-}
-
 // deletes makes cmd the command that removes the one of r whose id it takes.
 func (r *resource[T]) deletes(c *cli, cmd *cobra.Command, end func(api *client.Client, ctx context.Context, id string) error) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -103,6 +103,21 @@ func (c *cli) threadGet() *cobra.Command {
 	}, (*client.Client).GetThread, threadScreen)
 }
 
+// limitsText says what a thread stops at, beside its timers; "" for nothing.
+func limitsText(p *client.ThreadPolicy) string {
+	var limits []string
+	if p.MaxTurns > 0 {
+		limits = append(limits, count(p.MaxTurns, "turn"))
+	}
+	if p.MaxTokens > 0 {
+		limits = append(limits, fmt.Sprintf("%d tokens", p.MaxTokens))
+	}
+	if p.MaxCost > 0 {
+		limits = append(limits, fmt.Sprintf("%g US dollars", p.MaxCost))
+	}
+	return strings.Join(limits, ", ")
+}
+
 func threadScreen(s *screen, t *client.Thread) {
 	reason := ""
 	if t.Error != nil {
@@ -114,6 +129,7 @@ func threadScreen(s *screen, t *client.Thread) {
 		"approval", t.Preparation.ApprovalPreset, "environment", strings.Join(t.Preparation.EnvNames, ", "),
 		"goes on with", t.Continues, "goes on as", t.ContinuedBy,
 		"turns", countText(t.TurnCount), "failed turns", countText(t.FailedTurns), "last turn", lastTurnText(t.LastTurn), "used", usageText(t.Usage),
+		"stops at", limitsText(&t.Policy),
 		"tried again", moment(t.RetryAt), "queued", countText(t.QueuedInputs), "restarts", countText(t.Restarts), "events", countText(t.EventCount),
 		"created", moment(&t.CreatedAt), "started", moment(t.StartedAt), "last activity", moment(&t.LastActivityAt), "ended", moment(t.EndedAt))
 	if w := t.Workspace; w != nil {

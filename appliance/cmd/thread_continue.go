@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,14 +17,22 @@ func (c *cli) threadContinue() *cobra.Command {
 	var env []string
 	var envFile, key string
 	var follow bool
+	var timeout, outage time.Duration
 	cmd := &cobra.Command{
 		Use:   "continue ID [MESSAGE]",
 		Short: "Go on with a thread that is over; - reads MESSAGE from stdin",
 		Long: "Go on with a thread that is over. A new thread takes its workspace, its session where the agent can resume\n" +
-			"one, and the messages that got no answer; MESSAGE comes behind them and may be left out if there are some.",
+			"one, and the messages that got no answer; MESSAGE comes behind them and may be left out if there are some. With --wait\n" +
+			"the command ends when the turn of MESSAGE has ended, without one that of the last message that got no answer,\n" +
+			"and prints the answer, as `thread send --wait` does.",
 		Example: "  wardroom thread continue thread_... 'Now fix the tests as well'\n" +
-			"  wardroom thread continue thread_... --follow",
+			"  wardroom thread continue thread_... --follow\n" +
+			"  wardroom thread continue thread_... 'And the docs' --wait --timeout 10m",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if timeout < 0 || timeout > 0 && timeout < time.Millisecond {
+				return usagef(cmd, "--timeout must be at least 1ms")
+			}
+			in.Timeout = timeout.Milliseconds()
 			if len(args) == 2 {
 				text, err := c.message(cmd, args[1])
 				if err != nil {
@@ -39,8 +48,15 @@ func (c *cli) threadContinue() *cobra.Command {
 			if in.IdempotencyKey = key; key == "" {
 				in.IdempotencyKey = client.NewIdempotencyKey()
 			}
+			if in.ExpectResponse {
+				return c.continueThread(cmd, args[0], in, outage)
+			}
 			return c.startThread(cmd, follow, func(ctx context.Context, api *client.Client) (*client.Thread, error) {
-				return api.ContinueThread(ctx, args[0], in)
+				next, err := api.ContinueThread(ctx, args[0], in)
+				if err != nil {
+					return nil, err
+				}
+				return &next.Thread, nil
 			})
 		},
 	}
@@ -48,9 +64,55 @@ func (c *cli) threadContinue() *cobra.Command {
 	f.BoolVar(&in.DiscardQueued, "discard-queued", false, "leave the messages that got no answer")
 	f.StringArrayVar(&env, "env", nil, "K=V for its environment, or K to pass on this command's own; beside that of the old thread, and over it; may be repeated")
 	f.StringVar(&envFile, "env-file", "", "file of K=V lines for its environment; - is stdin")
-	f.StringVar(&key, "idempotency-key", "", "the same key starts one thread only (default a fresh one)")
+	f.StringVar(&key, "idempotency-key", "", "the same key starts one thread only, and finds the turn of its message (default a fresh one)")
 	f.BoolVarP(&follow, "follow", "f", false, "show what happens until it is over")
+	f.BoolVar(&in.ExpectResponse, "wait", false, "wait for the answer and print it")
+	f.DurationVar(&timeout, "timeout", 0, "how long --wait waits (default the server's 2m)")
+	f.DurationVar(&outage, "reconnect", defaultWait, "how long --wait bears a server that went away meanwhile")
+	exclusive(cmd, "wait", "follow")
 	return cmd
+}
+
+// continueThread goes on with a thread, and waits for the turn of the message. It prints the id of the new thread as soon as it is known.
+func (c *cli) continueThread(cmd *cobra.Command, id string, in client.ThreadContinue, outage time.Duration) error {
+	api, err := c.client()
+	if err != nil {
+		return err
+	}
+	ctx, next := cmd.Context(), ""
+	tell := func(found string) {
+		if next == "" {
+			next = found
+			fmt.Fprintf(c.deps.Stderr, "thread %s goes on with it\n", clean(next))
+		}
+	}
+	prompt := func(ctx context.Context) (string, *client.ManagedPrompt, error) {
+		if next == "" {
+			old, err := api.GetThread(ctx, id)
+			if err != nil || old.ContinuedBy == "" {
+				return id, nil, err
+			}
+			tell(old.ContinuedBy)
+		}
+		return threadPrompt(api, next)(ctx)
+	}
+	var on *client.ThreadContinued
+	err = c.awaitTurn(ctx, outage, in.IdempotencyKey, prompt, func() (err error) {
+		on, err = api.ContinueThread(ctx, id, in)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	tell(on.ID)
+	if err := c.show(on.Body, func(s *screen) {
+		if on.Response != nil {
+			s.answer(on.Response)
+		}
+	}); err != nil || on.Response == nil {
+		return err
+	}
+	return threadTurnOutcome(on.ID, on.Response)
 }
 
 func (c *cli) threadQueue() *cobra.Command {

@@ -94,7 +94,7 @@ func threadEventText(kind string, data json.RawMessage) (style, string) {
 	case client.EventThreadBlocked:
 		text := ""
 		if d.Prompt != nil {
-			text = spaced(d.Prompt.Text, d.Prompt.Tool, compact(d.Prompt.Input, 120), d.Prompt.URL)
+			text = spaced(d.Prompt.Text, d.Prompt.Tool, inputText(d.Prompt.Input), d.Prompt.URL)
 		}
 		if d.AutoAnswered {
 			text += "\nanswered by a rule: " + d.Answer

@@ -11,7 +11,7 @@ import (
 // threadRow is a thread: its id, status with more fields, and what follows.
 const threadRow = `{"id":%q,"executionId":"exec_1","name":"fix-login","agentType":"claude","role":"implementer","objective":"Fix the flaky\nlogin test",` +
 	`"status":%s,"runtime":"local","managedAgentId":"magent_1","sessionId":"s-1","workspace":` + workspaceRow + `,` +
-	`"preparation":{"workspace":{"workspaceId":"ws_1","repo":"app"},"approvalPreset":"standard","envNames":["TOKEN"]},"policy":{},"metadata":{},` +
+	`"preparation":{"workspace":{"workspaceId":"ws_1","repo":"app"},"approvalPreset":"standard","envNames":["TOKEN"]},"policy":{"maxTurns":1,"maxTokens":5000,"maxCost":1.5},"metadata":{},` +
 	`"summary":"The test waits for the clock.","turnCount":2,"eventCount":9,"queuedInputs":1,"restarts":0,` +
 	`"createdAt":"2026-01-02T03:04:05.000Z","updatedAt":"2026-01-02T03:05:05.000Z","lastActivityAt":"2026-01-02T03:05:05.000Z","startedAt":"2026-01-02T03:04:06.000Z"%s}`
 
@@ -90,14 +90,29 @@ func (f *fake) threads(handle func(route string, h func(w http.ResponseWriter, r
 			`"approvalPreset":"standard"},"policy":{},"metadata":{"memoryContext":{"sharedDecisionCount":1,"episodicExperienceCount":2,"repo":"app","role":"implementer","objective":"Fix it"}}}`)
 	})
 	thread := one(func(w http.ResponseWriter, _ *http.Request, id, _ string) { say(w, 200, aThread(id)) })
-	handle("GET "+threads+"/{id}", thread)
+	handle("GET "+threads+"/{id}", func(w http.ResponseWriter, r *http.Request, body string) {
+		thread(w, r, body)
+		if r.PathValue("id") == "thread_blocked" {
+			select {
+			case f.looks <- struct{}{}:
+			default:
+			}
+		}
+	})
 	handle("DELETE "+threads+"/{id}", one(func(w http.ResponseWriter, _ *http.Request, _, _ string) { w.WriteHeader(204) }))
-	handle("POST "+threads+"/{id}/continue", one(func(w http.ResponseWriter, _ *http.Request, id, _ string) {
+	handle("POST "+threads+"/{id}/continue", one(func(w http.ResponseWriter, _ *http.Request, id, body string) {
 		if id == "thread_1" {
 			refuse(w, 409, "CONFLICT", "the thread is running; send it a message instead", `{"resource":"thread","id":"thread_1","status":"running"}`)
 			return
 		}
-		say(w, 201, fmt.Sprintf(threadRow, "thread_next", `"pending"`, fmt.Sprintf(`,"continues":%q`, id)))
+		response := ""
+		switch waits := strings.Contains(body, `"expectResponse":true`); {
+		case waits && id == "thread_failed":
+			response = `,"response":{"turn":1,"durationMs":3,"error":{"code":"AGENT_ENDED","message":"the agent ended within the turn","retryable":true}}`
+		case waits:
+			response = `,"response":{"text":"All of it.","turn":1,"durationMs":3}`
+		}
+		say(w, 201, fmt.Sprintf(threadRow, "thread_next", `"pending"`, fmt.Sprintf(`,"continues":%q%s`, id, response)))
 	}))
 	handle("DELETE "+threads+"/{id}/queue/{input}", one(func(w http.ResponseWriter, r *http.Request, _, _ string) {
 		if input := r.PathValue("input"); input == "in_1" {
@@ -108,7 +123,7 @@ func (f *fake) threads(handle func(route string, h func(w http.ResponseWriter, r
 	}))
 	handle("POST "+threads+"/{id}/merge", one(func(w http.ResponseWriter, _ *http.Request, id, _ string) {
 		if id == "thread_done" {
-			refuse(w, 409, "CONFLICT", "main and the work of the thread conflict in 1 files, and nothing was changed: login_test.go",
+			refuse(w, 409, "CONFLICT", "main and the work of the thread conflict in login_test.go; nothing was changed",
 				`{"resource":"workspace","id":"ws_1","status":"ready","conflicts":["login_test.go"]}`)
 			return
 		}
@@ -129,6 +144,11 @@ func (f *fake) threads(handle func(route string, h func(w http.ResponseWriter, r
 		switch {
 		case id == "thread_done":
 			refuse(w, 409, "CONFLICT", "the thread is completed", `{"resource":"thread","id":"thread_done","status":"completed"}`)
+		case id == "thread_blocked" && strings.Contains(body, `"expectResponse":true`):
+			for range 2 { // the second look comes when what the first one saw is shown
+				<-f.looks
+			}
+			say(w, 200, `{"threadId":"thread_blocked","inputId":"in_1","sent":true,"queued":0,"response":{"turn":3,"text":"Done.","durationMs":20}}`)
 		case strings.Contains(body, `"message"`):
 			say(w, 200, `{"threadId":"thread_1","inputId":"in_1","sent":false,"queued":3}`)
 		default:

@@ -52,7 +52,7 @@ func (p *threadPrinter) event(name, id string, at time.Time, kind string, data j
 func (p *threadPrinter) state(t *client.Thread) {
 	text := ""
 	if t.Prompt != nil {
-		text = spaced(t.Prompt.Text, t.Prompt.Tool, compact(t.Prompt.Input, 120), t.Prompt.URL)
+		text = spaced(t.Prompt.Text, t.Prompt.Tool, inputText(t.Prompt.Input), t.Prompt.URL)
 	}
 	p.line(t.UpdatedAt, t.Name, t.ID, threadStyle(t.Status, t.StatusReason), "is "+t.Status, spaced(t.StatusReason, text))
 	if t.Prompt != nil && !threadOver(t.Status) {

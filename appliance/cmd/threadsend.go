@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func (c *cli) threadSend() *cobra.Command {
@@ -21,7 +23,8 @@ func (c *cli) threadSend() *cobra.Command {
 			"the sends. --raw and --keys go to the agent's terminal as they are, at once. With --wait the command ends\n" +
 			"when the message's turn has ended, and prints the answer; a turn that failed for good, was interrupted, or\n" +
 			"in which an approval was refused, ends it with exit code 1. The wait survives a restart of the server: the\n" +
-			"message has an Idempotency-Key, by which its turn is found again.",
+			"message has an Idempotency-Key, by which its turn is found again. What the thread asks meanwhile is shown\n" +
+			"on stderr.",
 		Example: "  wardroom thread send thread_... 'Also update the changelog'\n" +
 			"  git diff | wardroom thread send thread_... - --wait --timeout 10m\n" +
 			"  wardroom thread send thread_... --keys ESC",
@@ -60,7 +63,19 @@ func (c *cli) threadSend() *cobra.Command {
 	return cmd
 }
 
-// sendThread gives input to a thread; the server bounds the time, so the command does not.
+// awaitTurn makes a call that ends with the turn of a message, over restarts of the server, which bounds the time, so that the
+// command does not. key is the call's. What the thread asks meanwhile is shown.
+func (c *cli) awaitTurn(ctx context.Context, outage time.Duration, key string, prompt openPrompt, call func() error) error {
+	stop := c.notePrompts(ctx, "thread", prompt)
+	err := c.persist(ctx, outage, call)
+	stop()
+	if err != nil && ctx.Err() != nil {
+		return &interruption{cause: err, hint: "the thread goes on; wait for the answer with the same command and --idempotency-key " + clean(key)}
+	}
+	return err
+}
+
+// sendThread gives input to a thread.
 func (c *cli) sendThread(cmd *cobra.Command, id string, in client.ThreadInput, outage time.Duration) error {
 	api, err := c.client()
 	if err != nil {
@@ -68,15 +83,16 @@ func (c *cli) sendThread(cmd *cobra.Command, id string, in client.ThreadInput, o
 	}
 	ctx := cmd.Context()
 	var receipt *client.ThreadReceipt
-	err = c.persist(ctx, outage, func() (err error) {
+	send := func() (err error) {
 		receipt, err = api.SendThread(ctx, id, in)
 		return err
-	})
+	}
+	if in.ExpectResponse {
+		err = c.awaitTurn(ctx, outage, in.IdempotencyKey, threadPrompt(api, id), send)
+	} else {
+		err = c.persist(ctx, outage, send)
+	}
 	if err != nil {
-		if ctx.Err() != nil && in.ExpectResponse {
-			return &interruption{cause: err, hint: "the thread goes on; wait for the answer with the same command and --idempotency-key " +
-				clean(in.IdempotencyKey)}
-		}
 		return err
 	}
 	if err := c.show(receipt.Body, func(s *screen) {
@@ -91,7 +107,16 @@ func (c *cli) sendThread(cmd *cobra.Command, id string, in client.ThreadInput, o
 	}); err != nil || receipt.Response == nil {
 		return err
 	}
-	return turnOutcome("thread "+id, receipt.Response).orNil()
+	return threadTurnOutcome(id, receipt.Response)
+}
+
+// threadTurnOutcome is turnOutcome for a turn of a thread. One whose agent ended takes no more messages.
+func threadTurnOutcome(id string, r *wire.TurnResponse) error {
+	out := turnOutcome("thread "+id, r)
+	if r.Error != nil && r.Error.Code == wire.TurnAgentEnded {
+		out.hint = fmt.Sprintf("see why with `wardroom thread get %s`; go on with `wardroom thread continue %[1]s`", clean(id))
+	}
+	return out.orNil()
 }
 
 // message reads a TEXT argument; - is stdin.

@@ -175,7 +175,7 @@ func driveApprovals(t *testing.T, c *crew, tool tool, a *client.ManagedAgent) {
 
 	answer := c.later(a.ID, tool.approve(file("by-api")))
 	p := c.blocked(a.ID, "approval")
-	if !strings.Contains(p.Text+string(p.Input), file("by-api")) || exists(file("by-api")) {
+	if !strings.Contains(fmt.Sprint(p.Text, p.Input), file("by-api")) || exists(file("by-api")) {
 		t.Errorf("asks %+v; the file is there: %t", p, exists(file("by-api")))
 	}
 	c.refused(c.agentPost(a.ID, "send", `{"message":"now"}`), 409, "CONFLICT", "BLOCKED")

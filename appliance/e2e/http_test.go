@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 )
 
 // answer is an HTTP answer, read whole.
@@ -30,9 +31,17 @@ type failure struct {
 // do sends one request over the checked transport.
 func (s *server) do(method, path, contentType string, body io.Reader, header ...string) answer {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, body)
+	got, err := s.try(method, path, contentType, body, header...)
 	if err != nil {
 		s.t.Fatal(err)
+	}
+	return got
+}
+
+func (s *server) try(method, path, contentType string, body io.Reader, header ...string) (answer, error) {
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, body)
+	if err != nil {
+		return answer{}, err
 	}
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
@@ -42,14 +51,27 @@ func (s *server) do(method, path, contentType string, body io.Reader, header ...
 	}
 	resp, err := s.http.Do(req)
 	if err != nil {
-		s.t.Fatal(err)
+		return answer{}, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		s.t.Fatal(err)
+		return answer{}, err
 	}
-	return answer{resp.StatusCode, resp.Header, text}
+	return answer{resp.StatusCode, resp.Header, text}, nil
+}
+
+// postBeside posts beside the test. Where no answer comes the test fails, and the answer is empty.
+func (s *server) postBeside(path, body string, header ...string) <-chan answer {
+	got := make(chan answer, 1)
+	go func() {
+		a, err := s.try(http.MethodPost, path, "application/json", strings.NewReader(body), header...)
+		if err != nil {
+			s.t.Error(err)
+		}
+		got <- a
+	}()
+	return got
 }
 
 func (s *server) post(path, body string, header ...string) answer {

@@ -160,21 +160,16 @@ func TestOneKeyAtOnce(t *testing.T) {
 	})
 	s.put(single, "slow", "slow")
 	const clients = 20
-	answers := make([]answer, clients)
-	var requests sync.WaitGroup
-	for i := range clients {
-		requests.Add(1)
-		go func() {
-			defer requests.Done()
-			answers[i] = s.post("/api/patterns/slow/execute", `{}`, "Idempotency-Key", "one")
-		}()
+	var requests []<-chan answer
+	for range clients {
+		requests = append(requests, s.postBeside("/api/patterns/slow/execute", `{}`, "Idempotency-Key", "one"))
 	}
 	eventually(t, "the task to be at the agent", func() bool { return f.handled.Load() > 0 })
 	hold.release()
-	requests.Wait()
-	for _, a := range answers {
-		if a.status != 200 || string(a.body) != string(answers[0].body) {
-			t.Errorf("%s, and %s", a, answers[0])
+	first := <-requests[0]
+	for _, request := range requests[1:] {
+		if a := <-request; a.status != 200 || string(a.body) != string(first.body) {
+			t.Errorf("%s, and %s", a, first)
 		}
 	}
 	if n := f.handled.Load(); n != 1 {

@@ -26,6 +26,29 @@ func (c *crew) killRuntime() {
 	})
 }
 
+// TestFrozenRuntime freezes the runtime's plugin: its agents are out of reach, calls about them say so, and both pass when it
+// goes on, or is started anew because it does not.
+func TestFrozenRuntime(t *testing.T) {
+	t.Parallel()
+	c := managed(t)
+	a := c.shell()
+	pid := c.pluginPID()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	c.awaitAgent(a.ID, "unreachable", func(a *client.ManagedAgent) bool {
+		return a.Status == client.ManagedUnreachable && a.StatusReason == "runtime_away"
+	})
+	if e := c.refused(c.agentPost(a.ID, "send", `{"message": "echo away"}`), 503, "INTERNAL_ERROR", "UNAVAILABLE"); e.Error.Message == "" {
+		t.Error("the refusal says nothing")
+	}
+	_ = syscall.Kill(pid, syscall.SIGCONT)
+	c.await(a.ID, client.ManagedReady)
+	c.told(a.ID, "echo back", "back")
+	c.retire(a.ID)
+}
+
 // startRuntime brings a runtime back that is a server.
 func (c *crew) startRuntime() {
 	c.t.Helper()

@@ -151,7 +151,7 @@ func (s *server) begin() {
 		s.t.Fatal(err)
 	}
 	s.process = p
-	if s.transport == nil {
+	if s.starts == 1 {
 		s.t.Cleanup(s.cleanup)
 	}
 }

@@ -25,8 +25,7 @@ func TestTerminateDrains(t *testing.T) {
 	})
 	s.put(single, "slow", "slow")
 
-	waiting := make(chan answer, 1)
-	go func() { waiting <- s.post("/api/patterns/slow/execute", `{}`) }()
+	waiting := s.postBeside("/api/patterns/slow/execute", `{}`)
 	eventually(t, "the task to be at the agent", func() bool { return f.handled.Load() == 1 })
 	list, err := s.api.ListExecutions(t.Context(), client.ExecutionFilter{})
 	if err != nil || len(list.Executions) != 1 {
@@ -86,8 +85,7 @@ func TestTerminateLetsFinish(t *testing.T) {
 		return map[string]any{"answer": 42}, hold.wait(ctx)
 	})
 	s.put(single, "slow", "slow")
-	waiting := make(chan answer, 1)
-	go func() { waiting <- s.post("/api/patterns/slow/execute", `{}`) }()
+	waiting := s.postBeside("/api/patterns/slow/execute", `{}`)
 	eventually(t, "the task to be at the agent", func() bool { return f.handled.Load() == 1 })
 	s.signal(syscall.SIGTERM)
 	eventually(t, "readiness to end", func() bool { return s.read("/api/health/ready").status == 503 })
@@ -120,8 +118,7 @@ func TestTerminateWithAQueue(t *testing.T) {
 	s.put(single, "slow", "slow")
 	first := s.async("slow", nil)
 	eventually(t, "the task to be at the agent", func() bool { return f.handled.Load() == 1 })
-	waiting := make(chan answer, 1)
-	go func() { waiting <- s.post("/api/patterns/slow/execute", `{}`) }()
+	waiting := s.postBeside("/api/patterns/slow/execute", `{}`)
 	var queued string
 	eventually(t, "the second to be stored", func() bool {
 		list, err := s.api.ListExecutions(t.Context(), client.ExecutionFilter{Status: client.StatusPending})

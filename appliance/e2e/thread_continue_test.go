@@ -26,11 +26,16 @@ func TestContinueThread(t *testing.T) {
 			if err := os.WriteFile(filepath.Join(r.Workspace.Path, "half.txt"), []byte("half\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			next, err := s.api.ContinueThread(t.Context(), r.ID, client.ThreadContinue{Message: "SAY[all of it is made]"})
+			on, err := s.api.ContinueThread(t.Context(), r.ID, client.ThreadContinue{
+				Message: "SAY[all of it is made]", ExpectResponse: true, Timeout: (3 * patience).Milliseconds(),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
-			next = s.awaitThread(next.ID, "its answer", func(r *client.Thread) bool { return r.Over() })
+			if on.Response == nil || on.Response.Text != "all of it is made" {
+				t.Errorf("the answer: %s", on.Body)
+			}
+			next := s.awaitThread(on.ID, "its answer", func(r *client.Thread) bool { return r.Over() })
 			if next.Status != client.ThreadCompleted || next.Continues != r.ID || next.Workspace.Path != r.Workspace.Path || next.TurnCount != 1 {
 				t.Fatalf("it went on as %s", next.Body)
 			}
@@ -42,6 +47,40 @@ func TestContinueThread(t *testing.T) {
 				t.Errorf("diff %+v, %v", diff, err)
 			}
 		})
+	}
+}
+
+// A command that goes on with a thread and waits prints the answer, tells of the new thread, and survives a restart of the server.
+func TestContinueAndWait(t *testing.T) {
+	t.Parallel()
+	c := managed(t)
+	th, err := c.api.SpawnThread(t.Context(), client.ThreadSpec{
+		ExecutionID: client.NewExecution, AgentType: "shell", Objective: "echo begun", Policy: client.ThreadPolicy{CompleteAfterTurns: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	crew := &staff{crew: c}
+	crew.awaitThread(th.ID, "its end", (*client.Thread).Over)
+	w := c.waiting("thread", "continue", th.ID)
+	next := ""
+	eventually(t, "the next thread", func() bool {
+		old, err := c.api.GetThread(t.Context(), th.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		next = old.ContinuedBy
+		return next != ""
+	})
+	crew.awaitThread(next, "its turn", func(th *client.Thread) bool { return th.Status == client.ThreadRunning })
+	c.restart()
+	c.runtimeReady()
+	if err := w.finish(); err != nil || strings.TrimSpace(w.said.String()) != "opened" || !strings.Contains(w.told.String(), "thread "+next+" goes on with it") {
+		t.Errorf("the wait ended with %v:\n%s\n%s", err, &w.said, &w.told)
+	}
+	crew.awaitThread(next, "its end", (*client.Thread).Over) // it is over behind the turn, not with it
+	if out, code := c.command("thread", "continue", next, "exit 3", "--wait"); code != 1 {
+		t.Errorf("a thread whose agent ends: exit code %d: %s", code, out)
 	}
 }
 

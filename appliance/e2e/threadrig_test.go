@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,7 +81,7 @@ func (s *staff) allow(id, words string) {
 	s.t.Helper()
 	r := s.threadIs(id, client.ThreadBlocked)
 	if r.Prompt == nil || r.Prompt.Kind != "approval" || len(r.Prompt.Options) < 2 ||
-		!strings.Contains(r.Prompt.Text+string(r.Prompt.Input), words) {
+		!strings.Contains(fmt.Sprint(r.Prompt.Text, r.Prompt.Input), words) {
 		s.t.Fatalf("the thread asks %s", r.Body)
 	}
 	answer := client.ThreadAnswer{PromptID: r.Prompt.ID, Choice: "allow"}

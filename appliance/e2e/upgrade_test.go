@@ -83,32 +83,53 @@ func TestWaitOverTheAdminSocketSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	c := managed(t)
 	a := c.shell()
-	gate := filepath.Join(c.dir, "gate")
-	waiting := exec.Command(binary, "agent", "send", a.ID, "until [ -e "+gate+" ]; do sleep 0.1; done; echo opened", "--wait", "--timeout", "2m",
-		"--server", "unix:"+filepath.Join(c.dir, "store", "admin.sock"))
-	var said bytes.Buffer
-	waiting.Stdout, waiting.Stderr = &said, &said
-	if err := waiting.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- waiting.Wait() }()
-	t.Cleanup(func() { _ = waiting.Process.Kill() })
+	w := c.waiting("agent", "send", a.ID)
 	c.awaitAgent(a.ID, "a turn", func(a *client.ManagedAgent) bool { return a.Status == client.ManagedBusy })
 	c.restart()
 	c.runtimeReady()
-	if err := os.WriteFile(gate, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case err := <-ended:
-		if err != nil || strings.Count(said.String(), "opened") != 1 {
-			t.Errorf("the wait ended with %v:\n%s", err, &said)
-		}
-	case <-time.After(patience):
-		t.Errorf("the wait does not end")
+	if err := w.finish(); err != nil || strings.Count(w.said.String()+w.told.String(), "opened") != 1 {
+		t.Errorf("the wait ended with %v:\n%s\n%s", err, &w.said, &w.told)
 	}
 	c.retire(a.ID)
+}
+
+// waitingCommand is a command that waits over the admin socket for the turn of a shell, which ends once its gate is open.
+type waitingCommand struct {
+	t          *testing.T
+	gate       string       // file
+	said, told bytes.Buffer // its output and its messages, once finish has returned
+	ended      chan error
+}
+
+// waiting starts a command whose next argument is a message.
+func (c *crew) waiting(args ...string) *waitingCommand {
+	c.t.Helper()
+	w := &waitingCommand{t: c.t, gate: filepath.Join(c.dir, "gate"), ended: make(chan error, 1)}
+	args = append(args, "until [ -e "+w.gate+" ]; do sleep 0.1; done; echo opened", "--wait", "--timeout", "2m",
+		"--server", "unix:"+filepath.Join(c.dir, "store", "admin.sock"))
+	cmd := exec.Command(binary, args...)
+	cmd.Stdout, cmd.Stderr = &w.said, &w.told
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	go func() { w.ended <- cmd.Wait() }()
+	c.t.Cleanup(func() { _ = cmd.Process.Kill() })
+	return w
+}
+
+// finish opens the gate, and returns how the command ended.
+func (w *waitingCommand) finish() error {
+	w.t.Helper()
+	if err := os.WriteFile(w.gate, nil, 0o600); err != nil {
+		w.t.Fatal(err)
+	}
+	select {
+	case err := <-w.ended:
+		return err
+	case <-time.After(patience):
+		w.t.Fatal("the wait does not end")
+		return nil
+	}
 }
 
 // offline runs a command that works on the files of a server.

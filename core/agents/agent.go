@@ -24,7 +24,7 @@ const (
 type agent struct {
 	id          string
 	connectedAt time.Time // this and the next are set before the agent is shared
-	courier     *courier
+	hostNotices *hostNotices
 
 	seen   atomic.Int64 // wall clock (ns) of the last frame, for people
 	heard  atomic.Int64 // the same by watch, for limits
@@ -58,7 +58,7 @@ type agent struct {
 	done   []core.AgentTask    // the last of those that it had, oldest first; maxDone at most
 	listed map[string]struct{} // tasks the agent said it has, at its latest resume
 	missed []cancelled         // cancels that could not be sent while it was lost
-	mail   mail                // messages and replies that may have to be sent again
+	resend resend              // messages and replies that may have to be sent again
 
 	threads book // threads that it hosts
 
@@ -121,7 +121,7 @@ func (a *agent) lose(x *index, now time.Time, why string) {
 	a.listed = nil
 	a.refresh(x)
 	if a.hosts() {
-		a.courier.post(notice{kind: hostAway, agent: a})
+		a.hostNotices.post(notice{kind: hostAway, agent: a})
 	}
 }
 
@@ -134,9 +134,9 @@ func (a *agent) leave(x *index, ids core.IDs, now time.Time, reason, by string, 
 		a.finish(h, statusLost, now)
 	}
 	a.presence, a.session, a.leftAt = gone, nil, now
-	a.tasks, a.listed, a.missed, a.mail, a.threads = nil, nil, nil, mail{}, book{}
+	a.tasks, a.listed, a.missed, a.resend, a.threads = nil, nil, nil, resend{}, book{}
 	x.remove(a)
-	a.courier.post(notice{kind: hostGone, agent: a}) // one that was lost before a restart may have hosted threads
+	a.hostNotices.post(notice{kind: hostGone, agent: a}) // one that was lost before a restart may have hosted threads
 	a.changed = true
 	a.events = append(a.events, event(ids, core.EventAgentDisconnected, a.id, by, now, map[string]any{
 		"agentId":           a.id,

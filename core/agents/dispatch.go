@@ -132,8 +132,8 @@ func (s *Service) release(a *agent, taskID, cancel string) bool {
 	} else {
 		opened = s.index.unreserve(a)
 	}
-	if len(a.mail.letters) > 0 && s.index.idle(a) {
-		a.mail = mail{} // it serves no role any more
+	if len(a.resend.list) > 0 && s.index.idle(a) {
+		a.resend = resend{} // it serves no role any more
 	}
 	return opened
 }
@@ -142,7 +142,7 @@ func (s *Service) release(a *agent, taskID, cancel string) bool {
 func (s *Service) end(a *agent, h *held, cancel string) {
 	delete(a.tasks, h.task.ID)
 	a.finish(h, statusCancelled, s.clock.Now())
-	a.mail.taskEnded(h.task.ID)
+	a.resend.taskEnded(h.task.ID)
 	if cancel == "" || h.settled {
 		return
 	}

@@ -12,11 +12,11 @@
 // keeps its tasks) or gone (disconnected for good; listed for a day). live and lost are both
 // core.AgentConnected to callers.
 //
-// # Slots and mail
+// # Slots and messages
 //
 // The index counts the slots of an agent that are reserved and those that hold a task. Keep turns the one kind
 // into the other in one step, and Hold takes a reserved slot of a given agent. What the engine says to an agent is
-// kept as its mail as long as it may have to be sent again: a message until it is answered, a reply until the
+// kept as long as it may have to be sent again: a message until it is answered, a reply until the
 // agent's task ends, and all of it until the agent has no slot in use, within bounds.
 //
 // # Hosted threads
@@ -24,7 +24,7 @@
 // An agent that offers it hosts managed threads. What is asked of a host (spawn, input, stop) is kept in memory until
 // the host confirms it, and sent again after a resume; after a restart of the server whoever asked asks again. Events
 // of a thread are handed to core.ThreadHostSink in order, by the goroutine that reads from the host, and acknowledged
-// once they are durable; a gap is refused. A courier tells of hosts that come and go, in order.
+// once they are durable; a gap is refused. A queue of notices tells of hosts that come and go, in order.
 //
 // # Cost of an agent
 //
@@ -34,6 +34,6 @@
 //
 // # Locks
 //
-// agent.mu first; inside it Service.mu (the registry), index.mu, outbox.mu and courier.mu, which are leaves: none of them
+// agent.mu first; inside it Service.mu (the registry), index.mu, outbox.mu and hostNotices.mu, which are leaves: none of them
 // is held while another lock is taken. No lock is held while the store or a sink is called.
 package agents

@@ -111,7 +111,7 @@ func checkDecoded(t *testing.T, f *frame) {
 	case protocol.TypeMessage:
 		var p protocol.Message
 		if f.into(&p) == nil && checkMessage(string(f.id), &p) == nil {
-			l := letter{message: &core.AgentMessage{MessageID: string(f.id), Topic: p.Topic, Content: p.Content}}
+			l := outbound{message: &core.AgentMessage{MessageID: string(f.id), Topic: p.Topic, Content: p.Content}}
 			if !json.Valid(l.append(nil, time.Now())) || !json.Valid(p.Content) {
 				t.Fatalf("message %+v is passed on as %s", p, l.append(nil, time.Now()))
 			}
@@ -119,7 +119,7 @@ func checkDecoded(t *testing.T, f *frame) {
 	case protocol.TypeMessageReply:
 		var p protocol.MessageReply
 		if f.into(&p) == nil {
-			l := letter{reply: &core.AgentReply{MessageID: p.MessageID, Content: p.Content}}
+			l := outbound{reply: &core.AgentReply{MessageID: p.MessageID, Content: p.Content}}
 			if b := l.append(nil, time.Now()); !json.Valid(b) || !bytes.Contains(b, []byte(`"content":`)) {
 				t.Fatalf("reply %+v is passed on as %s", p, b)
 			}

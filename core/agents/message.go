@@ -15,16 +15,16 @@ const maxWordLen = 128
 
 // Ask implements core.TaskCarrier.
 func (s *Service) Ask(agentID string, m core.AgentMessage) bool {
-	return s.post(agentID, &letter{message: &m})
+	return s.post(agentID, &outbound{message: &m})
 }
 
 // Reply implements core.TaskCarrier.
 func (s *Service) Reply(agentID string, r core.AgentReply) bool {
-	return s.post(agentID, &letter{reply: &r})
+	return s.post(agentID, &outbound{reply: &r})
 }
 
-// post keeps a letter and sends it, now or after a resume. It returns false when the agent is gone.
-func (s *Service) post(agentID string, l *letter) bool {
+// post keeps an outbound and sends it, now or after a resume. It returns false when the agent is gone.
+func (s *Service) post(agentID string, l *outbound) bool {
 	a := s.find(agentID)
 	if a == nil {
 		return false
@@ -34,7 +34,7 @@ func (s *Service) post(agentID string, l *letter) bool {
 	if a.presence == gone {
 		return false
 	}
-	a.mail.add(l)
+	a.resend.add(l)
 	if a.session != nil {
 		l.sent = s.sendLocked(a, l.append(nil, s.clock.Now()))
 	}
@@ -54,7 +54,7 @@ func (s *session) said(a *agent, f *frame, now time.Time) error {
 	}
 	a.mu.Lock()
 	_, holds := a.tasks[p.TaskID]
-	answer := a.mail.answerTo(p.TaskID, id)
+	answer := a.resend.answerTo(p.TaskID, id)
 	if answer != nil && a.session == s {
 		answer.sent = s.svc.sendLocked(a, answer.append(nil, now))
 	}
@@ -72,7 +72,7 @@ func (s *session) said(a *agent, f *frame, now time.Time) error {
 					s.svc.tell(a, id, err) // the same message may fare better later: nothing is kept
 					return
 				}
-				s.svc.post(a.id, &letter{refusal: &refusal{taskID: p.TaskID, askID: id, code: err.Code, reason: err.Message}})
+				s.svc.post(a.id, &outbound{refusal: &refusal{taskID: p.TaskID, askID: id, code: err.Code, reason: err.Message}})
 			}),
 		})
 	}
@@ -90,10 +90,10 @@ func (s *session) replied(a *agent, f *frame) error {
 		return errors.New("messageId: must be the id of a message of this server")
 	}
 	a.mu.Lock()
-	m, i := a.mail.message(p.MessageID)
+	m, i := a.resend.message(p.MessageID)
 	missing := len(p.Content) == 0 && m != nil && m.WantsReply
 	if m != nil && !missing {
-		a.mail.remove(i)
+		a.resend.remove(i)
 	}
 	a.mu.Unlock()
 	switch {

@@ -228,8 +228,8 @@ func TestMessagesAcrossAResume(t *testing.T) {
 	p.quiet()
 }
 
-// A lost agent's mail is bounded: the oldest goes first.
-func TestMailIsBounded(t *testing.T) {
+// A lost agent's messages are bounded: the oldest goes first.
+func TestResendIsBounded(t *testing.T) {
 	r := newRig(t, agents.Config{})
 	p, reg := r.asking()
 	p.cut()

@@ -99,7 +99,7 @@ func (s *Service) join(session *session, frameID []byte, reg *registration, now 
 	token, hash := newToken()
 	a := &agent{
 		id: s.ids.New(core.PrefixAgent), connectedAt: now, by: makerOf(session.principal), tokenHash: hash, session: session,
-		courier: &s.courier, watch: s.watch,
+		hostNotices: &s.hostNotices, watch: s.watch,
 	}
 	a.slots.pos = -1
 	a.hearFrom(now)
@@ -225,7 +225,7 @@ func (s *Service) catchUp(a *agent, silent bool, now time.Time) {
 		}
 		a.session.out.putBeyond(appendTask(nil, &h.task, now))
 	}
-	for _, l := range a.mail.letters {
+	for _, l := range a.resend.list {
 		if l.message != nil || !l.sent {
 			l.sent = a.session.out.putBeyond(l.append(nil, now))
 		}

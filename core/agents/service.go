@@ -68,13 +68,13 @@ type Service struct {
 	config atomic.Pointer[Config]
 	index  *index
 
-	threads  core.ThreadHostSink // nil: agents host none; set before Open
-	courier  courier
-	counters counters
-	ctx      context.Context // of the service's own store calls; ends in Close
-	cancel   context.CancelFunc
-	readers  sync.WaitGroup // one per session
-	capacity notifier
+	threads     core.ThreadHostSink // nil: agents host none; set before Open
+	hostNotices hostNotices
+	counters    counters
+	ctx         context.Context // of the service's own store calls; ends in Close
+	cancel      context.CancelFunc
+	readers     sync.WaitGroup // one per session
+	capacity    notifier
 
 	reachable atomic.Pointer[time.Time] // since when agents can connect; nil: not yet
 
@@ -151,7 +151,7 @@ func (s *Service) Open(ctx context.Context) error {
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	for _, r := range records {
 		a := restore(r, s.watch, now)
-		a.courier = &s.courier
+		a.hostNotices = &s.hostNotices
 		s.agents[a.id] = a
 		s.ordered = append(s.ordered, a)
 		if a.presence != gone {
@@ -161,7 +161,7 @@ func (s *Service) Open(ctx context.Context) error {
 	}
 	slices.SortFunc(s.ordered, func(a, b *agent) int { return strings.Compare(a.id, b.id) })
 	s.capacity.start(s.sink.CapacityChanged)
-	s.courier.start(s.threads)
+	s.hostNotices.start(s.threads)
 	s.secret.start()
 	s.swept.saved = now
 	s.timer = s.clock.AfterFunc(sweepInterval, s.sweep)
@@ -193,7 +193,7 @@ func (s *Service) Close(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 
-	s.courier.stop() // that all hosts are away is no news then
+	s.hostNotices.stop() // that all hosts are away is no news then
 	s.secret.stop()
 	for _, session := range sessions {
 		session.shut(closeRestart, "the server stops; come back and resume", false)

@@ -159,9 +159,9 @@ func (s *Service) order(a *agent, o *order) {
 	}
 }
 
-// postEvent has the courier tell an event.
+// postEvent has an event handed to the threads, in its turn.
 func (s *Service) postEvent(a *agent, e core.RemoteThreadEvent) {
-	s.courier.post(notice{kind: hostSaid, agent: a, event: &e})
+	s.hostNotices.post(notice{kind: hostSaid, agent: a, event: &e})
 }
 
 // endLocked ends a thread that its host will tell nothing of, and hands its last event to tell. a.mu is held.
@@ -192,7 +192,7 @@ func (s *Service) departed(a *agent, h *hosted) {
 	}
 	a.threads.remove(h)
 	a.mu.Unlock()
-	s.courier.post(notice{kind: hostsChanged})
+	s.hostNotices.post(notice{kind: hostsChanged})
 }
 
 // offered takes over what a registration says of threads, sends again what the host did not confirm, and tells the
@@ -216,8 +216,8 @@ func (s *Service) offered(a *agent, reg *registration) {
 		s.order(a, o)
 	}
 	if hosted || a.hosts() {
-		s.courier.post(notice{kind: hostBack, agent: a})
-		s.courier.post(notice{kind: hostsChanged})
+		s.hostNotices.post(notice{kind: hostBack, agent: a})
+		s.hostNotices.post(notice{kind: hostsChanged})
 	}
 }
 
@@ -260,6 +260,6 @@ func encodePayload(payload any) []byte {
 // roomChanged tells the threads that a host may take threads now, or does not any more. a.mu is held.
 func (s *Service) roomChanged(a *agent) {
 	if a.threads.offer != nil {
-		s.courier.post(notice{kind: hostsChanged})
+		s.hostNotices.post(notice{kind: hostsChanged})
 	}
 }

@@ -34,8 +34,8 @@ type hosted struct {
 	// orders are inputs and stops that the host did not confirm, oldest first.
 	orders []*order
 	last   uint64 // sequence of the latest event of this session; 0: none came
-	// flight are the events that the sink has and did not settle, in order of their sequence.
-	flight  []*flight
+	// pending are the events that the sink has and did not settle, in order of their sequence.
+	pending []*pendingEvent
 	settled uint64 // all events up to it are durable
 	over    bool   // its last event came
 }
@@ -48,8 +48,8 @@ type order struct {
 	on      *session // that it was sent on last, or nil
 }
 
-// flight is an event on its way through the sink.
-type flight struct {
+// pendingEvent is an event on its way through the sink.
+type pendingEvent struct {
 	seq  uint64
 	done bool
 }
@@ -156,7 +156,7 @@ func (b *book) resumed(listed []string) []*order {
 	for _, id := range slices.Sorted(mapKeys(b.hosted)) {
 		h := b.hosted[id]
 		told := max(h.last, h.settled)
-		h.last, h.flight = h.settled, nil
+		h.last, h.pending = h.settled, nil
 		switch {
 		case h.over && has[id]: // its last event comes again
 			h.over = false
@@ -185,14 +185,14 @@ func mapKeys(m map[string]*hosted) func(func(string) bool) {
 }
 
 // settle notes that an event is durable, and returns the sequence up to which all are; 0: nothing changed.
-func (h *hosted) settle(f *flight) uint64 {
+func (h *hosted) settle(f *pendingEvent) uint64 {
 	f.done = true
 	n := 0
-	for n < len(h.flight) && h.flight[n].done {
-		h.settled = max(h.settled, h.flight[n].seq)
+	for n < len(h.pending) && h.pending[n].done {
+		h.settled = max(h.settled, h.pending[n].seq)
 		n++
 	}
-	h.flight = h.flight[n:]
+	h.pending = h.pending[n:]
 	if n == 0 {
 		return 0
 	}

@@ -97,8 +97,8 @@ func (s *session) threadEvent(a *agent, f *frame, now time.Time) error {
 		return nil
 	}
 	signal.AgentID = p.ThreadID
-	in := &flight{seq: p.Sequence}
-	h.last, h.flight = p.Sequence, append(h.flight, in)
+	in := &pendingEvent{seq: p.Sequence}
+	h.last, h.pending = p.Sequence, append(h.pending, in)
 	ended := kind == core.EventManagedStopped
 	var again *order
 	if ended && h.spawn != nil && h.spawn.on != s {
@@ -111,7 +111,7 @@ func (s *session) threadEvent(a *agent, f *frame, now time.Time) error {
 	a.mu.Unlock()
 	size := len(f.payload)
 	receipt := &threadReceipt{
-		session: s, agent: a, hosted: h, flight: in, input: p.InputTaken, ended: ended, again: again, size: size,
+		session: s, agent: a, hosted: h, pending: in, input: p.InputTaken, ended: ended, again: again, size: size,
 		generation: s.unsettled.add(size),
 	}
 	s.svc.threads.RemoteThreadEvented(core.RemoteThreadEvent{
@@ -126,7 +126,7 @@ type threadReceipt struct {
 	session    *session
 	agent      *agent
 	hosted     *hosted
-	flight     *flight
+	pending    *pendingEvent
 	input      string
 	ended      bool
 	again      *order // the spawn of the thread anew, or nil
@@ -148,13 +148,13 @@ func (r *threadReceipt) settle() {
 		a.threads.confirm(h, func(o *order) bool { return o.id == r.input })
 	}
 	// The agent may have resumed meanwhile: then it sends the event again, and the repeat is acknowledged.
-	if upTo := h.settle(r.flight); upTo > 0 && a.session == s {
+	if upTo := h.settle(r.pending); upTo > 0 && a.session == s {
 		s.acknowledge(h.id, upTo, s.svc.clock.Now())
 	}
 	over := r.ended && a.threads.hosted[h.id] == h && h.over
 	if over {
 		a.threads.remove(h)
-		a.threads.finished(h.id, r.flight.seq)
+		a.threads.finished(h.id, r.pending.seq)
 		if r.again != nil && a.presence != gone {
 			next := a.threads.take(h.id)
 			next.spawn = r.again
@@ -163,7 +163,7 @@ func (r *threadReceipt) settle() {
 	}
 	a.mu.Unlock()
 	if over {
-		s.svc.courier.post(notice{kind: hostsChanged})
+		s.svc.hostNotices.post(notice{kind: hostsChanged})
 	}
 }
 
@@ -318,17 +318,17 @@ func checkThreadData(kind core.EventType, d *protocol.ThreadData, now time.Time)
 	if d.Prompt != nil && asks {
 		prompt := *d.Prompt
 		if prompt.Kind == "" && kind == core.EventManagedBlocked {
-			prompt.Kind = "approval"
+			prompt.Kind = wire.PromptApproval
 		}
 		if prompt.Kind == "" {
-			prompt.Kind = "question"
+			prompt.Kind = wire.PromptQuestion
 		}
 		switch {
 		case prompt.ID == "" || len(prompt.ID) > maxIDLen || !printable(prompt.ID):
 			return signal, fmt.Errorf("data.prompt.id: must be 1 to %d printable bytes", maxIDLen)
 		case len(prompt.Options) > maxOptions:
 			return signal, fmt.Errorf("data.prompt.options: must be at most %d", maxOptions)
-		case prompt.Kind != "approval" && prompt.Kind != "question":
+		case prompt.Kind != wire.PromptApproval && prompt.Kind != wire.PromptQuestion:
 			return signal, errors.New("data.prompt.kind: must be approval or question")
 		}
 		prompt.Text = clip.Text(prompt.Text, maxPromptText)

@@ -78,12 +78,12 @@ func TestBookKeepsWhatIsNotConfirmed(t *testing.T) {
 	}
 }
 
-func TestFlightsSettleInOrder(t *testing.T) {
+func TestPendingEventsSettleInOrder(t *testing.T) {
 	h := &hosted{}
-	var list []*flight
+	var list []*pendingEvent
 	for seq := uint64(1); seq <= 4; seq++ {
-		f := &flight{seq: seq}
-		h.flight = append(h.flight, f)
+		f := &pendingEvent{seq: seq}
+		h.pending = append(h.pending, f)
 		list = append(list, f)
 	}
 	for _, c := range []struct {
@@ -96,10 +96,10 @@ func TestFlightsSettleInOrder(t *testing.T) {
 	}
 }
 
-func TestCourierThatDoesNotRun(t *testing.T) {
-	var none *courier
+func TestHostNoticesThatDoNotRun(t *testing.T) {
+	var none *hostNotices
 	none.post(notice{kind: hostsChanged})
-	var c courier
+	var c hostNotices
 	c.start(nil)
 	c.post(notice{kind: hostSaid, event: &core.RemoteThreadEvent{}})
 	c.stop()

@@ -24,9 +24,9 @@ type notice struct {
 	event *core.RemoteThreadEvent // of hostSaid
 }
 
-// courier tells the threads of hosts, in order, from a goroutine of its own: what there is to tell comes up while
-// locks are held, some of them those of the threads. A nil courier, and one that was not started, drop everything.
-type courier struct {
+// hostNotices tells the threads of hosts, in order, from a goroutine of its own: what there is to tell comes up while
+// locks are held, some of them those of the threads. A nil hostNotices, and one that was not started, drop everything.
+type hostNotices struct {
 	sink core.ThreadHostSink
 	done sync.WaitGroup
 
@@ -35,7 +35,7 @@ type courier struct {
 	signal chan struct{} // capacity 1; nil while it does not run
 }
 
-func (c *courier) start(sink core.ThreadHostSink) {
+func (c *hostNotices) start(sink core.ThreadHostSink) {
 	if sink == nil {
 		return
 	}
@@ -54,7 +54,7 @@ func (c *courier) start(sink core.ThreadHostSink) {
 }
 
 // post queues a notice.
-func (c *courier) post(n notice) {
+func (c *hostNotices) post(n notice) {
 	if c == nil {
 		return
 	}
@@ -73,7 +73,7 @@ func (c *courier) post(n notice) {
 	}
 }
 
-func (c *courier) take() []notice {
+func (c *hostNotices) take() []notice {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	list := c.queue
@@ -82,7 +82,7 @@ func (c *courier) take() []notice {
 }
 
 // tell tells one thing, without locks.
-func (c *courier) tell(n notice) {
+func (c *hostNotices) tell(n notice) {
 	switch n.kind {
 	case hostAway:
 		c.sink.HostAway(n.agent.id)
@@ -104,7 +104,7 @@ func (c *courier) tell(n notice) {
 }
 
 // stop drops what waits and returns when nothing is told any more. It may be called twice.
-func (c *courier) stop() {
+func (c *hostNotices) stop() {
 	c.mu.Lock()
 	if c.signal != nil {
 		close(c.signal)

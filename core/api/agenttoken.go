@@ -23,7 +23,7 @@ func (s *Server) agentTokenRoutes() []Route {
 			Description: "Only this answer shows it; a repeat with the same Idempotency-Key does not.",
 			Body:        &Body{JSON: new(wire.AgentTokenSpec)},
 			Responses:   []Response{{Status: 201, Body: wire.NewAgentToken{}, Location: true, Doc: "It is valid."}},
-			Fails:       []int{409}, Creates: true, Recover: s.recoverAgentToken, Handle: s.createAgentToken,
+			Fails:       []int{409}, Creates: true, Recover: recoverOne(s.opts.AgentTokens.FindAgentToken, agentTokenAgain), Handle: s.createAgentToken,
 		}),
 		route(http.MethodGet, "tokens.read", Route{
 			Path: agentTokensPath, OperationID: "listAgentTokens", Summary: "List the tokens that agents register with, newest first.",
@@ -69,28 +69,13 @@ func (s *Server) createAgentToken(c *call) (answer, error) {
 	return a, nil
 }
 
-// recoverAgentToken answers a repeated create whose first answer was never given. Its secret was shown to nobody: the
-// caller makes another one.
-func (s *Server) recoverAgentToken(c *call, id string) (answer, error) {
-	t, err := s.opts.AgentTokens.FindAgentToken(c.ctx, id)
-	if err != nil {
-		return answer{}, err
-	}
-	return created(agentTokenPath(id), wire.NewAgentToken{AgentToken: *t}), nil
+// agentTokenAgain answers a repeated create. The secret was never shown: the caller makes another token.
+func agentTokenAgain(t *core.AgentToken) answer {
+	return created(agentTokenPath(t.ID), wire.NewAgentToken{AgentToken: *t})
 }
 
 func (s *Server) listAgentTokens(c *call) (answer, error) {
-	page, err := c.page()
-	if err != nil {
-		return answer{}, err
-	}
-	found, info, err := s.opts.AgentTokens.FindAgentTokens(c.ctx, core.AgentTokenFilter{CreatedBy: c.query.text("createdBy"), Page: page})
-	if err != nil {
-		return answer{}, err
-	}
-	list := agentTokenList{Tokens: make([]wire.AgentToken, len(found)), PageInfo: pageOf(page, info)}
-	for i, t := range found {
-		list.Tokens[i] = *t
-	}
-	return ok(list), nil
+	return listed(c, func(page core.Page) ([]*core.AgentToken, core.PageInfo, error) {
+		return s.opts.AgentTokens.FindAgentTokens(c.ctx, core.AgentTokenFilter{CreatedBy: c.query.text("createdBy"), Page: page})
+	}, valueOf, func(rows []wire.AgentToken, info wire.PageInfo) any { return agentTokenList{rows, info} })
 }

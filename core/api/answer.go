@@ -45,6 +45,18 @@ func removeOne(param string, end func(ctx context.Context, id string) error) fun
 	}
 }
 
+// recoverOne makes the Recover of an operation that creates: it answers a repeat whose first answer was never given with what
+// find returns, as answerOf has it.
+func recoverOne[T any](find func(ctx context.Context, id string) (*T, error), answerOf func(found *T) answer) func(c *call, id string) (answer, error) {
+	return func(c *call, id string) (answer, error) {
+		found, err := find(c.ctx, id)
+		if err != nil {
+			return answer{}, err
+		}
+		return answerOf(found), nil
+	}
+}
+
 func created(location string, body any) answer {
 	return answer{status: http.StatusCreated, location: location, body: body}
 }

@@ -13,59 +13,21 @@ import (
 // that changes anything puts its intent into the context, and the transaction that it ends in records it; what no
 // transaction tells of, such as refusals, is recorded when it is known.
 
-// auditCategories are the categories of records, by the resource of routes. A route whose resource is not here cannot be
-// declared.
-var auditCategories = map[string]string{
-	"sessions":   wire.AuditAuthentication,
-	"patterns":   wire.AuditPatterns,
-	"executions": wire.AuditExecutions, "batches": wire.AuditExecutions, "questions": wire.AuditExecutions, "threads": wire.AuditExecutions,
-	"decisions": wire.AuditExecutions, "experiences": wire.AuditExecutions, "workspaces": wire.AuditExecutions, "events": wire.AuditExecutions,
-	"schedules": wire.AuditExecutions, "triggers": wire.AuditExecutions, "inbox": wire.AuditExecutions,
-	"agents": wire.AuditAgents, "runtimes": wire.AuditAgents,
-	"session": wire.AuditAdmin, "keys": wire.AuditAdmin, "tokens": wire.AuditAdmin, "webhooks": wire.AuditAdmin, "plugins": wire.AuditAdmin, "logs": wire.AuditAdmin, "secrets": wire.AuditAdmin, "audit": wire.AuditAdmin,
-	"data": wire.AuditAdmin, "compliance": wire.AuditAdmin,
-	"health": wire.AuditAdmin, "metrics": wire.AuditAdmin, "openapi": wire.AuditAdmin,
-}
-
-// contents reports, for the resource of each route, whether what is read of it holds what was put into executions or came of
-// them. Reading that is recorded at every level where phi.accessLogging says so. A route whose resource is not here cannot
-// be declared.
-var contents = map[string]bool{
-	"executions": true, "batches": true, "questions": true, "threads": true, "decisions": true, "experiences": true, "workspaces": true,
-	"events": true, "schedules": true, "triggers": true, "inbox": true,
-	"agents":   true, // screens, terminals, logs, events and answers of managed ones
-	"webhooks": true, // deliveries have what was sent, and what was answered
-	"plugins":  true, // logs of a runtime may tell of its agents
-	"logs":     true, // what plugins say is in the log of the server, too
-	"data":     true, // a person's data
-
-	"patterns": false, "runtimes": false, "sessions": false, "session": false, "keys": false, "tokens": false, "secrets": false,
-	"compliance": false, "health": false, "metrics": false, "openapi": false,
-	"audit": false, // reading the trail is recorded in any case
-}
-
 // ContentCategories are the categories of audit records of routes by which content is read.
 func ContentCategories() []string {
 	var list []string
-	for resource, content := range contents {
-		if category := auditCategories[resource]; content && !slices.Contains(list, category) {
-			list = append(list, category)
+	for _, r := range resources {
+		if r.content && !slices.Contains(list, r.category) {
+			list = append(list, r.category)
 		}
 	}
 	slices.Sort(list)
 	return list
 }
 
-// auditIDs are the prefixes of the ids that creating operations make.
+// auditIDs are the prefixes of the ids that creating operations make, where they are not those of the resource.
 var auditIDs = map[string]string{
 	"execute": core.PrefixExecution, "executeStream": core.PrefixExecution, "createKey": core.PrefixAPIKey, "createAgentToken": core.PrefixToken,
-}
-
-// auditPrefixes are those of other operations, by resource.
-var auditPrefixes = map[string]string{
-	"executions": core.PrefixExecution, "webhooks": core.PrefixWebhook, "threads": core.PrefixThread, "agents": core.PrefixManaged,
-	"schedules": core.PrefixSchedule, "tokens": core.PrefixToken, "data": core.PrefixErasure,
-	"keys": core.PrefixAPIKey, "decisions": core.PrefixDecision, "experiences": core.PrefixMemory, "workspaces": core.PrefixWorkspace,
 }
 
 // outside are the actions whose effect is not in the store: in the mode blocking, that they are about to be done is
@@ -90,7 +52,7 @@ func (c *call) entry(outcome string) core.AuditEntry {
 		p = core.Anonymous
 	}
 	e := core.AuditEntry{
-		Category: auditCategories[c.route.Resource], Action: c.route.Action, Outcome: outcome,
+		Category: resources[c.route.Resource].category, Action: c.route.Action, Outcome: outcome,
 		Actor: wire.AuditActor{
 			Type: string(p.Kind), ID: clipText(p.ID), IP: c.origin, UserAgent: clipText(c.r.UserAgent()),
 		},
@@ -144,7 +106,7 @@ func (c *call) intend() error {
 	if audit == nil || !c.route.changes() {
 		return nil
 	}
-	category := auditCategories[c.route.Resource]
+	category := resources[c.route.Resource].category
 	if !audit.Wants(category, false) {
 		return nil
 	}
@@ -181,7 +143,7 @@ func (c *call) creates(intent *core.AuditIntent) {
 		}
 		intent.Resource.ID, intent.Resource.Version = "", ""
 	case prefix == "" && len(c.route.paramNames) == 0:
-		prefix = auditPrefixes[c.route.Resource]
+		prefix = resources[c.route.Resource].ids
 	}
 	intent.IDPrefix = prefix
 }
@@ -217,7 +179,7 @@ func (c *call) done() error {
 		return audit.Record(c.ctx, c.intent.AuditEntry)
 	case c.route.changes() || c.route.Probe || c.route.Action == "":
 		return nil
-	case c.route.Resource != "audit" && !audit.Wants(auditCategories[c.route.Resource], true) && !c.readsWork():
+	case c.route.Resource != "audit" && !audit.Wants(resources[c.route.Resource].category, true) && !c.readsWork():
 		return nil
 	}
 	if c.route.Public != nil && c.route.Public(*c.config) {
@@ -230,7 +192,7 @@ func (c *call) done() error {
 
 // readsWork reports whether the request reads what was put into executions or came of them, and that is recorded at every
 // level.
-func (c *call) readsWork() bool { return c.config.RecordReads && contents[c.route.Resource] }
+func (c *call) readsWork() bool { return c.config.RecordReads && resources[c.route.Resource].content }
 
 // auditRefusals are the outcomes of errors that are refusals.
 var auditRefusals = map[core.Code]string{

@@ -107,7 +107,7 @@ func (s *Server) keyRoutes() []Route {
 			Description: "Only this answer shows it; a repeat with the same Idempotency-Key does not. The first key of a server is made on its machine.",
 			Body:        &Body{JSON: new(wire.APIKeySpec)},
 			Responses:   []Response{{Status: 201, Body: wire.NewAPIKey{}, Location: true, Doc: "It is valid."}},
-			Fails:       []int{409}, Creates: true, Recover: s.recoverKey, Handle: s.createKey,
+			Fails:       []int{409}, Creates: true, Recover: recoverOne(s.opts.Keys.FindKey, keyAgain), Handle: s.createKey,
 		}),
 		route(http.MethodGet, "keys.read", Route{
 			Path: keysPath, OperationID: "listKeys", Summary: "List API keys, newest first.",
@@ -164,30 +164,13 @@ func (s *Server) createKey(c *call) (answer, error) {
 	return a, nil
 }
 
-// recoverKey answers a repeated create whose first answer was never given. Its secret was shown to nobody: the caller
-// rotates it.
-func (s *Server) recoverKey(c *call, id string) (answer, error) {
-	k, err := s.opts.Keys.FindKey(c.ctx, id)
-	if err != nil {
-		return answer{}, err
-	}
-	return created(keyPath(id), wire.NewAPIKey{APIKey: *k}), nil
-}
+// keyAgain answers a repeated create. The secret was never shown: the caller rotates it.
+func keyAgain(k *core.APIKey) answer { return created(keyPath(k.ID), wire.NewAPIKey{APIKey: *k}) }
 
 func (s *Server) listKeys(c *call) (answer, error) {
-	page, err := c.page()
-	if err != nil {
-		return answer{}, err
-	}
-	found, info, err := s.opts.Keys.FindKeys(c.ctx, core.APIKeyFilter{Owner: c.query.text("owner"), CreatedBy: c.query.text("createdBy"), Page: page})
-	if err != nil {
-		return answer{}, err
-	}
-	list := keyList{Keys: make([]wire.APIKey, len(found)), PageInfo: pageOf(page, info)}
-	for i, k := range found {
-		list.Keys[i] = *k
-	}
-	return ok(list), nil
+	return listed(c, func(page core.Page) ([]*core.APIKey, core.PageInfo, error) {
+		return s.opts.Keys.FindKeys(c.ctx, core.APIKeyFilter{Owner: c.query.text("owner"), CreatedBy: c.query.text("createdBy"), Page: page})
+	}, valueOf, func(rows []wire.APIKey, info wire.PageInfo) any { return keyList{rows, info} })
 }
 
 func (s *Server) rotateKey(c *call) (answer, error) {

@@ -70,20 +70,10 @@ func batchStatuses() []string {
 }
 
 func (s *Server) listBatches(c *call) (answer, error) {
-	page, err := c.page()
-	if err != nil {
-		return answer{}, err
-	}
 	filter := core.BatchFilter{Status: core.BatchStatus(c.query.text("status")), Pattern: c.query.text("pattern"), CreatedBy: c.query.text("createdBy")}
-	found, info, err := s.batches(c, filter).page(page)
-	if err != nil {
-		return answer{}, err
-	}
-	list := batchList{Batches: make([]wire.BatchRow, len(found)), PageInfo: pageOf(page, info)}
-	for i, b := range found {
-		list.Batches[i] = wire.BatchRow{Batch: newBatchBody(b), CreatedAt: b.CreatedAt, CompletedAt: b.CompletedAt, CreatedBy: b.CreatedBy}
-	}
-	return ok(list), nil
+	return listed(c, s.batches(c, filter).page, func(b *core.Batch) wire.BatchRow {
+		return wire.BatchRow{Batch: newBatchBody(b), CreatedAt: b.CreatedAt, CompletedAt: b.CompletedAt, CreatedBy: b.CreatedBy}
+	}, func(rows []wire.BatchRow, info wire.PageInfo) any { return batchList{rows, info} })
 }
 
 // batches are those that a filter selects and the caller may read.

@@ -41,7 +41,7 @@ func TestContentReadsAreRecorded(t *testing.T) {
 				continue
 			}
 			if !content && reads {
-				t.Errorf("%s has content in its answer, and %s is no resource of contents", route.OperationID, route.Resource)
+				t.Errorf("%s has content in its answer, and %s is no resource with content", route.OperationID, route.Resource)
 			}
 		}
 		if !reads || !content || route.Method != http.MethodGet || route.Public != nil || route.Detached {

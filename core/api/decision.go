@@ -55,22 +55,12 @@ func (s *Server) listExecutionDecisions(c *call) (answer, error) {
 }
 
 func (s *Server) decisions(c *call, filter core.DecisionFilter) (answer, error) {
-	page, err := c.page()
-	if err != nil {
-		return answer{}, err
-	}
-	filter.Category, filter.CreatedBy, filter.Page = c.query.text("category"), c.query.text("createdBy"), page
-	found, info, err := s.opts.Memory.FindDecisions(c.ctx, filter)
-	if err != nil {
-		return answer{}, err
-	}
-	list := decisionList{
-		Decisions: make([]wire.Decision, len(found)), PageInfo: pageOf(page, info),
-	}
-	for i, d := range found {
-		list.Decisions[i] = d.Decision
-	}
-	return ok(list), nil
+	filter.Category, filter.CreatedBy = c.query.text("category"), c.query.text("createdBy")
+	return listed(c, func(page core.Page) ([]*core.Decision, core.PageInfo, error) {
+		filter.Page = page
+		return s.opts.Memory.FindDecisions(c.ctx, filter)
+	}, func(d *core.Decision) wire.Decision { return d.Decision },
+		func(rows []wire.Decision, info wire.PageInfo) any { return decisionList{rows, info} })
 }
 
 func (s *Server) addDecision(c *call) (answer, error) {

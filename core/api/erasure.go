@@ -12,7 +12,7 @@ import (
 const erasuresPath = "/api/data/erasures"
 
 type erasureList struct {
-	Erasures []*core.Erasure `json:"erasures"`
+	Erasures []core.Erasure `json:"erasures"`
 	wire.PageInfo
 }
 
@@ -52,13 +52,7 @@ func (s *Server) erasureRoutes() []Route {
 		route(http.MethodGet, "data.read", Route{
 			Path: erasuresPath + "/{erasureId}", OperationID: "getErasure", Summary: "Get an erasure, with how far it is.",
 			Responses: []Response{{Status: 200, Body: wire.Erasure{}, Doc: "The erasure."}}, Fails: []int{404},
-			Handle: func(c *call) (answer, error) {
-				e, err := s.opts.Erasures.FindErasure(c.ctx, c.param("erasureId"))
-				if err != nil {
-					return answer{}, err
-				}
-				return ok(*e), nil
-			},
+			Handle: getOne("erasureId", s.opts.Erasures.FindErasure),
 		}),
 	}
 }
@@ -81,15 +75,9 @@ func (s *Server) eraseData(c *call) (answer, error) {
 }
 
 func (s *Server) listErasures(c *call) (answer, error) {
-	page, err := c.page()
-	if err != nil {
-		return answer{}, err
-	}
-	found, info, err := s.opts.Erasures.FindErasures(c.ctx, core.ErasureFilter{CreatedBy: c.query.text("createdBy"), Page: page})
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(erasureList{Erasures: found, PageInfo: pageOf(page, info)}), nil
+	return listed(c, func(page core.Page) ([]*core.Erasure, core.PageInfo, error) {
+		return s.opts.Erasures.FindErasures(c.ctx, core.ErasureFilter{CreatedBy: c.query.text("createdBy"), Page: page})
+	}, valueOf, func(rows []core.Erasure, info wire.PageInfo) any { return erasureList{rows, info} })
 }
 
 // exportData streams. It ends when the client takes nothing for as long as that is allowed to any.

@@ -12,7 +12,6 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/api"
-	"github.com/wardroom/wardroom/core/coretest"
 )
 
 func TestExecute(t *testing.T) {
@@ -338,20 +337,13 @@ func TestListEvents(t *testing.T) {
 
 func TestConcurrentExecutes(t *testing.T) {
 	r := newRig(t)
-	done := make(chan int, 32)
-	for range cap(done) {
-		go func() { done <- r.do("POST", "/api/patterns/a/execute", `{"input":{"a":1}}`).status }()
+	replies := make(chan reply, 32)
+	for range cap(replies) {
+		r.doBeside(replies, "POST", "/api/patterns/a/execute", `{"input":{"a":1}}`)
 	}
-	finished := 0
-	coretest.WaitFor(t, "all executes", func() bool {
-		select {
-		case status := <-done:
-			if status != 200 {
-				t.Errorf("status %d", status)
-			}
-			finished++
-		default:
+	for range cap(replies) {
+		if p := <-replies; p.status != 200 {
+			t.Errorf("status %d", p.status)
 		}
-		return finished == cap(done)
-	})
+	}
 }

@@ -1,6 +1,9 @@
 package api
 
-import "bytes"
+import (
+	"bytes"
+	"cmp"
+)
 
 // What tests of the package's own parsers and encoders need.
 var (
@@ -27,4 +30,7 @@ func (s *Server) Table() []Route {
 }
 
 // Contents reports whether what is read of a resource is content.
-func Contents(resource string) bool { return contents[resource] }
+func Contents(resource string) bool { return resources[resource].content }
+
+// CreatedIDs returns the prefix of the ids by which records name what an operation creates.
+func CreatedIDs(r Route) string { return cmp.Or(auditIDs[r.OperationID], resources[r.Resource].ids) }

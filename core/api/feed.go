@@ -92,8 +92,10 @@ func (s *Server) feedRoutes() []Route {
 			{Name: "subjects", Type: ParamList, Doc: "Comma-separated ids of executions, threads, agents: everything that happens to them. " +
 				"200 at most."},
 			{Name: "lastEventId", Type: ParamInteger, Default: "0", Doc: "Resume after this event id; the header Last-Event-ID wins."},
+			{Name: "rate", Type: ParamInteger, Min: 1, Max: maxFeedRate, Doc: "At most about so many events of executions a second, but for those of subjects. " +
+				"Of those that are left out `event: skipped` {topics, count, to} tells at most each half second. Default: all."},
 		},
-		Responses: []Response{{Status: 200, Body: "", ContentType: "text/event-stream", Doc: "Events event and gap."}},
+		Responses: []Response{{Status: 200, Body: "", ContentType: "text/event-stream", Doc: "Events event, gap and, with rate, skipped."}},
 		Resumes:   true, Stream: s.streamFeed,
 	}}
 }
@@ -243,25 +245,35 @@ func (s *Server) streamFeed(c *call) error {
 	w := newFrameWriter(c)
 	defer w.close()
 	w.begin(c.id)
-	if resumed && !s.replayFeed(c, w, filter, after, head) {
-		return nil
-	}
-	s.pump(c, r, live, w, func(ev core.Event) []byte {
+	frame := func(ev core.Event) []byte {
 		if ev.Seq <= head {
 			return nil
 		}
 		return filter.frame(c, ev)
-	})
+	}
+	var rated *ratedFeed
+	if c.query.given("rate") {
+		rated = newRatedFeed(live, s.opts.Clock, int(c.query.integer("rate")), filter, frame)
+	}
+	if resumed && !s.replayFeed(c, w, filter, after, head, rated) {
+		return nil
+	}
+	if rated != nil {
+		s.pump(c, r, rated, w, rated.render)
+		return nil
+	}
+	s.pump(c, r, live, w, frame)
 	return nil
 }
 
 // feedPage is how many events of the log are read at a time.
 const feedPage = 256
 
-// replayFeed writes the public events behind after, up to head, and that others may be missing. It returns false when the
-// stream is to end.
-func (s *Server) replayFeed(c *call, w *frameWriter, filter feedFilter, after, head uint64) bool {
+// replayFeed writes the public events behind after, up to head, and that others may be missing; of a reader with a rate no more
+// events of executions than it takes in a pause. It returns false when the stream is to end.
+func (s *Server) replayFeed(c *call, w *frameWriter, filter feedFilter, after, head uint64, rated *ratedFeed) bool {
 	filter.past = true
+	told := 0
 	gap := &streamGap{from: after, to: head, reason: gapUnlogged}
 	if after > head {
 		gap.reason = gapFuture
@@ -278,6 +290,12 @@ func (s *Server) replayFeed(c *call, w *frameWriter, filter feedFilter, after, h
 		for _, ev := range events {
 			if at = ev.Seq; at > head {
 				break
+			}
+			if rated != nil && rated.mayLeave(&ev) {
+				if told >= rated.most {
+					continue
+				}
+				told++
 			}
 			if frame := filter.frame(c, ev); frame != nil && !w.write(frame) {
 				s.opts.Metrics.StreamDropped("write")

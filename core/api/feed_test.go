@@ -3,13 +3,18 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/api"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // fakeFeed has public events, and hands out the live ones once.
@@ -127,4 +132,97 @@ func TestFeed(t *testing.T) {
 	}
 	r.do("GET", "/api/events?topics=inbux", "").wants(t, 400, core.CodeValidation)
 	r.do("GET", "/api/events?subjects="+strings.Repeat("a,", 201), "").wants(t, 400, core.CodeValidation)
+}
+
+// busyFeed has live events that come at once; then time passes, and it ends.
+type busyFeed struct {
+	fakeFeed
+	pass func() // lets half a second pass
+}
+
+func (f *busyFeed) Live() core.EventStream { return &busyStream{listed{f.live}, f.pass} }
+
+type busyStream struct {
+	listed
+	pass func()
+}
+
+func (s *busyStream) Next(ctx context.Context) (core.Event, error) {
+	if len(s.events) > 0 || s.pass == nil {
+		return s.listed.Next(ctx)
+	}
+	s.pass()
+	s.pass = nil
+	if err := ctx.Err(); err != nil {
+		return core.Event{}, err
+	}
+	return s.listed.Next(ctx)
+}
+
+// TestFeedRate: a reader with a rate gets so many events of executions, all that people wait for and all of its subjects; of the
+// others it hears before what comes behind them, and after half a second at the latest.
+func TestFeedRate(t *testing.T) {
+	feed := &busyFeed{}
+	for seq := uint64(1001); seq <= 1100; seq++ {
+		ev := core.Event{Seq: seq, Type: core.EventExecutionCompleted, Subject: "exec_other", Data: json.RawMessage(`{}`)}
+		switch seq {
+		case 1050:
+			ev.Type, ev.Subject = core.EventQuestionAsked, "exec_asks"
+		case 1060:
+			ev.Subject = "exec_mine"
+		case 1070:
+			ev.Subject = "exec_hidden"
+		}
+		feed.live = append(feed.live, ev)
+	}
+	for seq := uint64(1); seq <= 900; seq++ {
+		feed.public = append(feed.public, core.Event{Seq: seq, Type: core.EventExecutionCompleted, Subject: "exec_other", Data: json.RawMessage(`{}`)})
+	}
+	r := newRig(t, func(o *api.Options) {
+		o.Feed = feed
+		o.Authorize = func(_ context.Context, _ core.Principal, a api.Access) error {
+			if a.ID == "exec_hidden" {
+				return core.NotFound("execution", a.ID)
+			}
+			return nil
+		}
+	})
+	feed.pass = func() { r.clock.Advance(500 * time.Millisecond) }
+	told := func(query string, header ...string) (list []string) {
+		t.Helper()
+		p := r.do("GET", "/api/events"+query, "", header...)
+		p.wants(t, 200, "")
+		for block := range strings.SplitSeq(p.text, "\n\n") {
+			fields := map[string]string{}
+			for line := range strings.SplitSeq(block, "\n") {
+				name, value, _ := strings.Cut(line, ": ")
+				fields[name] = value
+			}
+			switch id := fields["id"]; fields["event"] {
+			case "event":
+				list = append(list, id)
+			case "skipped":
+				var d wire.FeedSkipped
+				if err := json.Unmarshal([]byte(fields["data"]), &d); err != nil || strconv.FormatUint(d.To, 10) != id || !slices.Equal(d.Topics, []string{"executions"}) {
+					t.Errorf("%s: %v", block, err)
+				}
+				list = append(list, fmt.Sprintf("skipped%d-%s", d.Count, id))
+			case "gap":
+				list = append(list, "gap"+id)
+			}
+		}
+		return list
+	}
+	if got, want := strings.Join(told("?rate=8&topics=executions,inbox&subjects=exec_mine"), " "), "1001 1002 1003 1004 skipped45-1049 1050 skipped9-1059 1060 skipped39-1100"; got != want {
+		t.Errorf("told %s\nwant %s", got, want)
+	}
+	if got := len(told("?topics=executions,inbox")); got != 99 {
+		t.Errorf("without a rate %d events are told, not 99", got)
+	}
+	if got := strings.Join(told("?rate=4&topics=patterns,executions", "Last-Event-ID: 1")[:3], " "); !strings.HasPrefix(got, "2 3 gap") {
+		t.Errorf("told of the past %s, not two events and a gap", got)
+	}
+	for _, bad := range []string{"0", "10001", "x"} {
+		r.do("GET", "/api/events?rate="+bad, "").wants(t, 400, core.CodeValidation)
+	}
 }

@@ -104,10 +104,14 @@ func TestIdempotentWaits(t *testing.T) {
 	}
 	const path, body = "/api/patterns/a/execute", `{"input":{}}`
 	replies := make(chan reply, 8)
-	go func() { replies <- r.do("POST", path, body, "Idempotency-Key: k") }()
-	<-waiting
+	r.doBeside(replies, "POST", path, body, "Idempotency-Key: k")
+	select {
+	case <-waiting:
+	case p := <-replies:
+		t.Fatalf("answered at once: %d %s", p.status, p.text)
+	}
 	for range cap(replies) - 1 {
-		go func() { replies <- r.do("POST", path, body, "Idempotency-Key: k") }()
+		r.doBeside(replies, "POST", path, body, "Idempotency-Key: k")
 	}
 	r.do("POST", path, `{"input":{"b":1}}`, "Idempotency-Key: k").wants(t, 409, core.CodeConflict)
 	close(release)

@@ -176,23 +176,13 @@ const maxStopGrace = 10 * time.Minute
 func managedAgentPath(id string) string { return "/api/managed-agents/" + id }
 
 func (s *Server) listManagedAgents(c *call) (answer, error) {
-	page, err := c.page()
-	if err != nil {
-		return answer{}, err
-	}
-	found, info, err := s.managedAgents(c, core.ManagedAgentFilter{
+	agents := s.managedAgents(c, core.ManagedAgentFilter{
 		Status: core.ManagedAgentStatus(c.query.text("status")),
 		Type:   c.query.text("type"), Runtime: c.query.text("runtime"),
 		Name: c.query.text("name"), Reason: c.query.text("reason"), Execution: c.query.text("executionId"), Labels: c.query.pairs("label"),
 		CreatedBy: c.query.text("createdBy"),
-	}).page(page)
-	if err != nil {
-		return answer{}, err
-	}
-	for i := range found {
-		found[i] = shownManagedAgent(found[i])
-	}
-	return ok(managedAgentList{found, pageOf(page, info)}), nil
+	})
+	return listed(c, agents.page, shownManagedAgent, func(rows []*core.ManagedAgent, info wire.PageInfo) any { return managedAgentList{rows, info} })
 }
 
 // managedAgents are those that a filter selects and the caller may read.

@@ -41,6 +41,28 @@ func (c *call) page() (core.Page, error) {
 	return p, nil
 }
 
+// listed answers with the page that the request asks for: body makes the answer of what row makes of what find returns.
+func listed[T, R any](
+	c *call, find func(page core.Page) ([]T, core.PageInfo, error), row func(found T) R, body func(rows []R, info wire.PageInfo) any,
+) (answer, error) {
+	page, err := c.page()
+	if err != nil {
+		return answer{}, err
+	}
+	found, info, err := find(page)
+	if err != nil {
+		return answer{}, err
+	}
+	rows := make([]R, len(found))
+	for i, one := range found {
+		rows[i] = row(one)
+	}
+	return ok(body(rows, pageOf(page, info))), nil
+}
+
+// valueOf is the row of a list that shows what is found as it is.
+func valueOf[T any](found *T) T { return *found }
+
 func pageOf(p core.Page, info core.PageInfo) wire.PageInfo {
 	return wire.PageInfo{
 		Total: info.Total, AtLeast: info.AtLeast, Limit: p.Limit, Offset: p.Offset, HasMore: info.HasMore, NextCursor: info.NextCursor,

@@ -62,7 +62,7 @@ type answerQuestionRequest struct {
 }
 
 type questionList struct {
-	Questions []*core.Question `json:"questions"`
+	Questions []core.Question `json:"questions"`
 	wire.PageInfo
 }
 
@@ -82,10 +82,6 @@ func (s *Server) listExecutionQuestions(c *call) (answer, error) {
 
 // questions lists those of an execution, or of all.
 func (s *Server) questions(c *call, executionID string) (answer, error) {
-	page, err := c.page()
-	if err != nil {
-		return answer{}, err
-	}
 	filter := core.QuestionFilter{
 		ExecutionID: executionID, Status: core.QuestionStatus(c.query.text("status")), CreatedBy: c.query.text("createdBy"),
 	}
@@ -93,11 +89,7 @@ func (s *Server) questions(c *call, executionID string) (answer, error) {
 		filter.Page = page
 		return s.opts.Questions.FindQuestions(c.ctx, filter)
 	})
-	found, info, err := questions.page(page)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(questionList{found, pageOf(page, info)}), nil
+	return listed(c, questions.page, valueOf, func(rows []core.Question, info wire.PageInfo) any { return questionList{rows, info} })
 }
 
 func (s *Server) getQuestion(c *call) (answer, error) {

@@ -101,6 +101,24 @@ type reply struct {
 // do sends a request. Headers are "Name: value"; a body without a Content-Type is JSON.
 func (r *rig) do(method, path, body string, headers ...string) reply {
 	r.tb.Helper()
+	return r.send(r.request(method, path, body, headers...))
+}
+
+// doBeside is do beside the test, for any number of requests to one channel. Where no answer comes the test fails, and the reply
+// is empty.
+func (r *rig) doBeside(replies chan<- reply, method, path, body string, headers ...string) {
+	req := r.request(method, path, body, headers...)
+	go func() {
+		out, err := r.try(req)
+		if err != nil {
+			r.tb.Error(err)
+		}
+		replies <- out
+	}()
+}
+
+func (r *rig) request(method, path, body string, headers ...string) *http.Request {
+	r.tb.Helper()
 	req, err := http.NewRequest(method, r.http.URL+path, strings.NewReader(body))
 	if err != nil {
 		r.tb.Fatal(err)
@@ -116,23 +134,31 @@ func (r *rig) do(method, path, body string, headers ...string) reply {
 			req.Header.Set(name, value)
 		}
 	}
-	return r.send(req)
+	return req
 }
 
 func (r *rig) send(req *http.Request) reply {
 	r.tb.Helper()
-	resp, err := r.client.Do(req)
+	out, err := r.try(req)
 	if err != nil {
 		r.tb.Fatal(err)
+	}
+	return out
+}
+
+func (r *rig) try(req *http.Request) (reply, error) {
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return reply{}, err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err != nil {
-		r.tb.Fatal(err)
+		return reply{}, err
 	}
 	out := reply{status: resp.StatusCode, header: resp.Header, text: string(text)}
 	_ = json.Unmarshal(text, &out.json)
-	return out
+	return out, nil
 }
 
 // at walks into a JSON object by keys.

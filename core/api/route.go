@@ -120,9 +120,7 @@ func (r *Route) check() error {
 	missing(r.OperationID == "", "has no operation id")
 	missing(r.Action == "", "has no action: authorization could not be asked")
 	missing(r.Resource == "", "has no resource: authorization could not be asked")
-	_, classified := contents[r.Resource]
-	missing(!classified, "is of a resource of which contents does not say whether it holds what executions do")
-	missing(auditCategories[r.Resource] == "", "is of a resource without a category of audit records")
+	missing(resources[r.Resource].category == "", "is of a resource that the table of resources does not have")
 	missing(r.Scope == "", "has no scope: authorization could not be asked")
 	missing(r.Summary == "" || r.Tag == "", "has no summary or tag")
 	missing((r.Handle == nil) == (r.Stream == nil), "needs either a handler or a stream")
@@ -172,17 +170,3 @@ func (r *Route) params() []string {
 // always and the like are values of Route.Public.
 func always(Config) bool          { return true }
 func metricsPublic(c Config) bool { return c.MetricsPublic }
-
-// The table.
-func (s *Server) routes() []Route {
-	var table []Route
-	for _, part := range [][]Route{
-		s.patternRoutes(), s.executionRoutes(), s.streamRoutes(), s.questionRoutes(), s.batchRoutes(), s.agentRoutes(),
-		s.managedAgentRoutes(), s.threadRoutes(), s.decisionRoutes(), s.experienceRoutes(), s.workspaceRoutes(),
-		s.webhookRoutes(), s.scheduleRoutes(), s.triggerRoutes(), s.pluginRoutes(), s.serverLogRoutes(), s.secretRoutes(), s.authRoutes(), s.sessionRoutes(), s.signInRoutes(),
-		s.feedRoutes(), s.auditRoutes(), s.erasureRoutes(), s.complianceRoutes(), s.overviewRoutes(), s.healthRoutes(), s.metaRoutes(),
-	} {
-		table = append(table, part...)
-	}
-	return table
-}

@@ -40,7 +40,7 @@ func (s *Server) scheduleRoutes() []Route {
 			Description: "Its runs have the rights of the caller, who has to have them at each tick. There are 1000 schedules at most.",
 			Body:        &Body{JSON: new(createScheduleRequest)},
 			Responses:   []Response{{Status: 201, Body: wire.Schedule{}, Location: true, Doc: "It is stored."}},
-			Fails:       []int{403, 404, 409, 429}, Creates: true, Recover: s.recoverSchedule, Handle: s.createSchedule,
+			Fails:       []int{403, 404, 409, 429}, Creates: true, Recover: recoverOne(s.opts.Schedules.FindSchedule, scheduleCreated), Handle: s.createSchedule,
 		}),
 		route(http.MethodPost, "schedules.read", Route{
 			Path: schedulesPath + "/preview", OperationID: "previewSchedule", Summary: "Tell when a schedule would have its ticks, without storing it.",
@@ -114,7 +114,7 @@ type previewScheduleRequest struct {
 }
 
 type scheduleList struct {
-	Schedules []*core.Schedule `json:"schedules"`
+	Schedules []core.Schedule `json:"schedules"`
 	wire.PageInfo
 }
 
@@ -138,17 +138,10 @@ func (s *Server) createSchedule(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return created(schedulePath(found.ID), found), nil
+	return scheduleCreated(found), nil
 }
 
-// recoverSchedule answers a repeated create whose first answer was never given.
-func (s *Server) recoverSchedule(c *call, id string) (answer, error) {
-	found, err := s.opts.Schedules.FindSchedule(c.ctx, id)
-	if err != nil {
-		return answer{}, err
-	}
-	return created(schedulePath(id), found), nil
-}
+func scheduleCreated(found *core.Schedule) answer { return created(schedulePath(found.ID), found) }
 
 func (s *Server) previewSchedule(c *call) (answer, error) {
 	var req previewScheduleRequest
@@ -166,20 +159,12 @@ func (s *Server) previewSchedule(c *call) (answer, error) {
 }
 
 func (s *Server) listSchedules(c *call) (answer, error) {
-	page, err := c.page()
-	if err != nil {
-		return answer{}, err
-	}
 	filter := core.ScheduleFilter{Status: core.ScheduleStatus(c.query.text("status")), CreatedBy: c.query.text("createdBy")}
 	schedules := listOf(c, func(s *core.Schedule) string { return s.ID }, func(page core.Page) ([]*core.Schedule, core.PageInfo, error) {
 		filter.Page = page
 		return s.opts.Schedules.FindSchedules(c.ctx, filter)
 	})
-	found, info, err := schedules.page(page)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(scheduleList{Schedules: found, PageInfo: pageOf(page, info)}), nil
+	return listed(c, schedules.page, valueOf, func(rows []core.Schedule, info wire.PageInfo) any { return scheduleList{rows, info} })
 }
 
 func (s *Server) getSchedule(c *call) (answer, error) {

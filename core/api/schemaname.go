@@ -62,5 +62,9 @@ var schemaNames = map[reflect.Type]string{
 
 // requestNames are the names of public types in requests, where they differ from those in answers.
 var requestNames = map[reflect.Type]string{
+	reflect.TypeFor[wire.AutoAnswerRule](): "AutoAnswerRequest",
 	reflect.TypeFor[wire.ExecuteOptions](): "ExecuteOptions",
+	reflect.TypeFor[wire.ThreadFinish]():   "ThreadFinishRequest",
+	reflect.TypeFor[wire.ThreadPolicy]():   "ThreadPolicyRequest",
+	reflect.TypeFor[wire.WorkspaceSpec]():  "WorkspaceRequest",
 }

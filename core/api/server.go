@@ -2,8 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
-	"io"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -55,101 +53,6 @@ type Metrics interface {
 type Totals interface {
 	// Totals returns the executions ever stored, those not over, and the mean duration of those over.
 	Totals() (total, active int64, mean time.Duration)
-}
-
-// Access is what authorization is asked with.
-type Access = core.Access
-
-// Options are what a Server is made of.
-type Options struct {
-	Patterns   core.PatternService
-	Executions core.ExecutionService
-	Timelines  core.TimelineService // of Executions
-	Batches    core.BatchService
-	Agents     core.AgentService
-	// ManagedAgents spawns agents on runtimes; nil: there are no operations of managed agents.
-	ManagedAgents core.ManagedAgentService
-	// Plugins runs plugins; nil: there are no operations of plugins.
-	Plugins core.PluginService
-	// ServerLog is the log of this process; nil: there are no operations of it.
-	ServerLog core.ServerLogService
-	// Secrets tells of the providers of secrets; nil: there are no operations of them.
-	Secrets core.SecretService
-	// Questions lists and answers what executions ask people; nil: there are no operations of questions.
-	Questions core.QuestionService
-	// PatternSchema is the JSON Schema of definitions.
-	PatternSchema json.RawMessage
-	// Overview reads the inbox and the numbers; nil: there are no operations of them.
-	Overview core.OverviewService
-	// Threads, Memory and Workspaces are managed threads, what they know, and where they work; nil: there are no
-	// operations of them.
-	Threads    core.ThreadService
-	Memory     core.MemoryService
-	Workspaces core.WorkspaceService
-	// Schedules starts executions and threads by the clock; nil: there are no operations of schedules.
-	Schedules core.ScheduleService
-	// Triggers starts executions and threads when signed requests come in; nil: there are no operations of triggers.
-	Triggers core.TriggerService
-	// Webhooks delivers events to endpoints; nil: there are no operations of webhooks.
-	Webhooks core.WebhookService
-	// Erasures exports and erases what is stored of a subject; nil: there are no operations of it.
-	Erasures core.ErasureService
-	// Compliance proves what profiles ask for; nil: there are no operations of it.
-	Compliance core.ComplianceService
-	// Audit records what is done and refused; nil: nothing is, and there are no operations of it.
-	Audit       core.AuditService
-	AgentSocket http.Handler // of GET /api/agents/connect; it upgrades the connection
-	Idempotency Idempotency
-	Journal     Journal
-	Feed        Feed // nil: there is no stream of all events
-
-	Health   Health              // nil: always healthy and ready
-	Metrics  Metrics             // nil: nothing is counted
-	Tracer   core.Tracer         // nil: nothing is traced
-	Totals   Totals              // nil: zeros
-	Gatherer prometheus.Gatherer // nil: no series
-	// AccessLog takes a line of JSON for each request while Config.AccessLog is set, one Write a line, from many goroutines at
-	// once; nil: there is none.
-	AccessLog io.Writer
-
-	// Authenticate tells who sends a request; nil: everyone is core.Anonymous. Authorize decides whether
-	// they may; nil: everyone may. Both return UNAUTHORIZED or FORBIDDEN errors.
-	Authenticate func(r *http.Request) (core.Principal, error)
-	Authorize    func(ctx context.Context, p core.Principal, a Access) error
-	// AuthenticateAgent is Authenticate for connections of agents; nil: Authenticate does it.
-	AuthenticateAgent func(r *http.Request) (core.Principal, error)
-	// Decide answers the same question with the reason; nil: everything is allowed. It is asked for people who want to know.
-	Decide func(ctx context.Context, p core.Principal, a Access) core.Ruling
-	// ReadsAll reports whether nothing of a kind is hidden from somebody, whatever it belongs to, so that totals of lists may count
-	// all of it; nil: something may be. It must not be true where Decide refuses a single row.
-	ReadsAll func(ctx context.Context, p core.Principal, a Access) bool
-	// Refresh returns a principal as it is now, or UNAUTHORIZED when its credential is over; Revision changes whenever an
-	// answer of Refresh or Authorize may be another. Both are asked about what goes on: streams, terminals and sockets end
-	// soon after their caller lost the right to them. Nil: they go on.
-	Refresh  func(ctx context.Context, p core.Principal) (core.Principal, error)
-	Revision func() uint64
-	// Keys are the API keys; nil: there are no operations of keys.
-	Keys core.KeyService
-	// AgentTokens are the registration tokens of agents; nil: there are no operations of them.
-	AgentTokens core.AgentTokenService
-	// SignIn is how people sign in; without Sessions there are no operations of it.
-	SignIn SignIn
-
-	// Mask replaces fields of answers and streams for callers who may not read them in clear; nil: none.
-	Mask core.Masker
-	// Limits decides which requests may go on; nil: all may.
-	Limits Limits
-
-	// LimitStall sets how long the reader of a stream may take nothing before its connection ends, 0 for what the listener
-	// has for all, by the context of its request; false: this connection has no such limit. Nil: none has.
-	LimitStall func(ctx context.Context, limit time.Duration) bool
-
-	Clock   core.Clock
-	IDs     core.IDs
-	Logger  hclog.Logger
-	Version string
-	BaseURL string // where clients reach the service, for the OpenAPI document; empty: wherever they asked
-	Config  Config // zero fields take their defaults
 }
 
 // Server serves the API. It starts nothing by itself; it is safe for concurrent use.

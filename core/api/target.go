@@ -18,7 +18,7 @@ type targetRequest struct {
 type threadTargetRequest struct {
 	wire.ThreadBrief
 	Preparation threadPreparationRequest `json:"preparation"`
-	Policy      threadPolicyRequest      `json:"policy"`
+	Policy      wire.ThreadPolicy        `json:"policy"`
 }
 
 // target checks what the decoder could not, and makes the service's target, with the environment of a thread beside it.
@@ -50,7 +50,7 @@ func (r *targetRequest) target(c *call) (t core.Target, env map[string]string, e
 	thread := &core.ThreadTarget{
 		ThreadBrief: r.Thread.ThreadBrief,
 		Preparation: wire.TargetPreparation{Workspace: p.Workspace, ApprovalPreset: p.Approval, EnvNames: slices.Sorted(maps.Keys(p.Env))},
-		Policy:      r.Thread.Policy.policy(),
+		Policy:      r.Thread.Policy,
 	}
 	for _, f := range p.ContextFiles {
 		thread.Preparation.ContextFiles = append(thread.Preparation.ContextFiles, wire.TargetFile(f))

@@ -84,8 +84,8 @@ func (s *Server) threadRoutes() []Route {
 		acts(Route{
 			Method: http.MethodPost, Path: one + "/send", OperationID: "sendThread", Action: "threads.send",
 			Summary: "Give a thread exactly one of a message, raw terminal input, or keys.",
-			Description: "A message is stored, and given to the agent when its turn comes, in the order of the sends; sent " +
-				"is false while it waits. With expectResponse the answer comes at the end of the message's turn, whatever " +
+			Description: "A message is stored, and given to the agent when its turn comes, in the order of the sends; queued " +
+				"says how many wait. With expectResponse the answer comes at the end of the message's turn, whatever " +
 				"happens to the server meanwhile: the same Idempotency-Key waits for it again. raw and keys go to the agent's terminal at once. Key names are those of " +
 				"docs/managed-agents.md: ENTER, ESC, TAB, UP, CTRL_C and so on.",
 			Body:      &Body{JSON: new(wire.ThreadInput)},
@@ -109,10 +109,11 @@ func (s *Server) threadRoutes() []Route {
 			Summary: "Go on with a thread that is over.",
 			Description: "A new thread takes over its workspace, its session where the agent can resume one, and the messages that " +
 				"got no answer; continues and continuedBy name the other. It belongs to the same execution, or to a new one when " +
-				"that is over. Values of env are those of this request: the old ones are gone.",
+				"that is over. Values of env come beside those of the old thread, and over them. With expectResponse the answer comes at " +
+				"the end of the turn of message, whatever happens to the server meanwhile: the same Idempotency-Key waits for it again.",
 			Body:      &Body{JSON: new(wire.ThreadContinue), Optional: true},
-			Responses: []Response{{Status: 201, Body: threadBody{}, Location: true, Doc: "The new thread is stored."}},
-			Fails:     []int{404, 409}, Creates: true, Recover: s.recoverThreadSpawn, Handle: s.continueThread,
+			Responses: []Response{{Status: 201, Body: threadContinuedBody{}, Location: true, Doc: "The new thread is stored, or its turn over."}},
+			Fails:     []int{404, 408, 409}, Creates: true, Recover: s.recoverThreadContinue, Handle: s.continueThread,
 		}),
 		reads(Route{
 			Path: one + "/queue", OperationID: "listThreadQueue",
@@ -194,18 +195,11 @@ func (s *Server) listExecutionThreads(c *call) (answer, error) {
 
 // threads lists those of an execution, or of all.
 func (s *Server) threads(c *call, executionID string) (answer, error) {
-	page, err := c.page()
-	if err != nil {
-		return answer{}, err
-	}
-	found, info, err := s.threadRows(c, core.ThreadFilter{
+	threads := s.threadRows(c, core.ThreadFilter{
 		ExecutionID: executionID, Status: core.ThreadStatus(c.query.text("status")),
 		Role: c.query.text("role"), AgentType: c.query.text("agentType"), CreatedBy: c.query.text("createdBy"),
-	}).page(page)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(newThreadList(found, pageOf(page, info))), nil
+	})
+	return listed(c, threads.page, newThreadRow, func(rows []threadBody, info wire.PageInfo) any { return threadList{rows, info} })
 }
 
 // threadRows are the threads that a filter selects and the caller may read.

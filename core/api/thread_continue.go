@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -25,7 +26,42 @@ func (s *Server) continueThread(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return created(threadPath(t.ID), newThreadBody(t)), nil
+	return s.threadContinued(c, t, &req)
+}
+
+// recoverThreadContinue answers a repeated continue whose first answer was never given. Where a response is expected it waits
+// on for the turn of the message that was stored then.
+func (s *Server) recoverThreadContinue(c *call, id string) (answer, error) {
+	var req wire.ThreadContinue
+	if err := c.decode(&req); err != nil {
+		return answer{}, err
+	}
+	t, err := s.spawnedThread(c, id)
+	if err != nil {
+		return answer{}, err
+	}
+	return s.threadContinued(c, t, &req)
+}
+
+// threadContinuedBody is the new thread, and the turn that was waited for.
+type threadContinuedBody struct {
+	threadBody
+	Response *wire.TurnResponse `json:"response,omitempty" doc:"How the turn of the message ended, with expectResponse."`
+}
+
+func (s *Server) threadContinued(c *call, t *core.Thread, req *wire.ThreadContinue) (answer, error) {
+	if !req.ExpectResponse {
+		return created(threadPath(t.ID), threadContinuedBody{threadBody: newThreadBody(t)}), nil
+	}
+	// The wait ends with its client's connection.
+	receipt, err := s.opts.Threads.AwaitThreadInput(c.ctx, t.ID, "", time.Duration(req.Timeout)*time.Millisecond)
+	if err != nil {
+		return answer{}, err
+	}
+	if t, err = s.opts.Threads.FindThread(c.ctx, t.ID); err != nil {
+		return answer{}, err
+	}
+	return created(threadPath(t.ID), threadContinuedBody{threadBody: newThreadBody(t), Response: receipt.Response}), nil
 }
 
 func (s *Server) listThreadQueue(c *call) (answer, error) {

@@ -22,6 +22,15 @@ func TestContinueThread(t *testing.T) {
 	if p.at("continues") != threadID || got.Message != "go on" || got.Env["TOKEN"] != "hunter2" || !got.DiscardQueued || strings.Contains(p.text, "hunter2") {
 		t.Errorf("%+v: %s", got, p.text)
 	}
+	if strings.Contains(p.text, "response") {
+		t.Errorf("the request did not wait: %s", p.text)
+	}
+	p = r.do("POST", onePath+"/continue", `{"message":"go on","expectResponse":true,"timeout":5000}`)
+	p.wants(t, 201, "")
+	if !strings.Contains(p.text, `"response":{"text":"awaited"`) || p.at("id") != threadID2 {
+		t.Errorf("the answer: %s", p.text)
+	}
+	r.do("POST", onePath+"/continue", `{"message":"go on","expectResponse":true,"timeout":-1}`).wants(t, 400, core.CodeValidation)
 	r.do("POST", onePath+"/continue", `{"env":{"A=B":"x"}}`).wants(t, 400, core.CodeValidation)
 	r.threads.goOn = func(id string, _ core.ThreadContinue) (*core.Thread, error) {
 		return nil, core.Conflict("thread", id, "running", "send it a message instead")

@@ -118,17 +118,11 @@ type threadList struct {
 	wire.PageInfo
 }
 
-func newThreadList(found []*core.Thread, p wire.PageInfo) threadList {
-	list := threadList{
-		Threads:  make([]threadBody, len(found)),
-		PageInfo: p,
+// newThreadRow is newThreadBody without the text of context files: a page would be as large as all of them.
+func newThreadRow(t *core.Thread) threadBody {
+	body := newThreadBody(t)
+	for i := range body.Preparation.ContextFiles {
+		body.Preparation.ContextFiles[i].Content = nil
 	}
-	for i, t := range found {
-		list.Threads[i] = newThreadBody(t)
-		files := list.Threads[i].Preparation.ContextFiles
-		for j := range files {
-			files[j].Content = nil // a page would be as large as all their files
-		}
-	}
-	return list
+	return body
 }

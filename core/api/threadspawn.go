@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // threadRequest is what spawn and prepare have in common. Names of fields are the interface's; runtime, agentId and the
@@ -15,7 +16,7 @@ type threadRequest struct {
 	Role        string                   `json:"role" check:"max=128" example:"implementer"`
 	Objective   string                   `json:"objective" check:"max=262144" doc:"The first message to the agent." example:"Fix the flaky test"`
 	Preparation threadPreparationRequest `json:"preparation"`
-	Policy      threadPolicyRequest      `json:"policy"`
+	Policy      wire.ThreadPolicy        `json:"policy"`
 	Metadata    map[string]any           `json:"metadata" doc:"Free keys, kept with the thread. memoryContext, which prepare adds, is left out."`
 	Runtime     string                   `json:"runtime" check:"max=128" doc:"Default: the first ready one by priority; connected: a connected agent."`
 	AgentID     string                   `json:"agentId" check:"max=128" doc:"Connected agent that is to host it. Default: any that offers the type."`
@@ -33,58 +34,16 @@ type prepareThreadRequest struct {
 }
 
 type threadPreparationRequest struct {
-	Workspace      *workspaceRequest    `json:"workspace" doc:"Default: an empty directory."`
+	Workspace      *wire.WorkspaceSpec  `json:"workspace" doc:"Default: an empty directory."`
 	ContextFiles   []contextFileRequest `json:"contextFiles" check:"max=1000" doc:"Files to write into the workspace. .wardroom/thread-memory.md is written by the service: a file of that path is taken only with the workspaceId of the prepare that answered it, and is written anew."`
 	ApprovalPreset string               `json:"approvalPreset" enum:"readonly,standard,permissive,autonomous" doc:"What it may do without asking. Default: standard."`
 	Env            map[string]string    `json:"env" doc:"Environment of the agent. Secret: never logged or answered."`
 	EnvNames       []string             `json:"envNames" check:"max=512" doc:"Of the answer to prepare; left out, since the values are needed: give env."`
 }
 
-type workspaceRequest struct {
-	WorkspaceID string `json:"workspaceId" check:"max=128" doc:"One that prepare reserved."`
-	Path        string `json:"path" check:"max=4096" doc:"Of the answer to prepare; left out."`
-	Repo        string `json:"repo" check:"max=2048" doc:"Git URL or configured shorthand. Default: an empty directory." example:"https://git.example.com/app.git"`
-	Branch      string `json:"branch" check:"max=1024" doc:"To begin with. Default: the repository's." example:"main"`
-	WorkBranch  string `json:"workBranch" check:"max=1024" doc:"To work on. Default: wardroom/<execution>/<role>-<slug>."`
-	BaseCommit  string `json:"baseCommit" check:"max=128" doc:"Of the answer to prepare; left out."`
-	Depth       int    `json:"depth" check:"min=0,max=10000000" doc:"Commits of history; 0: all."`
-	Filter      string `json:"filter" check:"max=128" doc:"Partial clone: blob:none, tree:0 or blob:limit=SIZE."`
-	Submodules  bool   `json:"submodules" doc:"Check submodules out as well."`
-}
-
 type contextFileRequest struct {
 	Path    string `json:"path" check:"required,min=1,max=4096" doc:"Relative to the workspace, with slashes." example:".wardroom/notes.md"`
 	Content string `json:"content"`
-}
-
-// threadPolicyRequest says how it is supervised. No duration is longer than a year.
-type threadPolicyRequest struct {
-	IdleTimeoutMs       int64                `json:"idleTimeoutMs" check:"min=0,max=31622400000" doc:"Milliseconds without activity until it is idle; three times that: stopped. Default: configured."`
-	SummarizeAfterTurns int                  `json:"summarizeAfterTurns" check:"min=0,max=100000" doc:"A summary each so many turns; 0: only at the end."`
-	CompleteAfterTurns  int                  `json:"completeAfterTurns" check:"min=0,max=100000" doc:"Completed after so many turns; 0: when the agent says so."`
-	TimeoutMs           int64                `json:"timeoutMs" check:"min=0,max=31622400000" doc:"Milliseconds of its whole life. Default: configured."`
-	MaxRestarts         *int                 `json:"maxRestarts" check:"min=0,max=1000" doc:"Of a lost agent. Default: configured."`
-	TurnRetries         *int                 `json:"turnRetries" check:"min=0,max=100" doc:"How often a message is given again whose turn failed in a way that may pass. Default: configured."`
-	MaxTokens           int64                `json:"maxTokens" check:"min=0,max=1000000000000" doc:"Stopped once its turns read and wrote so many tokens, as its agent tells; 0: no limit."`
-	MaxCost             float64              `json:"maxCost" doc:"Stopped once its turns cost so many US dollars, as its agent tells; 0: no limit."`
-	MaxTurns            int                  `json:"maxTurns" check:"min=0,max=1000000" doc:"Stopped after so many turns, failed ones included; 0: no limit."`
-	Finish              *threadFinishRequest `json:"finish" doc:"What is done with the workspace when it completes."`
-	AutoAnswer          []autoAnswerRequest  `json:"autoAnswer" check:"max=200" doc:"Rules that answer prompts without people; the first that fits counts."`
-}
-
-type threadFinishRequest struct {
-	Commit  bool   `json:"commit" doc:"What is not committed."`
-	Message string `json:"message" check:"max=65536" doc:"Of that commit. Default: the objective."`
-	Push    bool   `json:"push" doc:"To the remote."`
-	Branch  string `json:"branch" check:"max=1024" doc:"There. Default: the work branch's own name."`
-}
-
-type autoAnswerRequest struct {
-	Preset string `json:"preset" check:"max=128" doc:"approvalPreset that it holds for; empty: all."`
-	Kind   string `json:"kind" check:"max=128" doc:"Of the prompt: approval, question and so on; empty: all."`
-	Tool   string `json:"tool" check:"max=1024" doc:"Glob on the name of the tool; empty: all."`
-	Match  string `json:"match" check:"max=4096" doc:"Regular expression (RE2) on the prompt's text and the tool's input; empty: all."`
-	Answer string `json:"answer" check:"required,min=1,max=1024" doc:"allow, deny, or the id of an option."`
 }
 
 // memoryContextKey is what prepare adds to the metadata.
@@ -103,7 +62,7 @@ func (r *threadRequest) spec(agentType string) (core.ThreadSpec, error) {
 	core.WithoutOrigin(r.Metadata)
 	return core.ThreadSpec{
 		ExecutionID: r.ExecutionID, Name: r.Name, AgentType: agentType, Role: r.Role, Objective: r.Objective,
-		Preparation: r.Preparation.preparation(), Policy: r.Policy.policy(), Metadata: r.Metadata,
+		Preparation: r.Preparation.preparation(), Policy: r.Policy, Metadata: r.Metadata,
 		Runtime: r.Runtime, AgentID: r.AgentID,
 	}, nil
 }
@@ -126,28 +85,12 @@ func (r *threadPreparationRequest) repo() string {
 func (r *threadPreparationRequest) preparation() core.Preparation {
 	p := core.Preparation{Approval: r.ApprovalPreset, Env: r.Env}
 	if w := r.Workspace; w != nil {
-		p.Workspace = &core.WorkspaceSpec{
-			WorkspaceID: w.WorkspaceID, Repo: w.Repo, Branch: w.Branch, WorkBranch: w.WorkBranch,
-			Depth: w.Depth, Filter: w.Filter, Submodules: w.Submodules,
-		}
+		spec := *w
+		spec.Path, spec.BaseCommit = "", "" // of the answer to prepare
+		p.Workspace = &spec
 	}
 	for _, f := range r.ContextFiles {
 		p.ContextFiles = append(p.ContextFiles, core.ContextFile{Path: f.Path, Content: f.Content})
-	}
-	return p
-}
-
-func (r *threadPolicyRequest) policy() core.ThreadPolicy {
-	p := core.ThreadPolicy{
-		IdleTimeoutMs: r.IdleTimeoutMs, SummarizeAfterTurns: r.SummarizeAfterTurns,
-		CompleteAfterTurns: r.CompleteAfterTurns, TimeoutMs: r.TimeoutMs, MaxRestarts: r.MaxRestarts,
-		TurnRetries: r.TurnRetries, MaxTokens: r.MaxTokens, MaxCost: r.MaxCost, MaxTurns: r.MaxTurns,
-	}
-	if f := r.Finish; f != nil {
-		p.Finish = &core.ThreadFinish{Commit: f.Commit, Message: f.Message, Push: f.Push, Branch: f.Branch}
-	}
-	for _, rule := range r.AutoAnswer {
-		p.AutoAnswer = append(p.AutoAnswer, core.AutoAnswerRule(rule))
 	}
 	return p
 }
@@ -176,15 +119,21 @@ func (s *Server) spawnThread(c *call) (answer, error) {
 
 // recoverThreadSpawn answers a repeated spawn whose first answer was never given.
 func (s *Server) recoverThreadSpawn(c *call, id string) (answer, error) {
-	t, err := s.opts.Threads.FindThread(c.ctx, id)
-	if core.ErrorCode(err) == core.CodeNotFound {
-		return answer{}, core.Conflict("thread", id, "",
-			"the thread that this Idempotency-Key was for is gone; use a new key to start another")
-	}
+	t, err := s.spawnedThread(c, id)
 	if err != nil {
 		return answer{}, err
 	}
 	return created(threadPath(t.ID), newThreadBody(t)), nil
+}
+
+// spawnedThread returns the thread that an Idempotency-Key was for.
+func (s *Server) spawnedThread(c *call, id string) (*core.Thread, error) {
+	t, err := s.opts.Threads.FindThread(c.ctx, id)
+	if core.ErrorCode(err) == core.CodeNotFound {
+		return nil, core.Conflict("thread", id, "",
+			"the thread that this Idempotency-Key was for is gone; use a new key to start another")
+	}
+	return t, err
 }
 
 // threadPlanBody is what prepare answers. It can be sent to spawn as it is.

@@ -39,7 +39,7 @@ func (s *Server) triggerRoutes() []Route {
 				"the same Idempotency-Key masks it. There are 1000 triggers at most.",
 			Body:      &Body{JSON: new(createTriggerRequest)},
 			Responses: []Response{{Status: 201, Body: wire.Trigger{}, Location: true, Doc: "It is stored."}},
-			Fails:     []int{403, 404, 409, 429}, Creates: true, Recover: s.recoverTrigger, Handle: s.createTrigger,
+			Fails:     []int{403, 404, 409, 429}, Creates: true, Recover: recoverOne(s.opts.Triggers.FindTrigger, triggerCreated), Handle: s.createTrigger,
 		}),
 		route(http.MethodGet, "triggers.read", Route{
 			Path: triggersPath, OperationID: "listTriggers", Summary: "List triggers, newest first.",
@@ -148,6 +148,7 @@ func triggerAnswer(t *core.Trigger, err error) (answer, error) {
 }
 
 // triggerCreated answers with a new trigger. What is kept for a repeat of the request has no secret.
+// triggerCreated answers a create. A repeat cannot show the secret again: the caller has the one it gave, or rotates.
 func triggerCreated(t *core.Trigger) answer {
 	a := created(triggerPath(t.ID), newTriggerBody(t, true))
 	if t.Secret != "" {
@@ -177,35 +178,14 @@ func (s *Server) createTrigger(c *call) (answer, error) {
 	return triggerCreated(t), nil
 }
 
-// recoverTrigger answers a repeated create whose first answer was never given. Its secret was shown to nobody: the caller
-// has the one it gave, or rotates.
-func (s *Server) recoverTrigger(c *call, id string) (answer, error) {
-	t, err := s.opts.Triggers.FindTrigger(c.ctx, id)
-	if err != nil {
-		return answer{}, err
-	}
-	return triggerCreated(t), nil
-}
-
 func (s *Server) listTriggers(c *call) (answer, error) {
-	page, err := c.page()
-	if err != nil {
-		return answer{}, err
-	}
 	filter := core.TriggerFilter{CreatedBy: c.query.text("createdBy")}
 	triggers := listOf(c, func(t *core.Trigger) string { return t.ID }, func(page core.Page) ([]*core.Trigger, core.PageInfo, error) {
 		filter.Page = page
 		return s.opts.Triggers.FindTriggers(c.ctx, filter)
 	})
-	found, info, err := triggers.page(page)
-	if err != nil {
-		return answer{}, err
-	}
-	list := triggerList{Triggers: []wire.Trigger{}, PageInfo: pageOf(page, info)}
-	for _, t := range found {
-		list.Triggers = append(list.Triggers, newTriggerBody(t, false))
-	}
-	return ok(list), nil
+	return listed(c, triggers.page, func(t *core.Trigger) wire.Trigger { return newTriggerBody(t, false) },
+		func(rows []wire.Trigger, info wire.PageInfo) any { return triggerList{rows, info} })
 }
 
 func (s *Server) getTrigger(c *call) (answer, error) {

@@ -30,7 +30,7 @@ func (s *Server) webhookRoutes() []Route {
 				"secrets are kept encrypted only.",
 			Body:      &Body{JSON: new(wire.WebhookSpec)},
 			Responses: []Response{{Status: 201, Body: wire.Webhook{}, Location: true, Doc: "It is stored."}},
-			Fails:     []int{409}, Creates: true, Recover: s.recoverWebhook, Handle: s.createWebhook,
+			Fails:     []int{409}, Creates: true, Recover: recoverOne(s.opts.Webhooks.FindWebhook, webhookCreated), Handle: s.createWebhook,
 		}),
 		route(http.MethodGet, "webhooks.read", Route{
 			Path: webhooksPath, OperationID: "listWebhooks", Summary: "List endpoints, newest first.",
@@ -79,6 +79,7 @@ func (s *Server) createWebhook(c *call) (answer, error) {
 }
 
 // webhookCreated answers with a new endpoint. What is kept for a repeat of the request has no secret.
+// webhookCreated answers a create. A repeat cannot show the secret again: the caller has the one it gave, or rotates.
 func webhookCreated(w *core.Webhook) answer {
 	a := created(webhookPath(w.ID), newWebhookBody(w, true))
 	if w.Secret != "" {
@@ -89,26 +90,11 @@ func webhookCreated(w *core.Webhook) answer {
 	return a
 }
 
-// recoverWebhook answers a repeated create whose first answer was never given. Its secret was shown to nobody; the
-// caller has the one it gave, or rotates.
-func (s *Server) recoverWebhook(c *call, id string) (answer, error) {
-	w, err := s.opts.Webhooks.FindWebhook(c.ctx, id)
-	if err != nil {
-		return answer{}, err
-	}
-	return webhookCreated(w), nil
-}
-
 func (s *Server) listWebhooks(c *call) (answer, error) {
-	page, err := c.page()
-	if err != nil {
-		return answer{}, err
-	}
-	found, info, err := s.opts.Webhooks.FindWebhooks(c.ctx, core.WebhookFilter{CreatedBy: c.query.text("createdBy"), Page: page})
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(newWebhookList(found, pageOf(page, info))), nil
+	return listed(c, func(page core.Page) ([]*core.Webhook, core.PageInfo, error) {
+		return s.opts.Webhooks.FindWebhooks(c.ctx, core.WebhookFilter{CreatedBy: c.query.text("createdBy"), Page: page})
+	}, func(w *core.Webhook) wire.Webhook { return newWebhookBody(w, false) },
+		func(rows []wire.Webhook, info wire.PageInfo) any { return webhookList{rows, info} })
 }
 
 func (s *Server) getWebhook(c *call) (answer, error) {

@@ -37,14 +37,3 @@ type webhookList struct {
 	Webhooks []wire.Webhook `json:"webhooks"`
 	wire.PageInfo
 }
-
-func newWebhookList(found []*core.Webhook, p wire.PageInfo) webhookList {
-	list := webhookList{
-		Webhooks: make([]wire.Webhook, len(found)),
-		PageInfo: p,
-	}
-	for i, w := range found {
-		list.Webhooks[i] = newWebhookBody(w, false)
-	}
-	return list
-}

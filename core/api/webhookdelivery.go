@@ -126,22 +126,10 @@ func (s *Server) getDelivery(c *call) (answer, error) {
 }
 
 func (s *Server) listDeliveries(c *call) (answer, error) {
-	page, err := c.page()
-	if err != nil {
-		return answer{}, err
-	}
-	found, info, err := s.opts.Webhooks.FindDeliveries(c.ctx, core.DeliveryFilter{
-		WebhookID: c.param("webhookId"), Status: core.DeliveryStatus(c.query.text("status")),
-		Event: core.EventType(c.query.text("event")), Page: page,
-	})
-	if err != nil {
-		return answer{}, err
-	}
-	list := deliveryList{
-		Deliveries: make([]wire.Delivery, len(found)), PageInfo: pageOf(page, info),
-	}
-	for i, d := range found {
-		list.Deliveries[i] = newDeliveryBody(d)
-	}
-	return ok(list), nil
+	return listed(c, func(page core.Page) ([]*core.Delivery, core.PageInfo, error) {
+		return s.opts.Webhooks.FindDeliveries(c.ctx, core.DeliveryFilter{
+			WebhookID: c.param("webhookId"), Status: core.DeliveryStatus(c.query.text("status")),
+			Event: core.EventType(c.query.text("event")), Page: page,
+		})
+	}, newDeliveryBody, func(rows []wire.Delivery, info wire.PageInfo) any { return deliveryList{rows, info} })
 }

@@ -107,21 +107,9 @@ func workspaceStatuses() []string {
 }
 
 func (s *Server) listWorkspaces(c *call) (answer, error) {
-	page, err := c.page()
-	if err != nil {
-		return answer{}, err
-	}
-	found, info, err := s.workspaces(c, core.WorkspaceFilter{
-		Status: core.WorkspaceStatus(c.query.text("status")), ExecutionID: c.query.text("executionId"),
-	}).page(page)
-	if err != nil {
-		return answer{}, err
-	}
-	list := workspaceList{make([]*wire.WorkspaceRow, len(found)), pageOf(page, info)}
-	for i, w := range found {
-		list.Workspaces[i] = newWorkspaceRow(w)
-	}
-	return ok(list), nil
+	filter := core.WorkspaceFilter{Status: core.WorkspaceStatus(c.query.text("status")), ExecutionID: c.query.text("executionId")}
+	return listed(c, s.workspaces(c, filter).page, newWorkspaceRow,
+		func(rows []*wire.WorkspaceRow, info wire.PageInfo) any { return workspaceList{rows, info} })
 }
 
 // workspaces are those that a filter selects and the caller may read.

@@ -3,7 +3,9 @@ package backup_test
 import (
 	"archive/tar"
 	"bytes"
+	"crypto/sha256"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"strings"
@@ -119,6 +121,24 @@ func handmade(t *testing.T, entries ...entry) []byte {
 	return out.Bytes()
 }
 
+// An archive of format 1, which is compressed with zstd, is read as it was.
+func TestFormerFormat(t *testing.T) {
+	const meta, dump = `{"format":1,"product":"wardroom","version":"1","files":[]}`, "records"
+	sums := ""
+	for _, e := range []entry{{name: "meta.json", data: meta}, {name: "store/000001", data: dump}} {
+		sums += fmt.Sprintf("%x  %s\n", sha256.Sum256([]byte(e.data)), e.name)
+	}
+	whole := handmade(t, entry{name: "meta.json", data: meta}, entry{name: "store/000001", data: dump}, entry{name: "SHA256SUMS", data: sums})
+	var got bytes.Buffer
+	c, err := backup.Read(t.Context(), bytes.NewReader(whole), &got)
+	if err != nil || got.String() != dump || c.Meta.Format != 1 {
+		t.Fatalf("%q, %+v, %v", &got, c, err)
+	}
+	if m, err := backup.ReadMeta(bytes.NewReader(whole)); err != nil || m.Format != 1 {
+		t.Errorf("meta = %+v, %v", m, err)
+	}
+}
+
 func TestForeign(t *testing.T) {
 	const meta = `{"format":1,"product":"wardroom","version":"1","files":[]}`
 	for _, tt := range []struct {
@@ -131,7 +151,7 @@ func TestForeign(t *testing.T) {
 		{"OtherTar", []entry{{name: "etc/passwd", data: "x"}}, backup.ErrArchive, "does not begin"},
 		{"OtherProduct", []entry{{name: "meta.json", data: `{"format":1,"product":"nomad"}`}}, backup.ErrArchive, "no backup of Wardroom"},
 		{"NoJSON", []entry{{name: "meta.json", data: `hello`}}, backup.ErrArchive, "no backup of Wardroom"},
-		{"Later", []entry{{name: "meta.json", data: `{"format":2,"product":"wardroom","version":"9.1"}`}}, backup.ErrNewer, "version 9.1"},
+		{"Later", []entry{{name: "meta.json", data: `{"format":3,"product":"wardroom","version":"9.1"}`}}, backup.ErrNewer, "version 9.1"},
 		{"Outside", []entry{{name: "meta.json", data: meta}, {name: "files/../../etc/passwd", data: "x"}}, backup.ErrArchive, "does not belong"},
 		{"Absolute", []entry{{name: "meta.json", data: meta}, {name: "files//etc/passwd", data: "x"}}, backup.ErrArchive, "does not belong"},
 		{"Link", []entry{{name: "meta.json", data: meta}, {name: "files/a", data: "/etc/passwd", link: true}}, backup.ErrArchive, "no file"},

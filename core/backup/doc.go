@@ -5,7 +5,7 @@
 // many are kept or whether they are encrypted: appliance writes archives of a running server, appliance/cmd keeps, checks
 // and restores them.
 //
-// An archive is a tar, compressed with zstd, with these entries in this order:
+// An archive is a tar, compressed with S2 (zstd in format 1), with these entries in this order:
 //
 //	meta.json        Meta; first, so that an archive of a later format is known by it
 //	files/NAME       files beside the store, such as keys and the configuration

@@ -253,6 +253,9 @@ type Streams struct {
 type Log struct {
 	// Least severe messages that are logged.
 	Level string `json:"level" default:"info" enum:"trace,debug,info,warn,error" reload:"live"`
+	// Levels of parts of the server, which go before log.level: the name of a part, as lines have it, and its level. That of a
+	// plugin is plugins.NAME, and plugins is all of them.
+	Parts map[string]string `json:"parts" reload:"live"`
 	// Form of the log on stderr: text for people, json for machines. auto is text.
 	Format string `json:"format" default:"auto" enum:"auto,text,json"`
 	// Whether each request to the API has a line of JSON on stderr as well: who asked for which route, and what came of it.

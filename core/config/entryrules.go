@@ -34,6 +34,7 @@ func (c *Config) entryRules(known []Problem) []Problem {
 	}
 	r.proxy(&c.Webhooks)
 	r.tracing(&c.Observability.Tracing)
+	r.logParts(&c.Log)
 	r.security(&c.Security, &c.Server)
 	return r.problems
 }

@@ -171,7 +171,7 @@ func Changes(prev, next *Config) []Change {
 	}
 	keys := next.keys()
 	for i, k := range prev.keys() {
-		if !k.section && !reflect.DeepEqual(k.value.Interface(), keys[i].value.Interface()) {
+		if !k.section && !same(k.value, keys[i].value) {
 			live := k.live
 			for entry := k.path; entry != ""; entry = parentOf(entry) {
 				if all, ok := whole[entry]; ok {
@@ -182,6 +182,11 @@ func Changes(prev, next *Config) []Change {
 		}
 	}
 	return changes
+}
+
+// same reports whether two values of a key mean the same: an empty map is none.
+func same(a, b reflect.Value) bool {
+	return a.Kind() == reflect.Map && a.Len() == 0 && b.Len() == 0 || reflect.DeepEqual(a.Interface(), b.Interface())
 }
 
 // union returns a map with the keys of both.
@@ -213,6 +218,15 @@ func NeedsRestart(prev, next *Config) []string {
 	return keys
 }
 
+// pairs renders names with their values in one line.
+func pairs(names []string, of func(name string) string) string {
+	list := make([]string, 0, len(names))
+	for _, name := range names {
+		list = append(list, name+"="+of(name))
+	}
+	return strings.Join(list, " ")
+}
+
 // text renders the value of the key in one line as it would be written in the file; secrets are shown as ***.
 func (k *key) text() string {
 	switch value := k.value.Interface().(type) {
@@ -221,11 +235,9 @@ func (k *key) text() string {
 			return ""
 		}
 	case Env:
-		vars := make([]string, 0, len(value))
-		for _, name := range value.Names() {
-			vars = append(vars, name+"="+redacted)
-		}
-		return strings.Join(vars, " ")
+		return pairs(value.Names(), func(string) string { return redacted })
+	case map[string]string:
+		return pairs(sortedKeys(value), func(name string) string { return value[name] })
 	}
 	if k.IsStructs() {
 		return k.flow()

@@ -23,9 +23,9 @@ import (
 // wait in line at their role, first in first out.
 type chartRun struct {
 	*run
-	chart core.ChartPlan
-	flow  *orgchart.Flow
-	mail  mail // messages between roles and questions to people
+	chart     core.ChartPlan
+	flow      *orgchart.Flow
+	exchanges exchanges // messages between roles and questions to people
 
 	roles   []*roleRun // in the order of the chart
 	bound   bool       // every role had its Min instances once
@@ -260,7 +260,7 @@ func (r *chartRun) closing(c *change) {
 		report.Steps = []core.StepReport{}
 	}
 	r.exec.Workflow = report
-	r.endMail(c)
+	r.endExchanges(c)
 	for _, role := range r.roles {
 		for _, inst := range role.instances {
 			r.event(c, core.EventRoleReleased, roleReleasedData{AgentID: inst.agent, Role: role.role.Key, Instance: inst.number, Reason: "the execution is over"})
@@ -341,7 +341,7 @@ func (r *chartRun) frozen() bool { return r.frozenBy > 0 && r.exec.Options.Timeo
 
 // nextDue implements body.
 func (r *chartRun) nextDue() time.Time {
-	next := sooner(r.mailDue(), r.spawnDue())
+	next := sooner(r.exchangeDue(), r.spawnDue())
 	for l := range r.out {
 		if l.state == attemptOut {
 			next = sooner(next, l.due)
@@ -356,7 +356,7 @@ func (r *chartRun) other(m message, c *change) {
 		r.roleSpawned(m.spawned, c)
 		return
 	}
-	r.handleMail(m, c)
+	r.handleExchange(m, c)
 }
 
 // comparePaths orders paths of steps as the definition does.

@@ -99,7 +99,7 @@ func (r *chartRun) replay(ev core.Event) error {
 			role.yielded++
 		}
 	}
-	return r.replayMail(ev)
+	return r.replayExchanges(ev)
 }
 
 // replayStep takes in a finished step.
@@ -222,7 +222,7 @@ func (r *chartRun) takeUp(c *change) {
 	}
 	if !c.over {
 		r.holdRest()
-		r.resumeMail(c)
+		r.resumeExchanges(c)
 	}
 }
 

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"runtime"
 	"sync"
 	"testing"
@@ -27,7 +28,9 @@ func TestCrowdThatWaitsInVain(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for range n / 8 {
-				r.start("p")
+				if _, err := r.Start(t.Context(), core.ExecuteRequest{Pattern: "p", Input: json.RawMessage(`{"text":"hello"}`)}); err != nil {
+					t.Error(err)
+				}
 			}
 		})
 	}

@@ -132,7 +132,7 @@ type Engine struct {
 	tasks   map[string]*run         // by task id, of all active runs
 	serving map[string]map[*run]int // by agent: the org charts whose roles it serves, and how often
 
-	letters sync.Map // *chartRun by message id, of messages whose task is out
+	exchanges sync.Map // *chartRun by message id, of messages whose task is out
 
 	parked        atomic.Int64 // executions that are parked
 	finished      atomic.Int64 // executions that ended since start

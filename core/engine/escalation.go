@@ -20,8 +20,8 @@ func wantsReply(kind core.QuestionKind, messageType string) bool {
 	return kind != core.QuestionMessage || orgchart.WantsReply(messageType)
 }
 
-// route decides where a letter goes first.
-func (r *chartRun) route(l *letter) orgchart.Target {
+// route decides where an exchange goes first.
+func (r *chartRun) route(l *exchange) orgchart.Target {
 	chart := r.chart.Chart()
 	m := orgchart.Message{From: l.Role, Topic: l.Topic, Type: l.MessageType, To: l.Wish}
 	switch l.Kind {
@@ -35,8 +35,8 @@ func (r *chartRun) route(l *letter) orgchart.Target {
 	return orgchart.Route(chart, m)
 }
 
-// sendFirst sends a letter for the first time.
-func (r *chartRun) sendFirst(c *change, l *letter) {
+// sendFirst sends an exchange for the first time.
+func (r *chartRun) sendFirst(c *change, l *exchange) {
 	target := r.route(l)
 	l.Reason = target.Reason
 	var inst *instance
@@ -69,7 +69,7 @@ func (r *chartRun) sendFirst(c *change, l *letter) {
 
 // pick chooses the agent of a role that is asked: an idle one first, then the one with the least to answer, never
 // the asker itself nor the agent but. Without any, wait tells whether one may be bound.
-func (r *chartRun) pick(l *letter, key, but string) (inst *instance, wait bool) {
+func (r *chartRun) pick(l *exchange, key, but string) (inst *instance, wait bool) {
 	inst, wait = r.find(l, key, but)
 	if inst != nil && l.WantsReply && r.parked() {
 		return nil, true // with the slot that the execution is to have first
@@ -78,7 +78,7 @@ func (r *chartRun) pick(l *letter, key, but string) (inst *instance, wait bool) 
 }
 
 // find is pick whether the execution has a slot or not.
-func (r *chartRun) find(l *letter, key, but string) (inst *instance, wait bool) {
+func (r *chartRun) find(l *exchange, key, but string) (inst *instance, wait bool) {
 	role := r.role(key)
 	if role == nil {
 		return nil, false
@@ -108,8 +108,8 @@ func (r *chartRun) find(l *letter, key, but string) (inst *instance, wait bool) 
 	return nil, can || !only && r.eng.agents.CountCapable(role.need) > 0
 }
 
-// ask sends a letter to an agent, once the change is durable.
-func (r *chartRun) ask(c *change, l *letter, inst *instance) {
+// ask sends an exchange to an agent, once the change is durable.
+func (r *chartRun) ask(c *change, l *exchange, inst *instance) {
 	r.stopAsking(l)
 	l.asked = append(l.asked, askedRole{l.To, inst.agent})
 	m := core.AgentMessage{
@@ -123,13 +123,13 @@ func (r *chartRun) ask(c *change, l *letter, inst *instance) {
 	carrier, agent := r.eng.carrier(inst.managed), inst.agent
 	c.after = append(c.after, func() {
 		if !c.over && !carrier.Ask(agent, m) && m.WantsReply {
-			r.inbox.put(message{kind: msgMail, mail: mailMessage{&unreached{m.MessageID, agent}}})
+			r.inbox.put(message{kind: msgExchange, exchange: exchangeMessage{&unreached{m.MessageID, agent}}})
 		}
 	})
 }
 
-// shown is what a role sees of a letter: of a prompt its options too.
-func (l *letter) shown() json.RawMessage {
+// shown is what a role sees of an exchange: of a prompt its options too.
+func (l *exchange) shown() json.RawMessage {
 	if l.Kind == core.QuestionMessage {
 		return l.Content
 	}
@@ -154,21 +154,21 @@ func answerHint(options []core.QuestionOption) string {
 }
 
 // call waits for an agent to be bound to the role.
-func (r *chartRun) call(l *letter) {
+func (r *chartRun) call(l *exchange) {
 	r.stopAsking(l)
 	if role := r.role(l.To); role != nil {
 		l.caller = role
 		role.callers++
-		r.mail.callers++
+		r.exchanges.callers++
 	}
 }
 
-// answerCalls asks agents that were bound since for letters that wait for them.
+// answerCalls asks agents that were bound since for exchanges that wait for them.
 func (r *chartRun) answerCalls(c *change) {
-	if r.mail.callers == 0 || c.over {
+	if r.exchanges.callers == 0 || c.over {
 		return
 	}
-	for _, l := range slices.Clone(r.mail.list) {
+	for _, l := range slices.Clone(r.exchanges.list) {
 		if l.caller == nil {
 			continue
 		}
@@ -183,9 +183,9 @@ func (r *chartRun) answerCalls(c *change) {
 	}
 }
 
-// giveUpCalls has letters climb that waited for an agent of the role in vain.
+// giveUpCalls has exchanges climb that waited for an agent of the role in vain.
 func (r *chartRun) giveUpCalls(c *change, role *roleRun, why string) {
-	for _, l := range slices.Clone(r.mail.list) {
+	for _, l := range slices.Clone(r.exchanges.list) {
 		if l.caller == role && !c.over {
 			r.climb(c, l, fmt.Sprintf("no agent could be spawned for %s: %s", l.To, why))
 		}
@@ -193,7 +193,7 @@ func (r *chartRun) giveUpCalls(c *change, role *roleRun, why string) {
 }
 
 // askNext asks another agent of the role that is asked already.
-func (r *chartRun) askNext(c *change, l *letter, inst *instance, reason string) {
+func (r *chartRun) askNext(c *change, l *exchange, inst *instance, reason string) {
 	l.ToAgentID, l.since = inst.agent, c.now
 	r.event(c, core.EventMessageEscalated, escalatedData{
 		MessageID: l.MessageID, To: l.To, ToAgentID: inst.agent, Depth: l.Depth, Reason: reason,
@@ -201,8 +201,8 @@ func (r *chartRun) askNext(c *change, l *letter, inst *instance, reason string) 
 	r.ask(c, l, inst)
 }
 
-// turnTo goes on with a letter whose agent cannot be asked any more: with another of the role, or by climbing.
-func (r *chartRun) turnTo(c *change, l *letter, but, reason string) {
+// turnTo goes on with an exchange whose agent cannot be asked any more: with another of the role, or by climbing.
+func (r *chartRun) turnTo(c *change, l *exchange, but, reason string) {
 	inst, wait := r.pick(l, l.To, but)
 	switch {
 	case inst != nil:
@@ -215,8 +215,8 @@ func (r *chartRun) turnTo(c *change, l *letter, but, reason string) {
 	}
 }
 
-// climb takes a letter to the next manager that can be asked, or to what happens above them.
-func (r *chartRun) climb(c *change, l *letter, why string) {
+// climb takes an exchange to the next manager that can be asked, or to what happens above them.
+func (r *chartRun) climb(c *change, l *exchange, why string) {
 	r.stopAsking(l)
 	for !c.over {
 		target := r.above(l)
@@ -247,8 +247,8 @@ func (r *chartRun) climb(c *change, l *letter, why string) {
 	}
 }
 
-// above decides where a letter goes that the role asked last did not answer.
-func (r *chartRun) above(l *letter) orgchart.Target {
+// above decides where an exchange goes that the role asked last did not answer.
+func (r *chartRun) above(l *exchange) orgchart.Target {
 	switch {
 	case l.To == "":
 		return r.route(l)
@@ -258,8 +258,8 @@ func (r *chartRun) above(l *letter) orgchart.Target {
 	return orgchart.Climb(r.chart.Chart(), l.Role, l.To, l.Depth)
 }
 
-// behave does what the chart says of a letter that no role answers.
-func (r *chartRun) behave(c *change, l *letter, target orgchart.Target) {
+// behave does what the chart says of an exchange that no role answers.
+func (r *chartRun) behave(c *change, l *exchange, target orgchart.Target) {
 	l.surfaced = true
 	switch target.Behavior {
 	case core.BehaviorFail:
@@ -275,8 +275,8 @@ func (r *chartRun) behave(c *change, l *letter, target orgchart.Target) {
 	}
 }
 
-// failEscalation ends the execution because a letter has no answer.
-func (r *chartRun) failEscalation(c *change, l *letter, what string) {
+// failEscalation ends the execution because an exchange has no answer.
+func (r *chartRun) failEscalation(c *change, l *exchange, what string) {
 	about := ""
 	if l.Topic != "" {
 		about = fmt.Sprintf(" on topic %q", l.Topic)
@@ -299,17 +299,17 @@ func (r *chartRun) failEscalation(c *change, l *letter, what string) {
 	r.fail(c, core.CodeEscalationFailed, text, details)
 }
 
-// mailDue is the next instant at which mailOverdue has something to do; zero: none.
-func (r *chartRun) mailDue() time.Time {
+// exchangeDue is the next instant at which exchangesOverdue has something to do; zero: none.
+func (r *chartRun) exchangeDue() time.Time {
 	var next time.Time
-	for _, l := range r.mail.list {
+	for _, l := range r.exchanges.list {
 		next = sooner(next, r.dueOf(l))
 	}
 	return next
 }
 
-// dueOf is when an open letter climbs, or its question expires.
-func (r *chartRun) dueOf(l *letter) time.Time {
+// dueOf is when an open exchange climbs, or its question expires.
+func (r *chartRun) dueOf(l *exchange) time.Time {
 	switch {
 	case l.question != nil && l.expires.IsZero():
 		return l.question.ExpiresAt
@@ -319,9 +319,9 @@ func (r *chartRun) dueOf(l *letter) time.Time {
 	return l.since.Add(r.chart.Chart().Escalation.Timeout)
 }
 
-// mailOverdue lets messages climb, and questions expire.
-func (r *chartRun) mailOverdue(c *change) {
-	for _, l := range slices.Clone(r.mail.list) {
+// exchangesOverdue lets messages climb, and questions expire.
+func (r *chartRun) exchangesOverdue(c *change) {
+	for _, l := range slices.Clone(r.exchanges.list) {
 		if c.over {
 			return
 		}
@@ -341,7 +341,7 @@ func (r *chartRun) instanceOver(c *change, inst *instance) {
 	if inst.asked == 0 {
 		return
 	}
-	for _, l := range slices.Clone(r.mail.list) {
+	for _, l := range slices.Clone(r.exchanges.list) {
 		if l.asking == inst && !c.over {
 			r.turnTo(c, l, inst.agent, fmt.Sprintf("the agent of %s was lost", l.To))
 		}
@@ -355,7 +355,7 @@ func (m *unreached) refuse(*run) {}
 func (m *unreached) abandon()    {}
 
 func (m *unreached) handle(r *chartRun, c *change) {
-	l := r.mail.letters[m.messageID]
+	l := r.exchanges.byID[m.messageID]
 	if !c.over && l != nil && l.open() && l.asking != nil && l.asking.agent == m.agent {
 		r.turnTo(c, l, m.agent, fmt.Sprintf("the agent of %s was lost", l.To))
 	}

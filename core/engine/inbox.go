@@ -22,9 +22,9 @@ type message struct {
 	data   json.RawMessage
 	reply  chan<- cancelReply
 
-	grants  []roleGrant // of msgAgents to an org chart: by what it stood in line for; agents has all of them
-	spawned *spawnReport
-	mail    mailMessage
+	grants   []roleGrant // of msgAgents to an org chart: by what it stood in line for; agents has all of them
+	spawned  *spawnReport
+	exchange exchangeMessage
 }
 
 type messageKind uint8
@@ -37,7 +37,7 @@ const (
 	msgCancel                      // a caller cancels
 	msgLook                        // an agent was lost for good: are there enough left?
 	msgSpawned                     // an agent was spawned for a role, or not
-	msgMail                        // a message between roles, or an answer to a question; mail says what
+	msgExchange                    // a message between roles, or an answer to a question; exchange says what
 )
 
 // cancelReply answers msgCancel once the outcome is durable.

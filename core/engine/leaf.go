@@ -223,7 +223,7 @@ func (r *chartRun) overdue(c *change) {
 	}
 	r.spawnOverdue(c.now)
 	if !c.over {
-		r.mailOverdue(c)
+		r.exchangesOverdue(c)
 	}
 }
 

@@ -12,32 +12,32 @@ import (
 
 // Bounds of what agents say to each other.
 const (
-	maxMailContent = 256 << 10 // bytes of a message, a reply or an answer
-	maxMailWord    = 128       // bytes of a message type, a topic or the name of a role
-	maxMailOpen    = 100       // messages of one task that wait for a reply
-	maxMailTask    = 1000      // messages of one task in all
-	maxMailPending = 32 << 20  // bytes that wait for one execution, while its store is slow
-	mailOverhead   = 512       // bytes that a message counts beside its content
+	maxMessageContent  = 256 << 10 // bytes of a message, a reply or an answer
+	maxMessageWord     = 128       // bytes of a message type, a topic or the name of a role
+	maxMessageOpen     = 100       // messages of one task that wait for a reply
+	maxMessageTask     = 1000      // messages of one task in all
+	maxMessagesPending = 32 << 20  // bytes that wait for one execution, while its store is slow
+	messageOverhead    = 512       // bytes that a message counts beside its content
 )
 
-// mailMessage is what a message of kind msgMail carries in the inbox.
-type mailMessage struct{ item mailItem }
+// exchangeMessage is what a message of kind msgExchange carries in the inbox.
+type exchangeMessage struct{ item exchangeItem }
 
-// mailItem is one thing that happened to the messages of an execution.
-type mailItem interface {
+// exchangeItem is one thing that happened to the messages of an execution.
+type exchangeItem interface {
 	handle(r *chartRun, c *change)
 	refuse(r *run) // the execution is over
 	abandon()      // the engine stops
 }
 
 // refuse answers one that came after the end of its execution.
-func (m *mailMessage) refuse(r *run) { m.item.refuse(r) }
+func (m *exchangeMessage) refuse(r *run) { m.item.refuse(r) }
 
 // abandon answers one that came while the engine stops.
-func (m *mailMessage) abandon() { m.item.abandon() }
+func (m *exchangeMessage) abandon() { m.item.abandon() }
 
-// handleMail takes messages of the inbox that are not the run's own: those of messages and questions.
-func (r *chartRun) handleMail(m message, c *change) { m.mail.item.handle(r, c) }
+// handleExchange takes messages of the inbox that are not the run's own: those of messages and questions.
+func (r *chartRun) handleExchange(m message, c *change) { m.exchange.item.handle(r, c) }
 
 // MessageReceived implements core.TaskSink.
 func (e *Engine) MessageReceived(m core.TaskMessage) {
@@ -59,13 +59,13 @@ func (e *Engine) MessageReceived(m core.TaskMessage) {
 		m.Refuse(err)
 		return
 	}
-	size := int64(len(m.Content)) + mailOverhead
-	if chart.mail.pending.Add(size) > maxMailPending {
-		chart.mail.pending.Add(-size)
-		m.Refuse(mailLimit(maxMailPending, "bytes of messages wait for the execution already; send it again later"))
+	size := int64(len(m.Content)) + messageOverhead
+	if chart.exchanges.pending.Add(size) > maxMessagesPending {
+		chart.exchanges.pending.Add(-size)
+		m.Refuse(messageLimit(maxMessagesPending, "bytes of messages wait for the execution already; send it again later"))
 		return
 	}
-	if !r.inbox.put(message{kind: msgMail, mail: mailMessage{&received{m, size}}}) && !e.stopping() {
+	if !r.inbox.put(message{kind: msgExchange, exchange: exchangeMessage{&received{m, size}}}) && !e.stopping() {
 		m.Refuse(taskNotOut(m.TaskID))
 	}
 }
@@ -74,7 +74,7 @@ func taskNotOut(id string) *core.Error {
 	return core.NotFound("task", id)
 }
 
-func mailLimit(limit int, what string) *core.Error {
+func messageLimit(limit int, what string) *core.Error {
 	return core.RateLimited(int64(limit), 0, 0, "%d %s", limit, what)
 }
 
@@ -104,23 +104,23 @@ func completeMessage(m *core.TaskMessage) {
 // checkMessage judges a message by itself.
 func checkMessage(m *core.TaskMessage) *core.Error {
 	switch {
-	case m.AskID == "" || len(m.AskID) > 2*maxMailWord:
-		return core.Invalid("id", "must be 1 to %d bytes that name the message for ever", 2*maxMailWord)
+	case m.AskID == "" || len(m.AskID) > 2*maxMessageWord:
+		return core.Invalid("id", "must be 1 to %d bytes that name the message for ever", 2*maxMessageWord)
 	case m.MessageType == "":
 		return core.Invalid("messageType", "is missing; send question, escalation, task, feedback or another word")
 	case !isWord(m.MessageType):
-		return core.Invalid("messageType", "must be a word of at most %d bytes", maxMailWord)
+		return core.Invalid("messageType", "must be a word of at most %d bytes", maxMessageWord)
 	case !isWord(m.Topic):
-		return core.Invalid("topic", "must be a word of at most %d bytes", maxMailWord)
+		return core.Invalid("topic", "must be a word of at most %d bytes", maxMessageWord)
 	case !isWord(m.To):
-		return core.Invalid("to", "must be the key of a role, at most %d bytes", maxMailWord)
+		return core.Invalid("to", "must be the key of a role, at most %d bytes", maxMessageWord)
 	}
 	return checkContent("content", m.Content)
 }
 
 // isWord tells whether s is printable and not too long; the empty text is.
 func isWord(s string) bool {
-	if len(s) > maxMailWord || !utf8.ValidString(s) {
+	if len(s) > maxMessageWord || !utf8.ValidString(s) {
 		return false
 	}
 	for _, r := range s {
@@ -136,8 +136,8 @@ func checkContent(field string, content json.RawMessage) *core.Error {
 	switch {
 	case len(content) == 0:
 		return core.Invalid(field, "is missing; send any JSON value")
-	case len(content) > maxMailContent:
-		return core.Invalid(field, "is %d bytes long; at most %d are taken", len(content), maxMailContent)
+	case len(content) > maxMessageContent:
+		return core.Invalid(field, "is %d bytes long; at most %d are taken", len(content), maxMessageContent)
 	case !json.Valid(content):
 		return core.Invalid(field, "must be JSON")
 	}
@@ -153,19 +153,19 @@ func (e *Engine) MessageReplied(m core.MessageReply) {
 		m.Refuse(err)
 		return
 	}
-	found, ok := e.letters.Load(m.MessageID)
+	found, ok := e.exchanges.Load(m.MessageID)
 	if !ok {
 		m.Refuse(core.NotFound("message", m.MessageID))
 		return
 	}
 	r := found.(*chartRun)
-	size := int64(len(m.Content)) + mailOverhead
-	if r.mail.pending.Add(size) > maxMailPending {
-		r.mail.pending.Add(-size)
-		m.Refuse(mailLimit(maxMailPending, "bytes of messages wait for the execution already; send it again later"))
+	size := int64(len(m.Content)) + messageOverhead
+	if r.exchanges.pending.Add(size) > maxMessagesPending {
+		r.exchanges.pending.Add(-size)
+		m.Refuse(messageLimit(maxMessagesPending, "bytes of messages wait for the execution already; send it again later"))
 		return
 	}
-	r.inbox.put(message{kind: msgMail, mail: mailMessage{&replied{m, size}}})
+	r.inbox.put(message{kind: msgExchange, exchange: exchangeMessage{&replied{m, size}}})
 }
 
 // MessageUsed implements core.RoleSink.
@@ -175,7 +175,7 @@ func (e *Engine) MessageUsed(executionID, agentID, messageID string, usage *wire
 		return
 	}
 	if _, ok := r.body.(*chartRun); ok {
-		r.inbox.put(message{kind: msgMail, mail: mailMessage{&used{usedData{messageID, agentID, usage}}}})
+		r.inbox.put(message{kind: msgExchange, exchange: exchangeMessage{&used{usedData{messageID, agentID, usage}}}})
 	}
 }
 
@@ -195,13 +195,13 @@ func (m *used) handle(r *chartRun, c *change) {
 // again, and tells of the same turn.
 func (r *chartRun) usedBy(d usedData) bool {
 	key := askKey{d.AgentID, d.MessageID}
-	if _, known := r.mail.used[key]; known {
+	if _, known := r.exchanges.used[key]; known {
 		return false
 	}
-	if r.mail.used == nil {
-		r.mail.used = map[askKey]struct{}{}
+	if r.exchanges.used == nil {
+		r.exchanges.used = map[askKey]struct{}{}
 	}
-	r.mail.used[key] = struct{}{}
+	r.exchanges.used[key] = struct{}{}
 	r.uses(d.Usage)
 	return true
 }
@@ -213,7 +213,7 @@ func (e *Engine) MessageWithdrawn(agentID, taskID, askID string) {
 		return
 	}
 	if _, ok := r.body.(*chartRun); ok {
-		r.inbox.put(message{kind: msgMail, mail: mailMessage{&withdrawn{agentID, askKey{taskID, askID}}}})
+		r.inbox.put(message{kind: msgExchange, exchange: exchangeMessage{&withdrawn{agentID, askKey{taskID, askID}}}})
 	}
 }
 
@@ -229,29 +229,29 @@ func (m *received) refuse(*run) { m.Refuse(taskNotOut(m.TaskID)) }
 func (m *received) abandon() {}
 
 func (m *received) handle(r *chartRun, c *change) {
-	r.mail.pending.Add(-m.size)
+	r.exchanges.pending.Add(-m.size)
 	task := r.outAt(m.TaskID, m.AgentID)
 	if c.over || task == nil {
 		m.Refuse(taskNotOut(m.TaskID))
 		return
 	}
-	if old := r.mail.byAsk[askKey{m.TaskID, m.AskID}]; old != nil {
+	if old := r.exchanges.byAsk[askKey{m.TaskID, m.AskID}]; old != nil {
 		if old.reply != nil {
 			r.replyAgain(c, old)
 		}
 		return
 	}
-	of := r.mail.tasks[m.TaskID]
+	of := r.exchanges.tasks[m.TaskID]
 	switch {
 	case of == nil:
-	case len(of.letters) >= maxMailTask:
-		m.Refuse(core.Invalid("taskId", "%d messages were sent for this task; no more are taken", maxMailTask))
+	case len(of.exchanges) >= maxMessageTask:
+		m.Refuse(core.Invalid("taskId", "%d messages were sent for this task; no more are taken", maxMessageTask))
 		return
-	case of.open >= maxMailOpen:
-		m.Refuse(mailLimit(maxMailOpen, "messages of this task wait for a reply; wait for one of them"))
+	case of.open >= maxMessageOpen:
+		m.Refuse(messageLimit(maxMessageOpen, "messages of this task wait for a reply; wait for one of them"))
 		return
 	}
-	l := &letter{sentData: sentData{
+	l := &exchange{sentData: sentData{
 		MessageID: r.eng.ids.New(core.PrefixMessage), AskID: m.AskID, TaskID: m.TaskID, Step: task.step.Path,
 		Role: task.role.role.Key, AgentID: m.AgentID, Kind: m.Kind, MessageType: m.MessageType, Topic: m.Topic,
 		Content: m.Content, Options: m.Options, URL: m.URL, Wish: m.To, WantsReply: wantsReply(m.Kind, m.MessageType),
@@ -276,8 +276,8 @@ func (m *replied) abandon() {}
 
 // handle takes the first answer of any agent that was asked. A later one is worth no word.
 func (m *replied) handle(r *chartRun, c *change) {
-	r.mail.pending.Add(-m.size)
-	l := r.mail.letters[m.MessageID]
+	r.exchanges.pending.Add(-m.size)
+	l := r.exchanges.byID[m.MessageID]
 	role, ok := "", false
 	if l != nil {
 		role, ok = l.askedOf(m.AgentID)
@@ -309,7 +309,7 @@ func (m *withdrawn) refuse(*run) {}
 func (m *withdrawn) abandon()    {}
 
 func (m *withdrawn) handle(r *chartRun, c *change) {
-	if l := r.mail.byAsk[m.key]; !c.over && l != nil && l.AgentID == m.agent && l.open() {
-		r.closeLetter(c, l, "its asker needs no answer any more")
+	if l := r.exchanges.byAsk[m.key]; !c.over && l != nil && l.AgentID == m.agent && l.open() {
+		r.closeExchange(c, l, "its asker needs no answer any more")
 	}
 }

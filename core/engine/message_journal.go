@@ -81,10 +81,3 @@ type answeredData struct {
 type expiredData struct {
 	QuestionID string `json:"questionId"`
 }
-
-// alertData is the data of system.alert.
-type alertData struct {
-	Severity string            `json:"severity"`
-	Message  string            `json:"message"`
-	Details  map[string]string `json:"details"`
-}

@@ -11,7 +11,7 @@ import (
 
 // answerOf is an answer as the asker takes it: where there are options the id of one, with the reason if one was
 // given as {choice, reason}. It returns false when the answer does not name exactly one.
-func (l *letter) answerOf(content json.RawMessage) (json.RawMessage, bool) {
+func (l *exchange) answerOf(content json.RawMessage) (json.RawMessage, bool) {
 	if len(l.Options) == 0 {
 		return content, true
 	}
@@ -31,7 +31,7 @@ func (l *letter) answerOf(content json.RawMessage) (json.RawMessage, bool) {
 }
 
 // answerOfPeople is answerOf, and lets people answer a dialog in words of their own, as {text}.
-func (l *letter) answerOfPeople(content json.RawMessage) (json.RawMessage, bool) {
+func (l *exchange) answerOfPeople(content json.RawMessage) (json.RawMessage, bool) {
 	if raw, ok := l.answerOf(content); ok {
 		return raw, true
 	}

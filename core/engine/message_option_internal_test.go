@@ -74,14 +74,14 @@ func TestChooseOption(t *testing.T) {
 	}
 }
 
-func TestAnswerOfLetterWithoutOptions(t *testing.T) {
-	l := &letter{}
+func TestAnswerOfExchangeWithoutOptions(t *testing.T) {
+	l := &exchange{}
 	if got, ok := l.answerOf(json.RawMessage(`{"any":1}`)); !ok || string(got) != `{"any":1}` {
 		t.Errorf("got %s, %v", got, ok)
 	}
 }
 
-func TestAnswerOfLetterWithOptions(t *testing.T) {
+func TestAnswerOfExchangeWithOptions(t *testing.T) {
 	options := []core.QuestionOption{{ID: "allow", Label: "Allow"}, {ID: "deny", Label: "Deny"}}
 	for _, test := range []struct {
 		kind             core.QuestionKind
@@ -95,7 +95,7 @@ func TestAnswerOfLetterWithOptions(t *testing.T) {
 		{core.QuestionDialog, `{"text":" "}`, "", ""},
 		{core.QuestionDialog, `"use staging"`, "", ""},
 	} {
-		l := &letter{sentData: sentData{Kind: test.kind, Options: options}}
+		l := &exchange{sentData: sentData{Kind: test.kind, Options: options}}
 		if got, _ := l.answerOf(json.RawMessage(test.content)); string(got) != test.ofRole {
 			t.Errorf("%s %s of a role is %s, want %s", test.kind, test.content, got, test.ofRole)
 		}

@@ -9,12 +9,12 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// replayMail takes in one event of the journal; those of other matters are passed over. It is called in the order of
-// the journal, before resumeMail.
-func (r *chartRun) replayMail(ev core.Event) error {
+// replayExchanges takes in one event of the journal; those of other matters are passed over. It is called in the order of
+// the journal, before resumeExchanges.
+func (r *chartRun) replayExchanges(ev core.Event) error {
 	switch ev.Type {
 	case core.EventMessageSent:
-		l := &letter{since: ev.Time}
+		l := &exchange{since: ev.Time}
 		if err := json.Unmarshal(ev.Data, &l.sentData); err != nil {
 			return err
 		}
@@ -22,29 +22,29 @@ func (r *chartRun) replayMail(ev core.Event) error {
 		r.file(l)
 	case core.EventMessageEscalated:
 		var d escalatedData
-		return r.replayLetter(ev, &d, func() string { return d.MessageID }, func(l *letter) { l.replayEscalated(ev, d) })
+		return r.replayExchange(ev, &d, func() string { return d.MessageID }, func(l *exchange) { l.replayEscalated(ev, d) })
 	case core.EventMessageReplied:
 		d := &repliedData{}
-		return r.replayLetter(ev, d, func() string { return d.MessageID }, func(l *letter) {
+		return r.replayExchange(ev, d, func() string { return d.MessageID }, func(l *exchange) {
 			r.replayClosed(l)
 			l.reply = d
 		})
 	case core.EventMessageClosed:
 		var d messageClosedData
-		return r.replayLetter(ev, &d, func() string { return d.MessageID }, func(l *letter) {
+		return r.replayExchange(ev, &d, func() string { return d.MessageID }, func(l *exchange) {
 			r.replayClosed(l)
 			l.closed = true
 		})
 	case core.EventQuestionAsked:
 		var d askedData
-		return r.replayLetter(ev, &d, func() string { return d.Question.MessageID }, func(l *letter) {
+		return r.replayExchange(ev, &d, func() string { return d.Question.MessageID }, func(l *exchange) {
 			l.question, l.surfaced = &d.Question, true
-			r.mail.questions[d.Question.ID] = l
+			r.exchanges.questions[d.Question.ID] = l
 			r.freeze(ev.Time)
 		})
 	case core.EventQuestionAnswered:
 		var d answeredData
-		return r.replayLetter(ev, &d, func() string { return d.MessageID }, func(l *letter) {
+		return r.replayExchange(ev, &d, func() string { return d.MessageID }, func(l *exchange) {
 			r.replayClosed(l)
 			l.answer = d.Answer
 		})
@@ -53,7 +53,7 @@ func (r *chartRun) replayMail(ev core.Event) error {
 		if err := json.Unmarshal(ev.Data, &d); err != nil {
 			return err
 		}
-		if l := r.mail.questions[d.QuestionID]; l != nil {
+		if l := r.exchanges.questions[d.QuestionID]; l != nil {
 			r.replayClosed(l)
 			l.expired = true
 		}
@@ -61,12 +61,12 @@ func (r *chartRun) replayMail(ev core.Event) error {
 	return nil
 }
 
-// replayLetter reads an event's data and takes it in if its letter is known.
-func (r *chartRun) replayLetter(ev core.Event, into any, id func() string, take func(*letter)) error {
+// replayExchange reads an event's data and takes it in if its exchange is known.
+func (r *chartRun) replayExchange(ev core.Event, into any, id func() string, take func(*exchange)) error {
 	if err := json.Unmarshal(ev.Data, into); err != nil {
 		return err
 	}
-	l := r.mail.letters[id()]
+	l := r.exchanges.byID[id()]
 	if l == nil {
 		return fmt.Errorf("message %q was not sent", id())
 	}
@@ -75,13 +75,13 @@ func (r *chartRun) replayLetter(ev core.Event, into any, id func() string, take 
 }
 
 // reached notes whom the journal has as asked.
-func (l *letter) reached() {
+func (l *exchange) reached() {
 	if l.ToAgentID != "" {
 		l.asked = append(l.asked, askedRole{l.To, l.ToAgentID})
 	}
 }
 
-func (l *letter) replayEscalated(ev core.Event, d escalatedData) {
+func (l *exchange) replayEscalated(ev core.Event, d escalatedData) {
 	l.since, l.Depth, l.ToAgentID = ev.Time, d.Depth, d.ToAgentID
 	if d.To == "" {
 		l.surfaced = true
@@ -91,28 +91,28 @@ func (l *letter) replayEscalated(ev core.Event, d escalatedData) {
 	l.reached()
 }
 
-// replayClosed forgets the question of a letter. The deadline was moved with it.
-func (r *chartRun) replayClosed(l *letter) {
+// replayClosed forgets the question of an exchange. The deadline was moved with it.
+func (r *chartRun) replayClosed(l *exchange) {
 	if l.question != nil {
-		delete(r.mail.questions, l.question.ID)
+		delete(r.exchanges.questions, l.question.ID)
 		l.question = nil
 		r.frozenBy--
 	}
 }
 
-// resumeMail is called once after a restart, when instances are bound, tasks that were out are adopted and steps that
+// resumeExchanges is called once after a restart, when instances are bound, tasks that were out are adopted and steps that
 // wait are in line: what is open goes on, and what belongs to tasks that are no more is closed.
-func (r *chartRun) resumeMail(c *change) {
-	m := &r.mail
+func (r *chartRun) resumeExchanges(c *change) {
+	m := &r.exchanges
 	all := inOrder(m.tasks)
-	m.list, m.tasks = nil, map[string]*taskMail{}
+	m.list, m.tasks = nil, map[string]*taskExchanges{}
 	for _, l := range all {
 		of := m.tasks[l.TaskID]
 		if of == nil {
-			of = &taskMail{}
+			of = &taskExchanges{}
 			m.tasks[l.TaskID] = of
 		}
-		of.letters = append(of.letters, l)
+		of.exchanges = append(of.exchanges, l)
 		if !l.open() {
 			l.Content = nil
 			continue
@@ -134,37 +134,37 @@ func (r *chartRun) resumeMail(c *change) {
 			return
 		}
 		if r.outAt(l.TaskID, l.AgentID) == nil {
-			r.dropLetter(c, l)
+			r.dropExchange(c, l)
 		} else {
-			r.resumeLetter(c, l)
+			r.resumeExchange(c, l)
 		}
 	}
 }
 
-// inOrder lists the letters of tasks, the oldest first.
-func inOrder(tasks map[string]*taskMail) []*letter {
-	var list []*letter
+// inOrder lists the exchanges of tasks, the oldest first.
+func inOrder(tasks map[string]*taskExchanges) []*exchange {
+	var list []*exchange
 	for _, of := range tasks {
-		list = append(list, of.letters...)
+		list = append(list, of.exchanges...)
 	}
-	slices.SortFunc(list, func(a, b *letter) int { return strings.Compare(a.MessageID, b.MessageID) })
+	slices.SortFunc(list, func(a, b *exchange) int { return strings.Compare(a.MessageID, b.MessageID) })
 	return list
 }
 
-// dropLetter closes a letter whose task is not at its agent any more.
-func (r *chartRun) dropLetter(c *change, l *letter) {
+// dropExchange closes an exchange whose task is not at its agent any more.
+func (r *chartRun) dropExchange(c *change, l *exchange) {
 	if l.open() {
-		r.closeLetter(c, l, "the task is over")
+		r.closeExchange(c, l, "the task is over")
 	}
 	r.forget(l)
-	of := r.mail.tasks[l.TaskID]
-	if of.letters = slices.DeleteFunc(of.letters, func(other *letter) bool { return other == l }); len(of.letters) == 0 {
-		delete(r.mail.tasks, l.TaskID)
+	of := r.exchanges.tasks[l.TaskID]
+	if of.exchanges = slices.DeleteFunc(of.exchanges, func(other *exchange) bool { return other == l }); len(of.exchanges) == 0 {
+		delete(r.exchanges.tasks, l.TaskID)
 	}
 }
 
-// resumeLetter goes on with a letter whose task is at its agent.
-func (r *chartRun) resumeLetter(c *change, l *letter) {
+// resumeExchange goes on with an exchange whose task is at its agent.
+func (r *chartRun) resumeExchange(c *change, l *exchange) {
 	switch {
 	case l.reply != nil:
 		if r.parked() && r.exec.Waiting.For == core.WaitForSlot { // the asker may not have it
@@ -172,8 +172,8 @@ func (r *chartRun) resumeLetter(c *change, l *letter) {
 		} else {
 			r.replyAgain(c, l)
 		}
-		of := r.mail.tasks[l.TaskID]
-		if of.kept += len(l.reply.Content); of.kept > maxMailKept {
+		of := r.exchanges.tasks[l.TaskID]
+		if of.kept += len(l.reply.Content); of.kept > maxMessageKept {
 			of.kept -= len(l.reply.Content)
 			l.reply = &repliedData{MessageID: l.MessageID, From: l.reply.From}
 		}
@@ -195,7 +195,7 @@ func (r *chartRun) resumeLetter(c *change, l *letter) {
 }
 
 // askAgain asks the agent that the journal has as asked, or another when it is gone. The time that it has goes on.
-func (r *chartRun) askAgain(c *change, l *letter) {
+func (r *chartRun) askAgain(c *change, l *exchange) {
 	if role := r.role(l.To); role != nil {
 		for _, inst := range role.instances {
 			if inst.agent == l.ToAgentID && !inst.gone {

@@ -16,8 +16,8 @@ import (
 // heldReply is the answer to a message. Its asker gets it once the execution has a slot again; until then the clock of
 // the asker's task stands still.
 type heldReply struct {
-	letter  *letter
-	content json.RawMessage
+	exchange *exchange
+	content  json.RawMessage
 }
 
 // parked reports whether the execution has given back its slot.
@@ -31,7 +31,7 @@ func (r *chartRun) active() bool {
 			return true
 		}
 	}
-	for _, l := range r.mail.list {
+	for _, l := range r.exchanges.list {
 		if l.question == nil && l.caller == nil {
 			return true
 		}
@@ -41,15 +41,15 @@ func (r *chartRun) active() bool {
 
 // ready reports whether there is something to do for which a slot is all that is lacking.
 func (r *chartRun) ready() bool {
-	for _, h := range r.mail.held {
-		if r.asker(h.letter) != nil {
+	for _, h := range r.exchanges.held {
+		if r.asker(h.exchange) != nil {
 			return true
 		}
 	}
 	if slices.ContainsFunc(r.roles, (*roleRun).placeable) {
 		return true
 	}
-	for _, l := range r.mail.list {
+	for _, l := range r.exchanges.list {
 		if l.caller == nil {
 			continue
 		}
@@ -74,23 +74,23 @@ func (r *roleRun) placeable() bool {
 	return false
 }
 
-// asker returns the task that a letter was sent for, if it is out still, or nil.
-func (r *chartRun) asker(l *letter) *leaf {
-	if r.mail.letters[l.MessageID] != l {
+// asker returns the task that an exchange was sent for, if it is out still, or nil.
+func (r *chartRun) asker(l *exchange) *leaf {
+	if r.exchanges.byID[l.MessageID] != l {
 		return nil
 	}
 	return r.outAt(l.TaskID, l.AgentID)
 }
 
 // holdReply keeps an answer until the execution has a slot. The asker's task is out.
-func (r *chartRun) holdReply(task *leaf, l *letter, content json.RawMessage, c *change) {
+func (r *chartRun) holdReply(task *leaf, l *exchange, content json.RawMessage, c *change) {
 	task.pause(c.now)
-	r.mail.held = append(r.mail.held, heldReply{l, content})
+	r.exchanges.held = append(r.exchanges.held, heldReply{l, content})
 }
 
-// holds reports whether the answer to a letter is kept until the execution has a slot.
-func (r *chartRun) holds(l *letter) bool {
-	return slices.ContainsFunc(r.mail.held, func(h heldReply) bool { return h.letter == l })
+// holds reports whether the answer to an exchange is kept until the execution has a slot.
+func (r *chartRun) holds(l *exchange) bool {
+	return slices.ContainsFunc(r.exchanges.held, func(h heldReply) bool { return h.exchange == l })
 }
 
 // park gives back what an execution that can only wait does not use.
@@ -135,13 +135,13 @@ func (r *chartRun) unpark(c *change) bool {
 		return false
 	}
 	r.slot, r.exec.Waiting, c.put = true, nil, true
-	for _, h := range r.mail.held {
-		if task := r.asker(h.letter); task != nil {
+	for _, h := range r.exchanges.held {
+		if task := r.asker(h.exchange); task != nil {
 			task.unpause(c.now)
-			r.carryReply(c, h.letter, task.instance.managed, h.content)
+			r.carryReply(c, h.exchange, task.instance.managed, h.content)
 		}
 	}
-	r.mail.held = nil
+	r.exchanges.held = nil
 	return true
 }
 

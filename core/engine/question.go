@@ -46,7 +46,7 @@ func (e *Engine) AnswerQuestion(ctx context.Context, executionID, id string, ans
 		return e.notOpen(ctx, executionID, id)
 	}
 	a := &peopleAnswer{id: id, answer: answer, by: core.PrincipalFrom(ctx).ID, done: make(chan answerOutcome, 1)}
-	if !r.inbox.put(message{kind: msgMail, mail: mailMessage{a}}) {
+	if !r.inbox.put(message{kind: msgExchange, exchange: exchangeMessage{a}}) {
 		return e.notOpen(ctx, executionID, id)
 	}
 	select {
@@ -113,7 +113,7 @@ func (a *peopleAnswer) refuse(*run) { a.done <- answerOutcome{err: errNotOpen} }
 func (a *peopleAnswer) abandon()    { a.done <- answerOutcome{err: errShuttingDown()} }
 
 func (a *peopleAnswer) handle(r *chartRun, c *change) {
-	l := r.mail.questions[a.id]
+	l := r.exchanges.questions[a.id]
 	if c.over || l == nil || l.question == nil {
 		c.after = append(c.after, func() { a.done <- answerOutcome{err: errNotOpen} })
 		return
@@ -150,8 +150,8 @@ const maxQuestionText = 4000
 // maxAlertText bounds what an alert shows of it.
 const maxAlertText = 200
 
-// askPeople surfaces a letter as a question, which the execution waits for.
-func (r *chartRun) askPeople(c *change, l *letter) {
+// askPeople surfaces an exchange as a question, which the execution waits for.
+func (r *chartRun) askPeople(c *change, l *exchange) {
 	q := &core.Question{
 		ID: r.eng.ids.New(core.PrefixQuestion), ExecutionID: r.exec.ID, Kind: l.Kind, Status: core.QuestionOpen,
 		Step: l.Step, Role: l.Role, AgentID: l.AgentID, TaskID: l.TaskID, MessageID: l.MessageID,
@@ -163,39 +163,39 @@ func (r *chartRun) askPeople(c *change, l *letter) {
 		q.PromptID = l.AskID
 	}
 	l.question = q
-	r.mail.questions[q.ID] = l
+	r.exchanges.questions[q.ID] = l
 	r.putQuestion(c, q)
 	r.event(c, core.EventQuestionAsked, askedData{Question: *q})
-	r.event(c, core.EventSystemAlert, alertData{
-		Severity: "warning",
+	r.event(c, core.EventSystemAlert, core.Alert{
+		Severity: core.SeverityWarning,
 		Message:  "Role " + l.Role + " of " + r.exec.Pattern.Name + " waits for an answer: " + clip.Marked(q.Text, maxAlertText, ellipsis),
-		Details:  map[string]string{"executionId": r.exec.ID, "questionId": q.ID, "role": l.Role, "step": l.Step},
+		Details:  map[string]any{"executionId": r.exec.ID, "questionId": q.ID, "role": l.Role, "step": l.Step},
 	})
 	r.freeze(c.now)
 }
 
 // putQuestion stores a question with the change.
 func (r *chartRun) putQuestion(c *change, q *core.Question) {
-	if r.mail.by != c {
-		r.mail.by, r.mail.touched = c, nil
+	if r.exchanges.by != c {
+		r.exchanges.by, r.exchanges.touched = c, nil
 	}
-	r.mail.touched = append(r.mail.touched, q)
+	r.exchanges.touched = append(r.exchanges.touched, q)
 	copied := *q
 	c.questions = append(c.questions, &copied)
 }
 
-// closeQuestion ends the question of a letter. The deadline goes on when it was the last one.
-func (r *chartRun) closeQuestion(c *change, l *letter, status core.QuestionStatus) {
+// closeQuestion ends the question of an exchange. The deadline goes on when it was the last one.
+func (r *chartRun) closeQuestion(c *change, l *exchange, status core.QuestionStatus) {
 	q, at := l.question, c.now
 	q.Status, q.ClosedAt = status, &at
-	delete(r.mail.questions, q.ID)
+	delete(r.exchanges.questions, q.ID)
 	l.question = nil
 	r.putQuestion(c, q)
 	r.thaw(c)
 }
 
 // expire ends the execution because people did not answer in time.
-func (r *chartRun) expire(c *change, l *letter) {
+func (r *chartRun) expire(c *change, l *exchange) {
 	r.event(c, core.EventQuestionExpired, expiredData{QuestionID: l.question.ID})
 	r.closeQuestion(c, l, core.QuestionExpired)
 	r.failEscalation(c, l, "people did not answer in time")

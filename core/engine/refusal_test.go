@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	stdtime "time"
 
@@ -52,18 +53,30 @@ func TestRefusedStartWakesTheLine(t *testing.T) {
 	r.pattern("p", core.Step{})
 	r.pattern("q", core.Step{})
 	r.open()
-	second := make(chan string, 1)
+	held, refused, first := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	refuse := sync.OnceFunc(func() { close(refused) })
+	defer refuse()
 	r.store.before = func() error {
 		r.store.before = nil
-		// The first start holds the slot and is about to be refused.
-		second <- r.start("q").ID
-		coretest.WaitFor(t, "q to stand in line", func() bool { return r.Stats().Waiting == 1 })
+		close(held) // the first start holds the slot and is about to be refused
+		<-refused
 		return errReadOnly
 	}
-	if _, err := r.Start(t.Context(), core.ExecuteRequest{Pattern: "p", Input: json.RawMessage(`{}`)}); err == nil {
+	go func() {
+		_, err := r.Start(t.Context(), core.ExecuteRequest{Pattern: "p", Input: json.RawMessage(`{}`)})
+		first <- err
+	}()
+	select {
+	case <-held:
+	case err := <-first:
+		t.Fatal("the start did not get so far: ", err)
+	}
+	id := r.start("q").ID
+	coretest.WaitFor(t, "q to stand in line", func() bool { return r.Stats().Waiting == 1 })
+	refuse()
+	if err := <-first; err == nil {
 		t.Fatal("the start was not refused")
 	}
-	id := <-second
 	coretest.WaitFor(t, "q to run", func() bool {
 		e, _ := r.store.FindExecution(t.Context(), id)
 		return e.Status == core.ExecutionCompleted

@@ -113,8 +113,8 @@ func (r *run) abandon() {
 		if m.reply != nil {
 			m.reply <- cancelReply{err: errShuttingDown()}
 		}
-		if m.kind == msgMail {
-			m.mail.abandon()
+		if m.kind == msgExchange {
+			m.exchange.abandon()
 		}
 	}
 }
@@ -364,8 +364,8 @@ func (r *run) refuse(m message) {
 		r.eng.giveBack(r, m.agents, m.slot)
 	case msgCancel:
 		m.reply <- r.cancelOutcome()
-	case msgMail:
-		m.mail.refuse(r)
+	case msgExchange:
+		m.exchange.refuse(r)
 	}
 }
 

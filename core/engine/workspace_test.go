@@ -80,9 +80,10 @@ func TestSpawnWorkspaceUnresolved(t *testing.T) {
 			t.Errorf("late %t: %d bound, %d released, %d spawned", late, bound, released, len(s.specs()))
 		}
 	}
-	if stats := r.Stats(); stats.Active+stats.Running+stats.Waiting != 0 {
-		t.Errorf("left %+v", stats)
-	}
+	coretest.WaitFor(t, "nothing that is left", func() bool {
+		stats := r.Stats()
+		return stats.Active+stats.Running+stats.Waiting == 0
+	})
 }
 
 // Workspaces beyond the quota are waited for, as runtimes without room are.

@@ -26,14 +26,18 @@ func (t target) live() (*instance, *unavailable) {
 	if c == nil {
 		return nil, &unavailable{reason: "there is no plugin " + t.name}
 	}
-	if i := c.instance(); i != nil && !i.gone() {
+	i, silent := c.instance(), c.isSilent()
+	if i != nil && !silent && !i.gone() {
 		return i, nil
 	}
 	p, _ := c.snapshot()
 	reason := "the plugin " + t.name + " is " + string(p.State)
-	if p.State == core.PluginReady {
+	switch {
+	case silent:
+		reason = "the plugin " + t.name + " is silent: " + p.HealthReason
+	case p.State == core.PluginReady:
 		reason = "the plugin " + t.name + " has just ended"
-	} else if p.Reason != "" {
+	case p.Reason != "":
 		reason += ": " + p.Reason
 	}
 	return nil, &unavailable{reason: reason}

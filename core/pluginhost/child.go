@@ -33,6 +33,7 @@ type child struct {
 	schema    json.RawMessage
 	examples  []json.RawMessage
 	checks    []core.PluginCheck
+	silent    bool // it runs, and left the last ping open
 	enabled   bool
 	wanted    bool          // enabled by the configuration
 	definite  bool          // the failure will not pass by itself within seconds
@@ -53,7 +54,7 @@ func newChild(h *Host, s Spec, declared bool) *child {
 	}
 	c.log = &pluginLogger{
 		repeats: &repeats{},
-		Logger:  h.log.Named(s.Name), clock: h.opts.Clock, ring: c.ring, redact: c.redact, level: &h.level.value,
+		Logger:  h.log.Named(s.Name), clock: h.opts.Clock, ring: c.ring, redact: c.redact,
 		binary: filepath.Base(h.path(s)),
 	}
 	c.status = core.Plugin{
@@ -128,6 +129,13 @@ func (c *child) snapshot() (*core.Plugin, bool) {
 	return &p, c.definite
 }
 
+// isSilent reports whether the plugin runs and does not answer.
+func (c *child) isSilent() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.silent
+}
+
 // detail returns the status with what the plugin says about itself.
 func (c *child) detail() *core.PluginDetail {
 	p, _ := c.snapshot()
@@ -190,6 +198,9 @@ func (c *child) health() (status, message, hint string) {
 	case core.PluginReady:
 		switch p.Health {
 		case "degraded", "failed":
+			if c.isSilent() {
+				return p.Health, p.HealthReason, "it is started anew if it stays so; see wardroom plugin logs " + p.Name
+			}
 			return p.Health, "the plugin says: " + p.HealthReason, "see wardroom plugin info " + p.Name
 		}
 		return "ok", "", ""

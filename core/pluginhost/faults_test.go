@@ -13,6 +13,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/pluginhost"
+	"github.com/wardroom/wardroom/sdk/plugin"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -107,9 +108,9 @@ func TestFaults(t *testing.T) {
 			r := newRig(t, pen(tt.mode))
 			switch tt.mode { // those that are about a limit; a busy machine must not be one
 			case "silent":
-				r.opts.Limits.Start = 2 * time.Second
+				r.opts.Limits.Start = 300 * time.Millisecond
 			case "hang-configure":
-				r.opts.Limits.Configure = time.Second
+				r.opts.Limits.Configure = 300 * time.Millisecond
 			default:
 				r.opts.Limits = pluginhost.Limits{Start: time.Minute, Configure: time.Minute}
 			}
@@ -225,6 +226,37 @@ func TestHung(t *testing.T) {
 	})
 	if err := syscall.Kill(pid, 0); err == nil {
 		t.Error("the hung process is still there")
+	}
+}
+
+// A plugin that leaves a ping open cannot be reached, until it answers one.
+func TestSilent(t *testing.T) {
+	r := newRig(t, pen(""))
+	r.opts.Limits = pluginhost.Limits{Ping: time.Minute, Answer: 50 * time.Millisecond, Pings: 3, Stop: time.Second}
+	r.open()
+	if ok, reason := r.Reachable("runtime-pen"); !ok || reason != "" {
+		t.Fatalf("at first: %v, %q", ok, reason)
+	}
+	pid := r.signal("runtime-pen", syscall.SIGSTOP)
+	coretest.WaitFor(t, "the plugin to be out of reach", func() bool {
+		r.clock.Advance(time.Minute)
+		ok, reason := r.Reachable("runtime-pen")
+		return !ok && strings.Contains(reason, "it does not answer")
+	})
+	if p := r.plugin("runtime-pen"); p.State != core.PluginReady || p.PID != pid || p.Health != plugin.StatusFailed {
+		t.Errorf("meanwhile: %+v", p)
+	}
+	_, err := r.Runtime("runtime-pen").Send(t.Context(), "magent_1", runtime.Input{Message: "hi"})
+	if runtime.ErrorCode(err) != runtime.CodeUnavailable || !strings.Contains(err.Error(), "it does not answer") {
+		t.Errorf("a call meanwhile: %v", err)
+	}
+	r.signal("runtime-pen", syscall.SIGCONT)
+	coretest.WaitFor(t, "the plugin to be back", func() bool {
+		ok, _ := r.Reachable("runtime-pen")
+		return ok
+	})
+	if p := r.plugin("runtime-pen"); p.PID != pid || p.Restarts != 0 {
+		t.Errorf("afterwards: %+v", p)
 	}
 }
 

@@ -21,7 +21,6 @@ import (
 type Host struct {
 	opts    Options
 	log     hclog.Logger
-	level   *levelBox
 	sockets string // directory of the sockets, once open
 	unsafe  unsafeSet
 
@@ -58,7 +57,7 @@ func New(o Options) (*Host, error) {
 	}
 	o.Limits = o.Limits.withDefaults()
 	h := &Host{
-		opts: o, log: o.Logger.Named("plugins"), level: newLevelBox(o.Logger),
+		opts: o, log: o.Logger.Named("plugins"),
 		children: map[string]*child{}, hooks: map[string][]func(){}, checked: map[string]bool{}, unsafe: unsafeSet{tell: o.Unsafe},
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())
@@ -209,9 +208,9 @@ func (h *Host) child(name string) *child {
 	return h.children[name]
 }
 
-// SetLogLevel tells plugins, those that run and those that start later, from which level on to log.
-func (h *Host) SetLogLevel(level hclog.Level) {
-	h.level.set(level)
+// RefreshLogLevels has the plugins that run log from the level on that their loggers, plugins.NAME below that of the options, have
+// now. Those that start later ask theirs.
+func (h *Host) RefreshLogLevels() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, c := range h.children {
@@ -221,7 +220,7 @@ func (h *Host) SetLogLevel(level hclog.Level) {
 				defer h.wg.Done()
 				ctx, cancel := context.WithTimeout(h.ctx, h.opts.Limits.Answer)
 				defer cancel()
-				if err := i.conn.SetLogLevel(ctx, level); err != nil {
+				if err := i.conn.SetLogLevel(ctx, c.log.GetLevel()); err != nil {
 					h.log.Debug("a plugin did not take its log level", "plugin", c.spec.Name, "error", err)
 				}
 			}()

@@ -37,12 +37,12 @@ func (i *instance) gone() bool {
 	}
 }
 
-// ping asks go-plugin's health service in the plugin for an answer.
-func (i *instance) ping(ctx context.Context, limit time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+// ping asks go-plugin's health service in the plugin for an answer. late reports whether there was none within limit.
+func (i *instance) ping(ctx context.Context, limit time.Duration) (answered, late bool) {
+	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	_, err := healthpb.NewHealthClient(i.grpc).Check(ctx, &healthpb.HealthCheckRequest{Service: goplugin.GRPCServiceName})
-	return err == nil
+	_, err := healthpb.NewHealthClient(i.grpc).Check(within, &healthpb.HealthCheckRequest{Service: goplugin.GRPCServiceName})
+	return err == nil, err != nil && within.Err() != nil
 }
 
 // end ends the process: with orderly it is asked first. It returns when nothing of its process group is left.

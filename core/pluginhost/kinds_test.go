@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/pluginhost"
@@ -112,6 +114,27 @@ func TestHostServices(t *testing.T) {
 	}
 	contains(t, joined(lines), "warn the pen was dropped height=1m")
 	contains(t, r.log.String(), "the pen was dropped")
+}
+
+// A plugin logs from the level of its logger on, when it starts and once that was changed.
+func TestLogLevelOfPlugin(t *testing.T) {
+	r := newRig(t, pen(""))
+	r.opts.Logger.SetLevel(hclog.Debug)
+	r.open()
+	level := func() string {
+		t.Helper()
+		a, err := r.Runtime("runtime-pen").Spawn(t.Context(), runtime.Spec{ID: "level"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.ID
+	}
+	if got := level(); got != "debug" {
+		t.Errorf("it starts with %s, want debug", got)
+	}
+	r.opts.Logger.SetLevel(hclog.Error)
+	r.RefreshLogLevels()
+	coretest.WaitFor(t, "the level to be changed", func() bool { return level() == "error" })
 }
 
 // A variable that refers to a secret has its value of the moment, which is cut out of what the plugin says; while it cannot be had

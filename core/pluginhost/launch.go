@@ -72,7 +72,7 @@ func (h *Host) launch(ctx context.Context, s Spec, b binary, log *pluginLogger) 
 	env := environ(h.opts.Lookup, s.Env, map[string]string{
 		plugin.EnvName: s.Name, plugin.EnvRunDir: run, plugin.EnvStateDir: state,
 		plugin.EnvPrivate: string(private), plugin.EnvWorkspaces: h.opts.Workspaces,
-		plugin.EnvLogLevel: h.level.get().String(), plugin.EnvParentFD: strconv.Itoa(parentFD),
+		plugin.EnvLogLevel: log.GetLevel().String(), plugin.EnvParentFD: strconv.Itoa(parentFD),
 	})
 	if b.files != "" {
 		env = append(env, plugin.EnvFiles+"="+b.files)
@@ -237,7 +237,7 @@ func (c *child) publish(i *instance, again bool) {
 	if again {
 		c.status.Restarts++
 	}
-	c.status.Health, c.status.HealthReason = "", ""
+	c.status.Health, c.status.HealthReason, c.silent = "", "", false
 	c.mu.Unlock()
 	kind := string(i.info.Kind)
 	c.set(core.PluginReady, func(p *core.Plugin) {
@@ -265,7 +265,7 @@ func (c *child) stop(i *instance, orderly bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.status.PID, c.status.StartedAt, c.status.Protocol, c.checks = 0, time.Time{}, 0, nil
-	c.status.Health, c.status.HealthReason = "", ""
+	c.status.Health, c.status.HealthReason, c.silent = "", "", false
 }
 
 func orElse(text, other string) string {

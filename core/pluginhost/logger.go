@@ -24,7 +24,6 @@ type pluginLogger struct {
 	binary       string // name under which go-plugin passes on what the plugin says
 	plugin       bool   // lines are the plugin's
 	prefix       string // before each of them
-	level        *atomic.Int32
 	with         []any
 	words        *lastWords // nil: nobody asks for them
 	repeats      *repeats   // nil: every line is passed on
@@ -79,8 +78,13 @@ func (l *pluginLogger) With(args ...any) hclog.Logger {
 	return &next
 }
 
-// GetLevel implements hclog.Logger: lines below it are not even parsed.
-func (l *pluginLogger) GetLevel() hclog.Level { return hclog.Level(l.level.Load()) }
+// GetLevel implements hclog.Logger: lines below it are not even parsed. A plugin is never without a level.
+func (l *pluginLogger) GetLevel() hclog.Level {
+	if level := l.Logger.GetLevel(); level != hclog.NoLevel {
+		return level
+	}
+	return hclog.Info
+}
 
 // Log implements hclog.Logger.
 func (l *pluginLogger) Log(level hclog.Level, msg string, args ...any) {

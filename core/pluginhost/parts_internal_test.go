@@ -193,7 +193,7 @@ func TestPluginLogger(t *testing.T) {
 	r := newRing()
 	l := &pluginLogger{
 		Logger: hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info, DisableTime: true}), clock: coretest.NewClock(),
-		binary: "binary", ring: r, redact: redactor([]string{"hunter22"}), level: &newLevelBox(hclog.NewNullLogger()).value,
+		binary: "binary", ring: r, redact: redactor([]string{"hunter22"}),
 	}
 	l.Error("go-plugin's own affairs", "err", errors.New("x"))
 	l.Named("stdio").Error("more of its affairs")
@@ -221,7 +221,7 @@ func TestPluginLoggerRepeats(t *testing.T) {
 	clock := coretest.NewClock()
 	l := &pluginLogger{
 		Logger: hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info, DisableTime: true}), clock: clock, plugin: true,
-		ring: newRing(), redact: redactor(nil), level: &newLevelBox(hclog.NewNullLogger()).value, repeats: &repeats{},
+		ring: newRing(), redact: redactor(nil), repeats: &repeats{},
 	}
 	warn := func(agent string, port int) {
 		l.Warn("the agent is out of reach", "timestamp", "2026", "error", fmt.Sprintf("dial :%d:\nrefused", port), "agent", agent)

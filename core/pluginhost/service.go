@@ -83,6 +83,24 @@ func (h *Host) FindPlugin(_ context.Context, name string) (*core.PluginDetail, e
 	return detail, nil
 }
 
+// Reachable reports whether a plugin is ready and answers, and if not why and what to do.
+func (h *Host) Reachable(name string) (ok bool, reason string) {
+	c, p, err := h.find(name)
+	if err != nil {
+		return false, core.AsError(err).Message
+	}
+	if c != nil {
+		p, _ = c.snapshot()
+		if c.isSilent() {
+			return false, p.HealthReason
+		}
+	}
+	if reason = p.Reason; reason != "" && p.Hint != "" {
+		reason += "; " + p.Hint
+	}
+	return p.State == core.PluginReady, reason
+}
+
 // compare notes in the status of a running plugin that another build of it was installed since. manifests are those that
 // were read, by directory.
 func (h *Host) compare(p *core.Plugin, manifests map[string]*Manifest) {

@@ -79,9 +79,17 @@ func (c *child) serve(ctx context.Context, i *instance) *failure {
 	limits, clock := c.host.opts.Limits, c.host.opts.Clock
 	well, stopWell := after(clock, c.host.opts.Policy.Healthy)
 	defer func() { stopWell() }()
-	missed, unsaid := 0, 0
+	missed, unsaid, silent := 0, 0, false
+	now := make(chan struct{}) // a tick without a wait
+	close(now)
 	for {
+		// One ping waits on a silent plugin, so that it counts as back once it goes on.
 		tick, stopTick := after(clock, limits.Ping)
+		limit := limits.Answer
+		if silent {
+			stopTick()
+			tick, limit = now, limits.Ping+limits.Answer
+		}
 		select {
 		case <-i.proc.done:
 			stopTick()
@@ -99,8 +107,10 @@ func (c *child) serve(ctx context.Context, i *instance) *failure {
 			continue
 		case <-tick:
 		}
-		if i.ping(ctx, limits.Answer) {
+		answered, late := i.ping(ctx, limit)
+		if silent = late; answered {
 			missed = 0
+			c.setSilent(false, limit)
 			if c.examine(ctx, i) {
 				unsaid = 0
 			} else if unsaid++; unsaid == mutes && ctx.Err() == nil {
@@ -115,7 +125,28 @@ func (c *child) serve(ctx context.Context, i *instance) *failure {
 				return crashed("it hangs: %d pings in a row got no answer within %s each", missed, limits.Answer)
 			}
 		}
+		if ctx.Err() == nil { // else the ping was cut off
+			c.setSilent(true, limit)
+		}
 	}
+}
+
+// setSilent notes whether the plugin left the last ping open. One that did cannot be reached, until it answers one or is
+// given up.
+func (c *child) setSilent(silent bool, limit time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.silent == silent {
+		return
+	}
+	c.silent, c.checks = silent, nil
+	if !silent {
+		c.status.Health, c.status.HealthReason = "", ""
+		c.log.Logger.Info("plugin answers again")
+		return
+	}
+	c.status.Health, c.status.HealthReason = plugin.StatusFailed, fmt.Sprintf("it does not answer: a ping got no answer within %s", limit)
+	c.log.Logger.Warn("plugin changed its health", "health", c.status.Health, "reason", c.status.HealthReason)
 }
 
 // mutes is how many questions for its health a plugin that answers pings may leave open.

@@ -123,7 +123,7 @@ func (s *Service) lost(a *agent) {
 	if a.task != nil {
 		tasks = []string{a.task.task.ID}
 	}
-	_, unborn := s.births[a.who]
+	_, unborn := s.spawning[a.who]
 	s.letGo(a)
 	s.mu.Unlock()
 	s.log.Warn("an agent of a role is gone", "agent", a.id, "execution", a.who.execution, "role", a.who.role)

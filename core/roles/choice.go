@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Choices that every approval has.
@@ -31,7 +32,7 @@ func answers(p *prompt, content json.RawMessage) []core.ManagedAgentAnswer {
 		}
 	}
 	answer := core.ManagedAgentAnswer{PromptID: p.ID, Choice: option(p, said)}
-	if p.Kind == kindApproval {
+	if p.Kind == wire.PromptApproval {
 		switch {
 		case answer.Choice == "":
 			answer.Choice, answer.Text = choiceDeny, said
@@ -62,7 +63,7 @@ func option(p *prompt, said string) string {
 			return o.ID
 		}
 	}
-	if p.Kind == kindApproval {
+	if p.Kind == wire.PromptApproval {
 		for _, id := range []string{choiceAllow, choiceDeny} {
 			if strings.EqualFold(said, id) {
 				return id

@@ -8,6 +8,7 @@ import (
 	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/core/internal/runtimecode"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Message types and the topic of what agents ask on their own.
@@ -76,7 +77,7 @@ func (s *Service) surface(a *agent) {
 		return
 	}
 	if p != nil && s.opts.Approve != nil {
-		if ruling, ok := s.opts.Approve(a.id, p.raw); ok && ruling.Answer != core.RulingAsk && p.Kind == kindApproval {
+		if ruling, ok := s.opts.Approve(a.id, p.raw); ok && ruling.Answer != core.RulingAsk && p.Kind == wire.PromptApproval {
 			s.log.Info("a prompt is answered by the policy", "agent", a.id, "prompt", p.ID, "answer", ruling.Answer, "rule", ruling.Rule)
 			s.mu.Lock()
 			j.told[ask] = true
@@ -107,7 +108,7 @@ func message(st *state) core.TaskMessage {
 		return core.TaskMessage{Kind: core.QuestionLogin, MessageType: typeLogin, Content: content, URL: st.loginURL}
 	}
 	m := core.TaskMessage{Kind: core.QuestionDialog, MessageType: typeQuestion, Content: p.raw, Options: p.Options, URL: p.URL}
-	if p.Kind == kindApproval {
+	if p.Kind == wire.PromptApproval {
 		m.Kind, m.MessageType, m.Topic = core.QuestionApproval, typeApproval, topicApproval
 	}
 	return m
@@ -165,7 +166,7 @@ func (s *Service) login(a *agent, code string) {
 // decline answers a prompt that nobody answers, so that the agent goes on.
 func (s *Service) decline(a *agent, p *prompt, why string) {
 	answer := core.ManagedAgentAnswer{PromptID: p.ID, Text: noAnswer}
-	if p.Kind == kindApproval {
+	if p.Kind == wire.PromptApproval {
 		answer.Choice, answer.Text = choiceDeny, noLeave
 	}
 	if why != "" {

@@ -29,7 +29,7 @@ type rig struct {
 // sink remembers what it is told.
 type sink struct {
 	mu        sync.Mutex // guards all below
-	born      []birth
+	born      []pendingSpawn
 	reports   []core.TaskReport
 	progress  []string
 	lost      []loss
@@ -41,7 +41,7 @@ type sink struct {
 	unsettled bool // reports are not settled
 }
 
-type birth struct {
+type pendingSpawn struct {
 	spec     core.RoleSpec
 	id, kind string
 	err      error
@@ -65,7 +65,7 @@ func (s *sink) MessageUsed(execution, agent, message string, usage *wire.Usage) 
 }
 
 func (s *sink) RoleSpawned(spec core.RoleSpec, id, kind string, err error) {
-	s.do(func() { s.born = append(s.born, birth{spec, id, kind, err}) })
+	s.do(func() { s.born = append(s.born, pendingSpawn{spec, id, kind, err}) })
 }
 
 func (s *sink) TaskReported(r core.TaskReport) {

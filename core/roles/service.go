@@ -29,12 +29,12 @@ type Service struct {
 	spawns chan struct{} // holds one value for each spawn under way
 	stops  chan struct{} // as spawns, of stops
 
-	mu     sync.Mutex                   // guards all below, and the fields of agents, jobs and births that say so
-	crew   map[string]*agent            // that serve roles
-	births map[instance]*birth          // spawns under way
-	left   map[instance]map[string]bool // ids of agents of an earlier life that nobody took up yet
-	ending map[string]bool              // ids of agents that are being stopped
-	ready  string                       // how the runtimes were at the last look
+	mu       sync.Mutex                   // guards all below, and the fields of agents, jobs and spawning that say so
+	crew     map[string]*agent            // that serve roles
+	spawning map[instance]*pendingSpawn   // spawns under way
+	left     map[instance]map[string]bool // ids of agents of an earlier life that nobody took up yet
+	ending   map[string]bool              // ids of agents that are being stopped
+	ready    string                       // how the runtimes were at the last look
 }
 
 // instance is who an agent is to be: one instance of a role of an execution.
@@ -67,7 +67,7 @@ func New(o Options) *Service {
 	s := &Service{
 		opts: o, log: o.Logger, agents: o.Agents,
 		spawns: make(chan struct{}, spawnsAtOnce), stops: make(chan struct{}, stopsAtOnce),
-		crew: make(map[string]*agent), births: make(map[instance]*birth),
+		crew: make(map[string]*agent), spawning: make(map[instance]*pendingSpawn),
 		left: make(map[instance]map[string]bool), ending: make(map[string]bool),
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())

@@ -11,8 +11,8 @@ import (
 	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
 
-// birth is a spawn under way.
-type birth struct {
+// pendingSpawn is a spawn under way.
+type pendingSpawn struct {
 	cancel context.CancelFunc
 	called string // off, with this reason; guarded by Service.mu
 }
@@ -22,23 +22,23 @@ func (s *Service) Spawn(spec core.RoleSpec) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	who := instanceOf(spec)
-	if s.tasks.Ended() || s.births[who] != nil {
+	if s.tasks.Ended() || s.spawning[who] != nil {
 		return // the engine asks again after a restart; or it is about to be told
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
-	b := &birth{cancel: cancel}
-	s.births[who] = b
+	b := &pendingSpawn{cancel: cancel}
+	s.spawning[who] = b
 	s.tasks.Go(func() {
 		defer cancel()
-		s.bear(ctx, b, spec)
+		s.spawn(ctx, b, spec)
 	})
 }
 
-// bear brings an agent to its first prompt, and tells the sink how that went.
-func (s *Service) bear(ctx context.Context, b *birth, spec core.RoleSpec) {
+// spawn brings an agent to its first prompt, and tells the sink how that went.
+func (s *Service) spawn(ctx context.Context, b *pendingSpawn, spec core.RoleSpec) {
 	a, err := s.bring(ctx, spec)
 	s.mu.Lock()
-	delete(s.births, instanceOf(spec))
+	delete(s.spawning, instanceOf(spec))
 	off := b.called
 	if s.tasks.Ended() {
 		s.mu.Unlock()

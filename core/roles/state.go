@@ -26,32 +26,13 @@ type state struct {
 
 // prompt is what an agent asks. AskID of its messages is id.
 type prompt struct {
-	ID      string                `json:"id"`
-	Kind    string                `json:"kind"` // approval or question
-	Text    string                `json:"text"`
-	Options []core.QuestionOption `json:"options"`
-	URL     string                `json:"url"`
-
+	wire.Prompt
 	raw json.RawMessage // all of it
 }
 
-const kindApproval = "approval"
-
-// happening is the data of a managed agent's event, as far as it matters here.
-type happening struct {
-	Status   core.ManagedAgentStatus `json:"status"`
-	Prompt   json.RawMessage         `json:"prompt"`
-	Tool     json.RawMessage         `json:"tool"`
-	Text     string                  `json:"text"`
-	Turn     int                     `json:"turn"`
-	LoginURL string                  `json:"loginUrl"`
-	Reason   string                  `json:"reason"`
-	wire.TurnOutcome
-}
-
 // fold takes one event into the state and returns what it said.
-func (st *state) fold(e core.Event) happening {
-	var h happening
+func (st *state) fold(e core.Event) core.AgentSignal {
+	var h core.AgentSignal
 	_ = json.Unmarshal(e.Data, &h) // what cannot be read says nothing
 	if e.Seq > st.seq {
 		st.seq = e.Seq

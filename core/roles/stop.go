@@ -18,7 +18,7 @@ func (s *Service) Stop(agentID, reason string) {
 func (s *Service) StopExecution(executionID, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for who, b := range s.births {
+	for who, b := range s.spawning {
 		if who.execution == executionID && b.called == "" {
 			b.called = reason
 			if reason == "" {
@@ -28,7 +28,7 @@ func (s *Service) StopExecution(executionID, reason string) {
 		}
 	}
 	for id, a := range s.crew {
-		if a.who.execution == executionID && s.births[a.who] == nil {
+		if a.who.execution == executionID && s.spawning[a.who] == nil {
 			s.endLocked(id, reason)
 		}
 	}

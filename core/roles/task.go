@@ -156,7 +156,7 @@ const (
 )
 
 // progress tells the sink what the agent says and does for its task, in short.
-func (s *Service) progress(a *agent, e core.Event, h happening) {
+func (s *Service) progress(a *agent, e core.Event, h core.AgentSignal) {
 	if e.Type != core.EventManagedTool && e.Type != core.EventManagedMessage {
 		return
 	}
@@ -191,17 +191,13 @@ func (s *Service) progress(a *agent, e core.Event, h happening) {
 }
 
 // toolOf is a tool call as progress: without its input when that is long.
-func toolOf(raw json.RawMessage) json.RawMessage {
-	var tool struct {
-		Name  string          `json:"name"`
-		Input json.RawMessage `json:"input"`
-	}
-	if json.Unmarshal(raw, &tool) != nil || tool.Name == "" {
+func toolOf(tool *core.AgentTool) json.RawMessage {
+	if tool == nil || tool.Name == "" {
 		return nil
 	}
 	said := map[string]any{"tool": tool.Name}
-	if len(tool.Input) > 0 && len(tool.Input) <= maxProgress {
-		said["input"] = tool.Input
+	if input, err := json.Marshal(tool.Input); err == nil && len(tool.Input) > 0 && len(input) <= maxProgress {
+		said["input"] = json.RawMessage(input)
 	}
 	data, err := json.Marshal(said)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/roles"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // threads are the threads of roles, which remember. Like the fake of agents they outlive the service.
@@ -22,6 +23,32 @@ type threads struct {
 	ends   []string // "id: reason", of agents that were not stopped yet
 	late   []string // the same of those that were
 	refuse func(agent core.ManagedAgentSpec) error
+	work   map[string]note // by agent
+}
+
+// note records work that was about to be sent to an agent.
+type note struct {
+	key     string
+	attempt int
+	seq     uint64 // of the agents' last event then
+}
+
+func (th *threads) OpenWork(_ context.Context, agentID, key string, attempt int) (core.RoleWork, error) {
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	th.fake.mu.Lock()
+	defer th.fake.mu.Unlock()
+	if n := th.work[agentID]; n.key == key && n.attempt >= attempt {
+		shown := slices.ContainsFunc(th.fake.events[agentID], func(e core.Event) bool {
+			return e.Seq > n.seq && (e.Type == core.EventManagedBusy || e.Type == core.EventManagedTurnComplete)
+		})
+		return core.RoleWork{Attempt: n.attempt, Shown: shown}, nil
+	}
+	if th.work == nil {
+		th.work = map[string]note{}
+	}
+	th.work[agentID] = note{key, attempt, th.fake.seq}
+	return core.RoleWork{Attempt: attempt}, nil
 }
 
 func (th *threads) SpawnRole(ctx context.Context, spec core.RoleSpec, agent core.ManagedAgentSpec) (*core.ManagedAgent, error) {
@@ -197,4 +224,133 @@ func TestManyPrepareAtOnce(t *testing.T) {
 	})
 	close(gate)
 	coretest.WaitFor(t, "the agents", func() bool { return len(r.fake.spawned()) == many })
+}
+
+// Work that the core and the runtime were killed over is not typed again when its turn was had meanwhile, under whichever
+// key; its answer is that of the turn.
+func TestTurnEndsWhileAway(t *testing.T) {
+	unknown := failure(core.CodeConflict, "DELIVERY_UNKNOWN", false)
+	loginError := wire.TurnOutcome{Error: &wire.TurnError{Code: wire.TurnLoginRequired, Message: "Invalid API key"}}
+	for _, tt := range []struct {
+		name  string
+		typed int                // keys with which the first life types it
+		end   func(*rig, string) // of the turn, while everything is down
+		keys  []string           // behind the first, with which it is typed in all
+		code  string             // of the report's error
+	}{
+		{name: "Completed", typed: 1, end: func(r *rig, id string) { r.fake.turn(id, "done") }, keys: []string{""}},
+		{name: "TypedTwice", typed: 2, end: func(r *rig, id string) { r.fake.turn(id, "done") }, keys: []string{"", ".2"}},
+		{name: "Running", typed: 1, end: func(r *rig, id string) { r.fake.tell(id, core.EventManagedBusy, nil) }, keys: []string{""}},
+		{name: "Interrupted", typed: 1, end: func(r *rig, id string) {
+			r.fake.tell(id, core.EventManagedTurnComplete, map[string]any{"turn": 1, "interrupted": true})
+			r.fake.tell(id, core.EventManagedReady, nil)
+		}, keys: []string{""}, code: "AGENT_ERROR"},
+		{name: "LoggedInAgain", typed: 1, end: func(r *rig, id string) {
+			r.fake.tell(id, core.EventManagedTurnComplete, map[string]any{"turn": 1, "error": loginError.Error})
+			r.fake.tell(id, core.EventManagedLogin, nil)
+			r.fake.tell(id, core.EventManagedReady, nil)
+		}, keys: []string{"", ".2"}},
+		{name: "Nothing", typed: 1, end: func(*rig, string) {}, keys: []string{"", ".2"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := threadRig(t)
+			id := r.spawn(0)
+			var mu sync.Mutex
+			var keys []string
+			second := false
+			stuck := make(chan struct{})
+			r.fake.send = func(ctx context.Context, id string, in core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+				mu.Lock()
+				known := slices.Contains(keys, in.Key)
+				if !known {
+					keys = append(keys, in.Key)
+				}
+				types, later := len(keys) == tt.typed, second
+				mu.Unlock()
+				switch {
+				case !later && types: // the runtime is killed while it types
+					close(stuck)
+					<-ctx.Done()
+					return core.ManagedAgentReply{}, ctx.Err()
+				case later && !known:
+					return r.fake.turn(id, "done"), nil
+				}
+				return core.ManagedAgentReply{}, unknown
+			}
+			r.roles.Dispatch(id, task("task_1"))
+			coretest.WaitFor(t, "the typing", func() bool {
+				r.clock.Advance(r.step)
+				select {
+				case <-stuck:
+					return true
+				default:
+					return false
+				}
+			})
+			r.roles.Close()
+			tt.end(r, id)
+			mu.Lock()
+			second = true
+			mu.Unlock()
+			r.open()
+			if !r.roles.Hold(id) || !r.roles.Adopt(id, task("task_1")) {
+				t.Fatal("the agent is not found again")
+			}
+			if tt.name == "Running" {
+				r.pass("a question about it", func() bool { return len(r.fake.sentTo(id)) > 1 })
+				for range 400 {
+					r.clock.Advance(r.step)
+				}
+				r.fake.tell(id, core.EventManagedTurnComplete, map[string]any{"turn": 1, "text": "done"})
+				r.fake.tell(id, core.EventManagedReady, nil)
+			}
+			r.pass("the report", func() bool { return len(r.reports) == 1 })
+			report := r.reports[0]
+			if code := ""; report.Err != nil {
+				if code = report.Err.Code; code != tt.code {
+					t.Errorf("reported %+v", report.Err)
+				}
+			} else if tt.code != "" || string(report.Result) != `"done"` {
+				t.Errorf("the result is %s", report.Result)
+			}
+			for i := range keys {
+				keys[i] = strings.TrimPrefix(keys[i], "task_1.1")
+			}
+			if !slices.Equal(keys, tt.keys) {
+				t.Errorf("typed with the keys %q, want %q", keys, tt.keys)
+			}
+		})
+	}
+}
+
+// A message that may have been taken is not typed a third time when its turn begins late, and asks something: what refuses the
+// second typing does so because of the first.
+func TestUnsureThenBlocked(t *testing.T) {
+	r := threadRig(t)
+	id := r.spawn(0)
+	asked, first := make(chan struct{}), true
+	r.fake.send = func(_ context.Context, id string, in core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+		switch {
+		case in.Key == "task_1.1":
+			return core.ManagedAgentReply{}, failure(core.CodeConflict, "DELIVERY_UNKNOWN", false)
+		case first:
+			first = false
+			r.fake.tell(id, core.EventManagedBusy, nil)
+			r.fake.tell(id, core.EventManagedBlocked, map[string]any{"prompt": map[string]any{"id": "p-1", "kind": "approval", "text": "Run make?"}})
+			close(asked)
+			return core.ManagedAgentReply{}, failure(core.CodeConflict, "BLOCKED", false)
+		}
+		t.Error("it was typed again")
+		return r.fake.turn(id, "again"), nil
+	}
+	r.roles.Dispatch(id, task("task_1"))
+	r.pass("the question", func() bool { return len(r.messages) == 1 })
+	<-asked
+	r.fake.tell(id, core.EventManagedUnblocked, nil)
+	r.fake.tell(id, core.EventManagedTurnComplete, map[string]any{"turn": 1, "text": "done"})
+	r.fake.tell(id, core.EventManagedReady, nil)
+	r.pass("the report", func() bool { return len(r.reports) == 1 })
+	if report := r.reports[0]; report.Err != nil || string(report.Result) != `"done"` {
+		t.Errorf("reported %+v", report)
+	}
 }

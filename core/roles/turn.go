@@ -18,10 +18,13 @@ type exchange struct {
 	a        *agent
 	text     string
 	key      string
-	resends  int // with another key
-	asked    int // times that the runtime did not know what became of the message, by the present key
-	refused  int // times that it was not taken
-	failures int // in a row
+	resends  int  // with another key, those of earlier lives included
+	shown    bool // a turn of the present key was seen in an earlier life
+	earlier  bool // the turn that is waited for may be over since an earlier life
+	unsure   bool // it was sent with another key though the agent may have it
+	asked    int  // times that the runtime did not know what became of the message, by the present key
+	refused  int  // times that it was not taken
+	failures int  // in a row
 	retry    pause.Backoff
 	base     int    // turns that had ended before
 	began    int    // turns that had begun before
@@ -40,37 +43,95 @@ type answer struct {
 func (s *Service) turn(ctx context.Context, a *agent, text, key string) (answer, error) {
 	x := &exchange{a: a, text: text, key: key}
 	s.mu.Lock()
-	x.base, x.began, x.login = a.state.turn, a.state.began, a.state.loginSeq
+	x.login = a.state.loginSeq
 	s.mu.Unlock()
+	if err := s.openWork(ctx, x); err != nil {
+		return answer{}, err
+	}
+	x.earlier = x.shown
+	// The turn that was seen may be that of a former key, and the agent not have the present one.
+	had := x.shown && x.resends > 0
 	for {
-		reply, err := s.agents.SendManagedAgent(ctx, a.id, core.ManagedAgentInput{
-			Message: x.text, ExpectResponse: true, Timeout: turnLimit, Key: x.sendKey(),
-		})
+		got, err := s.handOver(ctx, x, had)
+		if had = false; errors.Is(err, errAgain) {
+			continue
+		}
 		if ctx.Err() != nil {
 			return answer{}, ctx.Err()
-		}
-		var got answer
-		switch {
-		case err == nil && reply.Response != nil:
-			got, err = s.answered(ctx, a, reply.Response)
-		case err == nil: // it was taken before, and the runtime does not keep the answer
-			got, err = s.lastAnswer(ctx, a)
-		default:
-			err = s.failed(ctx, x, err)
-			if err == nil {
-				continue
-			}
-			if errors.Is(err, errTaken) {
-				got, err = s.lastAnswer(ctx, a)
-			}
 		}
 		switch again, waitErr := s.afterTurn(ctx, x, err); {
 		case waitErr != nil:
 			return got, waitErr
 		case again:
+			if err := s.openWork(ctx, x); err != nil {
+				return answer{}, err
+			}
 			continue
 		}
 		return got, err
+	}
+}
+
+// errAgain is that the work is to be sent again.
+var errAgain = errors.New("it is sent again")
+
+// handOver sends the work, unless its turn was had, and returns what the turn came to. errAgain has it called again.
+func (s *Service) handOver(ctx context.Context, x *exchange, had bool) (answer, error) {
+	if had {
+		return s.lastAnswer(ctx, x.a)
+	}
+	reply, err := s.agents.SendManagedAgent(ctx, x.a.id, core.ManagedAgentInput{
+		Message: x.text, ExpectResponse: true, Timeout: turnLimit, Key: x.sendKey(),
+	})
+	switch {
+	case ctx.Err() != nil:
+		return answer{}, ctx.Err()
+	case err == nil && reply.Response != nil:
+		return s.answered(ctx, x.a, reply.Response)
+	case err == nil: // it was taken before, and the runtime does not keep the answer
+		return s.lastAnswer(ctx, x.a)
+	}
+	if err = s.failed(ctx, x, err); err == nil && x.unsure && s.taken(x) {
+		err = errTaken // what refuses the last key does so because of a former one
+	}
+	switch {
+	case err == nil:
+		return answer{}, errAgain
+	case errors.Is(err, errTaken):
+		return s.lastAnswer(ctx, x.a)
+	}
+	return answer{}, err
+}
+
+// openWork notes that the work is about to be sent, or sent with another key: what the agent did before is no turn of it. It
+// learns what an earlier life noted. Work that cannot be noted is not sent.
+func (s *Service) openWork(ctx context.Context, x *exchange) error {
+	known, err := s.noted(ctx, x, x.resends)
+	if err != nil {
+		return err
+	}
+	x.resends, x.shown, x.asked = known.Attempt, known.Shown, 0
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	x.base, x.began = x.a.state.turn, x.a.state.began
+	return nil
+}
+
+// noted notes an attempt, and returns what is known of the last one.
+func (s *Service) noted(ctx context.Context, x *exchange, attempt int) (core.RoleWork, error) {
+	if s.opts.Threads == nil {
+		return core.RoleWork{Attempt: attempt}, nil
+	}
+	var retry pause.Backoff
+	for {
+		known, err := s.opts.Threads.OpenWork(ctx, x.a.id, x.key, attempt)
+		if err == nil {
+			return known, nil
+		}
+		s.log.Warn("the work of an agent cannot be noted yet", "agent", x.a.id, "error", err)
+		if !s.pause(ctx, retry.Next()) {
+			return core.RoleWork{}, ctx.Err()
+		}
 	}
 }
 
@@ -86,11 +147,13 @@ func (s *Service) afterTurn(ctx context.Context, x *exchange, err error) (again 
 		}
 	}
 	switch {
-	case (code == wire.TurnLoginRequired || errors.Is(err, errInterrupted)) && s.loginAsked(x):
+	case (code == wire.TurnLoginRequired || errors.Is(err, errInterrupted)) && s.loginAsked(x), code == wire.TurnLoginRequired && x.earlier:
 		x.resends++
+		x.earlier, x.unsure = false, false
 		return true, s.await(ctx, x.a, 0, func() bool { return !x.a.state.login })
 	case code == wire.TurnAgentEnded && x.resends < maxResends:
 		x.resends++
+		x.unsure = false
 		return true, s.expectEnd(ctx, x)
 	}
 	return false, nil
@@ -179,30 +242,46 @@ func (s *Service) expectEnd(ctx context.Context, x *exchange) error {
 // again first: the call may only have been cut off, and its turn have ended meanwhile. Where it does not know either: if a
 // turn begins soon, or began since, the message was taken. Otherwise it is sent again, with another key.
 func (s *Service) settle(ctx context.Context, x *exchange) error {
-	taken := func() bool {
-		st := &x.a.state
-		return st.turn > x.base || st.began > x.began || st.status == core.ManagedBusy
-	}
 	x.asked++
 	last := x.asked > unknownAsks
 	limit := x.retry.Next()
 	if last {
 		limit, x.asked = settleTime, 0
 	}
-	err := s.await(ctx, x.a, wait(limit), taken)
+	err := s.await(ctx, x.a, wait(limit), x.taken)
 	switch {
 	case err == nil:
 		return errTaken
 	case !errors.Is(err, errLate):
 		return err
-	}
-	if !last {
+	case !last:
 		return nil
+	}
+	known, err := s.noted(ctx, x, x.resends)
+	switch {
+	case err != nil:
+		return err
+	case known.Shown:
+		return errTaken
 	}
 	if x.resends++; x.resends > maxResends {
 		return errUntaken
 	}
-	return nil
+	x.unsure = true
+	_, err = s.noted(ctx, x, x.resends)
+	return err
+}
+
+// taken reports whether a turn shows that the agent took the work. The caller holds Service.mu.
+func (x *exchange) taken() bool {
+	st := &x.a.state
+	return x.shown || st.turn > x.base || st.began > x.began || st.status == core.ManagedBusy
+}
+
+func (s *Service) taken(x *exchange) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return x.taken()
 }
 
 // loginAsked reports whether the agent wants a login, or wanted one since it was asked last, and notes that.

@@ -20,7 +20,7 @@ func (s *Service) ManagedAgentMetrics(ctx context.Context, id string) (core.Mana
 	if err != nil {
 		return core.ManagedAgentMetrics{}, s.failed(err, id)
 	}
-	return core.ManagedAgentMetrics(m), nil
+	return m, nil
 }
 
 // ManagedAgentLogs implements core.ManagedAgentService.

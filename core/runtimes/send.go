@@ -47,6 +47,10 @@ func (s *Service) SendManagedAgent(ctx context.Context, id string, in core.Manag
 		if s.draining.Err() != nil && errors.Is(ctx.Err(), context.Canceled) {
 			return core.ManagedAgentReply{}, drained(r, in)
 		}
+		var known *runtime.Error
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) && !errors.As(err, &known) {
+			return core.ManagedAgentReply{}, unanswered(in, timeout)
+		}
 		late := s.opts.Clock.Now().Sub(began) >= timeout
 		return core.ManagedAgentReply{}, timedOut(err, s.failed(err, id), timeout, late)
 	}
@@ -70,6 +74,21 @@ func drained(r *core.ManagedAgentRecord, in core.ManagedAgentInput) error {
 	e := runtime.Errorf(runtime.CodeDeliveryUnknown, "the service is shutting down, and the message may have been taken")
 	e.Hint = "look at the agent before sending it again, or send it again with the same Idempotency-Key"
 	return translate(e, r)
+}
+
+// unanswered is the error of a send to which the runtime gave no answer at all, as one that is frozen.
+func unanswered(in core.ManagedAgentInput, timeout time.Duration) error {
+	e := core.Errorf(core.CodeTimeout, "the runtime did not answer in time")
+	code := runtime.CodeTimeout
+	switch {
+	case in.Message != "" && in.Key != "":
+		e.Message += "; the message may have been taken, and the same Idempotency-Key finds its turn"
+	case in.Message != "":
+		code = runtime.CodeDeliveryUnknown
+		e.Message += "; the message may have been taken: look at the agent before sending it again"
+	}
+	e.Details = map[string]any{"timeoutMs": timeout.Milliseconds(), "runtimeCode": string(code)}
+	return e
 }
 
 // timedOut makes a TIMEOUT of the error of a send whose time was over, also when it is not known whether the

@@ -372,6 +372,18 @@ func TestSend(t *testing.T) {
 	}
 	_, err = r.SendManagedAgent(ctx, "magent_none", core.ManagedAgentInput{Message: "hi"})
 	wantCode(t, err, core.CodeNotFound, "")
+	// A runtime that is frozen gives no answer of its own.
+	f.send = func(string, runtime.Input) (runtime.SendResult, error) {
+		return runtime.SendResult{}, context.DeadlineExceeded
+	}
+	expired, cancel := context.WithTimeout(ctx, 0)
+	defer cancel()
+	for in, want := range map[*core.ManagedAgentInput]runtime.Code{
+		{Message: "hi"}: runtime.CodeDeliveryUnknown, {Message: "hi", Key: "k"}: runtime.CodeTimeout, {Raw: "x"}: runtime.CodeTimeout,
+	} {
+		_, err = r.SendManagedAgent(expired, a.ID, *in)
+		wantCode(t, err, core.CodeTimeout, want)
+	}
 }
 
 func TestObserve(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 )
 
 var agentTokens = &table[core.AgentTokenRecord]{
-	prefix: prefixAgentToken, kind: "agent token", lists: kindAgentToken, idPrefix: core.PrefixToken,
+	prefix: "at/", kind: "agent token", lists: "at", idPrefix: core.PrefixToken,
 	facets: func(k *core.AgentTokenRecord) []facet { return []facet{{'b', k.CreatedBy}} },
 }
 

@@ -225,6 +225,7 @@ func (p poison) swap(t *testing.T, s *Store) {
 
 // One broken record in each table keeps nobody from the others: not lists, not retention, not the next start.
 func TestBrokenRecords(t *testing.T) {
+	t.Parallel()
 	t.Run("InClear", func(t *testing.T) { testBrokenRecords(t, nil, poison.spoil) })
 	t.Run("Encrypted", func(t *testing.T) { testBrokenRecords(t, newEncryption(t), poison.swap) })
 }

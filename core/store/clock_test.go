@@ -74,6 +74,7 @@ var month = store.Policy{Executions: 30 * 24 * time.Hour, Events: 30 * 24 * time
 
 // A start with a clock that is a month ahead erases nothing: not at once, and not once the clock is right again.
 func TestClockAheadAtStart(t *testing.T) {
+	t.Parallel()
 	for _, known := range []bool{false, true} { // whether the process before knew of the clock
 		dir := t.TempDir()
 		clock := coretest.NewClock()
@@ -141,6 +142,7 @@ func TestClockAfterLongOff(t *testing.T) {
 
 // What was made while the clock was years behind is not old once it is set.
 func TestClockBehind(t *testing.T) {
+	t.Parallel()
 	clock := coretest.NewClock()
 	s := maintain(t, t.TempDir(), clock, month)
 	s.pass(t, time.Hour)

@@ -71,6 +71,7 @@ func threadOf(executionID string) string {
 }
 
 func TestKill(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	acknowledged := map[string]bool{}
 	for round := range 3 {

@@ -82,6 +82,7 @@ func freeOf(t *testing.T, dir string) uint64 {
 // Requests of many MiB at once on a nearly full disk are refused one by one: none ends the process, and what was
 // acknowledged is there, also after a start on a disk without a byte free.
 func TestDiskFills(t *testing.T) {
+	t.Parallel()
 	const budget = 48 << 20
 	disk := smallDisk(t, 256)
 	dir := filepath.Join(disk, "store")
@@ -168,6 +169,7 @@ func TestDiskFills(t *testing.T) {
 // A store that was not stopped in order starts on a disk without a byte free also where nothing keeps room for that: for
 // reading only, with all that was acknowledged, and again, and takes writes once there is room.
 func TestCrashedStoreOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	disk := mountSmall(t, 256, unix.MNT_DETACH) // Badger keeps logs that it opened for reading only
 	opts := store.Options{Path: filepath.Join(disk, "store"), MinFreeBytes: 48 << 20}
 	s, err := store.Open(ctx, opts)
@@ -236,6 +238,7 @@ func TestCrashedStoreOnAFullDisk(t *testing.T) {
 // A store is closed on a disk without a byte free, with and without what is kept for that, and nothing is lost. A process of
 // its own closes it: what is left as it is stays open until that ends.
 func TestCloseOnAFullDisk(t *testing.T) {
+	t.Parallel()
 	for _, kept := range []bool{true, false} {
 		t.Run(fmt.Sprintf("ballast %v", kept), func(t *testing.T) {
 			disk := smallDisk(t, 256)

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"runtime"
 
 	"github.com/wardroom/wardroom/core/store/kv"
 )
@@ -34,6 +35,9 @@ const (
 
 // progressEvery is how many records pass between two calls of a progress callback.
 const progressEvery = 1024
+
+// dumpPiece is how many bytes are dumped, which takes less than a millisecond, before what else the process does gets a turn.
+const dumpPiece = 128 << 10
 
 // ErrDump marks a dump that is truncated, damaged or none at all.
 var ErrDump = errors.New("not a whole dump")
@@ -79,6 +83,7 @@ func dump(ctx, closing context.Context, txn kv.Snapshot, w io.Writer, progress f
 		return sum, fmt.Errorf("store: dump: %w", err)
 	}
 	var head [8]byte
+	piece := 0
 	err = scan(txn, nil, nil, true, func(key, value []byte) (bool, error) {
 		binary.BigEndian.PutUint32(head[:4], uint32(len(key)))
 		binary.BigEndian.PutUint32(head[4:], uint32(len(value)))
@@ -89,6 +94,10 @@ func dump(ctx, closing context.Context, txn kv.Snapshot, w io.Writer, progress f
 		}
 		sum.Records++
 		sum.Bytes += int64(len(key) + len(value))
+		if piece += len(key) + len(value); piece >= dumpPiece {
+			piece = 0
+			runtime.Gosched()
+		}
 		if sum.Records%progressEvery == 0 {
 			if progress != nil {
 				progress(sum.Records)

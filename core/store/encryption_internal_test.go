@@ -94,6 +94,7 @@ func wantStore(t *testing.T, s *Store, want map[string]string) {
 
 // A store in clear is encrypted by the next start, also when each of its steps is killed, and nothing is left in clear.
 func TestConvert(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	clock := coretest.NewClock()
 	image, want := seedClear(t, clock)
@@ -174,6 +175,7 @@ func convertUntil(t *testing.T, opts Options) error {
 
 // A copy that is killed before any of its commits goes on where it was, whether or not the commit had reached the disk.
 func TestCopyResumes(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	ring, err := atrest.NewRing(ctx, newEncryption(t).Source, false, time.Now(), func([]byte) error { return nil })
 	if err != nil {
@@ -218,6 +220,7 @@ func TestCopyResumes(t *testing.T) {
 
 // A key that is missing or wrong, and a ring that is gone, are refused in words, and nothing is touched.
 func TestWrongKey(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	clock := coretest.NewClock()
 	dir := t.TempDir()
@@ -357,6 +360,7 @@ func TestRotateKey(t *testing.T) {
 
 // Readers and writers go on while keys change on disk.
 func TestRotateKeyOnDisk(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	clock := coretest.NewClock()
 	dir := t.TempDir()
@@ -488,6 +492,7 @@ func TestEncryptedOnFullDisk(t *testing.T) {
 
 // Nothing of any kind of record can be read in the files of an encrypted store, and with names not even its key.
 func TestNothingInClear(t *testing.T) {
+	t.Parallel()
 	t.Run("Values", func(t *testing.T) { testNothingInClear(t, false, "canary-value") })
 	t.Run("Names", func(t *testing.T) { testNothingInClear(t, true, "canary") })
 }

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Prefixes of the key space that more than one file knows; doc.go says what lies under each.
+// Prefixes of the key space that more than one file knows; tables.go says what lies under each. One that only its table knows
+// stands there.
 const (
 	prefixExecution   = "x/"
 	prefixActive      = "ix/xa/"
@@ -53,10 +54,6 @@ const (
 	prefixDeliveryCount   = "vc/"
 	prefixAPIKey          = "k/"
 	prefixAPIKeyName      = "kn/"
-	prefixAgentToken      = "at/"
-	prefixSession         = "s/"
-	prefixSchedule        = "sc/"
-	prefixTrigger         = "tg/"
 	prefixErasure         = "er/"
 	prefixErased          = "em/"
 	prefixIndex           = "ix/"
@@ -68,9 +65,7 @@ const (
 	kindDecision          = "d"
 	kindExperience        = "e"
 	kindAPIKey            = "k"
-	kindAgentToken        = "at"
 	kindBatch             = "b"
-	kindSession           = "s"
 	kindErasure           = "z"
 
 	prefixBroken = "bad/"

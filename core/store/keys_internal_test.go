@@ -228,3 +228,25 @@ func FuzzSumFiles(f *testing.F) {
 		}
 	})
 }
+
+// What a table is named by is its own, wherever it stands: keys of two tables, or of their lists, must not mix.
+func TestTablesDoNotMix(t *testing.T) {
+	for i, a := range tables {
+		for _, b := range tables[i+1:] {
+			if a.prefix == b.prefix {
+				t.Errorf("%s and %s lie under the same prefix %q", a.kind, b.kind, a.prefix)
+			}
+			if a.noun == nil || b.noun == nil {
+				continue
+			}
+			one, ids := a.noun.names()
+			other, otherIDs := b.noun.names()
+			if one != "" && other != "" && (strings.HasPrefix(one, other) || strings.HasPrefix(other, one)) {
+				t.Errorf("the lists of %s are named %q, those of %s %q: one begins as the other", a.kind, one, b.kind, other)
+			}
+			if ids != "" && ids == otherIDs {
+				t.Errorf("ids of %s and %s begin with %q", a.kind, b.kind, ids)
+			}
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 
 // A list counts as many ids as it may and no more, and says that there are more.
 func TestCountIsBounded(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s, err := OpenOn(ctx, memory.New(), Options{Clock: coretest.NewClock()})
 	if err != nil {

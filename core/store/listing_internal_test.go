@@ -87,6 +87,7 @@ func liveRandomly(rnd *rand.Rand, tx core.Tx) (err error) {
 // Counts and lists agree after any mix of puts and removals, in transactions small and large, also of ones that
 // failed, and after the store was opened again in the middle of a large one.
 func TestCountsAgree(t *testing.T) {
+	t.Parallel()
 	ctx, dir := context.Background(), t.TempDir()
 	s := mustOpenAt(t, dir)
 	rnd := rand.New(rand.NewPCG(15, 16))
@@ -166,6 +167,7 @@ func mustOpenAt(t *testing.T, dir string) *Store {
 
 // The front of a queue that was emptied costs nothing: what was deleted is not walked over again.
 func TestInputsBeginAtTheFront(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	s := mustOpenAt(t, t.TempDir())
 	const n = 600

@@ -16,6 +16,7 @@ import (
 
 // A store that an earlier version with larger memtables left behind when it was killed has all it had.
 func TestOpenAfterLargerMemtable(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	dir, image := t.TempDir(), t.TempDir()
 	s, err := Open(ctx, Options{Path: dir, MinFreeBytes: 1 << 20})

@@ -51,6 +51,9 @@ type Options struct {
 	Encryption *Encryption
 	// NoMigrationDump migrates a store of an older schema without a dump of it in its directory.
 	NoMigrationDump bool
+	// Migrating, which may be nil, is called while Open dumps and migrates a store of an older schema, with the number of
+	// keys that the dump, or a step's walk over one kind of keys, has read.
+	Migrating func(keys uint64)
 	// DiskFree returns the bytes free for us on the file system of path; nil asks the operating system.
 	DiskFree func(path string) (uint64, error)
 

@@ -117,6 +117,7 @@ func TestPowerCutLosesWhatIsNotSynced(t *testing.T) {
 
 // TestPowerCut: what was acknowledged before a power cut is there after it, whole.
 func TestPowerCut(t *testing.T) {
+	t.Parallel()
 	d := newDisk(t, 512)
 	acknowledged := map[string]bool{}
 	for round := range 3 {

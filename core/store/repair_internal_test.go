@@ -17,6 +17,7 @@ import (
 // A check lists each broken record and changes nothing; a repair exports and removes them with what belongs to them, and
 // leaves a store in which all that is well is as it was.
 func TestRepair(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	clock := coretest.NewClock()
 	dir := t.TempDir()

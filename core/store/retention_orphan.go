@@ -12,7 +12,7 @@ import (
 // than orphan, and those older than old of the others. What the log still holds goes with the log.
 func (s *Store) retainJournals(ctx context.Context, orphan, old cutoff) (int, error) {
 	removed := 0
-	for _, of := range []struct{ ids, table string }{{core.PrefixManaged, prefixManaged}, {core.PrefixSchedule, prefixSchedule}, {core.PrefixTrigger, prefixTrigger}} {
+	for _, of := range []struct{ ids, table string }{{core.PrefixManaged, prefixManaged}, {core.PrefixSchedule, schedules.prefix}, {core.PrefixTrigger, triggers.prefix}} {
 		n, err := s.retainJournalsOf(ctx, of.ids, of.table, orphan, old)
 		removed += n
 		if err != nil {

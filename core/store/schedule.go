@@ -6,7 +6,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-var schedules = &table[core.ScheduleRecord]{prefix: prefixSchedule, kind: "schedule", idPrefix: core.PrefixSchedule}
+var schedules = &table[core.ScheduleRecord]{prefix: "sc/", kind: "schedule", idPrefix: core.PrefixSchedule}
 
 // PutSchedule implements core.ScheduleTx.
 func (t *tx) PutSchedule(s *core.ScheduleRecord) error {

@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
@@ -42,8 +44,8 @@ func schemaVersion(steps []migration) uint32 {
 func SchemaVersion() uint32 { return schemaVersion(migrations) }
 
 // migrate brings the store to the newest version, one recorded step at a time. A store of a newer version
-// is refused, because this program does not know what its keys mean.
-func migrate(ctx context.Context, db kv.DB, steps []migration) error {
+// is refused, because this program does not know what its keys mean. A store that had data logs its steps.
+func migrate(ctx context.Context, db kv.DB, steps []migration, log hclog.Logger) error {
 	have, err := readSchema(db)
 	if err != nil {
 		return err
@@ -59,7 +61,7 @@ func migrate(ctx context.Context, db kv.DB, steps []migration) error {
 		if err := writeSchema(db, baseSchema); err != nil {
 			return err
 		}
-		have = baseSchema
+		have, log = baseSchema, hclog.NewNullLogger()
 	}
 	if want := schemaVersion(steps); have > want {
 		return fmt.Errorf("the store has schema version %d, but this program knows versions up to %d: "+
@@ -72,6 +74,7 @@ func migrate(ctx context.Context, db kv.DB, steps []migration) error {
 		if step.to != have+1 {
 			return fmt.Errorf("no migration leads from schema version %d to %d", have, have+1)
 		}
+		log.Info("the store is migrated", "from", have, "to", step.to, "what", step.what)
 		if err := step.run(ctx, db); err != nil {
 			return fmt.Errorf("migrate from schema version %d to %d (%s): %w", have, step.to, step.what, err)
 		}

@@ -16,6 +16,7 @@ import (
 // A store of schema 4 has the lists by creators after its migration, at whatever commit that was killed before, whether or
 // not the commit had reached the disk, and whatever a program of the former version did meanwhile.
 func TestListCreators(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	clock := coretest.NewClock()
 	made := func(former bool) *memory.DB {
@@ -94,9 +95,10 @@ func TestListCreators(t *testing.T) {
 	}
 	want := keysOf(t, made(false))
 	delete(want, keyClock)
+	old := made(true)
 	for _, kept := range []bool{false, true} {
 		for n := range 6 {
-			db := made(true)
+			db := old.Copy()
 			db.Fail(n, kept)
 			s, err := OpenOn(ctx, db, Options{Clock: clock})
 			if n > 0 && err != nil {

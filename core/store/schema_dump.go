@@ -37,7 +37,7 @@ func (s *Store) migrate(ctx context.Context, steps []migration) error {
 			return err
 		}
 	}
-	if err := migrate(ctx, s.db, steps); err != nil {
+	if err := migrate(ctx, watchedDB{s.db, s.opts.Migrating}, steps, s.log); err != nil {
 		return s.wayBack(have, want, err)
 	}
 	return s.keepFormer()
@@ -89,13 +89,13 @@ func (s *Store) dumpSealed(ctx context.Context, w io.Writer) (sum Summary, err e
 	txn := s.db.Snapshot()
 	defer txn.Discard()
 	if !encrypted {
-		return dump(ctx, ctx, txn, w, nil)
+		return dump(ctx, ctx, txn, w, s.opts.Migrating)
 	}
 	sealed, err := atrest.NewWriter(w, envelope)
 	if err != nil {
 		return sum, err
 	}
-	if sum, err = dump(ctx, ctx, txn, sealed, nil); err != nil {
+	if sum, err = dump(ctx, ctx, txn, sealed, s.opts.Migrating); err != nil {
 		return sum, err
 	}
 	return sum, sealed.Close()

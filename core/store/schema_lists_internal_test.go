@@ -17,6 +17,7 @@ import (
 // A store of schema 2 has all lists, rows and the throughput after its migration, at whatever commit that was killed before,
 // whether or not the commit had reached the disk, and whatever a program of the former version did meanwhile.
 func TestListFacts(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	clock := coretest.NewClock()
 	made := func(former bool) *memory.DB {
@@ -82,9 +83,10 @@ func TestListFacts(t *testing.T) {
 	}
 	want := keysOf(t, made(false))
 	delete(want, keyClock)
+	old := made(true)
 	for _, kept := range []bool{false, true} {
 		for n := range 8 {
-			db := made(true)
+			db := old.Copy()
 			db.Fail(n, kept)
 			s, err := OpenOn(ctx, db, Options{Clock: clock})
 			if n > 0 && err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 var sessions = &table[core.SessionRecord]{
-	prefix: prefixSession, kind: "session", lists: kindSession, idPrefix: core.PrefixSession,
+	prefix: "s/", kind: "session", lists: "s", idPrefix: core.PrefixSession,
 	facets: func(r *core.SessionRecord) []facet { return []facet{{'u', r.User}} },
 }
 

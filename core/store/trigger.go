@@ -6,7 +6,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-var triggers = &table[core.TriggerRecord]{prefix: prefixTrigger, kind: "trigger", idPrefix: core.PrefixTrigger}
+var triggers = &table[core.TriggerRecord]{prefix: "tg/", kind: "trigger", idPrefix: core.PrefixTrigger}
 
 // PutTrigger implements core.TriggerTx.
 func (t *tx) PutTrigger(r *core.TriggerRecord) error {

@@ -14,6 +14,7 @@ import (
 
 // Beyond a size the oldest finished executions go, and the oldest entries of the log; a usage says it before.
 func TestRetainBySize(t *testing.T) {
+	t.Parallel()
 	clock := coretest.NewClock()
 	dir := t.TempDir()
 	s, err := store.Open(ctx, store.Options{Path: dir, MinFreeBytes: 1 << 20, Clock: clock})
@@ -66,6 +67,7 @@ func TestRetainBySize(t *testing.T) {
 
 // What waits for an endpoint is bounded by count and age: the oldest are given up.
 func TestCapPending(t *testing.T) {
+	t.Parallel()
 	clock := coretest.NewClock()
 	s := mustOpen(t, store.Options{Clock: clock})
 	w := webhook(webhookAt(start, 1))

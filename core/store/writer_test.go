@@ -178,7 +178,9 @@ func TestOnCommit(t *testing.T) {
 					{Type: core.EventTaskCompleted, Subject: fmt.Sprint("s", g), Time: start},
 					{Type: core.EventExecutionStarted, Subject: fmt.Sprint("s", g), Time: start},
 				}
-				mustUpdate(t, s, func(tx core.Tx) error { return tx.Append(list...) })
+				if err := s.Update(ctx, func(tx core.Tx) error { return tx.Append(list...) }); err != nil {
+					t.Error(err)
+				}
 				if list[0].Seq == 0 || list[1].Seq != list[0].Seq+1 {
 					t.Errorf("the caller's events got sequences %d and %d", list[0].Seq, list[1].Seq)
 				}
@@ -265,6 +267,7 @@ func TestAfterCommit(t *testing.T) {
 
 // One closure may write far more than Badger takes in one transaction.
 func TestUpdateLarge(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := mustOpen(t, store.Options{Path: dir})
 	input := []byte(`"` + strings.Repeat("x", 10_000) + `"`)
@@ -309,13 +312,16 @@ func TestUpdateLarge(t *testing.T) {
 
 // Large values lie in the value log, and many of them fit into one batch.
 func TestUpdateLargeValues(t *testing.T) {
+	t.Parallel()
 	s := mustOpen(t, store.Options{})
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {
 			e := execution(idAt(start, i+1), "vote", core.ExecutionPending)
 			e.Input = []byte(`"` + strings.Repeat("x", 3<<20) + `"`)
-			mustUpdate(t, s, func(tx core.Tx) error { return tx.PutExecution(e) })
+			if err := s.Update(ctx, func(tx core.Tx) error { return tx.PutExecution(e) }); err != nil {
+				t.Error(err)
+			}
 			got, err := s.FindExecution(ctx, e.ID)
 			if err != nil || len(got.Input) != len(e.Input) {
 				t.Errorf("got %d bytes, %v", len(got.Input), err)
@@ -354,25 +360,27 @@ func TestOpenErrors(t *testing.T) {
 // After Close every method says so, also those that were waiting.
 func TestClosed(t *testing.T) {
 	s := mustOpen(t, store.Options{})
-	var wg sync.WaitGroup
-	for range 50 {
-		wg.Go(func() {
+	refused := make(chan error, 50)
+	for range cap(refused) {
+		go func() {
 			for {
 				if err := s.Update(ctx, appendEvent("one")); err != nil {
-					wantReason(t, err, "store_closed")
+					refused <- err
 					return
 				}
 				if _, _, err := s.Events(ctx, "one", 0, 1); err != nil {
-					wantReason(t, err, "store_closed")
+					refused <- err
 					return
 				}
 			}
-		})
+		}()
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	wg.Wait()
+	for range cap(refused) {
+		wantReason(t, <-refused, "store_closed")
+	}
 	for name, call := range map[string]func() error{
 		"FindExecution":    func() error { _, err := s.FindExecution(ctx, "x"); return err },
 		"FindExecutions":   func() error { _, _, err := s.FindExecutions(ctx, core.ExecutionFilter{}); return err },

@@ -17,17 +17,20 @@ func testClosureThatOverflowsTheBatch(t *testing.T, open Opener) {
 	s := open(t, store.Options{})
 	const n = 96
 	large := json.RawMessage(`"` + string(bytes.Repeat([]byte("x"), 900<<10)) + `"`)
-	running, release := make(chan struct{}), make(chan struct{})
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		mustUpdate(t, s, func(core.Tx) error {
+	running, release, over := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		over <- s.Update(ctx, func(core.Tx) error {
 			close(running)
 			<-release // until all others wait behind this one
 			return nil
 		})
-	})
-	<-running
-	var queued sync.WaitGroup
+	}()
+	select {
+	case <-running:
+	case err := <-over:
+		t.Fatal("it was not run: ", err)
+	}
+	var wg, queued sync.WaitGroup
 	for i := range n {
 		queued.Add(1)
 		wg.Go(func() {
@@ -49,6 +52,9 @@ func testClosureThatOverflowsTheBatch(t *testing.T, open Opener) {
 	queued.Wait()
 	close(release)
 	wg.Wait()
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
 	active, err := s.ActiveExecutions(ctx)
 	if err != nil || len(active) != n {
 		t.Errorf("%d executions are active (%v), want %d", len(active), err, n)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/wardroom/wardroom/core/store"
@@ -10,7 +11,11 @@ import (
 // has what was stored under that Path before. The files of a store are its own matter: no test looks for any.
 type Opener func(tb testing.TB, opts store.Options) *store.Store
 
-// Run goes over everything that a store promises.
+// alone are the tests that measure what the process allocates: others must not run beside them.
+var alone = []string{"ListsAtOnce", "BatchLargeResults"}
+
+// Run goes over everything that a store promises. Each test has a store of its own and waits for its disk most of the time:
+// they run beside each other.
 func Run(t *testing.T, open Opener) {
 	for _, test := range []struct {
 		name string
@@ -122,6 +127,11 @@ func Run(t *testing.T, open Opener) {
 		{"DropMarks", testDropMarks},
 		{"RemovedThreadsLeaveTheLog", testRemovedThreadsLeaveTheLog},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, open) })
+		t.Run(test.name, func(t *testing.T) {
+			if !slices.Contains(alone, test.name) {
+				t.Parallel()
+			}
+			test.run(t, open)
+		})
 	}
 }

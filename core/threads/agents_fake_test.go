@@ -36,8 +36,10 @@ type fakeAgents struct {
 	answer  func() error
 	login   func(text string) // takes the answer to a login; nil: NO_PROMPT
 	stop    func(id string) error
+	notice  string // reason of the starts of agents that were lost
 	// begin is what an agent does once its process runs; nil: it gets ready.
 	begin func(a *scripted)
+	held  chan struct{} // not nil: streams of events hand over no more until it is closed
 }
 
 // scripted is an agent while its script runs. Its methods tell events.
@@ -285,7 +287,7 @@ func (f *fakeAgents) RestartManagedAgent(_ context.Context, id string, _ core.Ma
 	r := f.find(id)
 	f.revived++
 	s := &scripted{f: f, r: r}
-	s.tell(core.EventManagedStarted, core.AgentSignal{})
+	s.tell(core.EventManagedStarted, core.AgentSignal{Reason: f.notice})
 	a := r.ManagedAgent
 	s.start()
 	return &a, nil
@@ -312,7 +314,29 @@ func (f *fakeAgents) StopManagedAgent(_ context.Context, id string, opts core.Ma
 }
 
 func (f *fakeAgents) ManagedAgentEvents(ctx context.Context, id string, after uint64) (core.EventStream, error) {
-	return f.store.Follow(ctx, id, after)
+	stream, err := f.store.Follow(ctx, id, after)
+	return heldStream{EventStream: stream, f: f}, err
+}
+
+// heldStream is a stream that may be slower than what is stored.
+type heldStream struct {
+	core.EventStream
+	f *fakeAgents
+}
+
+func (s heldStream) Next(ctx context.Context) (core.Event, error) {
+	e, err := s.EventStream.Next(ctx)
+	s.f.mu.Lock()
+	held := s.f.held
+	s.f.mu.Unlock()
+	if held != nil {
+		select {
+		case <-held:
+		case <-ctx.Done():
+			return core.Event{}, ctx.Err()
+		}
+	}
+	return e, err
 }
 
 func (f *fakeAgents) messages() []string {

@@ -13,6 +13,7 @@ import (
 	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/core/internal/runtimecode"
 	"github.com/wardroom/wardroom/core/threads/rules"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // isQuestion tells whether a prompt is a question that an org chart surfaced: its agent does not wait in its terminal.
@@ -33,7 +34,7 @@ func (t *thread) decide(r *core.ThreadRecord) *core.PromptRuling {
 	if err != nil || len(r.Prompt) == 0 || isQuestion(p.ID) {
 		return nil
 	}
-	if approver := t.s.opts.Approver; approver != nil && p.Kind != rules.KindLogin {
+	if approver := t.s.opts.Approver; approver != nil && p.Kind != wire.PromptLogin {
 		if ruling, ok := approver.Decide(t.ctx, t.question(r, p)); ok {
 			if ruling.Answer != core.RulingAsk && !p.Takes(ruling.Answer) {
 				ruling.Answer, ruling.Reason = core.RulingAsk, "the prompt does not take the answer of the policy"
@@ -92,7 +93,7 @@ func (s *Service) RulePrompt(managedAgentID string, prompt json.RawMessage) (cor
 	t := s.crew[managedAgentID]
 	s.mu.Unlock()
 	p, err := rules.ReadPrompt(prompt)
-	if t == nil || s.opts.Approver == nil || err != nil || p.Kind == rules.KindLogin {
+	if t == nil || s.opts.Approver == nil || err != nil || p.Kind == wire.PromptLogin {
 		return core.PromptRuling{}, false
 	}
 	return s.opts.Approver.Decide(t.ctx, t.question(t.record(), p))
@@ -182,7 +183,7 @@ func (t *thread) giveAnswer(ctx context.Context, a core.ThreadAnswer) error {
 		return nil
 	}
 	_, err := t.s.opts.ManagedAgents.AnswerManagedAgent(ctx, r.ManagedAgentID, core.ManagedAgentAnswer(a))
-	if a.PromptID == promptLogin && runtimecode.Of(err) == runtimecode.NoPrompt {
+	if a.PromptID == wire.PromptLogin && runtimecode.Of(err) == runtimecode.NoPrompt {
 		// A runtime that was built before logins took answers: there the code is a message.
 		_, err = t.s.opts.ManagedAgents.SendManagedAgent(ctx, r.ManagedAgentID, core.ManagedAgentInput{Message: a.Text})
 	}
@@ -250,13 +251,13 @@ func (t *thread) answeredBy(ctx context.Context, prompt json.RawMessage, a core.
 }
 
 // check tells whether a prompt takes an answer.
-func (p promptView) check(a core.ThreadAnswer) error {
+func (p prompt) check(a core.ThreadAnswer) error {
 	switch {
-	case p.Kind == promptLogin && (a.Choice != "" || strings.TrimSpace(a.Text) == ""):
+	case p.Kind == wire.PromptLogin && (a.Choice != "" || strings.TrimSpace(a.Text) == ""):
 		return core.Invalid("text", "is missing: give the code of the login as text")
 	case a.Choice == "":
 		return nil
-	case p.Kind == promptApproval && (a.Choice == rules.Allow || a.Choice == rules.Deny):
+	case p.Kind == wire.PromptApproval && (a.Choice == rules.Allow || a.Choice == rules.Deny):
 		return nil
 	}
 	known := make([]string, 0, len(p.Options))
@@ -266,7 +267,7 @@ func (p promptView) check(a core.ThreadAnswer) error {
 		}
 		known = append(known, o.ID)
 	}
-	if len(known) == 0 && p.Kind == promptApproval {
+	if len(known) == 0 && p.Kind == wire.PromptApproval {
 		known = []string{rules.Allow, rules.Deny}
 	}
 	if len(known) == 0 {
@@ -276,7 +277,7 @@ func (p promptView) check(a core.ThreadAnswer) error {
 }
 
 // answerQuestion answers a question of an org chart.
-func (s *Service) answerQuestion(ctx context.Context, r *core.ThreadRecord, p promptView, a core.ThreadAnswer) error {
+func (s *Service) answerQuestion(ctx context.Context, r *core.ThreadRecord, p prompt, a core.ThreadAnswer) error {
 	if s.questions == nil {
 		return core.Conflict("thread", r.ID, string(r.Status), "the question is answered at "+
 			"/api/executions/%s/questions/%s/answer", r.ExecutionID, p.ID)

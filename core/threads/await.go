@@ -23,6 +23,11 @@ func (s *Service) AwaitThreadInput(ctx context.Context, id, inputID string, time
 	if err != nil {
 		return core.ThreadReceipt{}, err
 	}
+	if inputID == "" {
+		if inputID = r.AskedInput; inputID == "" {
+			return core.ThreadReceipt{}, core.Conflict("thread", id, string(r.Status), "the thread began without a message, so no turn answers it")
+		}
+	}
 	return s.awaitInput(ctx, r, inputID, 0, timeout)
 }
 

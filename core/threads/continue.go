@@ -15,8 +15,9 @@ const maxCarried = 1000
 
 // continuation is a thread that is over, and what another takes over from it.
 type continuation struct {
-	old  *core.ThreadRecord
-	left []*core.QueuedInput // that got no answer, in order
+	old   *core.ThreadRecord
+	left  []*core.QueuedInput // that got no answer, in order
+	asked bool                // a message comes behind them: the objective of the new one
 }
 
 // ContinueThread implements core.ThreadService. The old thread stays as it ended: a new one has its workspace, its
@@ -37,7 +38,7 @@ func (s *Service) ContinueThread(ctx context.Context, id string, in core.ThreadC
 	if err := continues(old); err != nil {
 		return nil, err
 	}
-	from := &continuation{old: old}
+	from := &continuation{old: old, asked: strings.TrimSpace(in.Message) != ""}
 	if !in.DiscardQueued {
 		if from.left, err = s.opts.Store.QueuedInputs(ctx, id, 0, maxCarried+1); err != nil {
 			return nil, err
@@ -47,7 +48,7 @@ func (s *Service) ContinueThread(ctx context.Context, id string, in core.ThreadC
 	switch {
 	case len(from.left) > maxCarried:
 		return nil, core.Conflict("thread", id, string(old.Status), "more than %d messages wait in the thread; withdraw some, or discard them", maxCarried)
-	case len(from.left) == 0 && strings.TrimSpace(in.Message) == "":
+	case len(from.left) == 0 && !from.asked:
 		return nil, core.Invalid("message", "is missing: no message waits in the thread, so say what is to be done")
 	}
 	env, err := s.openEnv(id, old.SealedEnv)
@@ -129,7 +130,7 @@ func (s *Service) firstInputs(r *core.ThreadRecord, from *continuation) []*core.
 	for _, in := range from.left {
 		add(s.opts.IDs.New(core.PrefixInput), in.Message)
 	}
-	if r.Objective != from.old.Objective || len(list) == 0 {
+	if from.asked || len(list) == 0 {
 		add(s.opts.IDs.New(core.PrefixInput), firstMessage(r))
 	}
 	if r.SessionID == "" && told[r.AgentType] && len(list) > 0 { // the agent knows nothing of it

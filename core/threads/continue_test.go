@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
@@ -264,4 +265,38 @@ func TestUpdateThread(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	r.until(id, "the message", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 2 })
+}
+
+// Who waits for the turn of a continued thread receives that of the message, behind those that got no answer; also when the message
+// equals the first objective.
+func TestContinueAndWait(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, core.SystemClock{}).open()
+	first := shellSpec("make it")
+	none := 0
+	first.Policy.TurnRetries = &none
+	begun := false
+	r.agents.script = func(a *scripted, text string) {
+		a.busy()
+		if !begun {
+			begun = true
+			a.fail(wire.TurnModelError, false)
+			return
+		}
+		a.turn("an answer to "+text, wire.TurnOutcome{})
+	}
+	old := r.spawn(first).ID
+	r.untilStatus(old, core.ThreadFailed)
+	next, err := r.ContinueThread(r.ctx, old, core.ThreadContinue{Message: "make it"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	receipt, err := r.AwaitThreadInput(r.ctx, next.ID, "", time.Minute)
+	if err != nil || receipt.Response == nil || receipt.Response.Turn != 2 || receipt.Response.Text != "an answer to make it" {
+		t.Errorf("the answer: %+v, %v", receipt, err)
+	}
+	r.reopen()
+	if again, err := r.AwaitThreadInput(r.ctx, next.ID, "", time.Minute); err != nil || again.InputID != receipt.InputID || again.Response.Turn != 2 {
+		t.Errorf("after a restart: %+v, %v", again, err)
+	}
 }

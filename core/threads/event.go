@@ -131,32 +131,20 @@ const (
 // maxSummary bounds summaries, in bytes.
 const maxSummary = 4000
 
-// promptView is a prompt as far as it matters here.
-type promptView struct {
-	ID      string                `json:"id"`
-	Kind    string                `json:"kind"`
-	Text    string                `json:"text"`
-	Options []core.QuestionOption `json:"options"`
-	URL     string                `json:"url,omitempty"`
-}
+// prompt blocks a thread until it is answered: its agent's own prompt, a question of an org chart, or a login.
+type prompt wire.Prompt
 
-// Kinds of prompts.
-const (
-	promptApproval = "approval"
-	promptQuestion = "question"
-	promptLogin    = "login"
-)
-
-func readPrompt(raw json.RawMessage) (p promptView, ok bool) {
+func readPrompt(raw json.RawMessage) (p prompt, ok bool) {
 	ok = len(raw) > 0 && json.Unmarshal(raw, &p) == nil
 	return p, ok
 }
 
-func (p promptView) encode() json.RawMessage {
-	if p.Options == nil {
-		p.Options = []core.QuestionOption{}
-	}
-	raw, err := json.Marshal(p)
+// encode returns the prompt as it is stored and answered; options are there even when there are none.
+func (p prompt) encode() json.RawMessage {
+	raw, err := json.Marshal(struct {
+		wire.Prompt
+		Options []core.QuestionOption `json:"options"`
+	}{wire.Prompt(p), append([]core.QuestionOption{}, p.Options...)})
 	if err != nil {
 		return json.RawMessage("{}") // plain data always encodes
 	}

@@ -17,9 +17,8 @@ func (t *thread) feed(ctx context.Context) {
 	if t.catchUp(ctx); ctx.Err() != nil {
 		return
 	}
-	if w := t.record().Work; w != nil && w.Taken && !w.Begun && w.Ended == nil {
-		began, turns := t.turnsSeen()
-		if !t.tookOne(ctx, turnShows, began, turns) && ctx.Err() != nil {
+	if w := t.record().Work; w != nil && w.Taken {
+		if t.awaitTurn(ctx, turnShows, w); ctx.Err() != nil {
 			return
 		}
 	}
@@ -57,15 +56,15 @@ func (t *thread) feed(ctx context.Context) {
 			}
 		}
 		retry.Reset()
-		began, turns := t.turnsSeen()
 		if !t.give(ctx, in, withdrawals) {
 			return
 		}
-		if w := t.record().Work; w == nil || !w.Taken {
+		w := t.record().Work
+		if w == nil || !w.Taken {
 			continue
 		}
 		// What comes before the turn is known to run would be taken for an answer, should the turn need a login.
-		if !t.tookOne(ctx, turnShows, began, turns) && ctx.Err() != nil {
+		if t.awaitTurn(ctx, turnShows, w); ctx.Err() != nil {
 			return
 		}
 	}
@@ -89,15 +88,15 @@ func (t *thread) give(ctx context.Context, in *core.QueuedInput, withdrawals int
 	if !unsent(r) || in != nil && r.Work.Number != in.Number {
 		return true // the thread ends, or the message was taken already
 	}
-	attempt := r.Work.Attempt
-	text, key := workText(r, in), workKey(r.Work)
+	w := r.Work
+	if w.Refused && !t.setRefused(ctx, w, false) { // in an earlier life of ours
+		return false
+	}
+	attempt := w.Attempt
+	text, key := workText(r, in), workKey(w)
 	resends, asked := 0, 0
 	var retry pause.Backoff
-	began, turns := t.turnsSeen()
 	for {
-		if asked == 0 {
-			began, turns = t.turnsSeen()
-		}
 		_, err := t.s.opts.ManagedAgents.SendManagedAgent(ctx, t.record().ManagedAgentID, core.ManagedAgentInput{
 			Message: text, Timeout: sendLimit, Key: key,
 		})
@@ -111,33 +110,55 @@ func (t *thread) give(ctx context.Context, in *core.QueuedInput, withdrawals int
 		case code == runtimecode.DeliveryUnknown:
 			// The call was cut off, or the runtime does not know it itself: what remembers keys is asked before a turn is waited for,
 			// as a turn that ended meanwhile may have left no other trace.
+			limit := settleTime
 			if asked++; asked <= unknownAsks {
-				if t.tookOne(ctx, retry.Next(), began, turns) {
-					return t.sent(ctx, in, attempt, "")
-				}
-				if !t.await(ctx, nil, feedable) {
-					return false
-				}
-				continue
+				limit = retry.Next()
 			}
-			if t.tookOne(ctx, settleTime, began, turns) {
+			if t.awaitTurn(ctx, limit, w) {
 				return t.sent(ctx, in, attempt, "")
 			}
-			resends++
-			key, asked = workKey(r.Work)+"."+strconv.Itoa(resends+1), 0
+			if asked > unknownAsks {
+				resends++
+				key, asked = workKey(w)+"."+strconv.Itoa(resends+1), 0
+			}
+			if !t.awaitFeedable(ctx) {
+				return false
+			}
+			if turnShown(t.record(), w) {
+				return t.sent(ctx, in, attempt, "")
+			}
 			continue
 		case core.ErrorCode(err) == core.CodeValidation:
 			t.log.Warn("an agent refuses a message for good", "input", r.Work.InputID, "error", err)
 			return t.sent(ctx, in, attempt, clip.Text(core.AsError(err).Message, maxSummary))
 		}
 		t.log.Debug("a message is not taken yet", "input", r.Work.InputID, "error", err)
-		if refuses(code) && !t.notTaken(ctx, attempt) || !t.s.pause(ctx, retry.Next()) || !t.await(ctx, nil, feedable) {
+		// A refusal under another key says nothing of the first typing.
+		refused := refuses(code) && resends == 0
+		if refused && !t.setRefused(ctx, w, true) || !t.s.pause(ctx, retry.Next()) || !t.awaitFeedable(ctx) {
 			return false
 		}
-		if now := t.record(); !unsent(now) || now.Work.Attempt != attempt || now.Work.Number != r.Work.Number {
+		if refused && !t.setRefused(ctx, w, false) {
+			return false
+		}
+		if resends > 0 && turnShown(t.record(), w) {
+			return t.sent(ctx, in, attempt, "")
+		}
+		if !unsentAttempt(t.record(), w) {
 			return true
 		}
 	}
+}
+
+// awaitFeedable waits until the agent waits for the next message, by all that it did until then: what refuses a message,
+// such as a dialog, may be in no record yet. It returns false when ctx ended first.
+func (t *thread) awaitFeedable(ctx context.Context) bool {
+	for t.await(ctx, nil, feedable) {
+		if t.catchUp(ctx); feedable(t.record()) {
+			return ctx.Err() == nil
+		}
+	}
+	return false
 }
 
 // refuses reports whether a code is the word of a live agent that it has no such message. An agent that is gone and a
@@ -159,34 +180,36 @@ func (t *thread) open(ctx context.Context, in *core.QueuedInput, withdrawals int
 	})
 }
 
-// notTaken notes that the agent did not take a message: a turn that ended meanwhile was another's.
-func (t *thread) notTaken(ctx context.Context, attempt int) bool {
+// setRefused notes whether the attempt w waits to be handed over anew, since the agent did not take it: turns are another's
+// then, those included that were seen before.
+func (t *thread) setRefused(ctx context.Context, w *core.ThreadWork, refused bool) bool {
 	return t.must(ctx, func(c *change) error {
-		if !unsent(c.rec) || c.rec.Work.Attempt != attempt || c.rec.Work.Ended == nil {
+		if !unsentAttempt(c.rec, w) || c.rec.Work.Refused == refused && !c.rec.Work.Begun && c.rec.Work.Ended == nil {
 			return errUnchanged
 		}
-		c.setWork(func(w *core.ThreadWork) { w.Ended = nil })
+		c.setWork(func(w *core.ThreadWork) { w.Refused, w.Begun, w.Ended = refused, false, nil })
 		return nil
 	})
 }
 
-// turnsSeen returns how many turns were seen to begin in this life of ours, and how many ended.
-func (t *thread) turnsSeen() (began, ended int) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.busySeen, t.record().TurnCount
+// unsentAttempt reports whether the attempt w of a message is being handed over, and it is not known whether the agent took
+// it.
+func unsentAttempt(r *core.ThreadRecord, w *core.ThreadWork) bool {
+	return unsent(r) && r.Work.InputID == w.InputID && r.Work.Attempt == w.Attempt
 }
 
-// tookOne finds out about a message of which it is not known whether it was taken: if a turn begins soon, or began
-// since, it was.
-func (t *thread) tookOne(ctx context.Context, limit time.Duration, began, turns int) bool {
+// awaitTurn waits until a turn of the attempt w was seen to begin or, in whatever way, to end. It returns false when none
+// was within limit. The record tells, so that a turn counts which ended while this process was down.
+func (t *thread) awaitTurn(ctx context.Context, limit time.Duration, w *core.ThreadWork) bool {
 	due, stop := t.s.after(limit)
 	defer stop()
-	return t.await(ctx, due, func(r *core.ThreadRecord) bool {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		return t.busySeen > began || r.TurnCount > turns
-	})
+	return t.await(ctx, due, func(r *core.ThreadRecord) bool { return turnShown(r, w) })
+}
+
+// turnShown reports whether a turn of the attempt w was seen to begin or to end, or the attempt is over.
+func turnShown(r *core.ThreadRecord, w *core.ThreadWork) bool {
+	now := r.Work
+	return now == nil || now.InputID != w.InputID || now.Attempt != w.Attempt || now.Begun || now.Ended != nil
 }
 
 // sent notes that the agent has a message, or refused it for good.

@@ -10,13 +10,6 @@ import (
 	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
-// alertData is the data of a system.alert event.
-type alertData struct {
-	Severity string         `json:"severity"`
-	Message  string         `json:"message"`
-	Details  map[string]any `json:"details"`
-}
-
 // public adds an event that is delivered outside. It is stored with the change that it tells of.
 func (c *change) public(kind core.EventType, data any) {
 	raw, err := json.Marshal(data)
@@ -79,7 +72,7 @@ func (c *change) alert(message string, details map[string]any) {
 	for key, value := range details {
 		all[key] = value
 	}
-	c.public(core.EventSystemAlert, alertData{Severity: "warning", Message: message, Details: all})
+	c.public(core.EventSystemAlert, core.Alert{Severity: core.SeverityWarning, Message: message, Details: all})
 	t := c.t
 	c.after = append(c.after, func() { t.log.Warn("alert", "message", message) })
 }

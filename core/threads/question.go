@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // catchUpQuestions shows the open questions of an execution at the threads of its roles, and takes those back that
@@ -46,7 +47,7 @@ func (s *Service) asked(ctx context.Context, q *core.Question) {
 	if t == nil {
 		return
 	}
-	prompt := promptView{ID: q.ID, Kind: promptQuestion, Text: q.Text, Options: q.Options}.encode()
+	prompt := prompt{ID: q.ID, Kind: wire.PromptQuestion, Text: q.Text, Options: q.Options}.encode()
 	t.must(ctx, func(c *change) error {
 		r := c.rec
 		if p, ok := readPrompt(r.Prompt); ok && p.ID == q.ID || r.Ending != nil || r.Status.Terminal() {

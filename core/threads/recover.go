@@ -29,7 +29,7 @@ func (s *Service) Open(ctx context.Context) error {
 		}
 		threads = append(threads, t)
 		s.mu.Lock()
-		if at, ok := seatOf(r); ok {
+		if at, ok := instanceOf(r); ok {
 			s.roles[at] = t
 		} else {
 			s.spawned++

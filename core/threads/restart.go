@@ -59,7 +59,7 @@ func (t *thread) restart() {
 	ctx := t.work
 	var retry pause.Backoff
 	for tries := 1; ; {
-		a, err := t.revive()
+		a, final, err := t.revive()
 		if ctx.Err() != nil {
 			return
 		}
@@ -83,7 +83,7 @@ func (t *thread) restart() {
 			return
 		}
 		if !runtimecode.Passing(err) {
-			if tries >= maxTries || core.ErrorCode(err) == core.CodeNotFound {
+			if final || tries >= maxTries {
 				t.must(ctx, func(c *change) error {
 					c.fail(core.ThreadReasonLost, &core.ThreadError{
 						Code: core.CodeAgentError, Message: lostMessage(core.AsError(err).Message),
@@ -101,16 +101,22 @@ func (t *thread) restart() {
 	}
 }
 
-// revive starts the agent again, unless that was done just before a crash of ours.
-func (t *thread) revive() (*core.ManagedAgent, error) {
+// revive starts the agent again, unless that was done just before a crash of ours. final reports that another try cannot
+// succeed: there is nothing of the agent, or its workspace is not here, as in a copy of a data folder.
+func (t *thread) revive() (a *core.ManagedAgent, final bool, err error) {
 	if err := t.s.takeStart(t.work); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer t.s.giveStart()
-	id := t.record().ManagedAgentID
-	a, err := t.s.opts.ManagedAgents.FindManagedAgent(t.work, id)
-	if err != nil || !a.Gone() {
-		return a, err
+	r := t.record()
+	a, err = t.s.opts.ManagedAgents.FindManagedAgent(t.work, r.ManagedAgentID)
+	if err == nil && a.Gone() {
+		if r.Workspace != nil {
+			if _, err := t.s.opts.Workspaces.ProvisionWorkspace(t.work, r.Workspace.ID); err != nil {
+				return nil, core.ErrorCode(err) == core.CodeConflict, err
+			}
+		}
+		a, err = t.s.opts.ManagedAgents.RestartManagedAgent(t.work, r.ManagedAgentID, core.ManagedAgentRestart{})
 	}
-	return t.s.opts.ManagedAgents.RestartManagedAgent(t.work, id, core.ManagedAgentRestart{})
+	return a, core.ErrorCode(err) == core.CodeNotFound, err
 }

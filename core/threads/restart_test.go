@@ -1,7 +1,9 @@
 package threads_test
 
 import (
+	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -100,6 +102,52 @@ func TestLostTooOften(t *testing.T) {
 	}
 	if recoveries != 2 {
 		t.Errorf("%d decisions tell of a recovery", recoveries)
+	}
+}
+
+// TestLostInACopy loses the agent of a thread whose workspace is not here, as in a copy of a data folder: nothing is started.
+func TestLostInACopy(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.script = func(a *scripted, _ string) {
+		a.busy()
+		r.spaces.provision = func(context.Context) error {
+			return core.Conflict("workspace", "ws_1", "ready", "it belongs to another threads.root")
+		}
+		a.lose()
+	}
+	r.open()
+	rec := r.untilStatus(r.spawn(spec()).ID, core.ThreadFailed)
+	if rec.StatusReason != core.ThreadReasonLost || rec.Restarts != 0 || !strings.Contains(rec.Error.Message, "another threads.root") {
+		t.Errorf("%q after %d restarts: %+v", rec.StatusReason, rec.Restarts, rec.Error)
+	}
+	if got := r.agents.messages(); len(got) != 1 {
+		t.Errorf("messages %q", got)
+	}
+}
+
+// TestSessionBehind has an agent resume a session that lacks the message which it worked on: it is given the message again, and
+// no word to go on.
+func TestSessionBehind(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.notice = "session_behind: resumed as of turn 0 of 1"
+	lost := false
+	r.agents.script = func(a *scripted, text string) {
+		a.busy()
+		if !lost {
+			lost = true
+			a.lose()
+			return
+		}
+		a.end("did " + text)
+	}
+	r.open()
+	id := r.spawn(shellSpec("one")).ID
+	r.until(id, "the turn", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 1 })
+	if got := r.agents.messages(); !slices.Equal(got, []string{"one", "one"}) {
+		t.Errorf("the agent got %q", got)
+	}
+	if kinds := r.kinds(id); !slices.Contains(kinds, "thread_status session_behind") || !slices.Contains(kinds, "thread_status input_repeated") {
+		t.Errorf("events %q", kinds)
 	}
 }
 

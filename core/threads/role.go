@@ -14,31 +14,31 @@ import (
 // instanceKey is the key of the metadata of a role's thread that holds its instance.
 const instanceKey = "instance"
 
-// seatOf tells which instance of which role a thread is.
-func seatOf(r *core.ThreadRecord) (seat, bool) {
+// instanceOf returns the instance of a role that a thread is.
+func instanceOf(r *core.ThreadRecord) (roleInstance, bool) {
 	if r.Kind != core.ThreadKindRole {
-		return seat{}, false
+		return roleInstance{}, false
 	}
-	at := seat{execution: r.ExecutionID, role: r.Role}
+	at := roleInstance{execution: r.ExecutionID, role: r.Role}
 	switch n := r.Metadata[instanceKey].(type) {
 	case int:
 		at.number = n
 	case json.Number: // as it is read from the store
 		number, err := n.Int64()
 		if err != nil {
-			return seat{}, false
+			return roleInstance{}, false
 		}
 		at.number = int(number)
 	default:
-		return seat{}, false
+		return roleInstance{}, false
 	}
 	return at, true
 }
 
 // SpawnRole implements core.RoleThreads.
 func (s *Service) SpawnRole(ctx context.Context, spec core.RoleSpec, agent core.ManagedAgentSpec) (*core.ManagedAgent, error) {
-	at := seat{execution: spec.ExecutionID, role: spec.Role, number: spec.Instance}
-	release, err := s.sit(ctx, at)
+	at := roleInstance{execution: spec.ExecutionID, role: spec.Role, number: spec.Instance}
+	release, err := s.claim(ctx, at)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (s *Service) SpawnRole(ctx context.Context, spec core.RoleSpec, agent core.
 	return t.spawnRole(ctx, agent)
 }
 
-// spent tells whether the thread of a role has no agent any more.
+// spent reports whether the thread of a role has no agent any more.
 func (t *thread) spent(ctx context.Context) bool {
 	r := t.record()
 	if r.Ending != nil || r.ManagedAgentID == "" {
@@ -69,7 +69,7 @@ func (t *thread) spent(ctx context.Context) bool {
 	return core.ErrorCode(err) == core.CodeNotFound || err == nil && a.Gone()
 }
 
-// vacate makes room for another thread of the same seat.
+// vacate makes room for another thread of the same instance.
 func (s *Service) vacate(t *thread) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,28 +77,28 @@ func (s *Service) vacate(t *thread) {
 }
 
 func (s *Service) vacateLocked(t *thread) {
-	if at, ok := seatOf(t.record()); ok && s.roles[at] == t {
+	if at, ok := instanceOf(t.record()); ok && s.roles[at] == t {
 		delete(s.roles, at)
 	}
 }
 
-// sit waits until no other call spawns the agent of the same seat.
-func (s *Service) sit(ctx context.Context, at seat) (release func(), err error) {
+// claim waits until no other call spawns the agent of the same instance.
+func (s *Service) claim(ctx context.Context, at roleInstance) (release func(), err error) {
 	for {
 		s.mu.Lock()
 		if s.tasks.Ended() {
 			s.mu.Unlock()
 			return nil, errShuttingDown()
 		}
-		taken := s.seats[at]
+		taken := s.spawns[at]
 		if taken == nil {
 			mine := make(chan struct{})
-			s.seats[at] = mine
+			s.spawns[at] = mine
 			s.mu.Unlock()
 			return func() {
 				s.mu.Lock()
 				defer s.mu.Unlock()
-				delete(s.seats, at)
+				delete(s.spawns, at)
 				close(mine)
 			}, nil
 		}
@@ -112,7 +112,7 @@ func (s *Service) sit(ctx context.Context, at seat) (release func(), err error) 
 }
 
 // newRole stores the thread of a role.
-func (s *Service) newRole(ctx context.Context, at seat, spec core.RoleSpec, agent core.ManagedAgentSpec) (*thread, error) {
+func (s *Service) newRole(ctx context.Context, at roleInstance, spec core.RoleSpec, agent core.ManagedAgentSpec) (*thread, error) {
 	now := s.clock.Now()
 	r := &core.ThreadRecord{Kind: core.ThreadKindRole, Trace: spec.Trace.String(), Thread: core.Thread{
 		ID: s.opts.IDs.New(core.PrefixThread), ExecutionID: at.execution, Name: at.role + "-" + strconv.Itoa(at.number),
@@ -242,6 +242,34 @@ func (t *thread) awaitRole() {
 		t.await(t.work, due, linked)
 		stop()
 	}
+}
+
+// OpenWork implements core.RoleThreads. What came before is in the record by then, so that a turn that shows there later
+// began or ended behind the note.
+func (s *Service) OpenWork(ctx context.Context, agentID, key string, attempt int) (core.RoleWork, error) {
+	known := core.RoleWork{Attempt: attempt}
+	s.mu.Lock()
+	t := s.crew[agentID]
+	s.mu.Unlock()
+	if t == nil || t.record().Kind != core.ThreadKindRole {
+		return known, nil
+	}
+	if err := t.catchUpOnce(ctx); err != nil {
+		return known, err
+	}
+	err := t.change(ctx, func(c *change) error {
+		w := c.rec.Work
+		switch {
+		case c.rec.Ending != nil:
+			return errUnchanged
+		case w != nil && w.InputID == key && w.Attempt >= attempt:
+			known = core.RoleWork{Attempt: w.Attempt, Shown: w.Begun || w.Ended != nil}
+			return errUnchanged
+		}
+		c.rec.Work = &core.ThreadWork{InputID: key, Attempt: attempt, Held: true}
+		return nil
+	})
+	return known, err
 }
 
 // EndRole implements core.RoleThreads.

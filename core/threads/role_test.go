@@ -12,6 +12,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func roleSpec(instance int) core.RoleSpec {
@@ -394,5 +395,45 @@ func TestStartsAtOnce(t *testing.T) {
 	calls.Wait()
 	if most.Load() != 1 {
 		t.Errorf("%d agents were started at once", most.Load())
+	}
+}
+
+// What an agent did before its work was noted is no turn of it; what it did since is, also over a restart.
+func TestRoleWork(t *testing.T) {
+	r := newRig(t, core.SystemClock{}).open()
+	r.pattern("exec_1", true)
+	a, err := r.SpawnRole(r.ctx, roleSpec(0), roleAgent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	note := func(key string, attempt int, want core.RoleWork) {
+		t.Helper()
+		if got, err := r.OpenWork(r.ctx, a.ID, key, attempt); err != nil || got != want {
+			t.Errorf("the work %s, attempt %d: %+v, %v; want %+v", key, attempt, got, err, want)
+		}
+	}
+	r.turnOf(a.ID)
+	note("task_1.1", 0, core.RoleWork{})
+	note("task_1.1", 0, core.RoleWork{})
+	r.reopen()
+	note("task_1.1", 0, core.RoleWork{})
+	r.Close()
+	r.turnOf(a.ID)
+	r.open()
+	note("task_1.1", 0, core.RoleWork{Shown: true})
+	note("task_1.1", 1, core.RoleWork{Attempt: 1})
+	r.agents.do(a.ID, func(s *scripted) { s.busy() })
+	note("task_1.1", 0, core.RoleWork{Attempt: 1, Shown: true})
+	note("task_2.1", 0, core.RoleWork{})
+	r.agents.do(a.ID, func(s *scripted) {
+		s.turn("", wire.TurnOutcome{Interrupted: true})
+		s.tell(core.EventManagedLogin, core.AgentSignal{})
+	})
+	note("task_2.1", 0, core.RoleWork{Shown: true})
+	if list, err := r.QueuedThreadInputs(r.ctx, r.roleOf().ID, 0, 10); err != nil || len(list.Inputs) > 0 {
+		t.Errorf("its queue: %+v, %v", list, err)
+	}
+	if got, err := r.OpenWork(r.ctx, "magent_none", "task_1.1", 2); err != nil || got != (core.RoleWork{Attempt: 2}) {
+		t.Errorf("of an agent without a thread: %+v, %v", got, err)
 	}
 }

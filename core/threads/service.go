@@ -39,20 +39,20 @@ type Service struct {
 
 	questions core.QuestionService // or nil; set once before Open
 
-	mu        sync.Mutex             // guards all below
-	live      map[string]*thread     // that are not over, by id
-	roles     map[seat]*thread       // that serve roles
-	seats     map[seat]chan struct{} // calls of SpawnRole under way; closed when one is over
-	crew      map[string]*thread     // by the id of their managed agent
-	watches   map[string]*watch      // executions that are followed
-	members   map[string][]string    // ids of the threads of ad-hoc executions that are not over
-	spawned   int                    // threads that count for MaxThreads
-	starting  int                    // agents that are being started
-	startFree chan struct{}          // closed and replaced when starting went down
+	mu        sync.Mutex                     // guards all below
+	live      map[string]*thread             // that are not over, by id
+	roles     map[roleInstance]*thread       // that serve roles
+	spawns    map[roleInstance]chan struct{} // calls of SpawnRole under way; closed when one is over
+	crew      map[string]*thread             // by the id of their managed agent
+	watches   map[string]*watch              // executions that are followed
+	members   map[string][]string            // ids of the threads of ad-hoc executions that are not over
+	spawned   int                            // threads that count for MaxThreads
+	starting  int                            // agents that are being started
+	startFree chan struct{}                  // closed and replaced when starting went down
 }
 
-// seat is who an agent of a role is: one instance of a role of an execution.
-type seat struct {
+// roleInstance names an instance of a role of an execution.
+type roleInstance struct {
 	execution, role string
 	number          int
 }
@@ -76,8 +76,8 @@ func New(o Options) *Service {
 	}
 	s := &Service{
 		opts: o, log: o.Logger, clock: o.Clock, observer: o.Observer, seal: seal.New(o.SealKey),
-		stops: make(chan struct{}, stopsAtOnce), live: make(map[string]*thread), roles: make(map[seat]*thread),
-		seats: make(map[seat]chan struct{}), crew: make(map[string]*thread), watches: make(map[string]*watch),
+		stops: make(chan struct{}, stopsAtOnce), live: make(map[string]*thread), roles: make(map[roleInstance]*thread),
+		spawns: make(map[roleInstance]chan struct{}), crew: make(map[string]*thread), watches: make(map[string]*watch),
 		members: make(map[string][]string), startFree: make(chan struct{}),
 	}
 	s.configure(o.Config)

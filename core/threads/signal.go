@@ -10,6 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/threads/report"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Reasons of runtimes for the end of an agent, and for its errors.
@@ -21,6 +22,7 @@ const (
 	reasonRefused   = "refused" // by a host
 	reasonUntaken   = "message_not_taken"
 	reasonLoginWord = "login_required"
+	reasonBehind    = "session_behind" // of a start
 )
 
 // readSignal decodes the data of an agent's event. What cannot be read says nothing.
@@ -42,7 +44,7 @@ func (c *change) apply(kind core.EventType, sig *core.AgentSignal) {
 	}
 	switch kind {
 	case core.EventManagedStarted:
-		c.onStarted()
+		c.onStarted(sig)
 	case core.EventManagedReady:
 		c.onReady()
 	case core.EventManagedBusy:
@@ -85,8 +87,11 @@ func (c *change) apply(kind core.EventType, sig *core.AgentSignal) {
 }
 
 // onStarted handles that the agent's process runs. After its first start, that is somebody's doing.
-func (c *change) onStarted() {
+func (c *change) onStarted(sig *core.AgentSignal) {
 	r := c.rec
+	if word, _, _ := strings.Cut(sig.Reason, ":"); word == reasonBehind {
+		defer c.sessionBehind(sig.Reason)
+	}
 	if p, ok := readPrompt(r.Prompt); ok && isQuestion(p.ID) {
 		return // people are asked all the same
 	}
@@ -96,6 +101,14 @@ func (c *change) onStarted() {
 		r.Status, r.StatusReason, r.IdleSince = core.ThreadStarting, "", nil
 		c.event(core.EventThreadStatus, statusData{Status: string(core.ThreadStarting)})
 	}
+}
+
+// sessionBehind handles that the agent resumed an earlier state of its session: the message that it worked on is not in it.
+func (c *change) sessionBehind(reason string) {
+	if w := c.rec.Work; w != nil && w.Resume && w.Number > 0 {
+		c.setWork(func(w *core.ThreadWork) { w.Resume = false })
+	}
+	c.event(core.EventThreadStatus, statusData{Status: reasonBehind, Reason: reason})
 }
 
 func (c *change) onReady() {
@@ -128,12 +141,6 @@ func (c *change) onBusy() {
 		again.State = ""
 		r.Report = &again
 	}
-	t := c.t
-	c.after = append(c.after, func() {
-		t.mu.Lock()
-		t.busySeen++
-		t.mu.Unlock()
-	})
 	if p, ok := readPrompt(r.Prompt); ok && isQuestion(p.ID) {
 		return
 	}
@@ -185,11 +192,11 @@ func (c *change) onLogin(sig *core.AgentSignal) {
 	}
 	r.LoginURL, r.IdleSince = sig.LoginURL, nil
 	r.Status, r.StatusReason = core.ThreadBlocked, core.ThreadReasonLogin
-	r.Prompt = promptView{ID: promptLogin, Kind: promptLogin, Text: text, URL: sig.LoginURL}.encode()
+	r.Prompt = prompt{ID: wire.PromptLogin, Kind: wire.PromptLogin, Text: text, URL: sig.LoginURL}.encode()
 	c.event(core.EventThreadBlocked, blockedData{Prompt: r.Prompt})
 	c.noticeBlocked()
 	c.after = append(c.after, func() { c.t.s.observer.PromptBlocked(false) })
-	if w := r.Work; w != nil && w.Held && w.Ended != nil && w.Ended.Interrupted {
+	if w := r.Work; w != nil && w.Held && w.Ended != nil && w.Ended.Interrupted && r.Kind != core.ThreadKindRole {
 		c.repeat(againLogin, false) // the turn ended because the credential did; the work is still to be done
 	}
 }

@@ -201,6 +201,9 @@ func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place, 
 	}
 	first := s.firstInputs(r, from)
 	r.InputSeq, r.QueuedInputs = uint64(len(first)), len(first)
+	if len(first) > 0 {
+		r.AskedInput = first[len(first)-1].ID
+	}
 	s.joinAdHoc(r.ExecutionID, r.ID)
 	err = s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		if err := tx.ClaimIdempotency(core.IdempotencyFrom(ctx), r.ID, now); err != nil {

@@ -17,7 +17,7 @@ func (t *thread) begin() {
 	ctx := t.work
 	var retry pause.Backoff
 	for tries := 1; ; {
-		a, err := t.bear(ctx)
+		a, err := t.ensureAgent(ctx)
 		if err == nil {
 			t.must(ctx, func(c *change) error {
 				c.started(a)
@@ -46,8 +46,8 @@ func (t *thread) begin() {
 	}
 }
 
-// bear returns the agent of the thread, which it starts if there is none.
-func (t *thread) bear(ctx context.Context) (*core.ManagedAgent, error) {
+// ensureAgent returns the agent of the thread, which it starts if there is none.
+func (t *thread) ensureAgent(ctx context.Context) (*core.ManagedAgent, error) {
 	if a, err := t.labelled(ctx); err != nil || a != nil {
 		return a, err
 	}

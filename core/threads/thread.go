@@ -41,7 +41,6 @@ type thread struct {
 	mu       sync.Mutex // guards all below
 	changed  chan struct{}
 	arriving []*arrival // messages that are about to be stored
-	busySeen int        // turns that were seen to begin, in this life of ours
 	deadline core.Timer // of policy.timeoutMs, or nil
 	remote   mailbox    // of a thread that a connected agent hosts
 }

@@ -102,7 +102,7 @@ func (c *change) repeat(reason string, resume bool) {
 	session := c.rec.SessionID
 	c.setWork(func(w *core.ThreadWork) {
 		w.Attempt++
-		w.Held, w.Taken, w.Begun, w.Ended, w.Reason = false, false, false, nil, reason
+		w.Held, w.Taken, w.Refused, w.Begun, w.Ended, w.Reason = false, false, false, false, nil, reason
 		w.Resume, w.SessionID = resume && session != "", session
 	})
 }
@@ -136,7 +136,7 @@ func workText(r *core.ThreadRecord, in *core.QueuedInput) string {
 
 // worksFor returns the principal whose message the agent works on; System.ID where that is not known.
 func (c *change) worksFor() string {
-	if w := c.rec.Work; w != nil && w.Held {
+	if w := c.rec.Work; w != nil && w.Held && !w.Refused {
 		return cmp.Or(w.By, c.by)
 	}
 	return c.by
@@ -147,7 +147,7 @@ func (c *change) worksFor() string {
 func (c *change) turnBegan() {
 	w := c.rec.Work
 	switch {
-	case w == nil || !w.Held:
+	case w == nil || !w.Held || w.Refused:
 	case w.Ended == nil || unsent(c.rec):
 		c.setWork(func(w *core.ThreadWork) { w.Begun, w.Ended = true, nil })
 	default:
@@ -158,7 +158,7 @@ func (c *change) turnBegan() {
 // turnEnded decides what follows for the message of a turn that ended.
 func (c *change) turnEnded(o *wire.TurnOutcome) {
 	w := c.rec.Work
-	if w == nil || !w.Held || o.Error != nil && o.Error.Code == wire.TurnAgentEnded {
+	if w == nil || !w.Held || w.Refused || o.Error != nil && o.Error.Code == wire.TurnAgentEnded {
 		return // somebody else's turn; or the end of the agent, which is told next, decides
 	}
 	if unsent(c.rec) || o.Interrupted {

@@ -102,7 +102,7 @@ func TestLostAfterTurn(t *testing.T) {
 			s.busy()
 			s.end("done")
 		}
-		if rec := r.record(r.store.claimed("spawn")); rec.Work == nil || rec.Work.Ended == nil {
+		if rec, err := r.store.FindThread(r.ctx, r.store.claimed("spawn")); err != nil || rec.Work == nil || rec.Work.Ended == nil {
 			return &core.Error{Code: core.CodeAgentError, Message: "the runtime is away", Unavailable: true}
 		}
 		r.agents.taken[in.Key], r.agents.order = in.Message, append(r.agents.order, in.Message)

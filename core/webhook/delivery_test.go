@@ -451,20 +451,51 @@ func TestLoadIsFaster(t *testing.T) {
 	r.wait(1, core.DeliveryFailed)
 	first := r.store.rows()[0].ID
 	in.set(nil)
-	retry := func() {
-		if _, err := r.RetryDelivery(ctx, w.ID, first); err != nil {
-			t.Error(err)
-		}
-		r.wait(2, core.DeliverySucceeded)
-		coretest.WaitFor(t, "the window to be empty", func() bool { return r.Stats().Waiting == 0 })
-	}
-	r.store.committed.Store(&retry)
+	stored, offer := r.holdReader()
 	r.emit(core.EventPatternCreated, "second", data{})
+	<-stored
+	if _, err := r.RetryDelivery(ctx, w.ID, first); err != nil {
+		t.Error(err)
+	}
+	coretest.WaitFor(t, "both to be delivered", func() bool {
+		return r.store.count(core.DeliverySucceeded) == 2 && r.Stats().Waiting == 0
+	})
+	offer()
 	r.wait(2, core.DeliverySucceeded)
 	coretest.WaitFor(t, "the log to be read", func() bool { return r.Stats().Behind == 0 })
 	r.emit(core.EventPatternCreated, "third", data{})
 	r.wait(3, core.DeliverySucceeded)
 	if n := len(in.all()); n != 4 {
 		t.Errorf("%d requests, want 4", n)
+	}
+}
+
+// TestRetryWhileOthersAreStored: a delivery that is retried while others are stored goes out, although what was read of it before
+// must not.
+func TestRetryWhileOthersAreStored(t *testing.T) {
+	r := newRig(t, nil)
+	var stored <-chan struct{}
+	var offer func()
+	failure := func() { // stored, and not taken over yet
+		stored, offer = r.holdReader()
+		r.emit(core.EventPatternCreated, "second", data{})
+		<-stored
+	}
+	in := r.receive(func(w http.ResponseWriter, _ *http.Request) {
+		r.store.committed.Store(&failure)
+		w.WriteHeader(500)
+	})
+	w := r.create(core.WebhookSpec{URL: in.URL, Retries: ptr(0)})
+	r.emit(core.EventPatternCreated, "first", data{})
+	r.wait(1, core.DeliveryFailed)
+	in.set(nil)
+	if _, err := r.RetryDelivery(ctx, w.ID, r.store.rows()[0].ID); err != nil {
+		t.Error(err)
+	}
+	r.wait(1, core.DeliverySucceeded) // the second one: a load found it
+	offer()
+	r.wait(2, core.DeliverySucceeded)
+	if n := len(in.all()); n != 3 {
+		t.Errorf("%d requests, want 3", n)
 	}
 }

@@ -31,7 +31,8 @@ type endpoint struct {
 	loading bool            // a load is under way or asked for
 	read    place           // in the queue: what is due before it was read already; zero: nothing
 	storing int             // transactions under way that store new deliveries, which are offered to the window later
-	settled map[string]bool // ids that left the window while something was loaded or stored: they must not come back
+	settled map[string]bool // ids that left the window while something was loaded or stored: what was read before must not bring them back
+	missed  bool            // a load left out what is settled: it is due again if somebody retried it meanwhile
 	nextAt  time.Time       // for which timer is set
 	timer   core.Timer      // for the next delivery that is due later; or nil
 
@@ -134,11 +135,15 @@ func (ep *endpoint) drop(id string) {
 	}
 }
 
-// unsettle forgets what left the window once nothing can bring it back.
-func (ep *endpoint) unsettle() {
-	if !ep.loading && ep.storing == 0 {
-		ep.settled = nil
+// unsettle forgets what left the window once nothing can bring it back, and reports whether a load is needed that sees what
+// others left out for it.
+func (ep *endpoint) unsettle() (again bool) {
+	if ep.loading || ep.storing > 0 {
+		return false
 	}
+	again = ep.missed
+	ep.settled, ep.missed = nil, false
+	return again
 }
 
 // forget takes all that waits out of the window; what is under way stays.

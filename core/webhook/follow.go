@@ -146,7 +146,9 @@ func (s *Service) fanOut(ctx context.Context, events []core.Event, rows []*core.
 		defer s.mu.Unlock()
 		for _, ep := range to {
 			ep.storing--
-			ep.unsettle()
+			if ep.unsettle() {
+				s.look(ep)
+			}
 		}
 	}()
 	err := s.opts.Store.Update(ctx, func(tx core.Tx) error {

@@ -109,8 +109,11 @@ func (s *Service) load(ctx context.Context, ep *endpoint) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	settled := ep.settled
+	for _, d := range rows {
+		ep.missed = ep.missed || settled[d.ID]
+	}
 	ep.loading = false
-	ep.unsettle()
+	ep.marked = ep.unsettle() || ep.marked
 	if err != nil {
 		ep.behind = true
 		s.wakeAt(ep, s.clock.Now().Add(maxRetry))

@@ -219,23 +219,16 @@ func account(rec *core.WebhookRecord, ep *endpoint, o *outcome, after time.Durat
 	return ""
 }
 
-// alertData is the data of system.alert.
-type alertData struct {
-	Severity string            `json:"severity"`
-	Message  string            `json:"message"`
-	Details  map[string]string `json:"details"`
-}
-
 // disabledAlert tells people that an endpoint was disabled. Only the host of its URL is named: the rest may be secret.
 func (s *Service) disabledAlert(rec *core.WebhookRecord) core.Event {
 	host := ""
 	if u, err := url.Parse(rec.URL); err == nil {
 		host = u.Host
 	}
-	data, _ := json.Marshal(alertData{ // texts always have a JSON text
-		Severity: "warning",
+	data, _ := json.Marshal(core.Alert{ // texts always have a JSON text
+		Severity: core.SeverityWarning,
 		Message:  "Webhook " + rec.ID + " to " + host + " was disabled: " + rec.DisabledReason,
-		Details:  map[string]string{"webhookId": rec.ID, "host": host, "reason": rec.DisabledReason},
+		Details:  map[string]any{"webhookId": rec.ID, "host": host, "reason": rec.DisabledReason},
 	})
 	return core.Event{ID: s.opts.IDs.New(core.PrefixEvent), Type: core.EventSystemAlert, Time: *rec.DisabledAt, Subject: rec.ID, Data: data}
 }

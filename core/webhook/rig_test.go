@@ -93,18 +93,34 @@ func (r *rig) emit(kind core.EventType, subject string, data any) core.Event {
 	return e[0]
 }
 
-// wait waits until so many deliveries have a status.
+// wait waits until so many deliveries have a status, and the service has taken over all that is stored.
 func (r *rig) wait(n int, status core.DeliveryStatus) {
 	r.tb.Helper()
-	coretest.WaitFor(r.tb, fmt.Sprintf("%d deliveries to be %s", n, status), func() bool { return r.store.count(status) == n })
+	coretest.WaitFor(r.tb, fmt.Sprintf("%d deliveries to be %s", n, status), func() bool {
+		return r.store.count(status) == n && r.Stats().Waiting == 0
+	})
 }
 
-// attempts waits until the only delivery had so many attempts that are stored.
+// holdReader lets the next deliveries that are stored wait before they are offered to their windows. It returns a channel that is
+// closed once they are stored, and what lets them go on.
+func (r *rig) holdReader() (stored <-chan struct{}, offer func()) {
+	done, offered := make(chan struct{}), make(chan struct{})
+	offer = sync.OnceFunc(func() { close(offered) })
+	r.tb.Cleanup(offer)
+	hook := func() {
+		close(done)
+		<-offered
+	}
+	r.store.committed.Store(&hook)
+	return done, offer
+}
+
+// attempts waits until the only delivery had so many attempts, that are stored and taken over: the next one is planned.
 func (r *rig) attempts(n int) *core.Delivery {
 	r.tb.Helper()
 	coretest.WaitFor(r.tb, fmt.Sprintf("%d attempts", n), func() bool {
 		rows := r.store.rows()
-		return len(rows) == 1 && rows[0].Attempts == n && (rows[0].Status != core.DeliveryPending || rows[0].NextAt.After(r.clock.Now()))
+		return len(rows) == 1 && rows[0].Attempts == n && r.Stats().Waiting == 0 && (rows[0].Status != core.DeliveryPending || rows[0].NextAt.After(r.clock.Now()))
 	})
 	return r.store.rows()[0]
 }

@@ -19,6 +19,11 @@ func (s *Service) AdoptWorkspace(tx core.WorkspaceTx, id, threadID, executionID 
 	case w.ThreadID != "" && w.Status != core.WorkspaceReleased:
 		return nil, core.Conflict("workspace", id, string(w.Status), "workspace %q belongs to another thread; prepare again for a new one", id)
 	}
+	if w.Status != core.WorkspaceReserved {
+		if err := s.ours(w); err != nil {
+			return nil, err
+		}
+	}
 	next := *w
 	if w.Status == core.WorkspaceReleased { // its thread is over, and the files are as that left them
 		next.Status = core.WorkspaceReady

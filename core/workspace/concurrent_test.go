@@ -2,6 +2,7 @@ package workspace_test
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -36,7 +37,9 @@ func TestManyShareAMirror(t *testing.T) {
 				return
 			}
 			made[i] = w
-			write(t, filepath.Join(w.Path, "work.txt"), fmt.Sprintln(i))
+			if err := os.WriteFile(filepath.Join(w.Path, "work.txt"), fmt.Appendln(nil, i), 0o644); err != nil {
+				t.Errorf("%d: %v", i, err)
+			}
 			artifacts, err := r.FinishWorkspace(t.Context(), w.ID, core.ThreadFinish{Commit: true, Push: i%8 == 0}, fmt.Sprint("work ", i))
 			if err != nil || len(artifacts) == 0 {
 				t.Errorf("%d: finish: %v, %v", i, artifacts, err)

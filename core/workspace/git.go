@@ -118,7 +118,10 @@ func (s *Service) git(ctx context.Context, c call) ([]byte, error) {
 	if c.workers > 1 {
 		args = append(args, "-c", fmt.Sprint("checkout.workers=", c.workers))
 	}
-	cmd := exec.CommandContext(ctx, s.opts.Git, append(args, c.args...)...)
+	s.mu.RLock()
+	path := s.gitPath
+	s.mu.RUnlock()
+	cmd := exec.CommandContext(ctx, path, append(args, c.args...)...)
 	cmd.Dir = filepath.Join(s.opts.Root, "private", "empty")
 	if c.workTree != "" {
 		cmd.Dir = c.workTree

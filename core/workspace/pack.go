@@ -11,7 +11,7 @@ const maxPacks = 20
 // joinPacks joins the packs of mirrors that have many. Unlike git gc this drops nothing, whether anything refers to it or
 // not: the index of a worktree may be all that knows an object. Partial and shallow copies are left as they are.
 func (s *Service) joinPacks(ctx context.Context) error {
-	if s.gitErr != nil {
+	if s.GitState() != nil {
 		return nil
 	}
 	mirrors, err := s.knownMirrors()

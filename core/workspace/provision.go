@@ -27,18 +27,21 @@ func (s *Service) ProvisionWorkspace(ctx context.Context, id string) (*core.Work
 	}
 	switch w.Status {
 	case core.WorkspaceReady:
-		return w, nil
+		return w, s.ours(w)
 	case core.WorkspaceReserved:
 	default:
 		return nil, core.Conflict("workspace", id, string(w.Status), "workspace %q is %s; spawn the thread again for a new one", id, w.Status)
 	}
-	if w.Repo != "" && s.gitErr != nil {
-		return nil, core.Unavailable("git_missing", "workspaces with a repository cannot be made: git is missing or too old on this machine").WithCause(s.gitErr)
+	if w.Repo != "" {
+		if err := s.usableGit(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.clearWorkspace(w); err != nil { // of a try that was cut off before it was stored
 		return nil, explain(err, nil, "")
 	}
 	made := *w
+	made.Path = s.treePath(id)
 	if w.Repo == "" {
 		err = s.makeEmpty(&made)
 	} else {
@@ -55,7 +58,7 @@ func (s *Service) ProvisionWorkspace(ctx context.Context, id string) (*core.Work
 		if now.Status != core.WorkspaceReserved {
 			return core.Conflict("workspace", id, string(now.Status), "workspace %q was %s while it was made", id, now.Status)
 		}
-		now.Status = core.WorkspaceReady
+		now.Status, now.Path = core.WorkspaceReady, made.Path
 		now.BaseCommit, now.WorkBranch, now.SizeBytes, now.Warnings = made.BaseCommit, made.WorkBranch, made.SizeBytes, made.Warnings
 		return nil
 	})

@@ -54,6 +54,39 @@ func TestProvisionEmpty(t *testing.T) {
 	}
 }
 
+// TestCopiedStore opens a store with another directory of workspaces, as the copy of a data folder has: workspaces of the first
+// one are given to no thread, and what was only reserved is made in the second.
+func TestCopiedStore(t *testing.T) {
+	r := newRig(t)
+	ready := r.reserve("ready", core.WorkspaceSpec{})
+	if _, err := r.ProvisionWorkspace(t.Context(), ready.ID); err != nil {
+		t.Fatal(err)
+	}
+	reserved := r.reserve("reserved", core.WorkspaceSpec{})
+	r.opts.Root = filepath.Join(t.TempDir(), "copy")
+	r.restart()
+	if _, err := r.ProvisionWorkspace(t.Context(), ready.ID); core.ErrorCode(err) != core.CodeConflict || !strings.Contains(err.Error(), "another threads.root") {
+		t.Errorf("a ready one: %v", err)
+	}
+	err := r.store.Update(t.Context(), func(tx core.Tx) error {
+		_, err := r.AdoptWorkspace(tx, ready.ID, "thread_2", "exec_1")
+		return err
+	})
+	if core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("a thread that takes it: %v", err)
+	}
+	w, err := r.ProvisionWorkspace(t.Context(), reserved.ID)
+	if err != nil || w.Path != filepath.Join(r.opts.Root, "trees", w.ID) {
+		t.Fatalf("a reserved one: %+v, %v", w, err)
+	}
+	if _, err := os.Stat(w.Path); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(reserved.Path); err == nil {
+		t.Error("it was made in the directory of the original")
+	}
+}
+
 func TestProvisionStartsAt(t *testing.T) {
 	src := newSource(t)
 	first := src.git("rev-parse", "HEAD")

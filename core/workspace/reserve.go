@@ -25,8 +25,8 @@ func (s *Service) ReserveWorkspace(ctx context.Context, req core.WorkspaceReques
 		Depth: req.Spec.Depth, Filter: req.Spec.Filter, Submodules: req.Spec.Submodules,
 	}
 	if req.Spec.Repo != "" {
-		if s.gitErr != nil {
-			return nil, core.Unavailable("git_missing", "workspaces with a repository cannot be made: git is missing or too old on this machine").WithCause(s.gitErr)
+		if err := s.usableGit(ctx); err != nil {
+			return nil, err
 		}
 		rem, err := s.resolve(req.Spec.Repo)
 		if err != nil {

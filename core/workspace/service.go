@@ -29,7 +29,6 @@ type Service struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // the sweep
 
-	gitErr  error // why git cannot be used; set in Open
 	fetches fetches
 
 	measured string          // id of the workspace that was looked at last; of the sweep
@@ -39,9 +38,11 @@ type Service struct {
 
 	reserving sync.Mutex // held from the count of workspaces to the transaction that adds one
 
-	mu    sync.RWMutex // guards all below
-	cfg   Config
-	trees map[string]*treeSummary // by mirror key and commit; at most maxSummaries
+	mu      sync.RWMutex // guards all below
+	cfg     Config
+	trees   map[string]*treeSummary // by mirror key and commit; at most maxSummaries
+	gitPath string
+	gitErr  error // why git cannot be used; known once Open returned
 }
 
 // New makes a service. It touches nothing.
@@ -90,8 +91,8 @@ func (s *Service) Open(ctx context.Context) error {
 	if err := s.preparePrivate(); err != nil {
 		return err
 	}
-	if s.gitErr = s.findGit(ctx); s.gitErr != nil {
-		s.log.Warn("workspaces with a repository are refused: git cannot be used", "error", s.gitErr)
+	if err := s.findGit(ctx); err != nil {
+		s.log.Warn("workspaces with a repository are refused: git cannot be used", "error", err)
 	}
 	s.clearLeftovers()
 	s.wg.Add(1)
@@ -124,21 +125,52 @@ func (s *Service) config() Config {
 // minGit is the oldest git that has all we use: fetch --refetch came with 2.36.
 var minGit = [2]int{2, 36}
 
+// usableGit reports why git cannot be used, or nil. One that could not be used before is looked for again: it may have
+// been installed since, or the machine may have been too busy to run it.
+func (s *Service) usableGit(ctx context.Context) error {
+	err := s.GitState()
+	if err != nil {
+		err = s.findGit(ctx)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return core.Unavailable("git_missing", "workspaces with a repository cannot be made: git is missing or too old on this machine").WithCause(err)
+	}
+	return nil
+}
+
+// findGit looks for git, and keeps what it found.
 func (s *Service) findGit(ctx context.Context) error {
-	if s.opts.Git == "" {
-		path, err := exec.LookPath("git")
-		if err != nil {
+	err := s.tryGit(ctx)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ctx.Err() == nil || s.gitErr == nil { // a look that was cut off says nothing new
+		s.gitErr = err
+	}
+	return err
+}
+
+// tryGit reports why git cannot be used, or nil.
+func (s *Service) tryGit(ctx context.Context) error {
+	path := s.opts.Git
+	if path == "" {
+		var err error
+		if path, err = exec.LookPath("git"); err != nil {
 			return errors.New("there is no git in PATH; install git 2.36 or newer")
 		}
-		s.opts.Git = path
 	}
+	s.mu.Lock()
+	s.gitPath = path
+	s.mu.Unlock()
 	out, err := s.git(ctx, call{args: []string{"version"}})
 	if err != nil {
 		return err
 	}
 	version, ok := gitVersion(string(out))
 	if !ok {
-		return fmt.Errorf("%s does not tell its version", s.opts.Git)
+		return fmt.Errorf("%s does not tell its version", path)
 	}
 	if version[0] < minGit[0] || version[0] == minGit[0] && version[1] < minGit[1] {
 		return fmt.Errorf("git %d.%d is too old; install git %d.%d or newer", version[0], version[1], minGit[0], minGit[1])
@@ -177,6 +209,16 @@ func (s *Service) FindWorkspace(ctx context.Context, id string) (*core.Workspace
 // GitEnv implements core.WorkspaceService. It is the same in all workspaces.
 func (s *Service) GitEnv(string) map[string]string {
 	return map[string]string{"GIT_TERMINAL_PROMPT": "0"} // nobody sits at a terminal to answer
+}
+
+// ours returns a CONFLICT for a workspace whose files lie elsewhere than this service makes them. A copied store knows such
+// ones: they are those of the original, where its agents may work.
+func (s *Service) ours(w *core.Workspace) error {
+	if w.Path == s.treePath(w.ID) {
+		return nil
+	}
+	return core.Conflict("workspace", w.ID, string(w.Status),
+		"workspace %q lies at %s, which is not below %s: it belongs to another threads.root", w.ID, w.Path, s.opts.Root)
 }
 
 func (s *Service) treePath(id string) string { return filepath.Join(s.opts.Root, "trees", id) }

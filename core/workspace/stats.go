@@ -24,5 +24,10 @@ func (s *Service) Stats() Stats {
 	return Stats{Fetches: s.fetches.all.Load(), Failed: failed}
 }
 
-// GitState tells why git cannot be used: it is missing, or too old. It is known once Open returned; nil: all is well.
-func (s *Service) GitState() error { return s.gitErr }
+// GitState tells why git could not be used when it was looked for last: it is missing, or too old. It is known once Open
+// returned; nil: all is well.
+func (s *Service) GitState() error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.gitErr
+}

@@ -2,6 +2,7 @@ package workspace_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,6 +21,27 @@ func TestGitState(t *testing.T) {
 		if (err != nil) != (says != "") || err != nil && !strings.Contains(err.Error(), says) {
 			t.Errorf("git %q: %v, want %q", git, err, says)
 		}
+	}
+}
+
+// A git that could not be used is looked for again by whoever needs it.
+func TestGitComesLater(t *testing.T) {
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("there is no git in PATH")
+	}
+	later := filepath.Join(t.TempDir(), "git")
+	r, src := newRig(t, func(o *workspace.Options) { o.Git = later }), newSource(t)
+	spec := core.WorkspaceSpec{Repo: src.url()}
+	if _, err := r.ReserveWorkspace(t.Context(), core.WorkspaceRequest{Spec: spec}); err == nil || !core.AsError(err).Unavailable {
+		t.Fatalf("without git: %v", err)
+	}
+	if err := os.Symlink(real, later); err != nil {
+		t.Fatal(err)
+	}
+	r.provision("x", spec)
+	if err := r.GitState(); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -146,7 +146,7 @@ func (u *update) undo(ctx context.Context, before string, cause error) error {
 	if len(files) > 20 {
 		shown += ", ..."
 	}
-	e := u.conflict("%s and the work of the thread conflict in %d files, and nothing was changed: %s", u.w.Branch, len(files), shown)
+	e := u.conflict("%s and the work of the thread conflict in %s; nothing was changed", u.w.Branch, shown)
 	e.Details["conflicts"] = files[:min(len(files), maxConflicts)]
 	return e
 }

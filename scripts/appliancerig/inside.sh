@@ -185,15 +185,16 @@ for at in 50 $((size / 2)) $((size - 20)); do
 	printf "\\x$(printf %x $((byte ^ 255)))" | dd of=/tmp/drill/damaged bs=1 seek="$at" conv=notrunc status=none
 	drill damaged 'not a whole backup'
 done
-zstd -dqc "$file" | tar -C /tmp/drill/parts -xf -
+/packages/s2d -q -c - <"$file" | tar -C /tmp/drill/parts -xf -
+# In zstd, as archives of format 1 are: what they are compressed with is seen by their first bytes.
 repack() { (cd /tmp/drill/parts && find . -type f -printf '%P\n' | order | tar -cf - -T - | zstd -qc >"/tmp/drill/$1"); }
 order() { # as an archive has it: what it is first, the checksums last
 	awk '/^meta.json$/ {print "0 " $0; next} /^SHA256SUMS$/ {print "3 " $0; next} /^store\// {print "2 " $0; next} {print "1 " $0}' | LC_ALL=C sort | cut -d' ' -f2-
 }
-sed -i 's/"format": 1/"format": 99/' /tmp/drill/parts/meta.json
+sed -i 's/"format": 2/"format": 99/' /tmp/drill/parts/meta.json
 repack later
 drill later 'format 99'
-sed -i 's/"format": 99/"format": 1/; s/"product": "wardroom"/"product": "harbour"/' /tmp/drill/parts/meta.json
+sed -i 's/"format": 99/"format": 2/; s/"product": "wardroom"/"product": "harbour"/' /tmp/drill/parts/meta.json
 repack foreign
 drill foreign 'no backup of Wardroom'
 sed -i 's/"product": "harbour"/"product": "wardroom"/; s/"version": "/"version": "9./' /tmp/drill/parts/meta.json

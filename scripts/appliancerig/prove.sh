@@ -163,6 +163,7 @@ say "booted"
 if [ ! -e "$packages/two/SHA256SUMS.asc" ]; then beside two two; fi
 CGO_ENABLED=0 go build -trimpath -o "$root/packages/agent" ./scripts/appliancerig/agent
 CGO_ENABLED=0 go build -trimpath -o "$root/packages/fakemodel" ./scripts/fakemodel/cmd
+CGO_ENABLED=0 go build -trimpath -o "$root/packages/s2d" github.com/klauspost/compress/s2/cmd/s2d # opens archives of backups
 # Of the coding tools the one that is a program of its own, which needs no node.
 if [ -x .cache/clis/bin/claude ]; then
 	cp -L .cache/clis/bin/claude "$root/usr/local/bin/claude"

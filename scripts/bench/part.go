@@ -45,6 +45,7 @@ func parts() []part {
 		{"mirror", (*bench).threadMirror},
 		{"webhooks", (*bench).webhooks},
 		{"tracing", (*bench).tracing},
+		{"backup", (*bench).backups},
 	}
 }
 

@@ -23,12 +23,9 @@ type twinException struct {
 // stands here and nowhere else.
 var twinExceptions = []twinException{
 	{
-		why: "to be done: the preparation and the policy of a thread, whose answers have other fields always, and rules of answers, whose texts the configuration checks by named rules",
+		why: "to be done: the preparation of a thread, whose answers have other fields always",
 		groups: [][]string{
-			{"core/api.autoAnswerRequest", "sdk/wire.AutoAnswerRule"},
-			{"core/api.plannedWorkspace", "core/api.workspaceRequest", "sdk/wire.WorkspaceSpec"},
-			{"core/api.threadFinishRequest", "sdk/wire.ThreadFinish"},
-			{"core/api.threadPolicyRequest", "sdk/wire.ThreadPolicy"},
+			{"core/api.plannedWorkspace", "sdk/wire.WorkspaceSpec"},
 			{"core/api.threadPreparationRequest", "sdk/client.ThreadPreparation"},
 		},
 	},
@@ -43,12 +40,8 @@ var twinExceptions = []twinException{
 	{
 		why: "to be done: events inside the service, and what runtimes and agents say",
 		groups: [][]string{
-			{"appliance.alert", "core/engine.alertData", "core/threads.alertData", "core/webhook.alertData"},
 			{"core/config.AgentType", "sdk/runtime.DeclaredType"},
 			{"core/config.VaultTransitAuth", "plugins/secrets-vault/vault.Auth"}, // two logins: core imports no plugin, and a plugin no core
-			{"core/roles.prompt", "core/threads.promptView"},
-			{"sdk/agent/protocol.ThreadPrompt", "sdk/client.ManagedPrompt", "sdk/runtime.Prompt"},
-			{"sdk/runtime.Metrics", "sdk/wire.ManagedAgentMetrics"},
 		},
 	},
 	{

@@ -49,15 +49,15 @@ func resume(ctx context.Context, t *testing.T, api *client.Client, tool, repo, a
 		t.Fatal(err)
 	}
 	defer stop(next.ID)
-	next = until(ctx, t, api, next.ID, "the second thread is over", (*client.Thread).Over)
-	if next.Status != client.ThreadCompleted || next.TurnCount != 1 || next.SessionID != first.SessionID || next.ManagedAgentID == first.ManagedAgentID {
-		t.Errorf("with %s in the session %s went on %s", first.ManagedAgentID, first.SessionID, next.Body)
+	on := until(ctx, t, api, next.ID, "the second thread is over", (*client.Thread).Over)
+	if on.Status != client.ThreadCompleted || on.TurnCount != 1 || on.SessionID != first.SessionID || on.ManagedAgentID == first.ManagedAgentID {
+		t.Errorf("with %s in the session %s went on %s", first.ManagedAgentID, first.SessionID, on.Body)
 	}
 	said := []string{"Begin the " + tool + " clock.", "The dial is made."}
 	remembers(t, model, dump, "Go on with the hands.", said)
 
 	// The same agent starts again, in a room that was taken over itself.
-	again, err := api.RestartManagedAgent(ctx, next.ManagedAgentID, client.ManagedAgentRestart{})
+	again, err := api.RestartManagedAgent(ctx, on.ManagedAgentID, client.ManagedAgentRestart{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ import (
 const (
 	turnLimit  = 15 * time.Minute
 	readyLimit = 8 * time.Minute
+	hangLimit  = 90 * time.Second // after which a turn of the kinds at which gemini may hang is interrupted
 	lookEvery  = 100 * time.Millisecond
 )
 
@@ -275,12 +276,7 @@ func (a *actor) act(ctx context.Context, t *turn) error {
 		}); err != nil {
 			return fmt.Errorf("the model was never asked: %w", err)
 		}
-		for {
-			_, err := a.rig.server.Client.SendManagedAgent(ctx, a.id, client.ManagedAgentInput{Interrupt: true})
-			if err == nil || testbed.Pause(ctx, lookEvery) != nil {
-				return err
-			}
-		}
+		return a.interrupt(ctx)
 	}
 	return nil
 }
@@ -313,9 +309,16 @@ func (a *actor) answer(ctx context.Context, t *turn, with client.ManagedAgentAns
 // whatIsAsked answers dialogs of the command line's own for as long as the turn runs: where there are none, nothing happens.
 func (a *actor) whatIsAsked(ctx context.Context, t *turn) error {
 	for {
-		m, err := a.await(ctx, "asking", turnLimit, func(m *client.ManagedAgent) bool {
+		limit := turnLimit
+		if t.script.spent && a.tool == "gemini" {
+			limit = hangLimit
+		}
+		m, err := a.await(ctx, "asking", limit, func(m *client.ManagedAgent) bool {
 			return m.Prompt != nil && len(m.Prompt.Options) > 0
 		})
+		if err != nil && limit == hangLimit && ctx.Err() == nil {
+			return a.interruptHung(ctx, t)
+		}
 		if err != nil {
 			return nil //nolint:nilerr // it asked nothing, or no more
 		}
@@ -332,10 +335,28 @@ func (a *actor) whatIsAsked(ctx context.Context, t *turn) error {
 	}
 }
 
+// interruptHung does what a person does about gemini where it works for ever and asks nothing.
+func (a *actor) interruptHung(ctx context.Context, t *turn) error {
+	a.rig.say("%s: %s hangs and is interrupted", a.name(), t.name)
+	t.hung = true
+	return a.interrupt(ctx)
+}
+
+// interrupt interrupts the turn that runs.
+func (a *actor) interrupt(ctx context.Context) error {
+	for {
+		_, err := a.rig.server.Client.SendManagedAgent(ctx, a.id, client.ManagedAgentInput{Interrupt: true})
+		if err == nil || testbed.Pause(ctx, lookEvery) != nil {
+			return err
+		}
+	}
+}
+
 // typeIn types what a person types.
 func (a *actor) typeIn(ctx context.Context, raw string) error {
+	in := client.ManagedAgentInput{Raw: raw, IdempotencyKey: client.NewIdempotencyKey()}
 	for {
-		_, err := a.rig.server.Client.SendManagedAgent(ctx, a.id, client.ManagedAgentInput{Raw: raw})
+		_, err := a.rig.server.Client.SendManagedAgent(ctx, a.id, in)
 		var e *client.Error
 		if err == nil || errors.As(err, &e) && e.Status < 500 {
 			return nil // one that cannot be typed to is judged by its message

@@ -43,6 +43,9 @@ func (t *turn) judge(r *wire.TurnResponse, struck bool) string {
 		}
 		return fmt.Sprintf("it failed with %s: %.300s", e.Code, e.Message)
 	}
+	if t.hung && r.Interrupted && r.Text == "" {
+		return ""
+	}
 	if len(t.script.codes) > 0 && !slices.Contains(t.script.codes, "") {
 		return fmt.Sprintf("an error of the model became the answer %.300q (interrupted %t, refused %t)", r.Text, r.Interrupted, r.Refused)
 	}

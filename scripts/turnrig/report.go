@@ -54,6 +54,17 @@ func (r *rig) report(ctx context.Context) error {
 	}
 	fmt.Fprintf(r.out, "killed: core %d, plugin %d, command line %d, holder %d; %s\n",
 		r.kills["core"], r.kills["plugin"], r.kills["cli"], r.kills["holder"], time.Since(r.began).Round(time.Second))
+	hung := 0
+	for _, a := range r.actors {
+		for _, t := range a.turns {
+			if t.hung {
+				hung++
+			}
+		}
+	}
+	if hung > 0 {
+		fmt.Fprintf(r.out, "interrupted because gemini did nothing for %s: %d\n", hangLimit, hung)
+	}
 	if err := r.byKind(); err != nil {
 		return err
 	}

@@ -91,6 +91,11 @@ type Interrupter interface {
 	Interrupt() []Step
 }
 
+// Bounded is a Driver whose CLI takes only messages of so many bytes. A longer one is refused before it is typed.
+type Bounded interface {
+	MaxMessage() int
+}
+
 // Resumer is a Driver that can tell why its CLI ended before it was ready: because the session that it was to resume is
 // not there. The runtime then starts it once more with a new session, and says so.
 type Resumer interface {

@@ -23,6 +23,8 @@ type agent struct {
 	// turn is held by whoever starts, stops or removes the agent; capacity 1.
 	turn chan struct{}
 
+	copying sync.Mutex // held while a copy of the session is stored
+
 	mu   sync.Mutex // guards all below
 	rec  record
 	live *session // nil: stopped

@@ -1,6 +1,8 @@
 package agentcli_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -58,6 +60,74 @@ func TestPromptAmongOutput(t *testing.T) {
 		t.Errorf("answer %+v", got)
 	}
 	if got := g.ask("b1", "echo next"); got.Text != "next" || got.Turn != 2 {
+		t.Errorf("answer %+v", got)
+	}
+}
+
+// TestSilentForeground has the first message of an agent run a program that is silent for longer than a prompt is waited for that no
+// turn ended with yet: the turn lasts as long as the program does, and what comes next is not its input.
+func TestSilentForeground(t *testing.T) {
+	t.Parallel()
+	g := open(t, newLauncher(t, nil), nil)
+	g.bash("b1")
+	if got := g.ask("b1", "sleep 13; echo over"); got.Text != "over" || got.Turn != 1 {
+		t.Errorf("answer %+v", got)
+	}
+	if got := g.ask("b1", "echo next"); got.Text != "next" || got.Turn != 2 {
+		t.Errorf("answer %+v", got)
+	}
+}
+
+// TestPromptOfAProgramThatEnds has a program print what looks like the prompt, and then end: what it printed last is part of the
+// answer, also where it is read only after the shell has the terminal again.
+func TestPromptOfAProgramThatEnds(t *testing.T) {
+	t.Parallel()
+	l := newLauncher(t, nil)
+	g := open(t, l, nil)
+	g.bash("b1")
+	p := l.process()
+	gate := filepath.Join(t.TempDir(), "gate")
+	printed := func() string {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return string(p.out)
+	}
+	answer := make(chan *runtime.Response, 1)
+	go func() {
+		defer close(answer)
+		res, err := g.Send(t.Context(), "b1", runtime.Input{ExpectResponse: true, Message: "bash -c \"printf 'ward%s' 'room$ '; touch " + gate + ".runs; while [ ! -e " + gate + " ]; do sleep 0.05; done; echo; echo more\""})
+		if err != nil || res.Response == nil {
+			t.Errorf("send: %+v, %v", res, err)
+			return
+		}
+		answer <- res.Response
+	}()
+	asked := func() int {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return p.asked
+	}
+	wait(t, "the prompt of the program", func() bool {
+		_, err := os.Stat(gate + ".runs")
+		return err == nil && strings.HasSuffix(printed(), "wardroom$ ")
+	})
+	slow := make(chan struct{})
+	p.mu.Lock()
+	p.slowFrom, p.slow = p.dropped+uint64(len(p.out)), slow
+	p.mu.Unlock()
+	before := asked()
+	wait(t, "a look at the program", func() bool { return asked() >= before+2 })
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wait(t, "the prompt of the shell", func() bool {
+		_, rest, ended := strings.Cut(printed(), "\r\nmore\r\n")
+		return ended && strings.HasSuffix(rest, "wardroom$ ")
+	})
+	before = asked()
+	wait(t, "looks at the shell", func() bool { return asked() >= before+2 || len(answer) > 0 })
+	close(slow)
+	if got := <-answer; got == nil || got.Text != "wardroom$\nmore" || got.Turn != 1 {
 		t.Errorf("answer %+v", got)
 	}
 }

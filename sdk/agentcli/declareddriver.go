@@ -64,6 +64,9 @@ type declaredState struct {
 	Lines bool `json:"lines,omitempty"`
 	// Owner is the group of processes that had the terminal when the prompt showed last; 0: not known.
 	Owner int `json:"owner,omitempty"`
+	// Foreign is how far the output went when a prompt showed while another program had the terminal: what shows then is never
+	// the owner's prompt.
+	Foreign uint64 `json:"foreign,omitempty"`
 }
 
 // typedMessage is a message and where it is typed.

@@ -36,12 +36,16 @@ func (d *declaredDriver) atPrompt() {
 		case !d.saved.Busy:
 		case offset != d.h.Offset(): // something came meanwhile
 			d.look(d.h.Rows())
-		case group == 0 || d.saved.Owner == 0 || group == d.saved.Owner || quiet >= d.foreign():
+		// Who prints a prompt and ends gives the terminal back before what it printed last is read here.
+		case group == 0 || d.saved.Owner == 0 || group == d.saved.Owner && offset != d.saved.Foreign || quiet >= d.foreign():
 			if group != 0 {
 				d.saved.Owner = group
 			}
 			d.waits(true)
 		default:
+			if group != d.saved.Owner {
+				d.saved.Foreign = offset
+			}
 			d.lookAgain(min(d.foreign()-quiet, foreignLook))
 		}
 	})

@@ -48,8 +48,33 @@ func (d *declaredDriver) sawRunning(running bool, step time.Duration) {
 	case wait == 0 || d.saved.Ready && !d.saved.Busy: // something else told meanwhile
 	case s.looks >= quietLooks && quiet >= wait, quiet >= quietMost*wait:
 		s.looks = 0
-		d.waits(d.prompted(d.below(d.h.Rows())))
+		d.endQuiet(quiet >= quietMost*wait, step)
 	default:
 		d.lookAgain(step)
 	}
+}
+
+// endQuiet takes a command for one that waits because it is quiet, unless its prompt is known and another program than the one that
+// showed it has the terminal: that one runs, in silence, and what is typed now would be its input. long reports that it
+// was quiet for so long that this does not count.
+func (d *declaredDriver) endQuiet(long bool, step time.Duration) {
+	prompted := d.prompted(d.below(d.h.Rows()))
+	if long || d.pattern == nil || d.asked || !d.saved.Busy || d.saved.Owner == 0 {
+		d.waits(prompted)
+		return
+	}
+	d.still.asking = true
+	offset := d.h.Offset()
+	d.h.Foreground(func(group int) {
+		d.still.asking = false
+		switch {
+		case !d.saved.Busy:
+		case offset != d.h.Offset():
+			d.look(d.h.Rows())
+		case group == 0, group == d.saved.Owner, prompted && d.h.Quiet() >= d.foreign():
+			d.waits(prompted)
+		default:
+			d.lookAgain(step)
+		}
+	})
 }

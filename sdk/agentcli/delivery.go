@@ -41,7 +41,10 @@ func (d *delivery) enqueue(m *message) {
 	if d.repeated(m) {
 		return
 	}
+	bounded, ok := d.s.driver.(Bounded)
 	switch {
+	case ok && len(m.text) > bounded.MaxMessage():
+		m.fail(errTooLong(d.s.agent.Type, bounded.MaxMessage()))
 	case d.s.agent.Status == runtime.StatusBlocked:
 		m.fail(errBlocked(d.s.agent.Prompt))
 	case d.s.loginOpen() && (d.s.agent.LoginURL == "" || !m.mayBeCode()):
@@ -285,7 +288,16 @@ func (d *delivery) unconfirmed(m *message) {
 	if d.s.fusion.turn != nil {
 		// Another turn came first. The CLI may hold the message until that ends: Enter is not repeated, and as long
 		// as the turn runs nothing can be said.
-		m.muddled, m.held = true, true
+		m.uncertain, m.held = true, true
+		m.stop = d.s.after(confirmAgain, func() { d.unconfirmed(m) })
+		return
+	}
+	if d.s.agent.Prompt != nil {
+		// A dialog came in between. It may have taken the keys, or they stand in the line below it: Enter would answer it.
+		if !m.dialog {
+			d.s.book.note("a message was typed, and a dialog stands in its way")
+		}
+		m.dialog, m.held = true, true
 		m.stop = d.s.after(confirmAgain, func() { d.unconfirmed(m) })
 		return
 	}
@@ -295,9 +307,9 @@ func (d *delivery) unconfirmed(m *message) {
 		return
 	}
 	if d.s.typist.lastHuman().After(m.begun) {
-		m.muddled = true
+		m.uncertain = true
 	}
-	if !m.tried && !m.muddled {
+	if !m.tried && !m.uncertain {
 		m.tried = true
 		if steps := d.s.driver.Confirm(); len(steps) > 0 {
 			m.job = &typing{steps: steps, done: func(err error, before uint64) {
@@ -307,12 +319,12 @@ func (d *delivery) unconfirmed(m *message) {
 				return
 			}
 		} else { // a type that cannot tell: nothing can be done but to wait for a machine that is busy
-			m.muddled = true
+			m.uncertain = true
 			m.stop = d.s.after(confirmAgain, func() { d.unconfirmed(m) })
 			return
 		}
 	}
-	if m.muddled {
+	if m.uncertain || m.dialog {
 		d.unsure(m, "something else happened")
 		return
 	}

@@ -25,6 +25,7 @@ type fakeType struct {
 	ready   time.Duration
 	life    agentcli.Life
 	session string
+	longest int // bytes of a message; 0: any
 }
 
 func (f *fakeType) Type() string { return "fake" }
@@ -55,6 +56,13 @@ type fakeDriver struct {
 	h     agentcli.Host
 	Seen  int
 	saved []byte
+}
+
+func (d *fakeDriver) MaxMessage() int {
+	if d.f.longest > 0 {
+		return d.f.longest
+	}
+	return 1 << 20
 }
 
 func (d *fakeDriver) OSC(code int, data []byte) {

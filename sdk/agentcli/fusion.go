@@ -220,10 +220,12 @@ func (f *fusion) onBlocked(sig Signal) {
 		f.s.logger.Warn("the driver told of a prompt without one")
 		return
 	}
-	if m := f.s.delivery.cur; m != nil && m.stage == stageTyped {
+	// What only the screen shows is no turn, and in the way of one: a message that was typed waits.
+	shown := sig.Source == runtime.SourceScreen
+	if m := f.s.delivery.cur; m != nil && m.stage == stageTyped && !shown {
 		f.s.delivery.took(sig.Source)
 	}
-	if f.turn == nil && sig.Source != runtime.SourceScreen { // what only the screen shows is no turn, and in the way of one
+	if f.turn == nil && !shown {
 		if !f.mayStart(sig.Source) {
 			return
 		}
@@ -467,6 +469,7 @@ func (f *fusion) complete(h *heldTurn, text string) {
 	}
 	f.lastMs = h.event.DurationMs
 	f.s.emit(h.event)
+	f.s.copies.turnEnded()
 	m := h.msg
 	if m == nil && h.input != "" {
 		// A repeat of a message that an earlier process typed waits for its turn.

@@ -162,6 +162,7 @@ type process struct {
 	slow       chan struct{} // or nil
 	taken      uint64        // how far the output was read
 	reads      chan struct{} // has an element when it was; capacity 1
+	asked      int           // calls of Foreground
 
 	file *os.File
 	cmd  *exec.Cmd
@@ -384,6 +385,9 @@ func (h *handle) Usage(context.Context) (agentcli.Usage, error) {
 }
 
 func (h *handle) Foreground(context.Context) (int, error) {
+	h.mu.Lock()
+	h.asked++
+	h.mu.Unlock()
 	if h.cmd == nil {
 		return 0, nil
 	}

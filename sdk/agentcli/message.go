@@ -39,18 +39,19 @@ type message struct {
 	stage  stage
 	job    *typing
 
-	begun    time.Time
-	line     uint64     // of the cursor when its typing began
-	strokes  uint64     // typist.typedBy when its typing began
-	first    *message   // the one that this is a repeat of
-	repeats  []*message // of this one
-	tried    bool       // Confirm was typed already
-	misses   int        // how often it was typed and provably not taken
-	until    time.Time  // when its caller has no more time
-	muddled  bool       // something happened that makes the outcome uncertain
-	held     bool       // another turn ran when it was looked at last
-	stop     func()     // cancels the wait for the confirmation
-	answered bool       // done is closed
+	begun     time.Time
+	line      uint64     // of the cursor when its typing began
+	strokes   uint64     // typist.typedBy when its typing began
+	first     *message   // the one that this is a repeat of
+	repeats   []*message // of this one
+	tried     bool       // Confirm was typed already
+	misses    int        // how often it was typed and provably not taken
+	until     time.Time  // when its caller has no more time
+	uncertain bool       // whether it was taken cannot be told from what happened since
+	held      bool       // another turn ran, or a dialog stood, when it was looked at last
+	dialog    bool       // a dialog stood after it was typed
+	stop      func()     // cancels the wait for the confirmation
+	answered  bool       // done is closed
 
 	done   chan struct{}
 	result runtime.SendResult
@@ -138,6 +139,12 @@ func errNotRunning(id string) error {
 func errUnknown(why string) error {
 	e := runtime.Errorf(runtime.CodeDeliveryUnknown, "the message was typed, and %s before the agent confirmed it", why)
 	e.Hint = "look at the terminal or the log before sending it again"
+	return e
+}
+
+func errTooLong(kind string, most int) error {
+	e := runtime.Errorf(runtime.CodeInvalidArgument, "%s takes messages of at most %d bytes in its terminal", kind, most)
+	e.Field, e.Hint = "message", "put the text into a file, and have the agent read that"
 	return e
 }
 

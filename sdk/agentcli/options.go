@@ -31,6 +31,7 @@ type Options struct {
 	KeepStopped  time.Duration  // how long stopped agents stay listed; 0: 24 h
 	KeepEvents   int            // events kept for readers that come back; 0: 10,000
 	HumanHold    time.Duration  // how long a message waits after the last key of a person; 0: 2 s
+	CopyEvery    time.Duration  // between copies of the session of an agent that runs, where its room may be gone with it; 0: 30 s
 	Limits       runtime.Limits // of agents that ask for none
 
 	// Images tells that the Launcher starts from images: only then may a spec name an image or a network.
@@ -80,6 +81,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.HumanHold <= 0 {
 		o.HumanHold = 2 * time.Second
+	}
+	if o.CopyEvery <= 0 {
+		o.CopyEvery = 30 * time.Second
 	}
 	if o.Now == nil {
 		o.Now = time.Now

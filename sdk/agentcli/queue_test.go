@@ -48,6 +48,26 @@ func TestMessageIsSentOnceConfirmed(t *testing.T) {
 	}
 }
 
+// A message that is longer than its CLI takes is refused before anything is typed, and the next one follows.
+func TestTooLongForTheCLI(t *testing.T) {
+	t.Parallel()
+	c := &fakeCLI{}
+	g, f := fake(t, c, nil)
+	f.longest = 10
+	g.spawn(runtime.Spec{ID: "a", Type: "fake"})
+	g.status("a", runtime.StatusReady)
+	_, err := g.Send(t.Context(), "a", runtime.Input{Message: "01234567890", ID: "one"})
+	if e := runtime.AsError(err); e == nil || e.Code != runtime.CodeInvalidArgument || e.Field != "message" || !strings.Contains(e.Message, "at most 10 bytes") {
+		t.Errorf("refused with %v", err)
+	}
+	if got := g.ask("a", "0123456789").Text; got != "ANSWER[0123456789]" {
+		t.Errorf("answer %q", got)
+	}
+	if got := c.messages(); !slices.Equal(got, []string{"0123456789"}) {
+		t.Errorf("messages %q", got)
+	}
+}
+
 func TestLostEnterIsRepeated(t *testing.T) {
 	t.Parallel()
 	c := &fakeCLI{ignore: 1}
@@ -80,6 +100,66 @@ func TestNotDelivered(t *testing.T) {
 	}
 	if got := types(g.events("a")); !strings.Contains(got, "ready error busy") {
 		t.Errorf("events %s", got)
+	}
+}
+
+// TestDialogAfterTyping has something stand on the screen where the composer would be, after a message was typed and before it
+// was taken, as when gemini draws a long session: no turn of it has begun, and it is submitted once that is gone.
+func TestDialogAfterTyping(t *testing.T) {
+	t.Parallel()
+	c := &fakeCLI{ignore: 1}
+	g, f := ready(t, c, nil)
+	f.confirm = true
+	p := g.l.process()
+	shown := agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: &runtime.Prompt{ID: "p1", Kind: runtime.PromptQuestion, Text: "drawing"}}
+	answer := g.begin("a", "hello")
+	wait(t, "the message to be typed", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return strings.Contains(string(p.written), "hello\x1b[201~\r")
+	})
+	p.signal(shown)
+	g.status("a", runtime.StatusBlocked)
+	p.signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: runtime.SourceScreen, Prompt: shown.Prompt})
+	if got := answer(); got.Text != "ANSWER[hello]" || got.Turn != 1 {
+		t.Errorf("answer %+v", got)
+	}
+	if got := c.messages(); !slices.Equal(got, []string{"hello"}) {
+		t.Errorf("messages %q", got)
+	}
+	if got := types(g.events("a")); !strings.Contains(got, "question unblocked ready busy") {
+		t.Errorf("events %s", got)
+	}
+}
+
+// A dialog that stays may have taken the message: nothing is typed again, and its caller hears that it is not known.
+func TestDialogTakesTheMessage(t *testing.T) {
+	t.Parallel()
+	c := &fakeCLI{ignore: 100}
+	g, f := ready(t, c, nil)
+	f.confirm = true
+	p := g.l.process()
+	prompt := &runtime.Prompt{ID: "p1", Kind: runtime.PromptQuestion, Text: "a menu"}
+	typed := func() int {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return strings.Count(string(p.written), "hello\x1b[201~\r")
+	}
+	sent := make(chan error, 1)
+	go func() {
+		_, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello", ID: "i1", Timeout: time.Minute})
+		sent <- err
+	}()
+	wait(t, "the message to be typed", func() bool { return typed() > 0 })
+	p.signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: prompt})
+	wait(t, "a look at it", func() bool {
+		return strings.Contains(g.logs("a", runtime.LogOptions{}), "a dialog stands in its way")
+	})
+	p.signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: runtime.SourceScreen, Prompt: prompt})
+	err := <-sent
+	wantCode(t, err, runtime.CodeDeliveryUnknown)
+	if typed() != 1 {
+		t.Errorf("it was typed %d times", typed())
 	}
 }
 
@@ -125,13 +205,12 @@ func TestTakenAfterAll(t *testing.T) {
 	g, f := ready(t, c, nil)
 	f.confirm = true
 	p := g.l.process()
-	go func() {
-		wait(t, "the message to be given up", func() bool {
-			return strings.Contains(g.logs("a", runtime.LogOptions{}), "a message was typed and not taken")
-		})
-		answered(p, "hello")
-	}()
-	if got := g.ask("a", "hello"); got.Text != "ANSWER[hello]" || got.Turn != 1 {
+	answer := g.begin("a", "hello")
+	wait(t, "the message to be given up", func() bool {
+		return strings.Contains(g.logs("a", runtime.LogOptions{}), "a message was typed and not taken")
+	})
+	answered(p, "hello")
+	if got := answer(); got.Text != "ANSWER[hello]" || got.Turn != 1 {
 		t.Errorf("answer %+v", got)
 	}
 	if got := c.messages(); len(got) != 0 {
@@ -156,18 +235,17 @@ func TestTimeBehindAnotherTurn(t *testing.T) {
 	g, f := ready(t, c, nil)
 	f.confirm = true
 	p := g.l.process()
-	go func() {
-		wait(t, "the message to be typed", func() bool {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			return strings.Contains(string(p.written), "hello\x1b[201~\r")
-		})
-		p.signal(agentcli.Signal{Kind: took, Text: "a person's"})
-		// What the agent takes for it, and until it takes the next message.
-		time.AfterFunc(5*time.Second, func() { p.signal(agentcli.Signal{Kind: turnEnd, Text: "the person's"}) })
-		time.AfterFunc(8*time.Second, func() { answered(p, "hello") })
-	}()
-	if got := g.ask("a", "hello"); got.Text != "ANSWER[hello]" || got.Turn != 2 {
+	answer := g.begin("a", "hello")
+	wait(t, "the message to be typed", func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return strings.Contains(string(p.written), "hello\x1b[201~\r")
+	})
+	p.signal(agentcli.Signal{Kind: took, Text: "a person's"})
+	// What the agent takes for it, and until it takes the next message.
+	time.AfterFunc(5*time.Second, func() { p.signal(agentcli.Signal{Kind: turnEnd, Text: "the person's"}) })
+	time.AfterFunc(8*time.Second, func() { answered(p, "hello") })
+	if got := answer(); got.Text != "ANSWER[hello]" || got.Turn != 2 {
 		t.Errorf("answer %+v", got)
 	}
 }

@@ -104,14 +104,29 @@ func (g *rig) status(id string, want runtime.Status) runtime.Agent {
 // ask sends a message and returns the answer.
 func (g *rig) ask(id, text string) *runtime.Response {
 	g.t.Helper()
-	res, err := g.Send(g.t.Context(), id, runtime.Input{Message: text, ExpectResponse: true})
-	if err != nil {
-		g.t.Fatalf("send %q: %v", text, err)
+	return g.begin(id, text)()
+}
+
+// begin sends a message; the function returned waits for the answer.
+func (g *rig) begin(id, text string) func() *runtime.Response {
+	var res runtime.SendResult
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		res, err = g.Send(g.t.Context(), id, runtime.Input{Message: text, ExpectResponse: true})
+	}()
+	return func() *runtime.Response {
+		g.t.Helper()
+		<-done
+		if err != nil {
+			g.t.Fatalf("send %q: %v", text, err)
+		}
+		if !res.Sent || res.Response == nil {
+			g.t.Fatalf("send %q: %+v", text, res)
+		}
+		return res.Response
 	}
-	if !res.Sent || res.Response == nil {
-		g.t.Fatalf("send %q: %+v", text, res)
-	}
-	return res.Response
 }
 
 // wait polls for a condition.

@@ -38,6 +38,8 @@ type session struct {
 	cancel context.CancelFunc
 	public atomic.Pointer[runtime.Agent]
 	freed  func() // called before ended is closed: another agent may run
+	// background runs what the end of the session does not wait for; the runtime joins it.
+	background func(fn func())
 	// missing is called after freed when the agent runs, as far as is known, and has to be looked for.
 	missing func()
 	ended   chan struct{} // closed when nothing of the session runs any more
@@ -79,6 +81,7 @@ type session struct {
 	lastScreen time.Time // when the driver saw the screen
 	outputAt   time.Time // when the loop heard of output last
 	check      checkpoint
+	copies     sessionCopier
 	exitCause  *runtime.Exit
 }
 
@@ -101,7 +104,7 @@ func newSession(r *Runtime, a *agent, spec runtime.Spec, rec *record, proc Proce
 	}
 	s.stopper = &stopper{proc: proc, mail: s.mail, ended: s.ended, politely: s.typeExit, logger: s.logger}
 	s.book = &logbook{log: a.log, display: s.display, redact: s.redact, now: s.o.Now, logger: s.logger}
-	s.fusion.s = s
+	s.fusion.s, s.copies.s = s, s
 	s.delivery = delivery{s: s, inputs: loadInputs(a.dir), repeats: map[string]*message{}}
 	s.sizes = newSizes(s.o.ResizePolicy, rec.Cols, rec.Rows, s.resize)
 	s.publish()

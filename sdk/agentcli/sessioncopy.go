@@ -1,12 +1,15 @@
 package agentcli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/internal/durable"
@@ -19,12 +22,13 @@ const maxCopy = 128 << 20
 // maxCopied bounds the files of a session that is copied, in bytes.
 const maxCopied = 64 << 20
 
-// sessionCopy is the session of an agent as it was when the agent ended, for where its room is gone.
+// sessionCopy is the session of an agent as it was when the agent ended, or after a turn of it, for where its room is gone.
 type sessionCopy struct {
 	Version int             `json:"version"`
 	Session string          `json:"session"`
-	Created time.Time       `json:"created"` // the agent
-	Turn    int             `json:"turn"`    // the agent's last one
+	Created time.Time       `json:"created"`        // the agent
+	Turn    int             `json:"turn"`           // the agent's last one that had ended
+	Live    bool            `json:"live,omitempty"` // the agent ran
 	Home    string          `json:"home"`
 	Workdir string          `json:"workdir"`
 	Driver  json.RawMessage `json:"driver,omitempty"`
@@ -58,8 +62,7 @@ func (r *Runtime) copySessions(ctx context.Context) {
 // copySession takes a copy of the session of an agent that has ended, where its room does not last. What cannot be read now is
 // tried again by tend.
 func (r *Runtime) copySession(ctx context.Context, a *agent) {
-	launcher, ok := r.o.Launcher.(RoomEnder)
-	if !ok || !launcher.RoomsEnd() {
+	if !r.roomsEnd() {
 		return
 	}
 	missing := func() (rec record, is bool) {
@@ -85,7 +88,7 @@ func (r *Runtime) copySession(ctx context.Context, a *agent) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, cleanTimeout)
 	defer cancel()
-	if err = r.writeCopy(ctx, mover, a, &rec); err != nil && !isGone(err) {
+	if err = r.writeCopy(ctx, mover, a, &rec, nil); err != nil && !isGone(err) {
 		if runtime.ErrorCode(err) != runtime.CodeResourceLimit {
 			r.o.Logger.Debug("the session of an agent that ended is not copied yet", "agent", a.id, "error", err)
 			return
@@ -97,10 +100,39 @@ func (r *Runtime) copySession(ctx context.Context, a *agent) {
 	}
 }
 
-// writeCopy stores the session of an agent as its room has it. RESOURCE_LIMIT.
-func (r *Runtime) writeCopy(ctx context.Context, mover Mover, a *agent, rec *record) error {
+// roomsEnd reports whether rooms may be gone with their agents.
+func (r *Runtime) roomsEnd() bool {
+	launcher, ok := r.o.Launcher.(RoomEnder)
+	return ok && launcher.RoomsEnd()
+}
+
+// liveCopier returns what takes a copy of the session of an agent that runs, as it is after its last turn; nil where none is
+// needed, or possible.
+func (r *Runtime) liveCopier(a *agent, s *session) func(last runtime.Agent) error {
+	adapter, err := r.adapter(&s.spec)
+	mover, ok := adapter.(Mover)
+	if err != nil || !ok || !r.roomsEnd() {
+		return nil
+	}
+	return func(last runtime.Agent) error {
+		if last.SessionID == "" {
+			return ErrGone // it has none yet
+		}
+		ctx, cancel := context.WithTimeout(s.ctx, cleanTimeout)
+		defer cancel()
+		a.mu.Lock()
+		rec := a.rec
+		a.mu.Unlock()
+		rec.Agent = last
+		return r.writeCopy(ctx, mover, a, &rec, s)
+	}
+}
+
+// writeCopy stores the session of an agent as its room has it. live is the session of the life that runs, whose copy is not
+// stored once that has ended; nil: the agent has ended. RESOURCE_LIMIT.
+func (r *Runtime) writeCopy(ctx context.Context, mover Mover, a *agent, rec *record, live *session) error {
 	c := sessionCopy{
-		Version: recordVersion, Session: rec.Agent.SessionID, Created: rec.Agent.CreatedAt, Turn: rec.Agent.Turn,
+		Version: recordVersion, Session: rec.Agent.SessionID, Created: rec.Agent.CreatedAt, Turn: rec.Agent.Turn, Live: live != nil,
 		Home: rec.Room.Home, Workdir: rec.Room.Workdir, Driver: driverState(a, rec),
 	}
 	files, err := r.readSession(ctx, mover, a, rec, Room{Home: c.Home, Workdir: c.Workdir})
@@ -109,6 +141,9 @@ func (r *Runtime) writeCopy(ctx context.Context, mover Mover, a *agent, rec *rec
 	}
 	size := 0
 	for _, file := range files {
+		if c.Live && strings.HasSuffix(file.Path, ".jsonl") { // the next turn may be writing
+			file.Data = file.Data[:bytes.LastIndexByte(file.Data, '\n')+1]
+		}
 		size += len(file.Data)
 		c.Files = append(c.Files, copiedFile{Path: file.Path, Data: file.Data})
 	}
@@ -119,30 +154,55 @@ func (r *Runtime) writeCopy(ctx context.Context, mover Mover, a *agent, rec *rec
 	if err != nil {
 		return err
 	}
+	a.copying.Lock()
+	defer a.copying.Unlock()
+	if live != nil && a.lastSession() != live {
+		return ErrGone // the copy of its end is newer
+	}
 	return durable.WriteFile(filepath.Join(a.dir, copyFile), data, true)
 }
 
 // takeCopy returns the files of an agent's session, as the copy of it has them and a room needs them. None where there is no
-// copy, or a turn came after it: what it lacks would be missing without a word.
-func (r *Runtime) takeCopy(a *agent, rec *record, adapter Adapter, session string, to Room) []File {
+// copy. The notice says so when turns came after it that are lost with the room.
+func (r *Runtime) takeCopy(ctx context.Context, a *agent, rec *record, adapter Adapter, session string, to Room) (files []File, notice string) {
 	mover, ok := adapter.(Mover)
 	if !ok {
-		return nil
+		return nil, ""
 	}
 	data, err := durable.ReadFile(filepath.Join(a.dir, copyFile), maxCopy)
 	var c sessionCopy
 	if err == nil {
 		err = json.Unmarshal(data, &c)
 	}
-	if err == nil && (c.Version != recordVersion || c.Session != session || c.Turn != rec.Agent.Turn || !c.Created.Equal(rec.Agent.CreatedAt)) {
-		return nil
+	if err == nil && (c.Version != recordVersion || c.Session != session || c.Turn > rec.Agent.Turn || !c.Created.Equal(rec.Agent.CreatedAt)) {
+		return nil, ""
 	}
-	var files []File
+	if err == nil && c.behind(a, rec) {
+		if archive, ok := r.o.Launcher.(Archive); ok {
+			if _, err := archive.Room(ctx, &rec.Spec); !isGone(err) {
+				return nil, "" // the room has it all
+			}
+		}
+		notice = fmt.Sprintf("%s: resumed as of turn %d of %d; what came after it is lost with the room of the agent",
+			runtime.ReasonSessionBehind, c.Turn, max(rec.Agent.Turn, c.Turn))
+	}
 	if err == nil {
 		files, err = mover.TakeSession(session, c.Driver, c.room(), to)
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		r.o.Logger.Warn("the copy of an agent's session cannot be read", "agent", a.id, "error", err)
 	}
-	return files
+	if len(files) == 0 {
+		return nil, ""
+	}
+	return files, notice
+}
+
+// behind reports whether the agent did something after the copy was taken: it ended a turn, or was in one.
+func (c *sessionCopy) behind(a *agent, rec *record) bool {
+	if c.Turn < rec.Agent.Turn {
+		return true
+	}
+	state := loadState(a.dir, rec.Life)
+	return c.Live && state != nil && !state.TurnStarted.IsZero()
 }

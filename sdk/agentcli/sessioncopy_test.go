@@ -4,7 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -13,15 +16,22 @@ import (
 // passing is a launcher whose rooms can be gone after their agents, or out of reach.
 type passing struct {
 	*launcher
-	err error // of Room, under mu
+	// mu of launcher guards all below.
+	err   error         // of Room
+	looks int           // calls of Room
+	held  chan struct{} // a call of Room waits until it is closed; nil: none does
 }
 
 func (l *passing) RoomsEnd() bool { return true }
 
 func (l *passing) Room(ctx context.Context, spec *runtime.Spec) (agentcli.Room, error) {
 	l.mu.Lock()
-	err := l.err
+	err, held := l.err, l.held
+	l.looks++
 	l.mu.Unlock()
+	if held != nil {
+		<-held
+	}
 	if err != nil {
 		return agentcli.Room{}, err
 	}
@@ -54,27 +64,46 @@ func (moverType) TakeSession(session string, _ []byte, from, to agentcli.Room) (
 	return []agentcli.File{{Path: filepath.Join(to.Home, session), Data: data, Keep: true}}, err
 }
 
-// inPassing opens a runtime whose rooms go, with an agent that had a turn in the session "first".
+// passed opens a runtime whose rooms go.
+func passed(t *testing.T, c *fakeCLI, f *fakeType, copyEvery time.Duration) (*rig, *passing) {
+	t.Helper()
+	l := &passing{launcher: newLauncher(t, c.run)}
+	return open(t, l.launcher, func(o *agentcli.Options) {
+		o.Launcher, o.Adapters, o.CopyEvery = l, []agentcli.Adapter{moverType{f}}, copyEvery
+	}), l
+}
+
+// inPassing opens one with an agent that had a turn in the session "first".
 func inPassing(t *testing.T) (g *rig, l *passing, f *fakeType) {
 	t.Helper()
 	f = &fakeType{session: "first"}
-	l = &passing{launcher: newLauncher(t, (&fakeCLI{}).run)}
-	g = open(t, l.launcher, func(o *agentcli.Options) {
-		o.Launcher, o.Adapters = l, []agentcli.Adapter{moverType{f}}
-	})
+	g, l = passed(t, &fakeCLI{}, f, 0)
 	g.spawn(runtime.Spec{ID: "a", Type: "fake"})
 	g.turnOf(l, "a", "words")
 	return g, l, f
+}
+
+// write is what a turn does to the session of an agent.
+func (l *passing) write(t testing.TB, id, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(l.dir, id, "home", "first"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// looked returns how often a room was looked at.
+func (l *passing) looked() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.looks
 }
 
 // turnOf gives an agent a turn, after which its session has a text.
 func (g *rig) turnOf(l *passing, id, text string) {
 	g.t.Helper()
 	g.status(id, runtime.StatusReady)
+	l.write(g.t, id, text)
 	g.ask(id, "hello")
-	if err := os.WriteFile(filepath.Join(l.dir, id, "home", "first"), []byte(text), 0o600); err != nil {
-		g.t.Fatal(err)
-	}
 }
 
 func (g *rig) end(id string) {
@@ -127,12 +156,14 @@ func TestSessionCopiedLater(t *testing.T) {
 	reopen(t, g.l, g.o).copied("a")
 }
 
-// TestSessionCopyTooOld has a turn come after the copy, and no other copy: what would be resumed lacks that turn, so nothing is.
-func TestSessionCopyTooOld(t *testing.T) {
+// TestSessionCopyBehind has a turn come after the copy, and no other copy: what is resumed is the session before that turn, and
+// its start says so.
+func TestSessionCopyBehind(t *testing.T) {
 	t.Parallel()
 	g, l, f := inPassing(t)
 	g.end("a")
 	g.copied("a")
+	l.set(&runtime.Error{Code: runtime.CodeUnavailable, Message: "the cluster is away", Retry: true})
 	if _, err := g.Restart(t.Context(), "a", runtime.RestartOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +172,97 @@ func TestSessionCopyTooOld(t *testing.T) {
 	g.end("a")
 	g.spawn(runtime.Spec{ID: "b", Type: "fake", Resume: "first"})
 	g.status("b", runtime.StatusReady)
-	if got := l.files(); len(got) > 0 || f.lastLife().Moved {
+	if got := l.files(); got[filepath.Join(l.dir, "b", "home", "first")] != "words" || !f.lastLife().Moved {
 		t.Errorf("another agent has %v, %+v", got, f.lastLife())
+	}
+	if e := g.events("b")[0]; e.Type != runtime.EventStarted || !strings.HasPrefix(e.Reason, runtime.ReasonSessionBehind+": resumed as of turn 1 of 2") {
+		t.Errorf("its start says %+v", e)
+	}
+}
+
+// TestSessionOfLostRoom loses an agent with its room, within a turn or between turns: it resumes what was copied while it ran.
+func TestSessionOfLostRoom(t *testing.T) {
+	for name, within := range map[string]bool{"within a turn": true, "between turns": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := &fakeCLI{}
+			f := &fakeType{session: "first"}
+			c.turn = func(p *process, msg string) {
+				if msg == "for long" {
+					p.signal(agentcli.Signal{Kind: took, Text: msg})
+					return
+				}
+				answered(p, msg)
+			}
+			g, l := passed(t, c, f, time.Hour)
+			g.spawn(runtime.Spec{ID: "a", Type: "fake"})
+			g.status("a", runtime.StatusReady)
+			l.write(t, "a", "words")
+			g.ask("a", "hello")
+			g.copied("a")
+			want := ""
+			if within {
+				if _, err := g.Send(t.Context(), "a", runtime.Input{Message: "for long"}); err != nil {
+					t.Fatal(err)
+				}
+				want = runtime.ReasonSessionBehind + ": resumed as of turn 1 of 2"
+			}
+			l.set(agentcli.ErrGone)
+			p := l.process()
+			p.mu.Lock()
+			p.noExit = true
+			p.mu.Unlock()
+			p.kill()
+			g.status("a", runtime.StatusStopped)
+			if err := os.RemoveAll(filepath.Join(l.dir, "a")); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := g.Restart(t.Context(), "a", runtime.RestartOptions{}); err != nil {
+				t.Fatal(err)
+			}
+			g.status("a", runtime.StatusReady)
+			if got := l.files(); got[filepath.Join(l.dir, "a", "home", "first")] != "words" || !f.lastLife().Moved {
+				t.Errorf("it has %v, %+v", got, f.lastLife())
+			}
+			started := runtime.Event{}
+			for _, e := range g.events("a") {
+				if e.Type == runtime.EventStarted {
+					started = e
+				}
+			}
+			if !strings.HasPrefix(started.Reason, want) || want == "" && started.Reason != "" {
+				t.Errorf("its start says %q, want %q", started.Reason, want)
+			}
+		})
+	}
+}
+
+// TestSessionCopiesAreBounded has turns follow each other: a copy is taken of the first, none of the others before its time, and
+// no turn waits for one, not even the end of the agent.
+func TestSessionCopiesAreBounded(t *testing.T) {
+	t.Parallel()
+	held := make(chan struct{})
+	release := sync.OnceFunc(func() { close(held) })
+	t.Cleanup(release)
+	g, l := passed(t, &fakeCLI{}, &fakeType{session: "first"}, time.Hour)
+	l.mu.Lock()
+	l.held = held
+	l.mu.Unlock()
+	g.spawn(runtime.Spec{ID: "a", Type: "fake"})
+	g.status("a", runtime.StatusReady)
+	l.write(t, "a", "words")
+	g.ask("a", "hello")
+	wait(t, "the copy", func() bool { return l.looked() == 1 })
+	for range 5 {
+		g.ask("a", "hello")
+	}
+	l.mu.Lock()
+	l.held = nil
+	l.mu.Unlock()
+	release()
+	g.copied("a")
+	g.ask("a", "hello")
+	if n := l.looked(); n != 1 {
+		t.Errorf("%d copies were taken in an hour", n)
 	}
 }

@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -245,13 +246,15 @@ func (r *Runtime) start(ctx context.Context, a *agent, rec *record, adapter Adap
 	}
 	life := Life{Resume: resume, SessionID: newUUID()}
 	var session []File
+	notice := ""
 	switch {
 	case resume == "":
 	case rec.Agent.SessionID == resume: // its own, which its room has unless that is another one
-		session = r.takeCopy(a, rec, adapter, resume, room)
+		session, notice = r.takeCopy(ctx, a, rec, adapter, resume, room)
 	default:
-		session = r.takeSession(ctx, &spec, adapter, resume, room)
+		session, notice = r.takeSession(ctx, &spec, adapter, resume, room)
 	}
+	rec.Notice = cmp.Or(rec.Notice, notice)
 	life.Moved = len(session) > 0
 	plan, err := adapter.Plan(&spec, room, life)
 	if err != nil {
@@ -349,6 +352,8 @@ func (r *Runtime) launchSession(a *agent, s *session) {
 	r.group.Add(1)
 	s.freed, s.missing = r.unreserve, r.seek
 	s.anew = func() { r.startAnew(a) }
+	s.background = r.group.Go
+	s.copies.take = r.liveCopier(a, s)
 	go func() {
 		defer r.group.Done()
 		s.run()

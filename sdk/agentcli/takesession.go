@@ -9,19 +9,22 @@ import (
 )
 
 // takeSession returns the files of a session that an agent of this runtime had, for another agent that is to resume it. None
-// where no agent had it, or it cannot be read: the start then goes on as that of a session that is lost.
-func (r *Runtime) takeSession(ctx context.Context, spec *runtime.Spec, adapter Adapter, session string, room Room) []File {
+// where no agent had it, or it cannot be read: the start then goes on as that of a session that is lost. The notice is that of
+// takeCopy.
+func (r *Runtime) takeSession(ctx context.Context, spec *runtime.Spec, adapter Adapter, session string, room Room) (files []File, notice string) {
 	mover, ok := adapter.(Mover)
 	former, rec := r.hadSession(spec, session)
 	if !ok || former == nil {
-		return nil
+		return nil, ""
 	}
-	if files, err := r.readSession(ctx, mover, former, &rec, room); err == nil {
-		return files
-	} else if !isGone(err) {
+	files, err := r.readSession(ctx, mover, former, &rec, room)
+	if err == nil {
+		return files, ""
+	}
+	if !isGone(err) {
 		r.o.Logger.Warn("the session of an earlier agent cannot be read in its room", "agent", former.id, "error", err)
 	}
-	return r.takeCopy(former, &rec, adapter, session, room)
+	return r.takeCopy(ctx, former, &rec, adapter, session, room)
 }
 
 // readSession reads the session of an agent in its room, as the room to needs it.

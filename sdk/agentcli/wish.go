@@ -20,10 +20,11 @@ type wish struct {
 
 // giveAnswer answers the open prompt, and stores the answer before whoever gives it hears that it is taken.
 func (s *session) giveAnswer(p *runtime.Prompt, answer runtime.Answer) ([]Step, error) {
+	before := s.wish
 	s.wish.Prompt, s.wish.Answer = p.ID, &answer
 	steps, err := s.driver.Answer(p, answer)
 	if err != nil {
-		s.wish.Prompt, s.wish.Answer = "", nil
+		s.wish = before // of an answer that is on its way
 		return nil, err
 	}
 	s.dirty = true

@@ -29,6 +29,8 @@ type AgentList struct {
 	Disconnected int     `json:"disconnected"`
 }
 
+func (l *AgentList) page() ([]Agent, PageInfo) { return l.Agents, l.PageInfo }
+
 // AgentFilter selects agents of a list. Zero values select all.
 type AgentFilter struct {
 	Status       string   // connected or disconnected
@@ -58,29 +60,19 @@ func (c *Client) ListAgents(ctx context.Context, filter AgentFilter) (*AgentList
 	}
 	setTexts(query, "createdBy", filter.CreatedBy)
 	filter.addTo(query)
-	out := new(AgentList)
-	err := c.do(ctx, request{method: http.MethodGet, path: "/api/agents", query: query}, out)
-	return result(out, err)
+	return ask[AgentList](ctx, c, request{method: http.MethodGet, path: "/api/agents", query: query})
 }
 
 // Agents walks all pages of a list.
 func (c *Client) Agents(ctx context.Context, filter AgentFilter) iter.Seq2[Agent, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Agent, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListAgents(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Agents, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListAgents)
 }
 
 func agentPath(id string) string { return "/api/agents/" + segment(id) }
 
 // GetAgent returns one agent with its statistics.
 func (c *Client) GetAgent(ctx context.Context, id string) (*Agent, error) {
-	out := new(Agent)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: agentPath(id)}, out))
+	return ask[Agent](ctx, c, request{method: http.MethodGet, path: agentPath(id)})
 }
 
 // AgentTask is a task of a connected agent, see package wire.
@@ -94,13 +86,11 @@ type AgentTaskList struct {
 
 // AgentTasks returns the tasks that an agent has and the last ones that it was done with.
 func (c *Client) AgentTasks(ctx context.Context, id string) (*AgentTaskList, error) {
-	out := new(AgentTaskList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: agentPath(id) + "/tasks"}, out))
+	return ask[AgentTaskList](ctx, c, request{method: http.MethodGet, path: agentPath(id) + "/tasks"})
 }
 
 // DisconnectAgent ends an agent's session gracefully; reason may be empty.
 func (c *Client) DisconnectAgent(ctx context.Context, id, reason string) (*AgentDisconnection, error) {
-	out := new(AgentDisconnection)
 	r := request{method: http.MethodPost, path: agentPath(id) + "/disconnect", body: reasonBody(reason), harmless: true}
-	return result(out, c.do(ctx, r, out))
+	return ask[AgentDisconnection](ctx, c, r)
 }

@@ -38,8 +38,7 @@ func agentTokenPath(id string) string { return agentTokensPath + "/" + segment(i
 // CreateAgentToken makes a token that agents register with, and returns it with its secret, this once. With an idempotency
 // key that is not empty it may be sent again, see NewIdempotencyKey; the answer to a repeat has no secret.
 func (c *Client) CreateAgentToken(ctx context.Context, spec AgentTokenSpec, idempotencyKey string) (*NewAgentToken, error) {
-	out := new(NewAgentToken)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: agentTokensPath, body: spec, key: idempotencyKey}, out))
+	return ask[NewAgentToken](ctx, c, request{method: http.MethodPost, path: agentTokensPath, body: spec, key: idempotencyKey})
 }
 
 // ListAgentTokens returns one page of tokens, newest first; of one who made them unless that is empty.
@@ -49,8 +48,7 @@ func (c *Client) ListAgentTokens(ctx context.Context, createdBy string, page Pag
 		query.Set("createdBy", createdBy)
 	}
 	page.addTo(query)
-	out := new(AgentTokenList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: agentTokensPath, query: query}, out))
+	return ask[AgentTokenList](ctx, c, request{method: http.MethodGet, path: agentTokensPath, query: query})
 }
 
 // AgentTokens walks all pages of the list.
@@ -66,8 +64,7 @@ func (c *Client) AgentTokens(ctx context.Context, createdBy string, page Page) i
 
 // GetAgentToken returns one token, without its secret.
 func (c *Client) GetAgentToken(ctx context.Context, id string) (*AgentToken, error) {
-	out := new(AgentToken)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: agentTokenPath(id)}, out))
+	return ask[AgentToken](ctx, c, request{method: http.MethodGet, path: agentTokenPath(id)})
 }
 
 // RevokeAgentToken ends a token for good; agents that registered with it are disconnected within seconds.

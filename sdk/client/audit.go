@@ -46,8 +46,7 @@ func (c *Client) ListAudit(ctx context.Context, f AuditFilter) (*AuditList, erro
 		}
 	}
 	Page{Limit: f.Limit, Cursor: f.Cursor}.addTo(query)
-	out := new(AuditList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/audit", query: query}, out))
+	return ask[AuditList](ctx, c, request{method: http.MethodGet, path: "/api/audit", query: query})
 }
 
 func addTimes(query url.Values, since, until time.Time) {
@@ -61,8 +60,7 @@ func addTimes(query url.Values, since, until time.Time) {
 
 // GetAuditStatus returns how the audit trail is.
 func (c *Client) GetAuditStatus(ctx context.Context) (*AuditStatus, error) {
-	out := new(AuditStatus)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/audit/status"}, out))
+	return ask[AuditStatus](ctx, c, request{method: http.MethodGet, path: "/api/audit/status"})
 }
 
 // ExportAudit returns an export of audit records, oldest first, which the caller closes. format is json, csv or cef.

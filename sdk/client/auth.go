@@ -28,6 +28,8 @@ type APIKeyList struct {
 	Keys []APIKey `json:"keys"`
 }
 
+func (l *APIKeyList) page() ([]APIKey, PageInfo) { return l.Keys, l.PageInfo }
+
 // APIKeySpec asks for a key, see package wire.
 type APIKeySpec = wire.APIKeySpec
 
@@ -49,8 +51,7 @@ func keyPath(id string) string { return keysPath + "/" + segment(id) }
 
 // GetSession tells who the caller is.
 func (c *Client) GetSession(ctx context.Context) (*Session, error) {
-	out := new(Session)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/session"}, out))
+	return ask[Session](ctx, c, request{method: http.MethodGet, path: "/api/session"})
 }
 
 // Can tells whether the caller may do action, to resource if that is not empty: a kind, or kind/id.
@@ -59,15 +60,13 @@ func (c *Client) Can(ctx context.Context, action, resource string) (*Can, error)
 	if resource != "" {
 		query.Set("resource", resource)
 	}
-	out := new(Can)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/auth/can", query: query}, out))
+	return ask[Can](ctx, c, request{method: http.MethodGet, path: "/api/auth/can", query: query})
 }
 
 // CreateKey makes a key and returns it with its secret, this once. With an idempotency key that is not empty it may be sent
 // again, see NewIdempotencyKey; the answer to a repeat has no secret.
 func (c *Client) CreateKey(ctx context.Context, spec APIKeySpec, idempotencyKey string) (*NewAPIKey, error) {
-	out := new(NewAPIKey)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: keysPath, body: spec, key: idempotencyKey}, out))
+	return ask[NewAPIKey](ctx, c, request{method: http.MethodPost, path: keysPath, body: spec, key: idempotencyKey})
 }
 
 // APIKeyFilter selects API keys of a list. Zero values select all.
@@ -82,26 +81,17 @@ func (c *Client) ListKeys(ctx context.Context, filter APIKeyFilter) (*APIKeyList
 	query := url.Values{}
 	setTexts(query, "owner", filter.Owner, "createdBy", filter.CreatedBy)
 	filter.addTo(query)
-	out := new(APIKeyList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: keysPath, query: query}, out))
+	return ask[APIKeyList](ctx, c, request{method: http.MethodGet, path: keysPath, query: query})
 }
 
 // Keys walks all pages of the list.
 func (c *Client) Keys(ctx context.Context, filter APIKeyFilter) iter.Seq2[APIKey, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]APIKey, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListKeys(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Keys, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListKeys)
 }
 
 // GetKey returns one key, without its secret.
 func (c *Client) GetKey(ctx context.Context, id string) (*APIKey, error) {
-	out := new(APIKey)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: keyPath(id)}, out))
+	return ask[APIKey](ctx, c, request{method: http.MethodGet, path: keyPath(id)})
 }
 
 // RotateKey gives a key another secret and returns it, this once. The former one is valid for overlap as well.
@@ -109,8 +99,7 @@ func (c *Client) RotateKey(ctx context.Context, id string, overlap Millis) (*New
 	body := struct {
 		Overlap Millis `json:"overlap"`
 	}{overlap}
-	out := new(NewAPIKey)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: keyPath(id) + "/rotate", body: body}, out))
+	return ask[NewAPIKey](ctx, c, request{method: http.MethodPost, path: keyPath(id) + "/rotate", body: body})
 }
 
 // RevokeKey ends a key at once, and for good.

@@ -42,6 +42,8 @@ type BatchList struct {
 	Batches []BatchRow `json:"batches"`
 }
 
+func (l *BatchList) page() ([]BatchRow, PageInfo) { return l.Batches, l.PageInfo }
+
 // BatchFilter selects batches of a list. Zero values select all.
 type BatchFilter struct {
 	Status    string
@@ -55,20 +57,12 @@ func (c *Client) ListBatches(ctx context.Context, filter BatchFilter) (*BatchLis
 	query := url.Values{}
 	setTexts(query, "status", filter.Status, "pattern", filter.Pattern, "createdBy", filter.CreatedBy)
 	filter.addTo(query)
-	out := new(BatchList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/batches", query: query}, out))
+	return ask[BatchList](ctx, c, request{method: http.MethodGet, path: "/api/batches", query: query})
 }
 
 // Batches walks all pages of a list.
 func (c *Client) Batches(ctx context.Context, filter BatchFilter) iter.Seq2[BatchRow, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]BatchRow, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListBatches(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Batches, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListBatches)
 }
 
 // StartBatch starts a batch and returns it running.
@@ -81,9 +75,8 @@ func (c *Client) StartBatch(ctx context.Context, req BatchRequest) (*Batch, erro
 		Pattern: req.Pattern, Version: req.Version, Inputs: inputs,
 		Options: wire.BatchOptions{Concurrency: req.Concurrency, StopOnError: req.StopOnError, ExecuteOptions: req.Options.body()},
 	}
-	out := new(Batch)
 	r := request{method: http.MethodPost, path: "/api/batch/execute", body: body, key: req.IdempotencyKey}
-	return result(out, c.do(ctx, r, out))
+	return ask[Batch](ctx, c, r)
 }
 
 func batchPath(id string) string { return "/api/batch/" + segment(id) }
@@ -127,13 +120,11 @@ func (c *Client) GetBatch(ctx context.Context, id string) (*Batch, error) {
 func (c *Client) GetBatchPage(ctx context.Context, id string, page Page) (*Batch, error) {
 	query := url.Values{}
 	page.addTo(query)
-	out := new(Batch)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: batchPath(id), query: query}, out))
+	return ask[Batch](ctx, c, request{method: http.MethodGet, path: batchPath(id), query: query})
 }
 
 // CancelBatch cancels the running items and starts no more. CONFLICT if the batch is over.
 func (c *Client) CancelBatch(ctx context.Context, id string) (*Batch, error) {
-	out := new(Batch)
 	r := request{method: http.MethodPost, path: batchPath(id) + "/cancel", harmless: true}
-	return result(out, c.do(ctx, r, out))
+	return ask[Batch](ctx, c, r)
 }

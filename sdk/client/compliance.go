@@ -15,6 +15,5 @@ type ComplianceReport struct {
 
 // CheckCompliance proves from the running system what a profile asks for: soc2, gdpr or hipaa.
 func (c *Client) CheckCompliance(ctx context.Context, profile string) (*ComplianceReport, error) {
-	out := new(ComplianceReport)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/compliance/" + segment(profile)}, out))
+	return ask[ComplianceReport](ctx, c, request{method: http.MethodGet, path: "/api/compliance/" + segment(profile)})
 }

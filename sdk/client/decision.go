@@ -25,6 +25,8 @@ type DecisionList struct {
 	Decisions []Decision `json:"decisions"`
 }
 
+func (l *DecisionList) page() ([]Decision, PageInfo) { return l.Decisions, l.PageInfo }
+
 // DecisionFilter selects decisions of one thread, or of one execution. Without a category it selects all.
 type DecisionFilter struct {
 	ThreadID    string // either this
@@ -46,25 +48,16 @@ func (c *Client) ListDecisions(ctx context.Context, filter DecisionFilter) (*Dec
 	query := url.Values{}
 	setTexts(query, "category", filter.Category, "createdBy", filter.CreatedBy)
 	filter.addTo(query)
-	out := new(DecisionList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: filter.path(), query: query}, out))
+	return ask[DecisionList](ctx, c, request{method: http.MethodGet, path: filter.path(), query: query})
 }
 
 // Decisions walks all pages of a list.
 func (c *Client) Decisions(ctx context.Context, filter DecisionFilter) iter.Seq2[Decision, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Decision, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListDecisions(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Decisions, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListDecisions)
 }
 
 // AddDecision writes a decision of a thread and returns it, or the one that said the same before.
 func (c *Client) AddDecision(ctx context.Context, threadID string, d NewDecision) (*Decision, error) {
-	out := new(Decision)
 	r := request{method: http.MethodPost, path: threadPath(threadID) + "/shared-decisions", body: d, key: d.IdempotencyKey}
-	return result(out, c.do(ctx, r, out))
+	return ask[Decision](ctx, c, r)
 }

@@ -32,14 +32,12 @@ const erasuresPath = "/api/data/erasures"
 
 // EraseData begins to erase what is stored of a subject, or, with DryRun, tells what there is.
 func (c *Client) EraseData(ctx context.Context, req ErasureRequest) (*Erasure, error) {
-	out := new(Erasure)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: erasuresPath, body: req, harmless: true}, out))
+	return ask[Erasure](ctx, c, request{method: http.MethodPost, path: erasuresPath, body: req, harmless: true})
 }
 
 // GetErasure returns an erasure, with how far it is.
 func (c *Client) GetErasure(ctx context.Context, id string) (*Erasure, error) {
-	out := new(Erasure)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: erasuresPath + "/" + segment(id)}, out))
+	return ask[Erasure](ctx, c, request{method: http.MethodGet, path: erasuresPath + "/" + segment(id)})
 }
 
 // ListErasures returns a page of erasures, or with createdBy of those that somebody asked for.
@@ -49,8 +47,7 @@ func (c *Client) ListErasures(ctx context.Context, createdBy string, page Page) 
 		query.Set("createdBy", createdBy)
 	}
 	page.addTo(query)
-	out := new(ErasureList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: erasuresPath, query: query}, out))
+	return ask[ErasureList](ctx, c, request{method: http.MethodGet, path: erasuresPath, query: query})
 }
 
 // ExportData returns what is stored of a subject, a thing a line, which the caller closes. Its last line has the kind end.

@@ -75,6 +75,8 @@ type ExecutionList struct {
 	Executions []ExecutionRow `json:"executions"`
 }
 
+func (l *ExecutionList) page() ([]ExecutionRow, PageInfo) { return l.Executions, l.PageInfo }
+
 // ExecutionFilter selects executions of a list. Zero values select all.
 type ExecutionFilter struct {
 	Pattern   string
@@ -124,25 +126,21 @@ func (c *Client) ExecuteAsync(ctx context.Context, req ExecuteRequest) (*Executi
 		r.query = url.Values{}
 	}
 	r.query.Set("async", "true")
-	out := new(Execution)
-	return result(out, c.do(ctx, r, out))
+	return ask[Execution](ctx, c, r)
 }
 
 func executionPath(id string) string { return "/api/executions/" + segment(id) }
 
 // GetExecution returns one execution.
 func (c *Client) GetExecution(ctx context.Context, id string) (*Execution, error) {
-	out := new(Execution)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: executionPath(id)}, out))
+	return ask[Execution](ctx, c, request{method: http.MethodGet, path: executionPath(id)})
 }
 
 // ListExecutions returns one page of executions, newest first.
 func (c *Client) ListExecutions(ctx context.Context, filter ExecutionFilter) (*ExecutionList, error) {
 	query := filter.query()
 	filter.addTo(query)
-	out := new(ExecutionList)
-	err := c.do(ctx, request{method: http.MethodGet, path: "/api/executions", query: query}, out)
-	return result(out, err)
+	return ask[ExecutionList](ctx, c, request{method: http.MethodGet, path: "/api/executions", query: query})
 }
 
 // ExecutionHistogram counts executions over time.
@@ -158,9 +156,7 @@ func (c *Client) ExecutionHistogram(ctx context.Context, filter ExecutionFilter,
 	if steps != 0 {
 		query.Set("steps", strconv.Itoa(steps))
 	}
-	out := new(ExecutionHistogram)
-	err := c.do(ctx, request{method: http.MethodGet, path: "/api/executions/histogram", query: query}, out)
-	return result(out, err)
+	return ask[ExecutionHistogram](ctx, c, request{method: http.MethodGet, path: "/api/executions/histogram", query: query})
 }
 
 // query is the filter without its page.
@@ -182,14 +178,7 @@ func (filter ExecutionFilter) query() url.Values {
 
 // Executions walks all pages of a list.
 func (c *Client) Executions(ctx context.Context, filter ExecutionFilter) iter.Seq2[ExecutionRow, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]ExecutionRow, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListExecutions(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Executions, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListExecutions)
 }
 
 // DeleteExecution removes an execution that is over, with all that belongs to it alone. CONFLICT while it, its batch or one
@@ -210,25 +199,22 @@ func setTexts(query url.Values, pairs ...string) {
 // CancelExecution cancels a pending or running execution. CONFLICT if it completed or failed. Cancelling
 // twice returns the first outcome.
 func (c *Client) CancelExecution(ctx context.Context, id, reason string) (*Execution, error) {
-	out := new(Execution)
 	r := request{method: http.MethodPost, path: executionPath(id) + "/cancel", body: reasonBody(reason), harmless: true}
-	return result(out, c.do(ctx, r, out))
+	return ask[Execution](ctx, c, r)
 }
 
 // RetryExecution starts a new execution with the version, input and options of a terminal one. key is an
 // Idempotency-Key, or empty.
 func (c *Client) RetryExecution(ctx context.Context, id, key string) (*Repetition, error) {
-	out := new(Repetition)
 	r := request{method: http.MethodPost, path: executionPath(id) + "/retry", key: key}
-	return result(out, c.do(ctx, r, out))
+	return ask[Repetition](ctx, c, r)
 }
 
 // RerunExecution starts a new execution that keeps the finished steps of a terminal one before fromStep;
 // empty means the first step without a result. key is an Idempotency-Key, or empty.
 func (c *Client) RerunExecution(ctx context.Context, id, fromStep, key string) (*Repetition, error) {
-	out := new(Repetition)
 	r := request{method: http.MethodPost, path: executionPath(id) + "/rerun", body: wire.RerunRequest{FromStep: fromStep}, key: key}
-	return result(out, c.do(ctx, r, out))
+	return ask[Repetition](ctx, c, r)
 }
 
 // reasonBody is the body of cancel and disconnect: none without a reason.

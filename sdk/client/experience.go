@@ -25,6 +25,8 @@ type ExperienceList struct {
 	Experiences []Experience `json:"experiences"`
 }
 
+func (l *ExperienceList) page() ([]Experience, PageInfo) { return l.Experiences, l.PageInfo }
+
 // ExperienceFilter selects experiences of a list. Zero values select all.
 type ExperienceFilter struct {
 	Query       string // full text
@@ -46,18 +48,10 @@ func (c *Client) ListExperiences(ctx context.Context, filter ExperienceFilter) (
 		}
 	}
 	filter.addTo(query)
-	out := new(ExperienceList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: threadsPath + "/experiences", query: query}, out))
+	return ask[ExperienceList](ctx, c, request{method: http.MethodGet, path: threadsPath + "/experiences", query: query})
 }
 
 // Experiences walks all pages of a list.
 func (c *Client) Experiences(ctx context.Context, filter ExperienceFilter) iter.Seq2[Experience, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Experience, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListExperiences(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Experiences, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListExperiences)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -15,8 +16,15 @@ import (
 type FeedFilter struct {
 	Topics   []string // executions, inbox, threads, agents, patterns, health
 	Subjects []string // ids of executions, threads and agents, of which everything is told
+	Rate     int      // at most about so many events of executions a second, but for those of Subjects, and EventSkipped for the others; 0: all
 	After    string   // id of the last event already seen: what was public since comes first, then EventGap
 }
+
+// EventSkipped tells of events that FollowEvents left out by its rate. Its data is a FeedSkipped.
+const EventSkipped = "skipped"
+
+// FeedSkipped is the data of an EventSkipped.
+type FeedSkipped = wire.FeedSkipped
 
 // FeedEvent is the data of an event of FollowEvents.
 type FeedEvent = wire.FeedEvent
@@ -30,6 +38,9 @@ func (c *Client) FollowEvents(ctx context.Context, f FeedFilter) (*Stream, error
 	}
 	if len(f.Subjects) > 0 {
 		query.Set("subjects", strings.Join(f.Subjects, ","))
+	}
+	if f.Rate > 0 {
+		query.Set("rate", strconv.Itoa(f.Rate))
 	}
 	return c.stream(ctx, request{method: http.MethodGet, path: "/api/events", query: query}, "", f.After)
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"iter"
 	"maps"
 	"net/http"
@@ -52,21 +51,10 @@ const (
 )
 
 // ManagedPrompt is what a blocked agent asks.
-type ManagedPrompt struct {
-	ID      string          `json:"id"`
-	Kind    string          `json:"kind"` // approval, question and so on
-	Text    string          `json:"text"`
-	Tool    string          `json:"tool,omitempty"`
-	Input   json.RawMessage `json:"input,omitempty"` // of the tool
-	Options []PromptOption  `json:"options,omitempty"`
-	URL     string          `json:"url,omitempty"`
-}
+type ManagedPrompt = wire.Prompt
 
 // PromptOption is one way to answer.
-type PromptOption struct {
-	ID    string `json:"id"`
-	Label string `json:"label"`
-}
+type PromptOption = wire.QuestionOption
 
 // ManagedAgentSpec asks for a managed agent. Only Type is needed.
 type ManagedAgentSpec = wire.ManagedAgentSpec
@@ -77,6 +65,8 @@ type ManagedAgentList struct {
 	PageInfo
 	Agents []ManagedAgent `json:"agents"`
 }
+
+func (l *ManagedAgentList) page() ([]ManagedAgent, PageInfo) { return l.Agents, l.PageInfo }
 
 // ManagedAgentFilter selects managed agents of a list. Zero values select all.
 type ManagedAgentFilter struct {
@@ -103,9 +93,8 @@ func managedAgentPath(id string) string { return managedPath + "/" + segment(id)
 
 // SpawnManagedAgent starts an agent and returns it once its process runs.
 func (c *Client) SpawnManagedAgent(ctx context.Context, spec ManagedAgentSpec) (*ManagedAgent, error) {
-	out := new(ManagedAgent)
 	r := request{method: http.MethodPost, path: managedPath, body: spec, key: spec.IdempotencyKey}
-	return result(out, c.do(ctx, r, out))
+	return ask[ManagedAgent](ctx, c, r)
 }
 
 // ListManagedAgents returns one page of managed agents, newest first.
@@ -120,26 +109,17 @@ func (c *Client) ListManagedAgents(ctx context.Context, filter ManagedAgentFilte
 		query.Add("label", name+"="+filter.Labels[name])
 	}
 	filter.addTo(query)
-	out := new(ManagedAgentList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: managedPath, query: query}, out))
+	return ask[ManagedAgentList](ctx, c, request{method: http.MethodGet, path: managedPath, query: query})
 }
 
 // ManagedAgents walks all pages of a list.
 func (c *Client) ManagedAgents(ctx context.Context, filter ManagedAgentFilter) iter.Seq2[ManagedAgent, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]ManagedAgent, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListManagedAgents(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Agents, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListManagedAgents)
 }
 
 // GetManagedAgent returns one managed agent.
 func (c *Client) GetManagedAgent(ctx context.Context, id string) (*ManagedAgent, error) {
-	out := new(ManagedAgent)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: managedAgentPath(id)}, out))
+	return ask[ManagedAgent](ctx, c, request{method: http.MethodGet, path: managedAgentPath(id)})
 }
 
 // StopManagedAgent ends an agent: force kills it at once, grace is the time that it has to end by itself (0:
@@ -162,26 +142,22 @@ type ManagedAgentRestart struct {
 
 // RestartManagedAgent starts an agent again under its id.
 func (c *Client) RestartManagedAgent(ctx context.Context, id string, how ManagedAgentRestart) (*ManagedAgent, error) {
-	out := new(ManagedAgent)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: managedAgentPath(id) + "/restart", body: how}, out))
+	return ask[ManagedAgent](ctx, c, request{method: http.MethodPost, path: managedAgentPath(id) + "/restart", body: how})
 }
 
 // ManagedAgentMetrics measures a running agent. CONFLICT when it is stopped.
 func (c *Client) ManagedAgentMetrics(ctx context.Context, id string) (*ManagedAgentMetrics, error) {
-	out := new(ManagedAgentMetrics)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: managedAgentPath(id) + "/metrics"}, out))
+	return ask[ManagedAgentMetrics](ctx, c, request{method: http.MethodGet, path: managedAgentPath(id) + "/metrics"})
 }
 
 // ManagedAgentScreen reads what an agent's terminal shows, of a stopped one what it showed last.
 func (c *Client) ManagedAgentScreen(ctx context.Context, id string) (*ManagedAgentScreen, error) {
-	out := new(ManagedAgentScreen)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: managedAgentPath(id) + "/screen"}, out))
+	return ask[ManagedAgentScreen](ctx, c, request{method: http.MethodGet, path: managedAgentPath(id) + "/screen"})
 }
 
 // ListRuntimes returns the configured runtimes.
 func (c *Client) ListRuntimes(ctx context.Context) (*RuntimeList, error) {
-	out := new(RuntimeList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/runtimes"}, out))
+	return ask[RuntimeList](ctx, c, request{method: http.MethodGet, path: "/api/runtimes"})
 }
 
 // TLS returns how the server's certificate is checked, as Options had it; for terminal.Dial.

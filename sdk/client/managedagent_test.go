@@ -105,7 +105,7 @@ func TestManagedAgentAnswers(t *testing.T) {
 		answer(204, ``))
 	c := newClient(t, s.URL, client.Options{})
 	a, err := c.GetManagedAgent(t.Context(), "m")
-	if err != nil || a.Prompt == nil || a.Prompt.Options[0].ID != "allow" || string(a.Prompt.Input) != `{"command":"ls"}` {
+	if err != nil || a.Prompt == nil || a.Prompt.Options[0].ID != "allow" || a.Prompt.Input["command"] != "ls" {
 		t.Errorf("%+v %v", a, err)
 	}
 	reply, err := c.SendManagedAgent(t.Context(), "m", client.ManagedAgentInput{Message: "x"})

@@ -70,9 +70,8 @@ func (c *Client) LatestManagedAgentEvents(ctx context.Context, id string, before
 }
 
 func (c *Client) managedAgentEvents(ctx context.Context, id string, query url.Values) (*ManagedAgentEventList, error) {
-	out := new(ManagedAgentEventList)
 	r := request{method: http.MethodGet, path: managedAgentPath(id) + "/events", query: query}
-	return result(out, c.do(ctx, r, out))
+	return ask[ManagedAgentEventList](ctx, c, r)
 }
 
 // WatchManagedAgent streams the events of an agent, the stored ones after the given id first, and then those

@@ -36,14 +36,12 @@ func (c *Client) SendManagedAgent(ctx context.Context, id string, in ManagedAgen
 		Message: in.Message, Raw: in.Raw, Keys: in.Keys, Interrupt: in.Interrupt, ExpectResponse: in.ExpectResponse,
 		Timeout: wire.MillisOf(in.Timeout),
 	}
-	out := new(ManagedAgentReply)
 	r := request{method: http.MethodPost, path: managedAgentPath(id) + "/send", body: body, key: in.IdempotencyKey}
-	return result(out, c.do(ctx, r, out))
+	return ask[ManagedAgentReply](ctx, c, r)
 }
 
 // AnswerManagedAgent answers the open prompt and returns the agent. CONFLICT when there is none.
 func (c *Client) AnswerManagedAgent(ctx context.Context, id string, answer ManagedAgentAnswer) (*ManagedAgent, error) {
-	out := new(ManagedAgent)
 	r := request{method: http.MethodPost, path: managedAgentPath(id) + "/answer", body: answer}
-	return result(out, c.do(ctx, r, out))
+	return ask[ManagedAgent](ctx, c, r)
 }

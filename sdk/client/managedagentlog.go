@@ -41,9 +41,8 @@ type LogList struct {
 
 // ManagedAgentLogs reads the log of an agent.
 func (c *Client) ManagedAgentLogs(ctx context.Context, id string, opts LogOptions) (*LogList, error) {
-	out := new(LogList)
 	r := request{method: http.MethodGet, path: managedAgentPath(id) + "/logs", query: opts.query()}
-	return result(out, c.do(ctx, r, out))
+	return ask[LogList](ctx, c, r)
 }
 
 // FollowManagedAgentLogs reads the log of an agent and goes on with what is written to it. Like any Stream it

@@ -20,6 +20,8 @@ type InboxList struct {
 	Items []InboxItem `json:"items"`
 }
 
+func (l *InboxList) page() ([]InboxItem, PageInfo) { return l.Items, l.PageInfo }
+
 // InboxFilter selects items of the inbox. Offset of its page is not used.
 type InboxFilter struct {
 	Sources   []wire.InboxSource // none: all
@@ -37,20 +39,12 @@ func (c *Client) ListInbox(ctx context.Context, filter InboxFilter) (*InboxList,
 	setTexts(query, "source", strings.Join(sources, ","), "createdBy", filter.CreatedBy)
 	filter.Offset = 0
 	filter.addTo(query)
-	out := new(InboxList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/inbox", query: query}, out))
+	return ask[InboxList](ctx, c, request{method: http.MethodGet, path: "/api/inbox", query: query})
 }
 
 // Inbox walks all pages of the inbox.
 func (c *Client) Inbox(ctx context.Context, filter InboxFilter) iter.Seq2[InboxItem, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]InboxItem, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListInbox(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Items, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListInbox)
 }
 
 // Overview is what goes on in a server, in numbers.
@@ -61,6 +55,5 @@ type Overview struct {
 
 // GetOverview counts what there is and what happened.
 func (c *Client) GetOverview(ctx context.Context) (*Overview, error) {
-	out := new(Overview)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/overview"}, out))
+	return ask[Overview](ctx, c, request{method: http.MethodGet, path: "/api/overview"})
 }

@@ -21,6 +21,9 @@ type Page struct {
 // PageInfo comes back with each page.
 type PageInfo = wire.PageInfo
 
+// part returns the page of a filter, which embeds it.
+func (p *Page) part() *Page { return p }
+
 func (p Page) addTo(query url.Values) {
 	if p.Limit != 0 {
 		query.Set("limit", strconv.Itoa(p.Limit))
@@ -72,4 +75,20 @@ func walk[T any](
 			}
 		}
 	}
+}
+
+// walkList yields the rows of all pages of a list, from the one that a filter names on.
+func walkList[F, T any, P interface {
+	*F
+	part() *Page
+}, L interface{ page() ([]T, PageInfo) }](ctx context.Context, filter F, list func(context.Context, F) (L, error)) iter.Seq2[T, error] {
+	return walk(ctx, *P(&filter).part(), func(ctx context.Context, page Page) (rows []T, info PageInfo, err error) {
+		next := filter
+		*P(&next).part() = page
+		found, err := list(ctx, next)
+		if err == nil {
+			rows, info = found.page()
+		}
+		return rows, info, err
+	})
 }

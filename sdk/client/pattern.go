@@ -26,6 +26,8 @@ type PatternList struct {
 	Patterns []PatternSummary `json:"patterns"`
 }
 
+func (l *PatternList) page() ([]PatternSummary, PageInfo) { return l.Patterns, l.PageInfo }
+
 // Pattern is one version of a pattern.
 type Pattern struct {
 	Meta
@@ -79,59 +81,40 @@ func (c *Client) ListPatterns(ctx context.Context, filter PatternFilter) (*Patte
 		query.Set("use", "true")
 	}
 	filter.addTo(query)
-	out := new(PatternList)
-	err := c.do(ctx, request{method: http.MethodGet, path: "/api/patterns", query: query}, out)
-	return result(out, err)
+	return ask[PatternList](ctx, c, request{method: http.MethodGet, path: "/api/patterns", query: query})
 }
 
 // Patterns walks all pages of a list.
 func (c *Client) Patterns(ctx context.Context, filter PatternFilter) iter.Seq2[PatternSummary, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]PatternSummary, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListPatterns(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Patterns, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListPatterns)
 }
 
 // GetPattern returns a version of a pattern; version may be empty (latest), exact or a range such as 1.x.
 func (c *Client) GetPattern(ctx context.Context, name, version string) (*Pattern, error) {
-	out := new(Pattern)
-	err := c.do(ctx, request{method: http.MethodGet, path: patternPath(name), query: versionQuery(version)}, out)
-	return result(out, err)
+	return ask[Pattern](ctx, c, request{method: http.MethodGet, path: patternPath(name), query: versionQuery(version)})
 }
 
 // CreatePattern stores a new pattern or a new version. CONFLICT when that version exists.
 func (c *Client) CreatePattern(ctx context.Context, in PatternInput) (*PatternChange, error) {
-	out := new(PatternChange)
-	err := c.do(ctx, request{method: http.MethodPost, path: "/api/patterns", body: in}, out)
-	return result(out, err)
+	return ask[PatternChange](ctx, c, request{method: http.MethodPost, path: "/api/patterns", body: in})
 }
 
 // UpdatePattern replaces a version or adds one. NOT_FOUND when the name is unknown.
 func (c *Client) UpdatePattern(ctx context.Context, name string, in PatternInput) (*PatternChange, error) {
 	in.Name = "" // the path names it
-	out := new(PatternChange)
-	err := c.do(ctx, request{method: http.MethodPut, path: patternPath(name), body: in}, out)
-	return result(out, err)
+	return ask[PatternChange](ctx, c, request{method: http.MethodPut, path: patternPath(name), body: in})
 }
 
 // ReplacePattern is UpdatePattern of a version that is still what was read with this ETag, see Meta; else it fails with CONFLICT
 // and changes nothing.
 func (c *Client) ReplacePattern(ctx context.Context, name, etag string, in PatternInput) (*PatternChange, error) {
 	in.Name = "" // the path names it
-	out := new(PatternChange)
-	err := c.do(ctx, request{method: http.MethodPut, path: patternPath(name), body: in, header: http.Header{"If-Match": {etag}}}, out)
-	return result(out, err)
+	return ask[PatternChange](ctx, c, request{method: http.MethodPut, path: patternPath(name), body: in, header: http.Header{"If-Match": {etag}}})
 }
 
 // DeletePattern removes one version, or all versions when version is empty.
 func (c *Client) DeletePattern(ctx context.Context, name, version string) (*PatternDeletion, error) {
-	out := new(PatternDeletion)
-	err := c.do(ctx, request{method: http.MethodDelete, path: patternPath(name), query: versionQuery(version)}, out)
-	return result(out, err)
+	return ask[PatternDeletion](ctx, c, request{method: http.MethodDelete, path: patternPath(name), query: versionQuery(version)})
 }
 
 // PatternVersions lists all versions of a pattern, latest first, over as many requests as that takes.
@@ -173,9 +156,7 @@ func (c *Client) PatternVersions(ctx context.Context, name string) (*PatternVers
 // error.
 func (c *Client) ValidatePattern(ctx context.Context, definition string) (*PatternCheck, error) {
 	body := wire.ValidateRequest{Definition: definition}
-	out := new(PatternCheck)
-	err := c.do(ctx, request{method: http.MethodPost, path: "/api/patterns/validate", body: body, harmless: true}, out)
-	return result(out, err)
+	return ask[PatternCheck](ctx, c, request{method: http.MethodPost, path: "/api/patterns/validate", body: body, harmless: true})
 }
 
 func versionQuery(version string) url.Values {
@@ -183,14 +164,6 @@ func versionQuery(version string) url.Values {
 		return nil
 	}
 	return url.Values{"version": {version}}
-}
-
-// result drops a half-filled answer when the call failed.
-func result[T any](out *T, err error) (*T, error) {
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
 }
 
 // PatternSchema returns the JSON Schema of definitions, for editors.

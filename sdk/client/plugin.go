@@ -55,21 +55,18 @@ func pluginPath(name string) string { return pluginsPath + "/" + segment(name) }
 
 // ListPlugins returns all plugins by name.
 func (c *Client) ListPlugins(ctx context.Context) (*PluginList, error) {
-	out := new(PluginList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: pluginsPath}, out))
+	return ask[PluginList](ctx, c, request{method: http.MethodGet, path: pluginsPath})
 }
 
 // GetPlugin returns one plugin with the schema of its settings.
 func (c *Client) GetPlugin(ctx context.Context, name string) (*Plugin, error) {
-	out := new(Plugin)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: pluginPath(name)}, out))
+	return ask[Plugin](ctx, c, request{method: http.MethodGet, path: pluginPath(name)})
 }
 
 // VerifyPlugin has the server check a plugin's files, handshake, identity and settings.
 func (c *Client) VerifyPlugin(ctx context.Context, name string) (*PluginReport, error) {
-	out := new(PluginReport)
 	r := request{method: http.MethodPost, path: pluginPath(name) + "/verify", harmless: true}
-	return result(out, c.do(ctx, r, out))
+	return ask[PluginReport](ctx, c, r)
 }
 
 // EnablePlugin has a plugin run, now and after restarts, and returns it once it runs or has failed.
@@ -89,14 +86,12 @@ func (c *Client) RestartPlugin(ctx context.Context, name string) (*Plugin, error
 
 // RemovePlugin removes an installed plugin that the configuration does not use, with its former version.
 func (c *Client) RemovePlugin(ctx context.Context, name string) (*PluginRemoval, error) {
-	out := new(PluginRemoval)
-	return result(out, c.do(ctx, request{method: http.MethodDelete, path: pluginPath(name)}, out))
+	return ask[PluginRemoval](ctx, c, request{method: http.MethodDelete, path: pluginPath(name)})
 }
 
 func (c *Client) changePlugin(ctx context.Context, name, what string, harmless bool) (*Plugin, error) {
-	out := new(Plugin)
 	r := request{method: http.MethodPost, path: pluginPath(name) + "/" + what, harmless: harmless}
-	return result(out, c.do(ctx, r, out))
+	return ask[Plugin](ctx, c, r)
 }
 
 func pluginTail(tail int) url.Values {
@@ -109,9 +104,8 @@ func pluginTail(tail int) url.Values {
 
 // PluginLogs returns the last lines of a plugin's log; tail 0 is the server's default.
 func (c *Client) PluginLogs(ctx context.Context, name string, tail int) (*PluginLogList, error) {
-	out := new(PluginLogList)
 	r := request{method: http.MethodGet, path: pluginPath(name) + "/logs", query: pluginTail(tail)}
-	return result(out, c.do(ctx, r, out))
+	return ask[PluginLogList](ctx, c, r)
 }
 
 // FollowPluginLogs yields the last lines of a plugin's log and then each new one, until the server ends it, ctx

@@ -46,6 +46,8 @@ type QuestionList struct {
 	Questions []Question `json:"questions"`
 }
 
+func (l *QuestionList) page() ([]Question, PageInfo) { return l.Questions, l.PageInfo }
+
 // QuestionFilter selects questions of a list. Zero values select all.
 type QuestionFilter struct {
 	ExecutionID string
@@ -63,26 +65,17 @@ func (c *Client) ListQuestions(ctx context.Context, filter QuestionFilter) (*Que
 	if filter.ExecutionID != "" {
 		path = executionPath(filter.ExecutionID) + "/questions"
 	}
-	out := new(QuestionList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: path, query: query}, out))
+	return ask[QuestionList](ctx, c, request{method: http.MethodGet, path: path, query: query})
 }
 
 // Questions walks all pages of a list.
 func (c *Client) Questions(ctx context.Context, filter QuestionFilter) iter.Seq2[Question, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Question, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListQuestions(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Questions, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListQuestions)
 }
 
 // GetQuestion returns one question, whatever execution asks it.
 func (c *Client) GetQuestion(ctx context.Context, id string) (*Question, error) {
-	out := new(Question)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/questions/" + segment(id)}, out))
+	return ask[Question](ctx, c, request{method: http.MethodGet, path: "/api/questions/" + segment(id)})
 }
 
 // AnswerQuestion gives the answer, any JSON value but null, and returns the question; its execution goes on. With
@@ -94,7 +87,6 @@ func (c *Client) AnswerQuestion(
 	body := struct {
 		Answer json.RawMessage `json:"answer"`
 	}{answer}
-	out := new(Question)
 	r := request{method: http.MethodPost, path: executionPath(executionID) + "/questions/" + segment(id) + "/answer", body: body}
-	return result(out, c.do(ctx, r, out))
+	return ask[Question](ctx, c, r)
 }

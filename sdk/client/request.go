@@ -85,6 +85,23 @@ func (c *Client) do(ctx context.Context, r request, out answer) error {
 	})
 }
 
+// ask sends r as do does, and returns the answer.
+func ask[T any, P interface {
+	*T
+	answer
+}](ctx context.Context, c *Client, r request) (*T, error) {
+	out := new(T)
+	return result(out, c.do(ctx, r, P(out)))
+}
+
+// result drops a half-filled answer when the call failed.
+func result[T any](out *T, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // send sends r once and returns the answer with its body open.
 func (c *Client) send(ctx context.Context, r request, body []byte) (*http.Response, error) {
 	target := c.base.String() + r.path

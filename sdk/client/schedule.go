@@ -41,6 +41,8 @@ type ScheduleList struct {
 	Schedules []Schedule `json:"schedules"`
 }
 
+func (l *ScheduleList) page() ([]Schedule, PageInfo) { return l.Schedules, l.PageInfo }
+
 // ScheduleTicks are ticks to come.
 type ScheduleTicks struct {
 	Meta
@@ -103,8 +105,7 @@ func schedulePath(id string) string { return schedulesPath + "/" + segment(id) }
 
 // CreateSchedule stores a schedule.
 func (c *Client) CreateSchedule(ctx context.Context, spec ScheduleSpec) (*Schedule, error) {
-	out := new(Schedule)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: schedulesPath, body: spec, key: spec.IdempotencyKey}, out))
+	return ask[Schedule](ctx, c, request{method: http.MethodPost, path: schedulesPath, body: spec, key: spec.IdempotencyKey})
 }
 
 // PreviewSchedule returns up to count ticks that a schedule would have from now on; 0: ten. Nothing is stored.
@@ -113,8 +114,7 @@ func (c *Client) PreviewSchedule(ctx context.Context, timing ScheduleTiming, cou
 		ScheduleTiming
 		Count int `json:"count,omitempty"`
 	}{timing, count}
-	out := new(ScheduleTicks)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: schedulesPath + "/preview", body: body, harmless: true}, out))
+	return ask[ScheduleTicks](ctx, c, request{method: http.MethodPost, path: schedulesPath + "/preview", body: body, harmless: true})
 }
 
 // ScheduleFilter selects schedules of a list. Zero values select all.
@@ -129,32 +129,22 @@ func (c *Client) ListSchedules(ctx context.Context, filter ScheduleFilter) (*Sch
 	query := url.Values{}
 	setTexts(query, "status", filter.Status, "createdBy", filter.CreatedBy)
 	filter.addTo(query)
-	out := new(ScheduleList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: schedulesPath, query: query}, out))
+	return ask[ScheduleList](ctx, c, request{method: http.MethodGet, path: schedulesPath, query: query})
 }
 
 // Schedules walks all pages of the list.
 func (c *Client) Schedules(ctx context.Context, filter ScheduleFilter) iter.Seq2[Schedule, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Schedule, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListSchedules(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Schedules, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListSchedules)
 }
 
 // GetSchedule returns one schedule with what became of its last ticks.
 func (c *Client) GetSchedule(ctx context.Context, id string) (*Schedule, error) {
-	out := new(Schedule)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: schedulePath(id)}, out))
+	return ask[Schedule](ctx, c, request{method: http.MethodGet, path: schedulePath(id)})
 }
 
 // UpdateSchedule changes a schedule, whose runs have the caller's rights from then on.
 func (c *Client) UpdateSchedule(ctx context.Context, id string, patch SchedulePatch) (*Schedule, error) {
-	out := new(Schedule)
-	return result(out, c.do(ctx, request{method: http.MethodPatch, path: schedulePath(id), body: patch, harmless: true}, out))
+	return ask[Schedule](ctx, c, request{method: http.MethodPatch, path: schedulePath(id), body: patch, harmless: true})
 }
 
 // DeleteSchedule removes a schedule. What it started goes on.
@@ -164,21 +154,18 @@ func (c *Client) DeleteSchedule(ctx context.Context, id string) error {
 
 // PauseSchedule has no tick start anything until ResumeSchedule.
 func (c *Client) PauseSchedule(ctx context.Context, id, reason string) (*Schedule, error) {
-	out := new(Schedule)
 	r := request{method: http.MethodPost, path: schedulePath(id) + "/pause", body: wire.CancelRequest{Reason: reason}, harmless: true}
-	return result(out, c.do(ctx, r, out))
+	return ask[Schedule](ctx, c, r)
 }
 
 // ResumeSchedule goes on with a schedule that was paused.
 func (c *Client) ResumeSchedule(ctx context.Context, id string) (*Schedule, error) {
-	out := new(Schedule)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: schedulePath(id) + "/resume", harmless: true}, out))
+	return ask[Schedule](ctx, c, request{method: http.MethodPost, path: schedulePath(id) + "/resume", harmless: true})
 }
 
 // RunSchedule starts the target of a schedule now. key is an idempotency key, or empty.
 func (c *Client) RunSchedule(ctx context.Context, id, key string) (*Run, error) {
-	out := new(Run)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: schedulePath(id) + "/run", key: key}, out))
+	return ask[Run](ctx, c, request{method: http.MethodPost, path: schedulePath(id) + "/run", key: key})
 }
 
 // NextTicks returns up to count ticks of a schedule from now on; 0: ten.
@@ -187,6 +174,5 @@ func (c *Client) NextTicks(ctx context.Context, id string, count int) (*Schedule
 	if count > 0 {
 		query.Set("limit", strconv.Itoa(count))
 	}
-	out := new(ScheduleTicks)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: schedulePath(id) + "/ticks", query: query}, out))
+	return ask[ScheduleTicks](ctx, c, request{method: http.MethodGet, path: schedulePath(id) + "/ticks", query: query})
 }

@@ -25,13 +25,11 @@ type SecretTest struct {
 
 // ListSecretProviders returns the providers of secrets.
 func (c *Client) ListSecretProviders(ctx context.Context) (*SecretProviderList, error) {
-	out := new(SecretProviderList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/admin/secrets/providers"}, out))
+	return ask[SecretProviderList](ctx, c, request{method: http.MethodGet, path: "/api/admin/secrets/providers"})
 }
 
 // TestSecret has the server ask for a secret. The answer tells whether there is one, and never the secret.
 func (c *Client) TestSecret(ctx context.Context, reference string) (*SecretTest, error) {
-	out := new(SecretTest)
 	r := request{method: http.MethodPost, path: "/api/admin/secrets/test", body: wire.SecretTestRequest{Reference: reference}, harmless: true}
-	return result(out, c.do(ctx, r, out))
+	return ask[SecretTest](ctx, c, r)
 }

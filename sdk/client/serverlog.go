@@ -52,8 +52,7 @@ func (f ServerLogFilter) query() url.Values {
 
 // ServerLog returns the last lines of the server's own log.
 func (c *Client) ServerLog(ctx context.Context, f ServerLogFilter) (*ServerLogList, error) {
-	out := new(ServerLogList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: serverLogPath, query: f.query()}, out))
+	return ask[ServerLogList](ctx, c, request{method: http.MethodGet, path: serverLogPath, query: f.query()})
 }
 
 // FollowServerLog yields the last lines of the server's own log and then each new one, until the server ends it, ctx ends or

@@ -56,26 +56,22 @@ const sessionsPath = "/api/auth/sessions"
 
 // SignInMethods tells how people sign in.
 func (c *Client) SignInMethods(ctx context.Context) (*SignInMethods, error) {
-	out := new(SignInMethods)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/auth/methods"}, out))
+	return ask[SignInMethods](ctx, c, request{method: http.MethodGet, path: "/api/auth/methods"})
 }
 
 // BeginCLILogin begins the login of a command line: a person approves it at the path that the answer names.
 func (c *Client) BeginCLILogin(ctx context.Context, login CLILogin) (*CLIGrant, error) {
-	out := new(CLIGrant)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: "/auth/cli", body: login}, out))
+	return ask[CLIGrant](ctx, c, request{method: http.MethodPost, path: "/auth/cli", body: login})
 }
 
 // RedeemCLILogin returns the credential of a login that was approved. Before that it is CONFLICT with the status pending.
 func (c *Client) RedeemCLILogin(ctx context.Context, redeem CLIRedeem) (*CLIToken, error) {
-	out := new(CLIToken)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: "/auth/cli/token", body: redeem}, out))
+	return ask[CLIToken](ctx, c, request{method: http.MethodPost, path: "/auth/cli/token", body: redeem})
 }
 
 // SignOut ends the session that the client's credential is of.
 func (c *Client) SignOut(ctx context.Context) (*SignOut, error) {
-	out := new(SignOut)
-	return result(out, c.do(ctx, request{method: http.MethodDelete, path: "/api/session"}, out))
+	return ask[SignOut](ctx, c, request{method: http.MethodDelete, path: "/api/session"})
 }
 
 // SessionFilter selects sessions. The zero value selects the caller's own.
@@ -94,8 +90,7 @@ func (c *Client) ListSessions(ctx context.Context, filter SessionFilter, page Pa
 		query.Set("all", "true")
 	}
 	page.addTo(query)
-	out := new(UserSessionList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: sessionsPath, query: query}, out))
+	return ask[UserSessionList](ctx, c, request{method: http.MethodGet, path: sessionsPath, query: query})
 }
 
 // Sessions walks all pages of the list.

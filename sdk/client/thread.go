@@ -138,6 +138,8 @@ type ThreadList struct {
 	Threads []Thread `json:"threads"`
 }
 
+func (l *ThreadList) page() ([]Thread, PageInfo) { return l.Threads, l.PageInfo }
+
 // ThreadFilter selects threads of a list. Zero values select all.
 type ThreadFilter struct {
 	ExecutionID string
@@ -165,26 +167,17 @@ func (c *Client) ListThreads(ctx context.Context, filter ThreadFilter) (*ThreadL
 	if filter.ExecutionID != "" {
 		path += "/executions/" + segment(filter.ExecutionID)
 	}
-	out := new(ThreadList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: path, query: query}, out))
+	return ask[ThreadList](ctx, c, request{method: http.MethodGet, path: path, query: query})
 }
 
 // Threads walks all pages of a list.
 func (c *Client) Threads(ctx context.Context, filter ThreadFilter) iter.Seq2[Thread, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Thread, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListThreads(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Threads, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListThreads)
 }
 
 // GetThread returns one thread.
 func (c *Client) GetThread(ctx context.Context, id string) (*Thread, error) {
-	out := new(Thread)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: threadPath(id)}, out))
+	return ask[Thread](ctx, c, request{method: http.MethodGet, path: threadPath(id)})
 }
 
 // StopThread ends a thread: force kills its agent at once, grace is the time that it has to end by itself (0: the

@@ -12,6 +12,12 @@ import (
 // ThreadContinue says how another thread goes on with one that is over.
 type ThreadContinue = wire.ThreadContinue
 
+// ThreadContinued is the new thread, and how the turn of its message ended where that was waited for.
+type ThreadContinued struct {
+	Thread
+	Response *wire.TurnResponse `json:"response,omitempty"`
+}
+
 // ThreadQueue is a page of the messages of a thread that have no answer yet, in their order.
 type ThreadQueue struct {
 	Meta
@@ -30,12 +36,11 @@ type WorkspaceUpdate struct {
 	wire.WorkspaceUpdate
 }
 
-// ContinueThread starts a thread that goes on with one that is over, and returns it. CONFLICT when that runs, or goes
-// on already.
-func (c *Client) ContinueThread(ctx context.Context, id string, in ThreadContinue) (*Thread, error) {
-	out := new(Thread)
+// ContinueThread starts a thread that goes on with one that is over, and returns it, with ExpectResponse at the end of its
+// message's turn. CONFLICT when that runs, or goes on already.
+func (c *Client) ContinueThread(ctx context.Context, id string, in ThreadContinue) (*ThreadContinued, error) {
 	r := request{method: http.MethodPost, path: threadPath(id) + "/continue", body: in, key: in.IdempotencyKey}
-	return result(out, c.do(ctx, r, out))
+	return ask[ThreadContinued](ctx, c, r)
 }
 
 // ListThreadQueue returns a page of the messages that have no answer yet: those after a number, limit at most (0: the
@@ -48,8 +53,7 @@ func (c *Client) ListThreadQueue(ctx context.Context, id string, after uint64, l
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
 	}
-	out := new(ThreadQueue)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: threadPath(id) + "/queue", query: query}, out))
+	return ask[ThreadQueue](ctx, c, request{method: http.MethodGet, path: threadPath(id) + "/queue", query: query})
 }
 
 // WithdrawThreadInput takes a message out of the queue. CONFLICT when the agent has it already.
@@ -63,8 +67,7 @@ func (c *Client) DiffThread(ctx context.Context, id string, maxBytes int) (*Thre
 	if maxBytes > 0 {
 		query.Set("maxBytes", strconv.Itoa(maxBytes))
 	}
-	out := new(ThreadDiff)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: threadPath(id) + "/diff", query: query}, out))
+	return ask[ThreadDiff](ctx, c, request{method: http.MethodGet, path: threadPath(id) + "/diff", query: query})
 }
 
 // MergeThread merges what is new on the branch that a thread began at into its work. CONFLICT while its agent works, and
@@ -79,6 +82,5 @@ func (c *Client) RebaseThread(ctx context.Context, id string) (*WorkspaceUpdate,
 }
 
 func (c *Client) updateThread(ctx context.Context, id, how string) (*WorkspaceUpdate, error) {
-	out := new(WorkspaceUpdate)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: threadPath(id) + "/" + how}, out))
+	return ask[WorkspaceUpdate](ctx, c, request{method: http.MethodPost, path: threadPath(id) + "/" + how})
 }

@@ -34,25 +34,22 @@ type ThreadReceipt struct {
 // SendThread gives input to a thread. CONFLICT when it is over; RATE_LIMITED when too much waits; TIMEOUT when a response is
 // expected and the turn did not end in time.
 func (c *Client) SendThread(ctx context.Context, id string, in ThreadInput) (*ThreadReceipt, error) {
-	out := new(ThreadReceipt)
 	body := wire.ThreadInput{
 		Message: in.Message, Raw: in.Raw, Keys: in.Keys, ExpectResponse: in.ExpectResponse, Timeout: in.Timeout.Milliseconds(),
 	}
 	r := request{method: http.MethodPost, path: threadPath(id) + "/send", body: body, key: in.IdempotencyKey}
-	return result(out, c.do(ctx, r, out))
+	return ask[ThreadReceipt](ctx, c, r)
 }
 
 // AnswerThread answers the open prompt, or gives the code of a login, and returns the thread. CONFLICT when nothing is
 // asked.
 func (c *Client) AnswerThread(ctx context.Context, id string, answer ThreadAnswer) (*Thread, error) {
-	out := new(Thread)
 	r := request{method: http.MethodPost, path: threadPath(id) + "/answer", body: answer}
-	return result(out, c.do(ctx, r, out))
+	return ask[Thread](ctx, c, r)
 }
 
 // CompleteThread ends a thread with an outcome, with its finish actions. CONFLICT when it is over.
 func (c *Client) CompleteThread(ctx context.Context, id string, in ThreadClose) (*Thread, error) {
-	out := new(Thread)
 	r := request{method: http.MethodPost, path: threadPath(id) + "/complete", body: in}
-	return result(out, c.do(ctx, r, out))
+	return ask[Thread](ctx, c, r)
 }

@@ -52,14 +52,12 @@ func (p *ThreadPlan) MemoryContext() (MemoryContext, error) {
 
 // PrepareThread builds what a spawn of the spec would begin with, and reserves its workspace.
 func (c *Client) PrepareThread(ctx context.Context, spec ThreadSpec) (*ThreadPlan, error) {
-	out := new(ThreadPlan)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: threadsPath + "/prepare", body: spec}, out))
+	return ask[ThreadPlan](ctx, c, request{method: http.MethodPost, path: threadsPath + "/prepare", body: spec})
 }
 
 // SpawnThread starts a thread and returns it once it is stored; it goes on by itself.
 func (c *Client) SpawnThread(ctx context.Context, spec ThreadSpec) (*Thread, error) {
 	spec.Provision = false
-	out := new(Thread)
 	r := request{method: http.MethodPost, path: threadsPath, body: spec, key: spec.IdempotencyKey}
-	return result(out, c.do(ctx, r, out))
+	return ask[Thread](ctx, c, r)
 }

@@ -166,8 +166,7 @@ func (c *Client) ListThreadEvents(ctx context.Context, id string, filter ThreadE
 	if len(filter.Types) > 0 {
 		query.Set("type", strings.Join(filter.Types, ","))
 	}
-	out := new(ThreadEventList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: threadPath(id) + "/events", query: query}, out))
+	return ask[ThreadEventList](ctx, c, request{method: http.MethodGet, path: threadPath(id) + "/events", query: query})
 }
 
 // WatchThreads streams what happens to the threads of an execution, or to those named only. after is the id of the

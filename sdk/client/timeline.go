@@ -42,20 +42,17 @@ type Task struct {
 
 // GetTask returns a task of an execution: what its agent was asked, what it answered, and each attempt.
 func (c *Client) GetTask(ctx context.Context, executionID, taskID string) (*Task, error) {
-	out := new(Task)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: executionPath(executionID) + "/tasks/" + segment(taskID)}, out))
+	return ask[Task](ctx, c, request{method: http.MethodGet, path: executionPath(executionID) + "/tasks/" + segment(taskID)})
 }
 
 // GetTimelineSince returns of a timeline what changed after a sequence, such as LastSequence of the one before; threads
 // always.
 func (c *Client) GetTimelineSince(ctx context.Context, id string, since uint64) (*Timeline, error) {
-	out := new(Timeline)
 	query := url.Values{"since": {strconv.FormatUint(since, 10)}}
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: executionPath(id) + "/timeline", query: query}, out))
+	return ask[Timeline](ctx, c, request{method: http.MethodGet, path: executionPath(id) + "/timeline", query: query})
 }
 
 // GetTimeline tells what happened in an execution so far.
 func (c *Client) GetTimeline(ctx context.Context, id string) (*Timeline, error) {
-	out := new(Timeline)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: executionPath(id) + "/timeline"}, out))
+	return ask[Timeline](ctx, c, request{method: http.MethodGet, path: executionPath(id) + "/timeline"})
 }

@@ -33,6 +33,8 @@ type TriggerList struct {
 	Triggers []Trigger `json:"triggers"`
 }
 
+func (l *TriggerList) page() ([]Trigger, PageInfo) { return l.Triggers, l.PageInfo }
+
 // TriggerReceipt answers a request to a trigger.
 type TriggerReceipt struct {
 	Meta
@@ -86,8 +88,7 @@ func triggerPath(id string) string { return triggersPath + "/" + segment(id) }
 
 // CreateTrigger stores a trigger, and returns it with its secret, this once.
 func (c *Client) CreateTrigger(ctx context.Context, spec TriggerSpec) (*Trigger, error) {
-	out := new(Trigger)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: triggersPath, body: spec, key: spec.IdempotencyKey}, out))
+	return ask[Trigger](ctx, c, request{method: http.MethodPost, path: triggersPath, body: spec, key: spec.IdempotencyKey})
 }
 
 // TriggerFilter selects triggers of a list. Zero values select all.
@@ -101,32 +102,22 @@ func (c *Client) ListTriggers(ctx context.Context, filter TriggerFilter) (*Trigg
 	query := url.Values{}
 	setTexts(query, "createdBy", filter.CreatedBy)
 	filter.addTo(query)
-	out := new(TriggerList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: triggersPath, query: query}, out))
+	return ask[TriggerList](ctx, c, request{method: http.MethodGet, path: triggersPath, query: query})
 }
 
 // Triggers walks all pages of the list.
 func (c *Client) Triggers(ctx context.Context, filter TriggerFilter) iter.Seq2[Trigger, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Trigger, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListTriggers(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Triggers, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListTriggers)
 }
 
 // GetTrigger returns one trigger with its last requests.
 func (c *Client) GetTrigger(ctx context.Context, id string) (*Trigger, error) {
-	out := new(Trigger)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: triggerPath(id)}, out))
+	return ask[Trigger](ctx, c, request{method: http.MethodGet, path: triggerPath(id)})
 }
 
 // UpdateTrigger changes a trigger, whose runs have the caller's rights from then on.
 func (c *Client) UpdateTrigger(ctx context.Context, id string, patch TriggerPatch) (*Trigger, error) {
-	out := new(Trigger)
-	return result(out, c.do(ctx, request{method: http.MethodPatch, path: triggerPath(id), body: patch, harmless: true}, out))
+	return ask[Trigger](ctx, c, request{method: http.MethodPatch, path: triggerPath(id), body: patch, harmless: true})
 }
 
 // RotateTrigger gives a trigger another secret, which the server makes if it is empty, and returns it, this once. The
@@ -136,8 +127,7 @@ func (c *Client) RotateTrigger(ctx context.Context, id, secret string, overlap t
 		Secret  string `json:"secret,omitempty"`
 		Overlap Millis `json:"overlap,omitempty"`
 	}{secret, wire.MillisOf(overlap)}
-	out := new(Trigger)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: triggerPath(id) + "/rotate", body: body, harmless: secret != ""}, out))
+	return ask[Trigger](ctx, c, request{method: http.MethodPost, path: triggerPath(id) + "/rotate", body: body, harmless: secret != ""})
 }
 
 // TestTrigger returns what a body would become. Nothing is started.
@@ -146,8 +136,7 @@ func (c *Client) TestTrigger(ctx context.Context, id, event string, body json.Ra
 		Body  json.RawMessage `json:"body"`
 		Event string          `json:"event,omitempty"`
 	}{body, event}
-	out := new(TriggerTrial)
-	return result(out, c.do(ctx, request{method: http.MethodPost, path: triggerPath(id) + "/test", body: in, harmless: true}, out))
+	return ask[TriggerTrial](ctx, c, request{method: http.MethodPost, path: triggerPath(id) + "/test", body: in, harmless: true})
 }
 
 // DeleteTrigger removes a trigger. What it started goes on.
@@ -169,7 +158,6 @@ func (c *Client) SendHook(ctx context.Context, id, secret, delivery, event strin
 	if event != "" {
 		header["X-Service-Event"] = []string{event}
 	}
-	out := new(TriggerReceipt)
 	r := request{method: http.MethodPost, path: "/api/hooks/" + segment(id), body: body, header: header, harmless: delivery != ""}
-	return result(out, c.do(ctx, r, out))
+	return ask[TriggerReceipt](ctx, c, r)
 }

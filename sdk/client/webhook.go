@@ -45,6 +45,8 @@ type WebhookList struct {
 	Webhooks []Webhook `json:"webhooks"`
 }
 
+func (l *WebhookList) page() ([]Webhook, PageInfo) { return l.Webhooks, l.PageInfo }
+
 // WebhookSpec asks for an endpoint. URL and Events are what it needs; zero values are the server's defaults.
 type WebhookSpec = wire.WebhookSpec
 
@@ -110,9 +112,8 @@ func webhookPath(id string) string { return webhooksPath + "/" + segment(id) }
 
 // CreateWebhook has events delivered to an endpoint from now on, and returns it with its secret, this once.
 func (c *Client) CreateWebhook(ctx context.Context, spec WebhookSpec) (*Webhook, error) {
-	out := new(Webhook)
 	r := request{method: http.MethodPost, path: webhooksPath, body: spec, key: spec.IdempotencyKey}
-	return result(out, c.do(ctx, r, out))
+	return ask[Webhook](ctx, c, r)
 }
 
 // WebhookFilter selects endpoints of a list; WebhookFilters are what an endpoint selects events by. Zero values select all.
@@ -126,38 +127,28 @@ func (c *Client) ListWebhooks(ctx context.Context, filter WebhookFilter) (*Webho
 	query := url.Values{}
 	setTexts(query, "createdBy", filter.CreatedBy)
 	filter.addTo(query)
-	out := new(WebhookList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: webhooksPath, query: query}, out))
+	return ask[WebhookList](ctx, c, request{method: http.MethodGet, path: webhooksPath, query: query})
 }
 
 // Webhooks walks all pages of the list.
 func (c *Client) Webhooks(ctx context.Context, filter WebhookFilter) iter.Seq2[Webhook, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Webhook, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListWebhooks(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Webhooks, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListWebhooks)
 }
 
 // GetWebhook returns one endpoint with its statistics.
 func (c *Client) GetWebhook(ctx context.Context, id string) (*Webhook, error) {
-	out := new(Webhook)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: webhookPath(id)}, out))
+	return ask[Webhook](ctx, c, request{method: http.MethodGet, path: webhookPath(id)})
 }
 
 // UpdateWebhook changes an endpoint and returns it; with a new secret it shows that, this once. CONFLICT for one of the
 // server's configuration.
 func (c *Client) UpdateWebhook(ctx context.Context, id string, patch WebhookPatch) (*Webhook, error) {
-	out := new(Webhook)
 	// A second rotation would be another one; anything else may be said twice.
 	r := request{
 		method: http.MethodPatch, path: webhookPath(id), body: patch,
 		harmless: !patch.RotateSecret || patch.Secret != nil,
 	}
-	return result(out, c.do(ctx, r, out))
+	return ask[Webhook](ctx, c, r)
 }
 
 // DeleteWebhook removes an endpoint; what waits for it is cancelled. CONFLICT for one of the server's configuration.

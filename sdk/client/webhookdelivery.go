@@ -17,6 +17,8 @@ type DeliveryList struct {
 	Deliveries []Delivery `json:"deliveries"`
 }
 
+func (l *DeliveryList) page() ([]Delivery, PageInfo) { return l.Deliveries, l.PageInfo }
+
 // DeliveryFilter selects deliveries of an endpoint. Zero values select all.
 type DeliveryFilter struct {
 	WebhookID string // needed
@@ -57,9 +59,8 @@ func (c *Client) TestWebhook(ctx context.Context, id, event string) (*WebhookTes
 	body := struct {
 		Event string `json:"event"`
 	}{event}
-	out := new(WebhookTest)
 	r := request{method: http.MethodPost, path: webhookPath(id) + "/test", body: body}
-	return result(out, c.do(ctx, r, out))
+	return ask[WebhookTest](ctx, c, r)
 }
 
 // DeliveryDetail is a delivery with what is sent and each of its attempts.
@@ -70,8 +71,7 @@ type DeliveryDetail struct {
 
 // GetDelivery returns a delivery to an endpoint with what is sent and each of its attempts.
 func (c *Client) GetDelivery(ctx context.Context, webhookID, id string) (*DeliveryDetail, error) {
-	out := new(DeliveryDetail)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: webhookPath(webhookID) + "/deliveries/" + segment(id)}, out))
+	return ask[DeliveryDetail](ctx, c, request{method: http.MethodGet, path: webhookPath(webhookID) + "/deliveries/" + segment(id)})
 }
 
 // ListDeliveries returns one page of deliveries to an endpoint, newest first.
@@ -84,36 +84,26 @@ func (c *Client) ListDeliveries(ctx context.Context, filter DeliveryFilter) (*De
 		query.Set("event", filter.Event)
 	}
 	filter.addTo(query)
-	out := new(DeliveryList)
 	r := request{method: http.MethodGet, path: webhookPath(filter.WebhookID) + "/deliveries", query: query}
-	return result(out, c.do(ctx, r, out))
+	return ask[DeliveryList](ctx, c, r)
 }
 
 // Deliveries walks all pages of a list.
 func (c *Client) Deliveries(ctx context.Context, filter DeliveryFilter) iter.Seq2[Delivery, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Delivery, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListDeliveries(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Deliveries, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListDeliveries)
 }
 
 // RetryDelivery makes a failed delivery due, with its attempts anew. CONFLICT when it succeeded or waits. With a key the
 // request can be repeated; key may be empty.
 func (c *Client) RetryDelivery(ctx context.Context, webhookID, id, key string) (*DeliveryRetry, error) {
-	out := new(DeliveryRetry)
 	r := request{method: http.MethodPost, path: webhookPath(webhookID) + "/deliveries/" + segment(id) + "/retry", key: key}
-	return result(out, c.do(ctx, r, out))
+	return ask[DeliveryRetry](ctx, c, r)
 }
 
 // RetryDeliveries makes failed deliveries of an endpoint due, up to the server's bound: ask again with NextCursor while
 // HasMore.
 func (c *Client) RetryDeliveries(ctx context.Context, webhookID string, which DeliveriesRetry) (*DeliveriesRetried, error) {
-	out := new(DeliveriesRetried)
 	// What was made due waits, and is not made due again.
 	r := request{method: http.MethodPost, path: webhookPath(webhookID) + "/deliveries/retry", body: which, harmless: true}
-	return result(out, c.do(ctx, r, out))
+	return ask[DeliveriesRetried](ctx, c, r)
 }

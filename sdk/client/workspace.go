@@ -52,6 +52,8 @@ type WorkspaceList struct {
 	Workspaces []Workspace `json:"workspaces"`
 }
 
+func (l *WorkspaceList) page() ([]Workspace, PageInfo) { return l.Workspaces, l.PageInfo }
+
 // WorkspaceFilter selects workspaces of a list. Zero values select all.
 type WorkspaceFilter struct {
 	Status      string
@@ -73,37 +75,26 @@ func (c *Client) ListWorkspaces(ctx context.Context, filter WorkspaceFilter) (*W
 		}
 	}
 	filter.addTo(query)
-	out := new(WorkspaceList)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: workspacesPath, query: query}, out))
+	return ask[WorkspaceList](ctx, c, request{method: http.MethodGet, path: workspacesPath, query: query})
 }
 
 // Workspaces walks all pages of a list.
 func (c *Client) Workspaces(ctx context.Context, filter WorkspaceFilter) iter.Seq2[Workspace, error] {
-	return walk(ctx, filter.Page, func(ctx context.Context, page Page) ([]Workspace, PageInfo, error) {
-		filter.Page = page
-		list, err := c.ListWorkspaces(ctx, filter)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Workspaces, list.PageInfo, nil
-	})
+	return walkList(ctx, filter, c.ListWorkspaces)
 }
 
 // GetWorkspace returns one workspace.
 func (c *Client) GetWorkspace(ctx context.Context, id string) (*Workspace, error) {
-	out := new(Workspace)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: workspacesPath + "/" + segment(id)}, out))
+	return ask[Workspace](ctx, c, request{method: http.MethodGet, path: workspacesPath + "/" + segment(id)})
 }
 
 // PruneWorkspaces removes workspaces. It may be sent again: what is removed stays removed.
 func (c *Client) PruneWorkspaces(ctx context.Context, prune WorkspacePrune) (*WorkspacePruneResult, error) {
-	out := new(WorkspacePruneResult)
 	r := request{method: http.MethodPost, path: workspacesPath + "/prune", body: prune, harmless: true}
-	return result(out, c.do(ctx, r, out))
+	return ask[WorkspacePruneResult](ctx, c, r)
 }
 
 // WorkspaceUsage returns what workspaces take on disk together.
 func (c *Client) WorkspaceUsage(ctx context.Context) (*WorkspaceUsage, error) {
-	out := new(WorkspaceUsage)
-	return result(out, c.do(ctx, request{method: http.MethodGet, path: "/api/workspaces/usage"}, out))
+	return ask[WorkspaceUsage](ctx, c, request{method: http.MethodGet, path: "/api/workspaces/usage"})
 }

@@ -1,6 +1,10 @@
 package runtime
 
-import "time"
+import (
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
 
 // Status is where an agent is in its life.
 type Status string
@@ -29,7 +33,9 @@ const (
 	ReasonOutOfMemory   = "out_of_memory"     // its memory limit was met
 	ReasonLost          = "lost"              // whatever held it is gone: reboot, killed holder
 	ReasonDelivery      = "message_not_taken" // it did not take a message that was typed
-	ReasonUnreachable   = "unreachable"       // of StatusUnreachable, and of the error event that tells of it
+	// ReasonSessionBehind begins the reason of a start that resumed an earlier state of the session: the last turns are lost.
+	ReasonSessionBehind = "session_behind"
+	ReasonUnreachable   = "unreachable" // of StatusUnreachable, and of the error event that tells of it
 )
 
 // Spec says what to start. Equal specs are specs with equal JSON.
@@ -120,24 +126,16 @@ type Handle struct {
 func (h Handle) IsZero() bool { return h.ID == "" && len(h.Data) == 0 }
 
 // PromptLogin names the login that an agent needs in an Answer, whose Text is what the login has shown. It is no prompt.
-const PromptLogin = "login"
+const PromptLogin = wire.PromptLogin
 
 // Kinds of prompts.
 const (
-	PromptApproval = "approval" // may a tool run?
-	PromptQuestion = "question" // the agent asks something
+	PromptApproval = wire.PromptApproval // may a tool run?
+	PromptQuestion = wire.PromptQuestion // the agent asks something
 )
 
-// Prompt is what a blocked agent waits for.
-type Prompt struct {
-	ID      string         `json:"id"` // unique within the agent
-	Kind    string         `json:"kind"`
-	Text    string         `json:"text"`            // what a person is asked
-	Tool    string         `json:"tool,omitempty"`  // of an approval
-	Input   map[string]any `json:"input,omitempty"` // of the tool
-	Options []Option       `json:"options,omitempty"`
-	URL     string         `json:"url,omitempty"`
-}
+// Prompt asks a person for the answer that a blocked agent waits for.
+type Prompt = wire.Prompt
 
 // Choices that every approval has.
 const (
@@ -146,7 +144,4 @@ const (
 )
 
 // Option is one way to answer.
-type Option struct {
-	ID    string `json:"id"`
-	Label string `json:"label"`
-}
+type Option = wire.QuestionOption

@@ -113,14 +113,7 @@ const (
 type LogLine = wire.LogLine
 
 // Metrics measure a running agent, everything that it started included.
-type Metrics struct {
-	CPUPercent       float64 `json:"cpuPercent"` // of one core, since the last call or the start
-	MemoryBytes      int64   `json:"memoryBytes"`
-	MemoryLimitBytes int64   `json:"memoryLimitBytes"` // 0: none
-	UptimeSeconds    float64 `json:"uptimeSeconds"`
-	MessagesSent     int64   `json:"messagesSent"`
-	LastResponseMs   int64   `json:"lastResponseMs"`
-}
+type Metrics = wire.ManagedAgentMetrics
 
 // Capabilities tell what a runtime can do.
 type Capabilities struct {

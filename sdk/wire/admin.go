@@ -44,10 +44,18 @@ type AdminStoreKey struct {
 // AdminSealHeader is the header in which an answer with a backup has the envelope to encrypt it by, as JSON in base64.
 const AdminSealHeader = "X-Wardroom-Envelope"
 
-// AdminLog is the level of the log.
+// AdminLog is the level of the log: in an answer with that of each part, in a request to change it with the part that it is for.
 type AdminLog struct {
-	Level      string `json:"level"`
-	Configured string `json:"configured,omitempty"` // what a reload sets
+	Level      string         `json:"level"`
+	Configured string         `json:"configured,omitempty"` // what a reload sets
+	Part       string         `json:"part,omitempty"`       // of a request: the part alone; empty: all
+	Parts      []AdminLogPart `json:"parts,omitempty"`
+}
+
+// AdminLogPart is the level of a part of the server.
+type AdminLogPart struct {
+	Part  string `json:"part"`
+	Level string `json:"level"`
 }
 
 // AdminError is the answer of the admin socket to what it refuses.

@@ -44,6 +44,13 @@ type ThreadEvent struct {
 	Principal   string          `json:"principal,omitempty" doc:"Who caused it: a principal, or system where the server did by itself; absent of events of earlier versions."`
 }
 
+// FeedSkipped tells a reader of the stream of all events who asked for a rate what it was not told of.
+type FeedSkipped struct {
+	Topics []string `json:"topics"` // that they belong to
+	Count  int      `json:"count"`
+	To     uint64   `json:"to"` // sequence of the newest of them
+}
+
 // FeedEvent is one thing that happened anywhere, as the stream of all events has it.
 type FeedEvent struct {
 	Sequence  uint64          `json:"sequence"` // rises over all subjects; events that the reader did not ask for are left out

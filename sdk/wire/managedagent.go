@@ -67,11 +67,11 @@ type LogLine struct {
 	Line      string    `json:"line"`
 }
 
-// ManagedAgentMetrics measure a running agent.
+// ManagedAgentMetrics measure a running agent, everything that it started included.
 type ManagedAgentMetrics struct {
-	CPUPercent       float64 `json:"cpuPercent"` // of one core
+	CPUPercent       float64 `json:"cpuPercent"` // of one core, since the last call or the start
 	MemoryBytes      int64   `json:"memoryBytes"`
-	MemoryLimitBytes int64   `json:"memoryLimitBytes"`
+	MemoryLimitBytes int64   `json:"memoryLimitBytes"` // 0: none
 	UptimeSeconds    float64 `json:"uptimeSeconds"`
 	MessagesSent     int64   `json:"messagesSent"`
 	LastResponseMs   int64   `json:"lastResponseMs"`

@@ -50,25 +50,25 @@ type ThreadTurn struct {
 
 // ThreadPolicy is how a thread is supervised. Durations are milliseconds; 0 is the configured default.
 type ThreadPolicy struct {
-	IdleTimeoutMs       int64            `json:"idleTimeoutMs,omitempty"`       // without activity: idle; three times that: stopped
-	SummarizeAfterTurns int              `json:"summarizeAfterTurns,omitempty"` // a summary each so many turns; 0: only at the end
-	CompleteAfterTurns  int              `json:"completeAfterTurns,omitempty"`  // completed after so many turns; 0: when the agent says so
-	TimeoutMs           int64            `json:"timeoutMs,omitempty"`           // of the whole life
-	MaxRestarts         *int             `json:"maxRestarts,omitempty"`         // of a lost agent
-	TurnRetries         *int             `json:"turnRetries,omitempty"`         // of a turn that failed and may be tried again
-	MaxTokens           int64            `json:"maxTokens,omitempty"`           // of all turns: stopped; 0: none
-	MaxCost             float64          `json:"maxCost,omitempty"`             // likewise, in US dollars
-	MaxTurns            int              `json:"maxTurns,omitempty"`            // likewise, failed turns included
-	Finish              *ThreadFinish    `json:"finish,omitempty"`
-	AutoAnswer          []AutoAnswerRule `json:"autoAnswer,omitempty"`
+	IdleTimeoutMs       int64            `json:"idleTimeoutMs,omitempty" check:"min=0,max=31622400000" doc:"Milliseconds without activity until it is idle; three times that: stopped. Default: configured."`
+	SummarizeAfterTurns int              `json:"summarizeAfterTurns,omitempty" check:"min=0,max=100000" doc:"A summary each so many turns; 0: only at the end."`
+	CompleteAfterTurns  int              `json:"completeAfterTurns,omitempty" check:"min=0,max=100000" doc:"Completed after so many turns; 0: when the agent says so."`
+	TimeoutMs           int64            `json:"timeoutMs,omitempty" check:"min=0,max=31622400000" doc:"Milliseconds of its whole life. Default: configured."`
+	MaxRestarts         *int             `json:"maxRestarts,omitempty" check:"min=0,max=1000" doc:"Of a lost agent. Default: configured."`
+	TurnRetries         *int             `json:"turnRetries,omitempty" check:"min=0,max=100" doc:"How often a message is given again whose turn failed in a way that may pass. Default: configured."`
+	MaxTokens           int64            `json:"maxTokens,omitempty" check:"min=0,max=1000000000000" doc:"Stopped once its turns read and wrote so many tokens, as its agent tells; 0: no limit."`
+	MaxCost             float64          `json:"maxCost,omitempty" doc:"Stopped once its turns cost so many US dollars, as its agent tells; 0: no limit."`
+	MaxTurns            int              `json:"maxTurns,omitempty" check:"min=0,max=1000000" doc:"Stopped after so many turns, failed ones included; 0: no limit."`
+	Finish              *ThreadFinish    `json:"finish,omitempty" doc:"What is done with the workspace when it completes."`
+	AutoAnswer          []AutoAnswerRule `json:"autoAnswer,omitempty" check:"max=200" doc:"Rules that answer prompts without people; the first that fits counts."`
 }
 
 // ThreadFinish is what is done with a workspace when its thread completes.
 type ThreadFinish struct {
-	Commit  bool   `json:"commit,omitempty"`  // what is not committed
-	Message string `json:"message,omitempty"` // of that commit; "" the objective
-	Push    bool   `json:"push,omitempty"`    // to the remote
-	Branch  string `json:"branch,omitempty"`  // there; "" the work branch's own name
+	Commit  bool   `json:"commit,omitempty" doc:"What is not committed."`
+	Message string `json:"message,omitempty" check:"max=65536" doc:"Of that commit. Default: the objective."`
+	Push    bool   `json:"push,omitempty" doc:"To the remote."`
+	Branch  string `json:"branch,omitempty" check:"max=1024" doc:"There. Default: the work branch's own name."`
 }
 
 // AutoAnswerRule answers prompts without people. The first rule that fits counts.
@@ -77,7 +77,7 @@ type AutoAnswerRule struct {
 	Kind   string `json:"kind,omitempty" check:"is=promptKind" doc:"Kind of the prompt: approval or question. Left out: all."`
 	Tool   string `json:"tool,omitempty" check:"is=ruleTool" doc:"Glob on the name of the tool. Left out: all."`
 	Match  string `json:"match,omitempty" check:"is=ruleMatch" doc:"Regular expression (RE2) on the prompt's text and the tool's input. Left out: all."`
-	Answer string `json:"answer" check:"is=answer" missing:"say allow, deny or the id of an option" doc:"allow, deny, or the id of an option."`
+	Answer string `json:"answer" check:"required,is=answer" missing:"say allow, deny or the id of an option" doc:"allow, deny, or the id of an option."`
 }
 
 // CompletionState says how good an outcome is.
@@ -152,6 +152,10 @@ type ThreadContinue struct {
 	Message       string            `json:"message,omitempty" check:"max=262144" doc:"What is to be done. May be left out when messages got no answer: those are given first." example:"Now fix the tests as well"`
 	Env           map[string]string `json:"env,omitempty" doc:"Environment of the agent, beside that of the old thread and over it. Secret: never logged or answered."`
 	DiscardQueued bool              `json:"discardQueued,omitempty" doc:"Leave the messages that got no answer."`
+
+	ExpectResponse bool  `json:"expectResponse,omitempty" doc:"Wait for the end of the turn of message, or without one of the last message that got no answer."`
+	Timeout        int64 `json:"timeout,omitempty" check:"min=1,max=86400000" doc:"Milliseconds, with expectResponse; default 120000."`
+
 	// IdempotencyKey of sdk/client makes it safe to send the request again: it goes as a header.
 	IdempotencyKey string `json:"-"`
 }

@@ -15,15 +15,15 @@ const (
 
 // WorkspaceSpec is the workspace of a preparation: what is asked for, and, in an answer, what it became.
 type WorkspaceSpec struct {
-	WorkspaceID string `json:"workspaceId,omitempty"` // in a request: one that prepare reserved
-	Path        string `json:"path,omitempty"`        // absolute; in a request only beside WorkspaceID, and ignored
-	Repo        string `json:"repo,omitempty"`        // git URL or configured shorthand; "": an empty directory
-	Branch      string `json:"branch,omitempty"`      // to start from; "": the repository's default
-	WorkBranch  string `json:"workBranch,omitempty"`  // of the thread; "": wardroom/<execution>/<role>-<slug>
-	BaseCommit  string `json:"baseCommit,omitempty"`  // in an answer: what Branch was
-	Depth       int    `json:"depth,omitempty"`       // commits of history; 0: all
-	Filter      string `json:"filter,omitempty"`      // partial clone: blob:none, tree:0 or blob:limit=SIZE; "": all
-	Submodules  bool   `json:"submodules,omitempty"`
+	WorkspaceID string `json:"workspaceId,omitempty" check:"max=128" doc:"One that prepare reserved."`
+	Path        string `json:"path,omitempty" check:"max=4096" doc:"Of the answer to prepare, absolute; left out of a request."`
+	Repo        string `json:"repo,omitempty" check:"max=2048" doc:"Git URL or configured shorthand. Default: an empty directory." example:"https://git.example.com/app.git"`
+	Branch      string `json:"branch,omitempty" check:"max=1024" doc:"To begin with. Default: the repository's." example:"main"`
+	WorkBranch  string `json:"workBranch,omitempty" check:"max=1024" doc:"To work on. Default: wardroom/<execution>/<role>-<slug>."`
+	BaseCommit  string `json:"baseCommit,omitempty" check:"max=128" doc:"Of the answer to prepare: what branch was; left out of a request."`
+	Depth       int    `json:"depth,omitempty" check:"min=0,max=10000000" doc:"Commits of history; 0: all."`
+	Filter      string `json:"filter,omitempty" check:"max=128" doc:"Partial clone: blob:none, tree:0 or blob:limit=SIZE."`
+	Submodules  bool   `json:"submodules,omitempty" doc:"Check submodules out as well."`
 }
 
 // Workspace is a directory that a thread works in.

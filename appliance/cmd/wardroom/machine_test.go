@@ -142,6 +142,25 @@ func TestMachine(t *testing.T) {
 	if _, stderr := m.command(2, "log-level", "loud"); !strings.Contains(stderr, "trace, debug, info, warn, error") {
 		t.Errorf("a wrong level: %s", stderr)
 	}
+	// A part has a level of its own until the next reload, which brings that of the configuration.
+	m.command(0, "log-level", "error", "--part", "webhooks")
+	if out, _ := m.command(0, "log-level"); !strings.HasPrefix(out, "debug (configured: warn)\n") || !strings.Contains(out, "webhooks: error") {
+		t.Errorf("with a part: %s", out)
+	}
+	if _, stderr := m.command(2, "log-level", "info", "--part", "webhook"); !strings.Contains(stderr, "threads, tls") {
+		t.Errorf("a part that there is not: %s", stderr)
+	}
+	if _, stderr := m.command(2, "log-level", "--part", "webhook"); !strings.Contains(stderr, "threads, tls") {
+		t.Errorf("the level of a part that there is not: %s", stderr)
+	}
+	m.write(planted + "log: {parts: {store: trace}}\n")
+	m.command(0, "reload")
+	if out, _ := m.command(0, "log-level", "--part", "webhooks"); out != "info\n" {
+		t.Errorf("after the reload: %q", out)
+	}
+	if out, _ := m.command(0, "log-level", "--part", "store"); out != "trace\n" {
+		t.Errorf("with a part in the configuration: %q", out)
+	}
 	m.write(planted)
 	m.command(0, "reload")
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -23,7 +24,11 @@ type Document struct {
 	compiled map[string]*jsonschema.Schema
 }
 
-const resource = "urn:openapi"
+const (
+	resource   = "urn:openapi"
+	components = "#/components/schemas/"
+	defs       = "#/$defs/"
+)
 
 // Parse reads a document and compiles the schema of every answer in it.
 func Parse(r io.Reader) (*Document, error) {
@@ -36,24 +41,55 @@ func Parse(r io.Reader) (*Document, error) {
 	if len(paths) == 0 {
 		return nil, errors.New("it has no paths")
 	}
-	c := jsonschema.NewCompiler()
-	c.AssertFormat()
-	if err := c.AddResource(resource, parsed); err != nil {
-		return nil, err
-	}
-	d := &Document{paths: paths, compiler: c, compiled: map[string]*jsonschema.Schema{}}
+	d := &Document{paths: paths, compiler: jsonschema.NewCompiler(), compiled: map[string]*jsonschema.Schema{}}
+	// One schema that defines them all: a compiler goes over a whole document again for each schema that stands elsewhere in it.
+	all := maps.Clone(child(root, "components", "schemas"))
+	var answers []string
 	for _, op := range d.Operations() {
 		method, path, _ := strings.Cut(op, " ")
-		for status := range child(d.operation(method, path), "responses") {
-			content := child(d.operation(method, path), "responses", status, "content")
-			for media := range content {
-				if _, err := d.schema(method, path, status, media); err != nil {
-					return nil, fmt.Errorf("%s %s %s: %w", op, status, media, err)
-				}
+		for status, response := range child(d.operation(method, path), "responses") {
+			for media, content := range child(response.(map[string]any), "content") {
+				name := answer(method, path, status, media)
+				all[name] = content.(map[string]any)["schema"]
+				answers = append(answers, name)
 			}
 		}
 	}
+	define(all)
+	d.compiler.AssertFormat()
+	if err := d.compiler.AddResource(resource, map[string]any{"$defs": all}); err != nil {
+		return nil, err
+	}
+	for _, name := range answers {
+		if _, err := d.compile(name); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
 	return d, nil
+}
+
+// define turns references to the components of a document into those to definitions of a schema.
+func define(v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		if ref, ok := v["$ref"].(string); ok {
+			if name, ok := strings.CutPrefix(ref, components); ok {
+				v["$ref"] = defs + name
+			}
+		}
+		for _, in := range v {
+			define(in)
+		}
+	case []any:
+		for _, in := range v {
+			define(in)
+		}
+	}
+}
+
+// answer names the schema of one answer among the definitions.
+func answer(method, path, status, media string) string {
+	return method + " " + path + " " + status + " " + media
 }
 
 // Operations lists "METHOD /path" of every operation, in no order.
@@ -80,7 +116,7 @@ func (d *Document) Check(method, path string, status int, media string, body []b
 		if status != http.StatusNotFound && status != http.StatusMethodNotAllowed && status < 500 {
 			return errors.New("the document has no such operation")
 		}
-		return d.validate(resource+"#/components/schemas/ErrorBody", body)
+		return d.validate("ErrorBody", body)
 	}
 	response := child(op, "responses", strconv.Itoa(status))
 	if response == nil {
@@ -95,22 +131,15 @@ func (d *Document) Check(method, path string, status int, media string, body []b
 	case media != "application/json":
 		return nil
 	}
-	schema, err := d.schema(method, template, strconv.Itoa(status), media)
+	return d.validate(answer(method, template, strconv.Itoa(status), media), body)
+}
+
+// validate compares a body with a definition.
+func (d *Document) validate(name string, body []byte) error {
+	schema, err := d.compile(name)
 	if err != nil {
 		return err
 	}
-	return instance(schema, body)
-}
-
-func (d *Document) validate(location string, body []byte) error {
-	schema, err := d.compile(location)
-	if err != nil {
-		return err
-	}
-	return instance(schema, body)
-}
-
-func instance(schema *jsonschema.Schema, body []byte) error {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("the body is no JSON: %w", err)
@@ -121,27 +150,16 @@ func instance(schema *jsonschema.Schema, body []byte) error {
 	return nil
 }
 
-// schema returns the compiled schema of one answer.
-func (d *Document) schema(method, path, status, media string) (*jsonschema.Schema, error) {
-	pointer := "#"
-	for _, part := range []string{
-		"paths", path, strings.ToLower(method), "responses", status, "content", media, "schema",
-	} {
-		part = strings.NewReplacer("~", "~0", "/", "~1").Replace(part)
-		pointer += "/" + url.PathEscape(part)
-	}
-	return d.compile(resource + pointer)
-}
-
-func (d *Document) compile(location string) (*jsonschema.Schema, error) {
+// compile returns the compiled schema of a definition.
+func (d *Document) compile(name string) (*jsonschema.Schema, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if s, ok := d.compiled[location]; ok {
+	if s, ok := d.compiled[name]; ok {
 		return s, nil
 	}
-	s, err := d.compiler.Compile(location)
+	s, err := d.compiler.Compile(resource + defs + url.PathEscape(strings.NewReplacer("~", "~0", "/", "~1").Replace(name)))
 	if err == nil {
-		d.compiled[location] = s
+		d.compiled[name] = s
 	}
 	return s, err
 }

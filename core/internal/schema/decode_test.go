@@ -26,6 +26,7 @@ type decoded struct {
 	Nested struct {
 		Inner string `json:"inner" check:"required"`
 	} `json:"nested"`
+	Maybe string            `json:"maybe" enum:",low,high"`
 	Words []string          `json:"words" check:"max=2"`
 	Names map[string]string `json:"names"`
 	Ratio float64           `json:"ratio"`
@@ -79,7 +80,7 @@ func TestDecodeProblems(t *testing.T) {
 		}},
 		{`{"text":"a","cuont":1,"other":[{"deep":[]}],"nested":{"inner":"a","iner":2}}`, []string{
 			"line 1: cuont: unknown field; did you mean count?",
-			"line 1: other: unknown field; known are text, choice, count, flag, raw, list, free, nested, words, names, ratio",
+			"line 1: other: unknown field; known are text, choice, count, flag, raw, list, free, nested, maybe, words, names, ratio",
 			"line 1: nested.iner: unknown field; did you mean nested.inner?",
 		}},
 		{`{"text":"a","list":[{},1,{}]}`, []string{
@@ -94,6 +95,8 @@ func TestDecodeProblems(t *testing.T) {
 			"line 1: words: must be at most 2 items, not 3", "line 1: names: must be an object, not an array",
 			"line 1: ratio: must be a number, not a string",
 		}},
+		{`{"text":"a","maybe":"mid"}`, []string{"line 1: maybe: must be one of low, high, not \"mid\""}},
+		{`{"text":"a","maybe":""}`, nil},
 		{`{"text":"a","count":1.5}`, []string{"line 1: count: must be a whole number, not 1.5"}},
 		{`{"text":"a","count":99999999999999999999}`, []string{"line 1: count: must be a whole number, not 99999999999999999999"}},
 		{`{"text":null,"count":null,"raw":null}`, []string{"line 1: text: is required"}},

@@ -175,7 +175,7 @@ func (d *decoder) text(path string, pos int, f *Field, target reflect.Value) {
 		return
 	}
 	if len(f.Enum) > 0 && !slices.Contains(f.Enum, text) {
-		d.problem(path, pos, "%s", notOneOf(f.Enum, text))
+		d.problem(path, pos, "%s", notOneOf(Rules(nil).Words(f), text))
 		return
 	}
 	if reason := f.OutOf(int64(utf8.RuneCountInString(text))); reason != "" {

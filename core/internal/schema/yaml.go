@@ -136,7 +136,8 @@ func (r *YAML) structure(path string, target reflect.Value, node *yaml.Node) {
 		}
 	})
 	for i := range shape.Fields {
-		if f := &shape.Fields[i]; f.Required && !given[f.Name] {
+		// What is empty is looked for by the tag missing once all files are read.
+		if f := &shape.Fields[i]; f.Required && !given[f.Name] && f.Tag.Get("missing") == "" {
 			r.Bad(Join(path, f.Name), node, "is required")
 		}
 	}

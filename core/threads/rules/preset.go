@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
 
 // use is what a tool does.
 type use int
@@ -36,7 +40,7 @@ var uses = map[string]use{
 // leaves everything to people; permissive allows to look at and edit files of the workspace and to run commands that
 // only read; autonomous allows everything.
 func byPreset(preset, workspace string, p Prompt) string {
-	if p.Kind != KindApproval {
+	if p.Kind != wire.PromptApproval {
 		return ""
 	}
 	u := uses[p.Tool]

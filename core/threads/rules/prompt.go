@@ -4,13 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-)
 
-// Kinds of prompts.
-const (
-	KindApproval = "approval" // may a tool run?
-	KindQuestion = "question" // the agent asks something
-	KindLogin    = "login"    // somebody has to sign in
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Answers that any approval takes. They are ids of options as well.
@@ -19,21 +14,8 @@ const (
 	Deny  = "deny"
 )
 
-// Option is one answer that a prompt offers.
-type Option struct {
-	ID    string `json:"id"`
-	Label string `json:"label"`
-}
-
-// Prompt is what a blocked agent waits for.
-type Prompt struct {
-	ID      string         `json:"id"`
-	Kind    string         `json:"kind"`
-	Text    string         `json:"text"`
-	Tool    string         `json:"tool,omitempty"`
-	Input   map[string]any `json:"input,omitempty"`
-	Options []Option       `json:"options,omitempty"`
-}
+// Prompt asks a person for the answer that a blocked agent waits for.
+type Prompt wire.Prompt
 
 // ReadPrompt reads a prompt as events carry it.
 func ReadPrompt(raw json.RawMessage) (Prompt, error) {
@@ -46,9 +28,9 @@ func ReadPrompt(raw json.RawMessage) (Prompt, error) {
 // offer none: it takes yes and no.
 func (p Prompt) Takes(answer string) bool {
 	if len(p.Options) == 0 {
-		return p.Kind == KindApproval && (answer == Allow || answer == Deny)
+		return p.Kind == wire.PromptApproval && (answer == Allow || answer == Deny)
 	}
-	return slices.ContainsFunc(p.Options, func(o Option) bool { return o.ID == answer })
+	return slices.ContainsFunc(p.Options, func(o wire.QuestionOption) bool { return o.ID == answer })
 }
 
 // subjectKeys are the parts of a tool's input that the text of a prompt shows, the first one that is there.

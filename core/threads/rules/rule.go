@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -79,13 +80,13 @@ func compile(in core.AutoAnswerRule) (rule, []core.Problem) {
 	}
 	out := rule{AutoAnswerRule: in}
 	if in.Preset != "" && !slices.Contains(Presets, in.Preset) {
-		bad("preset", "%q is not a preset; use one of %s, or leave it out for all", in.Preset, strings.Join(Presets, ", "))
+		bad("preset", "%q is not a preset; use one of %s, or leave it out for all", clip.Text(in.Preset, MaxAnswer), strings.Join(Presets, ", "))
 	}
 	switch {
-	case in.Kind == KindLogin:
+	case in.Kind == wire.PromptLogin:
 		bad("kind", "a login cannot be answered by a rule; use approval or question, or leave it out")
 	case in.Kind != "" && !kind.MatchString(in.Kind):
-		bad("kind", "%q is not a kind of prompt; use approval or question, or leave it out", in.Kind)
+		bad("kind", "%q is not a kind of prompt; use approval or question, or leave it out", clip.Text(in.Kind, MaxAnswer))
 	}
 	if len(in.Tool) > MaxTool {
 		bad("tool", "is longer than %d bytes; use a shorter glob, * stands for any characters", MaxTool)
@@ -153,7 +154,7 @@ func (r *Rules) Decide(preset, workspace string, p Prompt) (d Decision, ok bool)
 	if preset == "" {
 		preset = Standard
 	}
-	if p.Kind == KindLogin {
+	if p.Kind == wire.PromptLogin {
 		return d, false
 	}
 	d = Decision{Answer: byPreset(preset, workspace, p), Rule: preset, Preset: true}

@@ -226,6 +226,7 @@ func TestCompileProblems(t *testing.T) {
 		{Kind: "A survey", Match: strings.Repeat("x", 2001), Answer: strings.Repeat("x", 201)},
 		{Match: `(?=x)`, Answer: "deny"},
 		{Tool: "a[", Answer: "deny"},
+		{Kind: strings.Repeat("x", 5000), Answer: "deny"},
 	}, "policy.autoAnswer")
 	want := []string{
 		`policy.autoAnswer[1].preset: "lax" is not a preset; use one of readonly, standard, permissive, autonomous, or leave it out for all`,
@@ -238,6 +239,7 @@ func TestCompileProblems(t *testing.T) {
 		`policy.autoAnswer[2].answer: is longer than 200 bytes; use allow, deny, or the id of an option`,
 		"policy.autoAnswer[3].match: is not a regular expression (RE2): invalid or unsupported Perl syntax: `(?=`",
 		`policy.autoAnswer[4].tool: "a[" is not a glob: a [ without its ], or a \ at the end`,
+		`policy.autoAnswer[5].kind: "` + strings.Repeat("x", 200) + `" is not a kind of prompt; use approval or question, or leave it out`,
 	}
 	var got []string
 	for _, p := range problems {

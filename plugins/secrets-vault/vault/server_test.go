@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 	if code == 0 {
 		err := goleak.Find()
-		for until := time.Now().Add(5 * time.Second); err != nil && time.Now().Before(until); { // idle connections end by themselves
+		for until := time.Now().Add(30 * time.Second); err != nil && time.Now().Before(until); { // idle connections end by themselves
 			err = goleak.Find()
 		}
 		if err != nil {
@@ -232,7 +232,7 @@ func (s *server) furnish() error {
 	for path, in := range map[string]*api.MountInput{
 		"secret": {Type: "kv", Options: map[string]string{"version": "2"}},
 		"plain":  {Type: "kv", Options: map[string]string{"version": "1"}},
-		"leased": {Type: "leased", Config: api.MountConfigInput{DefaultLeaseTTL: "3s", MaxLeaseTTL: "1h"}},
+		"leased": {Type: "leased", Config: api.MountConfigInput{DefaultLeaseTTL: leasedFor.String(), MaxLeaseTTL: "1h"}},
 		"short":  {Type: "leased", Config: api.MountConfigInput{DefaultLeaseTTL: "3s", MaxLeaseTTL: "4s"}},
 	} {
 		if err := s.admin.Sys().Mount(path, in); err != nil {
@@ -256,6 +256,9 @@ func (s *server) furnish() error {
 	}
 	return s.admin.Sys().PutPolicy("wardroom", policy)
 }
+
+// leasedFor is the life of a credential of leased. A third of it is left when it is renewed, which a slow machine needs.
+const leasedFor = 6 * time.Second
 
 // password is one that occurs nowhere by chance.
 const password = "hunter2-of-the-database"
@@ -348,7 +351,7 @@ func file(t testing.TB, text string) string {
 // settings are the plugin's.
 func (s *server) settings(t testing.TB, auth, more map[string]any) json.RawMessage {
 	t.Helper()
-	all := map[string]any{"address": s.address, "auth": auth, "timeout": "5s", "pollInterval": "1s"}
+	all := map[string]any{"address": s.address, "auth": auth, "timeout": "30s", "pollInterval": "1s"}
 	if s.ca != "" {
 		all["caCert"] = s.ca
 	}

@@ -1,12 +1,11 @@
 // Command leased is a secrets engine of Vault for tests: it makes credentials under a lease, as the engines for databases
-// do, without a database. creds/NAME is renewable, fixed/NAME is not; ended tells how many were taken back.
+// do, without a database. creds/NAME is renewable, fixed/NAME is not; ended/USERNAME reports whether that one was revoked.
 package main
 
 import (
 	"context"
 	"crypto/rand"
 	"os"
-	"strconv"
 
 	"github.com/hashicorp/vault/api"
 	"github.com/hashicorp/vault/sdk/framework"
@@ -30,7 +29,7 @@ func main() {
 
 const (
 	kind  = "credential"
-	ended = "ended" // key of the storage
+	ended = "ended/" // before the names of users in the storage
 )
 
 func factory(ctx context.Context, config *logical.BackendConfig) (logical.Backend, error) {
@@ -41,16 +40,14 @@ func factory(ctx context.Context, config *logical.BackendConfig) (logical.Backen
 			return &logical.Response{Secret: r.Secret}, nil
 		},
 		Revoke: func(ctx context.Context, r *logical.Request, _ *framework.FieldData) (*logical.Response, error) {
-			n, err := count(ctx, r.Storage)
-			if err != nil {
-				return nil, err
-			}
-			return nil, r.Storage.Put(ctx, &logical.StorageEntry{Key: ended, Value: []byte(strconv.Itoa(n + 1))})
+			username, _ := r.Secret.InternalData["username"].(string)
+			return nil, r.Storage.Put(ctx, &logical.StorageEntry{Key: ended + username, Value: []byte("taken back")})
 		},
 	}}
 	issue := func(renewable bool) framework.OperationFunc {
 		return func(context.Context, *logical.Request, *framework.FieldData) (*logical.Response, error) {
-			resp := b.Secret(kind).Response(map[string]any{"username": "u-" + rand.Text(), "password": rand.Text()}, nil)
+			username := "u-" + rand.Text()
+			resp := b.Secret(kind).Response(map[string]any{"username": username, "password": rand.Text()}, map[string]any{"username": username})
 			resp.Secret.Renewable = renewable
 			return resp, nil
 		}
@@ -63,23 +60,14 @@ func factory(ctx context.Context, config *logical.BackendConfig) (logical.Backen
 		{Pattern: "fixed/" + framework.GenericNameRegex("name"), Fields: name, Operations: map[logical.Operation]framework.OperationHandler{
 			logical.ReadOperation: &framework.PathOperation{Callback: issue(false)},
 		}},
-		{Pattern: ended, Operations: map[logical.Operation]framework.OperationHandler{
+		{Pattern: ended + framework.GenericNameRegex("name"), Fields: name, Operations: map[logical.Operation]framework.OperationHandler{
 			logical.ReadOperation: &framework.PathOperation{
-				Callback: func(ctx context.Context, r *logical.Request, _ *framework.FieldData) (*logical.Response, error) {
-					n, err := count(ctx, r.Storage)
-					return &logical.Response{Data: map[string]any{"count": n}}, err
+				Callback: func(ctx context.Context, r *logical.Request, d *framework.FieldData) (*logical.Response, error) {
+					entry, err := r.Storage.Get(ctx, ended+d.Get("name").(string))
+					return &logical.Response{Data: map[string]any{"ended": entry != nil}}, err
 				},
 			},
 		}},
 	}
 	return b, b.Setup(ctx, config)
-}
-
-// count returns how many credentials were taken back.
-func count(ctx context.Context, storage logical.Storage) (int, error) {
-	entry, err := storage.Get(ctx, ended)
-	if err != nil || entry == nil {
-		return 0, err
-	}
-	return strconv.Atoi(string(entry.Value))
 }

@@ -152,7 +152,7 @@ func (r *run) event(ctx context.Context, ev *runtime.Event) bool {
 	out := agent.ThreadEvent{
 		Type: kind, Mark: makeMark(r.agentID, ev.Seq), SessionID: ev.Agent.SessionID,
 		Data: protocol.ThreadData{
-			Status: status(ev), Source: ev.Source, Prompt: prompt(ev.Prompt), Answered: ev.Answered, Text: ev.Text, Turn: ev.Turn,
+			Status: status(ev), Source: ev.Source, Prompt: ev.Prompt, Answered: ev.Answered, Text: ev.Text, Turn: ev.Turn,
 			DurationMs: ev.DurationMs, TurnOutcome: ev.TurnOutcome, LoginURL: ev.LoginURL, Reason: ev.Reason, OccurredAt: ev.Time,
 		},
 	}
@@ -284,15 +284,4 @@ func status(ev *runtime.Event) string {
 		return "stopped"
 	}
 	return "error"
-}
-
-func prompt(p *runtime.Prompt) *protocol.ThreadPrompt {
-	if p == nil {
-		return nil
-	}
-	out := &protocol.ThreadPrompt{ID: p.ID, Kind: p.Kind, Text: p.Text, Tool: p.Tool, Input: p.Input, URL: p.URL}
-	for _, o := range p.Options {
-		out.Options = append(out.Options, protocol.ThreadOption{ID: o.ID, Label: o.Label})
-	}
-	return out
 }

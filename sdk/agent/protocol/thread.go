@@ -130,22 +130,11 @@ type ThreadData struct {
 	OccurredAt time.Time `json:"occurredAt,omitzero"`
 }
 
-// ThreadPrompt is what a blocked agent waits for.
-type ThreadPrompt struct {
-	ID      string         `json:"id"`
-	Kind    string         `json:"kind"` // approval, question
-	Text    string         `json:"text"`
-	Tool    string         `json:"tool,omitempty"`
-	Input   map[string]any `json:"input,omitempty"`
-	Options []ThreadOption `json:"options,omitempty"`
-	URL     string         `json:"url,omitempty"`
-}
+// ThreadPrompt asks a person for the answer that a blocked agent waits for.
+type ThreadPrompt = wire.Prompt
 
 // ThreadOption is one way to answer a prompt.
-type ThreadOption struct {
-	ID    string `json:"id"`
-	Label string `json:"label"`
-}
+type ThreadOption = wire.QuestionOption
 
 // ThreadTool is a tool that an agent runs.
 type ThreadTool struct {

@@ -112,8 +112,8 @@ func (d *driver) verdict(waited time.Duration) (s agentcli.Signal, over bool) {
 		limit = silentLimit
 	case d.mayAsk():
 		limit = toolLimit
-	case d.sent.last != "" && !a.final && leftover(rows, d.sent.last): // claude gives back what it did not begin with
-		limit = 0
+	case d.sent.last != "" && !a.final && !d.state.Unhooked && leftover(rows, d.sent.last):
+		limit = 0 // claude gives back what it did not begin with; before its hook it may have the line to draw anew
 	}
 	if waited < limit {
 		return s, false

@@ -7,6 +7,7 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
@@ -50,6 +51,7 @@ type driver struct {
 	beginning func()    // ends the wait for the hook of a turn that the title announced
 	ending    *ending
 	backlog   []*agentcli.HookCall
+	answering dialog.Keys
 }
 
 type state struct {
@@ -86,7 +88,7 @@ func (adapter) NewDriver(plan agentcli.Plan, room agentcli.Room, host agentcli.H
 	d := &driver{
 		host: host, state: state{Tools: map[string]tool{}, Offset: -1},
 		held: map[string]*agentcli.HookCall{}, refused: map[string]int{},
-		file: file{read: reader(room), offset: -1},
+		file: file{read: reader(room), offset: -1}, answering: dialog.Keys{Host: host},
 	}
 	d.locate(transcriptOf(plan.Env["CLAUDE_CONFIG_DIR"], room.Workdir, plan.SessionID))
 	return d

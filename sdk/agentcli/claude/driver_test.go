@@ -185,6 +185,19 @@ func TestInterrupt(t *testing.T) {
 	r.title(idle)
 	r.Pass(200 * time.Millisecond)
 	r.want("took[go] turn_end!")
+
+	// Until a hook tells of the turn, the line that it began with may not be drawn anew: claude is slow.
+	r.driver.Submit("go on")
+	r.Screen[1] = "❯ go on"
+	r.title(busy)
+	r.Pass(time.Second)
+	r.title(idle)
+	r.Pass(2 * time.Second)
+	r.want("busy")
+	r.title(busy)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go on"})
+	r.hook("Stop", map[string]any{"last_assistant_message": "done"})
+	r.want("took[go on] text[done] turn_end[done]")
 }
 
 // A tool was announced: whatever the title says, its dialog or its end is to come.
@@ -218,6 +231,9 @@ func TestToolKeepsTheTurnOpen(t *testing.T) {
 	}
 	if steps, err := r.driver.Answer(p, runtime.Answer{Choice: "2"}); err != nil || drivertest.Keystrokes(steps) != "2" {
 		t.Errorf("typed %q, %v", drivertest.Keystrokes(steps), err)
+	}
+	if steps, err := r.driver.Answer(p, runtime.Answer{Choice: "2"}); runtime.ErrorCode(err) != runtime.CodeNoPrompt {
+		t.Errorf("a second answer typed %q, %v", drivertest.Keystrokes(steps), err)
 	}
 	r.Screen = composer
 	r.Pass(10 * time.Second)

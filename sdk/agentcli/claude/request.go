@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -243,8 +244,11 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	}
 	r := d.state.Requests[at]
 	if r.Screen != nil {
-		steps, _, err := r.Screen.Answer(answer)
-		return steps, err
+		steps, choice, err := r.Screen.Answer(answer)
+		if err != nil {
+			return nil, err
+		}
+		return d.pressFor(r, choice, steps)
 	}
 	if r.Prompt.Kind == runtime.PromptQuestion {
 		return d.answerQuestion(at, r, answer)
@@ -256,7 +260,7 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	call := d.held[r.Prompt.ID]
 	if call == nil {
 		key := map[string]string{runtime.ChoiceAllow: "1", dialog.ChoiceAlways: "2", runtime.ChoiceDeny: composer.Escape}[choice]
-		return []agentcli.Step{{Write: []byte(key)}}, nil
+		return d.pressFor(r, choice, []agentcli.Step{{Write: []byte(key)}})
 	}
 	decision := map[string]any{"behavior": "allow"}
 	switch choice {
@@ -274,6 +278,13 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	return nil, nil
 }
 
+// pressFor gives an answer by keys. A second one would be typed into what comes after the dialog.
+func (d *driver) pressFor(r request, choice string, steps []agentcli.Step) ([]agentcli.Step, error) {
+	return d.answering.Once(choice, steps, func() bool {
+		return slices.ContainsFunc(d.state.Requests, func(open request) bool { return open.Prompt.ID == r.Prompt.ID })
+	})
+}
+
 func (d *driver) answerQuestion(at int, r request, answer runtime.Answer) ([]agentcli.Step, error) {
 	qs := dialog.Questions(r.Prompt.Input)
 	replies, err := dialog.Replies(qs, answer)
@@ -285,7 +296,8 @@ func (d *driver) answerQuestion(at int, r request, answer runtime.Answer) ([]age
 		if len(qs) != 1 || len(replies[0].Options) != 1 || qs[0].Multi {
 			return nil, runtime.Errorf(runtime.CodeInvalidArgument, "only a single choice can be given now; answer in the agent's terminal")
 		}
-		return []agentcli.Step{{Write: []byte(fmt.Sprint(replies[0].Options[0] + 1))}}, nil
+		key := fmt.Sprint(replies[0].Options[0] + 1)
+		return d.pressFor(r, key, []agentcli.Step{{Write: []byte(key)}})
 	}
 	answers := map[string]string{}
 	for i, q := range qs {

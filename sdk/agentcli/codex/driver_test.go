@@ -150,7 +150,7 @@ func TestApproval(t *testing.T) {
 	r.hook("PostToolUse", shell("rm x"))
 	r.hook("Stop", map[string]any{"last_assistant_message": "did it"})
 	r.state("done")
-	r.want("unblocked tool_done turn_end[did it]")
+	r.want("unblocked[allow] tool_done turn_end[did it]")
 }
 
 func TestAnswerAtOnce(t *testing.T) {

@@ -42,8 +42,12 @@ func (d *driver) answerDialog(answer runtime.Answer) ([]agentcli.Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.chosen = choice
-	return steps, nil
+	id := d.state.Prompt.ID
+	steps, err = d.answering.Once(choice, steps, func() bool { return d.state.Prompt != nil && d.state.Prompt.ID == id })
+	if err == nil {
+		d.chosen = choice
+	}
+	return steps, err
 }
 
 // keys returns what an answer is in keys.

@@ -43,6 +43,7 @@ type driver struct {
 	drawn   string    // the screen while it starts
 	since   time.Time // when that changed last
 	began   time.Time // when the composer was there first
+	readyAt time.Time // when it was ready in this life; zero: it was before
 
 	reader  *reader // of the turn, or nil if nobody knows where it begins; a read owns it while reading is set
 	reading bool
@@ -261,6 +262,13 @@ func (d *driver) identify(p hook.Payload) {
 }
 
 func (d *driver) Submit(text string) []agentcli.Step { return d.submit(text, composer.Drafted(d.host)) }
+
+// maxMessage is the longest message, in bytes. Gemini takes a paste in so slowly that the Enter of a longer one is lost in it,
+// however often it is typed: it had 64 KiB after half a minute on a busy machine, and 256 KiB never.
+const maxMessage = 64 << 10
+
+// MaxMessage implements agentcli.Bounded.
+func (d *driver) MaxMessage() int { return maxMessage }
 
 // submit types a message, after emptying the line if clear is set.
 func (d *driver) submit(text string, clear bool) []agentcli.Step {

@@ -310,6 +310,24 @@ func TestApproval(t *testing.T) {
 	r.want("unblocked[allow] tool_done")
 }
 
+// A gemini that is slow takes the keys when they were typed again already: the answer is that which was given.
+func TestApprovalTakenLate(t *testing.T) {
+	r := readyRig(t)
+	r.asksFor("run_shell_command", map[string]any{"command": "rm x"})
+	r.title(asks)
+	r.want("tool blocked[run_shell_command: rm x]")
+	steps, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceAllow})
+	if err != nil || drivertest.Keystrokes(steps) != "1" {
+		t.Fatalf("%v; typed %q", err, drivertest.Keystrokes(steps))
+	}
+	r.Pass(2 * time.Second)
+	if keys := r.Keystrokes(); keys != "1" {
+		t.Errorf("typed again %q", keys)
+	}
+	r.title(busy)
+	r.want("unblocked[allow]")
+}
+
 // cancels ends a turn as gemini does when an approval is refused: it writes the conversation again.
 func (r *rig) cancels() {
 	r.says(`{"id":"7","type":"info","content":"Request cancelled."}`,
@@ -438,6 +456,10 @@ func TestDialogAtTheEnd(t *testing.T) {
 	steps, err := r.driver.Answer(p, runtime.Answer{Choice: "2"})
 	if keys := drivertest.Keystrokes(steps); err != nil || keys != "2" {
 		t.Errorf("%v, typed %q", err, keys)
+	}
+	// A second answer, before gemini drew again, would be typed into the composer.
+	if again, err := r.driver.Answer(p, runtime.Answer{Choice: "2"}); runtime.ErrorCode(err) != runtime.CodeNoPrompt {
+		t.Errorf("a second answer typed %q, %v", drivertest.Keystrokes(again), err)
 	}
 	r.Screen = ready
 	r.driver.Screen(r.Screen, 0, 0)
@@ -576,5 +598,21 @@ func TestReadyAfterTheConversationIsDrawn(t *testing.T) {
 	h.Pass(600 * time.Millisecond)
 	if got := h.Kinds(); got != "idle" {
 		t.Errorf("the conversation is drawn, and it says %q", got)
+	}
+	// It seemed to be: what has no choices is no dialog for a while.
+	h.Screen = []string{"four", "five"}
+	d.Screen(h.Screen, 0, 0)
+	h.Pass(5 * time.Second)
+	h.Screen = []string{"six", " >   Type your message or @path/to/file"}
+	d.Screen(h.Screen, 0, 0)
+	h.Pass(5 * time.Second)
+	if got := h.Kinds(); got != "" {
+		t.Errorf("the rest was drawn, and it says %q", got)
+	}
+	h.Screen = []string{"Something went wrong, press a key"}
+	d.Screen(h.Screen, 0, 0)
+	h.Pass(20 * time.Second)
+	if got := h.Kinds(); !strings.HasPrefix(got, "blocked[Something went wrong") {
+		t.Errorf("something stands there for long, and it says %q", got)
 	}
 }

@@ -75,6 +75,8 @@ func (d *driver) stands(rows []string) {
 		return // it draws
 	case works:
 		pause = workPause
+	case len(now.Entries) == 0 && d.resumed && d.host.Now().Sub(d.readyAt) < drawMost:
+		pause = drawMost // it may draw the rest of the conversation: a slow machine does that in pieces
 	case len(now.Entries) == 0:
 		pause = blankPause
 	}

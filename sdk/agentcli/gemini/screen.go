@@ -115,7 +115,7 @@ func (d *driver) hasBegun() bool {
 }
 
 func (d *driver) ready() {
-	d.state.Ready, d.state.Login = true, false
+	d.state.Ready, d.state.Login, d.readyAt = true, false, d.host.Now()
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalIdle, Source: runtime.SourceOSC})
 }
 

@@ -138,6 +138,8 @@ func (p pen) Spawn(ctx context.Context, spec runtime.Spec) (runtime.Agent, error
 	case "environment":
 		p.host.Logger().Warn("the pen says " + os.Getenv("PEN_SECRET"))
 		return runtime.Agent{ID: os.Getenv("PEN_SECRET")}, nil
+	case "level":
+		return runtime.Agent{ID: p.host.Logger().GetLevel().String()}, nil
 	case "key":
 		key, err := p.host.StateKey(ctx)
 		return runtime.Agent{ID: string(key), Name: fmt.Sprint(p.host.Has(plugin.FeatureHostStateKey))}, err

@@ -43,6 +43,9 @@ func (m *DB) Fail(n int, kept bool) {
 // New returns an empty map.
 func New() *DB { return &DB{keys: &btree.Map[string, []byte]{}} }
 
+// Copy returns a map of its own that has what this one has.
+func (m *DB) Copy() *DB { return &DB{keys: m.newView().keys} }
+
 // Snapshot implements kv.DB.
 func (m *DB) Snapshot() kv.Snapshot { return m.newView() }
 

@@ -25,21 +25,21 @@ type Keys struct {
 	Delay time.Duration
 
 	choice  string
+	late    bool // the CLI has not reacted to it in time: a further answer is welcome
 	waiting []agentcli.Step
 	open    func() bool
 	cancel  func()
 }
 
-// Choice is the answer that is on its way, or empty.
+// Choice is the answer that was given last, while its dialog is there; or empty.
 func (k *Keys) Choice() string { return k.choice }
 
 // Give begins an answer, and returns what of it is typed at once. Open tells whether the dialog is still there.
 // NO_PROMPT when another answer is on its way.
 func (k *Keys) Give(choice string, steps []agentcli.Step, standing bool, open func() bool) ([]agentcli.Step, error) {
-	if k.choice != "" {
-		return nil, runtime.Errorf(runtime.CodeNoPrompt, "the prompt is being answered already")
+	if err := k.begin(choice, open); err != nil {
+		return nil, err
 	}
-	k.choice, k.open = choice, open
 	if standing {
 		k.again(steps)
 		return steps, nil
@@ -50,6 +50,26 @@ func (k *Keys) Give(choice string, steps []agentcli.Step, standing bool, open fu
 	k.waiting = steps
 	k.cancel = k.Host.After(standLimit, k.Stands)
 	return nil, nil
+}
+
+// Once is Give for a dialog that stands, of which only the screen says when it is gone: that may be seen later than the CLI
+// took the keys, so they are not typed again. Until then, or until the CLI is late, another answer is NO_PROMPT.
+func (k *Keys) Once(choice string, steps []agentcli.Step, open func() bool) ([]agentcli.Step, error) {
+	if err := k.begin(choice, open); err != nil {
+		return nil, err
+	}
+	k.cancel = k.Host.After(reactLimit, func() { k.late = true })
+	return steps, nil
+}
+
+// begin takes an answer, unless one is on its way to a dialog that is still there.
+func (k *Keys) begin(choice string, open func() bool) error {
+	if k.choice != "" && !k.late && k.open() {
+		return runtime.Errorf(runtime.CodeNoPrompt, "the prompt is being answered already")
+	}
+	k.Stop()
+	k.choice, k.open = choice, open
+	return nil
 }
 
 // Stands tells that the dialog is drawn.
@@ -73,7 +93,7 @@ func (k *Keys) again(steps []agentcli.Step) {
 	}
 	k.cancel = k.Host.After(reactLimit, func() {
 		if k.open() {
-			k.choice = "" // a further answer is welcome
+			k.late = true
 			typist.Type(steps)
 		}
 	})
@@ -84,5 +104,5 @@ func (k *Keys) Stop() {
 	if k.cancel != nil {
 		k.cancel()
 	}
-	k.choice, k.waiting, k.open, k.cancel = "", nil, nil, nil
+	k.choice, k.late, k.waiting, k.open, k.cancel = "", false, nil, nil, nil
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// maxMailKept is up to how many bytes of replies are kept for each task, for messages that are sent again. Others
+// maxMessageKept is up to how many bytes of replies are kept for each task, for messages that are sent again. Others
 // are read from the journal.
-const maxMailKept = 1 << 20
+const maxMessageKept = 1 << 20
 
-// mail is what a run of an org chart knows of messages between roles and of questions to people.
-type mail struct {
+// exchanges is what a run of an org chart knows of messages between roles and of questions to people.
+type exchanges struct {
 	pending atomic.Int64 // bytes that wait in the inbox
 
-	letters   map[string]*letter   // of tasks that are out, by message id
-	byAsk     map[askKey]*letter   // the same, by what the agent calls them
-	tasks     map[string]*taskMail // by task
-	list      []*letter            // those that wait for a reply, the oldest first
-	questions map[string]*letter   // those that people are asked, by question id
-	callers   int                  // letters that wait for an agent to be bound
-	used      map[askKey]struct{}  // turns for messages whose usage counts, by agent and message
-	held      []heldReply          // while the execution is parked
+	byID      map[string]*exchange      // of tasks that are out, by message id
+	byAsk     map[askKey]*exchange      // the same, by what the agent calls them
+	tasks     map[string]*taskExchanges // by task
+	list      []*exchange               // those that wait for a reply, the oldest first
+	questions map[string]*exchange      // those that people are asked, by question id
+	callers   int                       // exchanges that wait for an agent to be bound
+	used      map[askKey]struct{}       // turns for messages whose usage counts, by agent and message
+	held      []heldReply               // while the execution is parked
 
 	touched []*core.Question // put in the change at hand
 	by      *change          // that change
@@ -33,15 +33,15 @@ type mail struct {
 // askKey is what an agent calls a message, within a task.
 type askKey struct{ task, ask string }
 
-// taskMail is what was sent for one task.
-type taskMail struct {
-	letters []*letter
-	open    int
-	kept    int // bytes of replies
+// taskExchanges is what was sent for one task.
+type taskExchanges struct {
+	exchanges []*exchange
+	open      int
+	kept      int // bytes of replies
 }
 
-// letter is one message, from its arrival until its task is over.
-type letter struct {
+// exchange is one message, from its arrival until its task is over.
+type exchange struct {
 	sentData
 	since time.Time // when the one who is asked now was asked
 	// expires is when a question expires that was asked before a restart; zero: when the question says.
@@ -62,10 +62,10 @@ type letter struct {
 type askedRole struct{ role, agent string }
 
 // open tells whether it waits for a reply.
-func (l *letter) open() bool { return l.WantsReply && l.reply == nil && !l.closed }
+func (l *exchange) open() bool { return l.WantsReply && l.reply == nil && !l.closed }
 
 // askedOf returns the role in which an agent was asked.
-func (l *letter) askedOf(agent string) (string, bool) {
+func (l *exchange) askedOf(agent string) (string, bool) {
 	for _, a := range slices.Backward(l.asked) {
 		if a.agent == agent {
 			return a.role, true
@@ -83,33 +83,33 @@ func (r *chartRun) outAt(task, agent string) *leaf {
 	return l
 }
 
-// file keeps a letter.
-func (r *chartRun) file(l *letter) {
-	m := &r.mail
-	if m.letters == nil {
-		m.letters, m.byAsk, m.tasks = map[string]*letter{}, map[askKey]*letter{}, map[string]*taskMail{}
-		m.questions = map[string]*letter{}
+// file keeps an exchange.
+func (r *chartRun) file(l *exchange) {
+	m := &r.exchanges
+	if m.byID == nil {
+		m.byID, m.byAsk, m.tasks = map[string]*exchange{}, map[askKey]*exchange{}, map[string]*taskExchanges{}
+		m.questions = map[string]*exchange{}
 	}
-	m.letters[l.MessageID] = l
+	m.byID[l.MessageID] = l
 	m.byAsk[askKey{l.TaskID, l.AskID}] = l
 	of := m.tasks[l.TaskID]
 	if of == nil {
-		of = &taskMail{}
+		of = &taskExchanges{}
 		m.tasks[l.TaskID] = of
 	}
-	of.letters = append(of.letters, l)
+	of.exchanges = append(of.exchanges, l)
 	if l.open() {
 		of.open++
 		m.list = append(m.list, l)
 	}
-	r.eng.letters.Store(l.MessageID, r)
+	r.eng.exchanges.Store(l.MessageID, r)
 }
 
-// unlist takes a letter, which was open, from those that wait for a reply.
-func (r *chartRun) unlist(l *letter, now time.Time) {
+// unlist takes an exchange, which was open, from those that wait for a reply.
+func (r *chartRun) unlist(l *exchange, now time.Time) {
 	r.stopAsking(l)
-	m := &r.mail
-	m.list = slices.DeleteFunc(m.list, func(other *letter) bool { return other == l })
+	m := &r.exchanges
+	m.list = slices.DeleteFunc(m.list, func(other *exchange) bool { return other == l })
 	if of := m.tasks[l.TaskID]; of != nil {
 		of.open--
 	}
@@ -119,20 +119,20 @@ func (r *chartRun) unlist(l *letter, now time.Time) {
 }
 
 // stopAsking notes that nobody is waited for.
-func (r *chartRun) stopAsking(l *letter) {
+func (r *chartRun) stopAsking(l *exchange) {
 	if l.asking != nil {
 		l.asking.asked--
 		l.asking = nil
 	}
 	if l.caller != nil {
 		l.caller.callers--
-		r.mail.callers--
+		r.exchanges.callers--
 		l.caller = nil
 	}
 }
 
-// reply ends a letter with its answer, which goes to the asker.
-func (r *chartRun) reply(c *change, l *letter, from, agent string, content json.RawMessage) {
+// reply ends an exchange with its answer, which goes to the asker.
+func (r *chartRun) reply(c *change, l *exchange, from, agent string, content json.RawMessage) {
 	data := &repliedData{MessageID: l.MessageID, From: from, AgentID: agent, Content: content}
 	if l.question != nil {
 		data.QuestionID = l.question.ID
@@ -148,8 +148,8 @@ func (r *chartRun) reply(c *change, l *letter, from, agent string, content json.
 			r.carryReply(c, l, task.instance.managed, content)
 		}
 	}
-	if of := r.mail.tasks[l.TaskID]; of != nil {
-		if of.kept += len(content); of.kept > maxMailKept {
+	if of := r.exchanges.tasks[l.TaskID]; of != nil {
+		if of.kept += len(content); of.kept > maxMessageKept {
 			of.kept -= len(content)
 			l.reply = &repliedData{MessageID: l.MessageID, From: from}
 		}
@@ -157,7 +157,7 @@ func (r *chartRun) reply(c *change, l *letter, from, agent string, content json.
 }
 
 // carryReply gives the answer to the asker, once the change is durable.
-func (r *chartRun) carryReply(c *change, l *letter, managed bool, content json.RawMessage) {
+func (r *chartRun) carryReply(c *change, l *exchange, managed bool, content json.RawMessage) {
 	answer := core.AgentReply{MessageID: l.MessageID, AskID: l.AskID, TaskID: l.TaskID, From: l.reply.From, Content: content}
 	carrier, agent := r.eng.carrier(managed), l.AgentID
 	c.after = append(c.after, func() {
@@ -168,7 +168,7 @@ func (r *chartRun) carryReply(c *change, l *letter, managed bool, content json.R
 }
 
 // replyAgain gives the answer to an asker that asks again.
-func (r *chartRun) replyAgain(c *change, l *letter) {
+func (r *chartRun) replyAgain(c *change, l *exchange) {
 	task := r.outAt(l.TaskID, l.AgentID)
 	if task == nil || r.holds(l) {
 		return
@@ -198,8 +198,8 @@ func (r *chartRun) journaledReply(messageID string) json.RawMessage {
 	return nil
 }
 
-// closeLetter ends an open letter without an answer, and its question with it.
-func (r *chartRun) closeLetter(c *change, l *letter, reason string) {
+// closeExchange ends an open exchange without an answer, and its question with it.
+func (r *chartRun) closeExchange(c *change, l *exchange, reason string) {
 	data := messageClosedData{MessageID: l.MessageID, Reason: reason}
 	if l.question != nil {
 		data.QuestionID = l.question.ID
@@ -212,29 +212,29 @@ func (r *chartRun) closeLetter(c *change, l *letter, reason string) {
 
 // taskOver is told of each attempt at a task that is over, whatever its end: what it asked is closed.
 func (r *chartRun) taskOver(c *change, over *leaf) {
-	of := r.mail.tasks[over.id]
+	of := r.exchanges.tasks[over.id]
 	if of == nil {
 		return
 	}
-	for _, l := range of.letters {
+	for _, l := range of.exchanges {
 		if l.open() {
-			r.closeLetter(c, l, "the task is over")
+			r.closeExchange(c, l, "the task is over")
 		}
 		r.forget(l)
 	}
-	delete(r.mail.tasks, over.id)
+	delete(r.exchanges.tasks, over.id)
 }
 
-// forget drops a letter that is not open.
-func (r *chartRun) forget(l *letter) {
-	delete(r.mail.letters, l.MessageID)
-	delete(r.mail.byAsk, askKey{l.TaskID, l.AskID})
-	r.eng.letters.Delete(l.MessageID)
+// forget drops an exchange that is not open.
+func (r *chartRun) forget(l *exchange) {
+	delete(r.exchanges.byID, l.MessageID)
+	delete(r.exchanges.byAsk, askKey{l.TaskID, l.AskID})
+	r.eng.exchanges.Delete(l.MessageID)
 }
 
-// endMail is told of the end of the execution, whatever it is, before its event: open questions are cancelled.
-func (r *chartRun) endMail(c *change) {
-	m := &r.mail
+// endExchanges is told of the end of the execution, whatever it is, before its event: open questions are cancelled.
+func (r *chartRun) endExchanges(c *change) {
+	m := &r.exchanges
 	if m.by == c && len(c.questions) == 0 {
 		// The store refused the change for good, and with it what became of questions: they were open before.
 		for _, q := range m.touched {
@@ -253,10 +253,10 @@ func (r *chartRun) endMail(c *change) {
 			r.putQuestion(c, l.question)
 		}
 	}
-	if len(m.letters) > 0 {
+	if len(m.byID) > 0 {
 		c.after = append(c.after, func() {
-			for id := range m.letters {
-				r.eng.letters.Delete(id)
+			for id := range m.byID {
+				r.eng.exchanges.Delete(id)
 			}
 		})
 	}

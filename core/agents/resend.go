@@ -8,15 +8,15 @@ import (
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
 
-// Bounds of the mail of one agent. Beyond them the oldest letters are dropped: the engine's own time limits
+// Bounds of what may be sent again to one agent. Beyond them the oldest is dropped: the engine's own time limits
 // cover what is lost so.
 const (
-	maxLetters     = 1000
-	maxLetterBytes = 8 << 20
+	maxOutbound      = 1000
+	maxOutboundBytes = 8 << 20
 )
 
-// letter is what the engine says to an agent besides tasks. One of message, reply and refusal is set.
-type letter struct {
+// outbound is anything but a task that the engine sends to an agent. One of message, reply and refusal is set.
+type outbound struct {
 	message *core.AgentMessage
 	reply   *core.AgentReply
 	refusal *refusal
@@ -30,21 +30,21 @@ type refusal struct {
 	reason        string
 }
 
-// letterOverhead is a fair estimate of what a letter takes besides its content.
-const letterOverhead = 512
+// outboundOverhead is a fair estimate of what an outbound takes besides its content.
+const outboundOverhead = 512
 
-func (l *letter) size() int {
+func (l *outbound) size() int {
 	switch {
 	case l.message != nil:
-		return letterOverhead + len(l.message.Content)
+		return outboundOverhead + len(l.message.Content)
 	case l.reply != nil:
-		return letterOverhead + len(l.reply.Content)
+		return outboundOverhead + len(l.reply.Content)
 	}
-	return letterOverhead + len(l.refusal.reason)
+	return outboundOverhead + len(l.refusal.reason)
 }
 
-// same tells whether both letters say the same thing.
-func (l *letter) same(other *letter) bool {
+// same reports whether both have the same content.
+func (l *outbound) same(other *outbound) bool {
 	if l.message != nil && other.message != nil {
 		return l.message.MessageID == other.message.MessageID
 	}
@@ -53,7 +53,7 @@ func (l *letter) same(other *letter) bool {
 }
 
 // answers returns the task and the message that a reply or refusal is about.
-func (l *letter) answers() (taskID, askID string) {
+func (l *outbound) answers() (taskID, askID string) {
 	switch {
 	case l.reply != nil:
 		return l.reply.TaskID, l.reply.AskID
@@ -63,13 +63,13 @@ func (l *letter) answers() (taskID, askID string) {
 	return "", ""
 }
 
-func (l *letter) answersTo(taskID, askID string) bool {
+func (l *outbound) answersTo(taskID, askID string) bool {
 	t, ask := l.answers()
 	return l.message == nil && t == taskID && ask == askID
 }
 
-// append appends the letter's frame.
-func (l *letter) append(b []byte, now time.Time) []byte {
+// append appends its frame.
+func (l *outbound) append(b []byte, now time.Time) []byte {
 	switch {
 	case l.message != nil:
 		return appendMessage(b, l.message, now)
@@ -80,33 +80,33 @@ func (l *letter) append(b []byte, now time.Time) []byte {
 		protocol.Error{Code: string(l.refusal.code), Message: l.refusal.reason})
 }
 
-// mail is what may have to be sent to an agent again: messages of others until it answers them, replies and
+// resend is what may have to be sent to an agent again: messages of others until it answers them, replies and
 // refusals until its task ends. agent.mu guards it.
-type mail struct {
-	letters []*letter // oldest first
-	bytes   int
+type resend struct {
+	list  []*outbound // oldest first
+	bytes int
 }
 
-// add keeps a letter, in the place of one that says the same.
-func (m *mail) add(l *letter) {
-	if i := slices.IndexFunc(m.letters, l.same); i >= 0 {
+// add keeps an outbound, in the place of one that says the same.
+func (m *resend) add(l *outbound) {
+	if i := slices.IndexFunc(m.list, l.same); i >= 0 {
 		m.remove(i)
 	}
-	m.letters = append(m.letters, l)
+	m.list = append(m.list, l)
 	m.bytes += l.size()
-	for len(m.letters) > maxLetters || (m.bytes > maxLetterBytes && len(m.letters) > 1) {
+	for len(m.list) > maxOutbound || (m.bytes > maxOutboundBytes && len(m.list) > 1) {
 		m.remove(0)
 	}
 }
 
-func (m *mail) remove(i int) {
-	m.bytes -= m.letters[i].size()
-	m.letters = slices.Delete(m.letters, i, i+1)
+func (m *resend) remove(i int) {
+	m.bytes -= m.list[i].size()
+	m.list = slices.Delete(m.list, i, i+1)
 }
 
 // answerTo returns the reply to a message of the agent, or its refusal, or nil.
-func (m *mail) answerTo(taskID, askID string) *letter {
-	for _, l := range m.letters {
+func (m *resend) answerTo(taskID, askID string) *outbound {
+	for _, l := range m.list {
 		if l.answersTo(taskID, askID) {
 			return l
 		}
@@ -115,8 +115,8 @@ func (m *mail) answerTo(taskID, askID string) *letter {
 }
 
 // message returns a message that the agent has not answered, and its place, or nil.
-func (m *mail) message(id string) (*core.AgentMessage, int) {
-	for i, l := range m.letters {
+func (m *resend) message(id string) (*core.AgentMessage, int) {
+	for i, l := range m.list {
 		if l.message != nil && l.message.MessageID == id {
 			return l.message, i
 		}
@@ -125,15 +125,15 @@ func (m *mail) message(id string) (*core.AgentMessage, int) {
 }
 
 // taskEnded drops what the agent needs no more once its task is over.
-func (m *mail) taskEnded(taskID string) {
-	kept := m.letters[:0]
-	for _, l := range m.letters {
+func (m *resend) taskEnded(taskID string) {
+	kept := m.list[:0]
+	for _, l := range m.list {
 		if t, _ := l.answers(); l.message == nil && t == taskID {
 			m.bytes -= l.size()
 			continue
 		}
 		kept = append(kept, l)
 	}
-	clear(m.letters[len(kept):])
-	m.letters = kept
+	clear(m.list[len(kept):])
+	m.list = kept
 }
