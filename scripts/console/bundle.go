@@ -81,12 +81,17 @@ const sheetHelper = `const wardroomSheet=d=>{const s=new CSSStyleSheet();d.adopt
 	`const e=d.createElement("span");e.hidden=true;Object.defineProperty(e,"textContent",{set(t){s.replaceSync(t)},get(){return ""}});` +
 	`const remove=e.remove.bind(e);e.remove=()=>{d.adoptedStyleSheets=d.adoptedStyleSheets.filter(x=>x!==s);remove()};return e};` + "\n"
 
-// patched are the changes by file: xterm.js puts style elements and a style attribute into the page.
+// patched are the changes by file: xterm.js puts style elements and a style attribute into the page, and at each line that makes the
+// scrollback longer it shows its scroll bar for a moment and moves it, which costs several times as much as the line. A pointer shows
+// the bar, and a frame moves it. A screen that scrolls draws a selection anew only if there is one: the document's renderer draws all rows for it.
 var patched = map[string][]patch{
 	"@xterm/xterm/lib/xterm.mjs": {
 		{`this._styleElement=n.mainDocument.createElement("style")`, `this._styleElement=wardroomSheet(n.mainDocument)`},
 		{`this._dimensionsStyleElement=this._document.createElement("style")`, `this._dimensionsStyleElement=wardroomSheet(this._document)`},
 		{`this._themeStyleElement=this._document.createElement("style")`, `this._themeStyleElement=wardroomSheet(this._document)`},
+		{`this._revealOnScroll=!0`, `this._revealOnScroll=!1`},
+		{`this._bufferService.onScroll(()=>this._sync())`, `this._bufferService.onScroll(()=>{this._syncDue||(this._syncDue=!0,this._renderService.addRefreshCallback(()=>{this._syncDue=!1,this._sync()}))})`},
+		{`this._selectionService.refresh(),this._viewport?.queueSync()`, `this._selectionService.hasSelection&&this._selectionService.refresh(),this._viewport?.queueSync()`},
 		{"t.setAttribute(\"style\",`${t.getAttribute(\"style\")||\"\"}${e};`)", "t.style.cssText+=e+\";\""},
 	},
 }

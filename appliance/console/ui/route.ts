@@ -35,6 +35,13 @@ export function go(path: string, replace = false): void {
   place.value = read();
 }
 
+/** Goes where an answer leads, unless the person went to another screen or tab before it came. */
+export function onward<T>(to: (answer: T) => string, replace = false): (answer: T) => void {
+  const screen = () => place.peek().path + "?" + (place.peek().query.get("tab") ?? "");
+  const from = screen();
+  return (answer) => { if (screen() === from) go(to(answer), replace); };
+}
+
 /** Changes parts of the query; "" takes a part away. */
 export function setQuery(changes: Record<string, string>, replace = true): void {
   const query = new URLSearchParams(place.peek().query);

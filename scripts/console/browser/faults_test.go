@@ -10,6 +10,7 @@ import (
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
 	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
@@ -28,13 +29,19 @@ type answer struct {
 // the server. A page has one such pattern.
 func (p *page) instead(pattern string, fn func() *answer) {
 	p.t.Helper()
+	p.insteadOf(pattern, func(*network.Request) *answer { return fn() })
+}
+
+// insteadOf is instead with the request that is answered.
+func (p *page) insteadOf(pattern string, fn func(r *network.Request) *answer) {
+	p.t.Helper()
 	chromedp.ListenTarget(p.ctx, func(ev any) {
 		paused, ok := ev.(*fetch.EventRequestPaused)
 		if !ok {
 			return
 		}
 		go func() { // ends with the page's context: the call does
-			a := fn()
+			a := fn(paused.Request)
 			_ = chromedp.Run(p.ctx, chromedp.ActionFunc(func(ctx context.Context) error {
 				if a == nil {
 					return fetch.ContinueRequest(paused.RequestID).Do(ctx)
@@ -53,7 +60,7 @@ func (p *page) instead(pattern string, fn func() *answer) {
 // beforeIn returns a tab in which a script runs before any of a page's own.
 func beforeIn(t testing.TB, script string) *page {
 	t.Helper()
-	p := openIn(t, "about:blank")
+	p := openFor(t, "about:blank", 3*limit)
 	p.do(chromedp.ActionFunc(func(ctx context.Context) error {
 		_, err := browserpage.AddScriptToEvaluateOnNewDocument(script).Do(ctx)
 		return err
@@ -74,7 +81,7 @@ func TestKilledUnderEachScreen(t *testing.T) {
 	paths := []string{"/", "/inbox", "/executions", at, at + "?tab=data", "/batches", "/patterns", "/patterns/startup-team", "/patterns/urgency?tab=edit", "/schedules", "/threads", "/threads?board=state", "/threads?tab=new", "/agents", "/agents?tab=wall", "/memory", "/webhooks", "/system", "/system?tab=workspaces"}
 	var pages []*page
 	for _, path := range paths {
-		p := open(t, path)
+		p := openFor(t, shared.URL+path, 3*limit) // with all others
 		p.until("the screen "+path, `document.querySelector("h1") && !document.querySelector("main .waiting") && `+live)
 		p.do(chromedp.Evaluate(`window.opened = document.querySelector("h1").innerText; 0`, nil))
 		p.away(true)

@@ -75,7 +75,7 @@ func fixture(t *testing.T) (server *testbed.Server, screens []screen) {
 	must(err)
 	thread, err := api.SpawnThread(t.Context(), client.ThreadSpec{ExecutionID: "new", AgentType: "bash", Name: "shell", Objective: "echo hello"})
 	must(err)
-	must(testbed.Until(t.Context(), time.Minute, "a question, and a turn of the thread", func(ctx context.Context) (bool, error) {
+	must(testbed.Until(t.Context(), waiting, "a question, and a turn of the thread", func(ctx context.Context) (bool, error) {
 		list, err := api.ListQuestions(ctx, client.QuestionFilter{Status: "open"})
 		now, err2 := api.GetThread(ctx, thread.ID)
 		return err == nil && err2 == nil && len(list.Questions) == 1 && now.TurnCount == 1, nil
@@ -206,7 +206,7 @@ func TestScreens(t *testing.T) {
 			var got string
 			stays := time.Now()
 			// Charts and what is beside a list come a moment later: the tree is what it is once it stays.
-			err := testbed.Until(p.ctx, 30*time.Second, "the golden tree", func(context.Context) (bool, error) {
+			err := testbed.Until(p.ctx, waiting, "the golden tree", func(context.Context) (bool, error) {
 				before := got
 				got = p.tree(s.name == "overview")
 				if *update {

@@ -115,8 +115,8 @@ func TestMemory(t *testing.T) {
 	if _, err := shared.Client.CompleteThread(t.Context(), thread.ID, client.ThreadClose{State: "complete", Summary: "It sang."}); err != nil {
 		t.Fatal(err)
 	}
-	p.do(chromedp.Evaluate(`document.activeElement.blur()`, nil), chromedp.KeyEvent("g"), chromedp.KeyEvent("m"))
-	p.until("the screen", `location.pathname === "/memory"`)
+	p.do(chromedp.Evaluate(`document.activeElement.blur()`, nil))
+	p.goBy("m", `location.pathname === "/memory"`)
 	p.click(css("main .find"))
 	p.do(chromedp.KeyEvent("quetzalcoatl"))
 	p.until("what it came to", `new URLSearchParams(location.search).get("q") === "quetzalcoatl" && document.querySelectorAll("tr[data-index]").length === 1`)

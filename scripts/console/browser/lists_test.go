@@ -2,9 +2,12 @@ package browser_test
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -31,8 +34,9 @@ func putUrgency(t *testing.T) {
 // Filters are in the address and are sent; what they select is exported; a selection is cancelled with the outcome of each.
 func TestExecutionList(t *testing.T) {
 	putUrgency(t)
+	blue := "blue-" + rand.Text()[:6] // of this run alone
 	var ids []string
-	for _, team := range []string{"blue", "blue", "red"} {
+	for _, team := range []string{blue, blue, "red"} {
 		e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "x"}`), Options: client.ExecuteOptions{Metadata: map[string]any{"team": team}}})
 		if err != nil {
 			t.Fatal(err)
@@ -44,10 +48,10 @@ func TestExecutionList(t *testing.T) {
 	p.click(css(`dialog input[placeholder="key"]`))
 	p.do(chromedp.KeyEvent("team"))
 	p.click(css(`dialog input[name=value]`))
-	p.do(chromedp.KeyEvent("blue"))
+	p.do(chromedp.KeyEvent(blue))
 	p.click(`[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Filter")`)
 	const rows = `document.querySelectorAll("main tr[data-index]").length`
-	p.until("two that fit", rows+` === 2 && new URLSearchParams(location.search).get("metadata.team") === "blue"`)
+	p.until("two that fit", rows+` === 2 && new URLSearchParams(location.search).get("metadata.team") === "`+blue+`"`)
 	p.click(button("pending"))
 	p.click(button("failed"))
 	p.until("several states in the address", `new URLSearchParams(location.search).get("status") === "pending,failed" && `+rows+" === 2")
@@ -81,6 +85,71 @@ func TestExecutionList(t *testing.T) {
 	p.until("all of them, by time as well", rows+` > 2 && location.search === ""`)
 	p.click(button("Over time"))
 	p.until("the histogram", `document.querySelector(".plot svg[role=img]")?.ariaLabel.startsWith("Made in the last 30 days")`)
+}
+
+// A look at the list that failed for now is made again by itself, and then shows what it was made for.
+func TestListTriesAgain(t *testing.T) {
+	putUrgency(t)
+	p := openIn(t, "about:blank")
+	p.away(true) // refusals are errors to browsers
+	refusals := 1
+	p.instead("*/api/executions?*", func() *answer {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if refusals == 0 {
+			return nil
+		}
+		refusals--
+		return &answer{status: 503, body: `{"error": {"code": "INTERNAL_ERROR", "message": "not now"}}`}
+	})
+	begun(t)
+	p.do(chromedp.Navigate(shared.URL + "/executions"))
+	p.until("rows, live", `document.querySelector("main tr[data-index]") && !document.querySelector("main .notice.bad") && `+live)
+	p.mu.Lock()
+	refusals = 1
+	p.mu.Unlock()
+	begun(t)
+	p.until("what is new, and no error", button("1 new")+` && !document.querySelector("main .notice.bad")`)
+}
+
+// What is chosen from comes after the bar that it is in, and moves nothing there: a click goes where it was aimed.
+func TestNothingMovesInBars(t *testing.T) {
+	const places = `[...document.querySelectorAll(".head .bar *, form.bar *")].filter((e) => e.matches("button, input, select")).map((e) => { const r = e.getBoundingClientRect(); return [r.x, r.y, r.width].join(); })`
+	for _, one := range []struct{ name, path, late, bar string }{
+		{"executions", "/executions", "*/api/patterns?*", button("+ filter")},
+		{"batches", "/batches", "*/api/patterns?*", `document.querySelector(".bar select")`},
+		{"agents", "/agents?tab=managed", "*/api/runtimes*", button("Filter")},
+	} {
+		t.Run(one.name, func(t *testing.T) {
+			p := openIn(t, "about:blank")
+			held := newGate()
+			var once sync.Once
+			p.instead(one.late, func() *answer { once.Do(func() { held.hold(p) }); return nil })
+			p.do(chromedp.Navigate(shared.URL + one.path))
+			p.await(held, "what is chosen from")
+			p.until("the bar", one.bar+` && !document.querySelector("main .waiting")`)
+			var before, after []string
+			p.do(chromedp.Evaluate(`window.choices = document.querySelectorAll(".bar option").length; `+places, &before))
+			close(held.opened)
+			p.until("the choices", `document.querySelectorAll(".bar option").length > window.choices`)
+			p.do(chromedp.Evaluate(places, &after))
+			if len(before) < 2 || !slices.Equal(before, after) {
+				t.Errorf("before they came %q, then %q", before, after)
+			}
+		})
+	}
+	t.Run("states", func(t *testing.T) {
+		p := open(t, "/executions")
+		p.until("the bar", button("cancelled"))
+		var before, after []string
+		p.do(chromedp.Evaluate(places, &before))
+		p.click(button("pending"))
+		p.until("that it is pressed", `document.querySelector(".chip[aria-pressed=true]")`)
+		p.do(chromedp.Evaluate(places+".slice(0, "+fmt.Sprint(len(before))+")", &after))
+		if !slices.Equal(before, after) {
+			t.Errorf("before a state was chosen %q, then %q", before, after)
+		}
+	})
 }
 
 // A batch is started from text whose lines are checked first, and shown item by item.

@@ -73,15 +73,17 @@ func TestNewUser(t *testing.T) {
 		began, keys := time.Now(), 0
 		press := func(key string, with ...chromedp.KeyOption) { p.do(chromedp.KeyEvent(key, with...)); keys++ }
 		to := func(what, expression string) { keys += p.tabTo(what, expression) }
-		press("g")
-		press("i")
+		lead := func(letter, screen string) {
+			p.goBy(letter, fmt.Sprintf(`location.pathname === %q`, screen))
+			keys += 2
+		}
+		lead("i", "/inbox")
 		to("the answer", `e.matches(".answerbox textarea")`)
 		p.do(chromedp.KeyEvent("yes, our texts are short"))
 		press(kb.Enter, chromedp.KeyModifiers(2))
 		p.until("the answer is taken", answered)
 		p.do(chromedp.Evaluate(`document.activeElement?.blur()`, nil)) // the field is gone with its question, or empty
-		press("g")
-		press("e")
+		lead("e", "/executions")
 		p.until("the execution in the list", row)
 		for range 20 {
 			if p.holds(`document.activeElement === ` + row) {

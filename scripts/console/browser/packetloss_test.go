@@ -3,6 +3,7 @@ package browser_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -24,46 +25,33 @@ type lossyLink struct {
 	firewall []string
 }
 
-// newLossyLink makes the namespace, or skips the test where that cannot be: it takes root and the module xt_statistic.
-func newLossyLink(t *testing.T) *lossyLink {
-	t.Helper()
+// newLossyLink makes the namespace, or says why that cannot be: it takes root and the module xt_statistic. It is made before a browser
+// starts, and ended after it: a browser drops what it loads when the addresses of its machine change.
+func newLossyLink(ctx context.Context) (w *lossyLink, end func(), err error) {
 	if os.Getuid() != 0 {
-		t.Skip("packets are lost by the kernel only for root")
+		return nil, nil, errors.New("packets are lost by the kernel only for root")
 	}
 	for _, tool := range []string{"ip", "iptables"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed (Debian: apt-get install iproute2 iptables)", tool)
+			return nil, nil, fmt.Errorf("%s is not installed (Debian: apt-get install iproute2 iptables)", tool)
 		}
 	}
 	id := os.Getpid() % 10_000
 	net := fmt.Sprintf("10.231.%d.", id%250)
-	w := &lossyLink{name: fmt.Sprintf("wardroom-%d", id), bad: net + "2", good: net + "3"}
+	w = &lossyLink{name: fmt.Sprintf("wardroom-%d", id), bad: net + "2", good: net + "3"}
 	host, peer := fmt.Sprintf("wrh%d", id), fmt.Sprintf("wrp%d", id)
-	run := func(args ...string) error {
-		out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput()
-		if err != nil {
-			return fmt.Errorf("%s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(out))
-		}
-		return nil
-	}
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
+	end = func() {
+		ctx := context.WithoutCancel(ctx)
 		_ = exec.CommandContext(ctx, "ip", "link", "del", host).Run() // its peer goes with it
 		_ = exec.CommandContext(ctx, "ip", "netns", "del", w.name).Run()
-	})
+	}
 	inside := func(args ...string) []string { return append([]string{"ip", "netns", "exec", w.name}, args...) }
 	for _, args := range [][]string{
 		{"ip", "netns", "add", w.name},
 		{"ip", "link", "add", host, "type", "veth", "peer", "name", peer, "netns", w.name},
+		{"ip", "link", "set", host, "addrgenmode", "none"}, // no address that comes seconds later
 		inside("iptables", "-A", "INPUT", "-d", w.bad, "-m", "statistic", "--mode", "random", "--probability", "0.3", "-j", "DROP"),
 		inside("iptables", "-A", "OUTPUT", "-s", w.bad, "-m", "statistic", "--mode", "random", "--probability", "0.3", "-j", "DROP"),
-	} {
-		if err := run(args...); err != nil {
-			t.Skipf("this kernel does not lose packets on demand: %v", err)
-		}
-	}
-	w.firewall = inside("iptables", "-L", "-v", "-x", "-n")
-	for _, args := range [][]string{
 		{"ip", "addr", "add", net + "1/24", "dev", host},
 		{"ip", "link", "set", host, "up"},
 		{"ip", "-n", w.name, "addr", "add", w.bad + "/24", "dev", peer},
@@ -71,11 +59,13 @@ func newLossyLink(t *testing.T) *lossyLink {
 		{"ip", "-n", w.name, "link", "set", peer, "up"},
 		{"ip", "-n", w.name, "link", "set", "lo", "up"},
 	} {
-		if err := run(args...); err != nil {
-			t.Fatal(err)
+		if out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput(); err != nil {
+			end()
+			return nil, nil, fmt.Errorf("this kernel does not lose packets on demand: %s: %w: %s", strings.Join(args, " "), err, bytes.TrimSpace(out))
 		}
 	}
-	return w
+	w.firewall = inside("iptables", "-L", "-v", "-x", "-n")
+	return w, end, nil
 }
 
 // lost counts the packets that the kernel dropped.
@@ -132,9 +122,12 @@ func (w *lossyLink) server(t *testing.T) *testbed.Server {
 
 // Where the kernel loses 30 of a hundred packets in each direction, the console goes on, and nothing is lost or done twice.
 func TestPacketLoss(t *testing.T) {
-	w := newLossyLink(t)
+	w := shared.lossy
+	if w == nil {
+		t.Skip(shared.noLossy)
+	}
 	s := w.server(t)
-	workThroughLoss(t, s.Client, "http://"+w.bad+":8080", 2*limit)
+	workThroughLoss(t, s.Client, "http://"+w.bad+":8080")
 	lost := w.lost(t)
 	t.Logf("%d packets were lost", lost)
 	if lost < 20 {

@@ -83,9 +83,10 @@ func TestSignIn(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	p := openIn(t, s.URL+"/patterns")
+	p := openIn(t, "about:blank")
 	defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
 	p.away(true)                                                              // that nobody is known yet is answered with 401, which browsers tell of
+	p.do(chromedp.Navigate(s.URL + "/patterns"))
 	p.until("the sign-in", `document.querySelector(".sign-in input[type=password]")`)
 	if p.holds(`document.querySelector("nav, .tile, table")`) {
 		t.Error("something is shown before anybody has signed in")

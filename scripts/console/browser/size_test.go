@@ -20,13 +20,19 @@ import (
 // manyExecutions is a page of the list of executions that says that there are 100,000, and has as many rows as a page may.
 func manyExecutions(t testing.TB, cursor int) string {
 	t.Helper()
+	return executionsFrom(t, 100_000-cursor*100, cursor+1)
+}
+
+// executionsFrom is a page of a hundred, from the one with a number down, with the cursor of the next one.
+func executionsFrom(t testing.TB, newest, next int) string {
+	t.Helper()
 	var rows []map[string]any
 	for i := range 100 {
-		n := 100_000 - cursor*100 - i
+		n := newest - i
 		rows = append(rows, map[string]any{"executionId": fmt.Sprintf("exec_01ARZ3NDEKTSV4RRFFQ%07d", n), "status": []string{"completed", "failed", "running"}[i%3], "pattern": "urgency", "version": "1.0.0",
 			"createdAt": time.Unix(1_700_000_000+int64(n), 0).UTC(), "startedAt": time.Unix(1_700_000_000+int64(n), 0).UTC(), "duration": 1900, "createdBy": "anonymous", "metadata": map[string]string{"team": "blue"}})
 	}
-	out, err := json.Marshal(map[string]any{"executions": rows, "total": 100_000, "limit": 100, "offset": 0, "hasMore": true, "nextCursor": fmt.Sprint(cursor + 1)})
+	out, err := json.Marshal(map[string]any{"executions": rows, "total": 100_000, "limit": 100, "offset": 0, "hasMore": true, "nextCursor": fmt.Sprint(next)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,6 +71,100 @@ func TestLongList(t *testing.T) {
 	}
 }
 
+// The end of what was read of a list comes into view while it is read again, since something happened: the next page follows all the same.
+func TestEndWhileReadAgain(t *testing.T) {
+	p := openIn(t, "about:blank")
+	held, release := make(chan struct{}), make(chan struct{})
+	pages := 0
+	p.instead("*/api/executions?*", func() *answer {
+		p.mu.Lock()
+		pages++
+		n := pages
+		p.mu.Unlock()
+		if n == 2 { // what the event has read
+			close(held)
+			select {
+			case <-release:
+			case <-p.ctx.Done():
+			}
+			return &answer{status: 200, body: manyExecutions(p.t, 0)}
+		}
+		return &answer{status: 200, body: manyExecutions(p.t, min(n-1, 1))}
+	})
+	p.do(chromedp.Navigate(shared.URL + "/executions"))
+	p.until("rows, live", `document.querySelectorAll("main tr[data-index]").length > 20 && `+live)
+	putUrgency(t)
+	e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "x"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = shared.Client.CancelExecution(context.WithoutCancel(t.Context()), e.ExecutionID, "not needed")
+	})
+	select {
+	case <-held:
+	case <-p.ctx.Done():
+		t.Fatal("the list was not read again")
+	}
+	p.do(chromedp.Evaluate(`(() => { const r = document.querySelector(".rows"); r.scrollTop = r.scrollHeight; })(); 0`, nil))
+	p.until("the last row", `document.querySelector("main tr[data-index='99']")`)
+	close(release)
+	p.until("the next page", `document.querySelector(".rows").scrollHeight > 150 * 32`)
+}
+
+// The answer to a look at the list that comes after the list was read anew takes nothing of that away.
+func TestListReadAnewMeanwhile(t *testing.T) {
+	const known = 100_000
+	held, release := make(chan struct{}), make(chan struct{})
+	newest := []int{known, known + 1, known + 2, known + 1, known + 3} // of each answer: the third one comes after the fourth
+	p := openIn(t, "about:blank")
+	asked := 0
+	p.instead("*/api/executions?*", func() *answer {
+		p.mu.Lock()
+		n := min(asked, len(newest)-1)
+		asked++
+		p.mu.Unlock()
+		if n == 2 {
+			close(held)
+			select {
+			case <-release:
+			case <-p.ctx.Done():
+			}
+		}
+		return &answer{status: 200, body: executionsFrom(p.t, newest[n], 1)}
+	})
+	p.do(chromedp.Navigate(shared.URL + "/executions"))
+	p.until("rows, live", `document.querySelectorAll("main tr[data-index]").length > 20 && `+live)
+	putUrgency(t)
+	happens := func() {
+		t.Helper()
+		e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "x"}`)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_, _ = shared.Client.CancelExecution(context.WithoutCancel(t.Context()), e.ExecutionID, "not needed")
+		})
+	}
+	happens()
+	p.until("the new one to wait", button("1 new"))
+	happens()
+	select {
+	case <-held:
+	case <-p.ctx.Done():
+		t.Fatal("the list was not looked at again")
+	}
+	p.click(button("1 new"))
+	row := fmt.Sprintf(`document.querySelector("tr[data-id='exec_01ARZ3NDEKTSV4RRFFQ%07d']")`, known+1)
+	p.until("the new row", row)
+	close(release)
+	happens()
+	p.until("the two that came since", button("2 new"))
+	if !p.holds(row) {
+		t.Error("the row is gone")
+	}
+}
+
 // A hundred changes of screen leave no more behind than the first ten did: neither memory nor elements.
 func TestScreensLeaveNothing(t *testing.T) {
 	done, err := shared.Client.Execute(t.Context(), client.ExecuteRequest{Pattern: "startup-team", Input: []byte(`{"task": "a word counter"}`)})
@@ -91,15 +191,6 @@ func TestScreensLeaveNothing(t *testing.T) {
 	if after > before+10<<20 || left > nodes+200 {
 		t.Errorf("88 changes of screen leave %.1f MiB and %d elements more", (after-before)/(1<<20), left-nodes)
 	}
-}
-
-// frames has a script run in each of some frames, and returns the lengths of the frames in milliseconds, sorted.
-func (p *page) frames(script string, n int) []float64 {
-	p.t.Helper()
-	var out []float64
-	p.do(chromedp.Evaluate(fmt.Sprintf(`new Promise((done) => { const out = []; let last = performance.now(); let i = 0; const f = (now) => { out.push(now - last); last = now; if (i++ < %d) { %s; requestAnimationFrame(f); } else done(out.slice(1)); }; requestAnimationFrame(f); })`, n, script), &out, awaited))
-	slices.Sort(out)
-	return out
 }
 
 // spent is what the page's main thread was busy with, in seconds.
@@ -135,10 +226,6 @@ func onceTrue(condition string) string {
 
 // What the design promises of speed, measured: times are no tests. `make bench` runs it.
 func BenchmarkConsole(b *testing.B) {
-	done, err := shared.Client.Execute(b.Context(), client.ExecuteRequest{Pattern: "startup-team", Input: []byte(`{"task": "a word counter"}`)})
-	if err != nil {
-		b.Fatal(err)
-	}
 	b.Run("FirstLoad", func(b *testing.B) {
 		const usable = `document.querySelectorAll(".tile strong").length >= 6 && [...document.querySelectorAll(".tile strong")].every((n) => /\d/.test(n.innerText))`
 		var all []float64
@@ -172,74 +259,6 @@ func BenchmarkConsole(b *testing.B) {
 		report(b, document, "document")
 		for name, after := range p.spent() {
 			b.ReportMetric((after-before[name])*1000/float64(i), strings.TrimSuffix(name, "Duration")+"-ms/change")
-		}
-	})
-	b.Run("List100000", func(b *testing.B) {
-		p := beforeIn(b, "")
-		n := 0
-		p.instead("*/api/executions?*", func() *answer {
-			p.mu.Lock()
-			defer p.mu.Unlock()
-			n++
-			return &answer{status: 200, body: manyExecutions(b, n-1)}
-		})
-		p.do(chromedp.Navigate(shared.URL + "/executions"))
-		p.until("rows", `document.querySelectorAll("main tr[data-index]").length > 20`)
-		var all []float64
-		for b.Loop() {
-			all = append(all, p.frames(`const r = document.querySelector(".rows"); r.scrollTop += 90`, 60)...)
-		}
-		report(b, all, "frame")
-	})
-	b.Run("Timeline10000", func(b *testing.B) {
-		tl, err := shared.Client.GetTimeline(b.Context(), done.ExecutionID)
-		if err != nil {
-			b.Fatal(err)
-		}
-		var body map[string]any
-		if err := json.Unmarshal(tl.Body, &body); err != nil {
-			b.Fatal(err)
-		}
-		var entries []any
-		for i := range 10_000 {
-			from := time.Unix(1_700_000_000+int64(i), 0).UTC()
-			e := map[string]any{"kind": "task", "id": fmt.Sprintf("task_%d", i), "name": "ada", "role": "engineer", "step": fmt.Sprint(i / 100), "status": "completed", "startedAt": from, "endedAt": from.Add(5 * time.Second)}
-			if i%100 == 0 {
-				entries = append(entries, map[string]any{"kind": "step", "id": fmt.Sprint(i / 100), "name": "Step", "status": "completed", "startedAt": from, "endedAt": from.Add(105 * time.Second)})
-			}
-			entries = append(entries, e)
-		}
-		body["entries"] = entries
-		text, err := json.Marshal(body)
-		if err != nil {
-			b.Fatal(err)
-		}
-		const shown = `document.querySelectorAll("[role=treegrid] [role=row]").length > 20`
-		var first, moving []float64
-		for b.Loop() {
-			p := beforeIn(b, onceTrue(shown))
-			p.instead("*/api/executions/"+done.ExecutionID+"/timeline", func() *answer { return &answer{status: 200, body: string(text)} })
-			first = append(first, p.shownAfter(b, shared.URL+"/executions/"+done.ExecutionID, shown))
-			moving = append(moving, p.frames(`document.querySelector(".timeline").scrollTop += 60`, 60)...)
-		}
-		report(b, first, "shown")
-		report(b, moving, "frame")
-	})
-	b.Run("BusyTimeline", func(b *testing.B) {
-		id, more := talk(b)
-		p := openFor(b, shared.URL+"/executions/"+id+"?kind=message", 3*limit)
-		p.until("the remarks", fmt.Sprintf(`Number(document.querySelector("[role=treegrid]")?.getAttribute("aria-rowcount")) > %d`, (talkers-1)*remarksOf))
-		// By the time of the page's thread: how busy the machine is otherwise does not count.
-		p.do(performance.Enable().WithTimeDomain(performance.EnableTimeDomainThreadTicks))
-		before := p.spent()
-		more()
-		var all []float64
-		for b.Loop() {
-			all = append(all, p.frames(`document.querySelector(".timeline").scrollTop += 30`, 60)...)
-		}
-		report(b, all, "frame")
-		for name, after := range p.spent() {
-			b.ReportMetric((after-before[name])*1000/float64(len(all)), strings.TrimSuffix(name, "Duration")+"-ms/frame")
 		}
 	})
 }

@@ -25,28 +25,29 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// soakFor is how long TestSoak goes on at most; the design's form is eight hours. 0: it is skipped.
+// soakFor is how long TestSoak goes on at most. 0: it is skipped.
 var soakFor = flag.Duration("soak", 0, "let a page soak in events, changes of screen and terminals until it had its fill of all, and for so long at most")
 
 // What a page has had after eight hours of the design's form: the soak ends with it, however little time it took.
-const (
-	soakEvents    = 1_000_000
-	soakScreens   = 10_000
-	soakTerminals = 500
+var (
+	soakEvents    = flag.Int64("soak-events", 1_000_000, "events that are a page's fill in TestSoak")
+	soakScreens   = flag.Int("soak-screens", 10_000, "changes of screen that are a page's fill in TestSoak")
+	soakTerminals = flag.Int("soak-terminals", 500, "terminals that are a page's fill in TestSoak")
+	soakAtOnce    = flag.Int("soak-at-once", 50, "executions at once that make the events of TestSoak")
 )
 
 // soaking is the pattern of the executions that make events. Its agent answers at once.
 const soaking = "name: soaking\nversion: 1.0.0\nagents: {capabilities: [soaking]}\n"
 
-// soakEventsOf has executions come and go until the test ends, and counts the events that the server tells a page of.
-func soakEventsOf(t *testing.T) *atomic.Int64 {
+// soakEventsOf has executions of so many batches, so many of each at once, come and go until the test ends, and counts the events that the server tells a page of.
+func soakEventsOf(t testing.TB, batches, atOnce int) *atomic.Int64 {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	t.Cleanup(func() { cancel(); running.Wait() })
 	ready := make(chan struct{})
 	var once sync.Once
-	a, err := agent.New(agent.Options{URL: shared.URL, Name: "soaking", Capabilities: []string{"soaking"}, MaxConcurrentTasks: 100, Inline: true,
+	a, err := agent.New(agent.Options{URL: shared.URL, Name: "soaking", Capabilities: []string{"soaking"}, MaxConcurrentTasks: max(100, batches*atOnce), Inline: true,
 		Handler:      func(context.Context, *agent.Task) (any, error) { return map[string]any{"level": "low"}, nil },
 		OnRegistered: func(protocol.Registered) { once.Do(func() { close(ready) }) }})
 	if err != nil {
@@ -76,22 +77,24 @@ func soakEventsOf(t *testing.T) *atomic.Int64 {
 			}
 		}
 	})
-	running.Go(func() {
-		inputs := slices.Repeat([]json.RawMessage{json.RawMessage(`{"text": "soaked"}`)}, 500)
-		for ctx.Err() == nil {
-			b, err := shared.Client.StartBatch(ctx, client.BatchRequest{Pattern: "soaking", Inputs: inputs, Concurrency: 20})
-			if err == nil {
-				err = testbed.Until(ctx, 10*time.Minute, "a batch of the soak is over", func(ctx context.Context) (bool, error) {
-					now, err := shared.Client.GetBatchPage(ctx, b.BatchID, client.Page{Limit: 1})
-					return err == nil && now.CompletedAt != nil, err
-				})
+	for range batches {
+		running.Go(func() {
+			inputs := slices.Repeat([]json.RawMessage{json.RawMessage(`{"text": "soaked"}`)}, 500)
+			for ctx.Err() == nil {
+				b, err := shared.Client.StartBatch(ctx, client.BatchRequest{Pattern: "soaking", Inputs: inputs, Concurrency: atOnce})
+				if err == nil {
+					err = testbed.Until(ctx, 10*time.Minute, "a batch of the soak is over", func(ctx context.Context) (bool, error) {
+						now, err := shared.Client.GetBatchPage(ctx, b.BatchID, client.Page{Limit: 1})
+						return err == nil && now.CompletedAt != nil, err
+					})
+				}
+				if err != nil && ctx.Err() == nil {
+					t.Errorf("a batch of the soak: %v", err)
+					return
+				}
 			}
-			if err != nil && ctx.Err() == nil {
-				t.Errorf("a batch of the soak: %v", err)
-				return
-			}
-		}
-	})
+		})
+	}
 	return &told
 }
 
@@ -156,7 +159,7 @@ func TestSoak(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = shared.Client.StopManagedAgent(context.WithoutCancel(t.Context()), a.ID, true, 0) })
-	err = testbed.Until(t.Context(), time.Minute, "the shell is ready", func(ctx context.Context) (bool, error) {
+	err = testbed.Until(t.Context(), waiting, "the shell is ready", func(ctx context.Context) (bool, error) {
 		now, err := shared.Client.GetManagedAgent(ctx, a.ID)
 		return err == nil && now.Status == client.ManagedReady, err
 	})
@@ -165,7 +168,7 @@ func TestSoak(t *testing.T) {
 	}
 	p := openFor(t, shared.URL+"/", *soakFor+2*limit)
 	p.until("a live page", live)
-	events := soakEventsOf(t)
+	events := soakEventsOf(t, 4, *soakAtOnce)
 	executions, screens, terminals := 0, 0, 0
 	visit := func(to, shown string) {
 		t.Helper()
@@ -197,7 +200,7 @@ func TestSoak(t *testing.T) {
 	}
 	began := time.Now()
 	done := func() float64 { // from 0 to 1
-		had := min(float64(events.Load())/soakEvents, float64(screens)/soakScreens, float64(terminals)/soakTerminals)
+		had := min(float64(events.Load())/float64(*soakEvents), float64(screens)/float64(*soakScreens), float64(terminals)/float64(*soakTerminals))
 		return max(had, float64(time.Since(began))/float64(*soakFor))
 	}
 	report := func() string {
@@ -208,11 +211,14 @@ func TestSoak(t *testing.T) {
 	}
 	first := rest()
 	t.Log(report(), first)
-	for done() < 1 || screens < 120 {
-		round()
+	last := first
+	for tenth := 2; tenth <= 10; tenth++ { // of all of them, to see what grows and how
+		for done() < float64(tenth)/10 || screens < 12*tenth {
+			round()
+		}
+		last = rest()
+		t.Log(report(), last)
 	}
-	last := rest()
-	t.Log(report(), last)
 	if last.heap > first.heap+10<<20 || last.nodes > first.nodes+500 || last.listeners > first.listeners+50 || last.documents > first.documents+1 || last.sock > first.sock+6 {
 		t.Errorf("it holds more than after its first tenth:\n%s\n%s", first, last)
 	}

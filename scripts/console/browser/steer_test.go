@@ -2,8 +2,8 @@ package browser_test
 
 import (
 	"context"
+	"crypto/rand"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -21,7 +21,7 @@ func TestConversation(t *testing.T) {
 	t.Cleanup(func() { _ = shared.Client.StopThread(context.WithoutCancel(t.Context()), a.ID, true, 0) })
 	turns := func(n int) {
 		t.Helper()
-		err := testbed.Until(t.Context(), time.Minute, "the turn", func(ctx context.Context) (bool, error) {
+		err := testbed.Until(t.Context(), waiting, "the turn", func(ctx context.Context) (bool, error) {
 			now, err := shared.Client.GetThread(ctx, a.ID)
 			return err == nil && now.TurnCount == n, err
 		})
@@ -90,17 +90,18 @@ func TestSeveralAnswers(t *testing.T) {
 // What the filters select is counted over time; dragging narrows the list; a view that was named comes back.
 func TestHistogramAndViews(t *testing.T) {
 	putUrgency(t)
+	drawn := rand.Text()[:6] // of this run alone
 	for range 3 {
-		if _, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "x"}`), Options: client.ExecuteOptions{Metadata: map[string]any{"drawn": "yes"}}}); err != nil {
+		if _, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "x"}`), Options: client.ExecuteOptions{Metadata: map[string]any{"drawn": drawn}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	p := open(t, "/executions?metadata.drawn=yes&time=1&range=1h")
+	p := open(t, "/executions?metadata.drawn="+drawn+"&time=1&range=1h")
 	const plot = `document.querySelector(".plot svg[role=img]")`
 	p.until("the counts of the filter alone", plot+`?.ariaLabel === "Made in the last hour: 3, 0 of them failed."`)
 	p.shoot("histogram")
 	var at [4]float64
-	p.do(chromedp.Evaluate(`(() => { const r = `+plot+`.getBoundingClientRect(); return [r.right - 3, r.right - 40, r.x + 60, r.y + 40]; })()`, &at))
+	p.do(chromedp.Evaluate(`(() => { const r = `+plot+`.getBoundingClientRect(); return [r.right - 3, r.right - 240, r.x + 60, r.y + 40]; })()`, &at))
 	p.do(chromedp.MouseEvent("mousePressed", at[0], at[3], chromedp.ButtonLeft, chromedp.ClickCount(1)), chromedp.MouseEvent("mouseMoved", at[1], at[3], chromedp.ButtonLeft), chromedp.MouseEvent("mouseReleased", at[1], at[3], chromedp.ButtonLeft, chromedp.ClickCount(1)))
 	p.until("the time in the address", `new URLSearchParams(location.search).get("since") && document.querySelectorAll("main tr[data-index]").length === 3`)
 
@@ -112,7 +113,7 @@ func TestHistogramAndViews(t *testing.T) {
 	p.do(chromedp.Navigate(shared.URL + "/executions"))
 	p.until("the list, with the view to choose", `[...document.querySelectorAll("option")].some((o) => o.text === "drawn ones")`)
 	p.choose("label.choice:has(option[value=save]) select", "v:drawn ones")
-	p.until("the filters again", `new URLSearchParams(location.search).get("metadata.drawn") === "yes" && document.querySelectorAll("main tr[data-index]").length === 3`)
+	p.until("the filters again", `new URLSearchParams(location.search).get("metadata.drawn") === "`+drawn+`" && document.querySelectorAll("main tr[data-index]").length === 3`)
 
 	p.until("the plot, which moves nothing when it comes", plot+` && document.querySelector(".histogram-room").offsetHeight === 184`)
 	p.click(css("tr[data-index] input[type=checkbox]"))

@@ -1,32 +1,58 @@
 package browser_test
 
 import (
-	"context"
+	"fmt"
 	"testing"
-	"time"
 
 	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
-
-	"github.com/wardroom/wardroom/scripts/testbed"
-	"github.com/wardroom/wardroom/sdk/client"
 )
+
+// graphicsCard has WebGL say that a graphics card draws it. The browser of the tests draws by the processor.
+const graphicsCard = `{ const real = WebGL2RenderingContext.prototype.getParameter; WebGL2RenderingContext.prototype.getParameter = function (name) { return name === 0x9246 || name === 0x1f01 ? "a card" : real.call(this, name); }; }`
+
+// Without a graphics card the document draws a terminal: WebGL by the processor holds the page up at each frame.
+func TestTerminalWithoutGraphicsCard(t *testing.T) {
+	id := spawnShell(t, "no-card")
+	const rows = `document.querySelector(".xterm-rows")?.innerText.includes("$")`
+	p := open(t, "/agents/"+id)
+	p.until("the prompt in the document", rows)
+	if p.holds(`document.querySelector(".xterm-screen canvas")`) {
+		t.Error("WebGL draws without a graphics card")
+	}
+	p.do(chromedp.Navigate("about:blank"))
+	with := beforeIn(t, graphicsCard)
+	with.do(chromedp.Navigate(shared.URL + "/agents/" + id))
+	with.until("that WebGL draws with one", `document.querySelector(".xterm-screen canvas")`)
+}
+
+// While output waits the frames in between are skipped, and what it ends with is drawn.
+func TestTerminalSkipsFrames(t *testing.T) {
+	id := spawnShell(t, "frames")
+	p := beforeIn(t, fakeTerminal)
+	p.do(chromedp.Navigate(shared.URL + "/agents/" + id))
+	p.until("the socket", `window.sockets.length === 1 && sockets[0].onmessage`)
+	p.do(chromedp.Evaluate(`sockets[0].says({type: "attached"}); sockets[0].writes("begun"); 0`, nil))
+	const rows = `document.querySelector(".xterm-rows").innerText`
+	p.until("the first line", rows+`.includes("begun")`)
+	var drawn struct{ Frames, Ms float64 }
+	p.do(chromedp.Evaluate(fmt.Sprintf(`new Promise((done) => {
+		const began = performance.now(); let frames = 0, last = 0;
+		const seen = () => { if (performance.now() - last > 2) frames++; last = performance.now(); if (%[1]s.includes("all-of-it")) { looks.disconnect(); done({frames, ms: performance.now() - began}); } };
+		const looks = new MutationObserver(seen); looks.observe(document.querySelector(".xterm-rows"), {subtree: true, childList: true, characterData: true});
+		for (let i = 0; i < 60; i++) sockets[0].writes(("a line of output " + i + "\r\n").repeat(3000));
+		sockets[0].writes("all-of-it");
+	})`, rows), &drawn, awaited))
+	if most := drawn.Ms/50 + 3; drawn.Frames > most {
+		t.Errorf("%.0f frames in %.0f ms of output that waited, more than %.0f", drawn.Frames, drawn.Ms, most)
+	}
+}
 
 // A terminal is read-only until it is taken over, and again once it is given back.
 func TestTerminal(t *testing.T) {
-	a, err := shared.Client.SpawnManagedAgent(t.Context(), client.ManagedAgentSpec{Type: "bash", Name: "shell"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = shared.Client.StopManagedAgent(context.WithoutCancel(t.Context()), a.ID, true, 0) })
-	err = testbed.Until(t.Context(), time.Minute, "the shell is ready", func(ctx context.Context) (bool, error) {
-		now, err := shared.Client.GetManagedAgent(ctx, a.ID)
-		return err == nil && now.Status == client.ManagedReady, err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := open(t, "/agents/"+a.ID)
+	id := spawnShell(t, "shell")
+	p := beforeIn(t, graphicsCard)
+	p.do(chromedp.Navigate(shared.URL + "/agents/" + id))
 	p.click(button("For screen readers"))
 	const lines = `[...document.querySelectorAll(".xterm-accessibility-tree [role=listitem]")].map((l) => l.innerText).join("\n")`
 	p.until("the prompt", lines+`.includes("$")`)
@@ -41,7 +67,7 @@ func TestTerminal(t *testing.T) {
 		t.Errorf("what was typed before it was taken over has reached the terminal:\n%s", shown)
 	}
 	// Who else is there is told to both, and that they left.
-	second := open(t, "/agents/"+a.ID)
+	second := open(t, "/agents/"+id)
 	second.until("who types elsewhere", `document.querySelector(".others")?.innerText.includes("anonymous may type too")`)
 	p.until("who looks elsewhere", `document.querySelector(".others")?.innerText.includes("anonymous looks on")`)
 	second.do(chromedp.Navigate("about:blank"))
@@ -50,6 +76,7 @@ func TestTerminal(t *testing.T) {
 	// More than may be under way arrives: what the emulator took is acknowledged.
 	p.do(chromedp.KeyEvent("yes 0123456789012345678901234567890123456789 | head -n 100000; echo all-o''f-it"), chromedp.KeyEvent("\r"))
 	p.until("the end of 4 MB", lines+`.includes("all-of-it")`)
+	p.sameScreen(t, id, lines)
 	p.mu.Lock()
 	if p.acks == 0 {
 		t.Error("the page has acknowledged nothing")

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -42,7 +41,7 @@ func shell(t *testing.T, spec client.ThreadSpec) *client.Thread {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = shared.Client.StopThread(context.WithoutCancel(t.Context()), thread.ID, true, 0) })
-	err = testbed.Until(t.Context(), time.Minute, "the first turn", func(ctx context.Context) (bool, error) {
+	err = testbed.Until(t.Context(), waiting, "the first turn", func(ctx context.Context) (bool, error) {
 		now, err := shared.Client.GetThread(ctx, thread.ID)
 		if err == nil {
 			thread = now
@@ -73,9 +72,7 @@ func TestThreadBoard(t *testing.T) {
 	p.do(chromedp.KeyEvent("j"))
 	p.until("the first card", `document.activeElement?.matches(".board a.card")`)
 	p.do(chromedp.EmulateViewport(390, 800))
-	if p.holds(`document.documentElement.scrollWidth > 390 || document.querySelector("main").scrollWidth > 390`) {
-		t.Error("the board is wider than a phone")
-	}
+	p.until("the board, no wider than a phone", `innerWidth === 390 && document.documentElement.scrollWidth <= 390 && document.querySelector("main").scrollWidth <= 390`)
 	p.shoot("narrow")
 	p.do(chromedp.EmulateViewport(1440, 900), chromedp.Navigate(shared.URL+"/threads?board=state"))
 	if err := shared.Client.StopThread(t.Context(), thread.ID, true, 0); err != nil {
@@ -187,7 +184,7 @@ func TestRemarks(t *testing.T) {
 	p.shoot("remarks")
 	p.click(button("Send 2 remarks"))
 	p.until("that they are sent", `document.querySelector(".changes")?.innerText.includes("2 remarks are sent as one message") && !document.querySelector(".composer")`)
-	err := testbed.Until(t.Context(), time.Minute, "the message", func(ctx context.Context) (bool, error) {
+	err := testbed.Until(t.Context(), waiting, "the message", func(ctx context.Context) (bool, error) {
 		events, err := shared.Client.ListThreadEvents(ctx, thread.ID, client.ThreadEventFilter{Types: []string{"thread_input"}})
 		if err != nil {
 			return false, err
@@ -218,7 +215,7 @@ func TestWall(t *testing.T) {
 	p := open(t, "/agents?tab=wall")
 	p.until("two screens", `document.querySelectorAll(".tile-screen").length >= 2 && [...document.querySelectorAll(".tile-screen pre")].every((s) => s.innerText.trim())`)
 	for _, id := range ids {
-		if err := testbed.Until(t.Context(), time.Minute, "the shell is ready", func(ctx context.Context) (bool, error) {
+		if err := testbed.Until(t.Context(), waiting, "the shell is ready", func(ctx context.Context) (bool, error) {
 			a, err := shared.Client.GetManagedAgent(ctx, id)
 			return err == nil && a.Status == client.ManagedReady, err
 		}); err != nil {

@@ -17,8 +17,9 @@ const timelineOf = `const e = (kind, id, from, to, more) => ({kind, id, status: 
 	const keys = (nodes) => nodes.map((n) => [n.key, ...(n.children.length ? [keys(n.children)] : [])]);
 	const rows = (t, o = {}) => units.rowsOf(t.top, new Set(o.closed), new Set(o.opened), new units.Filter(o.text ?? "", new Set(o.kinds), o.failed ?? false));`
 
-// The logic of timeline, differences, remarks, inputs and texts, in the browser that it runs in.
-func TestUnits(t *testing.T) {
+// units returns a script that has the console's logic in the variable units.
+func units(t *testing.T) string {
+	t.Helper()
 	script := filepath.Join(t.TempDir(), "units.js")
 	bundle := exec.Command("go", "run", ".", "-root", "../..", "-units", script)
 	bundle.Dir = ".."
@@ -29,8 +30,13 @@ func TestUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return string(text)
+}
+
+// The logic of timeline, differences, remarks, inputs and texts, in the browser that it runs in.
+func TestUnits(t *testing.T) {
 	p := openIn(t, "about:blank")
-	p.do(chromedp.Evaluate(string(text)+"; globalThis.units = units; 0", nil))
+	p.do(chromedp.Evaluate(units(t)+"; globalThis.units = units; 0", nil))
 	for _, tt := range []struct{ name, body, want string }{
 		{"a tree: tasks in their step, roles in a group, questions with their message",
 			`return keys(tree([e("role", "r", 0, 9), e("step", "0", 0, 9), e("task", "t", 1, 8, {step: "0"}), e("message", "m", 2, 3, {step: "0"}), e("question", "m", 2, 3)]).top)`,
@@ -54,6 +60,9 @@ func TestUnits(t *testing.T) {
 		{"what runs moves on, and nothing else",
 			`const t = tree([e("role", "r", 0, 0), e("task", "a", 1, 3), e("task", "b", 2, 0)], 10); t.move(20e3); return t.top.map((n) => n.to)`,
 			`[20000,3000,20000]`},
+		{"answers stand in the order of the workflow, and those of one step as they came",
+			`return units.byStep(["1.10", "2", "1.9", "0", "1.9"].map((step, i) => ({step, i})).concat({i: 5})).map((a) => (a.step ?? "-") + "/" + a.i)`,
+			`["-/5","0/3","1.9/2","1.9/4","1.10/0","2/1"]`},
 		{"what runs ends now", `return tree([e("task", "t", 1, 0)], 50).top[0].to`, `50000`},
 		{"the critical path is what decided the end, from the end on",
 			`return [...units.criticalPath(tree([e("step", "0", 0, 5), e("step", "1", 5, 9), e("task", "slow", 5, 9, {step: "1"}), e("task", "fast", 5, 6, {step: "1"}), e("task", "first", 0, 5, {step: "0"})]).top)].sort()`,

@@ -56,6 +56,9 @@ const timeoutMs = 30_000;
 
 export interface CallOptions { query?: Query; body?: unknown; signal?: AbortSignal; once?: string; timeout?: number; match?: string }
 
+/** Who we are to the server, as a text that is another one after each sign-in. */
+const who = (): string => apiKey.peek() + " " + csrf.peek();
+
 /** Calls the API. `once` is an Idempotency-Key: a repeat of the same click does nothing twice. */
 export async function call<T>(method: string, path: string, o: CallOptions = {}): Promise<T> {
   const headers: Record<string, string> = { Accept: "application/json", ...credentials() };
@@ -63,6 +66,7 @@ export async function call<T>(method: string, path: string, o: CallOptions = {})
   if (o.once) headers["Idempotency-Key"] = o.once;
   if (o.match) headers["If-Match"] = o.match;
   if (method !== "GET" && csrf.peek()) headers["X-CSRF-Token"] = csrf.peek();
+  const asked = who();
   const limit = AbortSignal.timeout(o.timeout ?? timeoutMs);
   let answer: Response;
   try {
@@ -90,7 +94,10 @@ export async function call<T>(method: string, path: string, o: CallOptions = {})
     return body as T;
   }
   const said = (body as { error?: { code?: string; message?: string; details?: Record<string, unknown> } }).error ?? {};
-  if (answer.status === 401) signInNeeded.value = true;
+  if (answer.status === 401) {
+    if (asked === who()) signInNeeded.value = true;
+    else if (method === "GET") return call(method, path, o); // somebody signed in while this was under way
+  }
   throw new ApiError(said.code ?? "INTERNAL_ERROR", said.message ?? answer.statusText, answer.status,
     answer.headers.get("X-Request-Id") ?? "", said.details, Number(answer.headers.get("Retry-After") ?? 0));
 }

@@ -295,13 +295,13 @@ export interface AuditStatus {
 export interface AutoAnswerRequest {
   /** allow, deny, or the id of an option. */
   answer: string;
-  /** Of the prompt: approval, question and so on; empty: all. */
+  /** Kind of the prompt: approval or question. Left out: all. */
   kind?: string;
-  /** Regular expression (RE2) on the prompt's text and the tool's input; empty: all. */
+  /** Regular expression (RE2) on the prompt's text and the tool's input. Left out: all. */
   match?: string;
-  /** approvalPreset that it holds for; empty: all. */
-  preset?: string;
-  /** Glob on the name of the tool; empty: all. */
+  /** approvalPreset that the rule holds for. Left out: all. */
+  preset?: "" | "readonly" | "standard" | "permissive" | "autonomous";
+  /** Glob on the name of the tool. Left out: all. */
   tool?: string;
 }
 
@@ -510,8 +510,12 @@ export interface ContinueThreadRequest {
   discardQueued?: boolean;
   /** Environment of the agent, beside that of the old thread and over it. Secret: never logged or answered. */
   env?: Record<string, string>;
+  /** Wait for the end of the turn of message, or without one of the last message that got no answer. */
+  expectResponse?: boolean;
   /** What is to be done. May be left out when messages got no answer: those are given first. */
   message?: string;
+  /** Milliseconds, with expectResponse; default 120000. */
+  timeout?: number;
 }
 
 export interface CreateScheduleRequest {
@@ -2273,6 +2277,73 @@ export interface ThreadBody {
   workspace: WorkspaceBody | null;
 }
 
+export interface ThreadContinuedBody {
+  /** Connected agent that hosts it. */
+  agentId?: string;
+  agentType: string;
+  /** Once it is over. */
+  completion?: CompletionBody;
+  /** Id of the thread that goes on with it. */
+  continuedBy?: string;
+  /** Id of the thread that it goes on with. */
+  continues?: string;
+  createdAt: string;
+  createdBy?: string;
+  endedAt?: string;
+  /** Why it failed. */
+  error?: ThreadErrorBody;
+  /** Of the persisted kinds. */
+  eventCount: number;
+  executionId: string;
+  /** Turns that failed, beside them. */
+  failedTurns: number;
+  id: string;
+  lastActivityAt: string;
+  /** How the last turn ended. */
+  lastTurn?: ThreadTurn;
+  loginUrl?: string;
+  /** null until its agent starts. */
+  managedAgentId: string | null;
+  metadata: Record<string, unknown>;
+  name: string;
+  objective: string;
+  policy: ThreadPolicy;
+  preparation: ThreadPreparationBody;
+  /** While it is blocked: {id, kind, text, tool?, input?, options, url?}. */
+  prompt?: unknown;
+  /** How its latest prompt was answered without people, or why they are asked; absent if no rule says anything. */
+  promptRuling?: PromptRuling;
+  /** Messages that its agent did not take yet. */
+  queuedInputs: number;
+  /** How the turn of the message ended, with expectResponse. */
+  response?: TurnResponse;
+  /** Of its agent, after it was lost. */
+  restarts: number;
+  /** When the message of a turn that failed is given again. */
+  retryAt?: string;
+  role: string;
+  /** null until its agent starts; connected for one that a connected agent hosts. */
+  runtime: string | null;
+  /** Texts that something was taken out of (security.inputValidation.sanitize), 100 at most: those that it began with, and in the answer to a request those of the request. */
+  sanitized?: SanitizedField[];
+  /** Of the command-line tool. */
+  sessionId?: string;
+  /** When its agent ran for the first time. */
+  startedAt?: string;
+  /** The last three are final. */
+  status: "pending" | "preparing" | "starting" | "ready" | "running" | "blocked" | "idle" | "completed" | "failed" | "stopped";
+  /** For example idle, stuck, finishing, login, restarting, host_away, retrying, requested, execution, timeout, crashed, lost, turn_failed, or limit: and what was reached. */
+  statusReason?: string;
+  summary: string;
+  /** Turns that did not fail. */
+  turnCount: number;
+  updatedAt: string;
+  /** Of all turns, as its agent told; absent when it told nothing. */
+  usage?: Usage;
+  /** null until it is reserved, and of a thread that a connected agent hosts. */
+  workspace: WorkspaceBody | null;
+}
+
 export interface ThreadDiffBody {
   /** That it began at, or that it was brought onto. */
   baseCommit: string;
@@ -2324,9 +2395,13 @@ export interface ThreadFileBody {
 }
 
 export interface ThreadFinish {
+  /** There. Default: the work branch's own name. */
   branch?: string;
+  /** What is not committed. */
   commit?: boolean;
+  /** Of that commit. Default: the objective. */
   message?: string;
+  /** To the remote. */
   push?: boolean;
 }
 
@@ -2366,16 +2441,27 @@ export interface ThreadPlanBody {
 }
 
 export interface ThreadPolicy {
+  /** Rules that answer prompts without people; the first that fits counts. */
   autoAnswer?: AutoAnswerRule[];
+  /** Completed after so many turns; 0: when the agent says so. */
   completeAfterTurns?: number;
+  /** What is done with the workspace when it completes. */
   finish?: ThreadFinish;
+  /** Milliseconds without activity until it is idle; three times that: stopped. Default: configured. */
   idleTimeoutMs?: number;
+  /** Stopped once its turns cost so many US dollars, as its agent tells; 0: no limit. */
   maxCost?: number;
+  /** Of a lost agent. Default: configured. */
   maxRestarts?: number;
+  /** Stopped once its turns read and wrote so many tokens, as its agent tells; 0: no limit. */
   maxTokens?: number;
+  /** Stopped after so many turns, failed ones included; 0: no limit. */
   maxTurns?: number;
+  /** A summary each so many turns; 0: only at the end. */
   summarizeAfterTurns?: number;
+  /** Milliseconds of its whole life. Default: configured. */
   timeoutMs?: number;
+  /** How often a message is given again whose turn failed in a way that may pass. Default: configured. */
   turnRetries?: number;
 }
 
@@ -2920,7 +3006,7 @@ export interface WorkspaceList {
 }
 
 export interface WorkspaceRequest {
-  /** Of the answer to prepare; left out. */
+  /** Of the answer to prepare: what branch was; left out of a request. */
   baseCommit?: string;
   /** To begin with. Default: the repository's. */
   branch?: string;
@@ -2928,7 +3014,7 @@ export interface WorkspaceRequest {
   depth?: number;
   /** Partial clone: blob:none, tree:0 or blob:limit=SIZE. */
   filter?: string;
-  /** Of the answer to prepare; left out. */
+  /** Of the answer to prepare, absolute; left out of a request. */
   path?: string;
   /** Git URL or configured shorthand. Default: an empty directory. */
   repo?: string;
@@ -2941,14 +3027,23 @@ export interface WorkspaceRequest {
 }
 
 export interface WorkspaceSpec {
+  /** Of the answer to prepare: what branch was; left out of a request. */
   baseCommit?: string;
+  /** To begin with. Default: the repository's. */
   branch?: string;
+  /** Commits of history; 0: all. */
   depth?: number;
+  /** Partial clone: blob:none, tree:0 or blob:limit=SIZE. */
   filter?: string;
+  /** Of the answer to prepare, absolute; left out of a request. */
   path?: string;
+  /** Git URL or configured shorthand. Default: an empty directory. */
   repo?: string;
+  /** Check submodules out as well. */
   submodules?: boolean;
+  /** To work on. Default: wardroom/<execution>/<role>-<slug>. */
   workBranch?: string;
+  /** One that prepare reserved. */
   workspaceId?: string;
 }
 

@@ -15,12 +15,13 @@ export type Said =
   | { kind: "events"; events: FeedEvent[] }
   | { kind: "gap" }
   | { kind: "state"; state: Connection; since: number }
-  | { kind: "key"; key: string };
+  | { kind: "key"; key: string }
+  | { kind: "forgotten" };
 
 /** What a page says to the hub. */
 export type Asked =
   | { kind: "hello"; address: string; key: string; keyGiven: boolean }
-  | { kind: "subjects"; subjects: string[] }
+  | { kind: "subjects"; subjects: string[]; after: number } // after: the last event that the page has heard of
   | { kind: "alive" }
   | { kind: "again" }
   | { kind: "bye" };
@@ -29,9 +30,11 @@ interface Page { say(said: Said): void; subjects: string[]; seen: number }
 
 const maxSubjects = 200;
 const forgetAfterMs = 200_000; // timers of hidden tabs run once a minute
+const answerMs = 15_000; // the server answers at once
 const silenceMs = 60_000; // the server sends a comment every 15 s
 const tellEveryMs = 100;
 const maxFrame = 8 << 20;
+const rate = 50; // events of executions a second, but for subjects; the others are counted
 const pauses = [250, 500, 1000, 2000, 4000, 8000];
 
 /** The stream. It exists as long as there are pages, and reads as long as one of them lives. */
@@ -40,6 +43,7 @@ export class Hub {
   private address = "";
   private key = "";
   private last = "";
+  private from?: number; // where the next stream begins instead: before a page asked for further subjects
   private state: Connection = "connecting";
   private since = Date.now();
   private failures = 0;
@@ -63,14 +67,22 @@ export class Hub {
       }
       case "subjects": {
         const page = this.pages.get(from);
-        if (!page) return;
+        if (!page) {
+          say({ kind: "forgotten" });
+          return;
+        }
+        const had = new Set(this.joined.split(","));
         page.subjects = asked.subjects.slice(0, maxSubjects);
-        if (this.union() !== this.joined) this.restart(50);
+        if (this.union() === this.joined) return;
+        // What happened to them after the page began to read, and before the stream has them, is in no event of it.
+        if (this.last && page.subjects.some((id) => !had.has(id))) this.from = Math.min(this.from ?? Infinity, asked.after);
+        this.restart(50);
         break;
       }
       case "alive": {
         const page = this.pages.get(from);
         if (page) page.seen = Date.now();
+        else say({ kind: "forgotten" }); // it slept, or the machine did
         this.prune();
         break;
       }
@@ -102,6 +114,7 @@ export class Hub {
     this.run?.abort();
     this.run = undefined;
     this.last = "";
+    this.from = undefined;
   }
 
   /** Begins the stream anew after a pause, where the one before ended. */
@@ -134,25 +147,34 @@ export class Hub {
   private async follow(run: AbortController): Promise<void> {
     this.joined = this.union();
     const topics = "executions,inbox,threads,agents,patterns,schedules,triggers,health";
-    const query = "?topics=" + topics + (this.joined ? "&subjects=" + encodeURIComponent(this.joined) : "");
+    const query = "?rate=" + rate + "&topics=" + topics + (this.joined ? "&subjects=" + encodeURIComponent(this.joined) : "");
     const headers: Record<string, string> = { Accept: "text/event-stream" };
     if (this.key) headers.Authorization = "Bearer " + this.key;
-    if (this.last) headers["Last-Event-ID"] = this.last;
-    const resumed = this.last !== "";
+    const from = this.from;
+    const resumed = this.last !== "" && from !== 0; // of a page that has heard of no event it is not known where it began
+    if (resumed) headers["Last-Event-ID"] = from === undefined ? this.last : String(Math.min(from, Number(this.last)));
+    const none = new AbortController(); // of an answer that does not come: a connection may be lost without a word
+    const timer = setTimeout(() => none.abort(), answerMs);
     try {
-      const answer = await fetch(this.address + query, { headers, cache: "no-store", credentials: "same-origin", signal: run.signal });
+      const answer = await fetch(this.address + query, { headers, cache: "no-store", credentials: "same-origin", signal: AbortSignal.any([run.signal, none.signal]) });
+      clearTimeout(timer);
       if (!answer.ok || !answer.body) {
         await answer.body?.cancel();
-        if (answer.status === 400 && this.last) this.last = "";
+        if (answer.status === 400 && this.last) {
+          this.last = "";
+          this.from = undefined;
+        }
         this.fail(run, answer.status === 401 || answer.status === 403 ? "refused" : "broken");
         return;
       }
       this.failures = 0;
+      if (this.from === from) this.from = undefined;
       if (!resumed) this.all({ kind: "gap" }); // what happened between the page's reads and now is not known
       this.tell("live");
       await this.read(answer.body, run);
       this.fail(run, "connecting"); // a clean end: the server drains, or the stream was old
     } catch {
+      clearTimeout(timer);
       this.fail(run, "broken");
     }
   }
@@ -202,6 +224,9 @@ export class Hub {
         else if (parsed.event === "event") {
           const event = readEvent(parsed.data);
           if (event) events.push(event);
+        } else if (parsed.event === "skipped") { // an event of no subject: lists of its topics are read anew
+          const event = readEvent(parsed.data);
+          if (event) events.push({ ...event, type: "execution.skipped", sequence: Number(parsed.id), timestamp: "", data: {} });
         }
       }
       if (events.length) this.news.add(events);

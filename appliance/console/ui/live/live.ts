@@ -14,6 +14,7 @@ const listeners = new Set<Listener>();
 const wanted = new Map<string, number>(); // subjects, with how many want them
 let say: (asked: Asked) => void = () => undefined;
 let subjectsDue = false;
+let heard = 0; // sequence of the last event
 
 /** Hears all events, and gaps in them, until the function that it returns is called. */
 export function listen(listener: Listener): () => void {
@@ -40,7 +41,7 @@ function tellSubjects(): void {
   subjectsDue = true;
   queueMicrotask(() => {
     subjectsDue = false;
-    say({ kind: "subjects", subjects: [...wanted.keys()] });
+    say({ kind: "subjects", subjects: [...wanted.keys()], after: heard });
   });
 }
 
@@ -52,6 +53,7 @@ export function connectNow(): void {
 function hear(said: Said): void {
   switch (said.kind) {
     case "events":
+      for (const e of said.events) heard = Math.max(heard, e.sequence);
       for (const l of [...listeners]) l.events(said.events);
       break;
     case "gap":
@@ -62,8 +64,13 @@ function hear(said: Said): void {
       break;
     case "key":
       if (said.key && !apiKey.peek()) apiKey.value = said.key; // another tab has it
+      break;
+    case "forgotten":
+      again();
   }
 }
+
+let again: () => void = () => undefined; // after a time in which nothing was heard
 
 /** Opens the stream: in the worker that all tabs share, else in this page. */
 export function open(): void {
@@ -82,14 +89,15 @@ export function open(): void {
     given ||= key !== "";
     say({ kind: "hello", address: base + "/api/events", key, keyGiven: given });
   });
+  again = () => {
+    say({ kind: "hello", address: base + "/api/events", key: apiKey.peek(), keyGiven: given });
+    tellSubjects();
+    hear({ kind: "gap" });
+  };
   setInterval(() => say({ kind: "alive" }), 20_000);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) say({ kind: "alive" }); });
   addEventListener("pagehide", () => say({ kind: "bye" }));
-  addEventListener("pageshow", (e) => {
-    if (e.persisted) {
-      say({ kind: "hello", address: base + "/api/events", key: apiKey.peek(), keyGiven: given });
-      tellSubjects();
-    }
-  });
+  addEventListener("pageshow", (e) => { if (e.persisted) again(); });
   addEventListener("online", connectNow);
 }
 

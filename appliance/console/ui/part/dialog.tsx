@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { ApiError } from "../api/client.ts";
+import { ApiError, freshKey } from "../api/client.ts";
 import { Failure } from "./notice.tsx";
 
 /** A dialog over the page. Escape and a click beside it close it. */
@@ -25,19 +25,21 @@ export function Dialog({ title, close, wide, children }: { title: string; close:
 export function useAct(): { busy: boolean; error?: ApiError; act: (what: () => Promise<unknown>) => Promise<boolean>; clear(): void } {
   const [state, set] = useState<{ busy: boolean; error?: ApiError }>({ busy: false });
   const running = useRef(false);
+  const turn = useRef(0); // an error that comes after a clear is of what is not shown any more
   return {
     ...state,
-    clear: () => set({ busy: false }),
+    clear: () => { turn.current++; set({ busy: running.current }); },
     act: async (what) => {
       if (running.current) return false;
       running.current = true;
+      const mine = ++turn.current;
       set({ busy: true });
       try {
         await what();
         set({ busy: false });
         return true;
       } catch (err) {
-        set({ busy: false, error: err instanceof ApiError ? err : new ApiError("CONSOLE_ERROR", String(err), 0, "") });
+        set({ busy: false, error: mine !== turn.current ? undefined : err instanceof ApiError ? err : new ApiError("CONSOLE_ERROR", String(err), 0, "") });
         return false;
       } finally {
         running.current = false;
@@ -46,17 +48,18 @@ export function useAct(): { busy: boolean; error?: ApiError; act: (what: () => P
   };
 }
 
-/** Asks before something is done that cannot be undone, and shows what went wrong. */
+/** Asks before something is done that cannot be undone, and shows what went wrong. A click that repeats one whose answer was lost has the same Idempotency-Key. */
 export function Confirm({ title, action, danger, close, run, children }: {
-  title: string; action: string; danger?: boolean; close: () => void; run: () => Promise<unknown>; children?: ComponentChildren;
+  title: string; action: string; danger?: boolean; close: () => void; run: (key: string) => Promise<unknown>; children?: ComponentChildren;
 }) {
   const a = useAct();
+  const [key] = useState(freshKey);
   return <Dialog title={title} close={close}>
     <div class="body">{children}{a.error && <Failure error={a.error} />}</div>
     <footer>
       <button class="button" onClick={close}>Keep as it is</button>
       <button class={"button " + (danger ? "danger" : "main")} disabled={a.busy} autoFocus
-        onClick={() => void a.act(run).then((ok) => { if (ok) close(); })}>{action}</button>
+        onClick={() => void a.act(() => run(key)).then((ok) => { if (ok) close(); })}>{action}</button>
     </footer>
   </Dialog>;
 }

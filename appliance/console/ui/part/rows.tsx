@@ -1,17 +1,13 @@
 // A table of which only the rows in view are in the document.
 
-import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { go, href, place } from "../route.ts";
 import { rowHeight } from "../setting.ts";
+import { blockOf, drawnRows } from "./block.ts";
+import { Row, type Acts, type Column } from "./row.tsx";
 import { useRowFocus } from "./rowfocus.ts";
 
-export interface Column<T> {
-  head: string;
-  cell: (row: T) => ComponentChildren;
-  /** Classes of the cells: num, grow, mid (from 600 px), wide (from 1000 px). */
-  class?: string;
-}
+export type { Column };
 
 interface Props<T> {
   label: string;
@@ -25,6 +21,8 @@ interface Props<T> {
   total?: number;
   /** Called when the end of the rows comes into view. */
   more?: () => void;
+  /** Called with the rows that are drawn: the first, and the one behind the last. */
+  seen?: (first: number, last: number) => void;
   marked?: ReadonlySet<string>;
   mark?: (id: string) => void;
 }
@@ -41,29 +39,30 @@ export function Rows<T>(p: Props<T>) {
   key.current = at;
   useLayoutEffect(() => {
     const el = box.current!;
-    const measure = () => setView({ top: el.scrollTop, height: el.clientHeight });
+    const measure = () => setView({ top: blockOf(el.scrollTop, height), height: el.clientHeight });
     el.scrollTop = scrolled.get(at) ?? 0;
     measure();
     const sizes = new ResizeObserver(measure);
     sizes.observe(el);
-    let due = false;
     const scroll = () => {
       scrolled.set(key.current, el.scrollTop);
       if (scrolled.size > 100) scrolled.delete(scrolled.keys().next().value!);
-      if (due) return;
-      due = true;
-      requestAnimationFrame(() => { due = false; measure(); });
+      const top = blockOf(el.scrollTop, height);
+      setView((v) => (v.top === top ? v : { ...v, top }));
     };
     el.addEventListener("scroll", scroll, { passive: true });
     return () => { sizes.disconnect(); el.removeEventListener("scroll", scroll); };
-  }, []);
-  const first = Math.max(0, Math.floor(view.top / height) - 8);
-  const last = Math.min(p.rows.length, Math.ceil((view.top + view.height) / height) + 8);
+  }, [height]);
+  const [first, last] = drawnRows(view.top, view.height, height, p.rows.length);
   useEffect(() => {
     if (p.more && last >= p.rows.length) p.more();
   }, [last, p.rows.length]);
+  useEffect(() => p.seen?.(first, last), [first, last]);
   const open = (row: T) => { if (p.pick) p.pick(row); else if (p.to) go(p.to(row)); };
-  const { focus, at: rowAt } = useRowFocus(box, height, p.rows.length, () => setView({ top: box.current!.scrollTop, height: box.current!.clientHeight }));
+  const { focus, at: rowAt } = useRowFocus(box, height, p.rows.length, () => setView({ top: blockOf(box.current!.scrollTop, height), height: box.current!.clientHeight }));
+  const acts = useRef<Acts<T>>(undefined); // of the last drawing
+  acts.current = { open, aside: (row) => { if (p.to) window.open(href(p.to(row)), "_blank", "noopener"); }, mark: (id) => p.mark?.(id) };
+  const act = useMemo<Acts<T>>(() => ({ open: (row) => acts.current!.open(row), aside: (row) => acts.current!.aside(row), mark: (id) => acts.current!.mark(id) }), []);
   const keys = (e: KeyboardEvent) => {
     const row = (e.target as Element).closest<HTMLElement>("tr[data-index]");
     if (!row || e.ctrlKey || e.metaKey || e.altKey) return;
@@ -89,16 +88,7 @@ export function Rows<T>(p: Props<T>) {
   for (let i = first; i < last; i++) {
     const row = p.rows[i]!;
     const id = p.id(row);
-    rows.push(<tr key={id} data-index={i} data-id={id} tabIndex={0} aria-rowindex={i + 2}
-      class={(p.chosen === id ? "chosen" : "") + (p.marked?.has(id) ? " marked" : "")} aria-current={p.chosen === id ? "true" : undefined}
-      onClick={(e) => {
-        if ((e.target as Element).closest("a,button,input,label") || getSelection()?.toString()) return;
-        if (e.ctrlKey || e.metaKey) { if (p.to) window.open(href(p.to(row)), "_blank", "noopener"); return; }
-        open(row);
-      }}>
-      {p.mark && <td class="check"><input type="checkbox" checked={p.marked?.has(id) ?? false} aria-label={"Select " + id} onChange={() => p.mark!(id)} /></td>}
-      {p.columns.map((c) => <td key={c.head} class={c.class}>{c.cell(row)}</td>)}
-    </tr>);
+    rows.push(<Row key={id} row={row} id={id} index={i} columns={p.columns} chosen={p.chosen === id} marked={p.mark && (p.marked?.has(id) ?? false)} act={act} />);
   }
   return <div class="rows" ref={box} onKeyDown={keys}>
     <table aria-label={p.label} aria-rowcount={p.total === undefined ? undefined : p.total + 1}>

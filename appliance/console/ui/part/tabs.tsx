@@ -21,9 +21,9 @@ export function Filter({ value, set, label }: { value: string; set: (text: strin
   </label>;
 }
 
-/** A choice in a list's filter bar. */
-export function Choice({ label, value, options, set }: { label: string; value: string; options: [string, string][]; set: (v: string) => void }) {
-  return <label class="choice"><span>{label}</span>
+/** A choice in a list's filter bar. One whose options come late has its width before them: nothing beside it moves when they come. */
+export function Choice({ label, value, options, set, late }: { label: string; value: string; options: [string, string][]; set: (v: string) => void; late?: boolean }) {
+  return <label class={late ? "choice late" : "choice"}><span>{label}</span>
     <select value={value} onChange={(e) => set(e.currentTarget.value)}>
       {options.map(([v, name]) => <option key={v} value={v}>{name}</option>)}
     </select>

@@ -23,6 +23,9 @@ export function reveal(text: string): ComponentChildren {
   return out;
 }
 
+/** What is left of a text of which the beginning was sent: what was written since. */
+export const writtenSince = (sent: string, now: string): string => (now.startsWith(sent) ? now.slice(sent.length).trimStart() : now);
+
 /** The same as plain text, for titles and attributes. */
 export function revealed(text: string): string {
   return text.replace(unseen, (c) => "\u2039" + c.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0") + "\u203a");

@@ -16,9 +16,15 @@ interface Control { type: string; offset?: number; lost?: number; cols?: number;
 /** What the page hands in, so that this file is one of its own. */
 export interface Page { address(query: Record<string, string | number | boolean>): string; dark(): boolean; onTheme(f: () => void): () => void }
 
+/** The part of the emulator that draws; the add-ons reach it in the same way. */
+interface RenderService { refreshRows(start: number, end: number, redrawOnly?: boolean): void; addRefreshCallback(f: () => void): number }
+
 const protocols = ["wardroom.terminal.v1", "wardroom.terminal.ack"];
 const ackEvery = 64 << 10; // bytes
 const pauses = [250, 500, 1000, 2000, 4000, 8000];
+const frameShare = 4; // much output has this many times as long as the frame before, until it is drawn again
+const framePause = { least: 50, most: 250 }; // ms
+const muchOutput = 32 << 10; // bytes that the emulator took since the last frame; a key's echo and a screen that is drawn anew are fewer
 const maxWaiting = 4 << 20; // bytes that the emulator did not take yet; beyond, the socket is closed and resumed
 const dark = { background: "#0d1117", foreground: "#f0f6fc", cursor: "#f0f6fc", selectionBackground: "#264f78" };
 const light = {
@@ -39,7 +45,9 @@ export class Screen {
   private took = 0; // bytes of this socket that it took
   private acked = 0; // of them, acknowledged
   private timer?: ReturnType<typeof setTimeout>;
-  private repaint = false;
+  private repaint?: number; // the next bytes draw the whole screen, and stand for everything up to here
+  private fresh = 0; // bytes that the emulator took since the last frame
+  private card = false; // a graphics card draws
   private closed = false;
   private state: Shown = { state: "connecting", writing: false, title: "", others: [], total: 0 };
   private stops: (() => void)[] = [];
@@ -55,6 +63,7 @@ export class Screen {
     this.term.loadAddon(new WebLinksAddon((_, to) => follow(to)));
     this.swallow();
     this.term.open(box);
+    this.skipFrames();
     void this.accelerate();
     this.term.onData((data) => this.send(data));
     this.term.onBinary((data) => this.sendBytes(Uint8Array.from(data, (c) => c.charCodeAt(0))));
@@ -100,7 +109,7 @@ export class Screen {
     if (on === this.state.writing) return;
     this.set({ writing: on, state: "connecting" }); // keys count once the socket that takes them is there
     this.term.options.disableStdin = !on;
-    this.term.options.cursorBlink = on;
+    this.blink();
     this.connect();
     if (on) this.term.focus();
   }
@@ -127,14 +136,72 @@ export class Screen {
 
   private async accelerate(): Promise<void> {
     try {
+      if (!graphicsCard()) return;
       const { WebglAddon } = await import("@xterm/addon-webgl");
       if (this.closed) return;
       const gl = new WebglAddon();
-      gl.onContextLoss(() => gl.dispose()); // the document's renderer takes over
+      gl.onContextLoss(() => { // the document's renderer takes over
+        gl.dispose();
+        this.card = false;
+        this.blink();
+      });
       this.term.loadAddon(gl);
+      this.card = true;
+      this.blink();
     } catch {
       // likewise
     }
+  }
+
+  /** Has the cursor blink while a person types. In the document that would be an animation, which takes a frame each time and holds keys up. */
+  private blink(): void { this.term.options.cursorBlink = this.card && this.state.writing; }
+
+  /**
+   * While there is much output, frames take a share of the time only: the slower one is drawn, the longer is the pause to the next.
+   * Little is drawn at once, so a key's echo does not wait.
+   */
+  private skipFrames(): void {
+    const service = (this.term as unknown as { _core: { _renderService: RenderService } })._core._renderService;
+    const refresh = service.refreshRows.bind(service);
+    const withFrame = service.addRefreshCallback.bind(service);
+    const drawn = new MessageChannel();
+    let rows: { start: number; end: number; only: boolean } | undefined; // that are to be drawn
+    let after: (() => void)[] = []; // what is to be done with the same frame
+    let began = 0; // of a frame that is asked for; 0 if none is
+    let next = 0; // when output that waits may be drawn again
+    drawn.port1.onmessage = () => {
+      const now = performance.now();
+      next = now + Math.min(Math.max(frameShare * (now - began), framePause.least), framePause.most);
+      began = 0;
+    };
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    this.stops.push(() => { drawn.port1.close(); clearTimeout(timer); });
+    const draw = () => {
+      if (!rows && !after.length) return;
+      const pause = began ? framePause.most : next - performance.now();
+      if (this.fresh > muchOutput && pause > 0) {
+        timer ??= setTimeout(() => { timer = undefined; draw(); }, pause);
+        return;
+      }
+      this.fresh = 0;
+      if (!began) {
+        began = performance.now();
+        requestAnimationFrame(() => { began = performance.now(); drawn.port2.postMessage(0); });
+      }
+      if (rows) refresh(rows.start, rows.end, rows.only);
+      for (const f of after) withFrame(f);
+      rows = undefined;
+      after = [];
+    };
+    service.refreshRows = (start, end, only = false) => {
+      rows = { start: Math.min(start, rows?.start ?? start), end: Math.max(end, rows?.end ?? end), only: only && (rows?.only ?? true) };
+      draw();
+    };
+    service.addRefreshCallback = (f) => {
+      after.push(f);
+      draw();
+      return 0;
+    };
   }
 
   /** What would make the emulator answer, or reach beyond its box, is taken out: each viewer would type the answer. */
@@ -167,6 +234,7 @@ export class Screen {
     this.socket = socket;
     this.waiting = this.took = this.acked = 0;
     this.acks = false;
+    this.repaint = undefined; // what was announced and did not come is not shown
     socket.onmessage = (e: MessageEvent<ArrayBuffer | string>) => {
       if (socket !== this.socket) return;
       if (typeof e.data === "string") this.control(e.data);
@@ -200,11 +268,13 @@ export class Screen {
         this.set({ state: "live", reason: undefined, others: [], total: 0 });
         if (this.state.writing) this.resize();
         break;
-      case "repaint": this.repaint = true; // falls through
-      case "output": case "resized":
-        if (c.offset !== undefined) this.offset = c.offset;
-        if (c.cols && c.rows) this.term.resize(c.cols, c.rows);
+      case "repaint": case "output": case "resized": {
+        if (c.type === "repaint") this.repaint = c.offset ?? 0;
+        else if (c.offset !== undefined) this.offset = c.offset;
+        const { cols, rows } = c;
+        if (cols && rows) this.term.write("", () => { if (!this.closed) this.term.resize(cols, rows); }); // what came before has the size before
         break;
+      }
       case "exit":
         this.set({ state: "ended", reason: c.reason || `the agent ended with exit code ${c.code ?? 0}` });
         break;
@@ -217,12 +287,14 @@ export class Screen {
   }
 
   private output(data: Uint8Array, socket: WebSocket): void {
-    if (this.repaint) {
-      this.repaint = false;
+    if (this.repaint !== undefined) {
+      this.offset = this.repaint;
+      this.repaint = undefined;
       this.term.reset();
     } else this.offset = (this.offset ?? 0) + data.length;
     this.waiting += data.length;
     this.term.write(data, () => {
+      this.fresh += data.length;
       if (socket !== this.socket) return;
       this.waiting -= data.length;
       this.took += data.length;
@@ -252,6 +324,20 @@ export class Screen {
   private sendText(text: string): void {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(text);
   }
+}
+
+const softwareRenderer = /swiftshader|llvmpipe|softpipe|lavapipe|software|basic render/i;
+let card: boolean | undefined;
+
+/** Reports whether a graphics card draws WebGL. What the processor draws instead holds the page up at each frame for longer than the document's renderer does. */
+function graphicsCard(): boolean {
+  if (card === undefined) {
+    const gl = document.createElement("canvas").getContext("webgl2", { failIfMajorPerformanceCaveat: true });
+    const info = gl?.getExtension("WEBGL_debug_renderer_info");
+    card = gl !== null && !softwareRenderer.test(String(gl.getParameter(info ? info.UNMASKED_RENDERER_WEBGL : gl.RENDERER)));
+    gl?.getExtension("WEBGL_lose_context")?.loseContext(); // a page has few contexts
+  }
+  return card;
 }
 
 /** Opens a link of the terminal, after a look at where it leads. */

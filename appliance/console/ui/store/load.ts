@@ -33,6 +33,11 @@ export function keep(key: string, value: unknown): void {
 
 export const recall = <T>(key: string): T | undefined => kept.get(key) as T | undefined;
 
+/** Milliseconds after which a read is tried again that failed for now, and would not if it were made later; undefined for others. */
+export function pauseAfter(error: ApiError): number | undefined {
+  return error.status === 0 || error.status === 429 || error.status === 503 ? Math.max(2000, error.retryAfter * 1000) : undefined;
+}
+
 /** Reads something under a key. Another key is something else. An empty key reads nothing. */
 export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T>, o: Options = {}): Loaded<T> {
   const [state, setState] = useState<{ key: string; data?: T; error?: ApiError }>({ key, data: recall<T>(key) });
@@ -60,7 +65,8 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
         if (mine.signal.aborted) return;
         const error = err instanceof ApiError ? err : new ApiError("CONSOLE_ERROR", String(err), 0, "");
         setState((s) => ({ key, data: s.key === key ? s.data : recall<T>(key), error }));
-        if (error.status === 0 || error.status === 429 || error.status === 503) schedule(Math.max(2000, error.retryAfter * 1000));
+        const pause = pauseAfter(error);
+        if (pause !== undefined) schedule(pause);
       } finally {
         took = performance.now() - began;
         if (abort === mine) abort = undefined;

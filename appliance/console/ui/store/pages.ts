@@ -9,33 +9,57 @@ interface PageOf { total?: number; hasMore: boolean; nextCursor?: string }
 
 const maxRows = 5000;
 
+/** What was read of a list: its first page as it is now, and what lies behind it. */
+interface Had<R> { key: string; head: unknown; rows: R[]; cursor?: string; more: boolean; further: boolean }
+
+/**
+ * The rows of a first page that was read anew, and those behind it of what was had before: what new rows pushed out of the page
+ * goes on behind it, and what is gone from it goes. Undefined where the two have no row in common: what lies between is not known.
+ */
+export function joined<R>(head: R[], had: R[], id: (row: R) => unknown): R[] | undefined {
+  const now = new Set(head.map(id));
+  const last = had.findLastIndex((r) => now.has(id(r)));
+  return last < 0 ? undefined : [...head, ...had.slice(last + 1)];
+}
+
 /** Reads a list. Rows of the first page change in place; ids tell rows apart. */
 export function usePages<P extends PageOf, R>(key: string, read: (cursor: string | undefined, signal: AbortSignal) => Promise<P>, rowsOf: (page: P) => R[], o: { on?: (e: FeedEvent) => boolean } = {}): {
   rows?: R[]; total?: number; error?: ApiError; reload(): void; more(): void; whole: boolean;
 } {
   const first = useLoad(key, (signal) => read(undefined, signal), { ...o, pause: 700 });
-  const [rest, setRest] = useState<{ key: string; rows: R[]; cursor?: string; more: boolean } | undefined>();
+  const [, draw] = useState(0);
+  const had = useRef<Had<R>>(undefined);
   const busy = useRef(false);
   const abort = useRef<AbortController>(undefined);
   useEffect(() => {
-    setRest(undefined);
     abort.current = new AbortController();
     return () => abort.current?.abort();
   }, [key]);
-  const own = rest?.key === key ? rest : undefined;
-  const head = first.data ? rowsOf(first.data) : undefined;
   const id = (r: R): unknown => (r as { id?: string }).id ?? (r as { workspaceId?: string }).workspaceId ?? (r as { batchId?: string }).batchId ?? (r as { sequence?: number }).sequence ?? (r as { name?: string }).name ?? r;
-  const have = new Set(head?.map(id));
-  const rows = head && own ? [...head, ...own.rows.filter((r) => !have.has(id(r)))] : head;
-  const cursor = own ? own.cursor : first.data?.nextCursor;
-  const left = own ? own.more : (first.data?.hasMore ?? false);
+  const page = first.data;
+  if (page && (had.current?.key !== key || had.current.head !== page)) {
+    const was = had.current?.key === key ? had.current : undefined;
+    const rows = was?.further && page.hasMore ? joined(rowsOf(page), was.rows, id) : undefined;
+    if (was && rows) Object.assign(was, { head: page, rows: rows.slice(0, maxRows), ...(rows.length > maxRows && { cursor: undefined }) });
+    else had.current = { key, head: page, rows: rowsOf(page), cursor: page.nextCursor, more: page.hasMore, further: false };
+  }
+  const own = had.current?.key === key ? had.current : undefined;
+  const latest = useRef<() => void>(() => undefined);
   const more = () => {
-    if (busy.current || !left || !cursor || (rows?.length ?? 0) >= maxRows) return;
+    if (busy.current || !own?.more || !own.cursor || own.rows.length >= maxRows) return;
     busy.current = true;
-    const mine = abort.current;
-    read(cursor, mine!.signal).then((page) => {
-      if (!mine!.signal.aborted) setRest((s) => ({ key, rows: [...(s?.key === key ? s.rows : []), ...rowsOf(page)], cursor: page.nextCursor, more: page.hasMore }));
-    }, () => undefined).finally(() => { busy.current = false; });
+    own.further = true; // from here on first pages are joined to what the cursor follows
+    const mine = abort.current!;
+    read(own.cursor, mine.signal).then((next) => {
+      busy.current = false;
+      if (mine.signal.aborted) return;
+      if (had.current === own) {
+        const there = new Set(own.rows.map(id));
+        Object.assign(own, { rows: [...own.rows, ...rowsOf(next).filter((r) => !there.has(id(r)))], cursor: next.nextCursor, more: next.hasMore });
+        draw((n) => n + 1);
+      } else latest.current(); // the list began anew meanwhile
+    }, () => { busy.current = false; });
   };
-  return { rows, total: first.data?.total, error: first.error, reload: first.reload, more, whole: !left };
+  latest.current = more;
+  return { rows: own?.rows, total: first.data?.total, error: first.error, reload: first.reload, more, whole: !own?.more };
 }

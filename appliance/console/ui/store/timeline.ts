@@ -27,6 +27,11 @@ const bad = new Set(["failed", "timeout", "lost", "expired"]);
 
 export const keyOf = (e: TimelineEntry): string => e.kind + ":" + e.id + (e.attempt && e.attempt > 1 ? "#" + e.attempt : "");
 
+const numeric = new Intl.Collator("en", { numeric: true });
+
+/** What belongs to steps in the order of the workflow, however fast each was; of one step as it came. */
+export const byStep = <T extends { step?: string }>(all: T[]): T[] => [...all].sort((a, b) => numeric.compare(a.step ?? "", b.step ?? ""));
+
 export function titleOf(e: TimelineEntry): string {
   switch (e.kind) {
     case "step": return e.name || e.type || "step";

@@ -76,10 +76,10 @@ function Managed() {
     <form class="bar" onSubmit={(e) => { e.preventDefault(); const f = new FormData(e.currentTarget); setQuery(Object.fromEntries(["name", "executionId"].map((n) => [n, String(f.get(n) ?? "").trim()])), false); }}>
       <Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ...["starting", "ready", "busy", "unreachable", "error", "stopped"].map((s): [string, string] => [s, s])]} />
       <Choice label="Why" value={texts.reason} set={(v) => setQuery({ reason: v })} options={[["", "any"], ...[...new Set([...reasons, ...(texts.reason ? [texts.reason] : [])])].map((r): [string, string] => [r, r.replaceAll("_", " ")])]} />
-      <Choice label="Type" value={type} set={(v) => setQuery({ type: v })} options={names(known.flatMap((r) => r.types), type)} />{known.length > 1 && <Choice label="Runtime" value={runtime} set={(v) => setQuery({ runtime: v })} options={names(known.map((r) => r.name), runtime)} />}
+      <Choice late label="Type" value={type} set={(v) => setQuery({ type: v })} options={names(known.flatMap((r) => r.types), type)} />
       <label class="choice"><span>Name</span><input name="name" class="find" key={texts.name} defaultValue={texts.name} spellcheck={false} autocomplete="off" /></label>
       <label class="choice"><span>Execution</span><input name="executionId" key={texts.executionId} defaultValue={texts.executionId} placeholder="exec_..." spellcheck={false} autocomplete="off" /></label>
-      <button class="button">Filter</button>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</form>
+      <button class="button">Filter</button>{known.length > 1 && <Choice label="Runtime" value={runtime} set={(v) => setQuery({ runtime: v })} options={names(known.map((r) => r.name), runtime)} />}{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</form>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && filtered && <Empty title="No managed agent fits these filters"><button class="button" onClick={() => setQuery({ status: "", type: "", runtime: "", name: "", reason: "", executionId: "" })}>Show all</button></Empty>}

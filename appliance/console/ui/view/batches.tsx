@@ -14,7 +14,7 @@ import { Choice } from "../part/tabs.tsx";
 import { Text, count, plural } from "../part/text.tsx";
 import { Lasted, When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
-import { go, href, queryOf, setQuery } from "../route.ts";
+import { go, href, onward, queryOf, setQuery } from "../route.ts";
 import { readInputs } from "../store/inputs.ts";
 import { useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
@@ -43,7 +43,7 @@ export function BatchesView() {
     <header class="head"><div class="line"><h1>Batches</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}<span class="push" />
       {may("executions.create") && <button class="button main" onClick={() => setStarting(true)}>Start one&hellip;</button>}</div>
       <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ...states.map((s): [string, string] => [s, s])]} />
-        <Choice label="Pattern" value={pattern} set={(p) => setQuery({ pattern: p })} options={[["", "any"], ...known.map((n): [string, string] => [n, n])]} /></div></header>
+        <Choice late label="Pattern" value={pattern} set={(p) => setQuery({ pattern: p })} options={[["", "any"], ...known.map((n): [string, string] => [n, n])]} /></div></header>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && (status || pattern ? <Empty title="No batch fits these filters"><button class="button" onClick={() => setQuery({ status: "", pattern: "" })}>Show all</button></Empty>
@@ -156,12 +156,13 @@ function Start({ patterns, pattern, close }: { patterns: string[]; pattern: stri
     return () => clearTimeout(t);
   }, [text]);
   const begin = () => void a.act(async () => {
+    const open = onward((id: string) => "/batches/" + id);
     const now = readInputs(text);
     setRead(now);
     if (now.problems.length > 0 || now.inputs.length === 0) throw new ApiError("VALIDATION_ERROR", now.inputs.length === 0 ? "There are no inputs." : "Some lines cannot be read; nothing was started.", 400, "");
     const made = await call<BatchBody>("POST", "/api/batch/execute", { body: { pattern: name, inputs: now.inputs, options: { concurrency: Number(atOnce) || 5, stopOnError: stop } }, once: key, timeout: 120_000 });
     close();
-    go("/batches/" + made.batchId);
+    open(made.batchId);
   });
   return <Dialog title="Start a batch" close={close} wide><form onSubmit={(e) => { e.preventDefault(); begin(); }}><div class="body form">
     <label><span>Pattern</span><select required value={name} onChange={(e) => setName(e.currentTarget.value)}><option value="" />{patterns.map((n) => <option key={n} value={n}>{n}</option>)}</select></label>

@@ -39,6 +39,8 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
   const diff = useLoad("diff:" + id, (signal) => get<ThreadDiffBody>(`/api/managed-threads/${seg(id)}/diff`, {}, signal), { on: (e) => e.subject === id && e.type === "thread_turn_complete" });
   const files = useMemo(() => parseDiff(diff.data?.patch ?? ""), [diff.data]);
   const [remarks, setRemarks] = useState<Remark[]>(() => kept(id));
+  const latest = useRef(remarks); // some may be written while others are sent
+  latest.current = remarks;
   const [open, setOpen] = useState<Review["open"]>();
   const [told, setTold] = useState("");
   const box = useRef<HTMLDivElement>(null);
@@ -93,7 +95,7 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
   const d = diff.data;
   const send = () => {
     key.current ||= freshKey(); // a repeat after a lost answer sends nothing twice
-    void a.act(() => post(`/api/managed-threads/${seg(id)}/send`, { message: messageOf(remarks) }, key.current)).then((ok) => { if (ok) { const n = remarks.length; set([]); setTold(n === 1 ? "The remark is sent." : `${n} remarks are sent as one message.`); sent(); } });
+    void a.act(() => post(`/api/managed-threads/${seg(id)}/send`, { message: messageOf(remarks) }, key.current)).then((ok) => { if (ok) { const n = remarks.length; set(latest.current.filter((r) => !remarks.includes(r))); setTold(n === 1 ? "The remark is sent." : `${n} remarks are sent as one message.`); sent(); } });
   };
   return <div class="changes">
     <div class="bar"><strong>{plural(files.length, "file")}</strong> <span class="added">+{count(files.reduce((n, f) => n + f.added, 0))}</span> <span class="removed">&minus;{count(files.reduce((n, f) => n + f.removed, 0))}</span>

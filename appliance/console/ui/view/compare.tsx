@@ -41,7 +41,7 @@ export function CompareExecutions({ execution: x }: { execution: ExecutionBody }
   const known = (list.data?.executions ?? []).filter((r) => r.executionId !== x.executionId).map((r): [string, string] => [r.executionId, `${shortID(r.executionId)} ${r.status}, ${r.createdAt.slice(0, 19).replace("T", " ")}`]);
   return <section class="compare"><h2>Compared with another execution</h2>
     <form class="bar" onSubmit={(e) => { e.preventDefault(); if (typed.trim()) setQuery({ with: typed.trim() }); }}>
-      <Choice label="Another" value={other} set={(v) => setQuery({ with: v })} options={[["", "none"], ...(other && !known.some(([v]) => v === other) ? [[other, shortID(other)] as [string, string]] : []), ...known]} />
+      <Choice late label="Another" value={other} set={(v) => setQuery({ with: v })} options={[["", "none"], ...(other && !known.some(([v]) => v === other) ? [[other, shortID(other)] as [string, string]] : []), ...known]} />
       <label class="choice"><span>or its id</span><input value={typed} onInput={(e) => setTyped(e.currentTarget.value)} placeholder="exec_..." spellcheck={false} autocomplete="off" /></label><button class="button" disabled={!typed.trim()}>Compare</button></form>
     {there.error && <Failure error={there.error} />}
     {other && !there.data && !there.error && <Waiting />}

@@ -8,7 +8,7 @@ import { Diff } from "../part/diff.tsx";
 import { Failure } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Text, plural, revealed } from "../part/text.tsx";
-import { go } from "../route.ts";
+import { onward } from "../route.ts";
 import { lineDiff } from "../store/linediff.ts";
 import { useLoad } from "../store/load.ts";
 import { offers, words, type Offer, type Schema } from "../store/schema.ts";
@@ -43,6 +43,9 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
   const [check, setCheck] = useState<{ text: string; problems: Problem[] } | undefined>();
   const [other, setOther] = useState<Pattern | undefined>();
   const [once, setOnce] = useState(freshKey);
+  const [stored, setStored] = useState("");
+  const latest = useRef(text);
+  latest.current = text;
   const a = useAct();
   const area = useRef<HTMLTextAreaElement>(null);
   const beside = useRef<HTMLDivElement>(null);
@@ -70,7 +73,7 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
     }, 350);
     return () => { clearTimeout(t); abort.abort(); };
   }, [text]);
-  const write = (t: string) => { setText(t); setOther(undefined); setOnce(freshKey()); a.clear(); };
+  const write = (t: string) => { setText(t); setOther(undefined); setStored(""); setOnce(freshKey()); a.clear(); };
   const scroll = () => {
     const el = area.current!;
     gutter.current!.style.transform = `translateY(${-el.scrollTop}px)`;
@@ -140,14 +143,21 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
   const version = field(text, "version");
   const save = () => void a.act(async () => {
     setOther(undefined);
+    const open = onward((made: PatternCreated) => `/patterns/${seg(made.name)}?version=${encodeURIComponent(made.version)}`);
     try {
       const made = await call<PatternCreated>("POST", "/api/patterns", { body: { definition: text }, once });
+      if (latest.current !== text) { // something was written meanwhile: it stays a draft
+        setOnce(freshKey());
+        setStored(made.version);
+        return;
+      }
       drafts.set(key, undefined);
-      go(`/patterns/${seg(made.name)}?version=${encodeURIComponent(made.version)}`);
+      open(made);
     } catch (err) {
       if (err instanceof ApiError && err.code === "CONFLICT" && field(text, "name") && version) {
         setOnce(freshKey());
-        setOther(await get<Pattern>("/api/patterns/" + seg(field(text, "name")), { version }).catch(() => undefined));
+        const there = await get<Pattern>("/api/patterns/" + seg(field(text, "name")), { version }).catch(() => undefined);
+        if (latest.current === text) setOther(there);
       }
       throw err;
     }
@@ -160,6 +170,7 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
       {version && next !== version && <button class="button" onClick={() => write(text.replace(/^(version:\s*["']?)[^"'#\n]+?(["']?\s*(?:#.*)?)$/m, `$1${next}$2`))}>Make it {next}</button>}
       <button class="button main" disabled={a.busy || !ready || !changed && !fresh} onClick={save}>Save{version && ` as ${version}`}</button></div>
     {a.error && <Failure error={a.error} />}
+    {stored && <p class="notice good" role="status">Version {stored} is stored, without what was written since: that is a draft.</p>}
     {other && <div class="both"><p class="hot">There is a version {version} already, with another text. Removed lines are of the stored one, added lines of yours. Give yours another version to keep both.</p>
       {lineDiff(other.name, other.source ?? "", text) ? <Diff text={lineDiff(other.name, other.source ?? "", text)} label="Stored version and yours" /> : <p class="soft">The texts are the same.</p>}</div>}
     <div class={"desk" + (drawn ? " two" : "")}><div class="sheet"><div class="gutter" aria-hidden="true"><div ref={gutter}>{lines.map((_, i) => <div key={i} class={bad.has(i + 1) ? "bad" : ""}>{i + 1}</div>)}</div></div>

@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { get, post, seg, freshKey } from "../api/client.ts";
+import { get, post, seg } from "../api/client.ts";
 import type { EventRow, ExecutionBody, ExecutionRetried, QuestionBody, Task } from "../api/types.gen.ts";
 import { AnswerBox } from "../part/answerbox.tsx";
 import { Confirm } from "../part/dialog.tsx";
@@ -12,7 +12,7 @@ import { Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Text, bytes, count } from "../part/text.tsx";
 import { lasted, timeOfDay, absolute } from "../part/time.tsx";
-import { go } from "../route.ts";
+import { onward } from "../route.ts";
 import { askOfQuestion } from "../store/ask.ts";
 import { readJournal } from "../store/journal.ts";
 import { useLoad } from "../store/load.ts";
@@ -101,7 +101,7 @@ export function Entry({ execution, node, top, critical, version, close }: {
       {e.kind === "step" && over && may("executions.create") && <p><button class="button" onClick={() => setRerun(true)}>Run again from here&hellip;</button></p>}
     </div>
     {rerun && <Confirm title={"Run again from step " + e.id} action="Run again" close={() => setRerun(false)}
-      run={() => post<ExecutionRetried>(`/api/executions/${seg(id)}/rerun`, { fromStep: e.id }, freshKey()).then((r) => go("/executions/" + r.newExecutionId))}>
+      run={(key) => post<ExecutionRetried>(`/api/executions/${seg(id)}/rerun`, { fromStep: e.id }, key).then(onward((r) => "/executions/" + r.newExecutionId))}>
       <p>A new execution begins with step <strong class="mono">{e.id}</strong>. The results of these steps are kept as they are:</p>
       <ul>{keptSteps(top, e.id).map((n) => <li key={n.key}><span class="mono">{n.entry!.id}</span> <Text>{n.title}</Text></li>)}</ul>
       {keptSteps(top, e.id).length === 0 && <p class="soft">None: everything runs anew.</p>}

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { address, freshKey, get, post, seg } from "../api/client.ts";
+import { address, get, post, seg } from "../api/client.ts";
 import type { ExecutionBody, ExecutionRetried, QuestionList, ThreadList, Timeline, TimelineEntry } from "../api/types.gen.ts";
 import { watch } from "../live/live.ts";
 import { Confirm } from "../part/dialog.tsx";
@@ -12,10 +12,10 @@ import { Tabs } from "../part/tabs.tsx";
 import { Text, plural, reveal } from "../part/text.tsx";
 import { Lasted, When, lasted, timeOfDay } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
-import { go, href, queryOf, setQuery } from "../route.ts";
+import { href, onward, queryOf, setQuery } from "../route.ts";
 import { readJournal } from "../store/journal.ts";
 import { recall, useLoad } from "../store/load.ts";
-import { keyOf, madeOf } from "../store/timeline.ts";
+import { byStep, keyOf, madeOf } from "../store/timeline.ts";
 import { readTimeline } from "../store/timelineread.ts";
 import { may } from "../store/session.ts";
 import { further, more } from "./lazy.tsx";
@@ -92,13 +92,13 @@ export function ExecutionView({ id }: { id: string }) {
       <section><h2>Result {x.result !== undefined && <Copy text={() => indented(x.result)} label="Copy the result" />}</h2>
         {over ? <Value value={x.result ?? null} label="Result" markdown /> : <p class="soft">Not yet.</p>}</section>
       {Object.keys(x.options?.metadata ?? {}).length > 0 && <section><h2>Metadata</h2><Value value={x.options!.metadata} label="Metadata" /></section>}
-      {x.agents.length > 0 && <section><h2>Agents</h2>{x.agents.map((a, i) => <div key={i} class="card"><div class="line"><ID id={a.id} to={"/agents/" + a.id} />{a.step && <span class="mono">{a.step}</span>}{a.status && <State status={a.status} />}</div><Value value={a.result ?? null} label={"Answer of " + a.id} markdown /></div>)}</section>}
+      {x.agents.length > 0 && <section><h2>Agents</h2>{byStep(x.agents).map((a, i) => <div key={i} class="card"><div class="line"><ID id={a.id} to={"/agents/" + a.id} />{a.step && <span class="mono">{a.step}</span>}{a.status && <State status={a.status} />}</div><Value value={a.result ?? null} label={"Answer of " + a.id} markdown /></div>)}</section>}
       <CompareExecutions execution={x} />
     </div>}
     {tab === "journal" && <JournalTab id={id} />}
     {asking === "cancel" && <Confirm title="Cancel this execution?" action="Cancel the execution" danger close={() => setAsking("")} run={() => post(`/api/executions/${seg(id)}/cancel`, { reason: "cancelled in the console" })}>
       <p><span class="mono">{id}</span> ends at once; what its agents do is given up. This cannot be undone, but it can be run again.</p></Confirm>}
-    {asking === "retry" && <Confirm title="Run this execution again?" action="Run again" close={() => setAsking("")} run={() => post<ExecutionRetried>(`/api/executions/${seg(id)}/retry`, {}, freshKey()).then((r) => go("/executions/" + r.newExecutionId))}>
+    {asking === "retry" && <Confirm title="Run this execution again?" action="Run again" close={() => setAsking("")} run={(key) => post<ExecutionRetried>(`/api/executions/${seg(id)}/retry`, {}, key).then(onward((r) => "/executions/" + r.newExecutionId))}>
       <p>A new execution with the same input begins. To keep the results of earlier steps, select a step in the timeline and run again from there.</p></Confirm>}
     {asking === "run" && <RunDialog name={x.pattern.name} version={x.pattern.version} input={x.input} close={() => setAsking("")} />}
   </div>;

@@ -16,14 +16,16 @@ import { useTitle } from "../part/title.ts";
 import { href, place, queryOf, setQuery } from "../route.ts";
 import { filtersIn, keyOfFilter, queryOfFilter, spans, statuses } from "../store/filter.ts";
 import { SavedViews } from "../part/views.tsx";
-import { keep, recall, useLoad } from "../store/load.ts";
+import { keep, pauseAfter, recall, useLoad } from "../store/load.ts";
 import { may } from "../store/session.ts";
 import { more } from "./lazy.tsx";
 
 const pageSize = 100;
 const maxRows = 5000;
 
-interface List { rows: ExecutionRow[]; total: number; atLeast?: boolean; cursor?: string; more: boolean }
+interface List { rows: ExecutionRow[]; total: number; atLeast?: boolean; cursor?: string; more: boolean; pages: { from: number; cursor?: string }[] }
+
+const begun = (page: ExecutionList): List => ({ rows: page.executions, total: page.total, atLeast: page.totalAtLeast, cursor: page.nextCursor, more: page.hasMore, pages: [{ from: 0 }] });
 
 type Col = Column<ExecutionRow> & { key: string };
 
@@ -60,37 +62,75 @@ function useList(filter: URLSearchParams) {
   const key = "executions?" + keyOfFilter(filter);
   const [state, setState] = useState<{ key: string; list?: List; error?: ApiError; fresh: number }>({ key, list: recall<List>(key), fresh: 0 });
   const busy = useRef(false);
+  const anew = useRef(false); // what is read is the list from its beginning
+  const due = useRef(new Set<string>()); // reads that were asked for meanwhile, once what is read is there
+  const heard = useRef(new Map<string, FeedEvent>()); // what happened while the read that goes on was under way: its answer may be older
+  const skipped = useRef(false); // events of executions were left out since the last look
+  const again = useRef<ReturnType<typeof setTimeout>>(undefined); // of a read that failed for now
+  const view = useRef<[number, number]>([0, 0]);
+  const turn = useRef(0); // of the last read that began anew: what those before it bring late is of no use
   const query = (cursor?: string) => ({ ...queryOfFilter(filter, now()), limit: pageSize, cursor });
   const read = async (signal: AbortSignal | undefined, how: "fresh" | "more" | "check") => {
-    if (busy.current && how !== "fresh") return;
+    if (busy.current && how !== "fresh") {
+      due.current.add(how);
+      return;
+    }
     busy.current = true;
+    anew.current = how === "fresh";
+    clearTimeout(again.current);
+    heard.current.clear();
+    const behind = skipped.current;
+    const mine = how === "fresh" ? ++turn.current : turn.current;
+    const late = () => signal?.aborted || mine !== turn.current;
     try {
-      const before = how === "fresh" ? undefined : recall<List>(key);
-      const page = await get<ExecutionList>("/api/executions", query(how === "more" ? before?.cursor : undefined), signal);
-      if (signal?.aborted) return;
+      const page = await get<ExecutionList>("/api/executions", query(how === "more" ? recall<List>(key)?.cursor : undefined), signal);
+      if (late()) return;
+      page.executions = page.executions.map((r) => happened(r, heard.current.get(r.executionId)));
+      const before = how === "fresh" ? undefined : recall<List>(key); // as it is now: rows changed meanwhile
       let list: List;
       let fresh = 0;
-      if (!before || how === "fresh") list = { rows: page.executions, total: page.total, atLeast: page.totalAtLeast, cursor: page.nextCursor, more: page.hasMore };
+      if (!before || how === "fresh") list = begun(page);
       else if (how === "more") {
         const have = new Set(before.rows.map((r) => r.executionId));
-        list = { rows: [...before.rows, ...page.executions.filter((r) => !have.has(r.executionId))], total: page.total, atLeast: page.totalAtLeast, cursor: page.nextCursor, more: page.hasMore };
+        list = { rows: [...before.rows, ...page.executions.filter((r) => !have.has(r.executionId))], total: page.total, atLeast: page.totalAtLeast, cursor: page.nextCursor, more: page.hasMore,
+          pages: [...before.pages, { from: before.rows.length, cursor: before.cursor }] };
       } else { // rows change in place; new ones wait
         const newer = new Map(page.executions.map((r) => [r.executionId, r]));
-        list = { ...before, rows: before.rows.map((r) => newer.get(r.executionId) ?? r), total: before.total };
+        if (skipped.current) { // events were left out: what is looked at further down may be over
+          skipped.current = false;
+          for (const cursor of inView(before, view.current)) {
+            const further = await get<ExecutionList>("/api/executions", query(cursor), signal);
+            if (late()) return;
+            for (const r of further.executions) newer.set(r.executionId, happened(r, heard.current.get(r.executionId)));
+          }
+        }
+        const now = recall<List>(key) ?? before;
+        list = { ...now, rows: now.rows.map((r) => newer.get(r.executionId) ?? r) };
         const newest = before.rows[0]?.executionId ?? "";
         fresh = page.executions.filter((r) => r.executionId > newest).length;
         if (fresh >= pageSize) fresh = Math.max(fresh, page.total - before.total);
-        if (before.rows.length === 0 && fresh > 0) { list = { rows: page.executions, total: page.total, atLeast: page.totalAtLeast, cursor: page.nextCursor, more: page.hasMore }; fresh = 0; }
+        if (before.rows.length === 0 && fresh > 0) { list = begun(page); fresh = 0; }
       }
       keep(key, list);
       setState((s) => ({ key, list, fresh: how === "more" ? (s.key === key ? s.fresh : 0) : fresh }));
     } catch (err) {
-      if (signal?.aborted) return;
-      setState((s) => ({ ...s, key, list: recall<List>(key), error: err instanceof ApiError ? err : new ApiError("CONSOLE_ERROR", String(err), 0, "") }));
+      if (late()) return;
+      const error = err instanceof ApiError ? err : new ApiError("CONSOLE_ERROR", String(err), 0, "");
+      setState((s) => ({ ...s, key, list: recall<List>(key), error }));
+      skipped.current ||= behind;
+      const pause = pauseAfter(error);
+      if (pause !== undefined) again.current = setTimeout(() => void latest.current(signal, how), pause);
     } finally {
-      busy.current = false;
+      if (mine === turn.current) {
+        busy.current = anew.current = false;
+        const next = due.current;
+        due.current = new Set();
+        if (!signal?.aborted && next.has("more") && how !== "more") more();
+        if (!signal?.aborted && next.has("check")) void read(signal, "check");
+      }
     }
   };
+  const more = () => { const l = recall<List>(key); if (l?.more && l.rows.length < maxRows) void read(undefined, "more"); };
   const latest = useRef(read);
   latest.current = read;
   useEffect(() => {
@@ -101,17 +141,40 @@ function useList(filter: URLSearchParams) {
     const stop = listen({ gap: later, events: (events) => {
       const mine = events.filter((e) => e.topics.includes("executions"));
       if (mine.length === 0) return;
+      skipped.current ||= mine.some((e) => e.type === "execution.skipped");
+      if (busy.current) for (const e of mine) if (e.subject && statusAfter[e.type] && heard.current.size < maxRows) heard.current.set(e.subject, e);
       patch(key, mine, setState);
       later();
     } });
-    return () => { abort.abort(); clearTimeout(timer); stop(); busy.current = false; };
+    return () => { abort.abort(); clearTimeout(timer); clearTimeout(again.current); stop(); busy.current = anew.current = false; due.current.clear(); turn.current++; };
   }, [key]);
   const own = state.key === key ? state : { key, list: recall<List>(key), fresh: 0, error: undefined };
   return {
     ...own,
-    refresh: () => void read(undefined, "fresh"),
-    more: () => { const l = recall<List>(key); if (l?.more && l.rows.length < maxRows) void read(undefined, "more"); },
+    refresh: () => { if (!anew.current) void read(undefined, "fresh"); }, // one more click takes nothing of the first one away
+    more,
+    seen: (first: number, last: number) => { view.current = [first, last]; },
   };
+}
+
+/** The cursors of the pages, but for the first one, that have rows in view which are not over. */
+function inView(list: List, [first, last]: [number, number]): string[] {
+  const open = (r: ExecutionRow) => r.status === "pending" || r.status === "running";
+  return list.pages.flatMap(({ from, cursor }, i) => {
+    const to = list.pages[i + 1]?.from ?? list.rows.length;
+    return cursor && list.rows.slice(Math.max(from, first), Math.min(to, last)).some(open) ? [cursor] : [];
+  });
+}
+
+// What an execution is after an event.
+const statusAfter: Record<string, ExecutionRow["status"] | undefined> = { "execution.started": "running", "execution.completed": "completed", "execution.failed": "failed", "execution.cancelled": "cancelled" };
+
+/** A row after what happened to it, if that is news. What is over stays so. */
+function happened(r: ExecutionRow, e: FeedEvent | undefined): ExecutionRow {
+  const status = e && statusAfter[e.type];
+  if (!status || r.status === status || status === "running" && r.status !== "pending") return r;
+  const over = status !== "running";
+  return { ...r, status, startedAt: r.startedAt ?? (over ? r.startedAt : e.timestamp), completedAt: over ? e.timestamp : r.completedAt, waiting: undefined };
 }
 
 /** Changes rows in place by what happened to them. */
@@ -119,17 +182,9 @@ function patch(key: string, events: FeedEvent[], set: (f: (s: { key: string; lis
   const list = recall<List>(key);
   if (!list) return;
   const byID = new Map<string, FeedEvent>();
-  for (const e of events) if (e.subject) byID.set(e.subject, e);
-  let changed = false;
-  const rows = list.rows.map((r) => {
-    const e = byID.get(r.executionId);
-    const status = e && { "execution.started": "running", "execution.completed": "completed", "execution.failed": "failed", "execution.cancelled": "cancelled" }[e.type];
-    if (!e || !status || r.status === status) return r;
-    changed = true;
-    const over = status !== "running";
-    return { ...r, status: status as ExecutionRow["status"], startedAt: r.startedAt ?? (over ? r.startedAt : e.timestamp), completedAt: over ? e.timestamp : r.completedAt, waiting: undefined };
-  });
-  if (!changed) return;
+  for (const e of events) if (e.subject && statusAfter[e.type]) byID.set(e.subject, e);
+  const rows = list.rows.map((r) => happened(r, byID.get(r.executionId)));
+  if (rows.every((r, i) => r === list.rows[i])) return;
   const next = { ...list, rows };
   keep(key, next);
   set((s) => (s.key === key ? { ...s, list: next } : s));
@@ -238,7 +293,7 @@ export function ExecutionsView() {
     </div>
     <div class="bar">
       <div class="chips" role="group" aria-label="State">{statuses.map((s) => <button key={s} class="chip" aria-pressed={states.includes(s)} onClick={() => setQuery({ status: statuses.filter((o) => states.includes(o) !== (o === s)).join(",") })}>{s}</button>)}</div>
-      <Choice label="Pattern" value={pattern} set={(p) => setQuery({ pattern: p })} options={[["", "any"], ...known.map((n): [string, string] => [n, n])]} />
+      <Choice late label="Pattern" value={pattern} set={(p) => setQuery({ pattern: p })} options={[["", "any"], ...known.map((n): [string, string] => [n, n])]} />
       <Choice label="Made in" value={queryOf("range")} set={(range) => setQuery({ range, since: "", until: "" })} options={spans.map(([v, name]) => [v, name])} />
       {further.map((n) => <button key={n} class="chip" aria-pressed="true" onClick={() => setQuery({ [n]: "" })}>{names[n] ?? n} {n === "since" || n === "until" ? <When at={filter.get(n)} /> : <Text>{n === "batchId" ? shortID(filter.get(n)!) : filter.get(n)!}</Text>} &times;<span class="sr"> take this filter away</span></button>)}
       <button class="link" onClick={() => setDoing("filters")}>+ filter</button>
@@ -254,7 +309,7 @@ export function ExecutionsView() {
     {list && list.rows.length === 0 && (active.length > 0 ? <Empty title="Nothing fits these filters"><button class="button" onClick={clear}>Show all</button></Empty>
       : <Empty title="Nothing has run yet">Open a <a href={href("/patterns")}>pattern</a> and run it, or <Command text={"wardroom run startup-team --input '{\"task\": \"a word counter\"}'"} /></Empty>)}
     {list && list.rows.length > 0 && <Rows label="Executions" columns={columns} rows={list.rows} id={(x) => x.executionId} to={(x) => "/executions/" + x.executionId}
-      total={list.total} more={l.more} marked={marked} mark={may("executions.create") || may("executions.cancel") ? mark : undefined} />}
+      total={list.total} more={l.more} seen={l.seen} marked={marked} mark={may("executions.create") || may("executions.cancel") ? mark : undefined} />}
     {list && list.rows.length >= maxRows && list.more && <p class="bar"><span class="soft">{count(list.rows.length)} of {count(list.total)} are shown.</span>
       <button class="button" onClick={() => setQuery({ until: list.rows.at(-1)!.createdAt }, false)}>Older ones</button></p>}
     {(doing === "retry" || doing === "cancel") && <Several what={doing} ids={[...marked]} rows={list?.rows ?? []} close={() => { setDoing(""); setMarked(new Set()); }} />}
@@ -262,6 +317,23 @@ export function ExecutionsView() {
     {doing === "columns" && <Columns names={cols} close={() => setDoing("")} />}
     {doing === "export" && <Export filter={new URLSearchParams(filter)} total={list?.total ?? 0} close={() => setDoing("")} />}
   </div>;
+}
+
+// Idempotency-Keys of repetitions whose answer was lost, by execution: the next try repeats nothing twice.
+const lost = new Map<string, string>();
+
+/** Runs an execution again, and returns the id of the new one. */
+async function again(id: string): Promise<string> {
+  const key = lost.get(id) ?? freshKey();
+  lost.set(id, key);
+  try {
+    const made = await post<ExecutionRetried>(`/api/executions/${seg(id)}/retry`, {}, key);
+    lost.delete(id);
+    return made.newExecutionId;
+  } catch (err) {
+    if (err instanceof ApiError && pauseAfter(err) === undefined) lost.delete(id);
+    throw err;
+  }
 }
 
 /** Does the same to each of a selection: shows the ids first, then the outcome of each. */
@@ -274,7 +346,7 @@ function Several({ what, ids, rows, close }: { what: string; ids: string[]; rows
     for (const id of ids) {
       try {
         if (what === "cancel") await post(`/api/executions/${seg(id)}/cancel`, { reason: "cancelled in the console" });
-        const made = what === "retry" ? (await post<ExecutionRetried>(`/api/executions/${seg(id)}/retry`, {}, freshKey())).newExecutionId : undefined;
+        const made = what === "retry" ? await again(id) : undefined;
         setOut((o) => ({ ...o, [id]: made ? { words: "runs again as ", made } : { words: "cancelled" } }));
       } catch (err) {
         setOut((o) => ({ ...o, [id]: { words: err instanceof Error ? err.message : String(err) } }));

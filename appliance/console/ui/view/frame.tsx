@@ -111,7 +111,7 @@ function keys(setOpen: (what: string) => void): () => void {
     }
     const on = e.target as Element;
     if (e.ctrlKey || e.metaKey || e.altKey || !setting.peek().keys || on.closest("input,textarea,select,[contenteditable],.terminal.writing,dialog")) return;
-    if (lead && Date.now() - lead < 1500) {
+    if (lead && e.timeStamp - lead < 1500) { // as they were pressed: a page that is busy handles keys late
       lead = 0;
       const to = screens().find((s) => s[2] === e.key);
       if (to) {
@@ -127,7 +127,7 @@ function keys(setOpen: (what: string) => void): () => void {
       else document.querySelector<HTMLElement>("main [data-index]")?.focus();
     };
     switch (e.key) {
-      case "g": lead = Date.now(); break;
+      case "g": lead = e.timeStamp; break;
       case "?": setOpen("keys"); break;
       case "/": {
         const find = document.querySelector<HTMLElement>("main .find, main select");

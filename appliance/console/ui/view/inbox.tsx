@@ -20,7 +20,7 @@ const icons: Record<string, string> = { approval: "tool", question: "question", 
 
 export function InboxView() {
   useTitle("Inbox");
-  const inbox = useLoad("inbox", readInbox, { on: changesInbox, pause: 250 });
+  const inbox = useLoad("inbox", readInbox, { on: changesInbox, pause: 100 });
   const kind = queryOf("kind");
   const execution = queryOf("execution");
   const asks = (inbox.data?.asks ?? []).filter((a) => (!kind || a.kind === kind) && (!execution || a.executionId === execution));
@@ -77,7 +77,11 @@ export function InboxView() {
           <span class="nums left">{a.expires && <Left until={a.expires} />}</span>
         </a></li>)}
       </ul>
-      {(chosen ?? gone) && <AskDetail key={sel} ask={(chosen ?? gone)!} gone={!chosen} next={() => { const n = asks[at + 1] ?? asks.find((a) => a.key !== sel); setQuery({ ask: n?.key ?? "" }); inbox.reload(); }} />}
+      {(chosen ?? gone) && <AskDetail key={sel} ask={(chosen ?? gone)!} gone={!chosen} next={() => {
+        const n = asks[at + 1] ?? asks.find((a) => a.key !== sel);
+        if (place.peek().path === "/inbox" && place.peek().query.get("ask") === sel) setQuery({ ask: n?.key ?? "" }); // else the person went on before the answer was taken
+        inbox.reload();
+      }} />}
     </div>}
     {several.length > 0 && <Several asks={several} close={() => { setSeveral([]); setMarked(new Set()); inbox.reload(); }} />}
   </div>;

@@ -1,6 +1,6 @@
 // What earlier work came to, by full text, and what was decided in it.
 
-import { useEffect, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { freshKey, get, post, seg } from "../api/client.ts";
 import type { DecisionList, ExperienceBody, ExperienceList, ThreadBody } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
@@ -11,9 +11,10 @@ import { Empty, Failure, Waiting } from "../part/notice.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State } from "../part/state.tsx";
 import { Choice, Filter } from "../part/tabs.tsx";
-import { Text, count } from "../part/text.tsx";
+import { Text, count, writtenSince } from "../part/text.tsx";
 import { When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
+import { useTyped } from "../part/typed.ts";
 import { queryOf, setQuery } from "../route.ts";
 import { useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
@@ -25,8 +26,7 @@ const size = 100;
 export function MemoryView() {
   useTitle("Memory");
   const [q, outcome, role, repo, sel] = [queryOf("q"), queryOf("outcome"), queryOf("role"), queryOf("repo"), queryOf("sel")];
-  const [typed, setTyped] = useState(q);
-  useEffect(() => { const t = setTimeout(() => { if (typed.trim() !== q) setQuery({ q: typed.trim(), sel: "" }); }, 250); return () => clearTimeout(t); }, [typed]);
+  const [typed, setTyped] = useTyped("q", "sel");
   // With words the best come first, and pages go by their number; without, by cursor.
   const l = usePages(`memory?${q}&${outcome}&${role}&${repo}`, async (cursor, signal) => {
     const offset = q && cursor ? Number(cursor) : undefined;
@@ -68,7 +68,9 @@ export function ThreadDecisions({ thread: t }: { thread: ThreadBody }) {
   const [text, setText] = useState("");
   const [key, setKey] = useState(freshKey);
   const a = useAct();
-  const add = () => void a.act(() => post(`/api/managed-threads/${seg(t.id)}/shared-decisions`, { category: "decision", summary: text.trim() }, key)).then((ok) => { if (ok) { setText(""); setKey(freshKey()); d.reload(); } });
+  const latest = useRef(text);
+  latest.current = text;
+  const add = () => void a.act(() => post(`/api/managed-threads/${seg(t.id)}/shared-decisions`, { category: "decision", summary: text.trim() }, key)).then((ok) => { if (ok) { setText(writtenSince(text, latest.current)); setKey(freshKey()); d.reload(); } });
   return <section><h2>Decided</h2>{d.error && <Failure error={d.error} old={Boolean(d.data)} again={d.reload} />}{d.first && <Waiting />}{d.data && <Decisions list={d.data} />}
     {may("threads.decide") && <form class="saying" onSubmit={(e) => { e.preventDefault(); if (text.trim()) add(); }}><label><span>Write down a decision: later threads begin with it</span><textarea rows={2} value={text} onInput={(e) => { setText(e.currentTarget.value); a.clear(); }} /></label>{a.error && <Failure error={a.error} />}<button class="button" disabled={a.busy || !text.trim()}>Write it down</button></form>}</section>;
 }

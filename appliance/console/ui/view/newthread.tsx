@@ -8,7 +8,7 @@ import { Copy, ID } from "../part/id.tsx";
 import { Failure } from "../part/notice.tsx";
 import { Pre, Text, plural, reveal } from "../part/text.tsx";
 import { useTitle } from "../part/title.ts";
-import { go, queryOf } from "../route.ts";
+import { onward, queryOf } from "../route.ts";
 import { useLoad } from "../store/load.ts";
 import { may } from "../store/session.ts";
 
@@ -83,13 +83,14 @@ export function NewThread() {
     setPlan({ of: f, body, key: freshKey() });
   }).then((ok) => { if (ok) requestAnimationFrame(() => told.current?.focus()); });
   const start = () => void a.act(async () => {
+    const open = onward((id: string) => "/threads/" + id, true);
     const request = requestOf(f);
     const w = fresh!.body.preparation.workspace;
     const made = await call<ThreadBody>("POST", "/api/managed-threads", {
       body: { ...request, ...(w && { preparation: { ...request.preparation, workspace: { ...request.preparation?.workspace, workspaceId: w.workspaceId } } }) }, once: fresh!.key, timeout: 120_000,
     });
     keep(undefined);
-    go("/threads/" + made.id, true);
+    open(made.id);
   });
   const text = (name: keyof Form & string, label: string, hint: string, more?: Record<string, string>) => <label><span>{label}</span><input name={name} value={f[name] as string} placeholder={hint} spellcheck={false} autocomplete="off" {...more} onInput={(e) => set({ [name]: e.currentTarget.value })} /></label>;
   const file = (i: number, change: Partial<Form["files"][number]>) => set({ files: f.files.map((x, j) => (j === i ? { ...x, ...change } : x)) });

@@ -1,3 +1,4 @@
+import { useState } from "preact/hooks";
 import { call, freshKey, get } from "../api/client.ts";
 import type { ExecutionAccepted, ExecutionList, HealthBody, Overview } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
@@ -6,7 +7,7 @@ import { State } from "../part/state.tsx";
 import { Text, count } from "../part/text.tsx";
 import { Lasted, When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
-import { go, href, queryOf, setQuery } from "../route.ts";
+import { href, onward, queryOf, setQuery } from "../route.ts";
 import { changesInbox, readInbox } from "../store/ask.ts";
 import { useLoad } from "../store/load.ts";
 import { chartOf, of, ranges } from "../store/overview.ts";
@@ -75,7 +76,8 @@ const example = "startup-team"; // an org chart that comes with the product
 /** A first start: one click shows the product at work. */
 function First() {
   const a = useAct();
-  const run = () => void a.act(() => call<ExecutionAccepted>("POST", `/api/patterns/${example}/execute`, { query: { async: true }, body: { input: { task: "a command that counts lines and words" } }, once: freshKey() }).then((m) => go("/executions/" + m.executionId)));
+  const [key] = useState(freshKey); // a repeat after a lost answer runs nothing twice
+  const run = () => void a.act(() => call<ExecutionAccepted>("POST", `/api/patterns/${example}/execute`, { query: { async: true }, body: { input: { task: "a command that counts lines and words" } }, once: key }).then(onward((m) => "/executions/" + m.executionId)));
   return <section class="card first"><h2>Nothing has run yet</h2><p>An org chart comes with the product: an architect plans, engineers build, and people are asked where nobody else can answer. It runs on agents that are connected, or on coding tools that a runtime offers.</p>
     {a.error && <Failure error={a.error} />}
     {may("executions.create") && <button class="button main" disabled={a.busy} onClick={run}>Run startup-team</button>} <Command text={"wardroom run startup-team --input '{\"task\": \"a command that counts lines and words\"}'"} /></section>;

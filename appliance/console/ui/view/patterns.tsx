@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { get, seg } from "../api/client.ts";
 import type { ExecutionList, Pattern, PatternList, PatternRow, PatternVersions } from "../api/types.gen.ts";
 import { Copy } from "../part/id.tsx";
@@ -86,9 +86,14 @@ export function PatternView({ name }: { name: string }) {
   const tab = queryOf("tab") || "drawing";
   const runs = useLoad(tab === "runs" ? "runs:" + name : "", (signal) => get<ExecutionList>("/api/executions", { pattern: name, limit: 100 }, signal), { on: (e) => e.topics.includes("executions"), pause: 1000 });
   const [run, setRun] = useState(false);
+  const edited = useRef<{ of: string; pattern: Pattern }>(undefined);
   useTitle(name);
   if (!p.data) return p.error ? <div class="page"><Failure error={p.error} again={p.reload} /></div> : <Waiting />;
   const d = p.data;
+  // What is edited stays the version that it began with, also when a newer one is stored meanwhile.
+  if (tab !== "edit") edited.current = undefined;
+  else if (edited.current?.of !== version) edited.current = { of: version, pattern: d };
+  const began = edited.current?.pattern;
   const list = versions.data?.versions.map((v) => v.version) ?? [d.version];
   return <div class="page full">
     <header class="head">
@@ -103,7 +108,8 @@ export function PatternView({ name }: { name: string }) {
     {p.error && <Failure error={p.error} old again={p.reload} />}
     {tab === "drawing" && <div tabIndex={0} class="scrolls"><Drawing name={d.name} version={d.version} definition={d.definition} /></div>}
     {tab === "definition" && <div tabIndex={0} class="scrolls"><div class="bar"><span class="soft">{d.source ? "The definition as it was stored" : "The definition as JSON"}</span><span class="push" /><Copy text={() => d.source ?? indented(d.definition)} label="Copy the definition">Copy</Copy></div><Pre text={d.source ?? indented(d.definition)} label="Definition" /></div>}
-    {tab === "edit" && d.source && <PatternEditor key={d.version} name={d.name + "@" + d.version} source={d.source} />}
+    {began && began.version !== d.version && <p class="bar" role="status"><span class="soft">Version {d.version} was stored meanwhile; this is the text of {began.version}.</span> <button class="link" onClick={() => setQuery({ version: d.version })}>Edit {d.version}</button></p>}
+    {began?.source && <PatternEditor key={began.version} name={began.name + "@" + began.version} source={began.source} />}
     {tab === "versions" && <div tabIndex={0} class="versions"><CompareVersions name={d.name} version={d.version} versions={list} /></div>}
     {tab === "versions" && <Rows label="Versions" rows={versions.data?.versions ?? []} id={(v) => v.version} to={(v) => place.value.path + "?version=" + encodeURIComponent(v.version)} columns={[
       { head: "Version", class: "grow", cell: (v) => <span class="nums">{v.version}</span> }, { head: "Made", cell: (v) => <When at={v.createdAt} /> }]} />}

@@ -7,7 +7,7 @@ import { Dialog, useAct } from "../part/dialog.tsx";
 import { Copy } from "../part/id.tsx";
 import { Failure, Waiting } from "../part/notice.tsx";
 import { Text } from "../part/text.tsx";
-import { go } from "../route.ts";
+import { onward } from "../route.ts";
 import { useLoad } from "../store/load.ts";
 
 export interface Field { name: string; type: string; required: boolean; fallback?: unknown; doc?: string; choices?: string[] }
@@ -97,6 +97,7 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
   const quote = (s: string): string => "'" + s.replaceAll("'", "'\\''") + "'";
   const path = `/api/patterns/${seg(pattern.name)}/execute`;
   const run = () => void a.act(async () => {
+    const open = onward((id: string) => "/executions/" + id);
     let request: ReturnType<typeof body>;
     try {
       request = body();
@@ -105,7 +106,7 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
     }
     const made = await call<ExecutionAccepted>("POST", path, { query: { async: true, version: pattern.version }, body: request, once: key });
     close();
-    go("/executions/" + made.executionId);
+    open(made.executionId);
   });
   return <form onSubmit={(e) => { e.preventDefault(); run(); }}>
     <div class="body form">

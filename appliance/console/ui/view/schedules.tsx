@@ -1,7 +1,7 @@
 // Schedules: what is started by the clock, when next, and what became of it.
 
 import { useState } from "preact/hooks";
-import { freshKey, get, post, del, seg } from "../api/client.ts";
+import { get, post, del, seg } from "../api/client.ts";
 import type { RunBody, Schedule, ScheduleList, ScheduleTicks, Target } from "../api/types.gen.ts";
 import { Confirm, useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
@@ -13,7 +13,7 @@ import { Choice } from "../part/tabs.tsx";
 import { Text, count } from "../part/text.tsx";
 import { When, absolute, lasted } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
-import { go, href, queryOf, setQuery } from "../route.ts";
+import { href, onward, queryOf, setQuery } from "../route.ts";
 import { useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
@@ -86,8 +86,8 @@ export function ScheduleView({ id }: { id: string }) {
           <div><dt>Made</dt><dd><When at={d.createdAt} /> by <Text>{d.createdBy}</Text></dd></div></dl>
         <h2>Starts</h2><Value value={d.target.execution ?? d.target.thread} label="Target" /></section>
     </div>
-    {asking === "run" && <Confirm title="Run it now?" action="Run now" close={() => setAsking("")} run={() => post<RunBody>(`/api/schedules/${seg(id)}/run`, {}, freshKey()).then((r) => go(pathOfRun(r, "/schedules/" + id)))}><p>It begins at once, whatever else runs, with the rights of <Text>{d.runsAs}</Text>. The next tick stays where it is.</p></Confirm>}
-    {asking === "delete" && <Confirm title="Remove this schedule?" action="Remove the schedule" danger close={() => setAsking("")} run={() => del("/api/schedules/" + seg(id)).then(() => go("/schedules"))}><p><Text>{d.name}</Text> has no further ticks. What it started goes on.</p></Confirm>}
+    {asking === "run" && <Confirm title="Run it now?" action="Run now" close={() => setAsking("")} run={(key) => post<RunBody>(`/api/schedules/${seg(id)}/run`, {}, key).then(onward((r) => pathOfRun(r, "/schedules/" + id)))}><p>It begins at once, whatever else runs, with the rights of <Text>{d.runsAs}</Text>. The next tick stays where it is.</p></Confirm>}
+    {asking === "delete" && <Confirm title="Remove this schedule?" action="Remove the schedule" danger close={() => setAsking("")} run={() => del("/api/schedules/" + seg(id)).then(onward(() => "/schedules"))}><p><Text>{d.name}</Text> has no further ticks. What it started goes on.</p></Confirm>}
   </div>;
 }
 

@@ -1,6 +1,5 @@
 // The server's own log, as it comes.
 
-import { useEffect, useState } from "preact/hooks";
 import type { ServerLogLine } from "../api/types.gen.ts";
 import { Failure, Waiting } from "../part/notice.tsx";
 import { Tail } from "../part/tail.tsx";
@@ -9,20 +8,14 @@ import { count } from "../part/text.tsx";
 import { timeOfDay } from "../part/time.tsx";
 import { queryOf, setQuery } from "../route.ts";
 import { useFollow } from "../store/follow.ts";
+import { useTyped } from "../part/typed.ts";
 
 const levels: [string, string][] = [["", "any"], ["debug", "debug and above"], ["info", "info and above"], ["warn", "warnings and errors"], ["error", "errors"]];
-const typingMs = 300;
 
 export function ServerLog() {
   const level = queryOf("level");
   const text = queryOf("text");
-  const [typed, setTyped] = useState(text);
-  useEffect(() => setTyped(text), [text]);
-  useEffect(() => {
-    if (typed === text) return;
-    const timer = setTimeout(() => setQuery({ text: typed }), typingMs);
-    return () => clearTimeout(timer);
-  }, [typed, text]);
+  const [typed, setTyped] = useTyped("text");
   const l = useFollow<ServerLogLine>("/api/admin/log", { tail: 1000, follow: true, level, text });
   const line = (x: ServerLogLine) => (x.lost ? `... ${count(x.lost)} lines were missed\n` : "") + `${timeOfDay(x.timestamp)} ${x.level.padEnd(5)} ${x.part ? x.part + ": " : ""}${x.message}`;
   return <><div class="bar"><Choice label="Level" value={level} set={(v) => setQuery({ level: v })} options={levels} /><Filter label="Lines with" value={typed} set={setTyped} />

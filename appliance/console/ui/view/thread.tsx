@@ -10,7 +10,7 @@ import { Markdown } from "../part/markdown.tsx";
 import { Empty, Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Tabs } from "../part/tabs.tsx";
-import { Pre, Text, bytes, count, plural, reveal } from "../part/text.tsx";
+import { Pre, Text, bytes, count, plural, reveal, writtenSince } from "../part/text.tsx";
 import { Lasted, When, lasted, timeOfDay } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { queryOf } from "../route.ts";
@@ -225,11 +225,13 @@ function Composer({ id, queue, sent }: { id: string; queue?: ThreadQueueBody; se
   const [text, setText] = useState(() => { try { return sessionStorage.getItem(draft) ?? ""; } catch { return ""; } });
   const a = useAct();
   const key = useRef("");
+  const latest = useRef(text);
+  latest.current = text;
   const write = (v: string) => { setText(v); key.current = ""; try { if (v) sessionStorage.setItem(draft, v); else sessionStorage.removeItem(draft); } catch { /* no storage: the draft lives as long as the page */ } };
   const send = () => {
     if (!text.trim()) return;
     key.current ||= freshKey(); // a repeat of the same text after a lost answer sends nothing twice
-    void a.act(() => post(`/api/managed-threads/${seg(id)}/send`, { message: text }, key.current)).then((ok) => { if (ok) { write(""); sent(); } });
+    void a.act(() => post(`/api/managed-threads/${seg(id)}/send`, { message: text }, key.current)).then((ok) => { if (ok) { write(writtenSince(text, latest.current)); sent(); } });
   };
   const waiting = queue?.inputs.filter((i) => i.state === "waiting") ?? [];
   return <form class="composer" onSubmit={(e) => { e.preventDefault(); send(); }}>

@@ -2,6 +2,7 @@
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ExecutionBody, Timeline } from "../api/types.gen.ts";
+import { blockOf, drawnRows } from "../part/block.ts";
 import { Icon } from "../part/icon.tsx";
 import { Filter } from "../part/tabs.tsx";
 import { kindOf } from "../part/state.tsx";
@@ -15,9 +16,6 @@ import { Entry } from "./entry.tsx";
 import { Line, type Acts } from "./timelineline.tsx";
 
 const stripEveryMs = 500;
-const block = 8; // rows that come into the document together
-
-const blockOf = (y: number, height: number): number => Math.floor(y / height / block) * block * height;
 
 const kinds: [string, string][] = [["task", "tasks"], ["message", "messages"], ["question", "questions"], ["thread", "threads"]];
 
@@ -133,8 +131,7 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
     return () => removeEventListener("wardroom-key", press);
   }, []);
   const [a, b] = zoom;
-  const first = Math.max(0, Math.floor(view.top / height) - block);
-  const last = Math.min(rows.length, Math.ceil((view.top + view.height) / height) + 2 * block);
+  const [first, last] = drawnRows(view.top, view.height, height, rows.length);
   const part = (x: number) => (100 * (x - a)) / (b - a);
   const set = shown ? shown.split(",") : [];
   return <div class={"split" + (chosen ? " two" : "")}>

@@ -1,5 +1,5 @@
-import { Component } from "preact";
 import { Icon } from "../part/icon.tsx";
+import { Kept } from "../part/kept.ts";
 import { State, kindOf } from "../part/state.tsx";
 import { Text, count } from "../part/text.tsx";
 import { lasted } from "../part/time.tsx";
@@ -26,11 +26,7 @@ interface Props {
 export interface Acts { open(node: Node): void; toggle(node: Node): void; all(node: Node): void }
 
 /** A row of the timeline. It is drawn again when it changes, whatever else does. */
-export class Line extends Component<Props> {
-  override shouldComponentUpdate(next: Props): boolean {
-    return (Object.keys(next) as (keyof Props)[]).some((k) => next[k] !== this.props[k]);
-  }
-
+export class Line extends Kept<Props> {
   override render({ node: n, took, begins, index, height, open, more, left, width, chosen, critical, reached, act }: Props) {
     const e = n.entry;
     return <div role="row" data-index={index} data-key={n.key} tabIndex={reached ? 0 : -1} aria-level={n.level} aria-rowindex={index + 1}

@@ -13,7 +13,7 @@ import { State } from "../part/state.tsx";
 import { Text, count } from "../part/text.tsx";
 import { When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
-import { go } from "../route.ts";
+import { onward } from "../route.ts";
 import { useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
@@ -69,7 +69,7 @@ export function TriggerView({ id }: { id: string }) {
         <h2>Starts</h2><Value value={d.target.execution ?? d.target.thread} label="Target" />
         <Trial id={id} /></section>
     </div>
-    {asking === "delete" && <Confirm title="Remove this trigger?" action="Remove the trigger" danger close={() => setAsking("")} run={() => del("/api/triggers/" + seg(id)).then(() => go("/triggers"))}><p>Requests to it are refused from then on. What it started goes on.</p></Confirm>}
+    {asking === "delete" && <Confirm title="Remove this trigger?" action="Remove the trigger" danger close={() => setAsking("")} run={() => del("/api/triggers/" + seg(id)).then(onward(() => "/triggers"))}><p>Requests to it are refused from then on. What it started goes on.</p></Confirm>}
   </div>;
 }
 

@@ -8,7 +8,7 @@ import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Text, count, reveal } from "../part/text.tsx";
 import { When } from "../part/time.tsx";
-import { go, href } from "../route.ts";
+import { href, onward } from "../route.ts";
 import { useLoad } from "../store/load.ts";
 
 const most = 48; // agents of a wall
@@ -126,7 +126,7 @@ export function SpawnAgent({ close }: { close: () => void }) {
       type: chosen, approvalPreset: fields.preset, ...(runtime && { runtime }), ...(fields.name.trim() && { name: fields.name.trim() }), ...(fields.workdir.trim() && { workdir: fields.workdir.trim() }),
       ...(fields.capabilities.trim() && { capabilities: fields.capabilities.split(",").map((c) => c.trim()).filter(Boolean) }),
     },
-  }).then((made) => { close(); go("/agents/" + made.id); }));
+  }).then(onward((made) => { close(); return "/agents/" + made.id; })));
   return <Dialog title="Start an agent" close={close}>
     {l.error && <Failure error={l.error} again={l.reload} />}{l.first && <Waiting />}
     {l.data && <form onSubmit={(e) => { e.preventDefault(); spawn(); }}><div class="body form">

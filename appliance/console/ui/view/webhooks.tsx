@@ -13,7 +13,7 @@ import { Choice } from "../part/tabs.tsx";
 import { Pre, Text, count, plural } from "../part/text.tsx";
 import { When, absolute, lasted } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
-import { go, queryOf, setQuery } from "../route.ts";
+import { go, onward, queryOf, setQuery } from "../route.ts";
 import { useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
@@ -118,7 +118,7 @@ export function WebhookView({ id }: { id: string }) {
     ]} /></div>{chosen && <Detail key={chosen.id} row={chosen} reload={l.reload} />}</div>}
     {asking === "edit" && <Edit of={d} close={() => setAsking("")} done={w.reload} />}
     {asking === "rotate" && <Confirm title="Make a new secret?" action="Make it" close={() => setAsking("")} run={() => call<WebhookBody>("PATCH", "/api/webhooks/" + seg(id), { body: { rotateSecret: true, overlap: 3_600_000 } }).then((n) => { setSecret(n.secret); w.reload(); })}><p>Deliveries carry the signature of the former one as well, for an hour.</p></Confirm>}
-    {asking === "delete" && <Confirm title="Remove this endpoint?" action="Remove" danger close={() => setAsking("")} run={() => call("DELETE", "/api/webhooks/" + seg(id)).then(() => go("/webhooks"))}><p>What still waits for it is not delivered.</p></Confirm>}
+    {asking === "delete" && <Confirm title="Remove this endpoint?" action="Remove" danger close={() => setAsking("")} run={() => call("DELETE", "/api/webhooks/" + seg(id)).then(onward(() => "/webhooks"))}><p>What still waits for it is not delivered.</p></Confirm>}
     {asking === "some" && <RetrySome webhook={id} rows={(l.rows ?? []).filter((r) => marked.has(r.id))} close={() => { setAsking(""); setMarked(new Set()); l.reload(); }} />}
     {asking === "all" && <RetryAll webhook={id} close={() => { setAsking(""); l.reload(); }} />}
   </div>;
