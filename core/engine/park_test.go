@@ -43,9 +43,10 @@ func TestWaitForPeopleHoldsNothing(t *testing.T) {
 	if tasks[1].agent != "lead" || tasks[1].task.ExecutionID != other.ID {
 		t.Fatalf("the freed slot and agent went to %+v", tasks[1])
 	}
-	if s := k.Stats(); s.Running != 1 || s.Parked != 1 || s.Active != 2 || s.Queued != 1 {
-		t.Errorf("figures %+v", s)
-	}
+	coretest.WaitFor(t, "the figures of one that is parked", func() bool {
+		s := k.Stats()
+		return s.Running == 1 && s.Parked == 1 && s.Active == 2 && s.Queued == 1
+	})
 	coretest.WaitFor(t, "idle agents to be free", func() bool { return k.agents.free("cto") == 1 && k.agents.free("ceo") == 1 })
 	if k.agents.free("dev") != 0 {
 		t.Error("dev, which has a task, is free")
@@ -56,6 +57,7 @@ func TestWaitForPeopleHoldsNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	k.waiting(k.exec.ID, core.WaitForSlot)
+	coretest.WaitFor(t, "both to stand in line", func() bool { return k.Stats().Waiting == 2 }) // it is stored before that
 	k.agents.mu.Lock()
 	early := len(k.agents.replies)
 	k.agents.mu.Unlock()
@@ -115,9 +117,7 @@ func TestWaitForPeopleAcrossRestarts(t *testing.T) {
 			}
 			k.agents.mu.Unlock()
 			k.open()
-			if s := k.Stats(); s.Running != 1 || s.Active != 2 {
-				t.Errorf("after the restart %+v", s)
-			}
+			coretest.WaitFor(t, "one of two to run after the restart", func() bool { s := k.Stats(); return s.Running == 1 && s.Active == 2 })
 			coretest.WaitFor(t, "it to be parked", func() bool { return k.Stats().Parked == 1 })
 			if k.agents.free("cto") != 1 || k.agents.free("ceo") != 1 {
 				t.Error("the restart took agents for roles that nothing waits for")
@@ -208,9 +208,7 @@ func TestAskerGoesOnByItself(t *testing.T) {
 	held := k.agents.await(t, 2)
 	k.MessageWithdrawn("dev", k.task.ID, "a1")
 	k.waiting(k.exec.ID, "")
-	if s := k.Stats(); s.Running != 2 || s.Parked != 0 {
-		t.Errorf("figures %+v", s)
-	}
+	coretest.WaitFor(t, "both to run", func() bool { s := k.Stats(); return s.Running == 2 && s.Parked == 0 })
 	k.finish()
 	k.agents.report("lead", held[1].task, `1`, nil)
 	k.wait(other.ID)
