@@ -95,7 +95,7 @@ func (w *inputWait) follow(ctx context.Context, group string, after uint64) (*wi
 		case errors.Is(err, errOver) && w.own != nil:
 			return w.own, nil
 		case errors.Is(err, errOver):
-			return nil, core.Conflict("thread", w.id, "", "the thread ended before the message had its turn")
+			return nil, core.Conflict("thread", w.id, "", "the thread ended before the agent was known to have taken the message")
 		case err != nil:
 			return nil, err
 		}

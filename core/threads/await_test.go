@@ -125,12 +125,33 @@ func TestSendAndWaitInVain(t *testing.T) {
 	if err := r.StopThread(r.ctx, id, core.ThreadStop{Force: true}); err != nil {
 		t.Fatal(err)
 	}
-	if err := <-left; core.ErrorCode(err) != core.CodeConflict || !strings.Contains(err.Error(), "before the message had its turn") {
+	if err := <-left; core.ErrorCode(err) != core.CodeConflict || !strings.Contains(err.Error(), "before the agent was known to have taken") {
 		t.Errorf("%v", err)
 	}
 	for _, in := range []core.ThreadInput{{Raw: "x", ExpectResponse: true}, {Keys: []string{"ESC"}, ExpectResponse: true}} {
 		if _, err := r.SendThread(r.ctx, id, in); core.ErrorCode(err) != core.CodeValidation {
 			t.Errorf("%+v: %v", in, err)
 		}
+	}
+}
+
+// TestEndedWhileHandedOver: an agent that ends within the turn of a message before it is known that it took the message is no
+// thread that never gave the message its turn.
+func TestEndedWhileHandedOver(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.open()
+	s := shellSpec("")
+	s.Objective = ""
+	id := r.spawn(s).ID
+	r.agents.send = func(in core.ManagedAgentInput) error {
+		a := &scripted{f: r.agents, r: r.agents.records[0]}
+		a.busy()
+		a.tell(core.EventManagedTurnComplete, core.AgentSignal{TurnOutcome: agentEnded})
+		a.exit("exited", 3)
+		return runtimeError(core.CodeConflict, "DELIVERY_UNKNOWN")
+	}
+	got, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: "leave", ExpectResponse: true, Timeout: time.Minute})
+	if err != nil || got.Response == nil || got.Response.Error == nil || got.Response.Error.Code != wire.TurnAgentEnded {
+		t.Errorf("%+v, %v", got.Response, err)
 	}
 }

@@ -23,7 +23,7 @@ func (c *change) onTurn(sig *core.AgentSignal) {
 	outcome := sig.TurnOutcome
 	turn := r.TurnCount + r.FailedTurns + 1
 	data := turnData{Turn: turn, DurationMs: sig.DurationMs, Truncated: sig.Truncated, TurnOutcome: outcome}
-	if w := r.Work; w != nil && w.Held && w.Ended == nil && !unsent(r) {
+	if w := r.Work; w != nil && w.Held && w.Ended == nil && (!unsent(r) || lastTurnOf(w, &outcome)) {
 		data.InputID, data.Again = w.InputID, triesAgain(r, &outcome)
 	}
 	if outcome.Error == nil {

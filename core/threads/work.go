@@ -155,6 +155,12 @@ func (c *change) turnBegan() {
 	}
 }
 
+// lastTurnOf reports whether a turn that its agent did not outlive is taken for that of a message which is being handed
+// over: it began since, and the word of the agent that took the message comes too late to say so.
+func lastTurnOf(w *core.ThreadWork, o *wire.TurnOutcome) bool {
+	return w.Begun && !w.Refused && o.Error != nil && o.Error.Code == wire.TurnAgentEnded
+}
+
 // turnEnded decides what follows for the message of a turn that ended.
 func (c *change) turnEnded(o *wire.TurnOutcome) {
 	w := c.rec.Work

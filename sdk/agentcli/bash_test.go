@@ -9,6 +9,7 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func TestBash(t *testing.T) {
@@ -163,5 +164,26 @@ func TestOutputBehindThePrompt(t *testing.T) {
 			}
 			break
 		}
+	}
+}
+
+// A shell that a message tells to exit may be gone before it is known that the message was typed: the turn is the message's.
+func TestExitBeforeItIsTyped(t *testing.T) {
+	t.Parallel()
+	g := open(t, newLauncher(t, nil), nil)
+	g.bash("b1")
+	p := g.l.process()
+	p.mu.Lock()
+	p.lateEnter = true
+	p.mu.Unlock()
+	got, err := g.Send(t.Context(), "b1", runtime.Input{Message: "exit 3", ExpectResponse: true})
+	if err != nil || !got.Sent || got.Response == nil || got.Response.Error == nil || got.Response.Error.Code != wire.TurnAgentEnded {
+		t.Errorf("send: %+v, %v", got, err)
+	}
+	if a := g.status("b1", runtime.StatusStopped); a.Reason != runtime.ReasonExited || *a.ExitCode != 3 {
+		t.Errorf("agent %+v", a)
+	}
+	if got := coarse(g.events("b1")); got != "started ready busy message turn_complete stopped" {
+		t.Errorf("events %s", got)
 	}
 }

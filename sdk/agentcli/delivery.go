@@ -13,6 +13,7 @@ const (
 	confirmFirst = time.Second     // for the agent to take a message
 	confirmAgain = 5 * time.Second // ... after it was submitted once more, or cannot be: a busy machine is slow
 	codeGap      = 150 * time.Millisecond
+	endWait      = time.Second // for the typing of a message whose agent ended meanwhile
 
 	missPause     = time.Second // before a message that was not taken is typed again; twice as long each time
 	missPauseMost = 8 * time.Second
@@ -231,8 +232,23 @@ func (d *delivery) drop(m *message) {
 	d.queue = slices.DeleteFunc(d.queue, func(q *message) bool { return q == m })
 }
 
+// afterTyping has the end of the process handled once the message that is being typed is typed, or after a while: its last
+// key may be what ended it, as "exit" does to a shell. It returns false if there is nothing to wait for.
+func (d *delivery) afterTyping(end func()) bool {
+	m := d.cur
+	if m == nil || m.stage != stageTyping || m.end != nil {
+		return false
+	}
+	m.end = end
+	d.s.after(endWait, end)
+	return true
+}
+
 // typed handles that the keys of a message, or of its confirmation, were typed.
 func (d *delivery) typed(m *message, err error, before uint64) {
+	if m.end != nil {
+		defer m.end()
+	}
 	if d.cur != m || d.s.over {
 		return
 	}

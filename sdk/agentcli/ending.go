@@ -45,6 +45,9 @@ func (s *session) exited(exit runtime.Exit, err error, outOfMemory bool) {
 		return
 	}
 	lost := err != nil
+	if !lost && s.delivery.afterTyping(func() { s.exited(exit, err, outOfMemory) }) {
+		return
+	}
 	s.fusion.unblock(runtime.SourceExit, "")
 	s.fusion.release(Signal{Source: runtime.SourceExit})
 	if s.fusion.turn != nil {

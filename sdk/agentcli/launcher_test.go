@@ -88,7 +88,7 @@ func (l *launcher) Launch(_ context.Context, cmd agentcli.Command) (agentcli.Pro
 	l.launched++
 	l.command = cmd
 	p := &process{
-		l: l, id: strconv.Itoa(l.launched), cols: cmd.Cols, rows: cmd.Rows, more: make(chan struct{}), gone: make(chan struct{}),
+		l: l, id: strconv.Itoa(l.launched), cols: cmd.Cols, rows: cmd.Rows, more: make(chan struct{}), gone: make(chan struct{}), waited: make(chan struct{}),
 		typed: make(chan []byte, 4096), killed: make(chan struct{}), reads: make(chan struct{}, 1), hooks: make(chan *agentcli.HookCall, 64), env: cmd.Env,
 	}
 	p.started = time.Now()
@@ -140,6 +140,8 @@ type process struct {
 	typed   chan []byte // what was written, for scripts
 	killed  chan struct{}
 	gone    chan struct{} // closed when nothing of it runs
+	waited  chan struct{} // closed when somebody was told that
+	tell    sync.Once
 	hooks   chan *agentcli.HookCall
 	kills   sync.Once
 
@@ -156,6 +158,7 @@ type process struct {
 	note       []byte
 	noteAt     uint64
 	deaf       bool // writes block
+	lateEnter  bool // the write of Enter returns only once the process has ended, and that is known
 	written    []byte
 	dropBefore uint64        // what a crash finds dropped
 	slowFrom   uint64        // output from here on is read only once slow is closed
@@ -282,7 +285,7 @@ func (h *handle) Output(_ context.Context, from uint64) (agentcli.Output, error)
 
 func (h *handle) Write(ctx context.Context, b []byte) error {
 	h.mu.Lock()
-	deaf, ended := h.deaf, h.ended
+	deaf, late, ended := h.deaf, h.lateEnter, h.ended
 	h.written = append(h.written, b...)
 	h.mu.Unlock()
 	if ended {
@@ -294,6 +297,13 @@ func (h *handle) Write(ctx context.Context, b []byte) error {
 	}
 	if h.file != nil {
 		_, err := h.file.Write(b)
+		if late && string(b) == "\r" {
+			<-h.waited
+			select { // nothing shows from outside that the end waits for this
+			case <-time.After(100 * time.Millisecond):
+			case <-ctx.Done():
+			}
+		}
 		return err
 	}
 	select {
@@ -337,6 +347,7 @@ func (h *handle) Kill(ctx context.Context) error {
 func (h *handle) Wait(ctx context.Context) (runtime.Exit, error) {
 	select {
 	case <-h.gone:
+		h.tell.Do(func() { close(h.waited) })
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if h.noExit {

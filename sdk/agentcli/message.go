@@ -51,6 +51,7 @@ type message struct {
 	held      bool       // another turn ran, or a dialog stood, when it was looked at last
 	dialog    bool       // a dialog stood after it was typed
 	stop      func()     // cancels the wait for the confirmation
+	end       func()     // handles the end of the process, which waits for its typing; or nil
 	answered  bool       // done is closed
 
 	done   chan struct{}
