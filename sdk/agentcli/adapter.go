@@ -96,6 +96,15 @@ type Bounded interface {
 	MaxMessage() int
 }
 
+// Lined is a Driver that can read the input line of its CLI and empty it. Only the session's goroutine calls it.
+type Lined interface {
+	// InputLine returns the text in the input line by the rows of the screen, its lines joined by spaces; false where the
+	// screen shows no input line.
+	InputLine(rows []string) (text string, ok bool)
+	// ClearLine returns the keys that empty it. In a line that is empty they do nothing.
+	ClearLine() []Step
+}
+
 // Resumer is a Driver that can tell why its CLI ended before it was ready: because the session that it was to resume is
 // not there. The runtime then starts it once more with a new session, and says so.
 type Resumer interface {
@@ -116,7 +125,7 @@ type Host interface {
 	After(d time.Duration, fn func()) (cancel func())
 	// Rows returns the visible screen as text.
 	Rows() []string
-	// BracketedPaste tells whether the CLI asked for it.
+	// BracketedPaste reports whether the CLI asked for it.
 	BracketedPaste() bool
 	Now() time.Time
 	// Do runs fn on a goroutine of the session's, and then done on the session's own: for reading files.

@@ -3,6 +3,7 @@ package agentcli_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/launchertest"
@@ -141,3 +142,61 @@ func TestCrashWhileTypingIsSettled(t *testing.T) {
 	}
 	<-done
 }
+
+// TestCrashBeforeEnter ends the runtime between a message and its Enter: the message does not stay in the input line, where
+// what a person types next would join it, and what stands there besides is left alone.
+func TestCrashBeforeEnter(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ more, line, next string }{
+		"message": {line: "> cut off by this", next: "mine"},
+		"draft":   {more: " and mine", line: "> cut off by this and mine", next: "cut off by this and mine more"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := &fakeCLI{draws: true}
+			g, _ := ready(t, c, nil)
+			p := g.l.process()
+			p.mu.Lock()
+			p.noEnter = true
+			p.mu.Unlock()
+			if _, err := g.Send(t.Context(), "a", runtime.Input{ID: "i1", Message: "cut off by  this", Timeout: 100 * time.Millisecond}); runtime.AsError(err).Code != runtime.CodeDeliveryUnknown {
+				t.Fatalf("send: %v", err)
+			}
+			if tt.more != "" {
+				p.typed <- []byte(tt.more)
+			}
+			shows := func() string {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				out := string(p.out)
+				return squeezed(out[strings.LastIndex(out, "\n")+1:])
+			}
+			wait(t, "the message in the line", func() bool { return shows() == tt.line })
+			dir := launchertest.Crashed(t, g.o.StateDir)
+			g.close()
+			p.mu.Lock()
+			p.noEnter = false
+			p.mu.Unlock()
+			o := g.o
+			o.StateDir = dir
+			g = reopen(t, g.l, o)
+			g.status("a", runtime.StatusReady)
+			if tt.more == "" {
+				wait(t, "an empty line", func() bool { return shows() == ">" })
+			}
+			v := g.attach("a", runtime.AttachOptions{})
+			if err := v.Input([]byte(strings.TrimPrefix(tt.next, "cut off by this and mine") + "\r")); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, "what the person typed", func() bool { return len(c.messages()) == 1 })
+			if got := squeezed(c.messages()[0]); got != tt.next {
+				t.Errorf("the CLI took %q, want %q", got, tt.next)
+			}
+			_, err := g.Send(t.Context(), "a", runtime.Input{ID: "i1", Message: "cut off by  this"})
+			if runtime.AsError(err).Code != runtime.CodeDeliveryUnknown {
+				t.Errorf("repeated: %v", err)
+			}
+		})
+	}
+}
+
+func squeezed(s string) string { return strings.Join(strings.Fields(s), " ") }

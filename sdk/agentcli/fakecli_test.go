@@ -100,6 +100,18 @@ func (d *fakeDriver) Confirm() []agentcli.Step {
 	return nil
 }
 
+// InputLine reads what a fakeCLI that draws shows.
+func (d *fakeDriver) InputLine(rows []string) (string, bool) {
+	for i := len(rows) - 1; i >= 0; i-- {
+		if text, ok := strings.CutPrefix(rows[i], "> "); ok {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+func (d *fakeDriver) ClearLine() []agentcli.Step { return []agentcli.Step{{Write: []byte("\x15")}} }
+
 func (d *fakeDriver) Answer(p *runtime.Prompt, a runtime.Answer) ([]agentcli.Step, error) {
 	d.f.mu.Lock()
 	defer d.f.mu.Unlock()
@@ -141,6 +153,7 @@ type fakeCLI struct {
 	ignore   int                          // so many times Enter does nothing
 	turn     func(p *process, msg string) // nil: an answered turn
 	silent   bool                         // never says that it is ready
+	draws    bool                         // shows its line
 	line     strings.Builder
 	exitCode int
 }
@@ -194,6 +207,9 @@ func (c *fakeCLI) run(p *process) {
 			default:
 				c.line.WriteByte(key)
 			}
+		}
+		if c.draws {
+			p.print("\r\n> " + c.line.String())
 		}
 	}
 }

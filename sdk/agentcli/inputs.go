@@ -53,6 +53,7 @@ type inputs struct {
 	size  int      // of the file
 	texts int      // bytes of the responses in known
 	torn  bool     // the file ends within a line
+	cut   string   // id of the input that was being typed when an earlier process ended; or empty
 }
 
 // loadInputs reads what is remembered. What was being typed when an earlier process ended is uncertain.
@@ -69,9 +70,9 @@ func loadInputs(dir string) *inputs {
 			in.keep(r)
 		}
 	}
-	for _, r := range in.known {
-		if r.State == inputTyping {
-			r.State = inputUnknown
+	for _, id := range in.order {
+		if r := in.known[id]; r != nil && r.State == inputTyping {
+			r.State, in.cut = inputUnknown, id
 		}
 	}
 	return in
@@ -219,7 +220,7 @@ func (in *inputs) rewrite() error {
 
 // forget drops everything: a new agent uses the directory.
 func (in *inputs) forget() error {
-	in.known, in.order, in.size, in.texts, in.torn = map[string]*inputRecord{}, nil, 0, 0, false
+	in.known, in.order, in.size, in.texts, in.torn, in.cut = map[string]*inputRecord{}, nil, 0, 0, false, ""
 	if err := os.Remove(in.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -158,6 +158,7 @@ type process struct {
 	note       []byte
 	noteAt     uint64
 	deaf       bool // writes block
+	noEnter    bool // Enter is never written: its write blocks
 	lateEnter  bool // the write of Enter returns only once the process has ended, and that is known
 	written    []byte
 	dropBefore uint64        // what a crash finds dropped
@@ -285,7 +286,7 @@ func (h *handle) Output(_ context.Context, from uint64) (agentcli.Output, error)
 
 func (h *handle) Write(ctx context.Context, b []byte) error {
 	h.mu.Lock()
-	deaf, late, ended := h.deaf, h.lateEnter, h.ended
+	deaf, late, ended := h.deaf || h.noEnter && string(b) == "\r", h.lateEnter, h.ended
 	h.written = append(h.written, b...)
 	h.mu.Unlock()
 	if ended {

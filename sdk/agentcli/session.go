@@ -59,11 +59,11 @@ type session struct {
 	head      uint64 // how far the output went when the process was found
 	headKnown bool
 	away      bool // over, because the process is out of reach
-	wasAway   bool // the last that was told of the agent is that it was
+	wasAway   bool // the last that was reported of the agent is that it was
 	delivery  delivery
 	fusion    fusion
 	wish      wish
-	urls      []string // logins that were told since it was ready
+	urls      []string // logins that were reported since it was ready
 	doneTo    uint64   // commands of the output before it were given to the driver
 	toldTo    uint64   // what followed from commands before it is in the events
 	replays   bool     // the driver is given such a command
@@ -290,6 +290,7 @@ func (s *session) catchUp() {
 	if s.pauseTimer == nil {
 		s.pause()
 	}
+	s.delivery.clearLeftover(time.Now().Add(leftoverTime))
 	s.delivery.pump()
 }
 

@@ -1,19 +1,56 @@
 package claude
 
-import "strings"
+import (
+	"strings"
 
-// leftover tells whether the input line still holds the last message: claude may show one again that it took while
+	"github.com/wardroom/wardroom/sdk/agentcli"
+)
+
+// leftover reports whether the input line still holds the last message: claude may show one again that it took while
 // the machine was busy, and the next message would be added to it. Other text is somebody's draft, which the
 // session knows of, or claude's own hint.
 func leftover(rows []string, last string) bool {
 	first, _, _ := strings.Cut(strings.TrimSpace(last), "\n")
-	for i := len(rows) - 1; i > 0; i-- {
-		text, ok := strings.CutPrefix(rows[i], "❯")
-		if !ok || !strings.HasPrefix(rows[i-1], "──") {
-			continue
-		}
-		text = strings.TrimSpace(text)
-		return text != "" && (strings.HasPrefix(first, text) || strings.HasPrefix(text, first))
+	line := lineAt(rows)
+	if line < 0 {
+		return false
 	}
-	return false
+	text := strings.TrimSpace(strings.TrimPrefix(rows[line], mark))
+	return text != "" && (strings.HasPrefix(first, text) || strings.HasPrefix(text, first))
+}
+
+// mark begins the input line, and edge the rows above and below it.
+const mark, edge = "❯", "──"
+
+// lineAt returns the row in which the input line begins, or -1.
+func lineAt(rows []string) int {
+	for i := len(rows) - 1; i > 0; i-- {
+		if strings.HasPrefix(rows[i], mark) && strings.HasPrefix(rows[i-1], edge) {
+			return i
+		}
+	}
+	return -1
+}
+
+var _ agentcli.Lined = (*driver)(nil)
+
+// InputLine implements agentcli.Lined.
+func (d *driver) InputLine(rows []string) (string, bool) {
+	line := lineAt(rows)
+	if line < 0 {
+		return "", false
+	}
+	lines := []string{strings.TrimPrefix(rows[line], mark)}
+	for _, row := range rows[line+1:] {
+		if strings.HasPrefix(row, edge) {
+			break
+		}
+		lines = append(lines, row)
+	}
+	return strings.Join(lines, " "), true
+}
+
+// ClearLine implements agentcli.Lined.
+func (d *driver) ClearLine() []agentcli.Step {
+	return []agentcli.Step{{Write: clearLine, Wait: clearGap}, {Write: []byte(keyBackspace), Wait: clearGap}}
 }

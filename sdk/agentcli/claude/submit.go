@@ -66,7 +66,7 @@ func (d *driver) Submit(text string) []agentcli.Step {
 	if _, ok := d.host.(agentcli.Typist); ok && shellMode(d.host.Rows()) {
 		d.sent.waits = true
 		d.host.After(shellEvery, func() { d.leaveShell(at, 1) })
-		return []agentcli.Step{{Write: clearLine, Wait: clearGap}, {Write: []byte(keyBackspace), Wait: clearGap}}
+		return d.ClearLine()
 	}
 	return d.typing(clear)
 }
@@ -89,7 +89,7 @@ func (d *driver) leaveShell(at time.Time, looks int) {
 	d.host.After(shellEvery, func() { d.leaveShell(at, looks+1) })
 }
 
-// shellMode tells whether the input line is one of commands for a shell.
+// shellMode reports whether the input line is one of commands for a shell.
 func shellMode(rows []string) bool {
 	for i := len(rows) - 1; i > 0; i-- {
 		if strings.HasPrefix(rows[i-1], "──") && strings.HasPrefix(rows[i], "!") {
@@ -118,7 +118,7 @@ func (d *driver) pressAgain(at time.Time) {
 	d.host.After(pressEvery, func() { d.pressAgain(at) })
 }
 
-// inLine tells whether the message stands in the input line, or what claude shows of a long one.
+// inLine reports whether the message stands in the input line, or what claude shows of a long one.
 func (s *submission) inLine(rows []string) bool {
 	return leftover(rows, s.last) || leftover(rows, "[Pasted text")
 }
@@ -127,7 +127,7 @@ func (s *submission) inLine(rows []string) bool {
 func (d *driver) typing(clear bool) []agentcli.Step {
 	var steps []agentcli.Step
 	if clear {
-		steps = []agentcli.Step{{Write: clearLine, Wait: clearGap}, {Write: []byte(keyBackspace), Wait: clearGap}}
+		steps = d.ClearLine()
 	}
 	text := d.sent.last
 	if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "!") {
@@ -172,18 +172,18 @@ func (d *driver) retype() {
 	})
 }
 
-// inFlight tells whether a message was typed and not taken.
+// inFlight reports whether a message was typed and not taken.
 func (d *driver) inFlight() bool {
 	return d.sent.text != "" && d.host.Now().Sub(d.sent.at) < composer.Flight
 }
 
-// isMixed tells whether a prompt is the message on its way with something else, such as what somebody typed just before,
+// isMixed reports whether a prompt is the message on its way with something else, such as what somebody typed just before,
 // or keys that a busy claude took for text. What somebody else asked meanwhile is not.
 func (d *driver) isMixed(prompt string) bool {
 	return d.inFlight() && composer.Mixed(prompt, d.sent.text)
 }
 
-// isLate tells whether a prompt is the message that was typed last, and comes when its caller was told that it was not
+// isLate reports whether a prompt is the message that was typed last, and comes when its caller was told that it was not
 // taken. One that waited behind the turn of somebody else is not late.
 func (d *driver) isLate(prompt string) bool {
 	return d.inFlight() && !d.sent.late.IsZero() && d.host.Now().After(d.sent.late) && d.sent.turns == d.turns &&

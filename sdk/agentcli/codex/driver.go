@@ -22,7 +22,7 @@ const (
 	// codex is busy for a moment as it starts, and takes no message then.
 	busyHold  = 250 * time.Millisecond
 	firstHold = 3 * time.Second
-	// announceHold is the same while a message is on its way, whose hook tells whether that is what codex works on: somebody at
+	// announceHold is the same while a message is on its way, whose hook shows whether that is what codex works on: somebody at
 	// the terminal may have been first, or the prompt be refused.
 	announceHold = 5 * time.Second
 	// clearGap is what a confirmation waits that types nothing.
@@ -77,7 +77,7 @@ type state struct {
 	Shown    *shown          `json:"shown,omitempty"`    // a dialog beside Prompt
 }
 
-// ask is what a hook told of a dialog that is about to come.
+// ask is what a hook said of a dialog that is about to come.
 type ask struct {
 	Tool  string         `json:"tool"`
 	Input map[string]any `json:"input"`
@@ -147,7 +147,7 @@ func (d *driver) idle() {
 	}
 }
 
-// ready tells that codex takes messages, once its composer is there.
+// ready reports that codex takes messages, once its composer is there.
 func (d *driver) ready(limit time.Duration) {
 	const pause = 100 * time.Millisecond
 	if rows := d.host.Rows(); composerAt(rows) < 0 && !blank(rows) && (limit > 0 || d.state.Shown != nil) {
@@ -182,7 +182,7 @@ func (d *driver) working() {
 	}
 }
 
-// sure tells of the turn that began.
+// sure reports the turn that began.
 func (d *driver) sure() {
 	stop(&d.cancelBusy)
 	if d.state.Unsure {
@@ -221,7 +221,7 @@ func (d *driver) blocked(kind string) {
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceOSC, Prompt: d.state.Prompt})
 }
 
-// unblocked tells that the dialog is gone: a choice of "" was made at the terminal.
+// unblocked reports that the dialog is gone: a choice of "" was made at the terminal.
 func (d *driver) unblocked(choice string) {
 	p := d.state.Prompt
 	if p.Kind == runtime.PromptApproval {
@@ -303,7 +303,7 @@ func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	}
 	var steps []agentcli.Step
 	if clear {
-		steps = composer.Clear("", composer.Backspace)
+		steps = d.ClearLine()
 	}
 	return append(steps,
 		agentcli.Step{Write: composer.Paste(text + " "), Wait: 100 * time.Millisecond},

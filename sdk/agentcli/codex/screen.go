@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/screen"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -55,7 +56,28 @@ func composerAt(rows []string) int {
 	return -1
 }
 
-// hinted tells whether a screen ends with the keys that a dialog takes.
+var _ agentcli.Lined = (*driver)(nil)
+
+// InputLine implements agentcli.Lined. A blank row ends it, and so a message with one is not read whole.
+func (d *driver) InputLine(rows []string) (string, bool) {
+	at := composerAt(rows)
+	if at < 0 {
+		return "", false
+	}
+	lines := []string{strings.TrimPrefix(rows[at], "›")}
+	for _, row := range rows[at+1:] {
+		if strings.TrimSpace(row) == "" {
+			break
+		}
+		lines = append(lines, row)
+	}
+	return strings.Join(lines, " "), true
+}
+
+// ClearLine implements agentcli.Lined.
+func (d *driver) ClearLine() []agentcli.Step { return composer.Clear("", composer.Backspace) }
+
+// hinted reports whether a screen ends with the keys that a dialog takes.
 func hinted(rows []string) bool {
 	for i, n := len(rows)-1, 0; i >= 0 && n < hintRows; i-- {
 		if strings.TrimSpace(rows[i]) == "" {
@@ -135,7 +157,7 @@ func blank(rows []string) bool {
 	return true
 }
 
-// gone tells that a dialog of which only the screen told is not there any more.
+// gone reports that a dialog of which only the screen told is not there any more.
 func (d *driver) gone() {
 	s := d.state.Shown
 	if s == nil {

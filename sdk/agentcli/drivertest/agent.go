@@ -469,6 +469,35 @@ func (a *Agent) WaitScreen(words string) {
 	}
 }
 
+// waitLine waits until the input line is as it should be, its white space squeezed.
+func (a *Agent) waitLine(what string, is func(line string) bool) {
+	a.tb.Helper()
+	limit := time.Now().Add(patience)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		got, shown := "", false
+		a.post(func() {
+			got, shown = a.driver.(agentcli.Lined).InputLine(a.screen.Text())
+			got = strings.Join(strings.Fields(got), " ")
+		})
+		if shown && is(got) {
+			return
+		}
+		if time.Now().After(limit) {
+			a.tb.Fatalf("the input line is %q (%v), and not %s:\n%s", got, shown, what, a.Screen())
+		}
+		<-tick.C
+	}
+}
+
+// clearLine types what empties the input line.
+func (a *Agent) clearLine() {
+	var steps []agentcli.Step
+	a.post(func() { steps = a.driver.(agentcli.Lined).ClearLine() })
+	a.Type(steps)
+}
+
 // Screen returns the visible screen.
 func (a *Agent) Screen() string {
 	var rows []string

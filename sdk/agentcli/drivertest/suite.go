@@ -33,7 +33,7 @@ type Suite struct {
 	KeyAllow string
 	// DenyContinues: after a refusal over the API the turn goes on; otherwise it ends as interrupted.
 	DenyContinues bool
-	// Changed tells how the CLI changes messages before it takes them; nil: not at all.
+	// Changed returns how the CLI changes messages before it takes them; nil: not at all.
 	Changed func(message string) string
 }
 
@@ -79,6 +79,7 @@ func (s Suite) Run(t *testing.T) {
 	parallel(t, "Prompts", func(t *testing.T) { s.prompts(t, env) })
 	parallel(t, "Resume", func(t *testing.T) { s.resume(t, env) })
 	parallel(t, "Drafts", func(t *testing.T) { s.drafts(t, env) })
+	parallel(t, "InputLine", func(t *testing.T) { s.inputLine(t, env) })
 	parallel(t, "Mixed", func(t *testing.T) { s.mixed(t, env) })
 }
 
@@ -322,6 +323,25 @@ func (s Suite) drafts(t *testing.T, env map[string]string) {
 			t.Errorf("with the draft %q it took %q", draft, took.Text)
 		}
 		a.Turn()
+	}
+}
+
+// inputLine reads what stands in the input line, and empties it.
+func (s Suite) inputLine(t *testing.T, env map[string]string) {
+	a := s.start(t, env)
+	for _, text := range []string{"please", counted("word%d ", 40) + "end", "first line\nsecond line", "日本語 and кириллица"} {
+		words := strings.Fields(text)
+		want := strings.Join(words, " ")
+		a.Type([]agentcli.Step{{Write: []byte("\x1b[200~" + text + " \x1b[201~")}})
+		a.waitLine(want, func(line string) bool { return line == want })
+		a.clearLine()
+		a.waitLine("empty", func(line string) bool { return !strings.Contains(line, words[0]) })
+	}
+	if took := a.Send("the message"); took.Text != "the message" {
+		t.Errorf("it took %q", took.Text)
+	}
+	if end := a.Turn(); end.Text != "ANSWER[the message]" || a.Count(agentcli.SignalTook) != 1 {
+		t.Errorf("the turn ended with %+v\n%s", end.Signal, a.History())
 	}
 }
 

@@ -1,6 +1,11 @@
 package gemini
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
+)
 
 const (
 	belowComposer = 40 // rows that may be below the composer's first one: a long message, completions, the footer
@@ -46,6 +51,28 @@ func lined(row string) bool {
 	row = strings.TrimSpace(row)
 	return row != "" && (strings.Trim(row, "▄") == "" || strings.Trim(row, "─") == "")
 }
+
+var _ agentcli.Lined = (*driver)(nil)
+
+// InputLine implements agentcli.Lined. A blank row ends it as its lower edge does, and so a message with one is not read whole.
+func (d *driver) InputLine(rows []string) (string, bool) {
+	at := composerAt(rows)
+	if at < 0 {
+		return "", false
+	}
+	_, first, _ := strings.Cut(strings.TrimSpace(rows[at]), " ")
+	lines := []string{first}
+	for _, row := range rows[at+1:] {
+		if strings.Trim(row, " ▀─") == "" {
+			break
+		}
+		lines = append(lines, row)
+	}
+	return strings.Join(lines, " "), true
+}
+
+// ClearLine implements agentcli.Lined.
+func (d *driver) ClearLine() []agentcli.Step { return composer.Clear(composer.Backspace, "") }
 
 // working reports whether the line above the composer at a row says that a turn can be cancelled.
 func working(rows []string, composer int) bool {

@@ -78,13 +78,13 @@ type state struct {
 	Reason     string          `json:"reason,omitempty"` // of the refusal, to be typed when the dialog is gone
 	Reasoned   bool            `json:"reasoned,omitempty"`
 	Begin      int64           `json:"begin,omitempty"` // where the transcript of the turn begins, plus 1; 0: not known
-	Told       int             `json:"told,omitempty"`  // how many texts of it were told
+	Told       int             `json:"told,omitempty"`  // how many texts of it were reported
 	Asked      int             `json:"asked,omitempty"`
 	Question   map[string]any  `json:"question,omitempty"` // input of an ask_user that is about to ask
 	Tool       *tool           `json:"tool,omitempty"`     // announced last
 	Prompt     *runtime.Prompt `json:"prompt,omitempty"`
 	Standing   bool            `json:"standing,omitempty"` // the dialog is drawn
-	// Dialog is what the prompt was read from, if only the screen told of it.
+	// Dialog is what the prompt was read from, if only the screen shows it.
 	Dialog *dialog.Standing `json:"dialog,omitempty"`
 }
 
@@ -251,7 +251,7 @@ func (d *driver) toolDone(p hook.Payload) {
 	})
 }
 
-// identify takes where the transcript is. Which session it is in is told with the first turn: there is nothing to resume
+// identify takes where the transcript is. Which session it is in is reported with the first turn: there is nothing to resume
 // before.
 func (d *driver) identify(p hook.Payload) {
 	if p.Transcript != "" && p.Transcript != d.state.Transcript {
@@ -280,7 +280,7 @@ func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	}
 	var steps []agentcli.Step
 	if clear {
-		steps = append(steps, composer.Clear(composer.Backspace, "")...)
+		steps = append(steps, d.ClearLine()...)
 	}
 	if shellMode(d.host.Rows()) {
 		// Only then: at the very end of a turn Escape would still be an interrupt.
@@ -298,7 +298,7 @@ func plain(prompt string) string {
 	return strings.TrimPrefix(prompt, joiner)
 }
 
-// shellMode tells whether somebody left the composer in the mode in which a line is run as a command.
+// shellMode reports whether somebody left the composer in the mode in which a line is run as a command.
 func shellMode(rows []string) bool {
 	for _, row := range rows {
 		if strings.Contains(row, "shell mode enabled") {
