@@ -7,6 +7,7 @@
 //
 // # On disk
 //
+//	lock                     flock of the service whose root it is
 //	mirrors/<key>            bare repository; key is the hash of URL, depth and filter
 //	mirrors/<key>.json       what the key stands for
 //	mirrors/<key>.lock       flock of whoever fetches

@@ -87,6 +87,35 @@ func TestCopiedStore(t *testing.T) {
 	}
 }
 
+// Two services never have the same root, by whatever path they name it, and the second one touches nothing.
+func TestRootOfAnother(t *testing.T) {
+	r := newRig(t)
+	half := filepath.Join(r.root, "trees", "ws_1.new-01ABC")
+	if err := os.MkdirAll(half, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(r.root, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, root := range []string{r.root, link} {
+		opts := r.opts
+		opts.Root = root
+		second := workspace.New(opts)
+		if err := second.Open(t.Context()); err == nil || !strings.Contains(err.Error(), "in use by another server") {
+			t.Errorf("a second service in %s: %v", root, err)
+		}
+		second.Close()
+	}
+	if _, err := os.Stat(half); err != nil {
+		t.Errorf("what the first one makes: %v", err)
+	}
+	r.restart()
+	if _, err := os.Stat(half); err == nil {
+		t.Error("what a crash left over is still there")
+	}
+}
+
 func TestProvisionStartsAt(t *testing.T) {
 	src := newSource(t)
 	first := src.git("rev-parse", "HEAD")

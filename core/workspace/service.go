@@ -28,6 +28,7 @@ type Service struct {
 	ctx    context.Context // of the sweep and of every call of git; ends in Close
 	cancel context.CancelFunc
 	wg     sync.WaitGroup // the sweep
+	root   *os.File       // locked from Open to Close; nil where the file system has no locks
 
 	fetches fetches
 
@@ -72,12 +73,19 @@ func New(o Options) *Service {
 func TreesDir(root string) string { return filepath.Join(root, "trees") }
 
 // Open makes the directories, removes what a crash left over and begins to remove what is expired. Without a usable
-// git it succeeds as well: only workspaces with a repository are refused then.
+// git it succeeds as well: only workspaces with a repository are refused then. It fails, and touches nothing, while another
+// process has the root.
 func (s *Service) Open(ctx context.Context) error {
 	if !filepath.IsAbs(s.opts.Root) {
 		return fmt.Errorf("the directory of workspaces %q is not an absolute path", s.opts.Root)
 	}
-	for _, dir := range []string{"", "mirrors", "trees", "notes"} {
+	if err := os.MkdirAll(s.opts.Root, 0o755); err != nil {
+		return err
+	}
+	if err := s.lockRoot(); err != nil {
+		return err
+	}
+	for _, dir := range []string{"mirrors", "trees", "notes"} {
 		if err := os.MkdirAll(filepath.Join(s.opts.Root, dir), 0o755); err != nil {
 			return err
 		}
@@ -107,6 +115,7 @@ func (s *Service) Open(ctx context.Context) error {
 func (s *Service) Close() {
 	s.cancel()
 	s.wg.Wait()
+	s.closeRoot()
 }
 
 // ApplyConfig replaces the configuration. What runs goes on with the old one.
