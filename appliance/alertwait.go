@@ -20,7 +20,7 @@ type waitWatch struct {
 	clock core.Clock
 	limit func() time.Duration // 0: never
 	list  func(ctx context.Context) ([]*core.ManagedAgentRecord, error)
-	told  map[string]string // by agent: what it was that was told of
+	told  map[string]string // by agent: what it was that was reported
 }
 
 func (w *waitWatch) look(ctx context.Context) {

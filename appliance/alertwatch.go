@@ -58,7 +58,7 @@ func (a *App) unsafePlugins(path, reason, hint string) {
 	})
 }
 
-// whyPlugin tells what a plugin says of its state.
+// whyPlugin returns what a plugin says of its state.
 func (a *App) whyPlugin(plugin string) (reason, hint string) {
 	p, err := a.plugins.FindPlugin(a.work, plugin)
 	if err != nil {
@@ -102,7 +102,7 @@ func (a *App) space() (path string, free, budget uint64) {
 	return c.Path, a.store.Stats().FreeBytes, uint64(c.MinFree)
 }
 
-// certificateNear is how long before its end a certificate is told of.
+// certificateNear is how long before its end a certificate is reported.
 const certificateNear = 14 * 24 * time.Hour
 
 // certificateWatch raises alerts for certificates of webhooks that end soon, and again for those that ended.

@@ -21,7 +21,7 @@ func (a *App) openErasures() {
 	a.erasures.Open()
 }
 
-// remaining tells what an erasure leaves of a subject: what others use, and what lies outside of the store.
+// remaining reports what an erasure leaves of a subject: what others use, and what lies outside of the store.
 func (a *App) remaining(ctx context.Context, subject string) ([]core.DataRemainder, error) {
 	var list []core.DataRemainder
 	add := func(kind string, n int, note string) {

@@ -39,7 +39,7 @@ func (a *App) applyMasking(c *config.Config) error {
 	return a.masker.Apply(rules)
 }
 
-// warnUnmatched tells of paths of masked fields that name nothing known: they may be misspelt. They count for what comes
+// warnUnmatched reports paths of masked fields that name nothing known: they may be misspelt. They count for what comes
 // later all the same.
 func (a *App) warnUnmatched(ctx context.Context) {
 	if !a.masker.Active() {

@@ -112,7 +112,7 @@ func (a *App) gatherer() prometheus.Gatherer {
 		a.metrics.Engine.QueueLength(figures.Waiting)
 		a.metrics.Engine.Parked(figures.Parked)
 		open := core.QuestionFilter{Status: core.QuestionOpen, Page: core.Page{Limit: 1}}
-		// A store that does not answer is told by its own series; the figure stays as it was.
+		// A store that does not answer is reported by its own series; the figure stays as it was.
 		if _, info, err := a.store.FindQuestions(context.Background(), open); err == nil {
 			a.metrics.Questions.Open(info.Total)
 		}

@@ -73,7 +73,7 @@ func (a *App) reloaders() []reloader {
 	}
 }
 
-// warnIdle tells of what the file sets and what does nothing.
+// warnIdle reports what the file sets and what does nothing.
 func (a *App) warnIdle(c *config.Config) {
 	for _, w := range c.Warnings() {
 		a.log.Warn("a section of the configuration does nothing", "key", w.Key, "at", w.String())

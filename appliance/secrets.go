@@ -43,7 +43,7 @@ func secretsConfig(c *config.Config) secrets.Config {
 	return secrets.Config{Refresh: s.Refresh, StaleFor: s.StaleFor, Timeout: s.Timeout, Allow: s.Allow}
 }
 
-// checkSecrets tells of providers that cannot be asked, or do not have what was asked for.
+// checkSecrets reports providers that cannot be asked, or do not have what was asked for.
 func (a *App) checkSecrets(ctx context.Context) health.Result {
 	list, err := a.secrets.FindSecretProviders(ctx)
 	if err != nil {
@@ -114,7 +114,7 @@ func (l *latePlugin) Watch(ctx context.Context, refs []secret.Ref) (secret.Chang
 	return watcher.Watch(ctx, refs)
 }
 
-// state tells whether the plugin is there, and if not why.
+// state reports whether the plugin is there, and if not why.
 func (l *latePlugin) state() (ready bool, reason, hint string) {
 	host := l.app.host.Load()
 	if host == nil {

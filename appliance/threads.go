@@ -92,7 +92,7 @@ func (a *App) threadFigures() metrics.ThreadFigures {
 		Active: s.ByStatus, QueuedInputs: s.Queued, Workspaces: map[core.WorkspaceStatus]int{},
 		Fetches: git.Fetches, FetchesFailed: git.Failed,
 	}
-	// A store that does not answer is told by its own series; the figures are zero meanwhile.
+	// A store that does not answer is reported by its own series; the figures are zero meanwhile.
 	if list, err := a.store.AllWorkspaces(context.Background()); err == nil {
 		for _, w := range list {
 			f.Workspaces[w.Status]++
@@ -107,7 +107,7 @@ func (a *App) threadFigures() metrics.ThreadFigures {
 	return f
 }
 
-// checkGit tells of a machine without git, or with one that is too old.
+// checkGit reports a machine without git, or with one that is too old.
 func (a *App) checkGit(context.Context) health.Result {
 	if err := a.workspaces.GitState(); err != nil {
 		return health.Impaired("threads with a repository are refused, those without one work: "+err.Error(),

@@ -62,12 +62,12 @@ type ownCertificateWatch struct {
 	clock  core.Clock
 	source func() *cert.Source // nil: there is no TLS
 
-	ends   time.Time // of the certificate that was told of
-	ended  bool      // that it ended was told
-	failed string    // the failure that was told
+	ends   time.Time // of the certificate that was reported
+	ended  bool      // that it ended was reported
+	failed string    // the failure that was reported
 
-	list     time.Time // end of the list of withdrawn certificates that was told of
-	listOver bool      // that it is over was told
+	list     time.Time // end of the list of withdrawn certificates that was reported
+	listOver bool      // that it is over was reported
 }
 
 // lookAtList raises alerts when the list of withdrawn certificates of clients is over soon, and when it is.

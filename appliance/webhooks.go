@@ -171,7 +171,7 @@ func (a *App) behind(ctx context.Context) time.Duration {
 func (a *App) webhookFigures() metrics.WebhookFigures {
 	s := a.webhooks.Stats()
 	f := metrics.WebhookFigures{Endpoints: s.Endpoints - s.Disabled, Disabled: s.Disabled, Active: s.Active, Behind: a.behind(context.Background())}
-	// A store that does not answer is told by its own series; the figure is zero meanwhile.
+	// A store that does not answer is reported by its own series; the figure is zero meanwhile.
 	if list, err := a.store.AllWebhooks(context.Background()); err == nil {
 		for _, w := range list {
 			waiting := core.DeliveryFilter{WebhookID: w.ID, Status: core.DeliveryPending, Page: core.Page{Limit: 1}}
@@ -190,7 +190,7 @@ const (
 	lookAt      = 200 // endpoints, by how many a check stays quick
 )
 
-// checkWebhooks tells of events that are not delivered in time, and of endpoints that were disabled.
+// checkWebhooks reports events that are not delivered in time, and of endpoints that were disabled.
 func (a *App) checkWebhooks(ctx context.Context) health.Result {
 	if late := a.behind(ctx); late > behindLimit {
 		return health.Impaired(fmt.Sprintf("events wait for %s to be turned into deliveries", late.Round(time.Second)),

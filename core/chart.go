@@ -93,12 +93,12 @@ var StepKinds = []StepKind{
 	KindAssign, KindParallel, KindSequential, KindReview, KindApprove, KindAggregate, KindCondition,
 }
 
-// Composite tells whether steps of this kind are made of steps.
+// Composite reports whether steps of this kind are made of steps.
 func (k StepKind) Composite() bool {
 	return k == KindParallel || k == KindSequential || k == KindCondition
 }
 
-// AtAgent tells whether steps of this kind are a task of one agent.
+// AtAgent reports whether steps of this kind are a task of one agent.
 func (k StepKind) AtAgent() bool { return k == KindAssign || k == KindReview || k == KindApprove }
 
 // OnReject is what becomes of an approve step that was not approved.

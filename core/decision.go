@@ -17,7 +17,7 @@ type Decision struct {
 	Fingerprint string `json:"fingerprint,omitempty"`
 }
 
-// ByHand tells whether a person wrote it.
+// ByHand reports whether a person wrote it.
 func (d *Decision) ByHand() bool { return d.CreatedBy != System.ID }
 
 // DecisionFilter selects decisions of a list. Zero values select all; ExecutionID or ThreadID is set.

@@ -20,7 +20,7 @@ type (
 // without it.
 const SubjectKey = "subject"
 
-// EventDataErased tells that an erasure is over. It belongs to the erasure and stays inside.
+// EventDataErased says that an erasure is over. It belongs to the erasure and stays inside.
 const EventDataErased EventType = "data.erased"
 
 // Kinds of what is stored of a subject, as counts, marks and exports name them.

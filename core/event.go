@@ -80,7 +80,7 @@ const (
 
 // Public events of managed threads and agents, beside those of the interface. Two types are shared with what stays
 // inside, EventManagedBlocked and EventManagedLogin: an event is public if it has an ID, and its data then is an
-// AgentNotice. Agents of threads are told of by their threads.
+// AgentNotice. Agents of threads are reported by their threads.
 const (
 	EventPublicThreadBlocked   EventType = "thread.blocked"       // ThreadNotice: it waits for somebody
 	EventPublicThreadCompleted EventType = "thread.completed"     // ThreadNotice

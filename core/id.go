@@ -91,7 +91,7 @@ func (u *IDMaker) New(prefix string) string {
 	return string(text)
 }
 
-// ValidID tells whether id is prefix followed by a ULID.
+// ValidID reports whether id is prefix followed by a ULID.
 func ValidID(prefix, id string) bool {
 	rest, ok := strings.CutPrefix(id, prefix)
 	if !ok {

@@ -194,7 +194,7 @@ type ManagedAgentView interface {
 	ServeTerminal(w http.ResponseWriter, r *http.Request, id string, readOnly bool) error
 }
 
-// RuntimeService tells of the runtimes that agents are spawned on.
+// RuntimeService describes the runtimes that agents are spawned on.
 type RuntimeService interface {
 	// Runtimes lists the configured runtimes in the order in which they are tried, as they were when they got ready.
 	Runtimes(ctx context.Context) []RuntimeInfo

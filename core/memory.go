@@ -10,7 +10,7 @@ type MemoryQuery struct {
 	Objective   string
 }
 
-// MemoryContext is what a thread is told of what is known, within its bounds.
+// MemoryContext is what a thread gets of what is known, within its bounds.
 type MemoryContext struct {
 	MemoryQuery
 	Decisions   []*Decision
@@ -24,7 +24,7 @@ const ThreadMemoryPath = ".wardroom/thread-memory.md"
 
 // MemoryService keeps decisions and experiences and finds those that matter. Methods are safe for concurrent use.
 //
-// It has many methods because what is kept in a transaction of others has to be told of after it, beside what people ask for.
+// It has many methods because what is kept in a transaction of others has to be reported after it, beside what people ask for.
 type MemoryService interface {
 	// AddDecision writes a decision by hand and returns it, or the one that said the same before, with a higher
 	// Count. NOT_FOUND (execution, thread), VALIDATION_ERROR.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// PrincipalKind tells how a principal proved who it is.
+// PrincipalKind says how a principal proved who it is.
 type PrincipalKind string
 
 // Kinds of principals.

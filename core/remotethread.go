@@ -123,11 +123,11 @@ type ThreadHosts interface {
 type ThreadHostSink interface {
 	// RemoteThreadEvented hands over an event, in order for each thread.
 	RemoteThreadEvented(e RemoteThreadEvent)
-	// HostAway tells that the connection of a host is lost; HostBack that it is there (again), with the threads that
+	// HostAway reports that the connection of a host is lost; HostBack that it is there (again), with the threads that
 	// it says it hosts; HostGone that it is gone for good.
 	HostAway(agentID string)
 	HostBack(agentID string, threadIDs []string)
 	HostGone(agentID string)
-	// HostsChanged tells that a host joined or has room.
+	// HostsChanged reports that a host joined or has room.
 	HostsChanged()
 }

@@ -25,7 +25,7 @@ type RoleSpec struct {
 //
 // It has many methods because one agent of a role is spawned, kept, driven and ended by the engine alone.
 type RoleSpawner interface {
-	// CanSpawn tells whether a runtime is ready that offers one of the types, or why not.
+	// CanSpawn reports whether a runtime is ready that offers one of the types, or why not.
 	CanSpawn(types []string, runtime string) (ok bool, reason string)
 	// Lacking reports whether types are offered by runtimes that are ready, and none of the commands is found there.
 	Lacking(types []string, runtime string) bool
@@ -47,7 +47,7 @@ type RoleSpawner interface {
 
 // RoleSink is what RoleSpawner needs of the engine. Methods do not block.
 type RoleSink interface {
-	// RoleSpawned tells that the agent is ready for tasks, or that there will be none: err says why.
+	// RoleSpawned reports that the agent is ready for tasks, or that there will be none: err says why.
 	RoleSpawned(spec RoleSpec, agentID, agentType string, err error)
 	// MessageUsed reports what the turn used that a spawned agent had for a message of another role, one that failed too.
 	// A repeat for the same agent and message counts once.
@@ -66,7 +66,7 @@ type RoleThreads interface {
 	// one key at a time. It returns what is known of the key's latest attempt: of this one, or of a later one that an earlier
 	// life noted. An agent that is no thread has no notes.
 	OpenWork(ctx context.Context, agentID, key string, attempt int) (RoleWork, error)
-	// EndRole tells that an agent serves its role no longer and is about to be stopped; it does not block. An
+	// EndRole reports that an agent serves its role no longer and is about to be stopped; it does not block. An
 	// unknown one is no error.
 	EndRole(agentID, reason string)
 }

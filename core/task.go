@@ -105,7 +105,7 @@ type TaskCarrier interface {
 	// Dispatch sends the task to an agent with a reserved slot. When the agent's connection is lost it is
 	// sent after a resume. It returns false when the agent is gone for good: the slot is gone with it.
 	Dispatch(agentID string, task Task) bool
-	// Adopt tells that the stored journal has this task at this agent from before a restart. The agent is
+	// Adopt reports that the stored journal has this task at this agent from before a restart. The agent is
 	// given the grace of a lost connection to resume; then TaskSink.AgentLost is called. On a resume the
 	// task is sent again unless the agent says that it still has it. It returns false when no such agent
 	// is known.
@@ -156,7 +156,7 @@ type TaskMessage struct {
 	Content     json.RawMessage
 	Options     []QuestionOption // of a spawned agent's prompt
 	URL         string           // of a login
-	// Refuse is called at most once, when the message goes nowhere, with the reason; it is told to the agent.
+	// Refuse is called at most once, when the message goes nowhere, with the reason, which the agent gets.
 	Refuse func(err *Error)
 }
 
@@ -176,16 +176,16 @@ type TaskSink interface {
 	TaskReported(report TaskReport)
 	// TaskProgressed hands over progress; data is the agent's JSON {text} or {data}.
 	TaskProgressed(agentID, taskID string, data json.RawMessage)
-	// AgentLost tells that an agent is gone for good (disconnected, or grace over); its tasks are to be
+	// AgentLost reports that an agent is gone for good (disconnected, or grace over); its tasks are to be
 	// reassigned. It is called for every such agent, with or without tasks.
 	AgentLost(agentID string, taskIDs []string)
 	// MessageReceived hands over a message of an agent. From a spawned agent it may be a prompt.
 	MessageReceived(m TaskMessage)
 	// MessageReplied hands over an agent's answer to a message.
 	MessageReplied(r MessageReply)
-	// MessageWithdrawn tells that an agent needs no answer to its message any more, as when its prompt was
+	// MessageWithdrawn reports that an agent needs no answer to its message any more, as when its prompt was
 	// answered in the terminal.
 	MessageWithdrawn(agentID, taskID, askID string)
-	// CapacityChanged tells that an agent joined, or has a free slot it did not have.
+	// CapacityChanged reports that an agent joined, or has a free slot it did not have.
 	CapacityChanged()
 }

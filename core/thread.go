@@ -31,7 +31,7 @@ var ThreadStatuses = []ThreadStatus{
 	ThreadCompleted, ThreadFailed, ThreadStopped,
 }
 
-// Terminal tells whether nothing can happen to the thread any more.
+// Terminal reports whether nothing can happen to the thread any more.
 func (s ThreadStatus) Terminal() bool {
 	return s == ThreadCompleted || s == ThreadFailed || s == ThreadStopped
 }
@@ -117,7 +117,7 @@ type ThreadError struct {
 // ThreadRecord is a thread as it is stored. What stands beside the thread is for its supervisor only.
 type ThreadRecord struct {
 	Thread
-	// Kind tells who gives the agent its work: "" the inputs of the thread, ThreadKindRole the engine.
+	// Kind says who gives the agent its work: "" the inputs of the thread, ThreadKindRole the engine.
 	Kind string `json:"kind,omitempty"`
 	// Trace is the place in a trace of who asked for the thread, as a traceparent has it.
 	Trace string `json:"trace,omitempty"`
@@ -136,7 +136,7 @@ type ThreadRecord struct {
 	Withdrawals int `json:"withdrawals,omitempty"`
 	// AskedInput is the id of the last of the inputs that the thread began with, or "".
 	AskedInput string `json:"askedInput,omitempty"`
-	// Begun tells that the start of the agent was asked for: after a crash it may run already.
+	// Begun says that the start of the agent was asked for: after a crash it may run already.
 	Begun bool `json:"begun,omitempty"`
 	// Ending is the end that was decided on and is being worked out.
 	Ending *ThreadEnding `json:"ending,omitempty"`
@@ -146,7 +146,7 @@ type ThreadRecord struct {
 	// Work is the message that the agent works on, or nil; Speech what it said in the turn that runs.
 	Work   *ThreadWork   `json:"work,omitempty"`
 	Speech *ThreadSpeech `json:"speech,omitempty"`
-	// BlockedSince is when people began to be waited for; WaitAlerted reports whether it was told that they are slow.
+	// BlockedSince is when people began to be waited for; WaitAlerted reports whether an alert was sent about that.
 	BlockedSince *time.Time `json:"blockedSince,omitempty"`
 	WaitAlerted  bool       `json:"waitAlerted,omitempty"`
 	// Rulings is how many rulings its execution's journal has of it.
@@ -170,7 +170,7 @@ type ThreadEnding struct {
 	Force   bool            `json:"force,omitempty"`
 	GraceMs int64           `json:"graceMs,omitempty"`
 	By      string          `json:"by,omitempty"` // principal who ends it, System.ID for ourselves
-	// Finished tells that the finish actions were done and Artifacts and Changes hold what came of them.
+	// Finished says that the finish actions were done and Artifacts and Changes hold what came of them.
 	Finished  bool              `json:"finished,omitempty"`
 	Artifacts []Artifact        `json:"artifacts,omitempty"`
 	Changes   *WorkspaceChanges `json:"changes,omitempty"`

@@ -41,7 +41,7 @@ type ThreadSpeech struct {
 	Pieces   []string  `json:"pieces,omitempty"`   // as they came, the last ones, bounded
 	Pending  string    `json:"pending,omitempty"`  // of them: not told yet
 	Cut      bool      `json:"cut,omitempty"`      // of Pending
-	ToldAt   time.Time `json:"toldAt,omitzero"`    // when the last piece was told
+	ToldAt   time.Time `json:"toldAt,omitzero"`    // when the last piece was reported
 	Reported bool      `json:"reported,omitempty"` // a report stood in one of them
 }
 

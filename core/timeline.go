@@ -13,9 +13,9 @@ type (
 	TimelineKind  = wire.TimelineKind
 )
 
-// TimelineService tells what happened in executions. Methods are safe for concurrent use.
+// TimelineService says what happened in executions. Methods are safe for concurrent use.
 type TimelineService interface {
-	// Timeline tells what happened in an execution, so far. NOT_FOUND for an unknown id.
+	// Timeline returns what happened in an execution, so far. NOT_FOUND for an unknown id.
 	Timeline(ctx context.Context, id string) (*Timeline, error)
 	// FindTask returns a task of an execution. NOT_FOUND for an unknown id of either.
 	FindTask(ctx context.Context, executionID, taskID string) (*TaskDetail, error)

@@ -88,13 +88,13 @@ type WorkspaceContext interface {
 	// WriteContext writes files below a ready workspace. Those below .wardroom/ are excluded from git there. No
 	// symbolic link is followed. VALIDATION_ERROR for a path that leaves it, or is below .git.
 	WriteContext(ctx context.Context, id string, files []ContextFile) error
-	// CheckContext tells what WriteContext would refuse, before there is a workspace.
+	// CheckContext returns what WriteContext would refuse, before there is a workspace.
 	CheckContext(files []ContextFile) error
 }
 
 // WorkspaceWork is about what a thread did in its workspace.
 type WorkspaceWork interface {
-	// InspectWorkspace tells what happened in a workspace; nil for one without a repository.
+	// InspectWorkspace returns what happened in a workspace; nil for one without a repository.
 	InspectWorkspace(ctx context.Context, id string) (*WorkspaceChanges, error)
 	// DiffWorkspace returns what the files of a workspace differ in from the commit that it began at, committed or not;
 	// most bounds the patch in bytes, 0 is 1 MiB. NOT_FOUND; CONFLICT for one without files or repository.
@@ -105,7 +105,7 @@ type WorkspaceWork interface {
 	UpdateWorkspace(ctx context.Context, id string, how WorkspaceUpdateMethod) (*WorkspaceUpdate, error)
 	// FinishWorkspace does the finish actions and returns what came of them. Doing it again does what is left.
 	FinishWorkspace(ctx context.Context, id string, finish ThreadFinish, message string) ([]Artifact, error)
-	// CheckFinish tells whether the finish actions are allowed for a repository. FORBIDDEN, VALIDATION_ERROR.
+	// CheckFinish reports whether the finish actions are allowed for a repository. FORBIDDEN, VALIDATION_ERROR.
 	CheckFinish(spec *WorkspaceSpec, finish *ThreadFinish) error
 }
 

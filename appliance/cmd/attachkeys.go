@@ -101,7 +101,7 @@ func (k detachKey) releasedBy(key []byte) bool {
 	return released
 }
 
-// is tells whether bytes are this key going down, or up. An agent may have switched the keyboard to one of the
+// is reports whether bytes are this key going down, or up. An agent may have switched the keyboard to one of the
 // enhanced forms, CSI code;modifiers:event u and CSI 27;modifiers;code ~.
 func (k detachKey) is(key []byte) (pressed, released bool) {
 	if len(key) == 1 {
@@ -131,7 +131,7 @@ func (k detachKey) is(key []byte) (pressed, released bool) {
 	return false, false
 }
 
-// modified tells whether exactly the right modifiers are down; locks do not count.
+// modified reports whether exactly the right modifiers are down; locks do not count.
 func (k detachKey) modified(text string) bool {
 	const ctrl, locks = 4, 64 | 128
 	down := (number(text) - 1) &^ locks

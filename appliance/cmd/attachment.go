@@ -84,7 +84,7 @@ func (a *attachment) options() runtime.AttachOptions {
 	return opts
 }
 
-// lost tells whether it is worth connecting again.
+// lost reports whether it is worth connecting again.
 func lost(err error) bool {
 	e := runtime.AsError(err)
 	return errors.Is(err, io.EOF) || e != nil && (e.Retry || e.Code == runtime.CodeUnavailable || e.Code == runtime.CodeLagged)

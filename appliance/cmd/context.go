@@ -303,7 +303,7 @@ func (c *cli) contextList() *cobra.Command {
 	}
 }
 
-// credentialText tells what a context is reached with.
+// credentialText returns what a context is reached with.
 func (c *cli) credentialText(name string, all *contexts) string {
 	if path := all.Contexts[name].TokenFile; path != "" {
 		return path

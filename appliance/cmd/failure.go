@@ -174,7 +174,7 @@ func apiHint(e *client.Error) string {
 	return ""
 }
 
-// managedHint tells what to do about a managed agent that cannot do what it was asked for.
+// managedHint returns what to do about a managed agent that cannot do what it was asked for.
 func managedHint(e *client.Error, id string) string {
 	switch e.Details["runtimeCode"] {
 	case "BLOCKED":

@@ -86,7 +86,7 @@ func (c *cli) objectFlag(flag, value string) (json.RawMessage, error) {
 	return data, nil
 }
 
-// checkObject tells what keeps data from being one JSON object.
+// checkObject returns what keeps data from being one JSON object.
 func checkObject(data []byte) error {
 	var syntax *json.SyntaxError
 	var value any

@@ -173,7 +173,7 @@ var loginKeys = map[string]string{
 	"claude": "ANTHROPIC_API_KEY", "codex": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY",
 }
 
-// loginHint tells how an agent gets a credential.
+// loginHint returns how an agent gets a credential.
 func loginHint(a *client.ManagedAgent) string {
 	hint := fmt.Sprintf("log in with `wardroom agent attach %s`", clean(a.ID))
 	if a.LoginURL != "" {

@@ -241,7 +241,7 @@ func (c *cli) stillStarting(ctx context.Context, id string, err error) error {
 	return err
 }
 
-// settled tells whether the waiting is over, and how it ended.
+// settled reports whether the waiting is over, and how it ended.
 func settled(a *client.ManagedAgent) (bool, error) {
 	id := clean(a.ID)
 	switch a.Status {

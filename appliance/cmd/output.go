@@ -26,7 +26,7 @@ const (
 
 var styleCodes = map[style]string{styleGood: "32", styleBad: "31", styleBusy: "33", styleFaint: "2"}
 
-// isTerminal tells whether w is a terminal.
+// isTerminal reports whether w is a terminal.
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))

@@ -117,7 +117,7 @@ func questionScreen(s *screen, q *client.Question) {
 	}
 }
 
-// sameText tells whether content is nothing but text as a JSON string.
+// sameText reports whether content is nothing but text as a JSON string.
 func sameText(content json.RawMessage, text string) bool {
 	var have string
 	return json.Unmarshal(content, &have) == nil && strings.TrimSpace(have) == strings.TrimSpace(text)

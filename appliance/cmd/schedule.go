@@ -357,7 +357,7 @@ func (c *cli) scheduleRun() *cobra.Command {
 	}
 }
 
-// runScreen tells of what was started by hand.
+// runScreen reports what was started by hand.
 func runScreen(s *screen, run *client.Run) {
 	if run.ThreadID != "" {
 		s.line("thread %s of execution %s", clean(run.ThreadID), clean(run.ExecutionID))

@@ -138,7 +138,7 @@ func threadEventText(kind string, data json.RawMessage) (style, string) {
 	return stylePlain, compact(data, 160)
 }
 
-// endText tells how a thread ended.
+// endText reports how a thread ended.
 func endText(kind string, d client.ThreadEventData) (style, string) {
 	how := styleGood
 	switch kind {

@@ -127,7 +127,7 @@ func (w *threadWatch) run(ctx context.Context) error {
 	}
 }
 
-// happened shows an event, and tells whether it was the last one.
+// happened shows an event, and reports whether it was the last one.
 func (w *threadWatch) happened(ctx context.Context, event client.Event) (over bool, err error) {
 	if !w.c.tables() {
 		if err := w.c.printDocument(event); err != nil {
@@ -261,7 +261,7 @@ func (w *threadWatch) saw(t *client.Thread, first bool) {
 	}
 }
 
-// over tells whether nothing can happen any more.
+// over reports whether nothing can happen any more.
 func (w *threadWatch) over() bool {
 	for _, status := range w.states {
 		if !threadOver(status) {

@@ -55,12 +55,12 @@ func (c *cli) timelineStyle() timelineStyle {
 	return s
 }
 
-// drawsInPlace tells whether a drawing can be made over the one before.
+// drawsInPlace reports whether a drawing can be made over the one before.
 func (c *cli) drawsInPlace(out *os.File) bool {
 	return c.tables() && isTerminal(out) && c.deps.Getenv("TERM") != "dumb"
 }
 
-// unicode tells whether the locale shows more than ASCII.
+// unicode reports whether the locale shows more than ASCII.
 func (c *cli) unicode() bool {
 	for _, key := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if value := strings.ToLower(c.deps.Getenv(key)); value != "" {

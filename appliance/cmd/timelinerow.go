@@ -179,7 +179,7 @@ func (s *timelineStyle) left(tree *timelineTree, n *timelineNode) []piece {
 	return row[:len(row)-1] // the last gap
 }
 
-// by tells what kind of agent serves a role, and its id unless that is its name.
+// by returns what kind of agent serves a role, and its id unless that is its name.
 func by(e *client.TimelineEntry) string {
 	var parts []string
 	if e.Name != "" && e.AgentID != "" {

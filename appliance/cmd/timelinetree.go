@@ -28,7 +28,7 @@ func (tree *timelineTree) Raw() json.RawMessage { return tree.timeline.Body }
 // timelineNode is one row of the tree: an entry, or a title (of the roles) or a hint without one.
 type timelineNode struct {
 	entry    *client.TimelineEntry // or nil
-	task     *client.TimelineEntry // of a step whose only task is told in its row
+	task     *client.TimelineEntry // of a step whose only task is shown in its row
 	title    string
 	children []*timelineNode
 	parent   *timelineNode // nil at the top
@@ -103,7 +103,7 @@ func answerHint(id string, asked []client.Question) string {
 	return answerCommand(&client.Question{Question: wire.Question{ID: id}})
 }
 
-// asks tells whether an execution waits for people.
+// asks reports whether an execution waits for people.
 func asks(t *client.Timeline) bool {
 	for i := range t.Entries {
 		if e := &t.Entries[i]; e.Kind == client.TimelineQuestion && e.Status == client.QuestionOpen {
@@ -157,7 +157,7 @@ func (n *timelineNode) fold() {
 	n.children = append(n.children[:at:at], n.children[at+1:]...)
 }
 
-// runs tells whether what the row tells of goes on.
+// runs reports whether what the row tells of goes on.
 func (n *timelineNode) runs() bool { return n.entry != nil && n.entry.EndedAt == nil }
 
 // agent names an agent: by its name where it is known, else by the ends of its id. The roles have the whole id.
@@ -172,7 +172,7 @@ func (tree *timelineTree) agent(e *client.TimelineEntry) string {
 	return kind + "_.." + id[len(id)-6:]
 }
 
-// headline tells of the whole execution. late is how long ago the timeline was read.
+// headline reports the whole execution. late is how long ago the timeline was read.
 func (tree *timelineTree) headline(paint func(style, string) string, late time.Duration) string {
 	t := tree.timeline
 	pattern := clean(strings.TrimSpace(t.Pattern.Name + " " + t.Pattern.Version))

@@ -274,7 +274,7 @@ func TestStopOverAKill(t *testing.T) {
 	c.nobodyLeft(a.ID)
 }
 
-// stopping tells whether the polite line was typed already.
+// stopping reports whether the polite line was typed already.
 func (c *crew) stopping(id string) bool {
 	v := c.view(id, runtime.AttachOptions{})
 	defer v.close()

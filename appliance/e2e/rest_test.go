@@ -236,7 +236,7 @@ func TestDocumentEqualsRoutes(t *testing.T) {
 	}
 }
 
-// covers tells whether a template takes the literal path of another one.
+// covers reports whether a template takes the literal path of another one.
 func covers(template, path string) bool {
 	a, b := strings.Split(template, "/"), strings.Split(path, "/")
 	if len(a) != len(b) {

@@ -34,7 +34,7 @@ type AgentOptions struct {
 	Others func(r *http.Request) (core.Principal, error)
 	// Origin returns the address that failed attempts of a request count for; nil: that of its connection.
 	Origin func(r *http.Request) netip.Addr
-	// Attempt is called for each credential that was looked at; nil: nobody counts.
+	// Attempt is called for each credential that was looked at; may be nil.
 	Attempt func(method core.PrincipalKind, allowed bool)
 }
 

@@ -45,7 +45,7 @@ type TokenOptions struct {
 	Pepper [32]byte
 	// Older says what is over for long; nil: the clock does.
 	Older core.OlderFunc
-	// Changed is called when a token was revoked; nil: nobody asks.
+	// Changed is called when a token was revoked; may be nil.
 	Changed func()
 }
 

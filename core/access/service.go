@@ -69,11 +69,11 @@ type Options struct {
 	Certificate func(r *http.Request) (core.Principal, bool)
 	// NoKeys refuses API keys: only tokens and certificates are taken.
 	NoKeys bool
-	// Attempt is called for each credential that was looked at; nil: nobody counts.
+	// Attempt is called for each credential that was looked at; may be nil.
 	Attempt func(method core.PrincipalKind, allowed bool)
 	// Older says what is over for long; nil: the clock does.
 	Older core.OlderFunc
-	// Changed is called when a key was revoked or given other secrets, and when a session ended; nil: nobody asks.
+	// Changed is called when a key was revoked or given other secrets, and when a session ended; may be nil.
 	Changed func()
 	// Sessions are those of people; nil: there are none.
 	Sessions *SessionOptions

@@ -106,7 +106,7 @@ func (a *agent) hearFrom(now time.Time) {
 	a.heard.Store(a.watch.At(now))
 }
 
-// healthy tells whether the agent answers. a.mu is held.
+// healthy reports whether the agent answers. a.mu is held.
 func (a *agent) healthy() bool { return a.presence == live && !a.ailing.Load() }
 
 // refresh tells the index what the agent's state means for it, and returns true when the agent can take a

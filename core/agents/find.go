@@ -71,7 +71,7 @@ func (s *Service) FindAgents(_ context.Context, filter core.AgentFilter) ([]*cor
 	return page, info, counts, nil
 }
 
-// matches tells whether the agent passes the filter. a.mu is held.
+// matches reports whether the agent passes the filter. a.mu is held.
 func (a *agent) matches(f core.AgentFilter) bool {
 	if f.Status != "" && (f.Status == core.AgentDisconnected) != (a.presence == gone) {
 		return false

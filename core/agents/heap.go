@@ -4,7 +4,7 @@ package agents
 // container/heap because every reservation and release of the product passes here, and the interface calls
 // cost more than the comparisons.
 
-// before tells whether a is to be taken before b: fewer busy slots relative to its size, then the one not
+// before reports whether a is to be taken before b: fewer busy slots relative to its size, then the one not
 // used for longer.
 func before(a, b *agent) bool {
 	left, right := a.slots.busy()*b.slots.max, b.slots.busy()*a.slots.max

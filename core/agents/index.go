@@ -61,7 +61,7 @@ func newIndex() *index {
 	}
 }
 
-// fits tells whether the class has all capabilities.
+// fits reports whether the class has all capabilities.
 func (c *class) fits(capabilities []string) bool {
 	for _, want := range capabilities {
 		if _, ok := slices.BinarySearch(c.capabilities, want); !ok {
@@ -217,7 +217,7 @@ func (x *index) reserveThis(a *agent) {
 	x.settle(a)
 }
 
-// idle tells whether the agent holds no task and no slot of it is reserved.
+// idle reports whether the agent holds no task and no slot of it is reserved.
 func (x *index) idle(a *agent) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -79,7 +79,7 @@ func (s *session) said(a *agent, f *frame, now time.Time) error {
 	return nil
 }
 
-// replied runs a message_reply frame. The sink is told also of replies to messages that are not kept here: it
+// replied runs a message_reply frame. The sink also receives replies to messages that are not kept here: it
 // knows what became of them.
 func (s *session) replied(a *agent, f *frame) error {
 	var p protocol.MessageReply

@@ -117,7 +117,7 @@ func (s *Service) join(session *session, frameID []byte, reg *registration, now 
 		"metadata":     metadata,
 	})
 	former, restore := s.comesBack(session, reg)
-	// It can be found before its event is told, and is held by who finds it until it was greeted.
+	// It can be found before its event is sent, and is held by who finds it until it was greeted.
 	a.mu.Lock()
 	err := s.store.Update(s.ctx, func(tx core.Tx) error {
 		if s.gate != nil {
@@ -239,7 +239,7 @@ func (a *agent) describe(reg *registration) {
 	a.changed = true
 }
 
-// registeredConfig is what agents are told of the configuration.
+// registeredConfig is what agents get of the configuration.
 func registeredConfig(c *Config, taskTimeout time.Duration) protocol.RegisteredConfig {
 	if taskTimeout == 0 {
 		taskTimeout = c.TaskTimeout

@@ -23,7 +23,7 @@ type outbound struct {
 	sent    bool // on the present session of the agent, or an earlier one
 }
 
-// refusal tells that a message of the agent goes nowhere.
+// refusal says that a message of the agent goes nowhere.
 type refusal struct {
 	taskID, askID string
 	code          core.Code

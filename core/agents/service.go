@@ -228,7 +228,7 @@ func (s *Service) Close(ctx context.Context) error {
 	return nil
 }
 
-// ApplyConfig takes over a new configuration; live sessions are told what concerns them. VALIDATION_ERROR
+// ApplyConfig takes over a new configuration; live sessions get what concerns them. VALIDATION_ERROR
 // changes nothing. Agents that declare another region than it keeps data in are disconnected.
 func (s *Service) ApplyConfig(c Config) error {
 	if err := c.Validate(); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
 
-// free tells how many further slots can be had, by taking and giving back all.
+// free returns how many further slots there are, by taking and giving back all.
 func (r *rig) free() int {
 	r.tb.Helper()
 	var taken []string

@@ -23,7 +23,7 @@ type sweepState struct {
 	departed []departure
 }
 
-// holdsOff tells whether the store refused lately, so that it is not asked every second.
+// holdsOff reports whether the store refused lately, so that it is not asked every second.
 func (s *sweepState) holdsOff(now time.Time) bool {
 	return !s.refused.IsZero() && now.Sub(s.refused) < retryInterval
 }

@@ -22,7 +22,7 @@ const (
 	reasonStopped = "stopped" // it was stopped before its host heard of it
 )
 
-// SetThreadSink sets who is told of hosted threads. Without one, agents cannot host any. Call it before Open.
+// SetThreadSink sets who receives the events of hosted threads. Without one, agents cannot host any. Call it before Open.
 func (s *Service) SetThreadSink(sink core.ThreadHostSink) { s.threads = sink }
 
 // Hosts implements core.ThreadHosts. Agents that do not answer, or drain, are left out.

@@ -54,7 +54,7 @@ type pendingEvent struct {
 	done bool
 }
 
-// hosts tells whether the threads have to hear of the agent. a.mu is held.
+// hosts reports whether the threads have to hear of the agent. a.mu is held.
 func (a *agent) hosts() bool { return a.threads.offer != nil || len(a.threads.hosted) > 0 }
 
 // active counts the threads that are not over.
@@ -93,7 +93,7 @@ func (b *book) take(id string) *hosted {
 	return h
 }
 
-// full tells whether so many bytes more are too much.
+// full reports whether so many bytes more are too much.
 func (b *book) full(size int) bool { return b.orders >= maxOrders || b.bytes+size > maxOrderBytes }
 
 // add keeps an order.

@@ -6,7 +6,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// noticeKind says what the threads are told.
+// noticeKind is the kind of a notice to the threads.
 type noticeKind uint8
 
 const (
@@ -103,7 +103,7 @@ func (c *hostNotices) tell(n notice) {
 	}
 }
 
-// stop drops what waits and returns when nothing is told any more. It may be called twice.
+// stop drops what waits and returns when no notice is given any more. It may be called twice.
 func (c *hostNotices) stop() {
 	c.mu.Lock()
 	if c.signal != nil {

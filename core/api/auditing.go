@@ -166,7 +166,7 @@ func (c *call) details() map[string]any {
 	return details
 }
 
-// done records a request that was served, unless a transaction told of it.
+// done records a request that was served, unless a transaction did.
 func (c *call) done() error {
 	audit := c.s.opts.Audit
 	switch {

@@ -44,7 +44,7 @@ func (s *Server) authRoutes() []Route {
 
 func (s *Server) getSession(c *call) (answer, error) { return ok(s.session(c, c.principal)), nil }
 
-// session tells who a principal is.
+// session returns who a principal is.
 func (s *Server) session(c *call, p core.Principal) wire.Session {
 	body := wire.Session{
 		Authenticated: p.Kind != core.PrincipalAnonymous, Kind: string(p.Kind), ID: p.ID, Name: p.Name, KeyID: p.KeyID,

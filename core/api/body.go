@@ -201,7 +201,7 @@ func isYAML(media string) bool {
 	return media == "application/x-yaml" || media == "application/yaml" || media == "text/yaml"
 }
 
-// yaml tells whether the body is YAML text; the type was checked before.
+// yaml reports whether the body is YAML text; the type was checked before.
 func (c *call) yaml() bool {
 	media, _, _ := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	return isYAML(media)

@@ -66,7 +66,7 @@ func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// sameOrigin tells whether an origin is the host that the request was sent to.
+// sameOrigin reports whether an origin is the host that the request was sent to.
 func sameOrigin(origin, host string) bool {
 	_, from, ok := strings.Cut(origin, "://")
 	return ok && strings.EqualFold(from, host)

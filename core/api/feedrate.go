@@ -29,7 +29,7 @@ type ratedFeed struct {
 
 	until time.Time // the end of this pause
 	told  int       // events in it
-	left  int       // of those before, how many the reader was not told of
+	left  int       // of those before, how many the reader did not get
 	last  uint64    // the newest of them
 }
 
@@ -87,7 +87,7 @@ func (r *ratedFeed) render(ev core.Event) []byte {
 		r.told++
 	}
 	if sum == nil {
-		sum = r.sum() // who resumes behind this event has been told of all before it
+		sum = r.sum() // who resumes behind this event has all before it
 	}
 	return append(sum, frame...)
 }

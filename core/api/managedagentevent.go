@@ -9,7 +9,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// wantsStream tells whether the client asks for server-sent events.
+// wantsStream reports whether the client asks for server-sent events.
 func (c *call) wantsStream() bool {
 	for _, value := range c.r.Header["Accept"] {
 		for part := range strings.SplitSeq(value, ",") {

@@ -29,7 +29,7 @@ type logEvents struct {
 	done  chan struct{} // closed when the reading goroutine is gone; err is set then
 	err   error
 	first *core.Event // read ahead
-	ended bool        // the end was told
+	ended bool        // the end was reported
 }
 
 // newLogEvents begins to read; lines up to the place after are left out.
@@ -63,7 +63,7 @@ func (e *logEvents) read(ctx context.Context, after logPlace) {
 	}
 }
 
-// over waits for the first line, a heartbeat's time at most, and tells whether there is none and never will be.
+// over waits for the first line, a heartbeat's time at most, and reports whether there is none and never will be.
 func (e *logEvents) over() bool {
 	timer := time.NewTimer(resumeWait)
 	defer timer.Stop()

@@ -30,7 +30,7 @@ type Options struct {
 	Plugins core.PluginService
 	// ServerLog is the log of this process; nil: there are no operations of it.
 	ServerLog core.ServerLogService
-	// Secrets tells of the providers of secrets; nil: there are no operations of them.
+	// Secrets describes the providers of secrets; nil: there are no operations of them.
 	Secrets core.SecretService
 	// Questions lists and answers what executions ask people; nil: there are no operations of questions.
 	Questions core.QuestionService
@@ -69,7 +69,7 @@ type Options struct {
 	// once; nil: there is none.
 	AccessLog io.Writer
 
-	// Authenticate tells who sends a request; nil: everyone is core.Anonymous. Authorize decides whether
+	// Authenticate returns who sends a request; nil: everyone is core.Anonymous. Authorize decides whether
 	// they may; nil: everyone may. Both return UNAUTHORIZED or FORBIDDEN errors.
 	Authenticate func(r *http.Request) (core.Principal, error)
 	Authorize    func(ctx context.Context, p core.Principal, a Access) error

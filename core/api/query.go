@@ -161,7 +161,7 @@ func (q *query) names() []string {
 	return names
 }
 
-// given tells whether the client sent the parameter.
+// given reports whether the client sent the parameter.
 func (q *query) given(name string) bool {
 	i := q.index(name)
 	return i >= 0 && q.set&(1<<i) != 0

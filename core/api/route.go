@@ -24,7 +24,7 @@ type Route struct {
 	Action   string
 	Resource string
 	Scope    string
-	// Public tells whether the operation is open to everyone; nil: never.
+	// Public reports whether the operation is open to everyone; nil: never.
 	Public func(Config) bool
 	// Authenticate finds out who calls, in place of Options.Authenticate; nil: that does.
 	Authenticate func(r *http.Request) (core.Principal, error)

@@ -28,7 +28,7 @@ type Journal interface {
 	LastSeq() uint64
 }
 
-// Health tells how the process is. *health.Registry is one.
+// Health says how the process is. *health.Registry is one.
 type Health interface {
 	// Inspect hands each check's state to visit, which may be nil, and returns the verdict (healthy,
 	// degraded, unhealthy), the phase (starting, ready, stopping), and whether the process is live and
@@ -39,7 +39,7 @@ type Health interface {
 	) (verdict, phase string, live, ready bool)
 }
 
-// Metrics is told of requests and streams. *metrics.HTTP is one.
+// Metrics counts requests and streams. *metrics.HTTP is one.
 type Metrics interface {
 	// Route returns the observer of one operation; a negative time means that only the count matters.
 	Route(operation string) func(status int, took time.Duration)

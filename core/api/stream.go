@@ -168,7 +168,7 @@ func (s *Server) follow(c *call, id string, after uint64) error {
 	return nil
 }
 
-// exhausted tells whether a resumed stream has nothing left: its execution is over, and so are its events.
+// exhausted reports whether a resumed stream has nothing left: its execution is over, and so are its events.
 func (s *Server) exhausted(c *call, id string, stream core.EventStream) (bool, error) {
 	e, err := s.opts.Executions.FindExecution(c.ctx, id)
 	if err != nil || !e.Status.Terminal() {

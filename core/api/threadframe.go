@@ -99,7 +99,7 @@ func connectedFrame(executionID string, threadIDs []string, at uint64, requestID
 	return append(appendRetry(b, requestID), '\n')
 }
 
-// streamGap tells of events that a reader cannot get any more: those behind from, up to to.
+// streamGap describes events that a reader cannot get any more: those behind from, up to to.
 type streamGap struct {
 	from, to uint64
 	reason   string

@@ -104,7 +104,7 @@ func (c *call) threadIDs() ([]string, error) {
 	return ids, nil
 }
 
-// acceptsStream tells whether the client takes server-sent events: it says so, or says nothing.
+// acceptsStream reports whether the client takes server-sent events: it says so, or says nothing.
 func (c *call) acceptsStream() bool {
 	values := c.r.Header["Accept"]
 	for _, value := range values {

@@ -118,7 +118,7 @@ func (c *counting) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// caughtUp tells whether nothing waits for any subscription, up to a sequence.
+// caughtUp reports whether nothing waits for any subscription, up to a sequence.
 func (g *group) caughtUp(seq uint64) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

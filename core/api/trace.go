@@ -18,7 +18,7 @@ func (c *call) enterTrace() {
 	}
 }
 
-// leaveTrace tells of a request that is over. Ids, queries and names of callers are not in it.
+// leaveTrace reports a request that is over. Ids, queries and names of callers are not in it.
 func (c *call) leaveTrace(began time.Time, took time.Duration) {
 	if !c.trace.Sampled {
 		return

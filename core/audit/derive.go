@@ -55,7 +55,7 @@ func derive(e *core.Event, intent *core.AuditIntent) (core.AuditEntry, bool) {
 		return core.AuditEntry{}, false
 	}
 	if e.Type == core.EventManagedBlocked && e.ID != "" {
-		return core.AuditEntry{}, false // what people are told of it comes beside what happened
+		return core.AuditEntry{}, false // what people read of it comes beside what happened
 	}
 	entry := core.AuditEntry{
 		Category: d.category, Action: d.action, Outcome: d.outcome, Actor: system,

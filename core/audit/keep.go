@@ -23,7 +23,7 @@ func (s *Service) keep() {
 		for _, entry := range s.folds.over(now) {
 			s.push(s.config.Load(), entry)
 		}
-		s.queue.signal() // what was lost is told of as soon as there is room
+		s.queue.signal() // what was lost is reported as soon as there is room
 		if now.Sub(signed) >= checkpointAfter || now.Before(signed) {
 			signed = now
 			s.checkpoint(s.work)
@@ -39,7 +39,7 @@ func (s *Service) keep() {
 	}
 }
 
-// signal wakes the queue if something is to be told of.
+// signal wakes the queue if something is to be reported.
 func (q *queue) signal() {
 	q.mu.Lock()
 	due := len(q.waiting) > 0 || q.lost > 0

@@ -17,7 +17,7 @@ const (
 	batchBytes   = 1 << 20
 	writeLimit   = time.Minute      // of one call of a sink
 	cursorEvery  = time.Second      // how often a cursor is written
-	behindAfter  = 5 * time.Minute  // age of what a sink lacks from which on people are told
+	behindAfter  = 5 * time.Minute  // age of what a sink lacks from which on people are alerted
 	flushAfter   = 2 * time.Second  // how long a sink that took records may keep them undurable
 	idleLook     = 30 * time.Second // how often a sink that lacks nothing is looked after
 )

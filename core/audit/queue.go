@@ -18,7 +18,7 @@ type queue struct {
 
 	mu       sync.Mutex // guards all below
 	waiting  []core.AuditEntry
-	lost     int       // since the record that told of them last
+	lost     int       // since the record that reported them last
 	lostFrom time.Time // of the first and the last of them
 	lostTo   time.Time
 	total    int64 // lost since the start

@@ -30,7 +30,7 @@ type Options struct {
 	Version string
 	// Older reports what is old; nil: the clock is believed.
 	Older core.OlderFunc
-	// Alert tells people; nil: nobody.
+	// Alert sends an alert to people; may be nil.
 	Alert   func(subject, message string, details map[string]any)
 	Metrics Metrics // nil: nothing is counted
 }

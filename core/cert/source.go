@@ -45,7 +45,7 @@ type Options struct {
 	CAFile   string // the CAs of clients; empty only with AuthNone
 	CRLFile  string // certificates of clients that were withdrawn, by the CAs; empty: none was
 	Auth     Auth
-	// Changed is called when other certificates of clients were withdrawn than before; nil: nobody asks.
+	// Changed is called when other certificates of clients were withdrawn than before; may be nil.
 	Changed func()
 	// Secret reads one of the four that is a secret and no file, and reports whether it is; nil: all are files. It is called
 	// each second and must be quick.

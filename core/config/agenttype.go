@@ -19,7 +19,7 @@ type AgentType struct {
 	Ready Ready `json:"ready"`
 }
 
-// Ready tells when a program waits for input.
+// Ready says when a program waits for input.
 type Ready struct {
 	// Regular expression that the last line on its screen matches when it waits for input. Empty: the first silence.
 	Pattern string `json:"pattern" check:"is=regexp"`

@@ -37,7 +37,7 @@ var (
 	_ slog.LogValuer = Block{}
 )
 
-// IsZero tells whether the block has no keys.
+// IsZero reports whether the block has no keys.
 func (b Block) IsZero() bool { return len(b.root) == 0 }
 
 // JSON returns the block as a JSON object with its secrets; "{}" when it is empty. Callers hand it to the

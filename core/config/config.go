@@ -39,7 +39,7 @@ type Config struct {
 	Agents Agents `json:"agents"`
 	// Event streams to clients.
 	Streams Streams `json:"streams" reload:"live"`
-	// What other systems are told of how the work goes.
+	// What other systems receive about how the work goes.
 	Observability Observability `json:"observability" reload:"live"`
 	// Who may do what.
 	Security Security `json:"security"`
@@ -281,7 +281,7 @@ func (s Server) ServedHosts() []string {
 	return hosts
 }
 
-// LoopbackOnly tells whether Listen can be reached from this machine only. A host name other than
+// LoopbackOnly reports whether Listen can be reached from this machine only. A host name other than
 // localhost is not resolved, and counts as reachable from elsewhere.
 func (s Server) LoopbackOnly() bool {
 	host, _, err := net.SplitHostPort(s.Listen)

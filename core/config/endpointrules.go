@@ -30,7 +30,7 @@ func checkHeaderName(name string) error {
 	return nil
 }
 
-// checkHeader tells what is wrong with a header, without showing its value.
+// checkHeader returns what is wrong with a header, without showing its value.
 func checkHeader(name, value string) error {
 	if err := checkHeaderName(name); err != nil {
 		return err

@@ -16,7 +16,7 @@ var scpForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z
 // is needed.
 func checkGitURL(text string) error {
 	if text == "" || scpForm.MatchString(text) {
-		return nil // what is missing is told of the entry
+		return nil // what is missing is reported for the entry
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
 		return errors.New("holds a blank or a control character")

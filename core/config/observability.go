@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Observability is what other systems are told of how the work goes, beside metrics.
+// Observability is what other systems receive about how the work goes, beside metrics.
 type Observability struct {
 	// Traces of requests, executions, tasks, turns of agents and deliveries, by OpenTelemetry's protocol over HTTP.
 	Tracing Tracing `json:"tracing"`

@@ -74,7 +74,7 @@ func (s Secret) Reveal() string {
 	return *s.text
 }
 
-// IsZero tells whether the secret is empty.
+// IsZero reports whether the secret is empty.
 func (s Secret) IsZero() bool { return s.text == nil }
 
 // Equal compares in constant time.

@@ -46,7 +46,7 @@ type Threads struct {
 	Repositories map[string]*Repository `json:"repositories" entry:"a repository" each:"One repository, under the name that requests use."`
 	// What a thread may do with its workspace when it completes, if its policy asks for it.
 	Finish Finish `json:"finish"`
-	// What threads leave for later ones, and how much of it those are told.
+	// What threads leave for later ones, and how much of it those get.
 	Memory Memory `json:"memory"`
 }
 

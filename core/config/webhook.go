@@ -153,7 +153,7 @@ func checkPrefix(text string) error {
 // checkTarget wants the URL of a receiver. Where it may lead is judged when it is dialled.
 func checkTarget(text string) error {
 	if text == "" {
-		return nil // what is missing is told of the endpoint
+		return nil // what is missing is reported for the endpoint
 	}
 	u, err := parseHTTP(text)
 	switch {

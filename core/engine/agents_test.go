@@ -67,7 +67,7 @@ func (a *agents) offer(id string, slots int, capability string) {
 	a.add(id, slots)
 }
 
-// fits tells whether an agent may be taken. The caller holds mu.
+// fits reports whether an agent may be taken. The caller holds mu.
 func (a *agents) fits(id string, need core.TaskNeed) bool {
 	offered, limited := a.offers[id]
 	for _, capability := range need.Capabilities {

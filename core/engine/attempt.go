@@ -202,7 +202,7 @@ type pastStep struct {
 	byID map[string]*pastAttempt
 }
 
-// step returns a step of which a round is told. What is told of an earlier round than the newest one is lost on it.
+// step returns the step that a round belongs to. What is reported for an earlier round than the newest one is lost on it.
 func (p pastSteps) step(path string, round int) *pastStep {
 	s := p[path]
 	if s != nil && round < s.round {

@@ -142,7 +142,7 @@ func (b *batchRun) loop() {
 	}
 }
 
-// stopped tells whether a batch that stops on errors had one before a restart.
+// stopped reports whether a batch that stops on errors had one before a restart.
 func (b *batchRun) stopped() bool {
 	return b.batch.StopOnError && b.batch.Failed+b.batch.Cancelled > 0
 }
@@ -158,7 +158,7 @@ func (b *batchRun) pick() (int, bool) {
 	return 0, false
 }
 
-// begun tells whether no item is left to begin.
+// begun reports whether no item is left to begin.
 func (b *batchRun) begun() bool {
 	for ; b.next < b.batch.Total; b.next++ {
 		if _, begun := b.items[b.next]; !begun {

@@ -108,7 +108,7 @@ func (r *chartRun) advance(c *change) {
 		switch {
 		case err != nil:
 			r.failWith(c, err)
-		case r.past != nil: // steps that the journal has as started were not told of
+		case r.past != nil: // steps that the journal has as started were not reported
 			r.takeUp(c)
 			continue // answers that were there may end steps
 		case r.flow.Done():

@@ -148,7 +148,7 @@ func (r *rig) stepResults(id string) map[string]string {
 	return list
 }
 
-// someAnswers answers some of the tasks that are out, in any order, and tells whether the execution is over.
+// someAnswers answers some of the tasks that are out, in any order, and reports whether the execution is over.
 func (r *rig) someAnswers(id string, rnd *rand.Rand) (over bool) {
 	r.tb.Helper()
 	var held []handed

@@ -57,22 +57,22 @@ type Streams interface {
 	Publish(events []core.Event)
 }
 
-// Observer is told of what metrics count. Methods must be quick and safe for concurrent use.
+// Observer receives what metrics count. Methods must be quick and safe for concurrent use.
 //
 // It has many methods because each thing that is counted has one.
 type Observer interface {
-	// ExecutionStarted tells of a new execution, once it is stored.
+	// ExecutionStarted reports a new execution, once it is stored.
 	ExecutionStarted(pattern string)
 	ExecutionFinished(pattern string, status core.ExecutionStatus, duration time.Duration)
-	// QueueWaited tells how long an execution was pending.
+	// QueueWaited reports how long an execution was pending.
 	QueueWaited(d time.Duration)
-	// QueueRefused tells of an execution that found the queue full.
+	// QueueRefused reports an execution that found the queue full.
 	QueueRefused()
-	// TaskEnded tells of an attempt: completed, failed, timeout, lost or late, and how long it was out.
+	// TaskEnded reports an attempt: completed, failed, timeout, lost or late, and how long it was out.
 	TaskEnded(outcome string, took time.Duration)
-	// Resumed tells how many executions were taken up after a restart.
+	// Resumed reports how many executions were taken up after a restart.
 	Resumed(n int)
-	// Unreadable tells of a stored execution or batch, or its journal, that cannot be read; kind is which of them.
+	// Unreadable reports a stored execution or batch, or its journal, that cannot be read; kind is which of them.
 	Unreadable(kind string)
 }
 

@@ -15,7 +15,7 @@ import (
 // role; without one it goes to people, because a manager must not give leave by default.
 const topicApproval = "tool_approval"
 
-// wantsReply tells whether a message waits for an answer. Prompts always do.
+// wantsReply reports whether a message waits for an answer. Prompts always do.
 func wantsReply(kind core.QuestionKind, messageType string) bool {
 	return kind != core.QuestionMessage || orgchart.WantsReply(messageType)
 }
@@ -68,7 +68,7 @@ func (r *chartRun) sendFirst(c *change, l *exchange) {
 }
 
 // pick chooses the agent of a role that is asked: an idle one first, then the one with the least to answer, never
-// the asker itself nor the agent but. Without any, wait tells whether one may be bound.
+// the asker itself nor the agent but. Without any, wait reports whether one may be bound.
 func (r *chartRun) pick(l *exchange, key, but string) (inst *instance, wait bool) {
 	inst, wait = r.find(l, key, but)
 	if inst != nil && l.WantsReply && r.parked() {
@@ -336,7 +336,7 @@ func (r *chartRun) exchangesOverdue(c *change) {
 	}
 }
 
-// instanceOver is told of each instance that is lost; it is not in its role's list any more.
+// instanceOver is called for each instance that is lost; it is not in its role's list any more.
 func (r *chartRun) instanceOver(c *change, inst *instance) {
 	if inst.asked == 0 {
 		return
@@ -348,7 +348,7 @@ func (r *chartRun) instanceOver(c *change, inst *instance) {
 	}
 }
 
-// unreached tells that an agent that was to be asked is gone.
+// unreached says that an agent that was to be asked is gone.
 type unreached struct{ messageID, agent string }
 
 func (m *unreached) refuse(*run) {}

@@ -61,7 +61,7 @@ type exchange struct {
 // askedRole is an agent that was asked.
 type askedRole struct{ role, agent string }
 
-// open tells whether it waits for a reply.
+// open reports whether it waits for a reply.
 func (l *exchange) open() bool { return l.WantsReply && l.reply == nil && !l.closed }
 
 // askedOf returns the role in which an agent was asked.
@@ -210,7 +210,7 @@ func (r *chartRun) closeExchange(c *change, l *exchange, reason string) {
 	l.closed, l.Content = true, nil
 }
 
-// taskOver is told of each attempt at a task that is over, whatever its end: what it asked is closed.
+// taskOver is called for each attempt at a task that is over, whatever its end: what it asked is closed.
 func (r *chartRun) taskOver(c *change, over *leaf) {
 	of := r.exchanges.tasks[over.id]
 	if of == nil {
@@ -232,7 +232,7 @@ func (r *chartRun) forget(l *exchange) {
 	r.eng.exchanges.Delete(l.MessageID)
 }
 
-// endExchanges is told of the end of the execution, whatever it is, before its event: open questions are cancelled.
+// endExchanges is called at the end of the execution, whatever it is, before its event: open questions are cancelled.
 func (r *chartRun) endExchanges(c *change) {
 	m := &r.exchanges
 	if m.by == c && len(c.questions) == 0 {

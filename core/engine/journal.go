@@ -36,7 +36,7 @@ type orderData struct {
 	Input   json.RawMessage `json:"input,omitempty"`
 	Context json.RawMessage `json:"context,omitempty"`
 	Omitted int             `json:"omittedBytes,omitempty"` // in place of what is too long
-	// Kept tells of a step of a flat pattern that what is missing is that of the execution. Former versions kept nothing.
+	// Kept says of a step of a flat pattern that what is missing is that of the execution. Former versions kept nothing.
 	Kept bool `json:"kept,omitempty"`
 }
 

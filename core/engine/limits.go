@@ -74,7 +74,7 @@ func (l *limits) drain() <-chan struct{} {
 	return l.idle
 }
 
-// settle tells that the last slot was given back. The caller holds mu.
+// settle reports that the last slot was given back. The caller holds mu.
 func (l *limits) settle() {
 	if l.idle == nil || l.total > 0 {
 		return

@@ -118,7 +118,7 @@ func checkMessage(m *core.TaskMessage) *core.Error {
 	return checkContent("content", m.Content)
 }
 
-// isWord tells whether s is printable and not too long; the empty text is.
+// isWord reports whether s is printable and not too long; the empty text is.
 func isWord(s string) bool {
 	if len(s) > maxMessageWord || !utf8.ValidString(s) {
 		return false
@@ -299,7 +299,7 @@ func (m *replied) handle(r *chartRun, c *change) {
 	r.reply(c, l, role, m.AgentID, content)
 }
 
-// withdrawn tells that a message needs no answer any more.
+// withdrawn says that a message needs no answer any more.
 type withdrawn struct {
 	agent string
 	key   askKey

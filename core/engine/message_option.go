@@ -87,7 +87,7 @@ func onlyOption(options []core.QuestionOption, match func(core.QuestionOption) b
 	return id, found
 }
 
-// namedOption tells whether text is "option 2", "2. the label" or the like.
+// namedOption reports whether text is "option 2", "2. the label" or the like.
 func namedOption(o core.QuestionOption, text string) bool {
 	text = strings.ToLower(text)
 	id, label := strings.ToLower(o.ID), strings.ToLower(strings.Trim(o.Label, " ."))

@@ -31,7 +31,7 @@ type roleGrant struct {
 	spawn  int
 }
 
-// spawnable tells whether agents may be spawned for a role now, and whether only such agents may serve it.
+// spawnable reports whether agents may be spawned for a role now, and whether only such agents may serve it.
 func (e *Engine) spawnable(role *core.Role) (can, only bool, reason string) {
 	binding := e.config.Load().RoleBinding
 	only = role.Managed || binding == BindManaged && len(role.AgentTypes) > 0
@@ -218,7 +218,7 @@ func (e *Engine) exchange(wants []roleWant, got []roleGrant, i int, seen map[str
 	return false
 }
 
-// fits tells whether an agent has what the need asks for.
+// fits reports whether an agent has what the need asks for.
 func (e *Engine) fits(need core.TaskNeed, agent string) bool {
 	without := need
 	without.Exclude = map[string]bool{agent: true}

@@ -116,7 +116,7 @@ func (e *Engine) journal(ctx context.Context, id string) ([]core.Event, error) {
 	}
 }
 
-// restoreFinished moves past a step that the journal has as finished, and tells whether it did.
+// restoreFinished moves past a step that the journal has as finished, and reports whether it did.
 func (r *flat) restoreFinished(path string) bool {
 	if r.past == nil {
 		return false

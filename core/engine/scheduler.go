@@ -213,7 +213,7 @@ func bucketKey(exec *core.Execution, need core.TaskNeed) string {
 	return exec.CreatedBy + "\x00" + exec.Pattern.Name + "\x00" + strings.Join(need.Capabilities, "\x00")
 }
 
-// blocking tells whether a run that wants its first slot would overtake one of the same principal that waits for the same.
+// blocking reports whether a run that wants its first slot would overtake one of the same principal that waits for the same.
 func (s *scheduler) blocking(exec *core.Execution, need core.TaskNeed) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,7 +224,7 @@ func (s *scheduler) blocking(exec *core.Execution, need core.TaskNeed) bool {
 	return waits
 }
 
-// stands tells whether anybody stands in line with this key.
+// stands reports whether anybody stands in line with this key.
 func (s *scheduler) stands(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

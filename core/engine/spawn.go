@@ -27,7 +27,7 @@ func (e *Engine) RoleSpawned(spec core.RoleSpec, agentID, agentType string, err 
 	}
 }
 
-// RolesChanged tells that a runtime became ready, or is so no more: executions that wait for agents to be spawned
+// RolesChanged reports that a runtime became ready, or is so no more: executions that wait for agents to be spawned
 // look again.
 func (e *Engine) RolesChanged() { e.waiters.afresh() }
 
@@ -104,7 +104,7 @@ func (r *chartRun) lackingToo(failed *roleRun) []*core.Role {
 // spawnRest is how long a role waits after a runtime had no room for its agent.
 const spawnRest = 10 * time.Second
 
-// lasting tells whether a spawn that failed so would fail again: what it asks for is wrong, its program is missing
+// lasting reports whether a spawn that failed so would fail again: what it asks for is wrong, its program is missing
 // or it lacks a login.
 func lasting(err *core.Error) bool {
 	return err.Code == core.CodeValidation || err.Code == core.CodeConflict || err.Code == core.CodeForbidden
@@ -128,7 +128,7 @@ func (r *chartRun) spawnOverdue(now time.Time) {
 	}
 }
 
-// serves tells whether an agent is an instance of any role.
+// serves reports whether an agent is an instance of any role.
 func (r *chartRun) serves(agent string) bool {
 	for _, role := range r.roles {
 		for _, inst := range role.instances {

@@ -267,7 +267,7 @@ func (r *flat) requireAgents(ctx context.Context) error {
 // detached is the context of work that no caller waits for: it ends with nobody's request.
 func (e *Engine) detached() context.Context { return context.Background() }
 
-// isJSONObject tells whether raw holds an object, leading white space aside.
+// isJSONObject reports whether raw holds an object, leading white space aside.
 func isJSONObject(raw json.RawMessage) bool {
 	for _, b := range raw {
 		switch b {

@@ -99,12 +99,12 @@ func (r *flat) state() stepState {
 	return stepRunning
 }
 
-// won tells whether the present step is a race that has its answer.
+// won reports whether the present step is a race that has its answer.
 func (r *flat) won() bool {
 	return r.step != nil && r.wins(r.step.step, r.step.answers)
 }
 
-// wins tells whether the newest of answers alone ends a race of the innermost pattern's present step.
+// wins reports whether the newest of answers alone ends a race of the innermost pattern's present step.
 func (r *flat) wins(step *core.Step, answers []core.Answer) bool {
 	n := len(answers)
 	if step.Strategy != core.StepRace || n == 0 {

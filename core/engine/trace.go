@@ -35,7 +35,7 @@ func (r *run) attemptTrace(a *attempt) core.TraceContext {
 	return r.trace.Child(a.id + "." + strconv.Itoa(a.number))
 }
 
-// traceAttempt tells of an attempt that is over; code is why it came to nothing.
+// traceAttempt reports an attempt that is over; code is why it came to nothing.
 func (r *run) traceAttempt(a *attempt, at place, now time.Time, status string, code core.Code) {
 	if !r.trace.Sampled {
 		return
@@ -47,7 +47,7 @@ func (r *run) traceAttempt(a *attempt, at place, now time.Time, status string, c
 	})
 }
 
-// traceStepEnd tells of a step that is finished.
+// traceStepEnd reports a step that is finished.
 func (r *run) traceStepEnd(at place, began, now time.Time) {
 	if !r.trace.Sampled {
 		return
@@ -66,7 +66,7 @@ func (r *run) traceStep(at place) []core.SpanAttribute {
 	return list
 }
 
-// traceEnd tells of an execution that is over.
+// traceEnd reports an execution that is over.
 func (r *run) traceEnd(final *core.Execution) {
 	if !r.trace.Sampled {
 		return

@@ -84,7 +84,7 @@ type Options struct {
 	Sessions interface {
 		RevokeSession(ctx context.Context, id string) (idToken string, err error)
 	}
-	// Remaining tells what an erasure leaves, beside what it finds itself.
+	// Remaining returns what an erasure leaves, beside what it finds itself.
 	Remaining func(ctx context.Context, subject string) ([]core.DataRemainder, error)
 	Clock     core.Clock
 	IDs       core.IDs
@@ -159,7 +159,7 @@ func (s *Service) work() {
 	}
 }
 
-// note tells why an erasure does not get on.
+// note reports why an erasure does not get on.
 func (s *Service) note(e *core.ErasureRecord, cause error) {
 	next := clone(e)
 	next.Waiting = cause.Error()

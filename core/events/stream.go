@@ -165,7 +165,7 @@ func (s *stream) hand(e core.Event) core.Event {
 	return e
 }
 
-// ends tells whether e is the last event.
+// ends reports whether e is the last event.
 func (s *stream) ends(e core.Event) bool { return s.isLast != nil && s.isLast(e) }
 
 // readPage reads on in the store. The subscription is older than the read, so once a page leaves nothing out the

@@ -34,7 +34,7 @@ func (r Report) Verdict() string {
 	return verdict
 }
 
-// Live tells whether no vital check failed.
+// Live reports whether no vital check failed.
 func (r Report) Live() bool {
 	for _, c := range r.Checks {
 		if c.Severity == Vital && c.Status == StatusFailed {
@@ -44,7 +44,7 @@ func (r Report) Live() bool {
 	return true
 }
 
-// Ready tells whether the process takes traffic: it is in PhaseReady and no required or vital check failed.
+// Ready reports whether the process takes traffic: it is in PhaseReady and no required or vital check failed.
 func (r Report) Ready() bool {
 	return r.Phase == PhaseReady && r.Verdict() != Unhealthy
 }

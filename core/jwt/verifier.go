@@ -106,7 +106,7 @@ func (v *Verifier) Close() { v.keys.close() }
 func (v *Verifier) State() (fetched time.Time, failed error) { return v.keys.state() }
 
 // Verify returns whom a token speaks for. Its errors are for the log: they tell which check failed, and hold no part of
-// the token; callers of the API are told nothing of them. Errors of Unavailable are about us, not about the token.
+// the token; callers of the API hear nothing of them. Errors of Unavailable are about us, not about the token.
 func (v *Verifier) Verify(ctx context.Context, token string) (*Identity, error) {
 	if len(token) > maxToken {
 		return nil, fmt.Errorf("token of more than %d bytes", maxToken)

@@ -4,8 +4,8 @@ import "time"
 
 // Config bounds the memory. All of it may change while the service runs.
 type Config struct {
-	MaxDecisions    int           // that a thread is told; 0: none
-	MaxExperiences  int           // that a thread is told; 0: none
+	MaxDecisions    int           // that a thread gets; 0: none
+	MaxExperiences  int           // that a thread gets; 0: none
 	MaxContextBytes int           // of the memory file
 	MaxAge          time.Duration // of an experience since it was made the last time; 0: no limit
 	MaxCount        int           // experiences; beyond it the oldest go; 0: no limit

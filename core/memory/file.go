@@ -86,7 +86,7 @@ func render(m *core.MemoryContext, instructions string, objective, entry int) st
 	return b.String()
 }
 
-// experienceText is what is told of an experience.
+// experienceText is what a thread reads of an experience.
 func experienceText(e *core.Experience, limit int) string {
 	var parts []string
 	if text := plain(e.Objective); text != "" {
@@ -111,7 +111,7 @@ func experienceText(e *core.Experience, limit int) string {
 // when is a day, which is as exact as agents need it.
 func when(t time.Time) string { return t.UTC().Format(time.DateOnly) }
 
-// times tells how often something was found, if more than once.
+// times returns how often something was found, if more than once.
 func times(n int) string {
 	if n < 2 {
 		return ""

@@ -50,7 +50,7 @@ func (s *Service) Recall(ctx context.Context, q core.MemoryQuery) (*core.MemoryC
 	return m, nil
 }
 
-// decisions returns the decisions that a thread is told: by hand first, then by rank and age.
+// decisions returns the decisions that a thread gets: by hand first, then by rank and age.
 func (s *Service) decisions(ctx context.Context, q core.MemoryQuery, most int) ([]*core.Decision, error) {
 	if q.ExecutionID == "" || q.ExecutionID == core.NewExecution || most <= 0 {
 		return nil, nil
@@ -97,7 +97,7 @@ type candidate struct {
 	score     float64
 }
 
-// experiences returns the experiences that a thread is told, the best first.
+// experiences returns the experiences that a thread gets, the best first.
 func (s *Service) experiences(ctx context.Context, q core.MemoryQuery, most int) ([]*core.Experience, error) {
 	if most <= 0 {
 		return nil, nil

@@ -37,7 +37,7 @@ func (s *Service) work() {
 	}
 }
 
-// step does the next thing that is due, and tells whether there was one.
+// step does the next thing that is due, and reports whether there was one.
 func (s *Service) step() bool {
 	s.mu.Lock()
 	ready, failed, damaged, retain := s.ready, s.failed, s.damaged, s.retain

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Config tells whether the running configuration is the one on disk.
+// Config reports whether the running configuration is the one on disk.
 type Config struct {
 	successful prometheus.Gauge
 	at         prometheus.Gauge

@@ -44,7 +44,7 @@ func NewPlugins(reg prometheus.Registerer) *Plugins {
 	return p
 }
 
-// State tells that a plugin is in a state from now on.
+// State reports that a plugin is in a state from now on.
 func (p *Plugins) State(plugin, kind, state string) {
 	if kind == "" {
 		kind = "unknown"

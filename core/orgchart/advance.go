@@ -11,7 +11,7 @@ const keptStack = 64
 
 // Advance starts every step that may start and finishes all that follows: aggregate and condition steps, and
 // composite steps whose steps are finished. It returns what became of steps, each start and each end once, in the
-// order in which it is to be journaled; first the steps that Finish was told of. An error is an expression's and
+// order in which it is to be journaled; first the steps that were given to Finish. An error is an expression's and
 // fails the execution; the effects before it stand.
 func (f *Flow) Advance() ([]Effect, error) {
 	if !f.walked {
@@ -24,7 +24,7 @@ func (f *Flow) Advance() ([]Effect, error) {
 			break
 		}
 		if t.node.round != t.round {
-			continue // it is run again before it was told of
+			continue // it is run again before it was reported
 		}
 		switch t.node.state {
 		case finished:
@@ -61,7 +61,7 @@ func (f *Flow) run() error {
 	return nil
 }
 
-// begin starts a step. One that the journal has as started is not told of again.
+// begin starts a step. One that the journal has as started is not reported again.
 func (f *Flow) begin(n *node) error {
 	var failure error
 	if n.step.Kind == core.KindCondition && n.branch == undecided {

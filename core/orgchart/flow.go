@@ -40,7 +40,7 @@ type Leaf struct {
 	Feedback json.RawMessage // why it is run again, or nil
 }
 
-// Flow walks the workflow of one execution. It is a pure function of what it is told, in this order: Restore,
+// Flow walks the workflow of one execution. It is a pure function of its calls, in this order: Restore,
 // RestoreStart and Again as the journal has it, then any number of Advance, Finish and Again.
 //
 // A step costs the same however many there are. Results that it is given are kept, not copied; the caller leaves
@@ -62,7 +62,7 @@ type Flow struct {
 	owners  []*node  // the steps of built
 }
 
-// task is a finished step at an agent that its parent was not told of yet, or a step to be begun.
+// task is a finished step at an agent that was not reported to its parent yet, or a step to be begun.
 type task struct {
 	node  *node
 	round int32
@@ -80,7 +80,7 @@ func NewFlow(plan core.ChartPlan, input json.RawMessage, ctx core.ChartContext) 
 // StartedAt says when the execution began, which is known after the flow was made only: expressions see it from now on.
 func (f *Flow) StartedAt(at time.Time) { f.scope.Context.StartedAt = at }
 
-// Finish tells that an open step at an agent has its result; an empty one reads as null. It returns false, and
+// Finish reports that an open step at an agent has its result; an empty one reads as null. It returns false, and
 // changes nothing, when the step is not open: a late or repeated result. The next Advance returns the effect.
 func (f *Flow) Finish(path string, result json.RawMessage) bool {
 	n := f.find(path, false)
@@ -166,7 +166,7 @@ func (f *Flow) reason(n *node) json.RawMessage {
 	return nil
 }
 
-// Done tells whether every step is finished.
+// Done reports whether every step is finished.
 func (f *Flow) Done() bool { return f.root.state == finished }
 
 // Output returns the result of the execution, once it is Done. VALIDATION_ERROR when a variable has no value.

@@ -12,7 +12,7 @@ type state uint8
 const (
 	idle     state = iota
 	known          // the journal has its start, or something in it; not walked yet
-	started        // told of as started
+	started        // reported as started
 	finished       // has a result
 )
 
@@ -59,7 +59,7 @@ func (n *node) enter() {
 	}
 }
 
-// complete tells whether all the results are there that the result of a composite step is made of.
+// complete reports whether all the results are there that the result of a composite step is made of.
 func (n *node) complete() bool {
 	switch n.step.Kind {
 	case core.KindCondition:

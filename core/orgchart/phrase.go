@@ -20,7 +20,7 @@ var exact = exactWords(map[signals]string{
 	saysNot: "not approved|not approve|do not approve|can not approve|unapproved|non approved|not accepted|not yet|not yet approved|disagree",
 })
 
-// exactOf tells what a whole answer or value means, when it is nothing but a word or two.
+// exactOf returns what a whole answer or value means, when it is nothing but a word or two.
 func exactOf(text string) (signals, bool) {
 	if len(text) > 64 {
 		return 0, false
@@ -255,7 +255,7 @@ func spans(pattern *regexp.Regexp, text string) [][2]int {
 	return list
 }
 
-// negated tells whether what comes after prefix is denied by it.
+// negated reports whether what comes after prefix is denied by it.
 func negated(prefix string) bool {
 	if openNot.MatchString(prefix) {
 		return true
@@ -267,7 +267,7 @@ func negated(prefix string) bool {
 	return negation.MatchString(clause) || softNo.MatchString(clause)
 }
 
-// approval tells what an approving word at a place of a sentence comes to.
+// approval returns what an approving word at a place of a sentence comes to.
 func approval(text string, begin, end int) signals {
 	prefix, suffix := text[:begin], text[end:]
 	from := strings.LastIndex(prefix, " , ") + 1

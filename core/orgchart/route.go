@@ -85,7 +85,7 @@ func Climb(chart *core.Chart, asker, current string, depth int) Target {
 	return Target{Role: manager, Reason: "manager of " + current}
 }
 
-// WantsReply tells whether messages of this type wait for an answer: all but feedback.
+// WantsReply reports whether messages of this type wait for an answer: all but feedback.
 func WantsReply(messageType string) bool { return messageType != "feedback" }
 
 func managerOf(chart *core.Chart, key string) string {

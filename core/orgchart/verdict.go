@@ -19,7 +19,7 @@ type Verdict struct {
 	Feedback   string  // may be empty
 }
 
-// Approved tells whether the work may go on.
+// Approved reports whether the work may go on.
 func (v Verdict) Approved() bool { return v.Verdict == Approve }
 
 // ReadVerdict reads the verdict in an agent's result, however it is written: an object, text with an object in it, a
@@ -78,7 +78,7 @@ func (s signals) verdict() string {
 	return ""
 }
 
-// against tells whether one says yes and the other no.
+// against reports whether one says yes and the other no.
 func (s signals) against(other signals) bool {
 	return s&saysApprove != 0 && other&refusal != 0 || s&refusal != 0 && other&saysApprove != 0
 }

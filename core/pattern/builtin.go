@@ -84,7 +84,7 @@ func (s *Service) install(ctx context.Context) error {
 	return nil
 }
 
-// installed tells whether the stored versions of the name are what they should be.
+// installed reports whether the stored versions of the name are what they should be.
 func (b builtIn) installed(f *family) bool {
 	if f == nil {
 		return false

@@ -39,7 +39,7 @@ func numbers(path string) []int {
 	return all
 }
 
-// known tells whether a variable of this name could be there: text that is nothing else is read as one.
+// known reports whether a variable of this name could be there: text that is nothing else is read as one.
 func (v *chartVocabulary) known(root string) bool {
 	_, step := stepOf(root)
 	return step || root == "input" || root == "context" || v.outputs[root] != nil
@@ -170,7 +170,7 @@ func checkShape(step *core.ChartStep, r *reference) string {
 	return ""
 }
 
-// neverList tells whether a reference to a step's result certainly is no list.
+// neverList reports whether a reference to a step's result certainly is no list.
 func neverList(step *core.ChartStep, p path) bool {
 	for len(p) > 0 && (step.Kind == core.KindParallel || step.Kind == core.KindSequential) {
 		if p[0].index < 0 || p[0].index >= len(step.Steps) || step.Steps[p[0].index] == nil {

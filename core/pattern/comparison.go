@@ -160,7 +160,7 @@ func (e *evaluation) ordered(t *term, a, b []byte) bool {
 	return c >= 0
 }
 
-// holds tells whether a list has an element, a text a part, or an object a key.
+// holds reports whether a list has an element, a text a part, or an object a key.
 func (e *evaluation) holds(t *term, holder, held []byte) bool {
 	kind := rawjson.KindOf(holder)
 	if kind == rawjson.Array {

@@ -67,7 +67,7 @@ type conditionParser struct {
 	terms int
 	depth int
 	err   error
-	take  func(*reference) // is told of each variable
+	take  func(*reference) // called with each variable
 }
 
 // parseCondition reads a condition up to the end of text.

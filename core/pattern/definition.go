@@ -41,7 +41,7 @@ type identity struct {
 type rules struct {
 	limit      int      // bytes of the longest text
 	agentTypes []string // that roles may name; nil: any
-	// secret says why a reference of config cannot be resolved; nil: nobody asks.
+	// secret says why a reference of config cannot be resolved; may be nil.
 	secret func(ref core.SecretRef) error
 }
 

@@ -19,7 +19,7 @@ type evaluation struct {
 // Bounds of one evaluation. A short text may name a long value many times.
 const (
 	maxTaken      = 32 << 20 // bytes of values
-	maxUnresolved = 100      // variables without a value that are told of
+	maxUnresolved = 100      // variables without a value that are reported
 )
 
 // run evaluates x; what names it in the error of unresolved variables.

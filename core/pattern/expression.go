@@ -129,7 +129,7 @@ func (a array) append(dst []byte, e *evaluation) []byte {
 	return append(dst, ']')
 }
 
-// names tells whether the expression refers to one of the variables.
+// names reports whether the expression refers to one of the variables.
 func names(x expression, variables ...string) bool {
 	switch x := x.(type) {
 	case *reference:

@@ -48,7 +48,7 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// nameByte tells whether b may stand in a key that is written without quotes.
+// nameByte reports whether b may stand in a key that is written without quotes.
 func nameByte(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '_' || b == '-'
 }

@@ -115,7 +115,7 @@ func (p *Plan) Output(scope core.Scope) (json.RawMessage, error) {
 	return e.run("output", p.output)
 }
 
-// fellBack tells whether the last outcome is a fallback value: it came from no aggregation, or from one
+// fellBack reports whether the last outcome is a fallback value: it came from no aggregation, or from one
 // that broke the step's rule.
 func (p *Plan) fellBack(last *core.Outcome) bool {
 	if last == nil {

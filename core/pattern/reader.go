@@ -36,7 +36,7 @@ func (p *problems) add(path string, line int, format string, args ...any) {
 	p.list = append(p.list, core.Problem{Path: path, Line: line, Reason: fmt.Sprintf(format, args...)})
 }
 
-// enough tells whether no more problems are taken, so that looking for them can stop.
+// enough reports whether no more problems are taken, so that looking for them can stop.
 func (p *problems) enough() bool { return len(p.list) >= maxProblems }
 
 // sorted returns the problems by line; those without one come first.

@@ -150,7 +150,7 @@ func (g *aggregation) winner(t *tally) *group {
 	return top
 }
 
-// carries tells whether the largest group is large enough.
+// carries reports whether the largest group is large enough.
 func (g *aggregation) carries(t *tally, top *group) bool {
 	if t.votes < g.minVotes || g.threshold > 0 && t.share(top) < g.threshold-tolerance {
 		return false
@@ -190,7 +190,7 @@ func (t *tally) appendDistribution(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// mistaken tells whether the text of the quoted key is the JSON of another group.
+// mistaken reports whether the text of the quoted key is the JSON of another group.
 func (t *tally) mistaken(key []byte) bool {
 	text := rawjson.Unquote(key)
 	if k := rawjson.KindOf(text); k == rawjson.Invalid || rawjson.CheckLoose(text) != nil {

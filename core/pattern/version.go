@@ -80,7 +80,7 @@ func parseSelector(text string) (selector, error) {
 	return selector{exact: text, constraint: constraint}, nil
 }
 
-// checkSelector tells whether text selects a version at all.
+// checkSelector reports whether text selects a version at all.
 func checkSelector(text string) error {
 	if text == "" || text == latestVersion {
 		return nil

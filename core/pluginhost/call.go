@@ -43,7 +43,7 @@ func (t target) live() (*instance, *unavailable) {
 	return nil, &unavailable{reason: reason}
 }
 
-// lost tells whether an error of a call means that the plugin ended during it. What gRPC says then depends on
+// lost reports whether an error of a call means that the plugin ended during it. What gRPC says then depends on
 // the moment: unavailable, or cancelled though the caller did not cancel.
 func lost(ctx context.Context, i *instance, code string) bool {
 	switch code {

@@ -73,7 +73,7 @@ func (s Spec) secrets() []string {
 	return list
 }
 
-// settled tells whether a state lasts until something happens.
+// settled reports whether a state lasts until something happens.
 func settled(s core.PluginState) bool {
 	return s == core.PluginDisabled || s == core.PluginReady || s == core.PluginFailed || s == core.PluginQuarantined
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // awaitExit returns when the process has ended, without reaping it: the dead leader of a group keeps its number
-// from being given to somebody else. It tells whether it could.
+// from being given to somebody else. It reports whether it could.
 func awaitExit(pid int) bool {
 	for {
 		var info unix.Siginfo

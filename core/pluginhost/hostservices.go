@@ -33,7 +33,7 @@ func (c *child) services() *services {
 	return s
 }
 
-// Features implements plugin.Featured: nobody is told of a service that would refuse every call.
+// Features implements plugin.Featured: a service that would refuse every call is not offered.
 func (s *services) Features() []string {
 	list := []string{plugin.FeatureHostKV, plugin.FeatureHostLog}
 	if s.child.host.opts.Secrets != nil {

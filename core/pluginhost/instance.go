@@ -24,7 +24,7 @@ type instance struct {
 	stopped atomic.Bool // it is being ended on purpose
 }
 
-// gone tells whether calls to the instance fail because it ends.
+// gone reports whether calls to the instance fail because it ends.
 func (i *instance) gone() bool {
 	if i.stopped.Load() {
 		return true

@@ -224,7 +224,7 @@ func (c *child) configure(ctx context.Context, i *instance) *failure {
 	generation := c.rounds
 	c.mu.Unlock()
 	i.conn.SetHostServices(c.services())
-	if _, err := i.conn.Configure(setting, c.spec.Config, generation); err != nil { // its warnings were told above
+	if _, err := i.conn.Configure(setting, c.spec.Config, generation); err != nil { // its warnings were logged above
 		return refused(setting, i, err, "the taking of its settings", c.redact)
 	}
 	return nil

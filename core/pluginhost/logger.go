@@ -25,7 +25,7 @@ type pluginLogger struct {
 	plugin       bool   // lines are the plugin's
 	prefix       string // before each of them
 	with         []any
-	words        *lastWords // nil: nobody asks for them
+	words        *lastWords // may be nil
 	repeats      *repeats   // nil: every line is passed on
 }
 

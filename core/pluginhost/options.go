@@ -30,7 +30,7 @@ type Options struct {
 	RunDir   string // for sockets; emptied by a reboot, absolute and short
 	StateDir string // for what outlives a restart, absolute
 	// Private are paths of the service that what a plugin starts must not get at, and Workspaces is where it makes work
-	// directories for agents; plugins are told of both.
+	// directories for agents; plugins get both.
 	Private    []string
 	Workspaces string
 	// TrustedKeys are public keys of minisign. With any, a plugin that was installed by wardroom plugin install runs only
@@ -50,7 +50,7 @@ type Options struct {
 	Metrics Metrics                     // nil: nothing is counted
 	Lookup  func(string) (string, bool) // finds variables of the host's environment; nil: os.LookupEnv
 	Unsafe  Unsafe                      // nil: they are not reported
-	Check   func(HealthCheck)           // told of each plugin that is supervised, once; nil: nobody asks
+	Check   func(HealthCheck)           // called with each plugin that is supervised, once; may be nil
 	Secrets SecretLookup                // resolves references for plugins; nil: none can be
 	Keys    StateKeys                   // for what plugins keep; nil: they get none
 	Policy  Policy                      // zero: DefaultPolicy
@@ -65,11 +65,11 @@ type StateKeys func(ctx context.Context, plugin string) ([]byte, error)
 
 // Metrics counts what plugins do. *metrics.Plugins is one. Methods are safe for concurrent use.
 type Metrics interface {
-	// State tells that a plugin is in a state from now on.
+	// State reports that a plugin is in a state from now on.
 	State(plugin, kind, state string)
-	// Restarted tells that a plugin was started again after it had run.
+	// Restarted reports that a plugin was started again after it had run.
 	Restarted(plugin string)
-	// Called tells of a call that ended; code is "ok" or that of the error.
+	// Called reports a call that ended; code is "ok" or that of the error.
 	Called(plugin, method, code string, took time.Duration)
 }
 

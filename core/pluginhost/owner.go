@@ -68,5 +68,5 @@ type unsafeError struct{ path, text string }
 // Error implements error.
 func (e *unsafeError) Error() string { return e.text }
 
-// userPrivate tells whether the group is the one of the user alone, by the convention of equal numbers.
+// userPrivate reports whether the group is the one of the user alone, by the convention of equal numbers.
 func userPrivate(stat *syscall.Stat_t) bool { return stat.Gid == stat.Uid }

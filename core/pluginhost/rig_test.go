@@ -245,7 +245,7 @@ func startSelf(tb testing.TB, test string, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// asked tells whether the agent slow-once was asked for.
+// asked reports whether the agent slow-once was asked for.
 func (r *rig) asked(plugin string) bool {
 	_, err := os.Stat(filepath.Join(r.opts.StateDir, "data", plugin, "asked"))
 	return err == nil

@@ -143,7 +143,7 @@ func (p *process) hangup() {
 	}
 }
 
-// wasKilled tells whether the host killed the process.
+// wasKilled reports whether the host killed the process.
 func (p *process) wasKilled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -38,7 +38,7 @@ func (h *Host) FindPlugins(context.Context) ([]*core.Plugin, error) {
 }
 
 // installed returns the plugins that the manifests of the directory name. A manifest that cannot be read keeps
-// none of the configured plugins from being seen, and is told of with theirs.
+// none of the configured plugins from being seen, and is reported with theirs.
 func (h *Host) installed() []*core.Plugin {
 	m, err := ReadManifest(h.opts.Dir)
 	if err != nil {
@@ -110,7 +110,7 @@ func (h *Host) compare(p *core.Plugin, manifests map[string]*Manifest) {
 	dir := filepath.Dir(p.Path)
 	m, read := manifests[dir]
 	if !read {
-		m, _ = ReadManifest(dir) // what is wrong with it is told when it is started, or listed
+		m, _ = ReadManifest(dir) // what is wrong with it is reported when it is started, or listed
 		manifests[dir] = m
 	}
 	if m == nil {

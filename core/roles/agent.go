@@ -43,7 +43,7 @@ func (s *Service) take(id, name, kind string, who instance) *agent {
 	return a
 }
 
-// touch tells who waits that something changed. The caller holds mu.
+// touch wakes who waits: something changed. The caller holds mu.
 func (a *agent) touch() {
 	close(a.changed)
 	a.changed = make(chan struct{})

@@ -107,7 +107,7 @@ func (s *Service) consume(a *agent, stream core.EventStream, retry *pause.Backof
 		s.mu.Unlock()
 		s.surface(a)
 		s.progress(a, e, h)
-		// Who waits for the event finds that the sink was told of everything up to it.
+		// Who waits for the event finds that the sink received everything up to it.
 		s.mu.Lock()
 		a.touch()
 		s.mu.Unlock()

@@ -20,8 +20,8 @@ type job struct {
 	// Service.mu guards all below.
 	begun      bool
 	interrupt  bool            // the agent is told to stop work on it
-	told       map[string]bool // ids of prompts that the sink was told of; true once they are answered
-	progressAt time.Time       // when the sink was told of progress last
+	told       map[string]bool // ids of prompts that the sink received; true once they are answered
+	progressAt time.Time       // when the sink received progress last
 	report     *core.TaskReport
 	reportedAt time.Time
 }

@@ -19,7 +19,7 @@ const (
 	topicApproval = "tool_approval"
 )
 
-// Words that an agent is told when nobody can answer it.
+// The answer to an agent when there are no people to ask.
 const (
 	noLeave  = "Nobody can give leave now. Go on without it."
 	noAnswer = "Nobody can answer now. Go on with your best judgement."

@@ -74,7 +74,7 @@ func New(o Options) *Service {
 	return s
 }
 
-// SetSink says who is told. It is called once, before Open.
+// SetSink sets who receives what happens. It is called once, before Open.
 func (s *Service) SetSink(sink core.RoleSink) { s.sink = sink }
 
 // Open finds the agents that an earlier life spawned, and begins to look at the runtimes.
@@ -140,7 +140,7 @@ func (s *Service) Lacking(types []string, runtime string) bool {
 	return offered
 }
 
-// offers tells whether a runtime that is ready offers a type.
+// offers reports whether a runtime that is ready offers a type.
 func offers(infos []core.RuntimeInfo, kind, runtime string) bool {
 	for i := range infos {
 		if (runtime == "" || infos[i].Name == runtime) && infos[i].Ready && slices.Contains(infos[i].Types, kind) {
@@ -150,7 +150,7 @@ func offers(infos []core.RuntimeInfo, kind, runtime string) bool {
 	return false
 }
 
-// missing tells why none of the types can be spawned.
+// missing returns why none of the types can be spawned.
 func missing(infos []core.RuntimeInfo, types []string, runtime string) string {
 	var names, away []string
 	for _, info := range infos {

@@ -17,7 +17,7 @@ type state struct {
 	prompt   *prompt // that it waits for an answer to, or nil
 	login    bool    // it cannot go on without one
 	loginURL string
-	loginSeq uint64 // of the event that told of it
+	loginSeq uint64 // of the event that reported it
 	turn     int    // the last one that ended
 	text     string // of its answer
 	outcome  wire.TurnOutcome
@@ -82,5 +82,5 @@ func readPrompt(raw json.RawMessage) *prompt {
 	return &p
 }
 
-// idle tells whether the agent waits for a message.
+// idle reports whether the agent waits for a message.
 func (st *state) idle() bool { return st.read && !st.gone && st.status == core.ManagedReady }

@@ -74,7 +74,7 @@ func (s *Service) end(id, reason string) {
 	s.endLocked(id, reason)
 }
 
-// endLocked is end for a caller that holds mu. The agent's thread is told at once: while it can still be seen how the
+// endLocked is end for a caller that holds mu. The agent's thread is notified at once: while it can still be seen how the
 // agent was, and before another agent takes its place.
 func (s *Service) endLocked(id, reason string) {
 	if a := s.crew[id]; a != nil {

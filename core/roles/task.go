@@ -70,7 +70,7 @@ func (s *Service) doTask(a *agent, j *job) {
 	got, err := s.turn(j.ctx, a, taskText(j.task), j.key)
 	s.traceTurn(a, j.task, began, err)
 	if j.ctx.Err() != nil || errors.Is(err, errGone) || errors.Is(err, context.Canceled) {
-		return // given up; or the agent is gone, which the sink was told
+		return // given up; or the agent is gone, which was reported to the sink
 	}
 	report := &core.TaskReport{
 		AgentID: a.id, AgentName: a.name, TaskID: j.task.ID, ExecutionID: j.task.ExecutionID, Attempt: j.task.Attempt,
@@ -101,7 +101,7 @@ func (s *Service) doTask(a *agent, j *job) {
 	s.sink.TaskReported(*report)
 }
 
-// traceTurn tells of the turn of a task that is over.
+// traceTurn reports the turn of a task that is over.
 func (s *Service) traceTurn(a *agent, task *core.Task, began time.Time, err error) {
 	if !task.Trace.Sampled {
 		return
@@ -149,7 +149,7 @@ func taskError(err error) *core.TaskError {
 	return out
 }
 
-// Bounds of what the sink is told of a turn that runs.
+// Bounds of what the sink receives of a turn that runs.
 const (
 	progressEvery = 250 * time.Millisecond
 	maxProgress   = 4 << 10 // bytes of text

@@ -181,7 +181,7 @@ func (s *Service) failed(ctx context.Context, x *exchange, err error) error {
 	case runtimecode.NoAgent(err):
 		return s.expectEnd(ctx, x)
 	case code == runtimecode.Blocked:
-		// What it asks is told to the sink, and the message follows the answer.
+		// What it asks is given to the sink, and the message follows the answer.
 		return s.retryOnce(ctx, x, func() bool { return x.a.state.read && x.a.state.prompt == nil && x.a.state.status != core.ManagedBusy })
 	case code == runtimecode.AuthRequired:
 		return s.retryOnce(ctx, x, func() bool { return !x.a.state.login })

@@ -176,7 +176,7 @@ func holds(src *source) int {
 	return 0
 }
 
-// knows tells whether a runtime can start agents of a type: declared types go with the spec.
+// knows reports whether a runtime can start agents of a type: declared types go with the spec.
 func (s *Service) knows(src *source, kind string) bool {
 	if _, declared := s.opts.Types[kind]; declared {
 		return true

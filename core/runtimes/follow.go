@@ -46,7 +46,7 @@ func (s *Service) pause(src *source, d time.Duration) {
 	}
 }
 
-// attend connects to the runtime and follows it until that fails. worked tells whether it got as far as events.
+// attend connects to the runtime and follows it until that fails. worked reports whether it got as far as events.
 func (s *Service) attend(src *source) (worked bool, err error) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()

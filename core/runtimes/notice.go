@@ -11,7 +11,7 @@ import (
 const labelThread = "wardroom.thread"
 
 // withNotice returns an event of an agent with the public event that follows from it, if one does: the agent waits for
-// people, or failed. Both are stored with the agent's record. Agents of threads are told of by their threads.
+// people, or failed. Both are stored with the agent's record. Agents of threads are reported by their threads.
 func (s *Service) withNotice(r *core.ManagedAgentRecord, event core.Event) []core.Event {
 	list := []core.Event{event}
 	if r.Spec.Labels[labelThread] != "" || event.Type == core.EventManagedBlocked && ruled(r) {

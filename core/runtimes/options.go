@@ -32,9 +32,9 @@ type Source struct {
 	Name     string
 	Priority int // lower is tried first
 	Runtime  runtime.Runtime
-	// State tells whether the runtime is there, and if not why. Nil: it is as far as its calls succeed.
+	// State reports whether the runtime is there, and if not why. Nil: it is as far as its calls succeed.
 	State func() (ready bool, reason string)
-	// Takes tells whether the runtime, which is there, can start agents, and if not why and what to do. Nil: it can.
+	// Takes reports whether the runtime, which is there, can start agents, and if not why and what to do. Nil: it can.
 	Takes func() (ok bool, reason string)
 	// Changed, if not nil, receives when State may have changed, so that recovery does not wait for a retry.
 	Changed <-chan struct{}

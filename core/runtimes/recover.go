@@ -92,7 +92,7 @@ func (s *Service) setAway(id string, away bool) {
 	delete(s.away, id)
 }
 
-// isAway tells whether an agent is out of reach of its runtime.
+// isAway reports whether an agent is out of reach of its runtime.
 func (s *Service) isAway(id string) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

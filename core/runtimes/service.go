@@ -262,7 +262,7 @@ func (s *Service) runtimeOf(id string) (*core.ManagedAgentRecord, runtime.Runtim
 	return r, src.Runtime, nil
 }
 
-// ready tells whether the runtime can be used, and why not.
+// ready reports whether the runtime can be used, and why not.
 func (src *source) ready() (bool, string) {
 	if src.State != nil {
 		if ready, reason := src.State(); !ready {

@@ -66,7 +66,7 @@ func (s *Service) SpawnManagedAgent(ctx context.Context, spec core.ManagedAgentS
 }
 
 // elsewhere reports whether an agent that did not start on one runtime may start on another: what it lacks is the
-// runtime's and not the caller's. The caller is told of the first one that was tried.
+// runtime's and not the caller's. The caller gets that of the first one that was tried.
 func elsewhere(err error) bool {
 	switch runtime.ErrorCode(err) {
 	case runtime.CodeResourceLimit, runtime.CodeCLINotFound, runtime.CodeImageNotFound, runtime.CodeSocketError, runtime.CodeNetworkError:
@@ -75,7 +75,7 @@ func elsewhere(err error) bool {
 	return false
 }
 
-// unsure tells whether an agent may run, or may yet start, although its spawn failed.
+// unsure reports whether an agent may run, or may yet start, although its spawn failed.
 func unsure(err error) bool {
 	switch runtime.ErrorCode(err) {
 	case runtime.CodeUnavailable, runtime.CodeInternal, runtime.CodeTimeout, runtime.CodeCanceled:

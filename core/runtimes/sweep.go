@@ -92,7 +92,7 @@ func (s *Service) PruneRuntime(ctx context.Context, name string) (left string, e
 	return "", nil
 }
 
-// forgettable tells whether the record of an agent is not kept any more. The caller holds mu.
+// forgettable reports whether the record of an agent is not kept any more. The caller holds mu.
 func (s *Service) forgettable(r *core.ManagedAgentRecord) bool {
 	return r.StoppedAt != nil && s.opts.Older(*r.StoppedAt, s.opts.KeepStopped) && s.pending[r.ID] == nil && s.restarting[r.ID] == 0
 }

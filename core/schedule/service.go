@@ -57,9 +57,9 @@ type Options struct {
 	Logger   hclog.Logger // nil: discards
 	Launcher core.Launcher
 	SealKey  [32]byte // what environments are encrypted with
-	// Alert is called when a schedule begins to fail or to be blocked; nil: nobody asks.
+	// Alert is called when a schedule begins to fail or to be blocked; may be nil.
 	Alert    func(subject, message string, details map[string]any)
-	Observer Observer // nil: nobody counts
+	Observer Observer // may be nil
 }
 
 // Service keeps schedules and starts what is due. Make it with New, start it with Open, end it with Close.
@@ -122,7 +122,7 @@ func New(o Options) *Service {
 	return s
 }
 
-// nobody is an Observer that does not count.
+// nobody is the Observer that counts nothing.
 type nobody struct{}
 
 func (nobody) Ticked(core.ScheduleOutcome, int) {}

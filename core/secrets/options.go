@@ -32,7 +32,7 @@ const (
 // Plugin is a provider that is a plugin.
 type Plugin struct {
 	Provider secret.Provider
-	// State tells whether it is there, and if not why and what to do.
+	// State reports whether it is there, and if not why and what to do.
 	State func() (ready bool, reason, hint string)
 }
 

@@ -51,7 +51,7 @@ type Options struct {
 	// the keys, not about the token.
 	Verifier    func(issuer, keySet string, algorithms []string) (Verifier, error)
 	Unavailable func(err error) bool
-	Attempt     func(allowed bool) // called for each answer of a browser; nil: nobody counts
+	Attempt     func(allowed bool) // called for each answer of a browser; may be nil
 	Client      *http.Client       // it follows no redirects
 	Clock       core.Clock
 	Logger      hclog.Logger

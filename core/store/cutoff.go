@@ -41,7 +41,7 @@ func (c cutoff) passed(t time.Time) bool {
 	return t.Before(c.before)
 }
 
-// aheadEvents tells when events happened that are stamped with a time of the future: not later than the next one that
+// aheadEvents says when events happened that are stamped with a time of the future: not later than the next one that
 // is not. The zero value is ready.
 type aheadEvents struct {
 	upTo uint64 // sequence of the event that was found last

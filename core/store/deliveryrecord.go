@@ -64,7 +64,7 @@ func placeOf(number uint32, d *core.Delivery) deliveryPlace {
 	return p
 }
 
-// needsEvent tells whether attempts may follow in a status: those that failed may be retried by hand.
+// needsEvent reports whether attempts may follow in a status: those that failed may be retried by hand.
 func needsEvent(s core.DeliveryStatus) bool {
 	return s == core.DeliveryPending || s == core.DeliveryFailed
 }

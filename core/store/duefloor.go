@@ -83,7 +83,7 @@ func (f *dueFloors) lower(lows map[uint32]int64) {
 	}
 }
 
-// landed tells that the batch is committed, or never will be.
+// landed reports that the batch is committed, or never will be.
 func (f *dueFloors) landed() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

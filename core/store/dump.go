@@ -51,7 +51,7 @@ type Summary struct {
 }
 
 // Dump writes every key of one consistent snapshot to w while the store stays in use. progress, which may
-// be nil, is told the number of records written so far.
+// be nil, is called with the number of records written so far.
 func (s *Store) Dump(ctx context.Context, w io.Writer, progress func(records uint64)) (Summary, error) {
 	var sum Summary
 	var failed error

@@ -37,7 +37,7 @@ type Encryption struct {
 	// Names has Badger encrypt its files too, so that nobody reads the names in its keys. It counts when a store is made or
 	// first encrypted, and stays as it was then.
 	Names bool
-	// Progress, which may be nil, is told how many records of a store in clear were encrypted, while Open does that.
+	// Progress, which may be nil, is called with the number of records of a store in clear that were encrypted, while Open does that.
 	Progress func(done, total int64)
 }
 
@@ -215,7 +215,7 @@ type resealState struct {
 	failed string
 }
 
-// EncryptionStatus tells how the store is encrypted.
+// EncryptionStatus returns how the store is encrypted.
 func (s *Store) EncryptionStatus() EncryptionStatus {
 	if s.ring == nil {
 		return EncryptionStatus{}

@@ -39,7 +39,7 @@ func appendList(dst []byte, prefix, kind string, facets []facet, mask int) []byt
 	return dst
 }
 
-// listed tells whether a record with these facets is in the list of mask. No facets at all mean no record.
+// listed reports whether a record with these facets is in the list of mask. No facets at all mean no record.
 func listed(facets []facet, mask int) bool {
 	for i, f := range facets {
 		if mask&(1<<i) != 0 && f.value == "" {

@@ -66,7 +66,7 @@ func (q *queue) signal() {
 	}
 }
 
-// take swaps the waiting requests for spare, an empty slice, and tells whether more can come.
+// take swaps the waiting requests for spare, an empty slice, and reports whether more can come.
 func (q *queue) take(spare []*request) (items []*request, open bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

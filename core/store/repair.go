@@ -52,7 +52,7 @@ type CheckOptions struct {
 	// Encryption is that of a store that is encrypted.
 	Encryption *Encryption
 	Found      func(Finding)        // gets each record that cannot be read
-	Progress   func(records uint64) // is told the number of records looked at
+	Progress   func(records uint64) // called with the number of records looked at
 }
 
 // Check reads the whole of a store that no process uses, and changes nothing in it.

@@ -44,7 +44,7 @@ func newSpace(minFree, total uint64) *space {
 	return &space{min: minFree, again: again, files: math.MaxUint64}
 }
 
-// observe takes a measurement of free bytes and of files that can be made, and tells whether the store just became
+// observe takes a measurement of free bytes and of files that can be made, and reports whether the store just became
 // writable or read-only.
 func (s *space) observe(free, files uint64) (turned bool, low bool) {
 	s.mu.Lock()
@@ -80,7 +80,7 @@ func (s *space) askReopen() bool {
 	return s.asked
 }
 
-// reopenDue tells whether the monitor asked, once per asking.
+// reopenDue reports whether the monitor asked, once per asking.
 func (s *space) reopenDue() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -182,7 +182,7 @@ func (s *space) lack() string {
 	return fmt.Sprintf("%d MiB free on disk, %d MiB needed", s.free>>20, s.again>>20)
 }
 
-// State tells whether writes are refused now, and why, in words for an operator.
+// State reports whether writes are refused now, and why, in words for an operator.
 func (s *Store) State() (readOnly bool, reason string) {
 	s.dbMu.RLock()
 	closed := s.closed

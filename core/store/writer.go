@@ -138,7 +138,7 @@ func (w *writer) fits(t *tx) bool {
 	return w.size+t.size <= w.limits.Size && w.count+t.count <= w.limits.Count && w.large+t.large <= maxValue
 }
 
-// refuse tells why nothing can be written now, or nil.
+// refuse returns why nothing can be written now, or nil.
 func (w *writer) refuse(maintenance bool) error {
 	if w.failed != nil {
 		return w.s.space.refusal()

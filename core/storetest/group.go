@@ -26,7 +26,7 @@ func mustEvents(tb testing.TB, s *store.Store, name string, after uint64, limit 
 	return events
 }
 
-// A group holds the events of its subjects, with the same sequence and content, and OnCommit is told of the group.
+// A group holds the events of its subjects, with the same sequence and content, and OnCommit is called with the group.
 func testGroup(t *testing.T, open Opener) {
 	var mu sync.Mutex
 	var told []core.Event

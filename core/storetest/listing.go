@@ -79,5 +79,5 @@ func selectIDs[T any](rows map[string]T, match func(T) bool) []string {
 	return ids
 }
 
-// either tells whether a value is the one that a filter asks for, which may be any.
+// either reports whether a value is the one that a filter asks for, which may be any.
 func either[S ~string](want, have S) bool { return want == "" || want == have }

@@ -70,7 +70,7 @@ type executionData struct {
 	Agents      []core.AgentResult   `json:"agents,omitzero"`
 }
 
-// executionEvent tells what became of an ad-hoc execution.
+// executionEvent returns what became of an ad-hoc execution.
 func (s *Service) executionEvent(kind core.EventType, e *core.Execution, now time.Time) core.Event {
 	data := executionData{ExecutionID: e.ID, Pattern: e.Pattern}
 	took := e.Duration(now).Milliseconds()

@@ -16,7 +16,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// isQuestion tells whether a prompt is a question that an org chart surfaced: its agent does not wait in its terminal.
+// isQuestion reports whether a prompt is a question that an org chart surfaced: its agent does not wait in its terminal.
 func isQuestion(promptID string) bool { return core.ValidID(core.PrefixQuestion, promptID) }
 
 // Approver answers prompts by the operator's policy, within a bounded time. It is safe for concurrent use.
@@ -219,7 +219,7 @@ func (s *Service) AnswerThread(ctx context.Context, id string, a core.ThreadAnsw
 	if err != nil {
 		return nil, ofThread(err, r)
 	}
-	// What the answer does is told by an event, mostly at once: callers like to see it.
+	// An event reports what the answer does, mostly at once: callers like to see it.
 	due, stop := s.after(answerWait)
 	defer stop()
 	t.await(ctx, due, func(r *core.ThreadRecord) bool {
@@ -250,7 +250,7 @@ func (t *thread) answeredBy(ctx context.Context, prompt json.RawMessage, a core.
 	}
 }
 
-// check tells whether a prompt takes an answer.
+// check reports whether a prompt takes an answer.
 func (p prompt) check(a core.ThreadAnswer) error {
 	switch {
 	case p.Kind == wire.PromptLogin && (a.Choice != "" || strings.TrimSpace(a.Text) == ""):

@@ -141,7 +141,7 @@ func (w *inputWait) take(ev *core.Event) (*wire.TurnResponse, error) {
 }
 
 // settle takes that the last turn was the message's own. One that failed is no response if the message is given to the agent
-// again; where the agent ended within the turn, that is told later, or the thread ends.
+// again; where the agent ended within the turn, that is reported later, or the thread ends.
 func (w *inputWait) settle(again bool) *wire.TurnResponse {
 	w.own = w.last
 	if again || w.own.Error != nil && w.own.Error.Code == wire.TurnAgentEnded {

@@ -158,7 +158,7 @@ func lacking(infos []core.RuntimeInfo, spec *core.ThreadSpec) []string {
 
 func listed(names []string) string { return strings.Join(names, ", ") }
 
-// missing tells what there is instead.
+// missing returns what there is instead.
 func missing(infos []core.RuntimeInfo, hosts []core.RemoteHost, spec *core.ThreadSpec) string {
 	var there []string
 	for _, info := range infos {

@@ -68,7 +68,7 @@ func (c *change) conclude(out *outcome) error {
 		}
 		return nil
 	})
-	// The thread is terminal, and its events are told, before its execution may end with it.
+	// The thread is terminal, and its events are written, before its execution may end with it.
 	c.last = func(tx core.Tx) (err error) {
 		*out, err = c.t.s.endAdHoc(tx, r.ExecutionID, at)
 		return err

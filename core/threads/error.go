@@ -5,7 +5,7 @@ import (
 	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
 
-// unsure tells whether an agent may run although its start failed.
+// unsure reports whether an agent may run although its start failed.
 func unsure(err error) bool {
 	code := runtimecode.Of(err)
 	return code == runtimecode.Internal || code == runtimecode.Timeout || core.ErrorCode(err) == core.CodeTimeout

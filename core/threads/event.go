@@ -42,7 +42,7 @@ type toolDoneData struct {
 
 const toolDone = "done"
 
-// inputData tells of a message for the agent.
+// inputData describes a message for the agent.
 type inputData struct {
 	InputID   string `json:"inputId"`
 	Text      string `json:"text"`
@@ -60,7 +60,7 @@ const (
 // maxInputText bounds the text of a thread_input, in bytes.
 const maxInputText = 64 << 10
 
-// inputOf tells of a message, so that it can be read after the agent took it.
+// inputOf describes a message, so that it can be read after the agent took it.
 func inputOf(in *core.QueuedInput, state string) inputData {
 	kept := clip.Text(in.Message, maxInputText)
 	return inputData{InputID: in.ID, Text: kept, Truncated: len(kept) < len(in.Message), State: state, CreatedBy: in.CreatedBy}

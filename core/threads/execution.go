@@ -21,7 +21,7 @@ type watch struct {
 func (s *Service) watchLocked(r *core.ThreadRecord) {
 	if w := s.watches[r.ExecutionID]; w != nil {
 		w.threads++
-		// What was told before the thread was there is not told again: the execution may be over by now.
+		// What was reported before the thread was there is not reported again: the execution may be over by now.
 		s.tasks.Go(func() { s.review(w.ctx, r.ExecutionID) })
 		return
 	}

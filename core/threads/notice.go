@@ -45,7 +45,7 @@ func (c *change) noticeBlocked() {
 	c.after = append(c.after, func() { t.log.Info("a thread waits for an answer", "name", r.Name, "reason", n.Reason) })
 }
 
-// noticeEnd tells that the thread completed or failed. A limit that stopped one is an alert: somebody set it.
+// noticeEnd reports that the thread completed or failed. A limit that stopped one is an alert: somebody set it.
 func (c *change) noticeEnd() {
 	r := c.rec
 	n := c.notice()
@@ -77,7 +77,7 @@ func (c *change) alert(message string, details map[string]any) {
 	c.after = append(c.after, func() { t.log.Warn("alert", "message", message) })
 }
 
-// untilAlert is how long it is until a thread that waits for people is to be told of once more.
+// untilAlert is how long it is until an alert is due for a thread that waits for people.
 func (t *thread) untilAlert(r *core.ThreadRecord) time.Duration {
 	limit := t.s.config.Load().WaitAlert
 	if limit <= 0 || r.Status != core.ThreadBlocked || r.BlockedSince == nil || r.WaitAlerted {
@@ -86,7 +86,7 @@ func (t *thread) untilAlert(r *core.ThreadRecord) time.Duration {
 	return t.untilAt(r.BlockedSince.Add(limit))
 }
 
-// alertWait tells that the thread has waited for people for long, once for each thing that it waits for.
+// alertWait reports that the thread has waited for people for long, once for each thing that it waits for.
 func (c *change) alertWait() {
 	r := c.rec
 	r.WaitAlerted = true

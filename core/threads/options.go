@@ -60,17 +60,17 @@ type Streams interface {
 	Follow(ctx context.Context, name string, after uint64) (core.EventStream, error)
 }
 
-// Observer is told of what metrics count. Methods must be quick and safe for concurrent use.
+// Observer receives what metrics count. Methods must be quick and safe for concurrent use.
 type Observer interface {
-	// ThreadSpawned tells that a thread was stored.
+	// ThreadSpawned reports that a thread was stored.
 	ThreadSpawned(agentType string)
-	// ThreadEnded tells that one became terminal; state is that of its completion.
+	// ThreadEnded reports that one became terminal; state is that of its completion.
 	ThreadEnded(status core.ThreadStatus, state core.CompletionState, life time.Duration)
-	// ThreadRestarted tells that a lost agent came back.
+	// ThreadRestarted reports that a lost agent came back.
 	ThreadRestarted()
-	// TurnEnded tells that an agent ended a turn.
+	// TurnEnded reports that an agent ended a turn.
 	TurnEnded(took time.Duration)
-	// PromptBlocked tells that an agent waits for an answer; auto when a rule gives it.
+	// PromptBlocked reports that an agent waits for an answer; auto when a rule gives it.
 	PromptBlocked(auto bool)
 }
 

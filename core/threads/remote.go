@@ -438,7 +438,7 @@ func (t *thread) endRemote(ctx context.Context) bool {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-due: // a host that comes back later is told again, see HostBack
+		case <-due: // a host that comes back later gets it again, see HostBack
 			return true
 		case <-changed:
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
 
-// startsAgain tells whether the agent of a thread is gone and is to be started again.
+// startsAgain reports whether the agent of a thread is gone and is to be started again.
 func startsAgain(r *core.ThreadRecord) bool {
 	return r.Status == core.ThreadStarting && (r.StatusReason == core.ThreadReasonRestarting || r.StatusReason == core.ThreadReasonAgain)
 }
@@ -31,7 +31,7 @@ func (c *change) startAgain(reason string) bool {
 func (c *change) lost(reason string) {
 	r := c.rec
 	if startsAgain(r) {
-		return // it was told in two ways
+		return // it was reported in two ways
 	}
 	most := 0
 	if r.Policy.MaxRestarts != nil {

@@ -260,7 +260,7 @@ func (c *change) ended(reason string, exit *int, sure bool) {
 		if word == reasonRefused {
 			message = "the host did not take the thread"
 		}
-		if word == reasonRefused || word == reasonExited || word == reasonAtStart { // these are told already
+		if word == reasonRefused || word == reasonExited || word == reasonAtStart { // these are reported already
 			reason = strings.TrimSpace(strings.TrimPrefix(strings.TrimPrefix(reason, word), ":"))
 		}
 		if reason != "" {
@@ -270,7 +270,7 @@ func (c *change) ended(reason string, exit *int, sure bool) {
 	}
 }
 
-// stoppedByHand tells whether an agent ended because somebody stopped it.
+// stoppedByHand reports whether an agent ended because somebody stopped it.
 func stoppedByHand(reason string) bool {
 	word, _, _ := strings.Cut(reason, ":")
 	return word == reasonStopped || word == reasonKilled

@@ -114,7 +114,7 @@ func (s *Service) takeRoom() error {
 	return nil
 }
 
-// checkExecution tells whether threads can be added to an execution.
+// checkExecution reports whether threads can be added to an execution.
 func (s *Service) checkExecution(ctx context.Context, id string) error {
 	if id == core.NewExecution {
 		return nil
@@ -300,7 +300,7 @@ func (s *Service) withPrepared(ctx context.Context, spec core.ThreadSpec) core.T
 	return spec
 }
 
-// checkPrepared tells whether a workspace is one that was prepared for what is asked for beside its id.
+// checkPrepared reports whether a workspace is one that was prepared for what is asked for beside its id.
 func checkPrepared(p *core.Preparation, ws *core.Workspace) error {
 	spec := workspaceSpec(p)
 	if spec.WorkspaceID == "" {
@@ -330,7 +330,7 @@ func withoutMemory(metadata map[string]any) map[string]any {
 // told are the agent types that understand a hint in plain words. Others take each line as it is.
 var told = map[string]bool{"claude": true, "codex": true, "gemini": true}
 
-// firstMessage is what an agent is told first; "" without an objective.
+// firstMessage is the first message of an agent; "" without an objective.
 func firstMessage(r *core.ThreadRecord) string {
 	if r.Objective == "" || !told[r.AgentType] {
 		return r.Objective
@@ -417,7 +417,7 @@ func (s *Service) recall(ctx context.Context, r *core.ThreadRecord, ws *core.Wor
 	return s.opts.Memory.Recall(ctx, q)
 }
 
-// summaryOf is what callers are told of a memory.
+// summaryOf is what callers see of a memory.
 func summaryOf(m *core.MemoryContext) wire.MemoryContext {
 	return wire.MemoryContext{
 		SharedDecisionCount: len(m.Decisions), EpisodicExperienceCount: len(m.Experiences),

@@ -26,7 +26,7 @@ func (c *change) setSpeech(fn func(s *core.ThreadSpeech)) {
 	c.rec.Speech = &next
 }
 
-// onMessage handles what an agent said while its turn runs. It is told at most each outputInterval: what comes in
+// onMessage handles what an agent said while its turn runs. It is reported at most each outputInterval: what comes in
 // between waits for the next time, or for the end of the turn.
 func (c *change) onMessage(sig *core.AgentSignal) {
 	if sig.Text == "" {
@@ -74,7 +74,7 @@ func untilOutput(s *core.ThreadSpeech, now time.Time) time.Duration {
 	return max(0, s.ToldAt.Add(outputInterval).Sub(now))
 }
 
-// tellOutput tells what was said and not told yet.
+// tellOutput reports what was said and not told yet.
 func (c *change) tellOutput() {
 	s := c.rec.Speech
 	if s == nil || s.Pending == "" {

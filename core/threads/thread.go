@@ -65,7 +65,7 @@ func (t *thread) record() *core.ThreadRecord { return t.rec.Load() }
 
 func (t *thread) isRemote() bool { return t.record().Runtime == core.RuntimeConnected }
 
-// touch tells who waits that something changed.
+// touch wakes who waits: something changed.
 func (t *thread) touch() {
 	t.mu.Lock()
 	close(t.changed)

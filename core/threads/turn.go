@@ -70,7 +70,7 @@ func (c *change) onTurn(sig *core.AgentSignal) {
 	c.complete()
 }
 
-// traceTurn tells of a turn that is over. A role's turns are told with its tasks.
+// traceTurn reports a turn that is over. A role's turns are traced with its tasks.
 func (s *Service) traceTurn(r *core.ThreadRecord, turn int, began, ended time.Time, failure *wire.TurnError) {
 	asked := core.ParseTraceparent(r.Trace)
 	if !asked.Sampled || r.Kind == core.ThreadKindRole {
@@ -125,7 +125,7 @@ func (c *change) summarize(said []string) {
 }
 
 // complete decides whether the work is done: the agent says so and nothing waits for it, or the policy does. A turn is
-// over once the agent is ready, whichever of the two is told first. One that was interrupted completes nothing.
+// over once the agent is ready, whichever of the two is reported first. One that was interrupted completes nothing.
 func (c *change) complete() {
 	r := c.rec
 	if r.Kind == core.ThreadKindRole || r.Ending != nil || r.Status != core.ThreadReady && r.Status != core.ThreadIdle {
@@ -154,7 +154,7 @@ func (c *change) complete() {
 }
 
 // checkLimits decides that a thread stops which reached a limit of its policy. It is called between turns: what a turn
-// uses is told with its end.
+// uses is reported with its end.
 func (c *change) checkLimits() {
 	r := c.rec
 	p := &r.Policy

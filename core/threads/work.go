@@ -165,7 +165,7 @@ func lastTurnOf(w *core.ThreadWork, o *wire.TurnOutcome) bool {
 func (c *change) turnEnded(o *wire.TurnOutcome) {
 	w := c.rec.Work
 	if w == nil || !w.Held || w.Refused || o.Error != nil && o.Error.Code == wire.TurnAgentEnded {
-		return // somebody else's turn; or the end of the agent, which is told next, decides
+		return // somebody else's turn; or the end of the agent, which is reported next, decides
 	}
 	if unsent(c.rec) || o.Interrupted {
 		c.setWork(func(w *core.ThreadWork) { w.Ended = &wire.TurnOutcome{Interrupted: o.Interrupted, Error: o.Error} })

@@ -170,7 +170,7 @@ func around(path string) string {
 	return ""
 }
 
-// numbered tells whether a path is one of a chart. The id of a step of a flat pattern begins with a letter.
+// numbered reports whether a path is one of a chart. The id of a step of a flat pattern begins with a letter.
 func numbered(path string) bool { return strings.Trim(path, "0123456789.") == "" }
 
 func (f *fold) stepStarted(ev *core.Event, d *eventData) {

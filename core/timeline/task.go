@@ -106,7 +106,7 @@ func (l *taskLook) add(events []core.Event) error {
 	return nil
 }
 
-// maxLate bounds the answers of a task that came too late and are told.
+// maxLate bounds the answers of a task that came too late and are shown.
 const maxLate = 20
 
 // asked takes in what a task asks for when it is handed out. Of executions of former versions the journal has nothing of the

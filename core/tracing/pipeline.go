@@ -192,7 +192,7 @@ func (p *pipeline) OnEnd(span sdktrace.ReadOnlySpan) {
 // Shutdown implements sdktrace.SpanProcessor; close does it.
 func (p *pipeline) Shutdown(context.Context) error { return nil }
 
-// ForceFlush implements sdktrace.SpanProcessor; nobody calls it.
+// ForceFlush implements sdktrace.SpanProcessor; it does nothing.
 func (p *pipeline) ForceFlush(context.Context) error { return nil }
 
 // run gives spans to the collector in batches until close, and then what is left.

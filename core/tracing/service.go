@@ -28,7 +28,7 @@ type Config struct {
 	Timeout  time.Duration     // of one export with its retries; 0: 10 s
 }
 
-// Observer is told of what becomes of spans. Methods must be quick and safe for concurrent use.
+// Observer receives what becomes of spans. Methods must be quick and safe for concurrent use.
 type Observer interface {
 	// SpansExported counts spans that the collector took.
 	SpansExported(n int)

@@ -46,9 +46,9 @@ type Options struct {
 	// Repeats core/schedule: what both need is alike by chance, and their ways to run are not.
 	Launcher core.Launcher
 	SealKey  [32]byte // what secrets are encrypted with
-	// Alert is called when a trigger begins to be blocked; nil: nobody asks.
+	// Alert is called when a trigger begins to be blocked; may be nil.
 	Alert    func(subject, message string, details map[string]any)
-	Observer Observer // nil: nobody counts
+	Observer Observer // may be nil
 }
 
 // Service keeps triggers and starts what is asked for. Make it with New, load it with Open. It has no goroutines.
@@ -96,7 +96,7 @@ func New(o Options) *Service {
 	}
 }
 
-// nobody is an Observer that does not count.
+// nobody is the Observer that counts nothing.
 type nobody struct{}
 
 func (nobody) Received(string) {}

@@ -130,7 +130,7 @@ func (s *Service) declareOne(ctx context.Context, id string, spec core.WebhookSp
 	return err
 }
 
-// sameSettings tells whether what the configuration says of an endpoint is the same.
+// sameSettings reports whether what the configuration says of an endpoint is the same.
 func sameSettings(a, b *core.Webhook) bool {
 	return a.URL == b.URL && slices.Equal(a.Events, b.Events) && maps.Equal(a.Headers, b.Headers) && a.Enabled == b.Enabled &&
 		a.Retries == b.Retries && a.TimeoutMs == b.TimeoutMs && a.Ordered == b.Ordered && a.ClientCert == b.ClientCert &&

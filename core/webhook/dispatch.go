@@ -21,7 +21,7 @@ func (r *ring) pop() *endpoint {
 	return ep
 }
 
-// runnable tells whether an endpoint may begin an attempt, as far as it is up to the endpoint. mu is held.
+// runnable reports whether an endpoint may begin an attempt, as far as it is up to the endpoint. mu is held.
 func (s *Service) runnable(ep *endpoint) bool {
 	return !ep.gone && ep.rec.Enabled && len(ep.ready) > 0 && ep.active < min(ep.allowed, s.config.Load().MaxPerEndpoint)
 }

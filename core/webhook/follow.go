@@ -8,7 +8,7 @@ import (
 	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
-// Notify tells that public events were committed. It does not block.
+// Notify reports that public events were committed. It does not block.
 func (s *Service) Notify() {
 	select {
 	case s.wake <- struct{}{}:
@@ -62,7 +62,7 @@ func (s *Service) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// page turns the next events of the log into deliveries, and tells whether there may be more. reading is held.
+// page turns the next events of the log into deliveries, and reports whether there may be more. reading is held.
 func (s *Service) page(ctx context.Context) (more bool, err error) {
 	last := s.opts.Store.LastSeq()
 	from := s.position.Load()

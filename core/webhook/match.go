@@ -25,7 +25,7 @@ type subject struct {
 	looked   bool
 }
 
-// wants tells whether an endpoint gets an event. Filters restrict the events that they are about: pattern those that
+// wants reports whether an endpoint gets an event. Filters restrict the events that they are about: pattern those that
 // name one, metadata those of an execution. The error is the store's.
 func (s *Service) wants(ctx context.Context, w *core.Webhook, on *subject) (bool, error) {
 	if !slices.Contains(w.Events, on.event.Type) && !slices.Contains(w.Events, core.AllEvents) {

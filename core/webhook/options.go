@@ -62,15 +62,15 @@ const (
 // cursorName is the consumer of the log that we are.
 const cursorName = "webhooks"
 
-// Observer is told of what metrics count. Methods must be quick and safe for concurrent use.
+// Observer receives what metrics count. Methods must be quick and safe for concurrent use.
 type Observer interface {
-	// AttemptEnded tells of one attempt; code is 0 where no answer came.
+	// AttemptEnded reports one attempt; code is 0 where no answer came.
 	AttemptEnded(code int, ok bool, took time.Duration)
-	// DeliveryEnded tells that a delivery came to its end.
+	// DeliveryEnded reports that a delivery came to its end.
 	DeliveryEnded(status core.DeliveryStatus)
-	// EventsFanned tells that events were turned into deliveries; behind is how old the oldest of them was.
+	// EventsFanned reports that events were turned into deliveries; behind is how old the oldest of them was.
 	EventsFanned(events, deliveries int, behind time.Duration)
-	// EndpointDisabled tells that an endpoint was disabled because of its failures.
+	// EndpointDisabled reports that an endpoint was disabled because of its failures.
 	EndpointDisabled()
 }
 

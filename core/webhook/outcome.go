@@ -87,7 +87,7 @@ func (s *Service) runWriter(stop <-chan struct{}) {
 	}
 }
 
-// refused tells whether the store will never take what it was given.
+// refused reports whether the store will never take what it was given.
 func refused(err error) bool {
 	switch core.ErrorCode(err) {
 	case core.CodeValidation, core.CodeConflict, core.CodeNotFound:

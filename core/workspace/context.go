@@ -90,7 +90,7 @@ func checkContextPath(name string) error {
 	return nil
 }
 
-// isDotGit tells whether a file system could take a name for .git: by case, by dots and blanks at its end, by a short
+// isDotGit reports whether a file system could take a name for .git: by case, by dots and blanks at its end, by a short
 // name, by characters that are not seen, by a stream.
 func isDotGit(part string) bool {
 	visible := strings.Map(func(r rune) rune {

@@ -10,7 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core/internal/atomicfile"
 )
 
-// holds tells whether path is a regular file with exactly this content.
+// holds reports whether path is a regular file with exactly this content.
 func holds(path string, want []byte) bool {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() != int64(len(want)) {
@@ -20,7 +20,7 @@ func holds(path string, want []byte) bool {
 	return err == nil && bytes.Equal(have, want)
 }
 
-// keep makes path hold want, and tells whether it did not.
+// keep makes path hold want, and reports whether it did not.
 func keep(path string, want []byte, mode os.FileMode) (changed bool, err error) {
 	if holds(path, want) {
 		return false, nil

@@ -26,7 +26,7 @@ type call struct {
 	gitDir    string
 	commonDir string // the mirror; "": gitDir
 	workTree  string
-	remote    *remote // whom git may speak to; nil: nobody
+	remote    *remote // whom git may speak to; nil for none
 	stdin     []byte
 	env       []string
 	workers   int // that write files of a checkout; 0: 1

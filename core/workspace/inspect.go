@@ -12,7 +12,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// Bounds of what is told of changes.
+// Bounds of what is reported about changes.
 const (
 	maxCommits   = 100
 	maxFiles     = 500
@@ -53,7 +53,7 @@ func (s *Service) checkedOut(ctx context.Context, id string) (*core.Workspace, e
 	return w, nil
 }
 
-// inspect tells what happened. The caller holds the lock of the workspace.
+// inspect reports what happened. The caller holds the lock of the workspace.
 func (s *Service) inspect(ctx context.Context, w *core.Workspace) (*core.WorkspaceChanges, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config().CheckoutTimeout)
 	defer cancel()
@@ -126,7 +126,7 @@ func (s *Service) lazyRemote(w *core.Workspace) *remote {
 	return rem
 }
 
-// look tells how many files of a submodule are not committed, and how many of its commits the remote does not have. A
+// look reports how many files of a submodule are not committed, and how many of its commits the remote does not have. A
 // submodule that is gone has none.
 func (t *tree) look(ctx context.Context) (uncommitted, unpushed int, err error) {
 	if _, err := os.Lstat(t.dir); errors.Is(err, os.ErrNotExist) {

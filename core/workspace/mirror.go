@@ -81,7 +81,7 @@ func configText(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(plain(text, maxURL))
 }
 
-// otherUser tells whether a configuration differs from ours in its last part only: the identity was configured anew, or
+// otherUser reports whether a configuration differs from ours in its last part only: the identity was configured anew, or
 // the mirror is of a version that wrote none.
 func (m *mirror) otherUser(config string) bool {
 	base, _, _ := strings.Cut(string(m.config()), userSection)
@@ -153,7 +153,7 @@ func (m *mirror) exists() bool {
 	return err == nil && info.IsDir()
 }
 
-// has tells whether the mirror holds a commit.
+// has reports whether the mirror holds a commit.
 func (m *mirror) has(ctx context.Context, hash string) (bool, error) {
 	_, err := m.git(ctx, nil, "cat-file", "-e", hash+"^{commit}")
 	var g *gitError
@@ -307,7 +307,7 @@ func (m *mirror) lock(ctx context.Context) (func(), error) {
 	}
 }
 
-// inUse tells whether worktrees hang on the mirror.
+// inUse reports whether worktrees hang on the mirror.
 func (m *mirror) inUse() bool {
 	entries, err := os.ReadDir(filepath.Join(m.dir, "worktrees"))
 	return err == nil && len(entries) > 0

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	maxSubject = 300 // bytes of a commit's subject that are told
+	maxSubject = 300 // bytes of a commit's subject that are kept
 	maxAuthor  = 120
 )
 

@@ -222,7 +222,7 @@ func (s *Service) claimBranch(ctx context.Context, m *mirror, t *tree, w *core.W
 	return core.Conflict("workspace", w.ID, string(w.Status), "no name was free for the work branch %s; choose another workBranch", w.WorkBranch)
 }
 
-// checkedOut tells whether a workspace stands on a branch.
+// checkedOut reports whether a workspace stands on a branch.
 func (m *mirror) checkedOut(ref string) bool {
 	entries, err := os.ReadDir(filepath.Join(m.dir, "worktrees"))
 	if err != nil {

@@ -171,7 +171,7 @@ func (s *Service) prune(ctx context.Context, id string, named bool, how core.Wor
 	return result, nil
 }
 
-// running tells whether a thread works in a workspace. A thread that is over, or gone, without having released it does
+// running reports whether a thread works in a workspace. A thread that is over, or gone, without having released it does
 // not.
 func (s *Service) running(ctx context.Context, w *core.Workspace) (bool, error) {
 	if w.ThreadID == "" || w.Status == core.WorkspaceReleased {
@@ -188,7 +188,7 @@ func (s *Service) running(ctx context.Context, w *core.Workspace) (bool, error) 
 	return !thread.Status.Terminal(), nil
 }
 
-// holds tells why a workspace must stay: work that would be lost with it. "" when there is none.
+// holds returns why a workspace must stay: work that would be lost with it. "" when there is none.
 func (s *Service) holds(ctx context.Context, w *core.Workspace) string {
 	if w.Repo == "" || w.Status == core.WorkspaceReserved {
 		return ""

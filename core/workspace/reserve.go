@@ -156,7 +156,7 @@ func checkSpec(spec *core.WorkspaceSpec) error {
 	return nil
 }
 
-// quota tells whether there is room for more workspaces, or for the bytes of one that is counted already.
+// quota reports whether there is room for more workspaces, or for the bytes of one that is counted already.
 func (s *Service) quota(ctx context.Context, more int, bytes int64) error {
 	all, err := s.opts.Store.AllWorkspaces(ctx)
 	if err != nil {

@@ -18,13 +18,13 @@ func (f *fetches) count(err error) {
 	}
 }
 
-// Stats tells how often repositories were fetched.
+// Stats returns how often repositories were fetched.
 func (s *Service) Stats() Stats {
 	failed := s.fetches.failed.Load() // first: there are never more of them
 	return Stats{Fetches: s.fetches.all.Load(), Failed: failed}
 }
 
-// GitState tells why git could not be used when it was looked for last: it is missing, or too old. It is known once Open
+// GitState returns why git could not be used when it was looked for last: it is missing, or too old. It is known once Open
 // returned; nil: all is well.
 func (s *Service) GitState() error {
 	s.mu.RLock()

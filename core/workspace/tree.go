@@ -85,7 +85,7 @@ func (t *tree) add(head, place string) error {
 	return os.MkdirAll(t.dir, 0o755)
 }
 
-// checkout fills the tree with the files of a commit. rem is asked for what a partial clone does not have; nil: nobody.
+// checkout fills the tree with the files of a commit. rem is asked for what a partial clone does not have; nil for none.
 func (t *tree) checkout(ctx context.Context, rem *remote, hash string, sum *treeSummary) error {
 	if t.m.Filter == "" {
 		rem = nil
@@ -111,7 +111,7 @@ func (t *tree) checkout(ctx context.Context, rem *remote, hash string, sum *tree
 	return err
 }
 
-// usesLFS tells whether files of the tree are pointers of git LFS, by the attributes that stand in it.
+// usesLFS reports whether files of the tree are pointers of git LFS, by the attributes that stand in it.
 func (t *tree) usesLFS(sum *treeSummary) bool {
 	for i, name := range sum.attributes {
 		if i == 100 {

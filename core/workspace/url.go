@@ -92,7 +92,7 @@ func parseURL(text string) (parsedURL, error) {
 	return p, nil
 }
 
-// climbs tells whether a path has a .. component.
+// climbs reports whether a path has a .. component.
 func climbs(file string) bool {
 	for part := range strings.SplitSeq(file, "/") {
 		if part == ".." {
@@ -102,7 +102,7 @@ func climbs(file string) bool {
 	return false
 }
 
-// urlAllowed tells whether a glob allows a URL. Up to the path a * stops at a slash, so that it cannot stand for another
+// urlAllowed reports whether a glob allows a URL. Up to the path a * stops at a slash, so that it cannot stand for another
 // host; in the path it does not, so that one glob covers groups of repositories.
 func urlAllowed(glob, text string) bool {
 	globHost, globPath := splitHost(glob)
@@ -133,7 +133,7 @@ func globMatch(glob, text string) bool {
 	return err == nil && ok
 }
 
-// within tells whether a path is dir or below it, links resolved as far as the path exists.
+// within reports whether a path is dir or below it, links resolved as far as the path exists.
 func within(dir, file string) bool {
 	real := file
 	for p := file; ; p = filepath.Dir(p) {

@@ -53,7 +53,7 @@ func (b *bench) textFile() (*flood, error) {
 	return f, nil
 }
 
-// check tells whether everything arrived as it was written.
+// check reports whether everything arrived as it was written.
 func (f *flood) check(d delivered) error {
 	switch {
 	case d.bytes+d.lost != f.size:

@@ -91,7 +91,7 @@ func (b *bench) hostedAppends(ctx context.Context, agents, threads, events int, 
 	return nil
 }
 
-// turn tells of a whole turn.
+// turn reports a whole turn.
 func turn(ctx context.Context, t *agent.Thread, events int) error {
 	if err := t.Busy(ctx, agent.ThreadMessage{}); err != nil {
 		return err

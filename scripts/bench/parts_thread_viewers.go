@@ -113,7 +113,7 @@ func (b *bench) plainShow(ctx context.Context, s showing) (float64, *followed, e
 const plainData = `{"executionId":"exec_01ARZ3NDEKTSV4RRFFQ69G5FAV","threadId":"thread_01ARZ3NDEKTSV4RRFFQ69G5FAV","type":"gateway_thread_output",` +
 	`"data":{"thread_id":"thread_01ARZ3NDEKTSV4RRFFQ69G5FAV","event_type":"output","data_json":"{\"text\":\"%s\",\"turn\":1}","timestamp_ms":%d,"sequence":%d},"timestamp":"%s"}`
 
-// perform tells of events at their pace while viewers look on, and waits until all have seen the last.
+// perform reports events at their pace while viewers look on, and waits until all have seen the last.
 func (b *bench) perform(ctx context.Context, s showing, p *testbed.Process, host, path string, say func(i int) error) (cores float64, f *followed, err error) {
 	w, err := b.follow(ctx, s, host, path)
 	if err != nil {

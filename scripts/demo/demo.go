@@ -277,7 +277,7 @@ func (d *demo) stop() error {
 	return errors.Join(errs...)
 }
 
-// farewell tells how to go on with what was left running, and how to end it.
+// farewell reports how to go on with what was left running, and how to end it.
 func (d *demo) farewell() {
 	pids := []string{fmt.Sprint(d.server.PID())}
 	for _, p := range d.agents {

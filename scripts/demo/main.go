@@ -4,7 +4,7 @@
 // Then teams of agents run the built-in org charts, through another kill -9 while a person is asked. After that the
 // server starts the coding command lines that are installed, on a model endpoint of the demo's own: each answers,
 // and asks for leave over one more kill -9, and then a team of them is spawned for an org chart. At last one of them
-// works on a git repository as a managed thread, and what it came to is told to the next one.
+// works on a git repository as a managed thread, and what it came to is given to the next one.
 //
 // It owns the order of events and the checks. The server, its command line and the agents are the real
 // programs, started as processes. `make demo` calls it through run.sh.

@@ -178,7 +178,7 @@ func (d *demo) spawnAll(ctx context.Context, model string) error {
 	})
 }
 
-// is tells whether an agent has a status, with a reason if one is given.
+// is reports whether an agent has a status, with a reason if one is given.
 func (d *demo) is(ctx context.Context, m *managed, status, reason string) (*client.ManagedAgent, bool, error) {
 	a, err := d.server.Client.GetManagedAgent(ctx, m.id)
 	if err != nil {

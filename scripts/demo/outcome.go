@@ -73,7 +73,7 @@ func newRow(items []classifier.Example, index int, exec *client.Execution, metho
 	return r, nil
 }
 
-// unanimous tells whether all agents voted alike.
+// unanimous reports whether all agents voted alike.
 func (r row) unanimous() bool {
 	for _, v := range r.votes {
 		if v.Category != r.votes[classifier.Methods[0]].Category {

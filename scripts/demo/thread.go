@@ -45,7 +45,7 @@ func scriptOf(t tool) script {
 }
 
 // supervise shows a managed thread: what it would begin with, its worktree, the leave that it asks for over one more
-// kill -9 of the server, its outcome, and that a later thread is told of it.
+// kill -9 of the server, its outcome, and that a later thread gets it.
 func (d *demo) supervise(ctx context.Context) (err error) {
 	t := d.tools[0]
 	d.title("A managed thread: %s with a worktree of a git repository, a memory, and somebody who looks after it", t.name)
@@ -233,5 +233,5 @@ func (d *demo) waitThread(ctx context.Context, id, what string, holds func(*clie
 func (d *demo) forsake(id string) {
 	ctx, cancel := context.WithTimeout(context.Background(), stopGrace)
 	defer cancel()
-	_ = d.server.Client.StopThread(ctx, id, true, 0) // what failed is told already
+	_ = d.server.Client.StopThread(ctx, id, true, 0) // what failed is reported already
 }

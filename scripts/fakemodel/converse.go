@@ -50,7 +50,7 @@ func (s *Server) goesWrong(user string, side bool, times int) bool {
 	return !side && s.wrong.more(user, times)
 }
 
-// keepBack waits as HOLD and HANG ask. It tells whether there is still somebody to answer.
+// keepBack waits as HOLD and HANG ask. It reports whether there is still somebody to answer.
 func (x *exchange) keepBack() bool {
 	d := x.turn.directives
 	if d.Hold != nil {

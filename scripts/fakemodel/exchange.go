@@ -133,5 +133,5 @@ func (x *exchange) id(prefix, seed string) string {
 func (x *exchange) inputTokens() int  { return tokens(x.body.size) }
 func (x *exchange) outputTokens() int { return tokens(len(x.step.text)) }
 
-// thinks tells whether a thinking block comes first.
+// thinks reports whether a thinking block comes first.
 func (x *exchange) thinks() bool { return x.turn.directives.Think && x.step.kind == kindText }

@@ -14,7 +14,7 @@ type dialect struct {
 	read func(b node) (user string, results []string)
 	// side is the schema of a question beside the conversation.
 	side func(b node) (schema node, ok bool)
-	// offers tells which tools of its own the program has: a shell, and asking the user.
+	// offers returns which tools of its own the program has: a shell, and asking the user.
 	offers func(b node) (shell, ask bool)
 	// write answers with the step that was decided.
 	write func(x *exchange)

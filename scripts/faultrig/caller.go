@@ -98,7 +98,7 @@ func errorCode(body []byte) string {
 	return envelope.Error.Code
 }
 
-// accepted tells whether an answer that the core shuts down names the execution that waits for its restart: the
+// accepted reports whether an answer that the core shuts down names the execution that waits for its restart: the
 // request was taken, and sent again it would make another one.
 func accepted(body []byte) bool {
 	var envelope struct {

@@ -194,7 +194,7 @@ func relative(full string) string {
 	return strings.TrimPrefix(full, Module+"/")
 }
 
-// standard tells whether the import path is of the standard library: its first element has no dot.
+// standard reports whether the import path is of the standard library: its first element has no dot.
 func standard(full string) bool {
 	first, _, _ := strings.Cut(full, "/")
 	return !strings.Contains(first, ".")
@@ -216,7 +216,7 @@ func area(name string) string {
 	return strings.Join(parts, "/")
 }
 
-// testSupport tells whether a package exists for tests, by its name: coretest, storetest.
+// testSupport reports whether a package exists for tests, by its name: coretest, storetest.
 func testSupport(name string) bool { return strings.HasSuffix(path.Base(name), "test") }
 
 func exactly(name string) func(string) bool { return func(p string) bool { return p == name } }

@@ -102,7 +102,7 @@ func LoadDir(dir string) (*Tree, error) {
 	return Load(os.DirFS(abs))
 }
 
-// skipDir tells which directories hold nothing of ours: what tools make, code of others, and test data.
+// skipDir reports whether a directory holds nothing of ours: what tools make, code of others, and test data.
 func skipDir(base string) bool {
 	switch base {
 	case "testdata", "node_modules", "bin", "vendor", "dist":
@@ -135,7 +135,7 @@ func (t *Tree) At(pos token.Pos) string {
 	return p.Filename + ":" + strconv.Itoa(p.Line)
 }
 
-// Within tells whether a slash-separated path is dir or lies below it.
+// Within reports whether a slash-separated path is dir or lies below it.
 func Within(name, dir string) bool {
 	return name == dir || strings.HasPrefix(name, dir+"/")
 }

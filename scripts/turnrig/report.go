@@ -186,7 +186,7 @@ func (a *actor) arrived(y *tally) {
 // whole reports whether a request was answered to its end: the program repeats one that broke off.
 func whole(q fakemodel.Request) bool { return q.Note == "" && q.DoneNs != 0 }
 
-// told compares the stored events of an agent with its turns: each turn's end is told once, and with its own text.
+// told compares the stored events of an agent with its turns: each turn's end is reported once, and with its own text.
 func (a *actor) told(ctx context.Context, y *tally) error {
 	byNumber := map[int]*turn{}
 	for _, t := range a.turns {

@@ -168,7 +168,7 @@ func (r *rig) say(format string, args ...any) {
 	fmt.Fprintf(r.out, "%7.1fs "+format+"\n", append([]any{time.Since(r.began).Seconds()}, args...)...)
 }
 
-// count tells of a turn that is over.
+// count reports a turn that is over.
 func (r *rig) count(a *actor, t *turn) {
 	t.took = time.Since(t.began)
 	took := t.took.Seconds()

@@ -17,7 +17,7 @@ type turn struct {
 
 	struck  bool   // something was killed that may have ended it
 	jolted  bool   // the core or the plugin was killed while it ran, which must not end it
-	unknown bool   // the caller was told that it may have been taken, and that cannot be found out
+	unknown bool   // the caller heard that it may have been taken, and that cannot be found out
 	hung    bool   // it was interrupted because gemini did nothing for ever
 	cut     bool   // the rig was ended within it
 	number  int    // of the turn at the agent, once it is known

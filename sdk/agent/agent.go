@@ -135,7 +135,7 @@ func (a *Agent) serve(ctx, work context.Context) error {
 	}
 }
 
-// stopping tells whether Run is to end.
+// stopping reports whether Run is to end.
 func (a *Agent) stopping(ctx context.Context) bool {
 	select {
 	case <-a.stop:
@@ -183,7 +183,7 @@ func (a *Agent) ID() string {
 	return a.id
 }
 
-// Connected tells whether the agent has a session at this moment.
+// Connected reports whether the agent has a session at this moment.
 func (a *Agent) Connected() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

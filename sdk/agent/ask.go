@@ -16,7 +16,7 @@ const (
 	limitedPause = 2 * time.Second
 	limitedTries = 5
 
-	// What was told is sent again after a resume if it may have been on its way when the connection broke: the
+	// What was sent is sent again after a resume if it may have been on its way when the connection broke: the
 	// server and this side both notice a dead connection well within toldFor.
 	toldFor      = time.Minute
 	maxTold      = 64
@@ -217,7 +217,7 @@ func (l *ledger) tell(m telling) error {
 	return nil
 }
 
-// tellAgain sends what was told lately. Called with mu held, in a new session.
+// tellAgain sends what was sent lately once more. Called with mu held, in a new session.
 func (l *ledger) tellAgain() {
 	now := l.now()
 	for _, m := range l.told {

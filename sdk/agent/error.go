@@ -36,7 +36,7 @@ var (
 	ErrInline = errors.New("agent: an inline handler cannot wait for a reply")
 )
 
-// MessageError tells that a message of a handler goes nowhere: the server refused it, or it cannot be sent at all.
+// MessageError says that a message of a handler goes nowhere: the server refused it, or it cannot be sent at all.
 type MessageError struct {
 	Code    string // such as VALIDATION_ERROR, NOT_FOUND or RATE_LIMITED
 	Message string
@@ -99,7 +99,7 @@ func asTaskError(err error) *Error {
 	return &Error{Code: CodeAgentError, Message: err.Error()}
 }
 
-// ConnectError tells that the server refused this agent in a way that trying again does not change: a bad
+// ConnectError says that the server refused this agent in a way that trying again does not change: a bad
 // credential, a bad registration, or a session that is in use elsewhere. Run returns it.
 type ConnectError struct {
 	Status  int    // HTTP status of the refused upgrade; 0 when a frame refused
@@ -132,7 +132,7 @@ var finalCloseCodes = map[int]string{
 	4409: "CONFLICT",         // another connection resumed this session
 }
 
-// flooded tells whether the server ended the connection for too many frames: it wants to be left alone for a
+// flooded reports whether the server ended the connection for too many frames: it wants to be left alone for a
 // while.
 func flooded(err error) bool { return websocket.IsCloseError(err, 4429) }
 

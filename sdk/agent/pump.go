@@ -55,7 +55,7 @@ func (s *session) pump(ctx context.Context) {
 	}
 }
 
-// heartbeat tells how the agent is.
+// heartbeat reports how the agent is.
 func (s *session) heartbeat() {
 	a := s.agent
 	stats := a.Stats()
@@ -76,7 +76,7 @@ func (s *session) heartbeat() {
 	pushFrame(s.out, protocol.TypeHeartbeat, h)
 }
 
-// leave ends the session gracefully: cancelled handlers get some time to come back, then the server is told,
+// leave ends the session gracefully: cancelled handlers get some time to come back, then the server is notified,
 // so that it gives their tasks to others at once, and the connection is closed in order.
 func (s *session) leave() {
 	a := s.agent

@@ -26,7 +26,7 @@ var (
 // come one at a time, and so do the other inputs, but one of each kind may run at once: an answer must get through
 // to an agent that is in the middle of a message. Calls for different threads run concurrently.
 type ThreadHost interface {
-	// Spawn starts the agent of a thread, as t.Spec says. It may take its time; nothing that is told meanwhile is
+	// Spawn starts the agent of a thread, as t.Spec says. It may take its time; nothing that is reported meanwhile is
 	// sent before it returned. After an error the thread is refused; what was begun is to be undone by Spawn itself.
 	// It may be asked again for a thread that it spawned, if the process ended before the server knew.
 	Spawn(ctx context.Context, t *Thread) error
@@ -36,7 +36,7 @@ type ThreadHost interface {
 	Message(ctx context.Context, t *Thread, m ThreadMessage) error
 	// Answer answers the prompt that the agent is blocked on.
 	Answer(ctx context.Context, t *Thread, a protocol.ThreadAnswer) error
-	// Stop ends the agent, and returns once nothing of it is left. An event of type stopped is told for it, if it
+	// Stop ends the agent, and returns once nothing of it is left. An event of type stopped is reported for it, if it
 	// told none. It may be called again, with force, while it runs.
 	Stop(ctx context.Context, t *Thread, s protocol.ThreadStop) error
 }
@@ -49,7 +49,7 @@ type ThreadTyper interface {
 
 // ThreadAdopter is a ThreadHost whose agents outlive the process: with ThreadOptions.StateDir they are found again.
 type ThreadAdopter interface {
-	// Adopt takes up a thread of an earlier process. mark is that of the last event that was told. It must not
+	// Adopt takes up a thread of an earlier process. mark is that of the last event that was reported. It must not
 	// block: what it has to look up, it looks up on a goroutine of its own, until ctx, which is that of the thread,
 	// ends. An agent that is gone has an event of type stopped told for it.
 	Adopt(ctx context.Context, t *Thread, mark string)
@@ -69,7 +69,7 @@ type ThreadOptions struct {
 	Types []string
 	// Host runs the threads.
 	Host ThreadHost
-	// StateDir, when set, keeps what was told of each thread until the server has it, so that threads outlive the
+	// StateDir, when set, keeps what was reported of each thread until the server has it, so that threads outlive the
 	// process: its end does not stop them, and the server holds them for a resume. Host must be a ThreadAdopter,
 	// and Options.StateFile must be set. The directory is made with mode 0700; what agents said lies in it in the
 	// clear.
@@ -154,27 +154,27 @@ func (t *Thread) gone() error {
 	return ErrThreadOver
 }
 
-// Ready tells that the agent waits for a message.
+// Ready reports that the agent waits for a message.
 func (t *Thread) Ready(ctx context.Context) error {
 	return t.Tell(ctx, ThreadEvent{Type: protocol.ThreadReady})
 }
 
-// Busy tells that the agent took a message and works on it.
+// Busy reports that the agent took a message and works on it.
 func (t *Thread) Busy(ctx context.Context, m ThreadMessage) error {
 	return t.Tell(ctx, ThreadEvent{Type: protocol.ThreadBusy, InputTaken: m.ID})
 }
 
-// Say tells what the agent said.
+// Say reports what the agent said.
 func (t *Thread) Say(ctx context.Context, text string) error {
 	return t.Tell(ctx, ThreadEvent{Type: protocol.ThreadMessage, Data: protocol.ThreadData{Text: text}})
 }
 
-// TurnComplete tells that a turn ended, counting from 1, with what the agent said last.
+// TurnComplete reports that a turn ended, counting from 1, with what the agent said last.
 func (t *Thread) TurnComplete(ctx context.Context, turn int, text string) error {
 	return t.Tell(ctx, ThreadEvent{Type: protocol.ThreadTurnComplete, Data: protocol.ThreadData{Turn: turn, Text: text}})
 }
 
-// Stopped tells that the agent ended. It is the last event of a thread.
+// Stopped reports that the agent ended. It is the last event of a thread.
 func (t *Thread) Stopped(ctx context.Context, reason string) error {
 	return t.Tell(ctx, ThreadEvent{Type: protocol.ThreadStopped, Data: protocol.ThreadData{Reason: reason}})
 }

@@ -306,7 +306,7 @@ func (th *threads) call(t *Thread, do func() error) (err error) {
 	return do()
 }
 
-// plainID tells whether an id can be the name of a file.
+// plainID reports whether an id can be the name of a file.
 func plainID(id string) bool {
 	for _, r := range id {
 		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-') {

@@ -45,7 +45,7 @@ type threadEntry struct {
 	lanes   [2]lane
 	inputs  map[string]*input // known, by id
 	order   []string          // of inputs, oldest first
-	taken   map[string]bool   // messages that were told as taken while their call runs
+	taken   map[string]bool   // messages that were reported as taken while their call runs
 	journal *threadJournal    // or nil
 }
 
@@ -80,7 +80,7 @@ func newThreads(a *Agent, opts ThreadOptions) *threads {
 	}
 }
 
-// lasting tells whether threads outlive the process.
+// lasting reports whether threads outlive the process.
 func (th *threads) lasting() bool { return th != nil && th.opts.StateDir != "" }
 
 // start loads the threads of an earlier process.
@@ -380,7 +380,7 @@ func (th *threads) stopped() <-chan struct{} {
 	return done
 }
 
-// stays tells whether threads go on without this process, so that the session must not end with it.
+// stays reports whether threads go on without this process, so that the session must not end with it.
 func (th *threads) stays() bool {
 	if !th.lasting() {
 		return false

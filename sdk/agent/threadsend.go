@@ -43,7 +43,7 @@ func (th *threads) send(s *session) {
 	}
 }
 
-// waiting tells whether an event is to be sent, and how long nothing may be.
+// waiting reports whether an event is to be sent, and how long nothing may be.
 func (th *threads) waiting(out *outbox) (pause time.Duration, waits bool) {
 	th.mu.Lock()
 	defer th.mu.Unlock()

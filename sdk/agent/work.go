@@ -57,7 +57,7 @@ func (a *Agent) handle(ctx context.Context, t *Task) answer {
 	return ans
 }
 
-// fits tells whether n bytes of JSON fit into a frame. A larger one would end the connection, be sent again by
+// fits reports whether n bytes of JSON fit into a frame. A larger one would end the connection, be sent again by
 // the next, and so on for ever.
 func (a *Agent) fits(n int) bool {
 	limit := a.maxFrame.Load()

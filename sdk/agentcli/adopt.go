@@ -50,7 +50,7 @@ func (r *Runtime) load(ctx context.Context, root string) error {
 		go func() {
 			defer group.Done()
 			defer func() { <-slots }()
-			_ = r.lookFor(a, func() error { return r.adopt(ctx, a) }) // what failed is told, and tried again
+			_ = r.lookFor(a, func() error { return r.adopt(ctx, a) }) // what failed is logged, and tried again
 		}()
 	}
 	group.Wait()

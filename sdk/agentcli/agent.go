@@ -121,7 +121,7 @@ func (a *agent) unreachable(s *session) {
 	}
 }
 
-// running tells whether a process of the agent is known, reached or not.
+// running reports whether a process of the agent is known, reached or not.
 func (a *agent) running() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -136,7 +136,7 @@ func (a *agent) sought() bool {
 	return a.live == nil && (a.rec.running() || a.rec.Life > 0 && a.rec.Agent.Status != runtime.StatusStopped)
 }
 
-// isOf tells whether the agent that runs was started with an equal spec. An agent that was found by its
+// isOf reports whether the agent that runs was started with an equal spec. An agent that was found by its
 // handle alone gets its environment back that way.
 func (a *agent) isOf(spec *runtime.Spec) (bool, error) {
 	a.mu.Lock()

@@ -68,7 +68,7 @@ func (r *Runtime) startAnew(a *agent) {
 	}()
 }
 
-// tellStopped tells of an agent that it is stored as stopped.
+// tellStopped reports an agent that it is stored as stopped.
 func (r *Runtime) tellStopped(a *agent) {
 	last := a.view()
 	e := &runtime.Event{

@@ -38,7 +38,7 @@ type declaredDriver struct {
 	before  uint64 // offset of the output before it
 	saved   declaredState
 	cancel  func()    // ends the wait for quiet
-	tellAt  time.Time // when lines are told next at the soonest
+	tellAt  time.Time // when lines are reported next at the soonest
 	telling bool      // a timer does it
 	still   stillness
 	asking  bool // who has the terminal
@@ -57,7 +57,7 @@ type declaredState struct {
 	From   uint64 `json:"from,omitempty"`
 	Above  uint64 `json:"above,omitempty"`  // the message may begin so many lines above From
 	Broken bool   `json:"broken,omitempty"` // the turn was interrupted
-	Told   uint64 `json:"told,omitempty"`   // line of the turn's output from which on nothing was told yet; 0: nothing was
+	Told   uint64 `json:"told,omitempty"`   // line of the turn's output from which on nothing was reported yet; 0: nothing was
 	// Typing is the message that is being typed, until the turn that it begins is known: see resumeTurn.
 	Typing *typedMessage `json:"typing,omitempty"`
 	// Lines says that the message was typed as several lines, each of which brings a prompt: only the last one ends the turn.
@@ -211,7 +211,7 @@ func (d *declaredDriver) lookAgain(after time.Duration) {
 	})
 }
 
-// prompted tells whether the last line with text is a prompt.
+// prompted reports whether the last line with text is a prompt.
 func (d *declaredDriver) prompted(rows []string) bool {
 	if d.pattern == nil {
 		return false
@@ -230,7 +230,7 @@ func lastText(rows []string) (string, bool) {
 	return "", false
 }
 
-// waits tells that the command waits for input.
+// waits reports that the command waits for input.
 func (d *declaredDriver) waits(prompted bool) {
 	if d.cancel != nil {
 		d.cancel()
@@ -396,14 +396,14 @@ func (d *declaredDriver) Submit(text string) []Step {
 	return steps
 }
 
-// littered tells whether something may stand on the input line. Where somebody may have typed, no prompt that shows is
+// littered reports whether something may stand on the input line. Where somebody may have typed, no prompt that shows is
 // enough; elsewhere only a pattern that a turn ended with is trusted to tell.
 func (d *declaredDriver) littered() bool {
 	drafts, ok := d.h.(Drafts)
 	return (d.saved.Proven || ok && drafts.Drafted()) && !d.prompted(d.h.Rows())
 }
 
-// submitted implements submitWatcher. On a busy machine all that follows Enter may be here before it is told that Enter was
+// submitted implements submitWatcher. On a busy machine all that follows Enter may be here before it learns that Enter was
 // typed, and nothing comes later that would be a reason to look.
 func (d *declaredDriver) submitted(before uint64) {
 	d.typed, d.before = true, before

@@ -7,7 +7,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// What a command of a declared type prints is told in pieces: whole lines, in order, each once.
+// What a command of a declared type prints is reported in pieces: whole lines, in order, each once.
 const (
 	tellEvery = 100 * time.Millisecond // between two pieces
 	tellMost  = 32 << 10               // bytes of a piece
@@ -48,13 +48,13 @@ func (d *declaredDriver) tell() {
 		text = strings.TrimLeft(text, "\n")
 	}
 	d.h.Signal(Signal{Kind: SignalText, Source: runtime.SourceScreen, Text: text})
-	d.tellAt = d.h.Now().Add(tellEvery) // from when it was told: a busy machine takes its time for that
+	d.tellAt = d.h.Now().Add(tellEvery) // from when it was reported: a busy machine takes its time for that
 	if last < len(lines) {
 		d.tell()
 	}
 }
 
-// untold returns the lines of the answer from the first on of which nothing was told, and its number. None as long as it is
+// untold returns the lines of the answer from the first on of which nothing was reported, and its number. None as long as it is
 // not sure where the answer begins.
 func (d *declaredDriver) untold() (lines []string, from uint64) {
 	if d.saved.Told > 0 {
@@ -67,7 +67,7 @@ func (d *declaredDriver) untold() (lines []string, from uint64) {
 	return lines, from
 }
 
-// tellRest tells what is left of an answer whose text is known: it was printed since the last piece, or nothing was told.
+// tellRest reports what is left of an answer whose text is known: it was printed since the last piece, or nothing was reported.
 func (d *declaredDriver) tellRest(text string) {
 	if d.saved.Told > 0 {
 		text = d.afterTold(text)

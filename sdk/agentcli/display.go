@@ -122,7 +122,7 @@ func (d *display) feed(p []byte) (replies []byte, oscs []osc) {
 	return replies, oscs
 }
 
-// skip tells that bytes are missing before what is fed next, which begins at offset. A sequence that the
+// skip reports that bytes are missing before what is fed next, which begins at offset. A sequence that the
 // missing bytes ended is ended here.
 func (d *display) skip(offset uint64) {
 	d.mu.Lock()
@@ -178,7 +178,7 @@ func (d *display) lines(from uint64) (lines []string, first, next uint64) {
 	return d.screen.Lines(from)
 }
 
-// modes tells how keys and pasted text are encoded.
+// modes reports how keys and pasted text are encoded.
 func (d *display) modes() (bracketedPaste, appCursor bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -202,7 +202,7 @@ func (d *display) size() (cols, rows int) {
 	return d.cols, d.rows
 }
 
-// resize sets the size; every viewer is told.
+// resize sets the size, and sends it to every viewer.
 func (d *display) resize(cols, rows int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

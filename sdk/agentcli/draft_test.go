@@ -8,7 +8,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// drafted tells what the newest driver would learn now, on the session's own goroutine.
+// drafted returns what the newest driver would learn now, on the session's own goroutine.
 func (f *fakeType) drafted() bool {
 	f.mu.Lock()
 	host := f.drivers[len(f.drivers)-1].h

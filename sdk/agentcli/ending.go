@@ -80,7 +80,7 @@ func (s *session) exited(exit runtime.Exit, err error, outOfMemory bool) {
 	s.display.finish(&exit)
 }
 
-// exitReason tells why the process ended.
+// exitReason returns why the process ended.
 func (s *session) exitReason(lost, outOfMemory bool) string {
 	switch cause := stopCause(s.stopper.cause.Load()); {
 	case cause == stopKilled:
@@ -114,7 +114,7 @@ func (s *session) lastWords() string {
 	return s.redact.text(clip.Text(strings.Join(said, " | "), 500))
 }
 
-// tellScreen writes the visible screen to the log: a start that failed is told by it.
+// tellScreen writes the visible screen to the log: a start that failed is explained by it.
 func (s *session) tellScreen() {
 	rows, _, _ := s.display.text()
 	for len(rows) > 0 && rows[len(rows)-1] == "" {

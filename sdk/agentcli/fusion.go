@@ -85,7 +85,7 @@ type running struct {
 // maxRunning bounds the tools whose end is waited for: of more, the oldest are forgotten.
 const maxRunning = 64
 
-// mayStart tells whether a source may begin a turn: one that is less trusted than those that began turns
+// mayStart reports whether a source may begin a turn: one that is less trusted than those that began turns
 // before only repeats late what is known.
 func (f *fusion) mayStart(source string) bool {
 	if source == runtime.SourceHost {
@@ -307,7 +307,7 @@ func (f *fusion) onTool(sig Signal) {
 	f.s.emit(runtime.Event{Type: runtime.EventToolRunning, Source: sig.Source, Tool: tool})
 }
 
-// onToolDone tells of the end of the oldest tool of the name. What began in a turn before, or under an earlier process of
+// onToolDone reports the end of the oldest tool of the name. What began in a turn before, or under an earlier process of
 // the runtime, is not told.
 func (f *fusion) onToolDone(sig Signal) {
 	f.tool = false
@@ -451,7 +451,7 @@ func (f *fusion) release(sig Signal) {
 	f.complete(h, text)
 }
 
-// complete tells that a turn ended, and answers who waits for it.
+// complete reports that a turn ended, and answers who waits for it.
 func (f *fusion) complete(h *heldTurn, text string) {
 	if e := h.event.Error; e != nil { // its last words are no answer
 		text = ""

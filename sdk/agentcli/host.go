@@ -8,7 +8,7 @@ import (
 // measureTimeout is how long the question may take whether an agent runs.
 const measureTimeout = time.Second
 
-// submitWatcher is a Driver that is told when a message was typed: before is the offset of the output just
+// submitWatcher is a Driver whose submitted is called when a message was typed: before is the offset of the output just
 // before its last key.
 type submitWatcher interface{ submitted(before uint64) }
 
@@ -18,17 +18,17 @@ type echoReader interface {
 	submittedOn(line uint64, text string) bool
 }
 
-// turnResumer is a Driver that only remembers whether a turn runs, and is told so after a restart: a crash may have
+// turnResumer is a Driver that only remembers whether a turn runs, and gets that after a restart: a crash may have
 // come between the event of a turn and the driver's state. begun is what is remembered of the message that began the turn
 // that runs, or nil.
 type turnResumer interface {
 	resumeTurn(running bool, begun *inputRecord)
 }
 
-// outputWatcher is a Driver that is told, now and then, how far the output is.
+// outputWatcher is a Driver that receives, now and then, how far the output is.
 type outputWatcher interface{ output(offset uint64) }
 
-// keyWatcher is a Driver that is told when somebody pressed Enter, or the key that interrupts, past the queue of messages.
+// keyWatcher is a Driver whose keyed is called when somebody pressed Enter, or the key that interrupts, past the queue of messages.
 type keyWatcher interface {
 	keyed(k pressed)
 	// undecided reports whether it is not known yet what such an Enter began: no message is typed meanwhile.

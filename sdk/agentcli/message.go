@@ -87,7 +87,7 @@ func (m *message) finish(result runtime.SendResult, err error) {
 // fail answers the caller with an error.
 func (m *message) fail(err error) { m.finish(runtime.SendResult{}, err) }
 
-// checkInput tells what is wrong with an input, and returns its timeout.
+// checkInput reports what is wrong with an input, and returns its timeout.
 func checkInput(in *runtime.Input) (time.Duration, error) {
 	given := 0
 	for _, has := range []bool{in.Message != "", in.Raw != "", len(in.Keys) > 0, in.Interrupt} {
@@ -126,7 +126,7 @@ func checkInput(in *runtime.Input) (time.Duration, error) {
 	return in.Timeout, nil
 }
 
-// sameText tells whether a CLI's report of a message is about this one. CLIs trim and join white space.
+// sameText reports whether a CLI's report of a message is about this one. CLIs trim and join white space.
 func sameText(a, b string) bool { return squeeze(a) == squeeze(b) }
 
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }

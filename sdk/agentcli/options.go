@@ -34,13 +34,13 @@ type Options struct {
 	CopyEvery    time.Duration  // between copies of the session of an agent that runs, where its room may be gone with it; 0: 30 s
 	Limits       runtime.Limits // of agents that ask for none
 
-	// Images tells that the Launcher starts from images: only then may a spec name an image or a network.
+	// Images says that the Launcher starts from images: only then may a spec name an image or a network.
 	Images bool
-	// EnforcesLimits tells that the Launcher holds agents to their limits.
+	// EnforcesLimits says that the Launcher holds agents to their limits.
 	EnforcesLimits bool
 	// Isolation is what the Launcher keeps agents from; nil: the capabilities do not say.
 	Isolation *runtime.Isolation
-	// Ephemeral tells that agents end with this process, because the Launcher has no way to keep them: the
+	// Ephemeral says that agents end with this process, because the Launcher has no way to keep them: the
 	// capabilities say that nothing is recovered after a crash.
 	Ephemeral bool
 	// Now is the clock of what is recorded; nil: time.Now.
@@ -91,7 +91,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// check tells what is wrong with options that have their defaults.
+// check returns what is wrong with options that have their defaults.
 func (o *Options) check() error {
 	bad := func(field, format string, args ...any) error {
 		e := runtime.Errorf(runtime.CodeInvalidArgument, format, args...)

@@ -66,7 +66,7 @@ func (s *session) commands(oscs []osc) {
 			continue // an earlier process did it
 		}
 		s.doneTo = o.end
-		// What an earlier process told of is told to the driver again, and to nobody else.
+		// What an earlier process reported goes to the driver again, and nowhere else.
 		s.replays = o.end <= s.toldTo
 		s.driver.OSC(o.code, o.data)
 		s.replays = false
@@ -74,7 +74,7 @@ func (s *session) commands(oscs []osc) {
 	s.dirty = true
 }
 
-// emit tells what happened to the agent as it is now.
+// emit reports what happened to the agent as it is now.
 func (s *session) emit(e runtime.Event) {
 	e.AgentID, e.Time = s.a.id, s.o.Now().UTC()
 	s.dirty = true

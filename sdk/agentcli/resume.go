@@ -55,7 +55,7 @@ func (s *session) resume(state *lifeState) {
 	s.publish()
 }
 
-// resumeEvent brings the session to where it was when it told of an event.
+// resumeEvent brings the session to where it was when it reported an event.
 func (s *session) resumeEvent(e *runtime.Event) {
 	was := s.agent.Turn
 	s.seq, s.agent.Seq = e.Seq, e.Seq
@@ -92,7 +92,7 @@ func (s *session) resumeEvent(e *runtime.Event) {
 	}
 }
 
-// resumeInput gives the turn that runs the message that began it, and begins it if not even that was told.
+// resumeInput gives the turn that runs the message that began it, and begins it if not even that was reported.
 func (s *session) resumeInput() {
 	r := s.delivery.inputs.began(s.life, s.agent.Turn+1)
 	if r == nil || s.fusion.held != nil {

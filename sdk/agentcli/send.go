@@ -82,7 +82,7 @@ func (s *session) sendMessage(ctx context.Context, in runtime.Input, timeout tim
 	return m.result, m.err
 }
 
-// interrupt stops the turn that runs, and returns when the terminal took the key. How the turn ends is told by its end.
+// interrupt stops the turn that runs, and returns when the terminal took the key. How the turn ends is reported with its end.
 func (s *session) interrupt(ctx context.Context) error {
 	steps, err := ask(ctx, s, s.planInterrupt)
 	if err != nil {

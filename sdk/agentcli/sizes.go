@@ -18,7 +18,7 @@ type sizes struct {
 
 	mu     sync.Mutex // guards all below
 	wishes map[*viewer]*sizeWish
-	owner  *viewer // whose wish counts under latest; nil: nobody's
+	owner  *viewer // whose wish counts under latest; nil for none
 	clock  uint64  // orders what viewers do
 	timer  *time.Timer
 	cols   int // as applied last
@@ -73,7 +73,7 @@ func (z *sizes) wish(v *viewer, cols, rows int) {
 	}
 }
 
-// typed tells that a viewer typed: its wish counts from now on.
+// typed reports that a viewer typed: its wish counts from now on.
 func (z *sizes) typed(v *viewer) {
 	z.mu.Lock()
 	w := z.wishes[v]
@@ -187,7 +187,7 @@ func (z *sizes) close() {
 	z.applying.Unlock() //nolint:gocritic,staticcheck // only waited for
 }
 
-// set tells which size the terminal has already.
+// set reports which size the terminal has already.
 func (z *sizes) set(cols, rows int) {
 	z.mu.Lock()
 	defer z.mu.Unlock()

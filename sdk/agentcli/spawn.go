@@ -361,7 +361,7 @@ func (r *Runtime) launchSession(a *agent, s *session) {
 	}()
 }
 
-// begun tells that the process runs, and waits for it to get ready. It runs before the loop does.
+// begun reports that the process runs, and waits for it to get ready. It runs before the loop does.
 func (s *session) begun(plan Plan, notice string) {
 	s.emit(runtime.Event{Type: runtime.EventStarted, Source: runtime.SourceHost, Reason: notice})
 	s.store()

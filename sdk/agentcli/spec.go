@@ -36,7 +36,7 @@ const (
 	maxVolumes  = 64
 )
 
-// checkSpec tells what is wrong with a spec, whatever its type.
+// checkSpec returns what is wrong with a spec, whatever its type.
 func (o *Options) checkSpec(spec *runtime.Spec) error {
 	if !validID.MatchString(spec.ID) {
 		return runtime.Invalid("id", "%q is not an id: 1 to 64 letters, digits, _ and -", spec.ID)
@@ -101,7 +101,7 @@ func checkEnv(field string, env map[string]string) error {
 	return nil
 }
 
-// equalSpecs tells whether two specs are equal as the contract has it: equal JSON.
+// equalSpecs reports whether two specs are equal as the contract has it: equal JSON.
 func equalSpecs(a, b *runtime.Spec) bool {
 	x, err := json.Marshal(a)
 	if err != nil {

@@ -25,11 +25,11 @@ type lifeState struct {
 	TurnStarted time.Time `json:"turnStarted,omitzero"`
 	TurnInput   string    `json:"turnInput,omitempty"` // id of the message that began it
 	TurnRefused bool      `json:"turnRefused,omitempty"`
-	// Held is the turn that ended and was not told of yet.
+	// Held is the turn that ended and was not reported yet.
 	Held     *heldState `json:"held,omitempty"`
 	Trust    int        `json:"trust,omitempty"`
 	LoggedTo uint64     `json:"loggedTo,omitempty"` // scrollback lines before it are in the log
-	URLs     []string   `json:"urls,omitempty"`     // logins that were told since it was ready
+	URLs     []string   `json:"urls,omitempty"`     // logins that were reported since it was ready
 	Wish     wish       `json:"wish,omitzero"`
 	Sent     int64      `json:"sent,omitempty"`
 	LastMs   int64      `json:"lastMs,omitempty"`

@@ -25,7 +25,7 @@ type typist struct {
 	write  func(ctx context.Context, p []byte) error
 	offset func() uint64 // of the output, to tell what came before a key and what after
 	now    func() time.Time
-	// heard is called after a person's keys were typed, on the typist's goroutine; nil: nobody wants to know. Place is where
+	// heard is called after a person's keys were typed, on the typist's goroutine; may be nil. Place is where
 	// the terminal was before them.
 	heard func(keys []byte, before place)
 	place func() place
@@ -134,7 +134,7 @@ func (t *typist) person(p []byte, gone <-chan struct{}) error {
 	return nil
 }
 
-// touched tells that somebody types past the queue: who does, over whatever way, is a person to the messages.
+// touched reports that somebody types past the queue: who does, over whatever way, is a person to the messages.
 func (t *typist) touched() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -72,7 +72,7 @@ func (r *Runtime) unreached(a *agent, cause error) {
 	a.rec.Agent.Seq = e.Seq
 }
 
-// reached tells that an agent which was out of reach is what it was again.
+// reached reports that an agent which was out of reach is what it was again.
 func (s *session) reached() {
 	e := runtime.Event{Source: runtime.SourceHost}
 	switch s.agent.Status {

@@ -40,7 +40,7 @@ type AgentFilter struct {
 	Page
 }
 
-// AgentDisconnection tells what DisconnectAgent did.
+// AgentDisconnection says what DisconnectAgent did.
 type AgentDisconnection struct {
 	Meta
 	wire.AgentDisconnection

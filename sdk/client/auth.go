@@ -33,7 +33,7 @@ func (l *APIKeyList) page() ([]APIKey, PageInfo) { return l.Keys, l.PageInfo }
 // APIKeySpec asks for a key, see package wire.
 type APIKeySpec = wire.APIKeySpec
 
-// Session tells who calls, and what they may do.
+// Session says who calls, and what they may do.
 type Session struct {
 	Meta
 	wire.Session
@@ -49,12 +49,12 @@ const keysPath = "/api/auth/keys"
 
 func keyPath(id string) string { return keysPath + "/" + segment(id) }
 
-// GetSession tells who the caller is.
+// GetSession reports who the caller is.
 func (c *Client) GetSession(ctx context.Context) (*Session, error) {
 	return ask[Session](ctx, c, request{method: http.MethodGet, path: "/api/session"})
 }
 
-// Can tells whether the caller may do action, to resource if that is not empty: a kind, or kind/id.
+// Can reports whether the caller may do action, to resource if that is not empty: a kind, or kind/id.
 func (c *Client) Can(ctx context.Context, action, resource string) (*Can, error) {
 	query := url.Values{"action": {action}}
 	if resource != "" {

@@ -103,7 +103,7 @@ func CodeOf(err error) string {
 	return ""
 }
 
-// Unreachable tells whether err may pass by itself: no connection, or an answer of 502, 503 or 504 that
+// Unreachable reports whether err may pass by itself: no connection, or an answer of 502, 503 or 504 that
 // does not speak of missing agents.
 func Unreachable(err error) bool {
 	var conn *ConnectionError

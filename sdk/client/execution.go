@@ -90,7 +90,7 @@ type ExecutionFilter struct {
 	Page
 }
 
-// Repetition tells what RetryExecution or RerunExecution started.
+// Repetition says what RetryExecution or RerunExecution started.
 type Repetition struct {
 	Meta
 	wire.ExecutionRetried

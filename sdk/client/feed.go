@@ -15,12 +15,12 @@ import (
 // FeedFilter selects events of the whole server. The zero value selects every topic, from now on.
 type FeedFilter struct {
 	Topics   []string // executions, inbox, threads, agents, patterns, health
-	Subjects []string // ids of executions, threads and agents, of which everything is told
+	Subjects []string // ids of executions, threads and agents, of which everything is sent
 	Rate     int      // at most about so many events of executions a second, but for those of Subjects, and EventSkipped for the others; 0: all
 	After    string   // id of the last event already seen: what was public since comes first, then EventGap
 }
 
-// EventSkipped tells of events that FollowEvents left out by its rate. Its data is a FeedSkipped.
+// EventSkipped describes events that FollowEvents left out by its rate. Its data is a FeedSkipped.
 const EventSkipped = "skipped"
 
 // FeedSkipped is the data of an EventSkipped.

@@ -34,7 +34,7 @@ type Pattern struct {
 	wire.Pattern
 }
 
-// PatternChange tells what CreatePattern or UpdatePattern did.
+// PatternChange says what CreatePattern or UpdatePattern did.
 type PatternChange struct {
 	Meta
 	Name            string `json:"name"`
@@ -44,7 +44,7 @@ type PatternChange struct {
 	PreviousVersion string `json:"previousVersion,omitempty"`
 }
 
-// PatternDeletion tells what DeletePattern did.
+// PatternDeletion says what DeletePattern did.
 type PatternDeletion struct {
 	Meta
 	wire.PatternDeletion

@@ -63,7 +63,7 @@ func segment(s string) string {
 	return url.PathEscape(s)
 }
 
-// do sends r, repeats it as the policy says, and decodes the answer into out (nil: nobody reads it).
+// do sends r, repeats it as the policy says, and decodes the answer into out (may be nil).
 func (c *Client) do(ctx context.Context, r request, out answer) error {
 	body, err := encode(r.body)
 	if err != nil {

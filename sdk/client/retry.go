@@ -40,7 +40,7 @@ func (p RetryPolicy) pause(failed int) time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// retryable tells whether a try that ended in err may be repeated.
+// retryable reports whether a try that ended in err may be repeated.
 func retryable(err error, harmless bool) bool {
 	var conn *ConnectionError
 	if errors.As(err, &conn) {

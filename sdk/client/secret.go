@@ -17,7 +17,7 @@ type SecretProviderList struct {
 	Total     int              `json:"total"`
 }
 
-// SecretTest tells whether a reference leads to a secret.
+// SecretTest reports whether a reference leads to a secret.
 type SecretTest struct {
 	Meta
 	wire.SecretTest
@@ -28,7 +28,7 @@ func (c *Client) ListSecretProviders(ctx context.Context) (*SecretProviderList, 
 	return ask[SecretProviderList](ctx, c, request{method: http.MethodGet, path: "/api/admin/secrets/providers"})
 }
 
-// TestSecret has the server ask for a secret. The answer tells whether there is one, and never the secret.
+// TestSecret has the server ask for a secret. The answer says whether there is one, and never the secret.
 func (c *Client) TestSecret(ctx context.Context, reference string) (*SecretTest, error) {
 	r := request{method: http.MethodPost, path: "/api/admin/secrets/test", body: wire.SecretTestRequest{Reference: reference}, harmless: true}
 	return ask[SecretTest](ctx, c, r)

@@ -54,7 +54,7 @@ type (
 
 const sessionsPath = "/api/auth/sessions"
 
-// SignInMethods tells how people sign in.
+// SignInMethods reports how people sign in.
 func (c *Client) SignInMethods(ctx context.Context) (*SignInMethods, error) {
 	return ask[SignInMethods](ctx, c, request{method: http.MethodGet, path: "/api/auth/methods"})
 }

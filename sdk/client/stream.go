@@ -38,7 +38,7 @@ const (
 	EventQuestionExpired  = "question_expired"
 )
 
-// Last tells whether the event ends its execution's stream.
+// Last reports whether the event ends its execution's stream.
 func (e Event) Last() bool {
 	return e.Type == EventCompleted || e.Type == EventFailed || e.Type == EventCancelled
 }
@@ -227,7 +227,7 @@ func (s *Stream) Events() iter.Seq2[Event, error] {
 	}
 }
 
-// seen tells whether the event was handed out before: ids are rising numbers, unless a gap says where they go on.
+// seen reports whether the event was handed out before: ids are rising numbers, unless a gap says where they go on.
 func (s *Stream) seen(event Event) bool {
 	if event.ID == "" || s.last == "" || event.Type == EventGap {
 		return false

@@ -85,7 +85,7 @@ type (
 	TestReport       = wire.TestReport
 )
 
-// Over tells whether nothing can happen to the thread any more.
+// Over reports whether nothing can happen to the thread any more.
 func (t *Thread) Over() bool {
 	return t.Status == ThreadCompleted || t.Status == ThreadFailed || t.Status == ThreadStopped
 }

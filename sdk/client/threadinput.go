@@ -25,7 +25,7 @@ type (
 	ThreadClose  = wire.ThreadClose
 )
 
-// ThreadReceipt tells what became of an input.
+// ThreadReceipt says what became of an input.
 type ThreadReceipt struct {
 	Meta
 	wire.ThreadReceipt

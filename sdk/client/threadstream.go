@@ -125,7 +125,7 @@ func (e *ThreadStreamEvent) Decode() (ThreadEventData, error) {
 	return decodeThreadData(e.Type, []byte(e.Data.DataJSON))
 }
 
-// StreamGap tells that a stream cannot be taken up where it was left: events behind From, up to To, are gone. What
+// StreamGap says that a stream cannot be taken up where it was left: events behind From, up to To, are gone. What
 // follows is whole; read the threads anew.
 type StreamGap struct {
 	From   uint64 `json:"from"`

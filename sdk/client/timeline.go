@@ -52,7 +52,7 @@ func (c *Client) GetTimelineSince(ctx context.Context, id string, since uint64) 
 	return ask[Timeline](ctx, c, request{method: http.MethodGet, path: executionPath(id) + "/timeline", query: query})
 }
 
-// GetTimeline tells what happened in an execution so far.
+// GetTimeline reports what happened in an execution so far.
 func (c *Client) GetTimeline(ctx context.Context, id string) (*Timeline, error) {
 	return ask[Timeline](ctx, c, request{method: http.MethodGet, path: executionPath(id) + "/timeline"})
 }

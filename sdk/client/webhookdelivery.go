@@ -33,7 +33,7 @@ type WebhookTest struct {
 	wire.WebhookTest
 }
 
-// DeliveryRetry tells that a delivery is due again.
+// DeliveryRetry says that a delivery is due again.
 type DeliveryRetry struct {
 	Meta
 	wire.DeliveryRetry

@@ -25,7 +25,7 @@ type Result struct {
 	Err      error         `json:"-"`                 // nil: it holds
 }
 
-// Passed tells whether the promise is kept, as far as it applies.
+// Passed reports whether the promise is kept, as far as it applies.
 func (r Result) Passed() bool { return r.Err == nil }
 
 // check is one promise of a contract about a subject S.

@@ -115,7 +115,7 @@ func eventsLive(ctx context.Context, s *suite) error {
 		return err
 	}
 	defer s.drop(ctx, agent.ID)
-	// A state is seen before the event that tells of it, so the agent's being ready does not say that this was told.
+	// A state is seen before the event that tells of it, so the agent's being ready does not say that this was sent.
 	if _, err := s.eventsUntil(ctx, runtime.EventOptions{AgentID: agent.ID}, runtime.EventReady); err != nil {
 		return err
 	}

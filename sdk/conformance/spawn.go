@@ -189,7 +189,7 @@ func listFilter(ctx context.Context, s *suite) error {
 	return nil
 }
 
-// contains tells whether the JSON of a value holds a text.
+// contains reports whether the JSON of a value holds a text.
 func contains(value any, text string) bool {
 	data, err := json.Marshal(value)
 	return err == nil && strings.Contains(string(data), text)

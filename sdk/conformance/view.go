@@ -159,7 +159,7 @@ func (v *view) close() {
 	<-v.done
 }
 
-// ended tells whether the terminal ended after Close or a cancelled context, and how.
+// ended reports whether the terminal ended after Close or a cancelled context, and how.
 func (v *view) ended() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -29,7 +29,7 @@ type Options struct {
 	Dial func(ctx context.Context) (net.Conn, error)
 	// Nonce is that of the life that is meant.
 	Nonce wire.Nonce
-	// Gone is asked by Wait when the connection was cut before the end of the command was told: it returns how the
+	// Gone is asked by Wait when the connection was cut before the end of the command was reported: it returns how the
 	// command ended, agentcli.ErrGone when holder and command are gone for certain, and any other error when they run
 	// as far as is known. A cut connection alone says nothing of the agent, so nil means the last.
 	Gone func(ctx context.Context) (runtime.Exit, error)
@@ -87,7 +87,7 @@ func Connect(ctx context.Context, opts Options) (*Client, error) {
 	return c, nil
 }
 
-// Welcome tells how things stood at the connection.
+// Welcome says how things stood at the connection.
 func (c *Client) Welcome() wire.Welcome { return c.welcome }
 
 // hello opens a connection and reads the answer, which has to be of that kind.
@@ -269,7 +269,7 @@ func (c *Client) send(m wire.Message) error {
 	return nil
 }
 
-// gone tells why the connection does not work any more.
+// gone returns why the connection does not work any more.
 func (c *Client) gone() error {
 	select {
 	case <-c.lost:

@@ -104,7 +104,7 @@ func (o *output) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// cut tells why the connection ended in the middle.
+// cut returns why the connection ended in the middle.
 func (o *output) cut() error {
 	select {
 	case <-o.client.lost:

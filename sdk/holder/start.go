@@ -38,7 +38,7 @@ type Holding struct {
 }
 
 // Reap waits for the holding process, which is a child of this one; it returns at once unless wait is set, and
-// tells whether it has ended.
+// reports whether it has ended.
 func (h *Holding) Reap(wait bool) bool {
 	flags := syscall.WNOHANG
 	if wait {
@@ -197,7 +197,7 @@ func spawnFailed(err error) error {
 	return runtime.Errorf(runtime.CodeSpawnFailed, "the holder does not start: %v", err)
 }
 
-// startError tells what the holding process could not do.
+// startError returns what the holding process could not do.
 func startError(m wire.Failed) error {
 	if m.Step != "command" {
 		return runtime.Errorf(runtime.CodeSpawnFailed, "%s: %s", m.Step, m.Text)

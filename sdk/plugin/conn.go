@@ -83,7 +83,7 @@ func (c *Conn) Info(ctx context.Context) (Info, error) {
 	return info, nil
 }
 
-// Has tells whether the plugin has a feature, by the last Info.
+// Has reports whether the plugin has a feature, by the last Info.
 func (c *Conn) Has(feature string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -42,7 +42,7 @@ type Definition struct {
 	// Configure makes the service of a configuration; config is a JSON object. It is called for each new
 	// configuration, one call at a time. When it fails the former service goes on; otherwise the new one takes
 	// over, and then the former's Close is called. ctx is the call's: what lives longer does not keep it. The
-	// host is told the text of an *Error, *runtime.Error, *secret.Error or *audit.Error; that of any other error
+	// host receives the text of an *Error, *runtime.Error, *secret.Error or *audit.Error; that of any other error
 	// is dropped, and not even logged, because nobody knows which setting it quotes.
 	Configure func(ctx context.Context, config json.RawMessage, host Host) (Service, error)
 	// ServeAlone is what the program does when it is started by hand with PORT set, until ctx ends; a runtime
@@ -133,7 +133,7 @@ type Host interface {
 	// in one of them as a rule; empty: nowhere.
 	Private() []string
 	Workspaces() string
-	// Has tells whether the host has a feature: FeatureHostSecret and so on. Those of later hosts are names that
+	// Has reports whether the host has a feature: FeatureHostSecret and so on. Those of later hosts are names that
 	// this package does not know yet.
 	Has(feature string) bool
 	// Secret resolves a reference that stands in the plugin's configuration. FORBIDDEN for others.
@@ -196,7 +196,7 @@ func (d *Definition) check() error {
 	return errors.Join(errs...)
 }
 
-// check tells whether the service is of the kind.
+// check reports whether the service is of the kind.
 func (s *Service) check(kind Kind) error {
 	switch {
 	case kind == KindRuntime && s.Runtime == nil, kind == KindSecret && s.Secret == nil, kind == KindAudit && s.Audit == nil:

@@ -10,7 +10,7 @@ func Run(ctx context.Context, def Definition, args []string, port string, stdout
 	return run(ctx, def, args, port, stdout, stderr)
 }
 
-// IsHandshake tells whether a printed line goes to the host.
+// IsHandshake reports whether a printed line goes to the host.
 func IsHandshake(line []byte) bool { return handshakeLine.Match(line) }
 
 // ShortLine is what the host gets of a record of the log.

@@ -9,7 +9,7 @@ import (
 	pluginv1 "github.com/wardroom/wardroom/sdk/proto/v1"
 )
 
-// ProtocolVersion is the major version that this package speaks. What is added to it is told by features; a new
+// ProtocolVersion is the major version that this package speaks. What is added to it is announced by features; a new
 // major is needed when a host or a plugin must do something that it did not.
 const ProtocolVersion = 1
 

@@ -56,7 +56,7 @@ func (c *Conn) serveHost() (*hostServing, error) {
 	case <-serving.done:
 		return nil, &Error{Code: CodeUnavailable, Message: "the plugin takes no connection for the host's services", Retry: true}
 	}
-	// A plugin that died is not told of by the broker.
+	// The broker does not report a plugin that died.
 	serving.unhook = context.AfterFunc(c.ctx, serving.server.Stop)
 	c.serving = serving
 	return serving, nil

@@ -62,7 +62,7 @@ func (l lineWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// startedByHost tells whether a host started this process.
+// startedByHost reports whether a host started this process.
 func startedByHost() bool {
 	return os.Getenv(Handshake.MagicCookieKey) == Handshake.MagicCookieValue
 }

@@ -216,7 +216,7 @@ func TestHostKilled(t *testing.T) {
 	}
 }
 
-// gone tells whether a process has ended; one that nobody waits for has, too.
+// gone reports whether a process has ended; one that nobody waits for has, too.
 func gone(pid int) bool {
 	if err := syscall.Kill(pid, 0); errors.Is(err, syscall.ESRCH) {
 		return true

@@ -83,7 +83,7 @@ type DeclaredType struct {
 // DefaultReadyTimeout is how long an agent may take to get ready when its type does not say otherwise.
 const DefaultReadyTimeout = time.Minute
 
-// ReadyRule tells when a declared type waits for input.
+// ReadyRule says when a declared type waits for input.
 type ReadyRule struct {
 	Pattern string   `json:"pattern,omitempty"` // regular expression, matched against the last line of the screen with text; empty: the first quiet moment
 	Timeout Duration `json:"timeout,omitempty"` // 0: DefaultReadyTimeout
@@ -122,7 +122,7 @@ type Handle struct {
 	Data []byte `json:"data,omitempty"`
 }
 
-// IsZero tells whether the handle is empty; encoders leave it out then.
+// IsZero reports whether the handle is empty; encoders leave it out then.
 func (h Handle) IsZero() bool { return h.ID == "" && len(h.Data) == 0 }
 
 // PromptLogin names the login that an agent needs in an Answer, whose Text is what the login has shown. It is no prompt.

@@ -247,7 +247,7 @@ func (t *terminal) Resize(cols, rows int) error {
 	}})
 }
 
-// send sends one request. The failure of an earlier one is told now, once: what is typed is not waited for.
+// send sends one request. The failure of an earlier one is returned now, once: what is typed is not waited for.
 func (t *terminal) send(msg *pluginv1.AttachRequest) error {
 	t.sending.Lock()
 	defer t.sending.Unlock()

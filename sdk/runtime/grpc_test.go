@@ -43,7 +43,7 @@ func fullSpec() runtime.Spec {
 	}
 }
 
-// filled tells of fields of a value that are zero: then a test of round trips would prove nothing of them.
+// filled reports fields of a value that are zero: then a test of round trips would prove nothing of them.
 func filled(t *testing.T, v any) {
 	t.Helper()
 	value := reflect.ValueOf(v)

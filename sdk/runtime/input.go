@@ -150,7 +150,7 @@ type PruneOptions struct {
 	DryRun       bool
 }
 
-// PruneReport tells what was, or would be, removed.
+// PruneReport says what was, or would be, removed.
 type PruneReport struct {
 	Removed []string `json:"removed"`
 	Stopped []string `json:"stopped"` // orphans that were running

@@ -9,7 +9,7 @@ import "context"
 // It has many methods because it is one service on the wire, whose callers use all of it; what
 // a runtime does not do it takes from Unimplemented.
 type Runtime interface {
-	// Capabilities tells what this runtime can do. It does not change while the process runs, except for
+	// Capabilities returns what this runtime can do. It does not change while the process runs, except for
 	// MaxAgents and Types after a new configuration.
 	Capabilities(ctx context.Context) (Capabilities, error)
 

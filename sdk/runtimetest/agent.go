@@ -105,7 +105,7 @@ func (a *agent) run(l *life) {
 	a.finish(l, exit)
 }
 
-// take tells whether a job is still wanted.
+// take reports whether a job is still wanted.
 func (a *agent) take(j *job) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -116,7 +116,7 @@ func (a *agent) take(j *job) bool {
 	return true
 }
 
-// turn runs one line, and tells whether it was the last.
+// turn runs one line, and reports whether it was the last.
 func (a *agent) turn(l *life, j *job, exit *runtime.Exit) bool {
 	begin := time.Now()
 	a.journal.add(runtime.StreamInput, j.line)
@@ -155,7 +155,7 @@ func (a *agent) turn(l *life, j *job, exit *runtime.Exit) bool {
 	return false
 }
 
-// finish ends a life: what waits is told, and the exit is known.
+// finish ends a life: what waits is reported, and the exit is known.
 func (a *agent) finish(l *life, exit runtime.Exit) {
 	a.mu.Lock()
 	if l.reason != "" {

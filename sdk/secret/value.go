@@ -35,7 +35,7 @@ func (v Value) NotAfter() time.Time { return v.notAfter }
 // Len is the number of bytes.
 func (v Value) Len() int { return len(v.data) }
 
-// IsZero tells whether there is no value at all: an empty secret is one with an empty, not a nil, slice.
+// IsZero reports whether there is no value at all: an empty secret is one with an empty, not a nil, slice.
 func (v Value) IsZero() bool { return v.data == nil && v.version == "" && v.notAfter.IsZero() }
 
 // String implements fmt.Stringer.

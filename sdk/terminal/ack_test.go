@@ -271,7 +271,7 @@ func TestAckSocketNotRead(t *testing.T) {
 	_ = r.wait(t)
 }
 
-// counted tells how much was taken of a torrent.
+// counted says how much was taken of a torrent.
 type counted struct {
 	*torrent
 	taken chan uint64

@@ -73,7 +73,7 @@ func parseAck(text []byte) (bytes uint64, ok bool) {
 	return *message.Bytes, true
 }
 
-// parseResize tells whether text, as a whole, is a resize message, and which size it wishes. A size that no
+// parseResize reports whether text, as a whole, is a resize message, and which size it wishes. A size that no
 // terminal can have, a fraction included, is -1.
 func parseResize(text []byte) (cols, rows int, ok bool) {
 	// Keyboard data comes a few bytes at a time and rarely begins like this.

@@ -40,7 +40,7 @@ type Handler struct {
 	Open func(ctx context.Context, opts runtime.AttachOptions) (runtime.Terminal, error)
 	// Refuse answers a request that is not one for a WebSocket, or that CheckOrigin or ParseQuery refuses.
 	Refuse func(w http.ResponseWriter, r *http.Request, status int, err *runtime.Error)
-	// CheckOrigin tells whether a request may come from the page it comes from. Nil: only from the same origin.
+	// CheckOrigin reports whether a request may come from the page it comes from. Nil: only from the same origin.
 	CheckOrigin func(r *http.Request) bool
 	ReadOnly    bool // whatever the viewer asks for
 	Limits      Limits

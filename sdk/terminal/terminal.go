@@ -163,7 +163,7 @@ func (t *Terminal) output() runtime.Frame {
 	return frame
 }
 
-// control acts on a text message. It tells whether it is a frame of its own.
+// control acts on a text message. It reports whether it is a frame of its own.
 func (t *Terminal) control() (runtime.Frame, bool) {
 	var c control
 	if err := json.Unmarshal(t.buf, &c); err != nil {
@@ -197,7 +197,7 @@ func (t *Terminal) control() (runtime.Frame, bool) {
 	return runtime.Frame{}, false
 }
 
-// failed tells why the connection ended.
+// failed returns why the connection ended.
 func (t *Terminal) failed(err error) error {
 	t.mu.Lock()
 	closed, cancelled := t.closed, t.cancelled

@@ -17,7 +17,7 @@ func (s *Screen) ShrinkTables() {
 // a flag or a joined emoji that is cut here, are lost on it.
 func (s *Screen) Settle() { s.joinable = false }
 
-// Diff tells how two screens look different, "" if they do not.
+// Diff returns how two screens look different, "" if they do not.
 func (s *Screen) Diff(o *Screen) string {
 	if s.cols != o.cols || s.rows != o.rows {
 		return fmt.Sprintf("size %dx%d, %dx%d", s.cols, s.rows, o.cols, o.rows)

@@ -69,7 +69,7 @@ const (
 	isReport
 )
 
-// reportLen tells whether p, which begins with ESC, begins with a reply, and how long that is.
+// reportLen reports whether p, which begins with ESC, begins with a reply, and how long that is.
 func reportLen(p []byte) (n, state int) {
 	if len(p) < 2 {
 		return 0, mayBeReport
@@ -135,7 +135,7 @@ func csiReport(p []byte) (int, int) {
 	return i + 1, isReport
 }
 
-// isPosition tells whether the parameters of ESC [ R are a row and a column, and not F3 with modifiers.
+// isPosition reports whether the parameters of ESC [ R are a row and a column, and not F3 with modifiers.
 func isPosition(params []byte) bool {
 	row, col, ok := bytes.Cut(params, []byte{';'})
 	if !ok || len(row) == 0 || len(col) == 0 || bytes.ContainsAny(params, ":") || bytes.Contains(col, []byte{';'}) {

@@ -64,7 +64,7 @@ var modifierNames = []struct {
 	bit  int
 }{{"SHIFT_", shift}, {"ALT_", alt}, {"CTRL_", control}}
 
-// KeyError tells which key of a list is unknown. Nothing of the list was encoded.
+// KeyError says which key of a list is unknown. Nothing of the list was encoded.
 type KeyError struct {
 	Index  int    // in the list, from 0
 	Name   string // as it was given
@@ -136,7 +136,7 @@ func encodeKey(name string, appCursor bool) (sent, reason string) {
 	return sent, ""
 }
 
-// isCharacter tells whether name is a single printable character, with its marks.
+// isCharacter reports whether name is a single printable character, with its marks.
 func isCharacter(name string) bool {
 	r, size := utf8.DecodeRuneInString(name)
 	if r == utf8.RuneError || !unicode.IsPrint(r) {

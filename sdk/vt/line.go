@@ -112,7 +112,7 @@ func plainText(line []byte) string {
 	return string(bytes.TrimRight(append(text, line...), " "))
 }
 
-// validLine tells whether a line holds nothing but text and the sequences of a line.
+// validLine reports whether a line holds nothing but text and the sequences of a line.
 func validLine(line []byte) bool {
 	if !utf8.Valid(line) {
 		return false
@@ -159,7 +159,7 @@ func sequenceLen(p []byte) int {
 	return len(p)
 }
 
-// flows tells whether a row that was full and its successor may be drawn without a line feed between them, so that a
+// flows reports whether a row that was full and its successor may be drawn without a line feed between them, so that a
 // viewer knows them as one line. Only where no terminal can disagree: plain ASCII.
 func flows(line, next []byte, cols int) bool {
 	if len(line) != cols || len(next) == 0 || next[0] < 0x20 || next[0] >= utf8.RuneSelf {

@@ -192,13 +192,13 @@ func (s *Screen) combine(r rune) {
 	}
 }
 
-// isKeycap tells whether base becomes a keycap with the enclosing mark.
+// isKeycap reports whether base becomes a keycap with the enclosing mark.
 func isKeycap(base []byte) bool {
 	return len(base) == 1+len("\uFE0F") && string(base[1:]) == "\uFE0F" &&
 		(base[0] >= '0' && base[0] <= '9' || base[0] == '#' || base[0] == '*')
 }
 
-// awaitsMore tells whether the cluster before the cursor ends with a joiner.
+// awaitsMore reports whether the cluster before the cursor ends with a joiner.
 func (s *Screen) awaitsMore() bool {
 	c, _ := s.before()
 	if c == nil || !c.isCluster() {
@@ -241,7 +241,7 @@ func (s *Screen) setCluster(col int, text []byte) {
 	s.g.touch(s.cur.row, col+1)
 }
 
-// fitsWide tells whether the narrow cell before the cursor may become two columns wide.
+// fitsWide reports whether the narrow cell before the cursor may become two columns wide.
 func (s *Screen) fitsWide(col int) bool { return col+1 < s.cols && !s.cur.pending }
 
 // widen makes that cell two columns wide.

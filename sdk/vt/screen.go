@@ -80,16 +80,16 @@ func (s *Screen) Size() (cols, rows int) { return s.cols, s.rows }
 // Title returns the title of the window as OSC 0 or 2 set it last.
 func (s *Screen) Title() string { return s.title }
 
-// AltScreen tells whether the alternate screen is shown, which has no scrollback.
+// AltScreen reports whether the alternate screen is shown, which has no scrollback.
 func (s *Screen) AltScreen() bool { return s.alt != nil }
 
-// BracketedPaste tells whether the program wants pasted text between brackets (mode 2004).
+// BracketedPaste reports whether the program wants pasted text between brackets (mode 2004).
 func (s *Screen) BracketedPaste() bool { return s.modes&modeBracketedPaste != 0 }
 
-// AppCursor tells whether the cursor keys send their application sequences (mode 1), see EncodeKeys.
+// AppCursor reports whether the cursor keys send their application sequences (mode 1), see EncodeKeys.
 func (s *Screen) AppCursor() bool { return s.modes&modeAppCursor != 0 }
 
-// SyncOutput tells whether the program is in the middle of a frame (mode 2026).
+// SyncOutput reports whether the program is in the middle of a frame (mode 2026).
 func (s *Screen) SyncOutput() bool { return s.modes&modeSync != 0 }
 
 // Offset returns the number of bytes fed.

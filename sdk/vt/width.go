@@ -101,13 +101,13 @@ func astralWidth(r rune) int {
 func isRegional(r rune) bool { return r >= riFirst && r <= riLast }
 func isModifier(r rune) bool { return r >= modFirst && r <= modLast }
 
-// oneCluster tells whether text is a single grapheme cluster. Slow: for the few runes that may join.
+// oneCluster reports whether text is a single grapheme cluster. Slow: for the few runes that may join.
 func oneCluster(text []byte) bool {
 	_, rest, _, _ := uniseg.FirstGraphemeCluster(text, -1)
 	return len(rest) == 0
 }
 
-// widensToEmoji tells whether text, which ends with the emoji variation selector, takes two columns.
+// widensToEmoji reports whether text, which ends with the emoji variation selector, takes two columns.
 func widensToEmoji(text []byte) bool {
 	_, rest, width, _ := uniseg.FirstGraphemeCluster(text, -1)
 	return len(rest) == 0 && width == 2

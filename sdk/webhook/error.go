@@ -20,7 +20,7 @@ var (
 	ErrBody = errors.New("webhook: the body is no event")
 )
 
-// Refused tells whether an error of Verify means that the sender did not prove to be Wardroom: a receiver answers 401
+// Refused reports whether an error of Verify means that the sender did not prove to be Wardroom: a receiver answers 401
 // then. Of the others, ErrBody is about what was sent, and ErrNoSecret about the receiver itself.
 func Refused(err error) bool {
 	for _, e := range []error{ErrNoSignature, ErrTimestamp, ErrSignature, ErrTooOld, ErrTooNew} {

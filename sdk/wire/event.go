@@ -44,7 +44,7 @@ type ThreadEvent struct {
 	Principal   string          `json:"principal,omitempty" doc:"Who caused it: a principal, or system where the server did by itself; absent of events of earlier versions."`
 }
 
-// FeedSkipped tells a reader of the stream of all events who asked for a rate what it was not told of.
+// FeedSkipped tells a reader of the stream of all events who asked for a rate what it did not get.
 type FeedSkipped struct {
 	Topics []string `json:"topics"` // that they belong to
 	Count  int      `json:"count"`

@@ -67,7 +67,7 @@ type ExecutionError struct {
 // String returns code and message.
 func (e *ExecutionError) String() string { return string(e.Code) + ": " + e.Message }
 
-// SanitizedField tells of a text of an input that something was taken out of before anything else was done with it.
+// SanitizedField describes a text of an input that something was taken out of before anything else was done with it.
 type SanitizedField struct {
 	Field   string   `json:"field" doc:"Where the text stands, such as input.items[0].text."`
 	Removed []string `json:"removed" doc:"html: tags and comments. scripts: what could run."`

@@ -53,7 +53,7 @@ type ManagedAgent struct {
 // Gone reports whether the agent's process has ended for good, unless it is restarted.
 func (a *ManagedAgent) Gone() bool { return a.StoppedAt != nil }
 
-// ManagedAgentReply tells what became of an input.
+// ManagedAgentReply says what became of an input.
 type ManagedAgentReply struct {
 	Sent      bool             `json:"sent" doc:"The agent took it."`
 	Response  *TurnResponse    `json:"response,omitempty" doc:"With expectResponse: what it answered, or why it did not."`

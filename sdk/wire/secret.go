@@ -13,7 +13,7 @@ type SecretProvider struct {
 	Watched bool   `json:"watched" doc:"Whether it tells of changes by itself; else it is asked again now and then."`
 }
 
-// SecretTest tells whether a reference leads to a secret. It never holds the secret.
+// SecretTest reports whether a reference leads to a secret. It never holds the secret.
 type SecretTest struct {
 	Reference string `json:"reference"`
 	Resolves  bool   `json:"resolves"`

@@ -2,7 +2,7 @@ package wire
 
 import "time"
 
-// Session tells who calls, and what they may do.
+// Session says who calls, and what they may do.
 type Session struct {
 	Authenticated bool       `json:"authenticated" doc:"false while no security is configured: everyone is anonymous."`
 	Kind          string     `json:"kind" enum:"anonymous,apiKey,user,certificate,local" doc:"How the caller proved who it is."`

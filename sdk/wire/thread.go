@@ -29,7 +29,7 @@ type ThreadQueueItem struct {
 	CreatedBy string    `json:"createdBy,omitempty" doc:"Who sent it."`
 }
 
-// ThreadReceipt tells what became of an input.
+// ThreadReceipt says what became of an input.
 type ThreadReceipt struct {
 	ThreadID string `json:"threadId"`
 	InputID  string `json:"inputId,omitempty" doc:"Of a message."`

@@ -65,7 +65,7 @@ func appendCanonicalObject(dst, raw []byte) []byte {
 	return append(dst, '}')
 }
 
-// Equal tells whether two texts stand for the same value.
+// Equal reports whether two texts stand for the same value.
 func Equal(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -129,7 +129,7 @@ func appendNumber(dst, raw []byte) []byte {
 	return dst
 }
 
-// IsInteger tells whether a number has no fraction: 3, 3.0 and 30e-1 have none.
+// IsInteger reports whether a number has no fraction: 3, 3.0 and 30e-1 have none.
 func IsInteger(raw []byte) bool {
 	var buf [48]byte
 	canonical := appendNumber(buf[:0], raw)

@@ -10,7 +10,7 @@ import (
 // encoding/json stop at 10,000.
 const MaxDepth = 128
 
-// SyntaxError tells where text stops being acceptable JSON.
+// SyntaxError says where text stops being acceptable JSON.
 type SyntaxError struct {
 	Offset int    // bytes before the fault
 	Reason string // what is wrong, without position

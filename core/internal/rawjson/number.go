@@ -36,7 +36,7 @@ func NumberEnd(raw []byte, i int) (int, bool) {
 	return i, true
 }
 
-// IsNumber tells whether text is exactly one JSON number.
+// IsNumber reports whether text is exactly one JSON number.
 func IsNumber(text string) bool {
 	end, ok := NumberEnd([]byte(text), 0)
 	return ok && end == len(text)

@@ -66,7 +66,7 @@ func Walk(raw []byte) Iter {
 	return Iter{raw: raw, pos: i + 1, obj: raw[i] == '{'}
 }
 
-// Next moves to the next entry and tells whether there is one.
+// Next moves to the next entry and reports whether there is one.
 func (it *Iter) Next() bool {
 	raw := it.raw
 	i := SkipSpace(raw, it.pos)
@@ -120,7 +120,7 @@ func Index(raw []byte, n int) ([]byte, bool) {
 	return nil, false
 }
 
-// KeyIs tells whether a quoted key stands for name.
+// KeyIs reports whether a quoted key stands for name.
 func KeyIs(quoted []byte, name string) bool {
 	if len(quoted) == len(name)+2 && string(quoted[1:len(quoted)-1]) == name {
 		return true

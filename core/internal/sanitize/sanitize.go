@@ -34,10 +34,10 @@ const (
 	RemovedScripts = "scripts"
 )
 
-// Change tells of a text that something was taken out of.
+// Change describes a text that something was taken out of.
 type Change = wire.SanitizedField
 
-// MaxChanges is how many changes are told of a value; what is beyond is changed as well.
+// MaxChanges is how many changes of a value are reported; what is beyond is changed as well.
 const MaxChanges = 100
 
 // JSON returns a value of JSON, which Check of rawjson takes, with its texts sanitized; raw itself where nothing is to be

@@ -1,6 +1,6 @@
 // Package schema reads a Go struct with tags from JSON or YAML, strictly, and writes the JSON Schema that says the same.
 //
-// It owns the tags (see Shape), the words in which problems with a text are told, and the nearest known word for
+// It owns the tags (see Shape), the words in which problems with a text are reported, and the nearest known word for
 // a misspelt one. Whoever reads something that a person wrote reads it through here: core/api the bodies of
 // requests, core/config the configuration; core/pattern words its problems with it. It reads no file and no
 // environment, and knows nothing of what the values mean beyond their tags and named rules.

@@ -33,7 +33,7 @@ func openFence(line string) (fence, bool) {
 	return f, true
 }
 
-// closes tells whether a line ends the block.
+// closes reports whether a line ends the block.
 func (f fence) closes(line string) bool {
 	line = strings.TrimSpace(line)
 	return len(line) >= f.width && strings.Trim(line, string(f.char)) == ""
@@ -154,7 +154,7 @@ func lastObject(text string) (block, bool) {
 	return block{}, false
 }
 
-// markedAbove tells whether the last line with text is the mark alone.
+// markedAbove reports whether the last line with text is the mark alone.
 func markedAbove(text string) bool {
 	text = strings.TrimSpace(text)
 	line := text[strings.LastIndexByte(text, '\n')+1:]

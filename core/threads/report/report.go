@@ -43,7 +43,7 @@ func Read(text string) (core.AgentOutcome, bool) {
 	return outcome(fields, b.ours)
 }
 
-// plain tells whether an object without a mark is a report: agents also show objects that are about other things.
+// plain reports whether an object without a mark is a report: agents also show objects that are about other things.
 func plain(fields map[string]any) bool {
 	for key := range fields {
 		switch key {

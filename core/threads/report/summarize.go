@@ -28,7 +28,7 @@ func Summarize(texts []string) string {
 	return cut(strings.TrimRight(fallback, ":"), MaxExtract)
 }
 
-// meaningful tells whether a paragraph says more than "Done." or "Here it is:".
+// meaningful reports whether a paragraph says more than "Done." or "Here it is:".
 func meaningful(p string) bool {
 	letters := 0
 	for _, r := range p {

@@ -26,7 +26,7 @@ var gitReads = map[string]bool{
 // maxCommand bounds what is looked at; nobody reads more than that either.
 const maxCommand = 4096
 
-// onlyReads tells whether a shell tool would run nothing but commands that read files of the workspace. It knows few
+// onlyReads reports whether a shell tool would run nothing but commands that read files of the workspace. It knows few
 // commands, and understands no expansion: what is not surely harmless is not.
 func onlyReads(workspace string, input map[string]any) bool {
 	if asked, ok := input["dangerouslyDisableSandbox"].(bool); ok && asked {
@@ -108,13 +108,13 @@ func argvReads(workspace string, argv []string) bool {
 	return true
 }
 
-// rangeOfCommits tells whether an argument is one like main..work, whose dots do not climb.
+// rangeOfCommits reports whether an argument is one like main..work, whose dots do not climb.
 func rangeOfCommits(program, arg string) bool {
 	return program == "git" && !strings.HasPrefix(arg, "/") && !strings.HasPrefix(arg, "~") && !strings.HasPrefix(arg, "..") &&
 		!strings.Contains(arg, "../") && !strings.Contains(arg, "/..")
 }
 
-// among tells whether an argument may be one of some options. GNU programs and git take any beginning of a long one,
+// among reports whether an argument may be one of some options. GNU programs and git take any beginning of a long one,
 // and find writes long ones with a single dash.
 func among(options []string, arg string) bool {
 	name, dashed := strings.CutPrefix(arg, "-")

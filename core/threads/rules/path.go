@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// within tells whether a path lies in the workspace, as it is written: relative ones do unless they climb. No file is
+// within reports whether a path lies in the workspace, as it is written: relative ones do unless they climb. No file is
 // looked at, so a symbolic link that leaves the workspace is not seen.
 func within(workspace, p string) bool {
 	if p == "" || strings.HasPrefix(p, "~") || strings.ContainsAny(p, "\x00\n") {
@@ -36,7 +36,7 @@ var obeyed = map[string]bool{
 	".zshenv": true, ".ssh": true, ".ripgreprc": true,
 }
 
-// plainFile tells whether no element of a path is one that programs obey.
+// plainFile reports whether no element of a path is one that programs obey.
 func plainFile(p string) bool {
 	for _, element := range strings.Split(p, "/") {
 		if obeyed[strings.ToLower(strings.TrimRight(element, ". "))] {

@@ -80,7 +80,7 @@ func paths(input map[string]any) ([]string, bool) {
 	return out, true
 }
 
-// readsWithin tells whether a tool looks only at files of the workspace. One that names no path looks at where it runs.
+// readsWithin reports whether a tool looks only at files of the workspace. One that names no path looks at where it runs.
 func readsWithin(workspace string, p Prompt) bool {
 	list, ok := paths(p.Input)
 	if !ok {
@@ -113,7 +113,7 @@ func readsWithin(workspace string, p Prompt) bool {
 	return true
 }
 
-// editsWithin tells whether a tool changes only files of the workspace that are plain: what programs obey when they
+// editsWithin reports whether a tool changes only files of the workspace that are plain: what programs obey when they
 // merely start there, such as hooks and settings, is not.
 func editsWithin(workspace string, input map[string]any) bool {
 	list, ok := paths(input)

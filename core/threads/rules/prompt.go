@@ -24,7 +24,7 @@ func ReadPrompt(raw json.RawMessage) (Prompt, error) {
 	return p, err
 }
 
-// Takes tells whether an answer is one that the prompt offers. An approval without options is one of agents that
+// Takes reports whether an answer is one that the prompt offers. An approval without options is one of agents that
 // offer none: it takes yes and no.
 func (p Prompt) Takes(answer string) bool {
 	if len(p.Options) == 0 {

@@ -114,14 +114,14 @@ func compile(in core.AutoAnswerRule) (rule, []core.Problem) {
 // kind is what a kind of prompt looks like. Other agents may have kinds of their own.
 var kind = regexp.MustCompile(`^[a-z][a-z0-9_]{0,63}$`)
 
-// globMatch tells whether a tool's name fits a glob, whose * stands for any characters: names are no paths.
+// globMatch reports whether a tool's name fits a glob, whose * stands for any characters: names are no paths.
 func globMatch(glob, name string) bool {
 	const other = "\x00" // any character that is no separator
 	ok, err := path.Match(strings.ReplaceAll(glob, "/", other), strings.ReplaceAll(name, "/", other))
 	return ok && err == nil
 }
 
-// fits tells whether the rule is about a prompt. A denial looks at everything that the tool would get; every other
+// fits reports whether the rule is about a prompt. A denial looks at everything that the tool would get; every other
 // answer only at what people are shown, because an agent chooses the rest as it likes.
 func (r *rule) fits(preset string, p Prompt) bool {
 	if r.Preset != "" && r.Preset != preset || r.Kind != "" && r.Kind != p.Kind {

@@ -158,7 +158,7 @@ func (g *Guard) judgeRange(addr netip.Addr) string {
 	return "it is a reserved address"
 }
 
-// contains tells whether a prefix of the configuration holds an address. One that is written as IPv4 within IPv6 means
+// contains reports whether a prefix of the configuration holds an address. One that is written as IPv4 within IPv6 means
 // the IPv4 range.
 func contains(p netip.Prefix, addr netip.Addr) bool {
 	if p.Addr().Is4In6() && p.Bits() >= 96 {
@@ -167,7 +167,7 @@ func contains(p netip.Prefix, addr netip.Addr) bool {
 	return p.Contains(addr)
 }
 
-// own tells whether we listen on an address ourselves. The machine's addresses are asked for only if the port is ours.
+// own reports whether we listen on an address ourselves. The machine's addresses are asked for only if the port is ours.
 func (g *Guard) own(to netip.AddrPort) bool {
 	for _, o := range g.Own {
 		if o.Port() != to.Port() {
@@ -181,7 +181,7 @@ func (g *Guard) own(to netip.AddrPort) bool {
 	return false
 }
 
-// local tells whether an address is one of the machine's. When they cannot be listed, every address is taken for one:
+// local reports whether an address is one of the machine's. When they cannot be listed, every address is taken for one:
 // the port is ours.
 func (g *Guard) local(addr netip.Addr) bool {
 	list := g.Interfaces

@@ -156,7 +156,7 @@ func plainName(host string) (string, error) {
 	return name, nil
 }
 
-// numeric tells whether resolvers may read a name as an IPv4 address: its last part is a number, in decimal, octal
+// numeric reports whether resolvers may read a name as an IPv4 address: its last part is a number, in decimal, octal
 // or hexadecimal.
 func numeric(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]

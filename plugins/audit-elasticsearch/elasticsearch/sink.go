@@ -299,7 +299,7 @@ func (s *sink) Flush(context.Context) (uint64, error) {
 	return s.last, nil
 }
 
-// refusal words an answer. Of the text of the server only the type of the error is told: the rest may quote a document.
+// refusal words an answer. Of the text of the server only the type of the error is repeated: the rest may quote a document.
 func refusal(a remote.Answer) *audit.Error {
 	var said struct {
 		Error struct {

@@ -210,7 +210,7 @@ func (s *Sink) Write(_ context.Context, batch []audit.Record) (uint64, error) {
 	if err := s.ready(); err != nil {
 		return 0, failure("open", err)
 	}
-	// What is durable is told of this batch: a sequence of a former trail must not be taken for it.
+	// What is durable is reported for this batch: a sequence of a former trail must not be taken for it.
 	before := batch[0].Sequence - 1
 	s.durable = min(s.durable, before)
 	for len(batch) > 0 {

@@ -206,7 +206,7 @@ func unreached(err error) bool {
 	}, func(words string) bool { return strings.Contains(text, words) })
 }
 
-// auth is who the registry of an image is told that pulls; empty for nobody. IMAGE_NOT_FOUND where the password cannot be read.
+// auth is the credential with which the registry of an image is asked; empty for none. IMAGE_NOT_FOUND where the password cannot be read.
 func (i *images) auth(ref string) (string, error) {
 	named, err := reference.ParseNormalizedNamed(ref)
 	if err != nil {
@@ -226,7 +226,7 @@ func (i *images) auth(ref string) (string, error) {
 	})
 }
 
-// drain reads the progress of a pull or a load to its end, and returns the error that it told of.
+// drain reads the progress of a pull or a load to its end, and returns the error that it reported.
 func drain(stream io.ReadCloser) error {
 	defer func() { _ = stream.Close() }()
 	for lines := json.NewDecoder(stream); ; {

@@ -71,7 +71,7 @@ func (p *process) Wait(ctx context.Context) (runtime.Exit, error) {
 	return exit, err
 }
 
-// gone is asked when the holder was lost before it told of an end.
+// gone is asked when the holder was lost before it reported an end.
 func (p *process) gone(ctx context.Context) (runtime.Exit, error) {
 	exit, err := p.launcher.ended(ctx, p.handle)
 	if p.killed.Load() && errors.Is(err, agentcli.ErrGone) {

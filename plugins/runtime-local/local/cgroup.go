@@ -137,7 +137,7 @@ func (c cgroups) keepUnified() error {
 	return nil
 }
 
-// probe makes the directory and tells whether groups can be made in it.
+// probe makes the directory and reports whether groups can be made in it.
 func probe(dir string) bool {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return false
@@ -155,7 +155,7 @@ func (c cgroups) close() {
 	}
 }
 
-// enforces tells which limits hold.
+// enforces reports which limits hold.
 func (c cgroups) enforces() (memory, cpu, pids bool) {
 	can := func(controller string) bool {
 		_, old := c.old[controller]
@@ -308,7 +308,7 @@ func removeGroups(dirs []string) {
 	}
 }
 
-// outOfMemory tells whether the kernel ended a process of the groups because their limit was met.
+// outOfMemory reports whether the kernel ended a process of the groups because their limit was met.
 func outOfMemory(dirs []string) bool {
 	for _, dir := range dirs {
 		for _, name := range []string{"memory.events", "memory.oom_control"} {

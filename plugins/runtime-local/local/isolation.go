@@ -191,7 +191,7 @@ func (i *isolation) inForce() *runtime.Isolation {
 	return in
 }
 
-// check tells what is in force.
+// check returns what is in force.
 func (i *isolation) check() plugin.Check {
 	parts := []string{"no_new_privs"}
 	c := plugin.Check{Name: "isolation", Status: plugin.StatusOK}

@@ -170,7 +170,7 @@ func private(dir string) error {
 	return os.Chmod(dir, 0o700)
 }
 
-// Enforces tells which limits agents are held to, for the runtime's capabilities.
+// Enforces reports which limits agents are held to, for the runtime's capabilities.
 func (l *Launcher) Enforces() (memory, cpu, pids bool) { return l.cgroups.enforces() }
 
 // Launch starts the command in a holder of its own. What an earlier life of the same id left is ended first.

@@ -78,7 +78,7 @@ func (l *Launcher) sweepSockets() {
 	}
 }
 
-// socketOf tells whether the socket of a life is there.
+// socketOf reports whether the socket of a life is there.
 func (l *Launcher) socketOf(h handle) bool {
 	info, err := os.Lstat(h.Socket)
 	return err == nil && info.Mode()&os.ModeSocket != 0
@@ -112,7 +112,7 @@ func (l *Launcher) endEarlier(ctx context.Context, id string) error {
 	return nil
 }
 
-// clear ends the holder of a life and everything that carries its mark or is in its cgroups, and tells whether
+// clear ends the holder of a life and everything that carries its mark or is in its cgroups, and reports whether
 // nothing is left. The holder is given a moment to end by itself.
 func (l *Launcher) clear(h handle) bool {
 	if h.Boot != l.bootID {

@@ -14,7 +14,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/secret"
 )
 
-// fault words a failure. Nothing of what the service wrote is repeated: only what is known of it is told.
+// fault words a failure. Nothing of what the service wrote is repeated: only what is known of it is said.
 func (c *Config) fault(ctx context.Context, err error, place string) *secret.Error {
 	var api smithy.APIError
 	var status *awshttp.ResponseError

@@ -12,7 +12,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/secret"
 )
 
-// fault words a failure of a request. Nothing of what the cluster wrote is repeated: only what is known of it is told.
+// fault words a failure of a request. Nothing of what the cluster wrote is repeated: only what is known of it is said.
 func (c *Config) fault(ctx context.Context, err error, verb, place string) *secret.Error {
 	var own *secret.Error
 	var status apierrors.APIStatus
@@ -56,7 +56,7 @@ func (c *Config) unavailable(why, hint string) *secret.Error {
 	return e
 }
 
-// untrusted tells whether the cluster has a certificate of other authorities, as after a rotation of them.
+// untrusted reports whether the cluster has a certificate of other authorities, as after a rotation of them.
 func untrusted(err error) bool {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError

@@ -15,7 +15,7 @@ import (
 )
 
 // fault words a failure of a request to do something, such as "read secret/data/db". Nothing of what the server wrote is
-// repeated: only what is known of it is told.
+// repeated: only what is known of it is said.
 func (c *Config) fault(ctx context.Context, err error, doing string) *secret.Error {
 	var own *secret.Error
 	var refused *api.ResponseError
@@ -77,7 +77,7 @@ func (c *Config) refusal(r *api.ResponseError, doing string) *secret.Error {
 	}
 }
 
-// invalidToken tells whether a request was refused because its token is none any more.
+// invalidToken reports whether a request was refused because its token is none any more.
 func invalidToken(err error) bool {
 	var refused *api.ResponseError
 	return errors.As(err, &refused) && refused.StatusCode == http.StatusForbidden &&

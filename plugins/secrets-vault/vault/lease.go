@@ -15,7 +15,7 @@ import (
 const maxLeases = 1_000
 
 // leases are the credentials that Vault made for this provider. Each is kept alive by a goroutine of its own while
-// somebody wants it. One that cannot be is let go, and whoever watches its place is told to ask again.
+// somebody wants it. One that cannot be is let go, and whoever watches its place has to ask again.
 type leases struct {
 	config  Config
 	client  *api.Client

@@ -95,7 +95,7 @@ func (s *session) awake() {
 	}
 }
 
-// rewritten tells whether the file of a token holds another one than that in use.
+// rewritten reports whether the file of a token holds another one than that in use.
 func (s *session) rewritten() bool {
 	if s.config.Auth.Method != methodToken {
 		return false

@@ -67,7 +67,7 @@ func (s *store) begin() bool {
 	return true
 }
 
-// close gives back what is the provider's own. Who watches a credential is told that it is not valid any more.
+// close gives back what is the provider's own. Who watches a credential learns that it is not valid any more.
 func (s *store) close(ctx context.Context) error {
 	for _, place := range s.leases.places() {
 		s.provider.Changed(place)

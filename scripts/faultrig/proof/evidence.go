@@ -158,7 +158,7 @@ type Frame struct {
 	Type     string
 }
 
-// terminal tells whether an execution or batch in this state is over.
+// terminal reports whether an execution or batch in this state is over.
 func terminal(status string) bool {
 	return status == "completed" || status == "failed" || status == "cancelled"
 }

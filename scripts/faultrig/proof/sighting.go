@@ -41,7 +41,7 @@ func (p *prover) sightings() {
 	}
 }
 
-// follows tells whether one state may come after another, and reports it when not.
+// follows reports whether one state may come after another, and reports it when not.
 func (p *prover) follows(earlier, later Sighting) bool {
 	switch {
 	case stage(later.Status) < stage(earlier.Status),

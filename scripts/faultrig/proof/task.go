@@ -50,7 +50,7 @@ func (p *prover) tasks() {
 	}
 }
 
-// acknowledged checks that an acknowledged answer left its trace, and tells whether it is the one that counts.
+// acknowledged checks that an acknowledged answer left its trace, and reports whether it is the one that counts.
 func (p *prover) acknowledged(ack Entry, id string, journals map[string]*journal) (counts bool) {
 	e, j := p.Executions[id], journals[id]
 	if e == nil {

@@ -19,9 +19,9 @@ import (
 type Options struct {
 	// Heartbeat is the interval told to agents. Default one minute: no heartbeats during a test.
 	Heartbeat time.Duration
-	// MaxMessageBytes is told to agents; 0 tells nothing.
+	// MaxMessageBytes is sent to agents; 0 sends nothing.
 	MaxMessageBytes int64
-	// MessagesPerSecond is told to agents; 0 tells nothing.
+	// MessagesPerSecond is sent to agents; 0 sends nothing.
 	MessagesPerSecond int
 	// Token, when set, must be the bearer credential of every connect; others get 401.
 	Token string

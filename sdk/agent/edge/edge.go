@@ -227,7 +227,7 @@ func (e *Edge) stopOrphans(ctx context.Context) {
 	}
 }
 
-// known tells whether an agent of the runtime belongs to a thread.
+// known reports whether an agent of the runtime belongs to a thread.
 func (e *Edge) known(agentID string) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -39,7 +39,7 @@ type run struct {
 	agentID string
 
 	mu    sync.Mutex // guards all below
-	seen  uint64     // sequence of the runtime's last event that was told
+	seen  uint64     // sequence of the runtime's last event that was reported
 	last  string     // type of that event
 	taken taking
 }
@@ -50,7 +50,7 @@ type taking struct {
 	sent  chan struct{} // closed when Send has returned
 	ok    bool          // it returned well, and no event told so yet
 	told  chan struct{} // closed when an event told so
-	begun bool          // a turn began that was told without it
+	begun bool          // a turn began that was reported without it
 }
 
 // follow tells the server what an agent does, until its thread is over.
@@ -81,7 +81,7 @@ func (r *run) watch(ctx context.Context) {
 			}})
 			return
 		case err == nil && a.Status == runtime.StatusStopped && a.Seq <= r.place():
-			// Its end was told by an event that is not kept any more, or was told to an earlier process and lost.
+			// Its end was reported by an event that is not kept any more, or to an earlier process and lost.
 			r.event(ctx, &runtime.Event{
 				Seq: a.Seq, AgentID: a.ID, Type: runtime.EventStopped, Time: a.LastActivityAt, Source: runtime.SourceHost,
 				Agent: a, Reason: a.Reason,
@@ -236,7 +236,7 @@ func (r *run) sent(ctx context.Context, id string) error {
 		}
 	}()
 	limit := takenWait
-	if begun { // its turn was told already, and may be over
+	if begun { // its turn was reported already, and may be over
 		limit = 0
 	}
 	timer := time.NewTimer(limit)
@@ -259,7 +259,7 @@ func (r *run) sent(ctx context.Context, id string) error {
 			return context.Cause(ctx)
 		}
 	}
-	// Its turn is over: it was told before the message came again, most likely by an earlier process. Or it is yet to
+	// Its turn is over: it was reported before the message came again, most likely by an earlier process. Or it is yet to
 	// come. Either way the agent is ready as far as is known.
 	r.taken.ok = false
 	r.mu.Unlock()

@@ -188,7 +188,7 @@ func (e *Edge) run(t *agent.Thread) *run {
 	return nil
 }
 
-// passing tells whether the same call may succeed later.
+// passing reports whether the same call may succeed later.
 func passing(err error) bool {
 	switch runtime.ErrorCode(err) {
 	case runtime.CodeBlocked, runtime.CodeTimeout, runtime.CodeNotDelivered, runtime.CodeDeliveryUnknown,
@@ -198,7 +198,7 @@ func passing(err error) bool {
 	return false
 }
 
-// refusal makes an error that the server may be told of one of the runtime. refusal(nil) is nil.
+// refusal makes an error that the server may get of one of the runtime. refusal(nil) is nil.
 func refusal(err error) error {
 	if err == nil {
 		return nil
@@ -214,7 +214,7 @@ func refusal(err error) error {
 	return &agent.Error{Code: string(e.Code), Message: text}
 }
 
-// A mark is the place in the runtime's log up to which a thread was told: the id of its agent and a sequence.
+// A mark is the place in the runtime's log up to which a thread was reported: the id of its agent and a sequence.
 func makeMark(agentID string, seq uint64) string { return fmt.Sprintf("%s %d", agentID, seq) }
 
 func readMark(mark string) (agentID string, seq uint64) {

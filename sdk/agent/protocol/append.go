@@ -25,7 +25,7 @@ func AppendHead(b []byte, typ Type, id string, now time.Time, stamp string) []by
 // AppendTail ends the frame that AppendHead began.
 func AppendTail(b []byte) []byte { return append(b, '}') }
 
-// clean tells which bytes stand for themselves in a JSON string, whatever is around them: ASCII without controls,
+// clean says which bytes stand for themselves in a JSON string, whatever is around them: ASCII without controls,
 // quote and backslash.
 var clean = func() (is [256]bool) {
 	for c := ' '; c < utf8.RuneSelf; c++ {

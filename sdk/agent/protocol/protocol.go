@@ -166,7 +166,7 @@ type TaskError struct {
 // ErrorDetail is an error as agents tell it.
 type ErrorDetail = wire.ErrorDetail
 
-// TaskAck tells that the report on a task is durable, or was not needed: the agent may forget the task.
+// TaskAck says that the report on a task is durable, or was not needed: the agent may forget the task.
 type TaskAck struct {
 	TaskID string `json:"taskId"`
 }
@@ -244,7 +244,7 @@ type Disconnect struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Error tells that a frame was refused. Fatal: the server closes the connection.
+// Error says that a frame was refused. Fatal: the server closes the connection.
 type Error struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`

@@ -100,7 +100,7 @@ func (s *Scanner) Value() ([]byte, bool) {
 	return s.data[start:s.pos], true
 }
 
-// AtEnd tells whether nothing but white space is left.
+// AtEnd reports whether nothing but white space is left.
 func (s *Scanner) AtEnd() bool {
 	s.space()
 	return s.pos == len(s.data)

@@ -77,7 +77,7 @@ type ThreadStop struct {
 	Force    bool   `json:"force,omitempty"`
 }
 
-// ThreadAck tells that the events of a thread up to Sequence are durable: the host may forget them.
+// ThreadAck says that the events of a thread up to Sequence are durable: the host may forget them.
 type ThreadAck struct {
 	ThreadID string `json:"threadId"`
 	Sequence uint64 `json:"sequence"`

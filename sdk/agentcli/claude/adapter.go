@@ -96,7 +96,7 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 	return plan, nil
 }
 
-// lost tells whether a session surely has no conversation to resume, which makes claude refuse to start: it writes
+// lost reports whether a session surely has no conversation to resume, which makes claude refuse to start: it writes
 // its transcript a little late, and may have been killed in its first turn.
 func lost(room agentcli.Room, configDir, session string) bool {
 	name := transcriptOf(configDir, room.Workdir, session)

@@ -19,7 +19,7 @@ const (
 	// quietLimit is how long claude waits for input before a turn counts as stopped without any word of it,
 	// toolLimit the same where a tool may be about to ask, and silentLimit where it was never seen to work.
 	quietLimit, toolLimit, silentLimit = 3 * time.Second, 10 * time.Second, 20 * time.Second
-	// dialogLimit is how long a dialog stands before it is told of without its hook.
+	// dialogLimit is how long a dialog stands before it is reported without its hook.
 	dialogLimit = 10 * time.Second
 )
 
@@ -62,7 +62,7 @@ func (d *driver) judge() {
 	d.doubtLater(doubtEvery)
 }
 
-// standing handles a dialog that stands, and tells whether one does.
+// standing handles a dialog that stands, and reports whether one does.
 func (d *driver) standing() bool {
 	if len(d.state.Requests) == 0 {
 		return false
@@ -74,7 +74,7 @@ func (d *driver) standing() bool {
 	return len(d.state.Requests) > 0
 }
 
-// waits tells whether the composer waits for input: it stands, nothing else does, and claude does not work.
+// waits reports whether the composer waits for input: it stands, nothing else does, and claude does not work.
 func waits(rows []string) bool {
 	if !composerDrawn(rows) || screen.Has(rows, "esc to interrupt") {
 		return false
@@ -82,10 +82,10 @@ func waits(rows []string) bool {
 	return !stands(rows)
 }
 
-// stands tells whether a dialog with choices stands on the screen.
+// stands reports whether a dialog with choices stands on the screen.
 func stands(rows []string) bool { return len(dialog.Read(rows).Entries) > 0 }
 
-// verdict tells how the turn ended, if it did, when claude waits for so long.
+// verdict reports how the turn ended, if it did, when claude waits for so long.
 func (d *driver) verdict(waited time.Duration) (s agentcli.Signal, over bool) {
 	a := &d.told.account
 	switch {
@@ -126,7 +126,7 @@ func (d *driver) verdict(waited time.Duration) (s agentcli.Signal, over bool) {
 	return s, true
 }
 
-// mayAsk tells whether ✳ may be that of a dialog: a tool was announced whose request may still come, or one was
+// mayAsk reports whether ✳ may be that of a dialog: a tool was announced whose request may still come, or one was
 // answered before its dialog was drawn.
 func (d *driver) mayAsk() bool {
 	if d.early {

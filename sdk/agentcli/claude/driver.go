@@ -62,14 +62,14 @@ type state struct {
 	Turn      bool            `json:"turn,omitempty"`
 	Prompt    string          `json:"prompt,omitempty"`   // id of the turn, once it is known
 	Past      string          `json:"past,omitempty"`     // id of the turn before
-	Unhooked  bool            `json:"unhooked,omitempty"` // no hook told of the turn yet
+	Unhooked  bool            `json:"unhooked,omitempty"` // no hook reported the turn yet
 	Settling  bool            `json:"settling,omitempty"` // a hook ended a turn or refused one, and ✳ did not follow yet
 	Tools     map[string]tool `json:"tools,omitempty"`    // running or about to, by tool use id
 	Asked     int             `json:"asked,omitempty"`    // prompts so far
 	Requests  []request       `json:"requests,omitempty"`
 	Login     bool            `json:"login,omitempty"`
 	// Transcript is the path of the session's file, Offset where it ended when the turn began (-1: unknown), and Told
-	// how many of the turn's texts were told.
+	// how many of the turn's texts were reported.
 	Transcript string `json:"transcript,omitempty"`
 	Offset     int64  `json:"offset,omitempty"`
 	Told       int    `json:"told,omitempty"`
@@ -187,7 +187,7 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 	}
 }
 
-// stale tells whether a hook is of a turn that is over: an agent in the background may outlive it.
+// stale reports whether a hook is of a turn that is over: an agent in the background may outlive it.
 func (d *driver) stale(p hook.Payload) bool {
 	return p.PromptID != "" && p.PromptID == d.state.Past && p.PromptID != d.state.Prompt
 }

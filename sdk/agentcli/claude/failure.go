@@ -45,5 +45,5 @@ func (f *apiFailure) turnError() *runtime.TurnError {
 	return failure.Of(wire.TurnModelUnavailable, f.Text) // server_error, unknown: there was no answer
 }
 
-// isErrorText tells whether an answer is in truth an error, where the transcript cannot tell.
+// isErrorText reports whether an answer is in truth an error, where the transcript cannot tell.
 func isErrorText(answer string) bool { return errorText.MatchString(answer) }

@@ -24,7 +24,7 @@ const (
 	// refuseGrace is how long a sign that a request was allowed may follow its end, and standGrace how long its dialog
 	// may stay on the screen.
 	refuseGrace, standGrace = 50 * time.Millisecond, 2 * time.Second
-	// settleTime is how long a dialog outside of a turn stands the same before it is told of.
+	// settleTime is how long a dialog outside of a turn stands the same before it is reported.
 	settleTime = 1500 * time.Millisecond
 )
 
@@ -86,7 +86,7 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 	d.watch()
 }
 
-// showScreen tells of a dialog that no hook announced.
+// showScreen reports a dialog that no hook announced.
 func (d *driver) showScreen(rows []string) {
 	d.state.Asked++
 	standing := dialog.Read(rows)
@@ -95,13 +95,13 @@ func (d *driver) showScreen(rows []string) {
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: p})
 }
 
-// isOpen tells whether a dialog that nobody announced may stand outside of a turn: a menu that a person opened, or
+// isOpen reports whether a dialog that nobody announced may stand outside of a turn: a menu that a person opened, or
 // something that claude asks on its own account. A message would be typed into it.
 func (d *driver) isOpen(rows []string) bool {
 	return !d.state.Turn && d.ending == nil && len(d.state.Requests) == 0 && !composerDrawn(rows) && stands(rows)
 }
 
-// lookForDialog tells of such a dialog once it has stood for a while, and of its end.
+// lookForDialog reports such a dialog once it has stood for a while, and of its end.
 func (d *driver) lookForDialog(rows []string) {
 	if d.settling || !d.isOpen(rows) {
 		return
@@ -132,7 +132,7 @@ func (d *driver) lookForEnd() {
 	})
 }
 
-// show tells of the first request.
+// show reports the first request.
 func (d *driver) show() {
 	d.host.Signal(agentcli.Signal{
 		Kind: agentcli.SignalBlocked, Source: runtime.SourceHook, Prompt: d.state.Requests[0].Prompt,

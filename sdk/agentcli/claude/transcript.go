@@ -169,7 +169,7 @@ func (t *transcript) place(e *entry) {
 	}
 	t.owned[e.ID] = prompt
 	if t.open && t.loose && e.isPrompt() && e.Prompt != "" && e.Prompt != t.past && e.Prompt != t.prompt {
-		if t.prompt != "" { // of a turn that nobody told of
+		if t.prompt != "" { // of a turn that no hook reported
 			t.past = t.prompt
 		}
 		t.prompt, t.account = e.Prompt, account{}
@@ -204,7 +204,7 @@ func (t *transcript) wait(e *entry) {
 	t.many++
 }
 
-// isPrompt tells whether an entry is what somebody asked, and no result of a tool, note or command of claude's own.
+// isPrompt reports whether an entry is what somebody asked, and no result of a tool, note or command of claude's own.
 func (e *entry) isPrompt() bool {
 	if e.Type != "user" || e.Meta || e.Summary || e.Sidechain {
 		return false

@@ -171,7 +171,7 @@ func (d *driver) follow() {
 	})
 }
 
-// tell tells what was said in the turn since the last call.
+// tell reports what was said in the turn since the last call.
 func (d *driver) tell() {
 	if !d.state.Turn {
 		return
@@ -224,7 +224,7 @@ type ending struct {
 	failure *apiFailure        // the failure, as the hook has it
 	since   time.Time          // when that began
 	until   time.Time          // when the transcript is waited for no more
-	lost    bool               // no hook told of it
+	lost    bool               // no hook reported it
 	stopped bool               // somebody stopped it
 }
 
@@ -258,7 +258,7 @@ func (d *driver) readEnd() {
 	})
 }
 
-// written tells whether the transcript has the end of the turn.
+// written reports whether the transcript has the end of the turn.
 func (d *driver) written(e *ending) bool {
 	a := &d.told.account
 	switch {

@@ -51,7 +51,7 @@
 // # Messages
 //
 // A message is pasted, with a space in front of / and ! that keeps it from being a command, and one at the end
-// that closes the completion of file names; codex cuts both off. The hook of a prompt tells whether it is the message: one
+// that closes the completion of file names; codex cuts both off. The hook of a prompt shows whether it is the message: one
 // that is the message with something else, which somebody left in the line, is refused there, so that the model never sees
 // it, and the message is typed once more. While a message is on its way and its hook did not come, working is no proof that
 // it was taken: for five seconds that may be the turn of somebody else.

@@ -22,7 +22,7 @@ func parseReport(data []byte) (report, bool) {
 	return r, r.state != ""
 }
 
-// needsAction tells whether a window title says that a dialog stands on the screen.
+// needsAction reports whether a window title says that a dialog stands on the screen.
 func needsAction(title string) bool {
 	return strings.HasPrefix(title, "[") && strings.Contains(title, "] Action Required")
 }

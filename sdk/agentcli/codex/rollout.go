@@ -68,7 +68,7 @@ type entry struct {
 	} `json:"payload"`
 }
 
-// usage returns what the turn used, or nil if nothing is told.
+// usage returns what the turn used, or nil if nothing is known.
 func (r *record) usage() *runtime.Usage {
 	if r == nil || r.Tokens == nil {
 		return nil

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// pollEvery is how often the transcript of a turn is read: what the agent says is told twice in that time at most.
+	// pollEvery is how often the transcript of a turn is read: what the agent says is reported twice in that time at most.
 	pollEvery = 250 * time.Millisecond
 	// codex may say that a turn is over before its transcript has that: it is read again after a pause, so many times.
 	endTries = 40
@@ -40,7 +40,7 @@ const awayWords = "Reconnecting... waiting for network"
 // codex's.
 type turnState struct {
 	Turn    bool           `json:"turn,omitempty"`
-	Unsure  bool           `json:"unsure,omitempty"` // it was not told of yet
+	Unsure  bool           `json:"unsure,omitempty"` // it was not reported yet
 	ID      string         `json:"id,omitempty"`     // codex's own, if a hook told it
 	Stopped bool           `json:"stopped,omitempty"`
 	Text    string         `json:"text,omitempty"`   // the answer, if Stopped
@@ -234,7 +234,7 @@ func (d *driver) wasRead() {
 	}
 }
 
-// say tells what the agent said: what came together is told together, but for the last, which may be the answer.
+// say reports what the agent said: what came together is reported together, but for the last, which may be the answer.
 func (d *driver) say(said []string) {
 	n := len(said)
 	if n == 0 || !d.state.Turn {
@@ -322,7 +322,7 @@ func (d *driver) conclude() {
 	d.end(end)
 }
 
-// end tells of the end of the turn.
+// end reports the end of the turn.
 func (d *driver) end(s agentcli.Signal) {
 	stop(&d.cancelPoll)
 	d.state.Lost = d.state.Rollout.Turn == nil

@@ -57,7 +57,7 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 			"NO_BROWSER":             "true",
 		},
 	}
-	// A session that begins is told of with its first turn: before, gemini has nothing to resume.
+	// A session that begins is reported with its first turn: before, gemini has nothing to resume.
 	switch {
 	case life.Resume != "":
 		plan.SessionID = life.Resume

@@ -32,7 +32,7 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	})
 }
 
-// answerDialog presses the keys of a dialog that only the screen told of. Its mark may have moved since.
+// answerDialog presses the keys of a dialog that only the screen shows. Its mark may have moved since.
 func (d *driver) answerDialog(answer runtime.Answer) ([]agentcli.Step, error) {
 	shown := *d.state.Dialog
 	if now := dialog.Read(d.host.Rows()); now.Equal(&shown) {

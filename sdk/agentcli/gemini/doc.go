@@ -24,7 +24,7 @@
 // # Sessions
 //
 // The id that resumes a session is in the first line of its transcript; hooks tell another one when gemini fell back to
-// another model. There is nothing to resume before the first message, so the id is told with the first turn. A start
+// another model. There is nothing to resume before the first message, so the id is reported with the first turn. A start
 // that cannot resume is repeated with a new session.
 //
 // # Configuration

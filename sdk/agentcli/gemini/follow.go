@@ -121,7 +121,7 @@ func (d *driver) startRead(waiting ...*readWait) {
 	})
 }
 
-// tell tells what was said within the turn, and not told yet.
+// tell reports what was said within the turn, and not told yet.
 func (d *driver) tell() {
 	r := d.reader
 	first := r.texts - len(r.said)

@@ -23,7 +23,7 @@ const (
 // quota of an account, and a model that there is not, have other words, and people decide about them.
 const highDemand = "We are currently experiencing high demand"
 
-// blocked reports a prompt that gemini told of. details are of the ToolPermission notification.
+// blocked reports a prompt that gemini reported. details are of the ToolPermission notification.
 func (d *driver) blocked(source, kind string, details map[string]any) {
 	d.state.Turn = true
 	id := d.promptID()
@@ -118,7 +118,7 @@ func (d *driver) stopTrying(now *dialog.Standing) bool {
 	return true
 }
 
-// dialogGone takes that the dialog which only the screen told of is gone.
+// dialogGone takes that the dialog which only the screen shows is gone.
 func (d *driver) dialogGone() {
 	if d.state.Dialog != nil {
 		d.unblocked(runtime.SourceScreen, d.chosen)

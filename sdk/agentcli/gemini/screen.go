@@ -26,7 +26,7 @@ const (
 	foundWait = 10 * time.Second
 )
 
-// login is what was told about a missing login.
+// login is what was reported about a missing login.
 type login struct{ url string }
 
 // signIn are words of the dialogs that stand where the input line would.

@@ -240,7 +240,7 @@ func (d *driver) judge(source string, err error, last bool) {
 	d.ended(s)
 }
 
-// ended tells that the turn has ended.
+// ended reports that the turn has ended.
 func (d *driver) ended(s agentcli.Signal) {
 	if d.state.Prompt != nil {
 		d.unblocked(s.Source, "")

@@ -36,7 +36,7 @@ func Crashed(t testing.TB, dir string) string {
 	}
 }
 
-// contents tells what there is in a directory, as far as a writer changes it.
+// contents reports what there is in a directory, as far as a writer changes it.
 func contents(dir string) (string, error) {
 	var all strings.Builder
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -25,7 +25,7 @@ type Options struct {
 	// New makes a launcher for one test. It is called again with the same directory for what survives the
 	// launcher's process; closing one must leave its agents running.
 	New func(t *testing.T, dir string) agentcli.Launcher
-	// Survives tells that agents outlive the launcher, so that Find is tried with a new one.
+	// Survives says that agents outlive the launcher, so that Find is tried with a new one.
 	Survives bool
 	// Sever cuts the connections of a process that New's launcher launched, as the network would: the command runs on, and
 	// Find reaches it again. Nil: there is none, or it cannot be cut.

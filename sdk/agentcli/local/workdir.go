@@ -89,7 +89,7 @@ func below(real string, dirs []string) bool {
 	})
 }
 
-// within tells whether path is dir or below it. Both are clean.
+// within reports whether path is dir or below it. Both are clean.
 func within(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+"/")
 }

@@ -131,7 +131,7 @@ func (p *Process) store(b []byte) {
 	p.change()
 }
 
-// full tells whether n more bytes would take output from the reader that it has not read.
+// full reports whether n more bytes would take output from the reader that it has not read.
 func (p *Process) full(n int) bool {
 	return !p.killing && p.reader != nil && p.reader.at < p.ring.end() && p.reader.at+uint64(p.o.RingBytes) < p.ring.end()+uint64(n)
 }

@@ -76,7 +76,7 @@ func allowed(shut []string, add func(path string)) error {
 	return walk("/")
 }
 
-// toward tells whether something shut lies below a path, or the path itself is shut.
+// toward reports whether something shut lies below a path, or the path itself is shut.
 func toward(path string, shut []string) (leads, whole bool) {
 	for _, dir := range shut {
 		if Within(path, dir) {

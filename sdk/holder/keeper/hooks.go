@@ -17,7 +17,7 @@ const (
 // hookTime bounds how long a hook command may take to say what it wants, and to take the answer.
 const hookTime = 30 * time.Second
 
-// hooks are the calls that wait for an answer. They outlive the client: a new one is told all of them again.
+// hooks are the calls that wait for an answer. They outlive the client: a new one gets all of them again.
 type hooks struct {
 	mu      sync.Mutex
 	next    uint64
@@ -28,7 +28,7 @@ type hooks struct {
 type hookCall struct {
 	wire.HookCall
 	answer chan []byte // one
-	told   uint64      // number of the client that was told; guarded by hooks.mu
+	told   uint64      // number of the client that has it; guarded by hooks.mu
 }
 
 // add makes a call wait; nil if there are too many.

@@ -102,7 +102,7 @@ func (k *Keeper) write(conn *sock, m wire.Message) error {
 	return wire.Write(conn, m)
 }
 
-// refuse tells why a connection ends. The caller closes it.
+// refuse reports why a connection ends. The caller closes it.
 func refuse(conn *sock, code wire.Code, text string) {
 	_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
 	_ = wire.Write(conn, wire.Refused{Code: code, Text: text})

@@ -111,7 +111,7 @@ func (r *ring) stop(t *taker) {
 }
 
 // take waits for bytes and returns a piece of them, at most limit, which stays untouched until taken is called.
-// Nothing means the end: ended tells whether it is that of the output.
+// Nothing means the end: ended reports whether it is that of the output.
 func (r *ring) take(t *taker, limit int) (p []byte, ended bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -126,7 +126,7 @@ func (r *ring) take(t *taker, limit int) (p []byte, ended bool) {
 	return r.buf[at : at+n], false
 }
 
-// taken tells that n bytes of the last take are not needed any more.
+// taken reports that n bytes of the last take are not needed any more.
 func (r *ring) taken(t *taker, n int) {
 	r.mu.Lock()
 	t.next += uint64(n)
@@ -134,7 +134,7 @@ func (r *ring) taken(t *taker, n int) {
 	r.mu.Unlock()
 }
 
-// end tells that nothing more will be put.
+// end reports that nothing more will be put.
 func (r *ring) end() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

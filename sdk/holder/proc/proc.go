@@ -87,7 +87,7 @@ func ParseStat(b []byte) (Info, error) {
 // Runs reports whether the process runs, or would if it got a processor or what it reads from a disk.
 func (i Info) Runs() bool { return i.State == 'R' || i.State == 'D' }
 
-// Alive tells whether the process runs; a zombie does not.
+// Alive reports whether the process runs; a zombie does not.
 func Alive(id ID) bool {
 	info, err := Stat(id.PID)
 	return err == nil && info.Start == id.Start && info.State != 'Z' && info.State != 'X'

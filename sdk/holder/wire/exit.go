@@ -12,7 +12,7 @@ import (
 type Exited struct {
 	Nonce Nonce
 	Code  uint32 // 128+n after signal n
-	// Killed tells that a Kill was asked for.
+	// Killed says that a Kill was asked for.
 	Killed bool
 	Head   uint64 // bytes of its whole output
 	At     time.Time

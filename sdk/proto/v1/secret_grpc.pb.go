@@ -31,7 +31,7 @@ const (
 type SecretProviderClient interface {
 	// Resolve returns one result for each reference, in order.
 	Resolve(ctx context.Context, in *ResolveRequest, opts ...grpc.CallOption) (*ResolveResponse, error)
-	// Watch tells when secrets changed. Optional: the feature secret.watch says that it is there.
+	// Watch reports when secrets changed. Optional: the feature secret.watch says that it is there.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchResponse], error)
 }
 
@@ -80,7 +80,7 @@ type SecretProvider_WatchClient = grpc.ServerStreamingClient[WatchResponse]
 type SecretProviderServer interface {
 	// Resolve returns one result for each reference, in order.
 	Resolve(context.Context, *ResolveRequest) (*ResolveResponse, error)
-	// Watch tells when secrets changed. Optional: the feature secret.watch says that it is there.
+	// Watch reports when secrets changed. Optional: the feature secret.watch says that it is there.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[WatchResponse]) error
 	mustEmbedUnimplementedSecretProviderServer()
 }

@@ -25,7 +25,7 @@ type Options struct {
 	Validate func(ctx context.Context, config json.RawMessage) []plugin.Problem
 	// New makes the options of the runtime for a configuration that satisfies the schema; it may be called while
 	// the runtime of an earlier one is open, and must not disturb it. Name, StateDir and Logger are filled in
-	// where they are empty. What a *runtime.Error says is told to the operator. The launcher is asked for its health
+	// where they are empty. What a *runtime.Error says is shown to the operator. The launcher is asked for its health
 	// if it is a Checker, and closed after its runtime if it is an io.Closer.
 	New func(ctx context.Context, config json.RawMessage, place Place) (agentcli.Options, error)
 	// Settings reads variables of a program that was started by hand, which stand for settings; they go before those

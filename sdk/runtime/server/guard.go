@@ -15,7 +15,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/terminal"
 )
 
-// guard tells whether a request may be answered at all.
+// guard reports whether a request may be answered at all.
 func (s *Server) guard(r *http.Request, public bool) error {
 	if !s.knownHost(r.Host) {
 		return &httpError{http.StatusMisdirectedRequest, "INVALID_ARGUMENT", &runtime.Error{
@@ -77,7 +77,7 @@ func (s *Server) knownHost(header string) bool {
 	return loopback(host) || slices.ContainsFunc(s.o.Hosts, func(known string) bool { return strings.EqualFold(known, host) })
 }
 
-// allowedOrigin tells whether a browser's page may call. Programs send no Origin.
+// allowedOrigin reports whether a browser's page may call. Programs send no Origin.
 func (s *Server) allowedOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {

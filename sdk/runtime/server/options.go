@@ -122,12 +122,12 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// notToken tells whether a character may not be part of a token by the grammar of HTTP.
+// notToken reports whether a character may not be part of a token by the grammar of HTTP.
 func notToken(c rune) bool {
 	return c <= ' ' || c > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
 }
 
-// loopback tells whether a host names this machine's own loopback interface.
+// loopback reports whether a host names this machine's own loopback interface.
 func loopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true

@@ -81,7 +81,7 @@ func (q *spawnRequest) limits(limits *runtime.Limits) error {
 	return nil
 }
 
-// matches tells whether an agent is one that a list asks for.
+// matches reports whether an agent is one that a list asks for.
 func (f *listQuery) matches(a *runtime.Agent, r *Record) bool {
 	return (f.kind == "" || f.kind == a.Type) &&
 		(len(f.status) == 0 || slices.Contains(f.status, string(a.Status)) || slices.Contains(f.status, string(r.Status)))

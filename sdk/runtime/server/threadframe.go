@@ -106,7 +106,7 @@ func threadWords(e *runtime.Event) (string, map[string]any) {
 	}
 }
 
-// turnData tells how a turn ended: one that failed has no output.
+// turnData returns how a turn ended: one that failed has no output.
 func turnData(e *runtime.Event) map[string]any {
 	data := map[string]any{"turn": e.Turn, "durationMs": e.DurationMs, "interrupted": e.Interrupted}
 	if e.Error != nil {

@@ -120,7 +120,7 @@ func (p *Provider) Resolve(ctx context.Context, refs []secret.Ref, _ secret.Call
 	return results, nil
 }
 
-// failure turns what a Source returns into an error that is told.
+// failure turns what a Source returns into an error for the host.
 func failure(ctx context.Context, err error) *secret.Error {
 	var own *secret.Error
 	switch {
@@ -182,7 +182,7 @@ func (p *Provider) changed(place string) {
 	}
 }
 
-// Watched tells whether somebody waits for changes of a place.
+// Watched reports whether somebody waits for changes of a place.
 func (p *Provider) Watched(place string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -170,7 +170,7 @@ func (p pen) Events(ctx context.Context, _ runtime.EventOptions) (runtime.EventS
 	return &events{ctx: ctx}, nil
 }
 
-// events tells of one event, and of nothing more.
+// events describes one event, and nothing more.
 type events struct {
 	ctx  context.Context
 	told bool

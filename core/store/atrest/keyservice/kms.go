@@ -140,7 +140,7 @@ func errorName(body []byte) string {
 	return clip(name)
 }
 
-// refused words an answer that is none of success. Of what the service wrote only the name of the error is told.
+// refused words an answer that is none of success. Of what the service wrote only the name of the error is repeated.
 func (k *kms) refused(status int, name, operation, key string) error {
 	why := fmt.Sprintf("does not %s by the key %s (%s, status %d)", strings.ToLower(operation), key, name, status)
 	switch name {

@@ -214,7 +214,7 @@ func (t *transit) logIn(ctx context.Context, fresh bool) (token string, made boo
 	return t.token, true, nil
 }
 
-// refused words an answer that is none of success. Of what the server wrote only what is known of it is told.
+// refused words an answer that is none of success. Of what the server wrote only what is known of it is repeated.
 func (t *transit) refused(got answer, do, mount, key string) error {
 	var said struct{ Errors []string }
 	_ = json.Unmarshal(got.body, &said)

@@ -153,7 +153,7 @@ func (l *Log) Close() error {
 	return l.file.Close()
 }
 
-// after tells whether a line belongs to what a reader asked for.
+// after reports whether a line belongs to what a reader asked for.
 func after(line *runtime.LogLine, since time.Time) bool {
 	return since.IsZero() || line.Timestamp.After(since)
 }

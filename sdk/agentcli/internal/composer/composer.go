@@ -55,7 +55,7 @@ func Clear(joint, last string) []agentcli.Step {
 	return steps
 }
 
-// Drafted tells whether there may be a draft to clear. A host that cannot tell has one.
+// Drafted reports whether there may be a draft to clear. A host that cannot tell has one.
 func Drafted(host agentcli.Host) bool {
 	d, ok := host.(agentcli.Drafts)
 	return !ok || d.Drafted()

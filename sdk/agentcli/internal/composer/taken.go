@@ -19,7 +19,7 @@ type Sent struct{ text string }
 // Submit remembers a message.
 func (s *Sent) Submit(text string) { s.text = text }
 
-// Is tells whether a prompt is the remembered message.
+// Is reports whether a prompt is the remembered message.
 func (s *Sent) Is(prompt string) bool { return s.text != "" && alike(prompt, s.text) }
 
 // Pending reports whether a message was submitted that was not taken yet.

@@ -34,7 +34,7 @@ type Keys struct {
 // Choice is the answer that was given last, while its dialog is there; or empty.
 func (k *Keys) Choice() string { return k.choice }
 
-// Give begins an answer, and returns what of it is typed at once. Open tells whether the dialog is still there.
+// Give begins an answer, and returns what of it is typed at once. Open reports whether the dialog is still there.
 // NO_PROMPT when another answer is on its way.
 func (k *Keys) Give(choice string, steps []agentcli.Step, standing bool, open func() bool) ([]agentcli.Step, error) {
 	if err := k.begin(choice, open); err != nil {
@@ -72,7 +72,7 @@ func (k *Keys) begin(choice string, open func() bool) error {
 	return nil
 }
 
-// Stands tells that the dialog is drawn.
+// Stands reports that the dialog is drawn.
 func (k *Keys) Stands() {
 	typist, ok := k.Host.(agentcli.Typist)
 	if k.waiting == nil || !ok {

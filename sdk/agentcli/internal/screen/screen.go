@@ -6,7 +6,7 @@ package screen
 
 import "strings"
 
-// Has tells whether a row holds words.
+// Has reports whether a row holds words.
 func Has(rows []string, words string) bool {
 	for _, row := range rows {
 		if strings.Contains(row, words) {
@@ -42,7 +42,7 @@ func URL(rows []string, prefix string) string {
 	return ""
 }
 
-// full tells whether a row reaches (nearly: borders and margins) as far as the widest.
+// full reports whether a row reaches (nearly: borders and margins) as far as the widest.
 func full(row string, width int) bool { return len([]rune(strings.TrimRight(row, " "))) >= width-2 }
 
 func word(s string) (first, rest string) {

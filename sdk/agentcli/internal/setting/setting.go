@@ -57,7 +57,7 @@ func Find(room agentcli.Room, name, hint string) (string, error) {
 	return "", missing
 }
 
-// Inside tells whether a path lies in the agent's home, where adapters may write.
+// Inside reports whether a path lies in the agent's home, where adapters may write.
 func Inside(room agentcli.Room, name string) bool {
 	home := path.Clean(room.Home)
 	name = path.Clean(name)
