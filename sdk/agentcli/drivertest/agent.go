@@ -469,6 +469,20 @@ func (a *Agent) WaitScreen(words string) {
 	}
 }
 
+// waitOther waits until the screen is another than before.
+func (a *Agent) waitOther(before string) {
+	a.tb.Helper()
+	limit := time.Now().Add(patience)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for a.Screen() == before {
+		if time.Now().After(limit) {
+			a.tb.Fatalf("the screen stays as it is:\n%s", before)
+		}
+		<-tick.C
+	}
+}
+
 // waitLine waits until the input line is as it should be, its white space squeezed.
 func (a *Agent) waitLine(what string, is func(line string) bool) {
 	a.tb.Helper()

@@ -317,7 +317,9 @@ func (s Suite) resume(t *testing.T, env map[string]string) {
 func (s Suite) drafts(t *testing.T, env map[string]string) {
 	a := s.start(t, env)
 	for _, draft := range []string{"a draft", "\x1b[200~one\ntwo\nthree\x1b[201~", "/he", "!", "!ls"} {
+		before := a.Screen()
 		a.Keys(draft)
+		a.waitOther(before)
 		a.Type([]agentcli.Step{{Wait: draftPause}})
 		if took := a.Send("the message"); took.Text != "the message" {
 			t.Errorf("with the draft %q it took %q", draft, took.Text)

@@ -10,6 +10,8 @@ const maxRows = 2000;
 const pauseMs = 2000;
 /** After a refusal, which another try would get again. */
 const refusedMs = 30_000;
+/** How long the lines of before a break stay while a new answer has none yet. */
+const keptMs = 1000;
 
 /** Follows events named log under an address, from their tail on; after a break from the tail again. "" follows nothing. */
 export function useFollow<T>(path: string, query: Query): Followed<T> {
@@ -28,13 +30,15 @@ export function useFollow<T>(path: string, query: Query): Followed<T> {
         queueMicrotask(() => { due = false; if (!abort.signal.aborted) setState({ key, rows: [...rows], live: true }); });
       };
       let pause = pauseMs;
+      let none: ReturnType<typeof setTimeout> | undefined;
       try {
         const answer = await fetch(key, { headers: { Accept: "text/event-stream", ...credentials() }, cache: "no-store", credentials: "same-origin", signal: abort.signal });
         if (!answer.ok || !answer.body) {
           const said = ((await answer.json().catch(() => ({}))) as { error?: { code?: string; message?: string } }).error ?? {};
           throw new ApiError(said.code ?? "INTERNAL_ERROR", said.message ?? answer.statusText, answer.status, answer.headers.get("X-Request-Id") ?? "");
         }
-        show();
+        setState((s) => ({ key, rows: s.key === key ? s.rows : undefined, live: true }));
+        none = setTimeout(show, keptMs);
         const reader = answer.body.getReader();
         const decoder = new TextDecoder();
         let rest = "";
@@ -47,16 +51,20 @@ export function useFollow<T>(path: string, query: Query): Followed<T> {
             const f = parseFrame(frame);
             if (f.event === "log") rows.push(JSON.parse(f.data) as T);
           }
+          if (rows.length === 0) continue; // what keeps the connection open
           if (rows.length > maxRows) rows = rows.slice(-maxRows);
+          clearTimeout(none);
           show();
         }
-        setState((s) => ({ ...s, live: false }));
+        setState((s) => ({ key, rows: rows.length ? s.rows : [], live: false }));
       } catch (err) {
+        clearTimeout(none);
         if (abort.signal.aborted) return;
         const error = err instanceof ApiError ? err : new ApiError("UNREACHABLE", "The server cannot be reached.", 0, "");
         if (error.status >= 400 && error.status < 500 && error.status !== 429) pause = refusedMs;
         setState((s) => ({ key, rows: s.key === key ? s.rows : undefined, error, live: false }));
       }
+      clearTimeout(none);
       if (!abort.signal.aborted) timer = setTimeout(() => void follow(), pause);
     };
     void follow();
