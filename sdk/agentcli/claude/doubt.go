@@ -19,6 +19,9 @@ const (
 	// quietLimit is how long claude waits for input before a turn counts as stopped without any word of it,
 	// toolLimit the same where a tool may be about to ask, and silentLimit where it was never seen to work.
 	quietLimit, toolLimit, silentLimit = 3 * time.Second, 10 * time.Second, 20 * time.Second
+	// givenBack is the same where the message stands in the line again: on a busy machine claude flips its title before it
+	// draws the line anew that the turn began with.
+	givenBack = 1500 * time.Millisecond
 	// dialogLimit is how long a dialog stands before it is reported without its hook.
 	dialogLimit = 10 * time.Second
 )
@@ -113,7 +116,7 @@ func (d *driver) verdict(waited time.Duration) (s agentcli.Signal, over bool) {
 	case d.mayAsk():
 		limit = toolLimit
 	case d.sent.last != "" && !a.final && !d.state.Unhooked && leftover(rows, d.sent.last):
-		limit = 0 // claude gives back what it did not begin with; before its hook it may have the line to draw anew
+		limit = givenBack // claude gives back what it did not begin with; until then it may have the line to draw anew
 	}
 	if waited < limit {
 		return s, false

@@ -183,8 +183,23 @@ func TestInterrupt(t *testing.T) {
 	r.title(busy)
 	r.Screen[1] = "❯ go"
 	r.title(idle)
-	r.Pass(200 * time.Millisecond)
-	r.want("took[go] turn_end!")
+	r.Pass(time.Second)
+	r.want("took[go]")
+	r.Pass(time.Second)
+	r.want("turn_end!")
+
+	// It may stand there still, and not again: the title flips before the line is drawn anew.
+	r.driver.Submit("go there")
+	r.Screen[1] = "❯ go there"
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go there"})
+	r.title(busy)
+	r.title(idle)
+	r.Pass(time.Second)
+	r.title(busy)
+	r.Screen[1] = "❯ "
+	r.hook("Stop", map[string]any{"last_assistant_message": "there"})
+	r.title(idle)
+	r.want("took[go there] text[there] turn_end[there]")
 
 	// Until a hook tells of the turn, the line that it began with may not be drawn anew: claude is slow.
 	r.driver.Submit("go on")
