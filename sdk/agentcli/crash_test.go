@@ -1,9 +1,9 @@
 package agentcli_test
 
 import (
+	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/launchertest"
@@ -158,21 +158,25 @@ func TestCrashBeforeEnter(t *testing.T) {
 			p.mu.Lock()
 			p.noEnter = true
 			p.mu.Unlock()
-			if _, err := g.Send(t.Context(), "a", runtime.Input{ID: "i1", Message: "cut off by  this", Timeout: 100 * time.Millisecond}); runtime.AsError(err).Code != runtime.CodeDeliveryUnknown {
-				t.Fatalf("send: %v", err)
-			}
-			if tt.more != "" {
-				p.typed <- []byte(tt.more)
-			}
+			sent := make(chan error, 1)
+			go func() {
+				_, err := g.Send(context.Background(), "a", runtime.Input{ID: "i1", Message: "cut off by  this"})
+				sent <- err
+			}()
 			shows := func() string {
 				p.mu.Lock()
 				defer p.mu.Unlock()
 				out := string(p.out)
 				return squeezed(out[strings.LastIndex(out, "\n")+1:])
 			}
-			wait(t, "the message in the line", func() bool { return shows() == tt.line })
+			wait(t, "the message in the line", func() bool { return shows() == "> cut off by this" })
+			p.typed <- []byte(tt.more)
+			wait(t, "what a person typed behind it", func() bool { return shows() == tt.line })
 			dir := launchertest.Crashed(t, g.o.StateDir)
 			g.close()
+			if err := <-sent; runtime.AsError(err).Code != runtime.CodeDeliveryUnknown {
+				t.Errorf("send: %v", err)
+			}
 			p.mu.Lock()
 			p.noEnter = false
 			p.mu.Unlock()
