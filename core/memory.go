@@ -10,7 +10,7 @@ type MemoryQuery struct {
 	Objective   string
 }
 
-// MemoryContext is what a thread gets of what is known, within its bounds.
+// MemoryContext holds the decisions and experiences that a thread gets, within its bounds.
 type MemoryContext struct {
 	MemoryQuery
 	Decisions   []*Decision

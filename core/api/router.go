@@ -78,7 +78,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // headHeader marks the answer to a HEAD request; a nil value is never sent.
 const headHeader = "X-Wardroom-Head"
 
-// isHead reports whether the client sent HEAD: there is nobody to read a stream.
+// isHead reports whether the client sent HEAD, which has no body and so no stream.
 func isHead(h http.Header) bool {
 	_, ok := h[headHeader]
 	return ok

@@ -128,7 +128,7 @@ func (r *chartRun) ask(c *change, l *exchange, inst *instance) {
 	})
 }
 
-// shown is what a role sees of an exchange: of a prompt its options too.
+// shown is the part of an exchange that a role sees; of a prompt its options too.
 func (l *exchange) shown() json.RawMessage {
 	if l.Kind == core.QuestionMessage {
 		return l.Content

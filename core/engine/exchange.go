@@ -13,7 +13,7 @@ import (
 // are read from the journal.
 const maxMessageKept = 1 << 20
 
-// exchanges is what a run of an org chart knows of messages between roles and of questions to people.
+// exchanges holds the messages between roles and the questions to people of a run of an org chart.
 type exchanges struct {
 	pending atomic.Int64 // bytes that wait in the inbox
 
@@ -33,7 +33,7 @@ type exchanges struct {
 // askKey is what an agent calls a message, within a task.
 type askKey struct{ task, ask string }
 
-// taskExchanges is what was sent for one task.
+// taskExchanges holds the exchanges of one task.
 type taskExchanges struct {
 	exchanges []*exchange
 	open      int

@@ -20,7 +20,7 @@ const (
 	messageOverhead    = 512       // bytes that a message counts beside its content
 )
 
-// exchangeMessage is what a message of kind msgExchange carries in the inbox.
+// exchangeMessage is the content of a message of kind msgExchange in the inbox.
 type exchangeMessage struct{ item exchangeItem }
 
 // exchangeItem is one thing that happened to the messages of an execution.

@@ -86,7 +86,7 @@ func render(m *core.MemoryContext, instructions string, objective, entry int) st
 	return b.String()
 }
 
-// experienceText is what a thread reads of an experience.
+// experienceText returns an experience as text for a thread.
 func experienceText(e *core.Experience, limit int) string {
 	var parts []string
 	if text := plain(e.Objective); text != "" {

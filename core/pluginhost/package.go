@@ -42,7 +42,7 @@ type Package struct {
 }
 
 // About says what a bare binary is, where that cannot be read from it. Empty fields are found out: the name is
-// that of the file, the kind is that of the beginning of the name, the version is what the Go build recorded.
+// that of the file, the beginning of the name decides the kind, and the version is the one that the Go build recorded.
 type About struct{ Name, Kind, Version string }
 
 // ReadPackage checks the file at path and unpacks it into the directory of plugins, under a temporary name. Nothing of it
