@@ -25,7 +25,7 @@ func (t *thread) feed(ctx context.Context) {
 	var page []*core.QueuedInput
 	var retry pause.Backoff
 	withdrawals := 0
-	for t.await(ctx, nil, feedable) {
+	for t.await(ctx, nil, func(r *core.ThreadRecord) bool { return feedable(r) || undecided(r) }) {
 		r := t.record()
 		if r.Withdrawals != withdrawals {
 			page, withdrawals = nil, r.Withdrawals

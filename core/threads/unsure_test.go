@@ -177,6 +177,38 @@ func TestUnsureTurnEndsMeanwhile(t *testing.T) {
 	}
 }
 
+// TestTurnOutlivesService has the turn of a message run while the service is down and up again: the message does not wait any
+// more, and is not typed again.
+func TestTurnOutlivesService(t *testing.T) {
+	clock := coretest.NewClock()
+	r := newRig(t, clock)
+	asked := make(chan struct{}, 100)
+	u := &unsureSends{r: r, asked: func() { asked <- struct{}{} }}
+	r.agents.send = u.send
+	r.open()
+	s := shellSpec("one")
+	s.Policy.IdleTimeoutMs = (24 * time.Hour).Milliseconds()
+	id := r.spawn(s).ID
+	<-asked
+	r.Close()
+	r.agents.do("", func(a *scripted) {
+		a.f.taken[u.first] = "one"
+		a.busy()
+	})
+	r.open()
+	r.until(id, "the message to have been taken while its turn runs", func(rec *core.ThreadRecord) bool {
+		clock.Advance(time.Second)
+		return rec.Status == core.ThreadRunning && rec.SentSeq == 1 && rec.QueuedInputs == 0
+	})
+	r.agents.do("", func(a *scripted) { a.turn("done", wire.TurnOutcome{}) })
+	r.until(id, "the turn to be the message's", func(rec *core.ThreadRecord) bool {
+		return rec.Status == core.ThreadReady && rec.TurnCount == 1 && rec.Work == nil
+	})
+	if got := u.suffixes(); !slices.Equal(got, []string{""}) {
+		t.Errorf("typed with the keys %q", got)
+	}
+}
+
 // TestUnsureThenBlocked has the turn of such a message begin late, and ask something: the agent refuses the second typing
 // because of the first.
 func TestUnsureThenBlocked(t *testing.T) {

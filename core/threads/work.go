@@ -41,6 +41,12 @@ func feedable(r *core.ThreadRecord) bool {
 		(r.Status == core.ThreadReady || r.Status == core.ThreadIdle)
 }
 
+// undecided reports whether a turn runs that may be of what is being handed over, of which an earlier process of ours did not
+// hear: the agent knows, and is asked.
+func undecided(r *core.ThreadRecord) bool {
+	return r.Ending == nil && unsent(r) && r.Work.Begun && !r.Work.Refused && r.Status == core.ThreadRunning
+}
+
 // unsent reports whether something is being handed over, and it is not known whether the agent took it.
 func unsent(r *core.ThreadRecord) bool {
 	return r.Work != nil && r.Work.Held && !r.Work.Taken
