@@ -3,7 +3,6 @@ package roles
 import (
 	"context"
 	"errors"
-	"strconv"
 	"strings"
 	"time"
 
@@ -164,7 +163,7 @@ func (x *exchange) sendKey() string {
 	if x.resends == 0 {
 		return x.key
 	}
-	return x.key + "." + strconv.Itoa(x.resends+1)
+	return wire.ResendKey(x.key, x.resends+1)
 }
 
 // errTaken is that the agent has, or had, the turn all the same.

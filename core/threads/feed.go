@@ -2,13 +2,13 @@ package threads
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/core/internal/runtimecode"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // feed gives the agent the messages of the queue, one at a time and in their order, until ctx ends.
@@ -119,7 +119,7 @@ func (t *thread) give(ctx context.Context, in *core.QueuedInput, withdrawals int
 			}
 			if asked > unknownAsks {
 				resends++
-				key, asked = workKey(w)+"."+strconv.Itoa(resends+1), 0
+				key, asked = wire.ResendKey(workKey(w), resends+1), 0
 			}
 			if !t.awaitFeedable(ctx) {
 				return false

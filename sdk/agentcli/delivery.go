@@ -27,6 +27,7 @@ type delivery struct {
 	queue     []*message
 	cur       *message // being typed, or typed and not confirmed
 	draft     draft
+	backlog   backlog
 	inputs    *inputs
 	repeats   map[string]*message // unanswered messages with an id
 	sent      int64
@@ -79,6 +80,9 @@ func (d *delivery) repeated(m *message) bool {
 	}
 	r := d.inputs.find(m.id)
 	if r == nil {
+		r = d.takenAs(m)
+	}
+	if r == nil {
 		return false
 	}
 	switch {
@@ -89,10 +93,10 @@ func (d *delivery) repeated(m *message) bool {
 		m.fail(errUnknown("the runtime ended"))
 	case m.expect && r.Response != nil:
 		m.finish(runtime.SendResult{Sent: true, Response: r.Response}, nil)
-	case m.expect && d.s.fusion.turn != nil && d.s.fusion.turn.input == m.id:
+	case m.expect && d.s.fusion.turn != nil && d.s.fusion.turn.input == r.ID:
 		m.stage = stageTook
 		d.repeats[m.id], d.s.fusion.turn.msg = m, m
-	case m.expect && d.s.fusion.held != nil && d.s.fusion.held.input == m.id:
+	case m.expect && d.s.fusion.held != nil && d.s.fusion.held.input == r.ID:
 		m.stage = stageTook
 		d.repeats[m.id], d.s.fusion.held.msg = m, m
 	default:
@@ -173,7 +177,7 @@ func (d *delivery) pump() {
 	if d.pumpTimer != nil {
 		return
 	}
-	if w, ok := d.s.driver.(keyWatcher); ok && w.undecided() {
+	if w, ok := d.s.driver.(keyWatcher); ok && w.undecided() || d.unread() {
 		d.pumpLater(pauseAfter)
 		return
 	}
@@ -415,7 +419,7 @@ func (d *delivery) took(source string) {
 	} else {
 		d.s.fusion.turn.msg = waits
 	}
-	d.s.fusion.turn.input = m.id
+	d.s.fusion.turn.input, d.s.fusion.turn.words = m.id, textSum(squeeze(m.text))
 	if waits == nil {
 		d.answer(m, runtime.SendResult{Sent: true}, nil)
 	}

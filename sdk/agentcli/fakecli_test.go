@@ -154,6 +154,7 @@ type fakeCLI struct {
 	turn     func(p *process, msg string) // nil: an answered turn
 	silent   bool                         // never says that it is ready
 	draws    bool                         // shows its line
+	frozen   chan struct{}                // reads nothing until it is closed; nil: reads
 	line     strings.Builder
 	exitCode int
 }
@@ -177,6 +178,12 @@ func (c *fakeCLI) run(p *process) {
 	}
 	var input string
 	for {
+		c.mu.Lock()
+		frozen := c.frozen
+		c.mu.Unlock()
+		if frozen != nil {
+			<-frozen
+		}
 		more, ok := p.read()
 		if !ok {
 			p.mu.Lock()

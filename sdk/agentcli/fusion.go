@@ -21,6 +21,7 @@ type turn struct {
 	source  string // that told it first
 	input   string // id of the message that began it, if it had one
 	msg     *message
+	words   string // sum of those of the message that began it, or empty
 	text    string // said within it so far
 	refused bool   // an approval was refused in it
 }
@@ -40,6 +41,7 @@ type heldTurn struct {
 	event  runtime.Event
 	msg    *message
 	input  string
+	words  string // as turn.words, if somebody interrupted it other than in the terminal
 	text   string // what was said within it, if nothing better comes
 	owed   bool   // SignalAnswer will come for it
 	told   bool   // that the agent is ready
@@ -193,10 +195,12 @@ func (f *fusion) settleUncertain(text string) {
 	if r == nil {
 		return
 	}
-	f.turn.input = r.ID
-	if err := f.s.delivery.inputs.put(inputRecord{ID: r.ID, Sum: r.Sum, State: inputSent, Life: f.s.life, Turn: f.s.agent.Turn + 1}); err != nil {
+	f.turn.input, f.turn.words = r.ID, r.Words
+	known := inputRecord{ID: r.ID, Sum: r.Sum, Words: r.Words, State: inputSent, Life: f.s.life, Turn: f.s.agent.Turn + 1}
+	if err := f.s.delivery.inputs.put(known); err != nil {
 		f.s.delivery.unrecorded(err)
 	}
+	f.s.delivery.takenMeanwhile()
 }
 
 // beginTurn opens a turn, for a message if one began it.
@@ -367,6 +371,10 @@ func (f *fusion) endTurn(sig Signal, wait time.Duration) {
 		f.s.delivery.draft.left = true
 	}
 	f.unblock(sig.Source, "")
+	words := ""
+	if f.s.wish.Stop == f.s.agent.Turn+1 {
+		words = t.words
+	}
 	f.turn, f.tool, f.tools, f.s.wish = nil, false, nil, wish{}
 	f.s.agent.Turn++
 	f.s.agent.Status, f.s.agent.Reason, f.s.agent.LoginURL = runtime.StatusReady, "", ""
@@ -377,7 +385,7 @@ func (f *fusion) endTurn(sig Signal, wait time.Duration) {
 			Type: runtime.EventTurnComplete, Source: sig.Source, Turn: f.s.agent.Turn,
 			DurationMs: max(0, f.lastEnd.Sub(t.started).Milliseconds()), TurnOutcome: f.outcome(t, sig.TurnOutcome),
 		},
-		msg: t.msg, input: t.input, text: t.text,
+		msg: t.msg, input: t.input, text: t.text, words: words,
 	}
 	if e := sig.TurnOutcome.Error; e != nil && e.Code == wire.TurnLoginRequired { // it is not ready in between
 		f.s.agent.Status, f.s.agent.Reason = runtime.StatusError, runtime.ReasonLoginRequired
@@ -468,6 +476,9 @@ func (f *fusion) complete(h *heldTurn, text string) {
 		f.s.book.record(runtime.StreamOutput, redacted)
 	}
 	f.lastMs = h.event.DurationMs
+	if h.event.Interrupted && h.words != "" {
+		f.s.delivery.clearPutBack(h.words)
+	}
 	f.s.emit(h.event)
 	f.s.copies.turnEnded()
 	m := h.msg
@@ -484,6 +495,9 @@ func (f *fusion) complete(h *heldTurn, text string) {
 		return
 	}
 	f.s.delivery.remember(m, inputTurn, response)
+	if r := f.s.delivery.inputs.find(h.input); r != nil && r.ID != m.id { // the message was sent again under another id
+		f.s.delivery.rememberTurn(r, response)
+	}
 	f.s.delivery.answer(m, runtime.SendResult{Sent: true, Response: response}, nil)
 }
 

@@ -35,7 +35,7 @@ const (
 type inputRecord struct {
 	ID       string            `json:"id"`
 	Sum      string            `json:"sum"`             // of the text
-	Words    string            `json:"words,omitempty"` // sum of its words, while it is being typed
+	Words    string            `json:"words,omitempty"` // sum of its words, until its turn ended
 	State    string            `json:"state"`
 	Response *runtime.Response `json:"response,omitempty"`
 	Line     *uint64           `json:"line,omitempty"` // that it was typed on, until its turn ended
@@ -160,7 +160,7 @@ func (in *inputs) noteTurn(m *message, state string, response *runtime.Response,
 	case inputTyping:
 		r.Line, r.Words = &m.line, textSum(squeeze(m.text))
 	case inputSent:
-		r.Line = &m.line
+		r.Line, r.Words = &m.line, textSum(squeeze(m.text))
 	}
 	return in.put(r)
 }

@@ -47,6 +47,69 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
+// TestInterruptPutBack interrupts turns whose CLI puts the message back into its line: over the API it is taken out again, so
+// that what a person types next does not join it; a person at the terminal goes on with it.
+func TestInterruptPutBack(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		terminal bool   // the interrupt comes from there
+		back     string // what is put back
+		taken    string // in the end
+	}{
+		"api":      {back: "long  one", taken: "mine"},
+		"draft":    {back: "long one and a draft ", taken: "long one and a draft mine"},
+		"terminal": {terminal: true, back: "long one ", taken: "long one mine"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := &fakeCLI{draws: true}
+			c.turn = func(p *process, msg string) {
+				p.signal(agentcli.Signal{Kind: agentcli.SignalTook, Text: msg})
+				if msg != "long one" {
+					p.signal(agentcli.Signal{Kind: agentcli.SignalTurnEnd, Text: "ANSWER[" + msg + "]"})
+					return
+				}
+				for {
+					if keys, ok := p.read(); !ok || keys == "\x1b" {
+						break
+					}
+				}
+				p.signal(agentcli.Signal{Kind: agentcli.SignalTurnEnd, TurnOutcome: runtime.TurnOutcome{Interrupted: true}})
+				c.line.WriteString(tt.back)
+			}
+			g, _ := ready(t, c, nil)
+			v := g.attach("a", runtime.AttachOptions{})
+			if _, err := g.Send(t.Context(), "a", runtime.Input{Message: "long one", ID: "i1"}); err != nil {
+				t.Fatal(err)
+			}
+			g.status("a", runtime.StatusBusy)
+			if tt.terminal {
+				if err := v.Input([]byte("\x1b")); err != nil {
+					t.Fatal(err)
+				}
+			} else if _, err := g.Send(t.Context(), "a", runtime.Input{Interrupt: true}); err != nil {
+				t.Fatal(err)
+			}
+			g.status("a", runtime.StatusReady)
+			p := g.l.process()
+			if tt.taken == "mine" {
+				wait(t, "an empty line", func() bool {
+					p.mu.Lock()
+					defer p.mu.Unlock()
+					return strings.HasSuffix(string(p.written), "\x15") && strings.HasSuffix(string(p.out), "\r\n> ")
+				})
+			}
+			if err := v.Input([]byte("mine\r")); err != nil {
+				t.Fatal(err)
+			}
+			wait(t, "what the person typed", func() bool { return len(c.messages()) == 2 })
+			if got := c.messages()[1]; got != tt.taken {
+				t.Errorf("the CLI took %q, want %q", got, tt.taken)
+			}
+		})
+	}
+}
+
 // TestInterruptDeclared stops a command of a declared type, which tells nothing of it: the turn says so all the same, with
 // what was printed until then.
 func TestInterruptDeclared(t *testing.T) {

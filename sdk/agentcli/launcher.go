@@ -119,7 +119,8 @@ type File struct {
 
 // Process is a running command with its terminal. Methods may be called concurrently. Closing it lets go of the
 // process and leaves it running. It has many methods because all of them are needed of every process;
-// what only some launchers can do is in Checkpointer, OutputHeader, HookSource, Meter and Foregrounder.
+// what only some launchers can do is in Checkpointer, OutputHeader, Backlogger, HookSource, Meter and
+// Foregrounder.
 type Process interface {
 	// Handle is what Find needs; at most 4 KiB, versioned, without secrets.
 	Handle() []byte
@@ -169,6 +170,14 @@ type Checkpointer interface {
 type OutputHeader interface {
 	// OutputHead is the number of bytes of the whole output at that moment; false if it is not known.
 	OutputHead() (head uint64, ok bool)
+}
+
+// Backlogger is a Process that knows how much input its command had not read when it was found. A command that was found
+// with some may be stopped, or starved: it may still take what an earlier process typed, so that no message is typed before
+// it goes on. Without it, a message whose delivery is unknown may then be typed twice.
+type Backlogger interface {
+	// Backlog is the number of bytes at that moment.
+	Backlog() int
 }
 
 // HookSource is a Process whose room has a Hook command. Calls that come while no runtime process is there wait.

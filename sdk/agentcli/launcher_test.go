@@ -114,7 +114,7 @@ func (l *launcher) Find(_ context.Context, data []byte) (agentcli.Process, error
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return &handle{process: p, head: p.dropped + uint64(len(p.out)), closed: make(chan struct{})}, nil
+	return &handle{process: p, head: p.dropped + uint64(len(p.out)), unread: len(p.typed), closed: make(chan struct{})}, nil
 }
 
 func (l *launcher) Remove(_ context.Context, id string) error {
@@ -264,6 +264,7 @@ func (p *process) read() (string, bool) {
 type handle struct {
 	*process
 	head   uint64 // of the output when it was found
+	unread int    // writes that the command had not read then
 	once   sync.Once
 	closed chan struct{}
 }
@@ -385,6 +386,8 @@ func (h *handle) OutputHead() (uint64, bool) {
 	defer h.l.mu.Unlock()
 	return h.head, !h.l.headless
 }
+
+func (h *handle) Backlog() int { return h.unread }
 
 func (h *handle) Hooks() <-chan *agentcli.HookCall { return h.hooks }
 

@@ -6,29 +6,61 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// After a recovery the input line is looked at for leftoverTime, every leftoverPause: a CLI that is slow to draw shows late
-// what was typed.
+// The input line is looked at for leftoverTime, every leftoverPause: a CLI may be slow to draw what is in it.
 const (
 	leftoverPause = 100 * time.Millisecond
 	leftoverTime  = 2 * time.Second
 )
 
-// clearLeftover empties the input line if the message stands in it, and nothing else, that an earlier process was typing
-// when it ended: what a person types next must not join it. That says nothing about its delivery, which stays unknown: an
-// Enter may be on its way, and comes before the keys that empty the line. It looks until a time.
-func (d *delivery) clearLeftover(until time.Time) {
+// leftover is a message that may stand in the input line though nobody is typing it: what a person types next must not
+// join it.
+type leftover struct {
+	words string    // sum of its words
+	input string    // id of one whose delivery is unknown, or empty: it is of no matter once that is known
+	since time.Time // once a person has typed after it, the line is that person's
+	sent  int64     // messages that had been taken before
+	until time.Time // when it is not looked for any more
+	note  string    // for the log, when it is taken out
+}
+
+// clearCutOff empties the input line if the message stands in it, and nothing else, that an earlier process was typing
+// when it ended. That says nothing about its delivery, which stays unknown: an Enter may be on its way, and comes before the
+// keys that empty the line.
+func (d *delivery) clearCutOff() {
+	if r := d.inputs.find(d.inputs.cut); r != nil {
+		d.clear(&leftover{
+			words: r.Words, input: r.ID, sent: d.sent, until: time.Now().Add(leftoverTime),
+			note: "a message whose typing was cut off is taken out of the input line",
+		})
+	}
+}
+
+// clearPutBack empties the input line if the CLI puts the message of an interrupted turn back into it: who interrupted the
+// turn does not see the line, and does not go on with what is in it.
+func (d *delivery) clearPutBack(words string) {
+	now := time.Now()
+	d.clear(&leftover{
+		words: words, since: now, sent: d.sent, until: now.Add(leftoverTime),
+		note: "a message whose turn was interrupted is taken out of the input line",
+	})
+}
+
+// clear looks whether a message stands alone in the input line, and empties the line then.
+func (d *delivery) clear(l *leftover) {
 	line, ok := d.s.driver.(Lined)
-	r := d.inputs.find(d.inputs.cut)
-	if !ok || r == nil || r.State != inputUnknown || d.s.over || d.cur != nil || !d.s.typist.lastHuman().IsZero() {
+	if !ok || d.s.over || d.cur != nil || d.sent != l.sent || d.s.typist.lastHuman().After(l.since) {
 		return
 	}
-	idle := d.s.agent.Status == runtime.StatusReady && d.s.fusion.turn == nil && d.s.fusion.held == nil
-	if text, shown := line.InputLine(host{d.s}.Rows()); idle && shown && textSum(squeeze(text)) == r.Words {
-		d.s.book.note("a message whose typing was cut off is taken out of the input line")
+	if r := d.inputs.find(l.input); l.input != "" && (r == nil || r.State != inputUnknown) {
+		return
+	}
+	idle := d.s.agent.Status == runtime.StatusReady && d.s.fusion.turn == nil && d.s.fusion.held == nil && !d.unread()
+	if text, shown := line.InputLine(host{d.s}.Rows()); idle && shown && textSum(squeeze(text)) == l.words {
+		d.s.book.note(l.note)
 		d.s.typist.put(&typing{steps: line.ClearLine()})
 		return
 	}
-	if time.Now().Before(until) {
-		d.s.after(leftoverPause, func() { d.clearLeftover(until) })
+	if time.Now().Before(l.until) || d.unread() {
+		d.s.after(leftoverPause, func() { d.clear(l) })
 	}
 }

@@ -104,4 +104,7 @@ func (s *session) resumeInput() {
 	if s.fusion.turn != nil && s.fusion.turn.input == "" {
 		s.fusion.turn.input = r.ID
 	}
+	if s.fusion.turn != nil && s.fusion.turn.input == r.ID {
+		s.fusion.turn.words = r.Words
+	}
 }

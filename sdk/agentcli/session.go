@@ -290,7 +290,7 @@ func (s *session) catchUp() {
 	if s.pauseTimer == nil {
 		s.pause()
 	}
-	s.delivery.clearLeftover(time.Now().Add(leftoverTime))
+	s.delivery.clearCutOff()
 	s.delivery.pump()
 }
 

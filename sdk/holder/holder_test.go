@@ -584,3 +584,33 @@ func TestHookOfAStranger(t *testing.T) {
 		t.Errorf("the call %q of a stranger got through", call.Name)
 	}
 }
+
+// TestBacklog connects while the command reads nothing of what was typed, and after it went on.
+func TestBacklog(t *testing.T) {
+	h := hold(t, "stty raw -echo; printf ready; kill -STOP $$; head -c 11 >/dev/null; printf done; sleep 100", nil)
+	c := h.connect()
+	until(t, open(t, c, 0), "ready")
+	eventually(t, "the stop of the command", func() bool {
+		info, err := proc.Stat(h.holding.Command.PID)
+		return err == nil && info.State == 'T'
+	})
+	if got := c.Backlog(); got != 0 {
+		t.Errorf("%d bytes before anything was typed", got)
+	}
+	if err := c.Write(t.Context(), []byte("a message\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	c = h.connect()
+	if got := c.Backlog(); got != 11 {
+		t.Errorf("%d bytes that were not read, want 11", got)
+	}
+	if err := proc.Signal(h.holding.Command, unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	until(t, open(t, c, 0), "done")
+	_ = c.Close()
+	if got := h.connect().Backlog(); got != 0 {
+		t.Errorf("%d bytes after all was read", got)
+	}
+}

@@ -18,6 +18,7 @@ var (
 	_ agentcli.Checkpointer = (*Client)(nil)
 	_ agentcli.HookSource   = (*Client)(nil)
 	_ agentcli.OutputHeader = (*Client)(nil)
+	_ agentcli.Backlogger   = (*Client)(nil)
 )
 
 // Write types p, in order with other writers. It blocks while the command does not read. When ctx ends, what was
@@ -102,6 +103,9 @@ func ExitOf(m wire.Exited) runtime.Exit {
 
 // OutputHead is how much output there was at the connection.
 func (c *Client) OutputHead() (head uint64, ok bool) { return c.welcome.Head, true }
+
+// Backlog returns how much input the command had not read at the connection.
+func (c *Client) Backlog() int { return int(c.welcome.Unread) }
 
 // SaveCheckpoint replaces the note in the holder.
 func (c *Client) SaveCheckpoint(ctx context.Context, offset uint64, note []byte) error {

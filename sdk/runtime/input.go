@@ -22,7 +22,8 @@ type Input struct {
 	ExpectResponse bool `json:"expectResponse,omitempty"`
 	// Timeout bounds the wait for the agent to take the message and, with ExpectResponse, the turn. 0: 120 s.
 	Timeout time.Duration `json:"-"`
-	// ID, if given, makes a repeated call with the same id return the first result.
+	// ID, if given, makes a repeated call with the same id return the first result. One of wire.ResendKey is that of a
+	// message whose delivery is unknown under the ids before.
 	ID string `json:"id,omitempty"`
 }
 

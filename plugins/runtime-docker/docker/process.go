@@ -39,6 +39,7 @@ var (
 	_ agentcli.Meter        = (*process)(nil)
 	_ agentcli.Foregrounder = (*process)(nil)
 	_ agentcli.OutputHeader = (*process)(nil)
+	_ agentcli.Backlogger   = (*process)(nil)
 )
 
 // Handle implements agentcli.Process.

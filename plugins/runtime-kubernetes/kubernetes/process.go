@@ -29,6 +29,7 @@ var (
 	_ agentcli.HookSource   = (*process)(nil)
 	_ agentcli.Meter        = (*process)(nil)
 	_ agentcli.OutputHeader = (*process)(nil)
+	_ agentcli.Backlogger   = (*process)(nil)
 )
 
 // Handle implements agentcli.Process.

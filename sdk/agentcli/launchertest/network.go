@@ -109,6 +109,7 @@ var (
 	_ agentcli.Checkpointer = (*reached)(nil)
 	_ agentcli.OutputHeader = (*reached)(nil)
 	_ agentcli.HookSource   = (*reached)(nil)
+	_ agentcli.Backlogger   = (*reached)(nil)
 	_ agentcli.Meter        = (*reached)(nil)
 )
 
@@ -250,6 +251,15 @@ func (r *reached) LoadCheckpoint(ctx context.Context) (offset uint64, note []byt
 		return err
 	})
 	return offset, note, err
+}
+
+// Backlog implements agentcli.Backlogger.
+func (r *reached) Backlog() int {
+	b, ok := r.Process.(agentcli.Backlogger)
+	if !ok {
+		return 0
+	}
+	return b.Backlog()
 }
 
 // OutputHead implements agentcli.OutputHeader.

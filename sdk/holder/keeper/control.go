@@ -173,6 +173,7 @@ func (k *Keeper) serveControl(conn *sock, frames *wire.Reader, version uint16) {
 	case <-k.exited:
 		welcome.Ended = true
 	default:
+		welcome.Unread = k.term.unread()
 	}
 	err := k.write(conn, welcome)
 	c.mu.Unlock()

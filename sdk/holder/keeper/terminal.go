@@ -103,4 +103,20 @@ func (t *terminal) resize(cols, rows uint16) error {
 	return err
 }
 
+// unread returns how many bytes of input the command has not read, and 0 where the kernel does not tell.
+func (t *terminal) unread() (count uint32) {
+	_ = t.raw.Control(func(fd uintptr) {
+		const how = unix.O_RDWR | unix.O_NOCTTY | unix.O_CLOEXEC
+		slave, _, failed := unix.Syscall(unix.SYS_IOCTL, fd, unix.TIOCGPTPEER, how)
+		if failed != 0 {
+			return
+		}
+		if n, err := unix.IoctlGetInt(int(slave), unix.TIOCINQ); err == nil && n > 0 {
+			count = uint32(n)
+		}
+		_ = unix.Close(int(slave))
+	})
+	return count
+}
+
 func (t *terminal) close() { _ = t.file.Close() }

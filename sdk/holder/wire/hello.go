@@ -114,6 +114,8 @@ type Welcome struct {
 	Head      uint64 // bytes of output so far
 	Tail      uint64 // offset of the oldest byte that is kept
 	Ended     bool
+	// Unread is how many bytes of input the command has not read. A holder that does not know it yet, or cannot tell, says 0.
+	Unread uint32
 }
 
 // Kind implements Message.
@@ -130,7 +132,7 @@ func (m Welcome) append(b []byte) []byte {
 	b = binary.BigEndian.AppendUint16(b, m.Rows)
 	b = binary.BigEndian.AppendUint64(b, m.Head)
 	b = binary.BigEndian.AppendUint64(b, m.Tail)
-	return putBool(b, m.Ended)
+	return binary.BigEndian.AppendUint32(putBool(b, m.Ended), m.Unread)
 }
 
 // ParseWelcome reads a body of KindWelcome.
@@ -139,6 +141,9 @@ func ParseWelcome(body []byte) (Welcome, error) {
 	m := Welcome{
 		Version: f.u16(), Client: f.u64(), HolderPID: f.u32(), PID: f.u32(), Start: f.u64(),
 		StartedAt: time.Unix(0, int64(f.u64())), Cols: f.u16(), Rows: f.u16(), Head: f.u64(), Tail: f.u64(), Ended: f.bool(),
+	}
+	if len(f.b) > 0 { // a holder of an earlier version has none
+		m.Unread = f.u32()
 	}
 	return m, f.err
 }

@@ -21,9 +21,7 @@ var messages = []struct {
 	parse func(wire.Kind, []byte) (any, error)
 }{
 	{wire.Hello{Min: 1, Max: 3, Role: wire.RoleOutput, Nonce: nonce, Client: 7, From: 1 << 40}, plain(wire.ParseHello)},
-	{wire.Welcome{
-		Version: 1, Client: 9, HolderPID: 10, PID: 11, Start: 12, StartedAt: time.Unix(5, 6), Cols: 80, Rows: 24, Head: 1 << 50, Tail: 3, Ended: true,
-	}, plain(wire.ParseWelcome)},
+	{welcome(4), plain(wire.ParseWelcome)},
 	{wire.Refused{Code: wire.CodeNonce, Text: "no"}, plain(wire.ParseRefused)},
 	{launch(func(l *wire.Launch) {
 		confined(l)
@@ -45,6 +43,14 @@ var messages = []struct {
 	{wire.Exited{Nonce: nonce, Code: 143, Killed: true, Head: 9, At: time.Unix(1, 2)}, plain(wire.ParseExited)},
 	{wire.HookCall{What: wire.KindHookCall, Call: 1, Name: "Stop", Payload: []byte("{}")}, kinded(wire.ParseHookCall)},
 	{wire.HookAnswer{What: wire.KindHookAnswer, Call: 1, Body: []byte("{}")}, kinded(wire.ParseHookAnswer)},
+}
+
+// welcome returns one; the first version had no unread.
+func welcome(unread uint32) wire.Welcome {
+	return wire.Welcome{
+		Version: 1, Client: 9, HolderPID: 10, PID: 11, Start: 12, StartedAt: time.Unix(5, 6), Cols: 80, Rows: 24, Head: 1 << 50, Tail: 3, Ended: true,
+		Unread: unread,
+	}
 }
 
 // launch returns a launch as the first version had it, with what fill adds.
@@ -85,8 +91,8 @@ func TestMessages(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, test.m) {
 			t.Errorf("%T: got %+v, error %v, want %+v", test.m, got, err, test.m)
 		}
-		// A later version may add fields, and a cut body is refused. Earlier versions knew fewer fields of a launch: a plugin
-		// that an upgrade left running sends those to the holder that is installed now.
+		// A later version may add fields, and a cut body is refused. Earlier versions knew fewer fields of a launch and of a
+		// welcome: plugins and holders that an upgrade left running send those to what is installed now.
 		if got, err := test.parse(kind, append(bytes.Clone(body), 1, 2, 3)); err != nil || !reflect.DeepEqual(got, test.m) {
 			t.Errorf("%T with more fields: got %+v, error %v", test.m, got, err)
 		}
@@ -94,13 +100,14 @@ func TestMessages(t *testing.T) {
 		for cut := range body {
 			got, err := test.parse(kind, body[:cut])
 			switch {
-			case err == nil && (reflect.DeepEqual(got, launch(func(*wire.Launch) {})) || reflect.DeepEqual(got, launch(confined))):
+			case err == nil && (reflect.DeepEqual(got, launch(func(*wire.Launch) {})) || reflect.DeepEqual(got, launch(confined)) ||
+				reflect.DeepEqual(got, welcome(0))):
 				earlier++
 			case err == nil:
 				t.Errorf("%T of %d bytes is taken when cut to %d", test.m, len(body), cut)
 			}
 		}
-		if want := map[bool]int{true: 2}[kind == wire.KindLaunch]; earlier != want {
+		if want := map[wire.Kind]int{wire.KindLaunch: 2, wire.KindWelcome: 1}[kind]; earlier != want {
 			t.Errorf("%T of earlier versions is taken in %d forms, want %d", test.m, earlier, want)
 		}
 	}

@@ -1,0 +1,74 @@
+package agentcli
+
+import (
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// A CLI that is stopped or starved has not read what is typed. After the end of the process that typed it, the message has
+// an unknown delivery, is sent again, and would be had twice once the CLI goes on.
+
+// backlogRest is how long after the first output a CLI that had a backlog may take to show what it took of it.
+const backlogRest = 3 * time.Second
+
+// backlog knows whether the CLI may still take what an earlier process typed. The session's loop owns it.
+type backlog struct {
+	there bool
+	head  uint64    // of the output when it was seen
+	moved time.Time // when there was output behind head; zero: not yet
+}
+
+// unread reports whether the CLI had input to read when it was found, and may not have taken it yet.
+func (d *delivery) unread() bool {
+	b := &d.backlog
+	switch {
+	case !b.there:
+		return false
+	case d.s.display.offset() <= b.head:
+		return true
+	case b.moved.IsZero():
+		b.moved = time.Now()
+	}
+	b.there = time.Since(b.moved) < backlogRest
+	return b.there
+}
+
+// takenAs returns what is remembered of a message that is sent again, if the agent took it under a key before; nil if it
+// did not, as far as is known.
+func (d *delivery) takenAs(m *message) *inputRecord {
+	first, n, ok := wire.ParseResendKey(m.id)
+	if !ok {
+		return nil
+	}
+	for n = min(n, maxInputs) - 1; n >= 1; n-- {
+		key := first
+		if n > 1 {
+			key = wire.ResendKey(first, n)
+		}
+		if r := d.inputs.find(key); r != nil && r.Sum == textSum(m.text) && (r.State == inputSent || r.State == inputTurn) {
+			return r
+		}
+	}
+	return nil
+}
+
+// takenMeanwhile takes messages out of the queue that are sent again and that the agent has turned out to have: the turn that
+// began is theirs.
+func (d *delivery) takenMeanwhile() {
+	queue := d.takeQueue()
+	for _, m := range queue {
+		r := d.takenAs(m)
+		if r == nil || d.s.fusion.turn == nil || d.s.fusion.turn.input != r.ID {
+			d.queue = append(d.queue, m)
+			continue
+		}
+		d.s.book.note("a message that was sent again had been taken")
+		if !m.expect || d.s.fusion.turn.msg != nil {
+			d.answer(m, runtime.SendResult{Sent: true}, nil)
+			continue
+		}
+		m.stage, d.s.fusion.turn.msg = stageTook, m
+	}
+}
