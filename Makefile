@@ -173,7 +173,7 @@ turns: ## TURNS (1000) scripted turns of each installed coding tool under kills,
 	go run ./scripts/turnrig -turns $(TURNS)
 
 kills: ## the core, the plugin, the holder and the coding tool killed at each step of a message; KILLS (all) names tools
-	go test -count=1 -timeout 60m ./appliance/e2e -run TestKillAtEachStep -kills $(KILLS)
+	go test -count=1 -timeout 60m ./appliance/e2e -run '^(TestKillAtEachStep|TestFrozenTool)$$' -kills $(KILLS)
 
 clean: ## remove what the targets made
 	rm -rf bin dist .cache

@@ -161,6 +161,35 @@ func TestKillAtEachStep(t *testing.T) {
 	}
 }
 
+// TestFrozenTool stops the command line for longer than a message of unknown delivery is waited for: the message is sent again,
+// is not typed behind the first one, and reaches the model once.
+func TestFrozenTool(t *testing.T) {
+	t.Parallel()
+	for _, tool := range tools {
+		if tool.name != "claude" && *killTools != "all" && !slices.Contains(strings.Split(*killTools, ","), tool.name) {
+			continue
+		}
+		t.Run(tool.name, func(t *testing.T) {
+			needs(t, tool.name)
+			k := &killing{crew: managed(t, toolPath(t)), tool: tool, model: startModel(t), name: "frozen-" + tool.name}
+			k.begin()
+			k.signal(-k.pid, syscall.SIGSTOP) // with what it started: the one with the terminal may be among that
+			k.send("please")
+			k.typed()
+			k.killRuntime()
+			slowly(t, "the message to be sent again", func() bool {
+				logs := k.read("/api/managed-agents/" + k.agent + "/logs")
+				return strings.Contains(string(logs.body), "a message waits until what was typed before is read")
+			})
+			k.signal(-k.pid, syscall.SIGCONT)
+			k.judge(false)
+			if s := k.sends[0]; s.err != nil || s.response == nil || s.response.Error != nil {
+				t.Errorf("%q came to %s", s.text, s.outcome())
+			}
+		})
+	}
+}
+
 // begin spawns the thread, and waits until its agent is ready.
 func (k *killing) begin() {
 	k.t.Helper()

@@ -177,7 +177,15 @@ func (d *delivery) pump() {
 	if d.pumpTimer != nil {
 		return
 	}
-	if w, ok := d.s.driver.(keyWatcher); ok && w.undecided() || d.unread() {
+	if w, ok := d.s.driver.(keyWatcher); ok && w.undecided() {
+		d.pumpLater(pauseAfter)
+		return
+	}
+	if d.unread() {
+		if !m.behind {
+			m.behind = true
+			d.s.book.note("a message waits until what was typed before is read")
+		}
 		d.pumpLater(pauseAfter)
 		return
 	}

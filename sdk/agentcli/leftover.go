@@ -60,7 +60,10 @@ func (d *delivery) clear(l *leftover) {
 		d.s.typist.put(&typing{steps: line.ClearLine()})
 		return
 	}
-	if time.Now().Before(l.until) || d.unread() {
+	switch {
+	case d.unread(): // once it goes on
+		d.s.after(backlogRest, func() { d.clear(l) })
+	case time.Now().Before(l.until):
 		d.s.after(leftoverPause, func() { d.clear(l) })
 	}
 }

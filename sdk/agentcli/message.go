@@ -50,6 +50,7 @@ type message struct {
 	uncertain bool       // whether it was taken cannot be told from what happened since
 	held      bool       // another turn ran, or a dialog stood, when it was looked at last
 	dialog    bool       // a dialog stood after it was typed
+	behind    bool       // the log says that it waits for input to be read
 	stop      func()     // cancels the wait for the confirmation
 	end       func()     // handles the end of the process, which waits for its typing; or nil
 	answered  bool       // done is closed
