@@ -108,12 +108,6 @@ type Thread struct {
 	EndedAt        *time.Time       `json:"endedAt,omitempty"`
 }
 
-// ThreadError is why a thread failed.
-type ThreadError struct {
-	Code    Code   `json:"code"`
-	Message string `json:"message"`
-}
-
 // ThreadRecord is a thread as it is stored. What stands beside the thread is for its supervisor only.
 type ThreadRecord struct {
 	Thread
@@ -185,12 +179,6 @@ type Preparation struct {
 	EnvNames     []string          `json:"envNames,omitempty"`
 }
 
-// ContextFile is a file that is written into the workspace before the agent starts.
-type ContextFile struct {
-	Path    string `json:"path"` // relative to the workspace, with slashes
-	Content string `json:"content"`
-}
-
 // AgentOutcome is what an agent reports of its own work in the structured block of a message.
 type AgentOutcome struct {
 	State     CompletionState `json:"state,omitempty"` // "": it goes on
@@ -202,6 +190,8 @@ type AgentOutcome struct {
 
 // What is public of threads as it is stored.
 type (
+	ThreadError     = wire.ThreadError
+	ContextFile     = wire.ContextFile
 	ThreadPolicy    = wire.ThreadPolicy
 	ThreadFinish    = wire.ThreadFinish
 	ThreadQueue     = wire.ThreadQueue
@@ -247,16 +237,16 @@ type ThreadSpec struct {
 	Sanitized []SanitizedField
 }
 
-// ThreadPlan is what prepare answers: all that a spawn with the same spec would begin with.
+// ThreadPlan describes what a spawn with the same spec would begin with. It is answered as a wire.ThreadPlan.
 type ThreadPlan struct {
-	ExecutionID string          `json:"executionId"`
-	Name        string          `json:"name"`
-	AgentType   string          `json:"agentType,omitempty"`
-	Objective   string          `json:"objective"`
-	Role        string          `json:"role"`
-	Preparation Preparation     `json:"preparation"`
-	Policy      ThreadPolicy    `json:"policy"`
-	Metadata    json.RawMessage `json:"metadata"` // the caller's keys and memoryContext
+	ExecutionID string
+	Name        string
+	AgentType   string
+	Objective   string
+	Role        string
+	Preparation Preparation
+	Policy      ThreadPolicy
+	Metadata    json.RawMessage // the caller's keys and memoryContext
 }
 
 // ThreadInput is one of a message, raw bytes or key names.

@@ -82,7 +82,7 @@ type ThreadEventData struct {
 	Summary        string             `json:"summary"`
 	Turns          int                `json:"turns"`
 	Completion     *ThreadCompletion  `json:"completion"`
-	Error          *ThreadError       `json:"error"`
+	Error          *wire.TurnError    `json:"error"` // of a turn, or of a thread, where it is never Retryable
 	ManagedAgentID string             `json:"managedAgentId"`
 	AgentID        string             `json:"agentId"`
 	Runtime        string             `json:"runtime"`
