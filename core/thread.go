@@ -170,7 +170,7 @@ type ThreadEnding struct {
 	Changes   *WorkspaceChanges `json:"changes,omitempty"`
 }
 
-// Preparation is what an agent starts with.
+// Preparation describes what an agent starts with.
 type Preparation struct {
 	Workspace    *WorkspaceSpec    `json:"workspace,omitempty"` // nil: an empty directory
 	ContextFiles []ContextFile     `json:"contextFiles,omitempty"`
@@ -179,7 +179,7 @@ type Preparation struct {
 	EnvNames     []string          `json:"envNames,omitempty"`
 }
 
-// AgentOutcome is what an agent reports of its own work in the structured block of a message.
+// AgentOutcome is the report of an agent about its own work, in the structured block of a message.
 type AgentOutcome struct {
 	State     CompletionState `json:"state,omitempty"` // "": it goes on
 	Summary   string          `json:"summary,omitempty"`
@@ -220,7 +220,7 @@ const (
 // CompletionStates lists every completion state, the best first.
 var CompletionStates = []CompletionState{CompletionComplete, CompletionPartial, CompletionFailed}
 
-// ThreadSpec is what a caller asks for.
+// ThreadSpec describes a thread to prepare or spawn.
 type ThreadSpec struct {
 	ExecutionID string // or NewExecution
 	Name        string // "": from role and objective
@@ -358,7 +358,7 @@ type ThreadInputs interface {
 	// turn comes; raw bytes and keys go to its terminal at once. NOT_FOUND; CONFLICT for a terminal thread, or raw
 	// bytes and keys while no agent runs; RATE_LIMITED when too much waits. With ExpectResponse the receipt has the response
 	// of the message's turn, the last one where it was given to the agent again; TIMEOUT, and CONFLICT when it was withdrawn
-	// or the thread ended before. When ctx ends, nobody waits any more, and the message stays.
+	// or the thread ended before. When ctx ends, the wait ends too, and the message stays.
 	SendThread(ctx context.Context, id string, in ThreadInput) (ThreadReceipt, error)
 	// AwaitThreadInput waits, as SendThread does, for the turn of a message that was sent before, its turn being over or not.
 	// With an empty inputID it is the last of those that the thread began with.

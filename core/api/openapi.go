@@ -17,7 +17,7 @@ import (
 // object is a JSON object of the document.
 type object = schema.Object
 
-// document is what the OpenAPI document says beside the operations.
+// document holds what the OpenAPI document says beside the operations.
 type document struct {
 	version, baseURL string
 	open             bool // nobody has to say who they are
@@ -87,7 +87,7 @@ func (d *document) schemes() object {
 	return schemes
 }
 
-// security is what an operation that needs a scope asks for.
+// security returns the security requirements of an operation that needs the scope.
 func (d *document) security(scope string) []any {
 	scopes := []any{}
 	if scope != core.ScopeAny {

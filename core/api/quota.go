@@ -59,7 +59,7 @@ func (c *call) takeQuota() error {
 	return e
 }
 
-// client is what the request is counted as.
+// client returns the id that the request is counted under.
 func (c *call) client() string {
 	if c.principal.Kind != core.PrincipalAnonymous {
 		return "principal " + c.principal.ID

@@ -8,7 +8,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// targetRequest is what a schedule or a trigger is to start.
+// targetRequest names what a schedule or a trigger starts.
 type targetRequest struct {
 	Execution *core.ExecutionTarget `json:"execution" doc:"An execution of a pattern. One of execution and thread is needed."`
 	Thread    *threadTargetRequest  `json:"thread" doc:"A managed thread."`

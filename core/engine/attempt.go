@@ -191,7 +191,7 @@ func (p *pastAttempt) replayEnded(kind core.EventType, d taskData) {
 // pastSteps are the steps that a journal tells of, by path.
 type pastSteps map[string]*pastStep
 
-// pastStep is what a journal says of one step. Tasks and answers are those of the newest round.
+// pastStep holds the past of one step, read from a journal. Tasks and answers are those of the newest round.
 type pastStep struct {
 	round    int
 	tasks    []*pastAttempt // in the order in which they were first assigned

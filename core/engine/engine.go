@@ -21,7 +21,7 @@ var (
 	_ core.RoleSink         = (*Engine)(nil)
 )
 
-// Store is what the engine needs of the durable state.
+// Store is the part of the durable state that the engine uses.
 //
 // It has many methods because it names the parts of the store that the engine uses, and no more.
 type Store interface {

@@ -145,7 +145,7 @@ func (r *chartRun) unpark(c *change) bool {
 	return true
 }
 
-// takeSlot takes a slot now, if nobody at all waits.
+// takeSlot takes a slot now, if no run waits for one.
 func (r *chartRun) takeSlot() bool {
 	return r.eng.waiters.len() == 0 &&
 		r.eng.limits.take(r.exec.Pattern.Name, r.plan.Definition().MaxActive, r.eng.config.Load()) == granted

@@ -24,7 +24,7 @@ type stepRun struct {
 // place is where its tasks belong.
 func (s *stepRun) place() place { return place{s.path, s.round} }
 
-// stepState is what a step has come to.
+// stepState is how far a step has got.
 type stepState uint8
 
 const (

@@ -377,7 +377,7 @@ func (r *flat) wire(t *attempt) core.Task {
 	}
 }
 
-// taskContext is what a task tells beside its input: metadata, earlier steps, earlier answers of a
+// taskContext returns the context of a task, beside its input: metadata, earlier steps, earlier answers of a
 // sequential step. It is nil when there is nothing to tell.
 func (r *flat) taskContext(time.Time) json.RawMessage {
 	type earlier struct {

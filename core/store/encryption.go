@@ -30,7 +30,7 @@ const RingFile = "encryption.json"
 // maxRingFile bounds what is read of it.
 const maxRingFile = 1 << 20
 
-// Encryption is what an encrypted store needs.
+// Encryption holds the settings of an encrypted store.
 type Encryption struct {
 	// Source has the master key.
 	Source atrest.KeySource

@@ -10,7 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// monitorEvery is how often free space is looked at while nobody writes.
+// monitorEvery is how often free space is looked at while there are no writes.
 const monitorEvery = time.Second
 
 // errFull stands for the failed commit of a store that was opened for reading only, as the disk is full.

@@ -68,7 +68,7 @@ func New(o Options) *Service {
 	return &Service{opts: o}
 }
 
-// quiet has the library tell nobody by itself: what it says may hold the address and the answer of a collector.
+// quiet keeps the library from logging by itself: what it says may hold the address and the answer of a collector.
 var quiet = sync.OnceFunc(func() { otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) })
 
 // ApplyConfig puts a configuration into effect. Spans that wait are given to the collector that they were meant for, for as

@@ -26,7 +26,7 @@ const aboutFile = "wardroom file"
 // ErrFile marks a sealed file that is truncated, damaged or none at all.
 var ErrFile = errors.New("not a whole encrypted file")
 
-// Envelope is what a sealed file begins with, and the key that is in it. Who has it can read the file.
+// Envelope holds the header of a sealed file and the key that is wrapped in it. Whoever has it can read the file.
 type Envelope struct {
 	Header []byte `json:"header"`
 	Key    []byte `json:"key"`
