@@ -245,7 +245,7 @@ func TestWatchThreads(t *testing.T) {
 	}
 }
 
-// A gap is told, and the stream goes on behind it although its ids are lower than what was seen.
+// A gap is reported, and the stream goes on behind it although its ids are lower than what was seen.
 func TestWatchThreadsGap(t *testing.T) {
 	s := newServer(t,
 		cut(connected(90)+threadFrame(95, "started", `{}`)),

@@ -39,7 +39,7 @@ type (
 	TurnOutcome = wire.TurnOutcome
 	// TurnError is why a turn failed.
 	TurnError = wire.TurnError
-	// Usage is what a turn used.
+	// Usage counts what a turn used.
 	Usage = wire.Usage
 )
 

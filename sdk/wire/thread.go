@@ -54,7 +54,7 @@ type ThreadError struct {
 	Message string `json:"message"`
 }
 
-// ThreadDiff is what the files of a thread differ in from the commit that it began at.
+// ThreadDiff is the difference between the files of a thread and the commit that it began at.
 type ThreadDiff struct {
 	ThreadID string `json:"threadId"`
 	WorkspaceDiff

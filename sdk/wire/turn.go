@@ -21,8 +21,8 @@ type TurnError struct {
 	Retryable bool   `json:"retryable" doc:"The same message may well succeed later."`
 }
 
-// Usage is what a turn used, as the agent told. It is never estimated: what the agent did not tell is zero, and a
-// turn of an agent that tells nothing has none.
+// Usage counts what a turn used, as the agent reported it. It is never estimated: what the agent did not tell is zero,
+// and a turn of an agent that tells nothing has none.
 type Usage struct {
 	Model            string `json:"model,omitempty"` // of the last request
 	InputTokens      int64  `json:"inputTokens"`     // read, those of the cache left out
