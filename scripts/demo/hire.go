@@ -122,7 +122,7 @@ func (d *demo) grant(ctx context.Context, c *chart) (spawned int, err error) {
 	return len(list.Agents), nil
 }
 
-// nobodyLeft waits until what was spawned has ended.
+// nobodyLeft waits until every spawned agent has ended.
 func (d *demo) nobodyLeft(ctx context.Context) error {
 	var names []string
 	err := d.until(ctx, "the spawned agents are gone", func(ctx context.Context) (bool, error) {

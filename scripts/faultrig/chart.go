@@ -59,7 +59,7 @@ workflow:
   output: {draft: "${draft}", digest: "${gate.feedback}"}
 `
 
-// chartTask is what a task of the org chart comes down to.
+// chartTask is the input of a task of the org chart.
 type chartTask struct {
 	taskInput
 	Ask string `json:"ask"` // type of the message that is sent before the answer, or empty

@@ -22,7 +22,7 @@ import (
 // callTime bounds calls of the engine that move no data.
 const callTime = 30 * time.Second
 
-// idleTime is how long a connection to the engine is kept that nobody uses.
+// idleTime is how long an unused connection to the engine is kept.
 const idleTime = 2 * time.Second
 
 // factsTime is how long what the engine said of itself is taken for true.

@@ -61,7 +61,7 @@ func (p *prover) said(id string, ev Event, d talkData, t *talk) {
 	}
 }
 
-// silent checks that nobody waits for a reply any more once an execution has completed.
+// silent checks that no message waits for a reply any more once an execution has completed.
 func (p *prover) silent(id string, t *talk) {
 	for message, waits := range t.waiting {
 		if waits {
