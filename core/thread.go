@@ -147,7 +147,7 @@ type ThreadRecord struct {
 	Rulings int `json:"rulings,omitempty"`
 	// IdleSince is when the thread became idle.
 	IdleSince *time.Time `json:"idleSince,omitempty"`
-	// Report is what the agent reported of its outcome, so far.
+	// Report is the agent's own report of its outcome, so far.
 	Report *AgentOutcome `json:"report,omitempty"`
 }
 

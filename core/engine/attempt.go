@@ -54,7 +54,7 @@ func (a *attempt) heldBy(rep core.TaskReport) bool {
 }
 
 // takes reports whether a report still counts. An attempt that was given up takes the answer of its agent while the
-// task waits for the next: nobody else works on it, and work that is done is not paid for twice.
+// task waits for the next: no other agent works on it, and work that is done is not paid for twice.
 func (a *attempt) takes(rep core.TaskReport) bool {
 	if !a.heldBy(rep) {
 		return false

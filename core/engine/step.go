@@ -60,7 +60,7 @@ func (r *flat) advance(c *change) {
 					return
 				}
 			}
-			// That nobody fits may have come up since the state was judged.
+			// That no agent fits may have come up since the state was judged.
 			if r.place(c) == 0 && (r.nobody == nil || r.state() == stepRunning) {
 				return
 			}
@@ -94,7 +94,7 @@ func (r *flat) state() stepState {
 	case waiting == 0:
 		return stepDone
 	case n >= least && r.eng.agents.CountCapable(r.need(nil)) == 0:
-		return stepDone // what waits has nobody left to go to, and there is enough
+		return stepDone // what waits has no agent left to go to, and there is enough
 	}
 	return stepRunning
 }

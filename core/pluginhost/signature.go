@@ -14,7 +14,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// SignatureSuffix is what the name of a detached signature adds to that of the file that it is of, as minisign has it.
+// SignatureSuffix is the suffix of the file with the detached signature of another, as minisign has it.
 const SignatureSuffix = ".minisig"
 
 // maxSignature bounds the file of a signature, in bytes.

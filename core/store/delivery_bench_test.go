@@ -134,7 +134,7 @@ func benchWebhooks(b *testing.B, s *store.Store) []string {
 	return hooks
 }
 
-// liveHeap is what the heap holds after a collection.
+// liveHeap returns the size of the heap after a collection.
 func liveHeap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

@@ -223,7 +223,7 @@ func (s *Store) tryReserve() {
 	}
 }
 
-// monitor looks at the disk every second: it turns the store read-only and back while nobody writes, and
+// monitor looks at the disk every second: it turns the store read-only and back while there are no writes, and
 // has the writer reopen the database after a failure.
 func (s *Store) monitor() {
 	defer s.wg.Done()

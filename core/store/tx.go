@@ -183,7 +183,7 @@ func (t *tx) run(fn func(t *tx) error) (err error) {
 	return fn(t)
 }
 
-// entrySize is what the database counts for an entry: large values lie in the value log.
+// entrySize returns the bytes that the database counts for an entry: large values lie in the value log.
 func entrySize(key, value []byte, limits kv.Limits) int64 {
 	if int64(len(value)) >= limits.Large {
 		return int64(len(key)) + entryOverhead

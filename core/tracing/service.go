@@ -140,8 +140,8 @@ func (s *Service) Begin(parent core.TraceContext) core.TraceContext {
 	return t
 }
 
-// threshold is what the lower half of a trace id must be below for the trace to be sampled, as OpenTelemetry's own sampler
-// by ratio has it: services that go by the same ratio agree.
+// threshold returns the value that the lower half of a trace id must be below for the trace to be sampled, as
+// OpenTelemetry's own sampler by ratio has it: services that go by the same ratio agree.
 func threshold(ratio float64) uint64 {
 	switch {
 	case ratio >= 1:

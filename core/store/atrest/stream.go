@@ -20,7 +20,7 @@ const pieceSize = 64 << 10
 // maxEnvelope bounds the envelope of a file.
 const maxEnvelope = 64 << 10
 
-// aboutFile is what the keys of files are wrapped for.
+// aboutFile is the purpose that the keys of files are wrapped for.
 const aboutFile = "wardroom file"
 
 // ErrFile marks a sealed file that is truncated, damaged or none at all.
