@@ -45,7 +45,7 @@ type Definition struct {
 	// host receives the text of an *Error, *runtime.Error, *secret.Error or *audit.Error; that of any other error
 	// is dropped, and not even logged, because it may quote any setting.
 	Configure func(ctx context.Context, config json.RawMessage, host Host) (Service, error)
-	// ServeAlone is what the program does when it is started by hand with PORT set, until ctx ends; a runtime
+	// ServeAlone runs, until ctx ends, when the program is started by hand with PORT set; a runtime
 	// serves HTTP then. Nil: the program prints how it is used and exits with 2.
 	ServeAlone func(ctx context.Context) error
 	// AlonePort is the port that ServeAlone takes without PORT; 0: it needs PORT.

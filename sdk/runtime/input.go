@@ -138,7 +138,7 @@ type Isolation = wire.RuntimeIsolation
 // Recovered is what became of a handle.
 type Recovered struct {
 	Handle Handle `json:"handle"`
-	Agent  *Agent `json:"agent,omitempty"` // running, or stopped while nobody looked
+	Agent  *Agent `json:"agent,omitempty"` // running, or stopped meanwhile
 	Error  *Error `json:"error,omitempty"` // NOT_FOUND: gone without a trace; INVALID_HANDLE
 }
 

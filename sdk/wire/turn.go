@@ -30,7 +30,7 @@ type Usage struct {
 	CacheReadTokens  int64  `json:"cacheReadTokens,omitempty"`
 	CacheWriteTokens int64  `json:"cacheWriteTokens,omitempty"`
 	Requests         int64  `json:"requests,omitempty"` // to the model
-	// CostUSD is what the agent says that the turn cost, in US dollars; nil if it does not say.
+	// CostUSD is the cost of the turn in US dollars, as the agent reported it; nil if it did not.
 	CostUSD *float64 `json:"costUsd,omitempty"`
 }
 
