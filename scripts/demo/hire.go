@@ -16,7 +16,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// hiredTask is what the spawned team is to do. The model of the demo understands the words in brackets: each agent
+// hiredTask is the task of the spawned team. The model of the demo understands the words in brackets: each agent
 // uses its shell, for which claude asks leave, and then says the same.
 const hiredTask = `{"task":"a clock without hands: USE_TOOL[touch made-with-leave] SAY[Approved. Said by a fake model.]"}`
 

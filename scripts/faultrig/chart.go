@@ -123,7 +123,7 @@ func (w *worker) hear(_ context.Context, m *agent.Incoming) (any, error) {
 	return spoken(text), nil
 }
 
-// expectChart is what the org chart comes to.
+// expectChart returns the result that the org chart must have.
 func expectChart(in taskInput) any {
 	draft := spoken(in.Text)
 	asked := spoken(draft + spoken(draft))

@@ -128,7 +128,7 @@ func notReached(err error) bool {
 	return client.IsErrConnectionFailed(err) || errors.As(err, &op) && op.Op == "dial"
 }
 
-// said is what the engine said, for an error.
+// said returns the engine's text of an error, in one line.
 func said(err error) string {
 	return life.OneLine(strings.TrimPrefix(err.Error(), "Error response from daemon: "))
 }

@@ -27,7 +27,7 @@ type talkData struct {
 	} `json:"question"`
 }
 
-// talk is what the roles of one execution said so far.
+// talk holds the messages of the roles of one execution so far.
 type talk struct {
 	waiting   map[string]bool // whether it waits for a reply, by message
 	questions map[string]bool // whether it is open, by question
