@@ -110,7 +110,7 @@ func (a *App) diskRow() wire.StatusRow {
 	return row
 }
 
-// configRows says whether the files of the configuration say what is in effect. A development server has none.
+// configRows reports whether the files of the configuration are what is in effect. A development server has none.
 func (a *App) configRows() []wire.StatusRow {
 	if a.opts.Dev {
 		return nil

@@ -96,7 +96,7 @@ func (w *spaceWatch) look() {
 	}
 }
 
-// space is what the store has left.
+// space returns the bytes that are free on the disk of the store, and the least that it needs.
 func (a *App) space() (path string, free, budget uint64) {
 	c := a.config.Load().Store
 	return c.Path, a.store.Stats().FreeBytes, uint64(c.MinFree)

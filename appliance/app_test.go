@@ -267,7 +267,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The service manager is told of each turn in the life of the process.
+// The service manager hears of each turn in the life of the process.
 func TestNotifications(t *testing.T) {
 	dir, err := os.MkdirTemp("", "wr") // a socket's path must be short
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/wardroom/wardroom/core/config"
 )
 
-// configWorld is what the reader of the configuration makes of an empty file, and of files with every key.
+// configWorld holds the configurations of an empty file, and of files with every key.
 type configWorld struct {
 	dir      string
 	defaults map[string]any

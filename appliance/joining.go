@@ -10,8 +10,8 @@ import (
 	"github.com/wardroom/wardroom/core/runtimes"
 )
 
-// joining is what a reload starts that was in no configuration before: plugins, and what uses them. Nothing of the rest knows of
-// it until keep.
+// joining holds what a reload starts anew: plugins that no configuration had before, and what uses them. Nothing else
+// knows of it until keep.
 type joining struct {
 	app       *App
 	plugins   *pluginhost.Added

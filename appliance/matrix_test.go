@@ -88,7 +88,7 @@ func (s *secured) askFor(token, method, path string) (status int, text string) {
 }
 
 // grants are what roles allow, by the scope that an operation needs and what it does. It is written down here once more:
-// that the policy says the same is what the test is about.
+// the test checks that the policy says the same.
 func grants(role string, c cell) bool {
 	family, _, _ := strings.Cut(c.scope, ":")
 	word := c.action[strings.LastIndex(c.action, ".")+1:]

@@ -17,7 +17,7 @@ import (
 	"github.com/wardroom/wardroom/core/store"
 )
 
-// observer is what the engine tells of its work.
+// observer counts the work of the engine.
 type observer struct {
 	*metrics.Executions
 	*metrics.Engine

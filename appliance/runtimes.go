@@ -112,7 +112,7 @@ func (a *App) checkRuntime(ctx context.Context, name string) health.Result {
 // endTimeout bounds the end of all agents of a temporary server.
 const endTimeout = 10 * time.Second
 
-// endAgents stops every agent: what they live in is about to be removed, and nobody would find them again.
+// endAgents stops every agent: what they live in is about to be removed, and they could not be found again.
 func (a *App) endAgents() {
 	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 	defer cancel()

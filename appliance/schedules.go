@@ -10,7 +10,7 @@ import (
 
 var _ schedule.Observer = (*metrics.Schedules)(nil)
 
-// openSchedules starts what is due by the clock, and what was due while nobody was there.
+// openSchedules starts what is due by the clock, and what was due while the server did not run.
 func (a *App) openSchedules(ctx context.Context) error {
 	key, err := sealKey(a.config.Load().Store.Path, scheduleKeyFile)
 	if err != nil {

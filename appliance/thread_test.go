@@ -118,7 +118,7 @@ func (s *site) checkRecord(done *client.Thread, secret string) {
 	}
 }
 
-// checkNextThread checks that a second thread is told of the first one.
+// checkNextThread checks that a second thread starts with what the first one found.
 func (s *site) checkNextThread() {
 	t := s.t
 	t.Helper()

@@ -33,7 +33,7 @@ func (r *AgentTokenRecord) StatusAt(now time.Time) wire.AgentTokenStatus {
 	return wire.AgentTokenActive
 }
 
-// AgentTokenSpec is what a caller gives to create a registration token.
+// AgentTokenSpec describes a registration token to create.
 type AgentTokenSpec struct {
 	Capabilities []string
 	Names        []string      // none: any
@@ -70,7 +70,7 @@ type AgentTokenReader interface {
 	FindAgentTokens(ctx context.Context, filter AgentTokenFilter) ([]*AgentTokenRecord, PageInfo, error)
 }
 
-// AgentOffer is what an agent says of itself that its credential may bound.
+// AgentOffer holds what an agent registers with, as far as its credential may bound it.
 type AgentOffer struct {
 	Name         string
 	Capabilities []string

@@ -37,7 +37,7 @@ func (r *APIKeyRecord) StatusAt(now time.Time) wire.APIKeyStatus {
 	return wire.APIKeyActive
 }
 
-// APIKeySpec is what a caller gives to create a key.
+// APIKeySpec describes an API key to create.
 type APIKeySpec struct {
 	Name   string
 	Owner  string // "": the name

@@ -27,8 +27,8 @@ type AuditEntry struct {
 	Request  wire.AuditRequest
 }
 
-// AuditIntent is what a request is about to do. The first transaction that writes anything on its behalf writes its
-// record too, and none after that does.
+// AuditIntent describes what a request is about to do. The first transaction that writes anything on its behalf writes
+// its record too, and none after that does.
 type AuditIntent struct {
 	AuditEntry
 	// IDPrefix is that of the ids of what the request creates; the record names the first such id that is written. Empty:

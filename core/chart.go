@@ -51,7 +51,7 @@ type RoutingRule struct {
 // Anyone stands for any role in RoutingRule.From.
 const Anyone = "*"
 
-// Behavior is what becomes of a message that no rule routes, or that nobody answers.
+// Behavior says what happens to a message that no rule routes, or that no role answers.
 type Behavior string
 
 // Behaviors of escalation.
@@ -65,7 +65,7 @@ const (
 // Behaviors lists every behavior.
 var Behaviors = []Behavior{BehaviorReportsTo, BehaviorSurface, BehaviorFail, BehaviorBestEffort}
 
-// Escalation is what happens to messages that no rule routes, or that nobody answers.
+// Escalation describes what happens to messages that no rule routes, or that no role answers.
 type Escalation struct {
 	Default     Behavior
 	TopicRoutes map[string]string // topic to key of a role
@@ -151,7 +151,7 @@ type ChartContext struct {
 	StartedAt      time.Time `json:"startedAt"`
 }
 
-// ChartScope is what the expressions of a step may refer to.
+// ChartScope holds the values that the expressions of a step may refer to.
 type ChartScope struct {
 	Input   json.RawMessage
 	Context ChartContext

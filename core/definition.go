@@ -69,7 +69,7 @@ type Answer struct {
 	Result  json.RawMessage
 }
 
-// Outcome is what a step came to. It is a pure function of the step's answers in their order, so a
+// Outcome is the result of a step. It is a pure function of the step's answers in their order, so a
 // restart computes it anew from the journal.
 type Outcome struct {
 	Result     json.RawMessage // the step's result, also when no output expression names it

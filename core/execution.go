@@ -97,7 +97,7 @@ func (e *Execution) SetEncoded(encoded []byte) { e.encoded = encoded }
 // Encoded returns the JSON that SetEncoded gave; nil for none.
 func (e *Execution) Encoded() []byte { return e.encoded }
 
-// WorkflowReport is what an execution of an org chart tells of its steps.
+// WorkflowReport describes the steps of an execution of an org chart.
 type WorkflowReport struct {
 	Steps         []StepReport `json:"steps"`             // at the top level, those that were begun
 	StepsExecuted int          `json:"stepsExecuted"`     // at the top level, finished

@@ -15,8 +15,8 @@ const (
 // ExperienceOutcomes lists every outcome, the best first.
 var ExperienceOutcomes = []ExperienceOutcome{ExperienceSuccessful, ExperiencePartial, ExperienceFailed}
 
-// Experience is what a thread's work came to, as it is stored for later work. Values are snapshots; Score is of an answer
-// only.
+// Experience is the outcome of a thread's work, as it is stored for later work. Values are snapshots; Score is of an
+// answer only.
 type Experience struct {
 	wire.Experience
 	// Fingerprint is the same for experiences that say the same.

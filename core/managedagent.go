@@ -58,7 +58,7 @@ type RuntimePosition struct {
 	Seq     uint64 `json:"seq"`
 }
 
-// ManagedAgentSpec is what a caller asks for.
+// ManagedAgentSpec describes a managed agent to spawn.
 type ManagedAgentSpec struct {
 	Name         string            `json:"name"`
 	Type         string            `json:"type"`
@@ -108,7 +108,7 @@ type ManagedAgentReply struct {
 	Response *ManagedAgentResponse `json:"response,omitempty"`
 }
 
-// ManagedAgentResponse is what the agent answered, or why it did not.
+// ManagedAgentResponse is the answer of an agent, or the reason why there is none.
 type ManagedAgentResponse = wire.TurnResponse
 
 // ManagedAgentAnswer answers the prompt of a blocked agent.

@@ -2,7 +2,7 @@ package core
 
 import "context"
 
-// MemoryQuery is what a thread is about to do.
+// MemoryQuery describes the work of a thread that the memory is searched for.
 type MemoryQuery struct {
 	ExecutionID string
 	Repo        string

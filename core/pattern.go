@@ -27,7 +27,7 @@ type Pattern struct {
 // PatternRef names one version of a pattern.
 type PatternRef = wire.PatternRef
 
-// PatternInput is what a caller gives to create or update a pattern.
+// PatternInput describes a pattern to create or update.
 type PatternInput struct {
 	Name        string // empty: taken from the definition
 	Version     string // empty: taken from the definition

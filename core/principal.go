@@ -48,7 +48,7 @@ var Anonymous = Principal{Kind: PrincipalAnonymous, ID: "anonymous", Name: "anon
 // System is the principal of work that Wardroom starts by itself.
 var System = Principal{Kind: PrincipalSystem, ID: "system", Name: "system"}
 
-// IsReserved reports whether an id is that of a principal without a credential, which nobody else may have.
+// IsReserved reports whether an id is that of a principal without a credential, which no other may have.
 func IsReserved(id string) bool { return id == Anonymous.ID || id == System.ID }
 
 // Unbounded reports whether nothing is ever refused to the principal: as long as no security is configured everyone is

@@ -37,7 +37,7 @@ type PromptRuled struct {
 	Ruling   PromptRuling `json:"ruling"`
 }
 
-// PromptQuestion is what a policy is asked about a prompt of an agent. Fields that are not known are empty.
+// PromptQuestion describes a prompt of an agent that a policy rules on. Fields that are not known are empty.
 type PromptQuestion struct {
 	PromptID string
 	Kind     string // approval or question

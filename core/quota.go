@@ -2,7 +2,7 @@ package core
 
 import "time"
 
-// RequestKind is what a request does, as far as limits of rate care.
+// RequestKind is the kind of a request that limits of rate tell apart.
 type RequestKind int
 
 // Kinds of requests.
@@ -12,7 +12,7 @@ const (
 	RequestExecute                    // the start of an execution of a pattern
 )
 
-// HoldKind is what a principal has open, as far as limits care.
+// HoldKind is the kind of a thing that a principal holds open, and that limits count.
 type HoldKind int
 
 // Kinds of what lasts.
@@ -21,8 +21,8 @@ const (
 	HoldSocket                 // a WebSocket of a terminal
 )
 
-// Quota is what a limit of rate says of a request. Limit, Remaining and Reset are those of the limit that is nearest to
-// exhaustion.
+// Quota is the decision of the limits of rate about a request. Limit, Remaining and Reset are those of the limit that
+// is nearest to exhaustion.
 type Quota struct {
 	Allowed   bool
 	Limit     int           // requests at once; 0: no limit applies

@@ -75,9 +75,9 @@ type RemoteInput struct {
 	Text     string
 }
 
-// RemoteThreadEvent is what a host tells of a thread. Type is one of managed_agent.*, and EventManagedMessage,
-// EventManagedTurnComplete and the others mean what they mean of managed agents. InputTaken, if set, is the id of an
-// input that the agent took.
+// RemoteThreadEvent is an event of a thread that its host reports. Type is one of managed_agent.*, and
+// EventManagedMessage, EventManagedTurnComplete and the others mean what they mean of managed agents. InputTaken, if
+// set, is the id of an input that the agent took.
 type RemoteThreadEvent struct {
 	AgentID    string // host
 	ThreadID   string

@@ -20,7 +20,7 @@ type RoleSpec struct {
 	Trace        TraceContext   // of the execution
 }
 
-// RoleSpawner is what the engine needs of agents that are spawned for roles. Methods never block on the runtime
+// RoleSpawner is the interface of agents that are spawned for roles to the engine. Methods never block on the runtime
 // and are safe for concurrent use. Answers come through RoleSink.
 //
 // It has many methods because one agent of a role is spawned, kept, driven and ended by the engine alone.

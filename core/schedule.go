@@ -58,7 +58,7 @@ type TickSpan struct {
 	To   time.Time `json:"to"`
 }
 
-// ScheduleSpec is what a caller gives to create a schedule. Zero values are defaults.
+// ScheduleSpec describes a schedule to create. Zero values are defaults.
 type ScheduleSpec struct {
 	Name         string
 	Cron         string

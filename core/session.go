@@ -35,7 +35,7 @@ type SessionRecord struct {
 	IDToken []byte `json:"idToken,omitempty"`
 }
 
-// SessionSpec is what a session is made of. Who acts by it has signed in.
+// SessionSpec describes a session to open, for a user who has signed in.
 type SessionSpec struct {
 	Kind    UserSessionKind
 	User    string
@@ -149,7 +149,7 @@ const (
 	GrantInterval = 2 * time.Second
 )
 
-// GrantSpec is what a command line begins a login with.
+// GrantSpec describes a login that a command line begins.
 type GrantSpec struct {
 	Challenge string // of PKCE, S256
 	Port      int    // of its loopback address; 0: it asks for the outcome

@@ -68,8 +68,9 @@ type Launcher interface {
 	// Principal returns a principal as it is now. UNAUTHORIZED for one whose credential is gone, or who has none where
 	// one is needed.
 	Principal(ctx context.Context, r PrincipalRecord) (Principal, error)
-	// CheckTarget returns why the principal of ctx could not start a target now, as far as that can be told without doing
-	// it: FORBIDDEN; VALIDATION_ERROR for one that nobody could start. Of an execution without an input it is not known yet.
+	// CheckTarget returns why the principal of ctx could not start a target now, as far as that can be told without
+	// doing it: FORBIDDEN; VALIDATION_ERROR for one that could never start. Of an execution without an input it is not
+	// known yet.
 	CheckTarget(ctx context.Context, t Target) error
 	// Launch starts a target on behalf of the principal of ctx. along, which may be nil, writes in the transaction that
 	// stores it. env is the environment of a thread. Errors are those of ExecutionService.Start and

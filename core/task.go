@@ -53,7 +53,7 @@ type AgentPreference struct {
 	Model  string   `json:"model,omitempty" doc:"Model of the agents."`
 }
 
-// TaskReport is what an agent says about a task.
+// TaskReport is the report of an agent about a task.
 type TaskReport struct {
 	AgentID     string
 	AgentName   string
@@ -78,7 +78,7 @@ type TaskError struct {
 	Retryable bool
 }
 
-// TaskDispatcher is what the engine needs of the connected agents. Methods never block on the network and
+// TaskDispatcher is the interface of the connected agents to the engine. Methods never block on the network and
 // are safe for concurrent use.
 type TaskDispatcher interface {
 	// Reserve takes one task slot on each of up to n distinct agents that fit the need, and returns their
@@ -144,7 +144,7 @@ type AgentReply struct {
 	Content   json.RawMessage
 }
 
-// TaskMessage is what an agent says to another role while it works on a task.
+// TaskMessage is a message that an agent sends to another role while it works on a task.
 type TaskMessage struct {
 	AgentID     string
 	TaskID      string
@@ -168,7 +168,7 @@ type MessageReply struct {
 	Refuse    func(err *Error) // as in TaskMessage
 }
 
-// TaskSink is what the agents package needs of the engine. Methods do not block.
+// TaskSink is the interface of the engine to the connected agents. Methods do not block.
 //
 // It has many methods because each thing that an agent may say has one, and they come in one order.
 type TaskSink interface {

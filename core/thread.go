@@ -108,12 +108,6 @@ type Thread struct {
 	EndedAt        *time.Time       `json:"endedAt,omitempty"`
 }
 
-// ThreadError is why a thread failed.
-type ThreadError struct {
-	Code    Code   `json:"code"`
-	Message string `json:"message"`
-}
-
 // ThreadRecord is a thread as it is stored. What stands beside the thread is for its supervisor only.
 type ThreadRecord struct {
 	Thread
@@ -153,7 +147,7 @@ type ThreadRecord struct {
 	Rulings int `json:"rulings,omitempty"`
 	// IdleSince is when the thread became idle.
 	IdleSince *time.Time `json:"idleSince,omitempty"`
-	// Report is what the agent reported of its outcome, so far.
+	// Report is the agent's own report of its outcome, so far.
 	Report *AgentOutcome `json:"report,omitempty"`
 }
 
@@ -176,7 +170,7 @@ type ThreadEnding struct {
 	Changes   *WorkspaceChanges `json:"changes,omitempty"`
 }
 
-// Preparation is what an agent starts with.
+// Preparation describes what an agent starts with.
 type Preparation struct {
 	Workspace    *WorkspaceSpec    `json:"workspace,omitempty"` // nil: an empty directory
 	ContextFiles []ContextFile     `json:"contextFiles,omitempty"`
@@ -185,13 +179,7 @@ type Preparation struct {
 	EnvNames     []string          `json:"envNames,omitempty"`
 }
 
-// ContextFile is a file that is written into the workspace before the agent starts.
-type ContextFile struct {
-	Path    string `json:"path"` // relative to the workspace, with slashes
-	Content string `json:"content"`
-}
-
-// AgentOutcome is what an agent reports of its own work in the structured block of a message.
+// AgentOutcome is the report of an agent about its own work, in the structured block of a message.
 type AgentOutcome struct {
 	State     CompletionState `json:"state,omitempty"` // "": it goes on
 	Summary   string          `json:"summary,omitempty"`
@@ -202,6 +190,8 @@ type AgentOutcome struct {
 
 // What is public of threads as it is stored.
 type (
+	ThreadError     = wire.ThreadError
+	ContextFile     = wire.ContextFile
 	ThreadPolicy    = wire.ThreadPolicy
 	ThreadFinish    = wire.ThreadFinish
 	ThreadQueue     = wire.ThreadQueue
@@ -230,7 +220,7 @@ const (
 // CompletionStates lists every completion state, the best first.
 var CompletionStates = []CompletionState{CompletionComplete, CompletionPartial, CompletionFailed}
 
-// ThreadSpec is what a caller asks for.
+// ThreadSpec describes a thread to prepare or spawn.
 type ThreadSpec struct {
 	ExecutionID string // or NewExecution
 	Name        string // "": from role and objective
@@ -247,16 +237,16 @@ type ThreadSpec struct {
 	Sanitized []SanitizedField
 }
 
-// ThreadPlan is what prepare answers: all that a spawn with the same spec would begin with.
+// ThreadPlan describes what a spawn with the same spec would begin with. It is answered as a wire.ThreadPlan.
 type ThreadPlan struct {
-	ExecutionID string          `json:"executionId"`
-	Name        string          `json:"name"`
-	AgentType   string          `json:"agentType,omitempty"`
-	Objective   string          `json:"objective"`
-	Role        string          `json:"role"`
-	Preparation Preparation     `json:"preparation"`
-	Policy      ThreadPolicy    `json:"policy"`
-	Metadata    json.RawMessage `json:"metadata"` // the caller's keys and memoryContext
+	ExecutionID string
+	Name        string
+	AgentType   string
+	Objective   string
+	Role        string
+	Preparation Preparation
+	Policy      ThreadPolicy
+	Metadata    json.RawMessage // the caller's keys and memoryContext
 }
 
 // ThreadInput is one of a message, raw bytes or key names.
@@ -368,7 +358,7 @@ type ThreadInputs interface {
 	// turn comes; raw bytes and keys go to its terminal at once. NOT_FOUND; CONFLICT for a terminal thread, or raw
 	// bytes and keys while no agent runs; RATE_LIMITED when too much waits. With ExpectResponse the receipt has the response
 	// of the message's turn, the last one where it was given to the agent again; TIMEOUT, and CONFLICT when it was withdrawn
-	// or the thread ended before. When ctx ends, nobody waits any more, and the message stays.
+	// or the thread ended before. When ctx ends, the wait ends too, and the message stays.
 	SendThread(ctx context.Context, id string, in ThreadInput) (ThreadReceipt, error)
 	// AwaitThreadInput waits, as SendThread does, for the turn of a message that was sent before, its turn being over or not.
 	// With an empty inputID it is the last of those that the thread began with.

@@ -36,7 +36,7 @@ type ThreadWork struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// ThreadSpeech is what the agent of a thread said in the turn that runs.
+// ThreadSpeech holds what the agent of a thread said in the turn that runs.
 type ThreadSpeech struct {
 	Pieces   []string  `json:"pieces,omitempty"`   // as they came, the last ones, bounded
 	Pending  string    `json:"pending,omitempty"`  // of them: not told yet

@@ -54,7 +54,7 @@ type TriggerRecord struct {
 	SealedEnv []byte `json:"sealedEnv,omitempty"` // the environment of a thread, encrypted
 }
 
-// TriggerSpec is what a caller gives to create a trigger. Zero values are defaults.
+// TriggerSpec describes a trigger to create. Zero values are defaults.
 type TriggerSpec struct {
 	Name          string
 	Scheme        SignatureScheme // "": wardroom

@@ -99,7 +99,7 @@ type WebhookRecord struct {
 	LatencySumMs float64    `json:"latencySumMs,omitempty"`
 }
 
-// WebhookSpec is what a caller gives to create a webhook. Nil pointers are defaults.
+// WebhookSpec describes a webhook to create. Nil pointers are defaults.
 type WebhookSpec struct {
 	URL        string
 	Events     []EventType

@@ -36,7 +36,7 @@ type Role struct {
 	Reports      []*Role  `json:"reports,omitempty"`
 }
 
-// Escalation is what becomes of messages that no rule routes or nobody answers.
+// Escalation describes what happens to messages that no rule routes or no role answers.
 type Escalation struct {
 	Default    core.Behavior `json:"defaultBehavior"`
 	TimeoutMs  int64         `json:"timeoutMs"`

@@ -33,7 +33,7 @@ const (
 // maxAdminAnswer bounds an answer of the admin socket that is read as a whole.
 const maxAdminAnswer = 16 << 20
 
-// unixServer is what an address of a server begins with that is a socket of this machine.
+// unixServer is the prefix of a server address that names a Unix socket of this machine.
 const unixServer = "unix:"
 
 // adminSocket speaks to the admin socket of a server of this machine.

@@ -440,7 +440,7 @@ func TestAttachOutage(t *testing.T) {
 	p.leaves(0)
 }
 
-// TestAttachSignal gives the terminal back when the program is told to end.
+// TestAttachSignal gives the terminal back when the program has to end.
 func TestAttachSignal(t *testing.T) {
 	d := newDesk(t)
 	p := sitDown(t, d.URL, "magent_1")

@@ -213,7 +213,7 @@ func (a *attachment) reattach(ctx context.Context, screen *screenGuard, keyboard
 			return abandon(&goneError{err})
 		case <-keyboard.resized: // the next connection asks for the size that it finds
 		case typed := <-keyboard.typed:
-			// What is typed into the void is not kept: nobody could see what it would do.
+			// What is typed while there is no connection is dropped: its effect could not be seen.
 			if _, left := a.detach.feed(typed); left {
 				return abandon(errDetached)
 			}

@@ -26,7 +26,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// ageHeader is what an encrypted archive begins with.
+// ageHeader is the first line of an encrypted archive.
 const ageHeader = "age-encryption.org/v1\n"
 
 // backupName matches the names that backup create gives to the archives of a directory, whose lexical order is their age.

@@ -108,7 +108,7 @@ func edgeError(err error) error {
 		return err
 	}
 	code := core.Code(refused.Code)
-	switch refused.Status { // of an answer whose body nobody read
+	switch refused.Status { // of an answer whose body was not read
 	case http.StatusUnauthorized:
 		code = core.CodeUnauthorized
 	case http.StatusForbidden:

@@ -7,7 +7,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// eventText is what a person wants to know of an event.
+// eventText returns a line for people about an event.
 func eventText(event client.Event, d client.EventData) string {
 	switch event.Type {
 	case client.EventStarted:
@@ -41,7 +41,7 @@ func eventText(event client.Event, d client.EventData) string {
 	return compact(event.Data, 160)
 }
 
-// chartEventText is what a person wants to know of an event of an org chart.
+// chartEventText is eventText for the events of an org chart; known is false for others.
 func chartEventText(event client.Event, d client.EventData) (text string, known bool) {
 	switch event.Type {
 	case client.EventStepStarted:

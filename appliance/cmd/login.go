@@ -205,7 +205,7 @@ func (c *cli) grant(cmd *cobra.Command, api *client.Client, device, noBrowser bo
 	}
 }
 
-// grantOver says in words that nobody approved.
+// grantOver returns the error of a login that was not approved.
 func grantOver(cmd *cobra.Command, err error) error {
 	if cmd.Context().Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 		return &outcomeError{code: exitTimeout, message: "the login was not approved in time"}

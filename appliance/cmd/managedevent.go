@@ -112,7 +112,7 @@ func (c *cli) followEvents(cmd *cobra.Command, id string, after uint64, tail int
 	})
 }
 
-// managedEventText is what a person wants to know of an event.
+// managedEventText returns a line for people about an event of a managed agent.
 func managedEventText(e *client.ManagedAgentEvent, paint func(style, string) string) string {
 	name := strings.TrimPrefix(e.Type, "managed_agent.")
 	how := stylePlain

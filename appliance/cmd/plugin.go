@@ -42,7 +42,7 @@ var plugins = &resource[client.Plugin]{
 	},
 }
 
-// pluginReason is what an operator should know of a plugin, in a line.
+// pluginReason returns why a plugin is in its state, in one line for operators.
 func pluginReason(p *client.Plugin) string {
 	switch {
 	case p.State == "ready" && p.HealthReason != "":

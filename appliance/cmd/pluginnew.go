@@ -91,7 +91,7 @@ func (c *cli) pluginNewSecret() *cobra.Command {
 	})
 }
 
-// newModuleText is what the help of both says of the sdk.
+// newModuleText describes the sdk in the help of both commands.
 const newModuleText = "It needs Go and nothing of Wardroom but the sdk, which this program\n" +
 	"writes into the module, below third_party: neither now nor later is a network needed. --sdk names a directory\n" +
 	"that has the sdk instead (one that `wardroom plugin sdk` wrote, or a copy of the repository), and with --fetch\n" +

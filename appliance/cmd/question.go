@@ -123,7 +123,7 @@ func sameText(content json.RawMessage, text string) bool {
 	return json.Unmarshal(content, &have) == nil && strings.TrimSpace(have) == strings.TrimSpace(text)
 }
 
-// answerCommand is what a person types to answer a question.
+// answerCommand returns the command that answers a question.
 func answerCommand(q *client.Question) string {
 	id := clean(q.ID)
 	if len(q.Options) == 0 {

@@ -313,7 +313,7 @@ func (c *cli) address() (server, token string, trust *tls.Config, err error) {
 	return server, cmp.Or(c.token, c.deps.Getenv(envToken), kept), trust, nil
 }
 
-// userAgent is what the command line calls itself.
+// userAgent returns the User-Agent header of the command line.
 func userAgent() string { return "wardroom-cli/" + buildInfo().Version }
 
 // client returns the client of the chosen server. Execute closes it.

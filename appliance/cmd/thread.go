@@ -121,7 +121,7 @@ func limitsText(p *client.ThreadPolicy) string {
 func threadScreen(s *screen, t *client.Thread) {
 	reason := ""
 	if t.Error != nil {
-		reason = t.Error.Code + ": " + t.Error.Message
+		reason = string(t.Error.Code) + ": " + t.Error.Message
 	}
 	s.fields("thread", t.ID, "name", t.Name, "status", threadStatus(t.Status, t.StatusReason), "login at", t.LoginURL, "error", reason,
 		"execution", t.ExecutionID, "type", t.AgentType, "role", t.Role, "objective", shorten(clean(t.Objective), 200),
@@ -134,7 +134,7 @@ func threadScreen(s *screen, t *client.Thread) {
 		"created", moment(&t.CreatedAt), "started", moment(t.StartedAt), "last activity", moment(&t.LastActivityAt), "ended", moment(t.EndedAt))
 	if w := t.Workspace; w != nil {
 		s.line("")
-		workspaceFields(s, w)
+		workspaceFields(s, &client.Workspace{WorkspaceRow: *w})
 	}
 	if t.Prompt != nil && !threadOver(t.Status) {
 		promptScreen(s, "thread", t.ID, t.Prompt)

@@ -76,7 +76,7 @@ var threadEventKinds = []string{
 
 func threadKind(kind string) string { return clean(strings.TrimPrefix(kind, threadKindPrefix)) }
 
-// threadEventText is what a person wants to know of an event, and its colour. The text may have several lines.
+// threadEventText returns a text for people about an event, and its colour. The text may have several lines.
 func threadEventText(kind string, data json.RawMessage) (style, string) {
 	d, err := (&client.ThreadEvent{ThreadEvent: wire.ThreadEvent{Type: kind, Data: data}}).Decode()
 	if err != nil {

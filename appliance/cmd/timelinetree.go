@@ -93,7 +93,7 @@ func newTimelineTree(t *client.Timeline, asked []client.Question) *timelineTree 
 	return tree
 }
 
-// answerHint is what a person types to answer a question.
+// answerHint returns the command that answers the question with the id.
 func answerHint(id string, asked []client.Question) string {
 	for i := range asked {
 		if asked[i].ID == id {
@@ -135,7 +135,7 @@ func (tree *timelineTree) list(n *timelineNode, guide string) {
 	}
 }
 
-// fold takes the only task of a step into the step's row: who did it is what a reader wants to know of the step. A
+// fold takes the only task of a step into the step's row: so that the row says who did it. A
 // task that took several attempts, or was not completed while its step was, keeps its rows.
 func (n *timelineNode) fold() {
 	if n.entry == nil || n.entry.Kind != client.TimelineStep {

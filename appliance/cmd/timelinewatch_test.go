@@ -157,7 +157,7 @@ func watch(t *testing.T, server string, cols, rows int, env ...string) *viewer {
 	return v
 }
 
-// screen is what the terminal shows, with the spinner standing still.
+// screen returns what the terminal shows, with the spinner standing still.
 func (v *viewer) screen() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()

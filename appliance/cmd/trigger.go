@@ -204,7 +204,7 @@ func (c *cli) triggerGet() *cobra.Command {
 		(*client.Client).GetTrigger, c.triggerScreen)
 }
 
-// hookMask is what the server shows in place of the secret of a trigger.
+// hookMask is the text that the server shows in place of the secret of a trigger.
 const hookMask = "trgsec_***"
 
 func (c *cli) triggerScreen(s *screen, t *client.Trigger) {

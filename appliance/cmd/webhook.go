@@ -42,7 +42,7 @@ var webhooks = &resource[client.Webhook]{
 	},
 }
 
-// webhookState says whether an endpoint gets events, and why not.
+// webhookState returns whether an endpoint gets events, or why it gets none.
 func webhookState(w *client.Webhook) cell {
 	switch {
 	case w.Enabled:
@@ -58,7 +58,7 @@ func (c *cli) webhookGet() *cobra.Command {
 		(*client.Client).GetWebhook, webhookScreen)
 }
 
-// secretMask is what the server shows in place of a secret.
+// secretMask is the text that the server shows in place of a secret.
 const secretMask = "whsec_***"
 
 func webhookScreen(s *screen, w *client.Webhook) {

@@ -2,8 +2,9 @@ package console
 
 import "net/http"
 
-// policy is what the page may load and do: its own files and its own server, nothing else. No script and no style is
-// inline, and no text becomes a script: the one policy for trusted types makes the address of the worker, and no other.
+// policy is the content security policy of the page. It allows its own files and its own server, nothing else. No
+// script and no style is inline, and no text becomes a script: the one policy for trusted types makes the address of
+// the worker, and no other.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"worker-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types wardroom"

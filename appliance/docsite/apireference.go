@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// apiDocument is what the reference reads of an OpenAPI document.
+// apiDocument holds the parts of an OpenAPI document that the reference reads.
 type apiDocument struct {
 	Paths      map[string]map[string]*apiOperation `json:"paths"`
 	Components struct {
@@ -54,7 +54,8 @@ type apiMedia struct {
 	Schema *apiSchema `json:"schema"`
 }
 
-// apiSchema is what the reference reads of a schema. Where a schema is true, anything, or false, all of it is empty.
+// apiSchema holds the parts of a schema that the reference reads. Where a schema is true, anything, or false, all of it
+// is empty.
 type apiSchema struct {
 	Ref         string                `json:"$ref"`
 	Type        any                   `json:"type"` // a name or a list of them

@@ -78,7 +78,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// view is what the template shows.
+// view holds the data of the template.
 type view struct {
 	Root, Style, Version string
 	Title, Name          string // Name is that of the page; empty where there is none
@@ -112,7 +112,7 @@ func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v vie
 	h.send(w, r, status, "text/html; charset=utf-8", "no-cache", out.Bytes())
 }
 
-// policy is what a page may load and do: the one style sheet, and the search.
+// policy is the content security policy of a page: it may load the one style sheet, and use the search.
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // send answers a request.

@@ -14,7 +14,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/holder/confine"
 )
 
-// isolation is what an agent is kept from in one configuration.
+// isolation describes what agents are kept from in one configuration.
 type isolation struct {
 	landlock, user bool
 	check          string // part of what the plugin says of it

@@ -107,7 +107,7 @@ func sameJSON(raw json.RawMessage, want string) bool {
 	return fmt.Sprint(a) == fmt.Sprint(b)
 }
 
-// A cancel and the last answer race: there is one outcome, and everyone is told the same.
+// A cancel and the last answer race: there is one outcome, and everyone gets it.
 func TestCancelAgainstCompletion(t *testing.T) {
 	t.Parallel()
 	s := dev(t)
@@ -177,7 +177,7 @@ func TestOneKeyAtOnce(t *testing.T) {
 	}
 }
 
-// A client that leaves does not stop its execution; one that waits too long is told which it was.
+// A client that leaves does not stop its execution; one that waits too long gets its id.
 func TestClientsThatDoNotWait(t *testing.T) {
 	t.Parallel()
 	s := dev(t)

@@ -250,7 +250,7 @@ func (c *crew) view(id string, opts runtime.AttachOptions) *console {
 	return watch(c.t, conn)
 }
 
-// screen is what the terminal of an agent shows, for a failed test.
+// screen returns the screen of an agent, for a failed test.
 func (c *crew) screen(id string) string {
 	address, header := c.api.TerminalRequest(id)
 	conn, err := terminal.Dial(c.t.Context(), address, runtime.AttachOptions{}, terminal.DialOptions{Header: header})

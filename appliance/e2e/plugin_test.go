@@ -27,7 +27,7 @@ func badPlugin(t *testing.T) string {
 	return path
 }
 
-// checksum is what a configuration announces of a file.
+// checksum returns the SHA-256 of a file, as a configuration names it.
 func checksum(t *testing.T, path string) string {
 	t.Helper()
 	sum, err := pluginhost.FileSHA256(path)

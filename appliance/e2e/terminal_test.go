@@ -47,7 +47,7 @@ func (c *crew) socket(id string, protocols ...string) *websocket.Conn {
 	return conn
 }
 
-// residentBytes is what a process keeps in memory.
+// residentBytes returns the resident memory of a process.
 func residentBytes(t *testing.T, pid int) int {
 	t.Helper()
 	text, err := os.ReadFile(procFile(pid, "statm"))

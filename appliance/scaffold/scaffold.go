@@ -51,7 +51,7 @@ const maxName = 63 - len("runtime-")
 // DefaultModule is the path of a module whose author named none.
 func (o *Options) DefaultModule() string { return "example.com/wardroom-" + o.Plugin() }
 
-// Plugin is what the plugin is called.
+// Plugin returns the name of the plugin.
 func (o *Options) Plugin() string { return o.prefix() + o.Name }
 
 func (o *Options) kind() string { return cmp.Or(o.Kind, core.PluginKindRuntime) }

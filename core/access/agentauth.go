@@ -95,7 +95,7 @@ func (a *AgentAuth) Authenticate(r *http.Request) (core.Principal, error) {
 	}
 	a.opts.Attempt(core.PrincipalAgent, reason == "")
 	if reason != "" {
-		// A good token is taken whatever others behind the same address try; the rest is told to wait.
+		// A good token is taken whatever others behind the same address try; the rest has to wait.
 		if wait := a.failures.exceeded(from); wait > 0 {
 			return core.Principal{}, tooMany(wait)
 		}

@@ -361,7 +361,7 @@ func fits(rec *core.AgentTokenRecord, offer core.AgentOffer) error {
 	return nil
 }
 
-// capabilityThreads is what a token needs for agents that host threads.
+// capabilityThreads is the capability that a token needs for agents that host threads.
 const capabilityThreads = "threads"
 
 // AdmitAgent counts the registration of an agent within its transaction. UNAUTHORIZED when its token is over, unless the

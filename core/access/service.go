@@ -35,7 +35,7 @@ const (
 	minLife    = time.Minute
 )
 
-// Store is what the service needs of a core.Store.
+// Store is the part of core.Store that the service uses.
 type Store interface {
 	core.APIKeyReader
 	core.SessionReader
@@ -400,7 +400,7 @@ func (s *Service) fit(ctx context.Context, spec *core.APIKeySpec) (warning strin
 }
 
 // CreateFirstKey makes a key that may do everything, if there is none at all. keep gets it before it is valid, so that a
-// crash leaves no key that nobody has.
+// crash leaves no key whose secret is lost.
 func (s *Service) CreateFirstKey(ctx context.Context, name string, keep func(key string) error) error {
 	list, _, err := s.opts.Store.FindAPIKeys(ctx, core.APIKeyFilter{Page: core.Page{Limit: 1}})
 	if err != nil || len(list) > 0 {

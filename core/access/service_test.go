@@ -217,7 +217,7 @@ func TestRotateTwiceWithinOverlap(t *testing.T) {
 	r.wants(second.Key, "")
 }
 
-// Whatever is wrong with a credential, the answer is the same; only none at all is told apart.
+// Whatever is wrong with a credential, the answer is the same; only the lack of one has an answer of its own.
 func TestRefusedAlike(t *testing.T) {
 	r := newRig(t)
 	k := r.create(core.APIKeySpec{Name: "ci", Scopes: []string{"read"}, Life: time.Hour})

@@ -157,7 +157,7 @@ func (x *index) unlist(a *agent) {
 	a.slots.class = nil
 }
 
-// set says whether the agent may take tasks and counts as capable. It returns true when the agent can take
+// set records whether the agent may take tasks and counts as capable. It returns true when the agent can take
 // a task now and could not before.
 func (x *index) set(a *agent, open, counted bool) bool {
 	x.mu.Lock()

@@ -107,7 +107,7 @@ func TestResumeRefusedMakesNewAgent(t *testing.T) {
 	}
 }
 
-// Two places with one token: the later wins, the earlier is told.
+// Two places with one token: the later wins, and the earlier is closed with 4409.
 func TestResumeFromTwoPlaces(t *testing.T) {
 	r := newRig(t, agents.Config{})
 	first, reg := r.register("one", 2, "echo")

@@ -20,7 +20,7 @@ var (
 	_ core.TaskDispatcher = (*Service)(nil)
 )
 
-// Store is what the service needs of the durable state.
+// Store is the part of the durable state that the service uses.
 type Store interface {
 	Update(ctx context.Context, fn func(tx core.Tx) error) error
 	core.AgentReader

@@ -177,7 +177,7 @@ func TestHold(t *testing.T) {
 	}
 }
 
-// Every agent that is gone for good is told, with or without tasks, whatever its end.
+// Every agent that is gone for good is reported, with or without tasks, whatever its end.
 func TestAgentLostIsAlwaysTold(t *testing.T) {
 	r := newRig(t, agents.Config{})
 	polite, one := r.register("polite", 1, "echo")

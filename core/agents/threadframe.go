@@ -49,7 +49,7 @@ var agentStatuses = []core.ManagedAgentStatus{
 	core.ManagedStarting, core.ManagedReady, core.ManagedBusy, core.ManagedError, core.ManagedStopped,
 }
 
-// errNoThreads answers frames about threads while nobody here takes them.
+// errNoThreads answers frames about threads where the service has no threads.
 var errNoThreads = errors.New("threads are not supported by this server")
 
 // threadEvent runs a thread_event. The error's text is meant for the agent.

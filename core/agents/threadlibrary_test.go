@@ -151,7 +151,7 @@ func (r *rig) runHost(o agent.Options, c *chopper) (a *agent.Agent, end func()) 
 	return a, end
 }
 
-// wantEcho is what the server must have seen of a thread of an echoHost.
+// wantEcho returns the events that the server must have got of a thread of an echoHost.
 func wantEcho(messages int) []string {
 	want := []string{"1 started", "2 ready"}
 	seq := 3

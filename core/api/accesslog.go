@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// accessLine is what the access log tells of a request. The route is as it is declared: ids and queries are not in it.
+// accessLine is the line of the access log about a request. The route is as it is declared: ids and queries are not in
+// it.
 type accessLine struct {
 	Time       time.Time `json:"time"`
 	Log        string    `json:"log"` // always "access"

@@ -36,7 +36,7 @@ func actionsOf(routes []Route) map[string]action {
 	for i := range routes {
 		r := &routes[i]
 		if r.Public != nil && r.Public(Config{}) {
-			continue // nobody is asked
+			continue // no access is checked
 		}
 		all[r.Action] = action{r.Resource, r.Scope}
 	}

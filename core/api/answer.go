@@ -10,7 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// answer is what a handler returns.
+// answer is the response of a handler, before it is written.
 type answer struct {
 	status     int
 	location   string
@@ -123,7 +123,7 @@ func writeAnswer(w http.ResponseWriter, c *call, a answer) {
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(status)
-	// A failed write means that the client left; there is nobody to tell.
+	// A failed write means that the client left: the error has no reader.
 	_, _ = w.Write(body)
 }
 

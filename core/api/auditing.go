@@ -37,7 +37,7 @@ var outside = []string{
 	"agents.stop", "agents.spawn",
 }
 
-// actionSignIn is what a credential is recorded under.
+// actionSignIn is the action of audit records about credentials.
 const actionSignIn = "session.authenticate"
 
 // changes reports whether a route changes anything.

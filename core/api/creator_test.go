@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A list whose rows tell who made them selects by that; whoever adds a list is told so here.
+// A list whose rows tell who made them selects by that; a new list that does not fails here.
 func TestListsSelectByCreator(t *testing.T) {
 	r := newRig(t)
 	var doc struct {

@@ -212,7 +212,7 @@ func (f *fakeExecutions) Stream(ctx context.Context, id string, after uint64) (c
 	return &journal{events: completedJournal(id), after: after, over: true}, nil
 }
 
-// completedJournal is what the engine writes for an execution that two agents answered.
+// completedJournal returns the events of an execution that two agents answered.
 func completedJournal(id string) []core.Event {
 	return []core.Event{
 		{Seq: 10, Type: core.EventExecutionQueued, Subject: id, Data: json.RawMessage(`{}`)},

@@ -100,7 +100,7 @@ func (s *Server) feedRoutes() []Route {
 	}}
 }
 
-// feedFilter is what a reader of the stream of all events wants.
+// feedFilter selects the events that a reader of the stream of all events gets.
 type feedFilter struct {
 	topics, subjects []string
 	past             bool // the events are of the log: what they are about may be gone

@@ -10,7 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
-// eventData is what the journal's events carry that streams show.
+// eventData holds the fields of the journal's events that streams show.
 type eventData struct {
 	TaskID     string          `json:"taskId"`
 	AgentID    string          `json:"agentId"`

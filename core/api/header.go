@@ -6,7 +6,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// Values of headers that never change, shared by all answers; nobody may write to them.
+// Values of headers that never change, shared by all answers; they must not be changed.
 var (
 	nosniff     = []string{"nosniff"}
 	noStore     = []string{"no-store"}

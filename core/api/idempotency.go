@@ -32,7 +32,7 @@ func (c *call) idempotencyKey() (string, error) {
 	return key, nil
 }
 
-// claim is what the service stores beside what it creates. The scope holds the path as it was sent, so
+// claim returns the claim that the service stores beside what it creates. The scope holds the path as it was sent, so
 // that one key on two patterns is two keys.
 func (c *call) claim(key string) *core.IdempotencyClaim {
 	h := sha256.New()

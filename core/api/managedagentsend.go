@@ -96,7 +96,7 @@ func inputKey(claim *core.IdempotencyClaim) string {
 func (s *Server) send(c *call, id string, in core.ManagedAgentInput, sanitized []core.SanitizedField) (answer, error) {
 	ctx := c.detached()
 	if in.ExpectResponse {
-		ctx = c.ctx // nobody waits for the turn of a client that left
+		ctx = c.ctx // the wait ends when the client leaves
 	}
 	reply, err := s.opts.ManagedAgents.SendManagedAgent(ctx, id, in)
 	if err != nil {

@@ -17,15 +17,15 @@ import (
 // object is a JSON object of the document.
 type object = schema.Object
 
-// document is what the OpenAPI document says beside the operations.
+// document holds what the OpenAPI document says beside the operations.
 type document struct {
 	version, baseURL string
-	open             bool // nobody has to say who they are
+	open             bool // callers need no credential
 	sessions         bool // browsers may be signed in
 	secure           bool // browsers come by https
 }
 
-// shownVersion is what the document says of the version: everybody may read it, and only those who signed in learn that of
+// shownVersion returns the version for the document: everybody may read it, and only those who signed in learn that of
 // the server where callers prove who they are.
 func (d document) shownVersion() string {
 	if d.open {
@@ -87,7 +87,7 @@ func (d *document) schemes() object {
 	return schemes
 }
 
-// security is what an operation that needs a scope asks for.
+// security returns the security requirements of an operation that needs the scope.
 func (d *document) security(scope string) []any {
 	scopes := []any{}
 	if scope != core.ScopeAny {

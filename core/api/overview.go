@@ -54,7 +54,7 @@ func inboxSources() []string {
 	return names
 }
 
-// readThreads is what a reader of a thread needs.
+// readThreads is the access that reading a thread needs.
 var readThreads = Access{Action: "threads.read", Resource: "threads", Scope: core.ScopeExecutionsRead}
 
 func (s *Server) listInbox(c *call) (answer, error) {

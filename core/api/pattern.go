@@ -114,7 +114,7 @@ func (s *Server) listPatterns(c *call) (answer, error) {
 	return ok(list), nil
 }
 
-// useSpan is what the use of a pattern is counted over.
+// useSpan is the time over which the use of a pattern is counted.
 const useSpan = 24 * time.Hour
 
 // patternUse counts executions of a pattern. What is counted are keys of an index; active ones are in memory.

@@ -37,7 +37,7 @@ func rawValue(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// endOf is what a stream ends with: a log that ends by itself, without an error, is at its end.
+// endOf returns the error that a stream ends with: io.EOF for a log that ended by itself.
 func endOf(err error) error {
 	if err == nil {
 		return io.EOF

@@ -29,7 +29,7 @@ func (c *call) admitOrigin() (err error) {
 	return err
 }
 
-// takeQuota counts the request for who sends it: a principal, or an address as long as nobody has said who they are.
+// takeQuota counts the request for who sends it: a principal, or an address for requests without a credential.
 // Probes of the machine's supervisor are not counted.
 func (c *call) takeQuota() error {
 	if c.s.opts.Limits == nil || c.route.Probe {
@@ -59,7 +59,7 @@ func (c *call) takeQuota() error {
 	return e
 }
 
-// client is what the request is counted as.
+// client returns the id that the request is counted under.
 func (c *call) client() string {
 	if c.principal.Kind != core.PrincipalAnonymous {
 		return "principal " + c.principal.ID

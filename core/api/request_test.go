@@ -266,7 +266,7 @@ func TestOrigins(t *testing.T) {
 	r.do("GET", "/api/patterns", "", "Origin: https://any.example").wants(t, 200, "")
 }
 
-// Whoever may not is told so before anything else about the request is looked at.
+// Whoever may not gets the refusal before anything else about the request is looked at.
 func TestAuthorization(t *testing.T) {
 	alice := core.Principal{Kind: "apikey", ID: "alice"}
 	var asked []api.Access

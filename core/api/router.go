@@ -49,7 +49,7 @@ func routeNotFound(c *call) error {
 	return core.NotFound("route", schema.Clip(c.r.Method+" "+strings.ToValidUTF8(c.r.URL.Path, "\uFFFD")))
 }
 
-// pseudoRoute is what a request without a route runs through.
+// pseudoRoute returns a route for requests that are answered without one of the table.
 func (s *Server) pseudoRoute(name string, handle func(c *call) (answer, error)) *boundRoute {
 	return &boundRoute{
 		Route:   Route{OperationID: name, Public: always, Handle: handle},

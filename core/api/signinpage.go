@@ -17,7 +17,7 @@ const (
 	pageType  = pageMedia + "; charset=utf-8"
 )
 
-// pageContent is what a page for signing in shows.
+// pageContent holds the data of the template of a sign-in page.
 type pageContent struct {
 	Title   string
 	Text    string

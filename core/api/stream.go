@@ -75,7 +75,7 @@ func (s *Server) streamPattern(c *call) error {
 		return err
 	}
 	if !known {
-		after = 0 // of a new execution nobody has seen anything, whatever stream the header is from
+		after = 0 // no event of a new execution was seen, whatever stream the header is from
 	}
 	return s.follow(c, id, after)
 }

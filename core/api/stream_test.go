@@ -248,7 +248,7 @@ func TestStreamResume(t *testing.T) {
 			}
 		})
 	}
-	// A browser that saw the end and comes back is told to stop.
+	// A browser that saw the end and comes back gets a 204, which ends its attempts.
 	if p := r.do("GET", streamPath, "", "Last-Event-ID: 18"); p.status != 204 || p.text != "" {
 		t.Errorf("%d %s", p.status, p.text)
 	}

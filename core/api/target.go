@@ -8,7 +8,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// targetRequest is what a schedule or a trigger is to start.
+// targetRequest names what a schedule or a trigger starts.
 type targetRequest struct {
 	Execution *core.ExecutionTarget `json:"execution" doc:"An execution of a pattern. One of execution and thread is needed."`
 	Thread    *threadTargetRequest  `json:"thread" doc:"A managed thread."`
@@ -17,8 +17,8 @@ type targetRequest struct {
 // threadTargetRequest is a thread to be.
 type threadTargetRequest struct {
 	wire.ThreadBrief
-	Preparation threadPreparationRequest `json:"preparation"`
-	Policy      wire.ThreadPolicy        `json:"policy"`
+	Preparation wire.ThreadPreparation `json:"preparation"`
+	Policy      wire.ThreadPolicy      `json:"policy"`
 }
 
 // target checks what the decoder could not, and makes the service's target, with the environment of a thread beside it.
@@ -34,7 +34,7 @@ func (r *targetRequest) target(c *call) (t core.Target, env map[string]string, e
 	checkEnv("target.thread.preparation.env", prepared.Env, func(path, reason string) {
 		problems = append(problems, core.Problem{Path: path, Reason: reason})
 	})
-	if prepared.workspaceID() != "" {
+	if askedWorkspace(prepared).WorkspaceID != "" {
 		problems = append(problems, core.Problem{Path: "target.thread.preparation.workspace.workspaceId",
 			Reason: "must be left out: each thread has a workspace of its own"})
 	}
@@ -46,7 +46,7 @@ func (r *targetRequest) target(c *call) (t core.Target, env map[string]string, e
 	}
 	delete(r.Thread.Metadata, memoryContextKey)
 	core.WithoutOrigin(r.Thread.Metadata)
-	p := prepared.preparation()
+	p := newPreparation(prepared)
 	thread := &core.ThreadTarget{
 		ThreadBrief: r.Thread.ThreadBrief,
 		Preparation: wire.TargetPreparation{Workspace: p.Workspace, ApprovalPreset: p.Approval, EnvNames: slices.Sorted(maps.Keys(p.Env))},

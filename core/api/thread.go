@@ -27,7 +27,7 @@ func (s *Server) threadRoutes() []Route {
 		r.Tag, r.Resource, r.Scope = tag, resource, "executions:create"
 		return r
 	}
-	thread := []Response{{Status: 200, Body: threadBody{}, Doc: "The thread."}}
+	thread := []Response{{Status: 200, Body: wire.Thread{}, Doc: "The thread."}}
 	page := []Response{{Status: 200, Body: threadList{}, Doc: "A page of threads."}}
 	filter := append(pageParams(),
 		Param{Name: "status", Type: ParamString, Enum: threadStatuses(), Doc: "Status."},
@@ -53,7 +53,7 @@ func (s *Server) threadRoutes() []Route {
 				"sent as it is: its workspace is taken over, and the memory file is written anew. Values of env are " +
 				"never answered or logged.",
 			Body:      &Body{JSON: new(spawnThreadRequest)},
-			Responses: []Response{{Status: 201, Body: threadBody{}, Location: true, Doc: "It is stored."}},
+			Responses: []Response{{Status: 201, Body: wire.Thread{}, Location: true, Doc: "It is stored."}},
 			Fails:     []int{404, 409}, Creates: true, Recover: s.recoverThreadSpawn, Handle: s.spawnThread,
 		}),
 		{
@@ -63,7 +63,7 @@ func (s *Server) threadRoutes() []Route {
 			Description: "Repository and branch are resolved, and id and path of the workspace are reserved. Nothing is " +
 				"checked out unless provision is true; that, and a repository by its URL, need the scope executions:create.",
 			Body:      &Body{JSON: new(prepareThreadRequest)},
-			Responses: []Response{{Status: 200, Body: threadPlanBody{}, Doc: "What a spawn of it would begin with."}},
+			Responses: []Response{{Status: 200, Body: wire.ThreadPlan{}, Doc: "What a spawn of it would begin with."}},
 			Fails:     []int{404, 409}, Handle: s.prepareThread,
 		},
 		reads(Route{
@@ -199,7 +199,7 @@ func (s *Server) threads(c *call, executionID string) (answer, error) {
 		ExecutionID: executionID, Status: core.ThreadStatus(c.query.text("status")),
 		Role: c.query.text("role"), AgentType: c.query.text("agentType"), CreatedBy: c.query.text("createdBy"),
 	})
-	return listed(c, threads.page, newThreadRow, func(rows []threadBody, info wire.PageInfo) any { return threadList{rows, info} })
+	return listed(c, threads.page, newThreadRow, func(rows []wire.Thread, info wire.PageInfo) any { return threadList{rows, info} })
 }
 
 // threadRows are the threads that a filter selects and the caller may read.

@@ -45,13 +45,13 @@ func (s *Server) recoverThreadContinue(c *call, id string) (answer, error) {
 
 // threadContinuedBody is the new thread, and the turn that was waited for.
 type threadContinuedBody struct {
-	threadBody
+	wire.Thread
 	Response *wire.TurnResponse `json:"response,omitempty" doc:"How the turn of the message ended, with expectResponse."`
 }
 
 func (s *Server) threadContinued(c *call, t *core.Thread, req *wire.ThreadContinue) (answer, error) {
 	if !req.ExpectResponse {
-		return created(threadPath(t.ID), threadContinuedBody{threadBody: newThreadBody(t)}), nil
+		return created(threadPath(t.ID), threadContinuedBody{Thread: newThreadBody(t)}), nil
 	}
 	// The wait ends with its client's connection.
 	receipt, err := s.opts.Threads.AwaitThreadInput(c.ctx, t.ID, "", time.Duration(req.Timeout)*time.Millisecond)
@@ -61,7 +61,7 @@ func (s *Server) threadContinued(c *call, t *core.Thread, req *wire.ThreadContin
 	if t, err = s.opts.Threads.FindThread(c.ctx, t.ID); err != nil {
 		return answer{}, err
 	}
-	return created(threadPath(t.ID), threadContinuedBody{threadBody: newThreadBody(t), Response: receipt.Response}), nil
+	return created(threadPath(t.ID), threadContinuedBody{Thread: newThreadBody(t), Response: receipt.Response}), nil
 }
 
 func (s *Server) listThreadQueue(c *call) (answer, error) {

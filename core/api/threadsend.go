@@ -58,7 +58,7 @@ func (s *Server) sendThread(c *call) (answer, error) {
 		ctx = core.WithIdempotency(ctx, nil)
 	}
 	if in.ExpectResponse {
-		ctx = c.ctx // nobody waits for the turn of a client that left
+		ctx = c.ctx // the wait ends when the client leaves
 	}
 	receipt, err := s.opts.Threads.SendThread(ctx, id, in)
 	if err != nil {

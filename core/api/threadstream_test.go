@@ -212,7 +212,7 @@ func TestThreadStreamRefuses(t *testing.T) {
 	r.do("GET", threadStreamPath, "").wants(t, 503, core.CodeInternal)
 }
 
-// A reader that cannot get what it missed is told so, and goes on from there.
+// A reader that cannot get what it missed gets a gap, and goes on from there.
 func TestThreadStreamGap(t *testing.T) {
 	r := newRig(t)
 	j := newJournal(threadEvent(40, threadID, core.EventThreadTurnComplete, `{}`), threadEvent(50, threadID, core.EventThreadReady, `{}`))

@@ -88,7 +88,7 @@ func (s *Server) triggerRoutes() []Route {
 	}
 }
 
-// hookBody is what a sender sends.
+// hookBody is the JSON object that a sender posts to a trigger.
 type hookBody map[string]any
 
 type createTriggerRequest struct {

@@ -35,8 +35,8 @@ type Config struct {
 	Level     Level
 	Events    []string      // categories
 	Retention time.Duration // 0: for ever
-	// MaxBytes is what the records in the store may take. Beyond it, those that every sink has go whatever their age; where
-	// none can go, nothing is recorded any more.
+	// MaxBytes bounds the size of the records in the store. Beyond it, those that every sink has go whatever their age;
+	// where none can go, nothing is recorded any more.
 	MaxBytes int64
 	// Queue is how many records that no transaction tells of may wait for the store, unless Blocking.
 	Queue int

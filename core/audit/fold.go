@@ -14,7 +14,7 @@ import (
 
 const (
 	foldFor = 10 * time.Second // how long the same refusal is only counted
-	maxFold = 4096             // different refusals that are told apart at a time
+	maxFold = 4096             // different refusals that are kept apart at a time
 )
 
 type foldKey struct{ action, actor, ip string }

@@ -20,7 +20,7 @@ const (
 	// maxOlder is how many records in a row may be older than a list goes back before it ends: times of records are not
 	// always in order, since clocks are set.
 	maxOlder = 10_000
-	// exportPage is how many records an export reads at a time, so that a slow reader holds up nobody.
+	// exportPage is how many records an export reads at a time, so that a slow reader holds up no other.
 	exportPage = 500
 )
 

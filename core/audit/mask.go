@@ -58,7 +58,7 @@ func (noMask) MaskText(_, text string) string { return text }
 
 // maskBody masks a body, by the names of its members if it is JSON, and cuts it.
 func maskBody(text []byte) string {
-	if len(text) > 16*maxText { // beyond that nobody reads on, and a cut JSON would not be known as one
+	if len(text) > 16*maxText { // the rest would be cut off anyway, and a cut JSON would not be known as one
 		return clip.Marked(credential.Mask(strings.ToValidUTF8(string(text[:16*maxText]), "\uFFFD")), maxText, "...")
 	}
 	var v any

@@ -340,7 +340,7 @@ func (s *Service) noteClock(tx core.AuditTx, c *Config) error {
 	}, max(c.Level, Standard)))
 }
 
-// system is the actor of what nobody asked for.
+// system is the actor of what Wardroom does by itself.
 var system = wire.AuditActor{Type: string(core.PrincipalSystem), ID: core.System.ID}
 
 // seal makes the record of an entry.

@@ -8,7 +8,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// zstdMagic is what an archive of format 1 begins with.
+// zstdMagic is the magic number at the start of an archive of format 1.
 const zstdMagic = "\x28\xb5\x2f\xfd"
 
 // decompress returns the tar in an archive. The caller calls end once it has read enough.

@@ -40,7 +40,7 @@ func NumbersOf(state *tls.ConnectionState) []string {
 }
 
 // readLists reads lists of withdrawn certificates, in PEM or one in DER. Each has to be signed by one of the CAs, and not to be over:
-// a list that nobody can trust must not stand in for one that withdraws more.
+// a list that cannot be trusted must not stand in for one that withdraws more.
 func readLists(path string, text []byte, authorities []*x509.Certificate, now time.Time) (*withdrawn, error) {
 	var ders [][]byte
 	if block, rest := pem.Decode(text); block == nil {

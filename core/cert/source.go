@@ -310,7 +310,8 @@ func keyPair(certFile, keyFile string, certText, keyText []byte) (tls.Certificat
 	return pair, nil
 }
 
-// pool returns the CAs of a file. One that ended or is no CA is refused: nobody could come in by it, and nobody would see why.
+// pool returns the CAs of a file. One that ended or is no CA is refused: no client could come in by it, and the reason
+// would not show.
 func pool(path string, text []byte, now time.Time) (p *x509.CertPool, all []*x509.Certificate, err error) {
 	p = x509.NewCertPool()
 	var n int

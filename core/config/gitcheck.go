@@ -41,7 +41,7 @@ func checkGitURL(text string) error {
 			return fmt.Errorf("%q is not a file URL such as file:///srv/git/app.git", text)
 		}
 	default:
-		// The text is not repeated: it may hold a password at a place where nobody looks for one.
+		// The text is not repeated: it may hold a password at a place where one is not expected.
 		return errors.New("is not a git URL: it begins with https://, ssh:// or file://, or is user@host:path")
 	}
 	return nil

@@ -82,7 +82,7 @@ func (s Secret) Equal(other Secret) bool {
 	return subtle.ConstantTimeCompare([]byte(s.Reveal()), []byte(other.Reveal())) == 1
 }
 
-// String returns ***, also for the empty secret: whether one is set is nobody's business either.
+// String returns ***, also for the empty secret: whether one is set is not shown either.
 func (s Secret) String() string { return redacted }
 
 // GoString implements fmt.GoStringer.

@@ -105,7 +105,7 @@ type Subject struct {
 	Name string `json:"name" missing:"name who gets the role"`
 }
 
-// Policy is what the operator rules beyond roles.
+// Policy holds the operator's rules beyond roles.
 type Policy struct {
 	// Directory of *.rego files, with tests in *_test.rego beside them: the package wardroom.authz replaces the built-in
 	// policy, the package wardroom.approvals answers prompts of agents. They are compiled and tested at the start and at a

@@ -30,7 +30,7 @@ type Secrets struct {
 	Timeout time.Duration `json:"timeout" default:"10s" check:"min=100ms,max=2m"`
 }
 
-// SecretsKubernetes is what the plugin secrets-kubernetes reads.
+// SecretsKubernetes is the configuration of the plugin secrets-kubernetes.
 type SecretsKubernetes struct {
 	// The secret that is read where a reference names none.
 	SecretRef SecretKeyRef `json:"secretRef"`
@@ -44,7 +44,7 @@ type SecretKeyRef struct {
 	Key string `json:"key"`
 }
 
-// SecretsVault is what the plugin secrets-vault reads.
+// SecretsVault is the configuration of the plugin secrets-vault.
 type SecretsVault struct {
 	// Address of the server, such as https://vault.example.com:8200.
 	Address string `json:"address" check:"is=url"`
@@ -62,8 +62,8 @@ type SecretsVaultAuth struct {
 	Role string `json:"role"`
 }
 
-// SecretsAWS is what the plugin secrets-aws reads. Credentials come from its environment, from files of the AWS tools or from
-// the machine.
+// SecretsAWS is the configuration of the plugin secrets-aws. Credentials come from its environment, from files of the
+// AWS tools or from the machine.
 type SecretsAWS struct {
 	// Region, such as eu-central-1.
 	Region string `json:"region"`

@@ -54,7 +54,7 @@ func (a *attempt) heldBy(rep core.TaskReport) bool {
 }
 
 // takes reports whether a report still counts. An attempt that was given up takes the answer of its agent while the
-// task waits for the next: nobody else works on it, and work that is done is not paid for twice.
+// task waits for the next: no other agent works on it, and work that is done is not paid for twice.
 func (a *attempt) takes(rep core.TaskReport) bool {
 	if !a.heldBy(rep) {
 		return false
@@ -191,7 +191,7 @@ func (p *pastAttempt) replayEnded(kind core.EventType, d taskData) {
 // pastSteps are the steps that a journal tells of, by path.
 type pastSteps map[string]*pastStep
 
-// pastStep is what a journal says of one step. Tasks and answers are those of the newest round.
+// pastStep holds the past of one step, read from a journal. Tasks and answers are those of the newest round.
 type pastStep struct {
 	round    int
 	tasks    []*pastAttempt // in the order in which they were first assigned

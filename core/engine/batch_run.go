@@ -41,7 +41,7 @@ func (e *Engine) newBatchRun(b *core.Batch) *batchRun {
 	}
 }
 
-// brief is what the run of a batch keeps of an item: results may be large, and are stored.
+// brief returns the part of an item that the run of a batch keeps: results may be large, and are stored.
 func brief(item core.BatchResult) core.BatchResult {
 	return core.BatchResult{Index: item.Index, ExecutionID: item.ExecutionID, Status: item.Status}
 }

@@ -124,7 +124,7 @@ func (r *chartRun) spawnOne(c *change, role *roleRun) {
 // maxObjective bounds the objective of a role's thread, in bytes.
 const maxObjective = 4 << 10
 
-// objective is what the execution is about, for those who look at the threads of its roles.
+// objective returns the subject of the execution, for the threads of its roles.
 func (r *chartRun) objective() string {
 	if r.about == "" {
 		r.about = objectiveOf(r.exec.Input)
@@ -274,7 +274,7 @@ func (r *chartRun) requireAgents(context.Context) error {
 	return joinLacks(lacks)
 }
 
-// requireStarved is requireAgents while the execution runs: of what waits, and of roles that have nobody.
+// requireStarved is requireAgents while the execution runs: of what waits, and of roles without an agent.
 func (r *chartRun) requireStarved() error {
 	var lacks []error
 	for _, role := range r.roles {

@@ -12,7 +12,7 @@ var (
 	_ body = (*chartRun)(nil)
 )
 
-// body is what a run runs: a flat pattern or an org chart. It belongs to the run's goroutine and is never called
+// body is the work of a run: a flat pattern or an org chart. It belongs to the run's goroutine and is never called
 // twice at once. Methods that take a change fold what they do into it; send, line and ended act after it is durable.
 type body interface {
 	progress

@@ -10,7 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core/orgchart"
 )
 
-// chartPast is what the journal says of roles and tasks that were at work.
+// chartPast holds the roles and tasks that were at work, read from the journal.
 type chartPast struct {
 	instances []*instance // bound and not released, in order
 	roles     map[*instance]string

@@ -21,7 +21,7 @@ var (
 	_ core.RoleSink         = (*Engine)(nil)
 )
 
-// Store is what the engine needs of the durable state.
+// Store is the part of the durable state that the engine uses.
 //
 // It has many methods because it names the parts of the store that the engine uses, and no more.
 type Store interface {
@@ -360,7 +360,7 @@ func (e *Engine) activeRun(id string) *run {
 }
 
 // launch starts the run's goroutine, which finishes the change at hand first, if any. When the engine is
-// closed it leaves the run where its journal stands, so that nobody waits for a goroutine that never comes.
+// closed it leaves the run where its journal stands, so that no caller waits for a goroutine that never starts.
 func (e *Engine) launch(r *run, begun *change) {
 	e.mu.Lock()
 	closed := e.state == stateClosed

@@ -30,7 +30,7 @@ type exchanges struct {
 	by      *change          // that change
 }
 
-// askKey is what an agent calls a message, within a task.
+// askKey identifies a message of an agent: by its task, and the id that the agent gave it.
 type askKey struct{ task, ask string }
 
 // taskExchanges holds the exchanges of one task.
@@ -118,7 +118,7 @@ func (r *chartRun) unlist(l *exchange, now time.Time) {
 	}
 }
 
-// stopAsking notes that nobody is waited for.
+// stopAsking notes that no answer to the message is waited for any more.
 func (r *chartRun) stopAsking(l *exchange) {
 	if l.asking != nil {
 		l.asking.asked--

@@ -16,7 +16,7 @@ type flat struct {
 	step    *stepRun        // the step at agents now, or nil
 	past    pastSteps       // of a resumed run: what its journal says
 	asked   request         // what it stands in line for
-	nobody  map[string]bool // the exclusions with which nobody fitted at the last look, or nil
+	nobody  map[string]bool // the exclusions with which no agent fitted at the last look, or nil
 	taskIDs []string        // registered at the engine
 }
 
@@ -125,7 +125,7 @@ func (r *flat) nextDue() time.Time {
 	return next
 }
 
-// request is what a run stands in line for. A grant answers the request of one ticket; one that comes when
+// request describes the agents that a run waits for. A grant answers the request of one ticket; one that comes when
 // the run asks for something else, or for nothing, is given back: it may be of agents that the step has
 // already, or that fit another step.
 type request struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// sentData is the data of message.sent. To and ToAgentID are empty while nobody was found to ask; what follows
+// sentData is the data of message.sent. To and ToAgentID are empty while no role was found to ask; what follows
 // then is message.escalated or question.asked, or the end of the execution.
 type sentData struct {
 	MessageID   string                `json:"messageId"`

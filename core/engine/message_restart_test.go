@@ -144,7 +144,7 @@ func TestAskerGoneAfterRestart(t *testing.T) {
 	})
 }
 
-// One who answers while the engine stops is told to come again.
+// An answer that comes while the engine stops is refused as one to repeat.
 func TestAnswerWhileEngineStops(t *testing.T) {
 	k := newTalk(t, surfacing).begin()
 	k.say(core.TaskMessage{AskID: "a1"})

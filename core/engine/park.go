@@ -7,11 +7,11 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// An execution of an org chart that runs and can do nothing but wait is parked: it gives back its slot of those that run
-// at once, and the agents that do nothing for it. The tasks that are out stay with their agents, which are in the midst
-// of them. Once there is something to do it stands in line for a slot by its priority and its whole age, and only then
-// gets on. Since nobody keeps a slot while it waits for an agent, or for people, whoever has one goes on by itself, and
-// those who wait for slots and agents cannot wait for each other.
+// An execution of an org chart that runs and can do nothing but wait is parked: it gives back its slot of those that
+// run at once, and the agents that do nothing for it. The tasks that are out stay with their agents, which are in the
+// midst of them. Once there is something to do it stands in line for a slot by its priority and its whole age, and only
+// then gets on. Since no execution keeps a slot while it waits for an agent, or for people, whoever has one goes on by
+// itself, and those who wait for slots and agents cannot wait for each other.
 
 // heldReply is the answer to a message. Its asker gets it once the execution has a slot again; until then the clock of
 // the asker's task stands still.
@@ -145,7 +145,7 @@ func (r *chartRun) unpark(c *change) bool {
 	return true
 }
 
-// takeSlot takes a slot now, if nobody at all waits.
+// takeSlot takes a slot now, if no run waits for one.
 func (r *chartRun) takeSlot() bool {
 	return r.eng.waiters.len() == 0 &&
 		r.eng.limits.take(r.exec.Pattern.Name, r.plan.Definition().MaxActive, r.eng.config.Load()) == granted

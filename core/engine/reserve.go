@@ -17,7 +17,7 @@ const (
 	BindManaged   RoleBinding = "managed"   // spawned agents, for every role that names agent types
 )
 
-// roleWant is what an execution lacks for a role.
+// roleWant describes the agents that an execution lacks for a role.
 type roleWant struct {
 	role  *core.Role
 	need  core.TaskNeed

@@ -276,7 +276,7 @@ func (r *chartRun) hand(c *change, l *leaf, inst *instance) {
 	r.assign(c, l, inst)
 }
 
-// settleFor hands steps to agents that failed them before, when there is nobody else.
+// settleFor hands steps to agents that failed them before, when there are no others.
 func (r *chartRun) settleFor(c *change, role *roleRun) {
 	for i := 0; i < len(role.queue) && !c.over; {
 		l := role.queue[i]

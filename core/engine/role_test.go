@@ -260,7 +260,7 @@ func TestChartEnds(t *testing.T) {
 	}
 }
 
-// The deadline and a task's clock stand still while they are told to.
+// An execution of an org chart ends at the timeout of its options, with the step that it was at.
 func TestChartOptionsTimeout(t *testing.T) {
 	r := chartRig(t, nil)
 	r.config.TaskTimeout = 10 * stdtime.Hour
@@ -273,7 +273,7 @@ func TestChartOptionsTimeout(t *testing.T) {
 	}
 }
 
-// What an agent is told of its task.
+// What the task of an agent says.
 func TestLeafInput(t *testing.T) {
 	r := newRig(t).open()
 	roles := []core.Role{{Key: "a", Min: 1, Capabilities: []string{"code", "go"}}, {Key: "strict", Min: 1}}

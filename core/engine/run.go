@@ -174,7 +174,7 @@ func (r *run) event(c *change, kind core.EventType, data any) {
 }
 
 // commit writes the change. A store that cannot write now is tried again until it can or the engine
-// stops (false): nobody was told anything yet, so waiting loses nothing.
+// stops (false): nothing was announced yet, so waiting loses nothing.
 func (r *run) commit(c *change) bool {
 	warned := false
 	for len(c.events) > 0 || c.put || c.extra != nil || len(c.questions) > 0 {

@@ -20,7 +20,7 @@ type scheduler struct {
 	wake chan struct{}
 
 	fresh atomic.Bool // rests are over: capacity is surely new
-	holds atomic.Bool // holder is not nil: nobody takes agents but by a pass
+	holds atomic.Bool // holder is not nil: agents are taken by a pass only
 
 	mu      sync.Mutex // guards all below
 	buckets map[string]*bucket
@@ -52,7 +52,7 @@ type waiter struct {
 	flow      *flow  // of its principal
 	pattern   *flow  // of its pattern, within that
 	turn      uint64 // of the scheduler's holder: that which its pattern had when it began to hold
-	told      bool   // its run knows that nobody fits, busy or not
+	told      bool   // its run knows that no agent fits, busy or not
 
 	roles []roleWant  // of an org chart: what it lacks, instead of need and count
 	held  []roleGrant // of the scheduler's holder: what it has so far, by roles; it has its slot too
@@ -66,7 +66,7 @@ type waiter struct {
 type bucket struct {
 	queues [4]queue // by priority level
 	live   int
-	// blocked is set within a pass: nobody of the bucket can be served.
+	// blocked is set within a pass: no waiter of the bucket can be served.
 	blocked bool
 	// An org chart takes all of its roles or nothing. Slots that it took and gave back look like new capacity,
 	// so it is not tried again before rest is over, unless capacity is surely new.
@@ -101,7 +101,7 @@ func (s *scheduler) kick() {
 	}
 }
 
-// afresh asks for a pass that passes over nobody.
+// afresh asks for a pass that considers every waiter.
 func (s *scheduler) afresh() {
 	s.fresh.Store(true)
 	s.kick()
@@ -159,7 +159,7 @@ func (s *scheduler) drop(r *run) {
 	w.run = nil
 	w.flow.live--
 	w.pattern.live--
-	if len(s.byRun) == 1 { // nobody waits any more: all begin anew
+	if len(s.byRun) == 1 { // no other waits any more: all begin anew
 		s.turns = [4]turns{}
 	}
 	delete(s.byRun, r)
@@ -249,7 +249,7 @@ func (s *scheduler) loop() {
 	}
 }
 
-// pass serves waiters until nobody can be served. Candidates are the heads of all queues, by the turns of their flows
+// pass serves waiters until none can be served. Candidates are the heads of all queues, by the turns of their flows
 // and by priority with age counted in: each is looked at once, and the one behind it when it was served.
 func (s *scheduler) pass() {
 	config := s.eng.config.Load()
@@ -452,7 +452,7 @@ func (s *scheduler) unhold() {
 	}
 }
 
-// letGo ends the holding: nobody is to begin any more.
+// letGo ends the holding: no run is to begin any more.
 func (s *scheduler) letGo() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

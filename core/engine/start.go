@@ -264,7 +264,7 @@ func (r *flat) requireAgents(ctx context.Context) error {
 	}
 }
 
-// detached is the context of work that no caller waits for: it ends with nobody's request.
+// detached returns the context of work that no caller waits for: it does not end with a request.
 func (e *Engine) detached() context.Context { return context.Background() }
 
 // isJSONObject reports whether raw holds an object, leading white space aside.

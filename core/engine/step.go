@@ -24,7 +24,7 @@ type stepRun struct {
 // place is where its tasks belong.
 func (s *stepRun) place() place { return place{s.path, s.round} }
 
-// stepState is what a step has come to.
+// stepState is how far a step has got.
 type stepState uint8
 
 const (
@@ -60,7 +60,7 @@ func (r *flat) advance(c *change) {
 					return
 				}
 			}
-			// That nobody fits may have come up since the state was judged.
+			// That no agent fits may have come up since the state was judged.
 			if r.place(c) == 0 && (r.nobody == nil || r.state() == stepRunning) {
 				return
 			}
@@ -94,7 +94,7 @@ func (r *flat) state() stepState {
 	case waiting == 0:
 		return stepDone
 	case n >= least && r.eng.agents.CountCapable(r.need(nil)) == 0:
-		return stepDone // what waits has nobody left to go to, and there is enough
+		return stepDone // what waits has no agent left to go to, and there is enough
 	}
 	return stepRunning
 }

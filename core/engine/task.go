@@ -39,7 +39,7 @@ func (e *Engine) AgentLost(agentID string, taskIDs []string) {
 	for _, r := range served { // with all that it does for them
 		r.inbox.put(message{kind: msgLost, agent: agentID})
 	}
-	e.waiters.afresh() // those who waited for this agent may have nobody left to wait for
+	e.waiters.afresh() // those who waited for this agent may have no other to wait for
 }
 
 // CapacityChanged implements core.TaskSink.
@@ -347,7 +347,7 @@ func (r *flat) assign(c *change, list []*attempt, agents []string) {
 	r.event(c, core.EventTaskAssigned, data)
 }
 
-// order is what the journal has of what the step's tasks ask for, beside the input and the metadata of the execution.
+// order returns what the journal records of the step's tasks, beside the input and the metadata of the execution.
 func (r *flat) order() orderData {
 	input, context := r.step.input, r.step.context
 	if bytes.Equal(input, r.exec.Input) {
@@ -377,7 +377,7 @@ func (r *flat) wire(t *attempt) core.Task {
 	}
 }
 
-// taskContext is what a task tells beside its input: metadata, earlier steps, earlier answers of a
+// taskContext returns the context of a task, beside its input: metadata, earlier steps, earlier answers of a
 // sequential step. It is nil when there is nothing to tell.
 func (r *flat) taskContext(time.Time) json.RawMessage {
 	type earlier struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/wardroom/wardroom/core/coretest"
 )
 
-// errBroken is what a store says of a record that it cannot decode.
+// errBroken is the error of a store for a record that it cannot decode.
 var errBroken = core.Errorf(core.CodeInternal, "internal error").WithCause(errors.New("exceeded max depth"))
 
 // alarms collects what the engine alerts.

@@ -75,7 +75,7 @@ func (r *chartRun) reject(c *change, step *core.ChartStep, v verdictResult) {
 	})
 }
 
-// feedbackOf is what the step that is run again gets to see of a verdict.
+// feedbackOf returns the part of a verdict that the step which runs again gets.
 func feedbackOf(v verdictResult) json.RawMessage {
 	raw, err := json.Marshal(map[string]any{"verdict": v.Verdict, "feedback": v.Feedback, "from": v.Reviewer})
 	if err != nil { // two strings marshal always

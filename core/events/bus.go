@@ -54,7 +54,7 @@ func New(opts Options) *Bus {
 }
 
 // Publish hands events to the subscribers of their subjects and groups, in order. It does not block and keeps
-// neither the slice nor, where nobody listens, the events. Calls for one subject or group must not overlap if their
+// neither the slice nor, without subscribers, the events. Calls for one subject or group must not overlap if their
 // order matters.
 func (b *Bus) Publish(events []core.Event) {
 	for i := range events {
@@ -140,7 +140,7 @@ func (sh *shard) remove(sub *Subscription) {
 	sh.count.Add(-1)
 }
 
-// Stats is what a bus holds and did.
+// Stats counts the subscribers of a bus.
 type Stats struct {
 	Subscribers int
 	Dropped     int64 // subscribers that were too slow, since the start

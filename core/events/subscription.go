@@ -8,7 +8,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// eventCost is what an event costs in a buffer beside its data.
+// eventCost is the size of an event in a buffer beside its data, in bytes.
 const eventCost = 160
 
 var (

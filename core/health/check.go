@@ -25,7 +25,7 @@ const (
 	Vital    Severity = "vital"    // without it the process should be restarted: unhealthy and not live
 )
 
-// Result is what a check found.
+// Result is the result of a check.
 type Result struct {
 	Status  Status
 	Message string // what is wrong, for the operator; empty when all is well

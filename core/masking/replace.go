@@ -13,7 +13,7 @@ import (
 // Methods.
 const (
 	Redact  = "redact"  // the value is gone
-	Hash    = "hash"    // equal values stay equal, and nobody without the key can tell which they are, or try
+	Hash    = "hash"    // equal values stay equal; without the key they can be neither read nor guessed
 	Partial = "partial" // the end is shown, so that people recognise it
 )
 

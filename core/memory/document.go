@@ -16,7 +16,7 @@ const (
 	maxDetailsText   = 8 << 10
 )
 
-// document is what the index gets of an experience.
+// document returns the fields of an experience that are indexed.
 func document(e *core.Experience) map[string]any {
 	return map[string]any{
 		"objective": bounded(e.Objective, maxObjectiveText), "summary": bounded(e.Summary, maxSummaryText),

@@ -20,7 +20,7 @@ const (
 	weightOther     = 0.05 // partial and failed work teaches as well
 	weightFresh     = 0.2  // of one that was made just now; half of it after freshFor
 	freshFor        = 60 * 24 * time.Hour
-	// leastRelevance is what an experience of another repository and role needs.
+	// leastRelevance is the least relevance of an experience of another repository and role.
 	leastRelevance = 0.3
 )
 

@@ -17,7 +17,7 @@ const (
 	maxQuery = 4000
 	// maxTerms is how many different words of a query are looked for, the rarest ones.
 	maxTerms = 16
-	// maxPostings bounds how many entries of the index are read, which is what a search costs: words that stand in
+	// maxPostings bounds how many entries of the index a search reads, which is its cost: words that stand in
 	// very many experiences are left out when rarer ones use it up.
 	maxPostings = 60_000
 	// MaxDepth is how far offset and limit of a list with a query may reach.

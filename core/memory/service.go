@@ -13,7 +13,7 @@ import (
 
 var _ core.MemoryService = (*Service)(nil)
 
-// Store is what the memory needs of core.Store.
+// Store is the part of core.Store that the memory uses.
 type Store interface {
 	Update(ctx context.Context, fn func(tx core.Tx) error) error
 	FindExecution(ctx context.Context, id string) (*core.Execution, error)

@@ -49,7 +49,7 @@ func randomStep(r *rand.Rand, depth int, budget *int) *core.ChartStep {
 	return condition(randomStep(r, depth-1, budget), nil)
 }
 
-// record is what the journal keeps of an effect.
+// record is an effect in the journal.
 type record struct {
 	kind   orgchart.EffectKind
 	path   string

@@ -67,7 +67,7 @@ func (f *Flow) recall(path string, round int) *node {
 }
 
 // raise brings a step to a later round. Its earlier round may have been run again for itself, or because a step
-// around it was: that one was finished, or nobody would have been asked to approve it.
+// around it was: that one was finished, or there would have been nothing to approve.
 func (f *Flow) raise(n *node, round int32) {
 	top := n
 	for up := n.parent; up != nil; up = up.parent {

@@ -7,7 +7,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// Message is what an agent says to another role.
+// Message is a message of an agent to another role.
 type Message struct {
 	From  string // key of the role that sends it
 	Topic string // may be empty

@@ -12,7 +12,7 @@ const (
 	Reject  = "reject"
 )
 
-// Verdict is what a reviewer or approver says of the work.
+// Verdict is the judgement of a reviewer or approver.
 type Verdict struct {
 	Verdict    string  // Approve, Revise or Reject
 	Confidence float64 // 0 to 1; 1 when none is given
@@ -47,7 +47,7 @@ func VerdictRequest() string {
 		"why, and what to do differently; it is handed to whoever does the work again."
 }
 
-// signals is what an answer says, as far as it was read. Several may be set.
+// signals is the set of verdicts that were found in an answer so far. Several may be set.
 type signals uint8
 
 const (

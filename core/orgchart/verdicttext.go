@@ -106,7 +106,7 @@ var (
 	offered = regexp.MustCompile(`^(?:one of )?approved? (?:, )?(?:or )?(?:revised?|request changes) (?:, )?(?:or )?reject(?:ed)?$`)
 )
 
-// readLabels reads lines like "Verdict: approve". remarks is what the text says besides.
+// readLabels reads lines like "Verdict: approve". remarks is the rest of the text.
 func readLabels(text string) (found reading, remarks string) {
 	var rest []string
 	lines := strings.Split(text, "\n")
@@ -213,7 +213,7 @@ func readWords(text string) reading {
 	}
 	list := sentences(text)
 	if len(list) == 0 {
-		return reading{} // a template that nobody filled in
+		return reading{} // a template that was not filled in
 	}
 	first := list[0]
 	s := phraseSignals(first, false)

@@ -7,7 +7,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// Store is what the service reads of the durable state.
+// Store is the part of the durable state that the service reads.
 type Store interface {
 	core.QuestionReader
 	FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*core.ThreadRecord, core.PageInfo, error)

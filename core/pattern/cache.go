@@ -31,7 +31,7 @@ type cached struct {
 	size  int
 }
 
-// overhead is what an entry counts beyond its source text, in bytes.
+// overhead is the size that an entry counts beyond its source text, in bytes.
 const overhead = 1024
 
 func newCache(limit int) *cache {

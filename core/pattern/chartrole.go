@@ -48,7 +48,7 @@ func roleCount(n *node) string {
 	return "is " + n.kind.String()
 }
 
-// broken stands for a manager that cannot be told: the role is no top of the hierarchy, and nobody's report.
+// broken stands for a manager that cannot be told: the role is no top of the hierarchy, and reports to no role.
 const broken = "\x00"
 
 // readRole reads one role, and the name of its manager: "" at the top.
@@ -264,7 +264,7 @@ func (c *chartReader) readRouting(s section) {
 	}
 }
 
-// readEscalation reads what becomes of messages that no rule routes, or that nobody answers.
+// readEscalation reads what happens to messages that no rule routes, or that no role answers.
 func (c *chartReader) readEscalation(s section) {
 	x := &c.chart.Escalation
 	*x = core.Escalation{Default: core.BehaviorReportsTo, OnMaxDepth: core.BehaviorSurface,

@@ -8,7 +8,7 @@ import (
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
-// stepExpressions is what a step of an org chart says in expressions; nil where it says nothing.
+// stepExpressions holds the parsed expressions of a step of an org chart; nil for those that it does not have.
 type stepExpressions struct {
 	task    template   // of assign
 	subject expression // of review and approve

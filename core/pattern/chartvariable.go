@@ -11,7 +11,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// chartVocabulary is what the expressions at one place of an org chart may name.
+// chartVocabulary holds the names that the expressions at one place of an org chart may use.
 type chartVocabulary struct {
 	input   []string // declared fields; nil when any are taken
 	steps   []*core.ChartStep

@@ -79,7 +79,7 @@ func TestWorkspaceProblems(t *testing.T) {
 	}
 }
 
-// TestWorkspaceUnresolved: what the input leaves open is told with role and field.
+// TestWorkspaceUnresolved: what the input leaves open is reported with role and field.
 func TestWorkspaceUnresolved(t *testing.T) {
 	for _, tt := range []struct{ workspace, input, says string }{
 		{`{repo: "${input.repo}"}`, `{}`, "role worker, workspace.repo: ${input.repo} has no value (line 9 of the definition)"},

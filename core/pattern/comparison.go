@@ -226,7 +226,7 @@ type decimal struct {
 	point  int64
 }
 
-// maxExponent is where exponents stop counting; numbers beyond it are told apart no more.
+// maxExponent is where exponents stop counting; numbers beyond it are not distinguished.
 const maxExponent = 1 << 40
 
 func newDecimal(raw []byte) decimal {

@@ -15,7 +15,7 @@ const (
 	maxConditionDepth = 100 // parentheses and exclamation marks one inside the other
 )
 
-// operator is what a term of a condition does.
+// operator is the operator of a term of a condition.
 type operator string
 
 const (

@@ -10,7 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core/pattern"
 )
 
-// conditionInput is what the conditions below look at.
+// conditionInput is the input of the conditions below.
 const conditionInput = `{"a":1,"b":2,"t":"text","e":"","yes":true,"no":false,"nil":null,"list":[1,"x",{"k":[1.0]}],
 "obj":{"k":[1],"a key":"v"},"big":9007199254740993,"big1":9007199254740992,"f":0.1,"esc":"a\"b\u00e9","in":"word","x-y":3}`
 

@@ -31,7 +31,7 @@ const (
 	versionReason = "must be 1 to 64 letters, digits, dots, dashes or plus signs"
 )
 
-// identity is what a request says of a definition beside its text. Empty fields say nothing.
+// identity holds what a request says of a definition beside its text. Empty fields were not given.
 type identity struct {
 	name, version, description string
 	path                       string // the name that the request is about: the text may leave its own out, or agree

@@ -10,7 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
-// field is what a definition says of one value of an input.
+// field declares one value of an input.
 type field struct {
 	name     string
 	kind     string // string, number, integer, boolean, object, array or any

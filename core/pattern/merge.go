@@ -43,7 +43,7 @@ type mergedField struct {
 	value *merged
 }
 
-// adopt takes a value in. For union even a value nobody else names loses the doubles of its arrays, so
+// adopt takes a value in. For union even a value that no other answer names loses the doubles of its arrays, so
 // that merging a value with itself changes nothing.
 func (m *merger) adopt(raw []byte) *merged {
 	v := &merged{kind: rawjson.KindOf(raw), raw: raw}

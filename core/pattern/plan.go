@@ -24,7 +24,7 @@ type Plan struct {
 	json             json.RawMessage
 }
 
-// stepPlan is what a step needs beside its core.Step.
+// stepPlan holds what a step needs beside its core.Step.
 type stepPlan struct {
 	input       expression   // nil: the execution's input
 	aggregation *aggregation // nil for a composed step

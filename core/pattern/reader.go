@@ -17,7 +17,7 @@ type problems struct {
 	list []core.Problem
 }
 
-// maxProblems is where a report stops growing: nobody reads more, and hostile text could ask for millions.
+// maxProblems bounds how many problems a report has: hostile text could cause millions.
 const maxProblems = 200
 
 // maxPath is the length in bytes from which paths are cut in the middle.

@@ -16,7 +16,7 @@ import (
 
 var _ core.PatternService = (*Service)(nil)
 
-// Store is what the service needs of the durable state; core.Store has it all.
+// Store is the part of the durable state that the service uses; core.Store implements it.
 type Store interface {
 	Update(ctx context.Context, fn func(tx core.Tx) error) error
 	AllPatterns(ctx context.Context) ([]*core.Pattern, error)

@@ -26,7 +26,7 @@ func (b ballot) json() string {
 	return fmt.Sprintf(`{"label":%s,"confidence":%.1f,"reasoning":"because"}`, label, float64(b.tenths)/10)
 }
 
-// count is what the model knows of one label.
+// count holds the votes of the model for one label.
 type count struct {
 	votes, tenths, first int
 }

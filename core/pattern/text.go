@@ -45,13 +45,13 @@ type chartText struct {
 	Security  securityText  `json:"security" doc:"Who may use the pattern."`
 }
 
-// limitsText is what the section execution says of executions as a whole.
+// limitsText holds the settings of the section execution for executions as a whole.
 type limitsText struct {
 	Timeout       int `json:"timeout" check:"min=1,max=604800000" doc:"Longest time of an execution in milliseconds."`
 	MaxConcurrent int `json:"maxConcurrent" check:"min=1,max=100000" doc:"Most executions of the pattern at the same time; further ones wait."`
 }
 
-// stepExecutionText is what the section execution says of one step.
+// stepExecutionText holds the settings of the section execution for one step.
 type stepExecutionText struct {
 	Strategy   string `json:"strategy" enum:"parallel,sequential,race" default:"parallel" doc:"Whether agents work at the same time, one after the other, or until the first acceptable result."`
 	WaitForAll bool   `json:"waitForAll" doc:"Whether the step waits for all agents. True unless minResults is given."`
@@ -95,7 +95,7 @@ type agentsText struct {
 	Prefer       core.AgentPreference `json:"prefer" doc:"Which agents are taken first where several fit."`
 }
 
-// validationText is what an outcome must meet.
+// validationText holds the requirements that an outcome must meet.
 type validationText struct {
 	MinConfidence float64 `json:"minConfidence" check:"min=0,max=1" doc:"Least confidence of the outcome."`
 	OnFailure     string  `json:"onFailure" enum:"fail,retry,fallback" default:"fail" doc:"What happens to one that does not."`

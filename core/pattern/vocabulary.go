@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// vocabulary is what the expressions at one place of a definition may name. check finds references that
+// vocabulary holds the names that the expressions at one place of a definition may use. check finds references that
 // can never have a value, so that they are refused when the definition is stored.
 type vocabulary struct {
 	input   []string // declared fields; nil when any are taken

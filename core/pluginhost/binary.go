@@ -150,7 +150,7 @@ func otherProtocol(version int) *failure {
 	}
 }
 
-// safe makes sure that nobody else can change the binary, its manifests, or the programs beside it: a plugin may
+// safe makes sure that no other user can change the binary, its manifests, or the programs beside it: a plugin may
 // start one, such as the holder of terminals. A program with the name of another plugin is none that it starts, and so
 // is that one's trouble alone.
 func safe(binary string, manifests ...string) error {

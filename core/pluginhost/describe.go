@@ -19,7 +19,7 @@ import (
 // describeTime is how long a plugin may take to print its version.
 const describeTime = 10 * time.Second
 
-// versionLine is what a plugin of the SDK prints for -version.
+// versionLine matches the line that a plugin of the SDK prints for -version.
 var versionLine = regexp.MustCompile(`^(\S+) (\S+) \((runtime|secret|audit) plugin, protocol ([0-9]{1,3})\)$`)
 
 // DescribeDir makes the manifest of a directory that was just built: it runs each executable file with -version,

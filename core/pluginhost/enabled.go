@@ -22,7 +22,7 @@ type choices struct {
 	Plugins map[string]choice `json:"plugins"`
 }
 
-// choice is what an operator said about one plugin.
+// choice records that an operator enabled or disabled one plugin.
 type choice struct {
 	Enabled bool      `json:"enabled"`
 	At      time.Time `json:"at"`

@@ -132,7 +132,7 @@ func (c *child) resolved(ctx context.Context) (Spec, *failure) {
 	return s, nil
 }
 
-// hidden is what a plugin may not say. It is safe for concurrent use.
+// hidden takes secret values out of the texts of a plugin. It is safe for concurrent use.
 type hidden struct {
 	replace atomic.Pointer[func(string) string]
 }

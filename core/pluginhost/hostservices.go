@@ -11,7 +11,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/secret"
 )
 
-// services is what the host does for one plugin.
+// services implements the host's services for one plugin.
 type services struct {
 	*kv
 	child *child

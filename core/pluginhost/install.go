@@ -211,7 +211,7 @@ func Rollback(dir, name string) (now, was ManifestEntry, err error) {
 	return now, was, nil
 }
 
-// CheckDir makes sure that nobody but root and this user can change a directory of plugins.
+// CheckDir makes sure that only root and this user can change a directory of plugins.
 func CheckDir(dir string) error {
 	if err := checkOwner(dir); err != nil {
 		return core.Errorf(core.CodeForbidden, "the directory of the plugins is not safe: %s", lastError(err)).WithCause(err)

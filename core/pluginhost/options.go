@@ -11,7 +11,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/secret"
 )
 
-// Spec is what the configuration says about a plugin.
+// Spec is the configuration of a plugin.
 type Spec struct {
 	Name     string // what it is called here
 	Kind     string // that it must be; empty: what its manifest says

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// checkOwner makes sure that nobody but root and this process's user can change what is at path: neither it
+// checkOwner makes sure that only root and this process's user can change what is at path: neither it
 // nor a directory above it may belong to, or be writable by, anybody else. A sticky directory that anyone may
 // write to, such as /tmp, is no safe place either: an attacker can make the next directory before we do, but
 // not replace one of ours, so it is taken when what lies in it is ours.

@@ -205,7 +205,7 @@ type output struct{ file *os.File }
 func (o *output) Read(b []byte) (int, error) {
 	n, err := o.file.Read(b)
 	if err != nil {
-		_ = o.file.Close() // nobody reads on after an error
+		_ = o.file.Close() // it is not read any more after an error
 		return n, io.EOF
 	}
 	return n, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// SignatureSuffix is what the name of a detached signature adds to that of the file that it is of, as minisign has it.
+// SignatureSuffix is the suffix of the file with the detached signature of another, as minisign has it.
 const SignatureSuffix = ".minisig"
 
 // maxSignature bounds the file of a signature, in bytes.
@@ -71,8 +71,8 @@ func (t Trust) signedBy(path string, keys []minisign.PublicKey, r *minisign.Read
 	return keys[at].String(), nil
 }
 
-// NewKey makes a pair of keys: the secret one in the file at path, for nobody else to read and without a password, the
-// public one beside it with the suffix .pub. It returns the public key. CONFLICT when one of the files is there.
+// NewKey makes a pair of keys: the secret one in the file at path, readable by its owner only and without a password,
+// the public one beside it with the suffix .pub. It returns the public key. CONFLICT when one of the files is there.
 func NewKey(path string) (string, error) {
 	public, secret, err := minisign.GenerateKey(nil)
 	if err != nil {

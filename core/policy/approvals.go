@@ -144,7 +144,8 @@ func (a *Approvals) Decide(ctx context.Context, q core.PromptQuestion) (ruling c
 	return ruling, true
 }
 
-// promptInput is what a policy is asked with about a prompt. Times are in UTC, and in nanoseconds for the functions time.*.
+// promptInput returns the input of a policy that rules on a prompt. Times are in UTC, and in nanoseconds for the
+// functions time.*.
 func promptInput(q core.PromptQuestion) (ast.Value, error) {
 	at := q.Time.UTC()
 	input := q.Input

@@ -78,7 +78,7 @@ func (e *Engine) Decide(ctx context.Context, p core.Principal, a core.Access) co
 func (e *Engine) AllowsAll(ctx context.Context, p core.Principal, a core.Access, guarded bool) bool {
 	n := e.current.Load()
 	switch {
-	case n.builtIn && guarded: // who passes a list that nobody is on passes each
+	case n.builtIn && guarded: // who passes an empty list passes each
 		a.Guard = &core.Guard{}
 	case !n.builtIn && (guarded || n.uses != fields{}):
 		return false

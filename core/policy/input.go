@@ -67,7 +67,7 @@ func texts(list []string) *ast.Term {
 	return ast.ArrayTerm(terms...)
 }
 
-// inputOf is what a policy is asked with.
+// inputOf returns the input of a policy that rules on an access.
 func inputOf(p core.Principal, a core.Access, held []string) ast.Value {
 	pairs := [][2]*ast.Term{
 		term("action", text(a.Action)), term("resource", text(a.Resource)), term("scope", text(a.Scope)),
@@ -217,7 +217,7 @@ func permissionsOf(list []string) map[string]any {
 // roleAdmin is the role that may do everything.
 const roleAdmin = "admin"
 
-// builtIn is what the built-in roles grant.
+// builtIn holds the permissions of the built-in roles.
 var builtIn = map[string][]string{
 	roleAdmin:   {"*"},
 	"operator":  slices.Concat(every("patterns"), every("executions"), every("agents")),
@@ -229,7 +229,7 @@ func every(family string) []string {
 	return []string{family + ":create", family + ":read", family + ":update", family + ":delete"}
 }
 
-// data is what the rules see of the configuration.
+// data returns the part of the configuration that rules can read.
 func (c Config) data() map[string]any {
 	roles := map[string]any{}
 	for name, list := range builtIn {

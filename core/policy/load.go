@@ -132,7 +132,7 @@ func parse(files []file) (*ast.Compiler, []*ast.Module, error) {
 // they reach outside, show the process, or run what is not compiled here.
 var cut = []string{"http.send", "opa.runtime", "rego.parse_module", "net.lookup_ip_addr", "trace", "print"}
 
-// capabilities is what the compiler knows, without what policies must not do.
+// capabilities returns the capabilities of the compiler, without those that policies must not have.
 func capabilities() *ast.Capabilities {
 	c := ast.CapabilitiesForThisVersion()
 	c.Builtins = slices.DeleteFunc(slices.Clone(c.Builtins), func(b *ast.Builtin) bool {

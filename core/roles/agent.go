@@ -130,7 +130,7 @@ func (s *Service) lost(a *agent) {
 	if !unborn { // else its spawn fails, and the sink never knew it
 		s.sink.AgentLost(a.id, tasks)
 	}
-	// A person who starts it again would have an agent that nobody ends.
+	// A person who starts it again would have an agent that is never ended.
 	s.end(a.id, "it is gone, and its role has another agent")
 }
 

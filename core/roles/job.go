@@ -19,7 +19,7 @@ type job struct {
 
 	// Service.mu guards all below.
 	begun      bool
-	interrupt  bool            // the agent is told to stop work on it
+	interrupt  bool            // the agent is to stop work on it
 	told       map[string]bool // ids of prompts that the sink received; true once they are answered
 	progressAt time.Time       // when the sink received progress last
 	report     *core.TaskReport

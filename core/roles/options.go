@@ -41,7 +41,7 @@ const (
 	stopsAtOnce      = 16
 )
 
-// Store is what the service reads of the durable state.
+// Store is the part of the durable state that the service reads.
 type Store interface {
 	// AllManagedAgents returns every record, oldest first.
 	AllManagedAgents(ctx context.Context) ([]*core.ManagedAgentRecord, error)

@@ -96,7 +96,7 @@ func (s *Service) surface(a *agent) {
 	s.sink.MessageReceived(m)
 }
 
-// message is what the agent waits for as a message.
+// message returns the prompt that the agent waits with as a message.
 func message(st *state) core.TaskMessage {
 	p := st.prompt
 	if p == nil {
@@ -163,7 +163,7 @@ func (s *Service) login(a *agent, code string) {
 	}
 }
 
-// decline answers a prompt that nobody answers, so that the agent goes on.
+// decline answers a prompt that gets no other answer, so that the agent goes on.
 func (s *Service) decline(a *agent, p *prompt, why string) {
 	answer := core.ManagedAgentAnswer{PromptID: p.ID, Text: noAnswer}
 	if p.Kind == wire.PromptApproval {

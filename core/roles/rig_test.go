@@ -26,7 +26,7 @@ type rig struct {
 	roles *roles.Service
 }
 
-// sink remembers what it is told.
+// sink records its calls.
 type sink struct {
 	mu        sync.Mutex // guards all below
 	born      []pendingSpawn

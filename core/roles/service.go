@@ -32,7 +32,7 @@ type Service struct {
 	mu       sync.Mutex                   // guards all below, and the fields of agents, jobs and spawning that say so
 	crew     map[string]*agent            // that serve roles
 	spawning map[instance]*pendingSpawn   // spawns under way
-	left     map[instance]map[string]bool // ids of agents of an earlier life that nobody took up yet
+	left     map[instance]map[string]bool // ids of agents of an earlier life that no job took up yet
 	ending   map[string]bool              // ids of agents that are being stopped
 	ready    string                       // how the runtimes were at the last look
 }
@@ -104,7 +104,7 @@ func (s *Service) Close() {
 	s.tasks.Wait()
 }
 
-// leave notes an agent that nobody took up. The caller holds mu.
+// leave notes an agent that no job took up. The caller holds mu.
 func (s *Service) leave(who instance, id string) {
 	if s.left[who] == nil {
 		s.left[who] = make(map[string]bool)

@@ -65,7 +65,7 @@ func (s *Service) spawn(ctx context.Context, b *pendingSpawn, spec core.RoleSpec
 	s.sink.RoleSpawned(spec, "", "", err)
 }
 
-// bring brings an agent to its first prompt. When one wants a login that nobody gives it, the role's next type may
+// bring brings an agent to its first prompt. When one wants a login and gets none, the role's next type may
 // have one. An agent that it returns is followed, also beside an error.
 func (s *Service) bring(ctx context.Context, spec core.RoleSpec) (*agent, error) {
 	var failure error

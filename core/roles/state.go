@@ -7,7 +7,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// state is what an agent's events tell of it.
+// state is the state of an agent, folded from its events.
 type state struct {
 	seq      uint64 // of the last event
 	read     bool   // the stored events were read
@@ -24,7 +24,7 @@ type state struct {
 	began    int // turns that began, in this life of ours
 }
 
-// prompt is what an agent asks. AskID of its messages is id.
+// prompt is a question of an agent. AskID of its messages is id.
 type prompt struct {
 	wire.Prompt
 	raw json.RawMessage // all of it

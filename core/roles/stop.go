@@ -54,7 +54,7 @@ func (s *Service) Sweep(active func(executionID string) bool) {
 	}, "its execution is over")
 }
 
-// endLeft ends agents of an earlier life that nobody took up. The caller holds mu.
+// endLeft ends agents of an earlier life that no job took up. The caller holds mu.
 func (s *Service) endLeft(over func(execution string) bool, reason string) {
 	for who, ids := range s.left {
 		if !over(who.execution) {

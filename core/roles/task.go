@@ -38,7 +38,7 @@ func (s *Service) give(agentID string, task core.Task) bool {
 	return true
 }
 
-// drop ends the work on a task; with a reason the agent is told to stop. The caller holds mu.
+// drop ends the work on a task; with a reason the agent is stopped as well. The caller holds mu.
 func (a *agent) drop(j *job, cancel string) {
 	j.interrupt = cancel != "" && j.begun && j.report == nil
 	j.cancel()

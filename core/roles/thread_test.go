@@ -135,7 +135,7 @@ func TestSpawnThread(t *testing.T) {
 	}
 }
 
-// However an agent ends, its thread is told once, and before the agent is stopped.
+// However an agent ends, its thread hears of it once, and before the agent is stopped.
 func TestEndThread(t *testing.T) {
 	t.Run("Stop", func(t *testing.T) {
 		r := threadRig(t)

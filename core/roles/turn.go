@@ -30,7 +30,7 @@ type exchange struct {
 	login    uint64 // event of the last login that was asked for before
 }
 
-// answer is what a turn came to that did not fail, and what it used.
+// answer is the answer of a turn that did not fail, and what the turn used.
 type answer struct {
 	text  string
 	usage *wire.Usage // nil: the agent does not tell; also of a turn that failed
@@ -307,7 +307,7 @@ func (s *Service) answered(ctx context.Context, a *agent, r *core.ManagedAgentRe
 	return came(a.kind, r.Text, outcome)
 }
 
-// came is what a turn came to.
+// came returns the answer of a turn, or the error that it failed with.
 func came(kind, text string, outcome wire.TurnOutcome) (answer, error) {
 	got := answer{usage: outcome.Usage}
 	switch {

@@ -40,7 +40,7 @@ type Source struct {
 	Changed <-chan struct{}
 }
 
-// Store is what the service needs of the durable state.
+// Store is the part of the durable state that the service uses.
 type Store interface {
 	Update(ctx context.Context, fn func(tx core.Tx) error) error
 	core.ManagedAgentReader
@@ -69,5 +69,5 @@ type Options struct {
 	TypeSecrets  core.SecretSource               // of the environments of declared agent types, likewise
 	// Typing wraps the terminals that people type into, so that it can be recorded; nil: nothing is.
 	Typing      func(ctx context.Context, agentID string, t runtime.Terminal) (runtime.Terminal, error)
-	OrphanGrace time.Duration // how long agents that nobody knows may run; 0: 10 min
+	OrphanGrace time.Duration // how long agents without a record may run; 0: 10 min
 }

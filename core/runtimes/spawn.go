@@ -13,7 +13,7 @@ import (
 )
 
 // SpawnManagedAgent implements core.ManagedAgentService. The record is stored before the runtime is asked, so
-// that a crash in between leaves an agent that recovery finds, and never one that nobody knows.
+// that a crash in between leaves an agent that recovery finds, and never one without a record.
 func (s *Service) SpawnManagedAgent(ctx context.Context, spec core.ManagedAgentSpec) (*core.ManagedAgent, error) {
 	if err := checkSpec(spec); err != nil {
 		return nil, err

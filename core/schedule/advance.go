@@ -53,7 +53,7 @@ func (s *Service) advance(ctx context.Context, e *entry) time.Time {
 			return now.Add(queueEvery)
 		case at.After(now):
 			return at
-		case now.Sub(at) > grace && tick.After(e.rec.CatchUntil) && e.failing.IsZero(): // nobody tried it when it was due
+		case now.Sub(at) > grace && tick.After(e.rec.CatchUntil) && e.failing.IsZero(): // it was not tried when it was due
 			if !s.catchUp(ctx, e, now) {
 				return s.later(e)
 			}

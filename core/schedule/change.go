@@ -356,7 +356,7 @@ func (s *Service) set(ctx context.Context, id string, change func(next *core.Sch
 	return snapshot{&next, e.cal}.view(true), nil
 }
 
-// changeError is what a caller gets for a change that was not written.
+// changeError returns the error of a change that was not written.
 func (s *Service) changeError(ctx context.Context, e *entry, err error) error {
 	if errors.Is(err, errStale) && s.reload(ctx, e) {
 		s.changed(e)

@@ -2,7 +2,7 @@
 //
 // It owns schedules: what their expressions mean in their time zones, which ticks are due, what becomes of a tick (overlap,
 // catch-up, retries, blocked rights), their history, and the environment that they keep encrypted for threads. It does not
-// know what an execution or a thread is: a core.Launcher starts, watches and cancels them, and says whether whoever the
+// know what an execution or a thread is: a core.Launcher starts, watches and cancels them, and reports whether whoever the
 // schedule belongs to may have them. core/api calls it for people, appliance opens it after the engine.
 //
 // # Once per tick

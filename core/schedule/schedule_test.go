@@ -260,7 +260,7 @@ func TestBlocked(t *testing.T) {
 	}
 }
 
-// A start that may succeed later is tried again; one that cannot is told of once.
+// A start that may succeed later is tried again; one that cannot is reported once.
 func TestFailures(t *testing.T) {
 	r := newRig(t)
 	s := r.create(func(s *core.ScheduleSpec) { s.Cron, s.CatchUp = "*/30 * * * *", wire.CatchUpNone })

@@ -35,7 +35,7 @@ const (
 	startTime  = 2 * time.Minute  // how long a start may take
 )
 
-// Store is what the service needs of a core.Store.
+// Store is the part of core.Store that the service uses.
 type Store interface {
 	core.ScheduleReader
 	Update(ctx context.Context, fn func(tx core.Tx) error) error
@@ -122,7 +122,7 @@ func New(o Options) *Service {
 	return s
 }
 
-// nobody is the Observer that counts nothing.
+// nobody is an Observer that does nothing.
 type nobody struct{}
 
 func (nobody) Ticked(core.ScheduleOutcome, int) {}

@@ -136,7 +136,7 @@ func (c *calendar) fire(fired []core.TickSpan, tick time.Time) []core.TickSpan {
 	return fired
 }
 
-// maxCounted bounds how many ticks are gone over one by one that nobody was there for.
+// maxCounted bounds how many missed ticks are gone over one by one.
 const maxCounted = 10_000
 
 // dropped are ticks that are not made up for.

@@ -69,7 +69,7 @@ type entry struct {
 	size   int       // bytes of the value
 }
 
-// value is what a provider answered. It is immutable.
+// value is the answer of a provider. It is immutable.
 type value struct {
 	secret.Value
 	at    time.Time // when its provider gave it

@@ -18,7 +18,7 @@ import (
 // maxReturn bounds where a browser goes afterwards, in bytes: it travels in a cookie.
 const maxReturn = 1024
 
-// attempt is what a browser keeps, sealed, until it comes back.
+// attempt is the state of a sign-in that the browser keeps, sealed, until it comes back.
 type attempt struct {
 	State    string    `json:"s"`
 	Nonce    string    `json:"n"`

@@ -132,7 +132,7 @@ func (s *Service) exchanger(m *metadata, redirect, secret string) *oauth2.Config
 	}
 }
 
-// Finish implements core.SignIn. Why somebody is not signed in is for the log; they are told to try again.
+// Finish implements core.SignIn. The reason of a failed sign-in is logged; the person is only asked to try again.
 func (s *Service) Finish(ctx context.Context, query map[string]string, kept string) (*core.SignedIn, error) {
 	who, err := s.finish(ctx, query, kept)
 	if s.opts.Attempt != nil {

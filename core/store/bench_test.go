@@ -85,7 +85,7 @@ func benchmarkFindExecutions(b *testing.B, opts store.Options) {
 	}
 }
 
-// cpuTime is what the process used so far, in user and system mode.
+// cpuTime returns the CPU time of the process so far, in user and system mode.
 func cpuTime() time.Duration {
 	var use syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {

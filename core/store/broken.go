@@ -39,7 +39,7 @@ type brokenRecords struct {
 	dirty   bool            // some of notes are not
 }
 
-// pass is what a walk returns for a record that it could not read: it goes on without a record that cannot be
+// pass handles the error of a record that a walk could not read: the walk goes on without a record that cannot be
 // decoded, which is noted, and ends with any other error.
 func (s *Store) pass(key []byte, err error) (more bool, _ error) {
 	d := asDamage(err)

@@ -14,7 +14,7 @@ import (
 	"github.com/wardroom/wardroom/core/store"
 )
 
-// crashWriter is what the test binary does as a child: several goroutines store executions and print
+// crashWriter runs in the test binary as a child: several goroutines store executions and print
 // each id once its update was acknowledged, until the parent kills the process.
 func crashWriter(dir string) {
 	s, err := store.Open(ctx, store.Options{Path: dir, MinFreeBytes: 1 << 20})

@@ -64,8 +64,8 @@ func BenchmarkDeliveries(b *testing.B) {
 	}
 }
 
-// BenchmarkBacklog is what a million pending deliveries cost: memory, the first ones that are due after an open, pages
-// of lists, and the events that they need.
+// BenchmarkBacklog measures what a million pending deliveries cost: memory, the first ones that are due after an open,
+// pages of lists, and the events that they need.
 func BenchmarkBacklog(b *testing.B) {
 	const rows = 1_000_000
 	dir := b.TempDir()
@@ -134,7 +134,7 @@ func benchWebhooks(b *testing.B, s *store.Store) []string {
 	return hooks
 }
 
-// liveHeap is what the heap holds after a collection.
+// liveHeap returns the size of the heap after a collection.
 func liveHeap() uint64 {
 	runtime.GC()
 	var m runtime.MemStats

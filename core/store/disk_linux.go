@@ -112,7 +112,7 @@ func checkOwner(path string) error {
 	return nil
 }
 
-// blocksOf is what a file takes on disk.
+// blocksOf returns the bytes that a file takes on disk.
 func blocksOf(info os.FileInfo) int64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return st.Blocks * 512

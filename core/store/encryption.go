@@ -30,12 +30,12 @@ const RingFile = "encryption.json"
 // maxRingFile bounds what is read of it.
 const maxRingFile = 1 << 20
 
-// Encryption is what an encrypted store needs.
+// Encryption holds the settings of an encrypted store.
 type Encryption struct {
 	// Source has the master key.
 	Source atrest.KeySource
-	// Names has Badger encrypt its files too, so that nobody reads the names in its keys. It counts when a store is made or
-	// first encrypted, and stays as it was then.
+	// Names has Badger encrypt its files too, so that the names in its keys cannot be read. It counts when a store is
+	// made or first encrypted, and stays as it was then.
 	Names bool
 	// Progress, which may be nil, is called with the number of records of a store in clear that were encrypted, while Open does that.
 	Progress func(done, total int64)

@@ -176,7 +176,7 @@ func (s *Store) rowCount(txn kv.Snapshot, key []byte) (uint64, error) {
 	return n, err
 }
 
-// listOf returns the query of the list that facets select; also is what the caller selects by beside them.
+// listOf returns the query of the list that facets select; also are further ones of the caller.
 func (s *Store) listOf(kind string, facets, also []facet, page core.Page) *listQuery {
 	mask := selected(facets)
 	name := appendList(nil, prefixIndex, kind, facets, mask)

@@ -201,7 +201,7 @@ func (s *Store) merge(ctx context.Context, done Retired) (err error) {
 
 // compactFirst writes out the memtable and merges level 0 into the first one below, of a young store in which there is
 // none yet: Badger's Flatten sees nothing to do there, and dropping a prefix under which there is something does it. It
-// takes the place of a batch of the writer, as it lets nobody write meanwhile.
+// takes the place of a batch of the writer, as there must be no writes meanwhile.
 func (s *Store) compactFirst(ctx context.Context) error {
 	if err := s.update(ctx, true, func(t *tx) error { return t.set([]byte(keyFiller), nil) }); err != nil {
 		return err

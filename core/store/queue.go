@@ -101,7 +101,7 @@ func (s *Store) update(ctx context.Context, maintenance bool, fn func(t *tx) err
 	return s.ask(ctx, r)
 }
 
-// exclusive runs fn on the writer's goroutine between two batches: nobody writes meanwhile.
+// exclusive runs fn on the writer's goroutine between two batches: there are no other writes meanwhile.
 func (s *Store) exclusive(ctx context.Context, fn func(db *badger.DB) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

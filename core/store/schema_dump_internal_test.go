@@ -27,7 +27,7 @@ func former(t *testing.T, opts Options, steps []migration) error {
 	return s.Close()
 }
 
-// mark is a migration that leaves a key, and then fails if it is told to.
+// mark is a migration that leaves a key, and then fails if the test says so.
 func mark(to uint32, failure error) migration {
 	return migration{to: to, what: "mark", run: func(_ context.Context, db kv.DB) error {
 		return errors.Join(commitWrites(db, []write{{[]byte{'~', byte(to)}, []byte("x")}}), failure)

@@ -10,7 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// monitorEvery is how often free space is looked at while nobody writes.
+// monitorEvery is how often free space is looked at while there are no writes.
 const monitorEvery = time.Second
 
 // errFull stands for the failed commit of a store that was opened for reading only, as the disk is full.
@@ -223,7 +223,7 @@ func (s *Store) tryReserve() {
 	}
 }
 
-// monitor looks at the disk every second: it turns the store read-only and back while nobody writes, and
+// monitor looks at the disk every second: it turns the store read-only and back while there are no writes, and
 // has the writer reopen the database after a failure.
 func (s *Store) monitor() {
 	defer s.wg.Done()

@@ -192,7 +192,7 @@ func decodeSpan(b []byte) (*span, error) {
 	return s, nil
 }
 
-// spanDelta is what the change of an execution adds to the throughput.
+// spanDelta is the change of the throughput by one execution.
 type spanDelta struct {
 	started, ended time.Time // zero for neither
 	status         core.ExecutionStatus

@@ -8,7 +8,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// execState is what the writer must know of an execution to move its index entries. The zero value means
+// execState holds the fields of an execution that decide its index entries. The zero value means
 // that there is no such execution.
 type execState struct {
 	pattern string

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Stats is what the store did since it was opened, and how large it is.
+// Stats counts what the store did since it was opened, and says how large it is.
 type Stats struct {
 	Commits    int64         // synced batches
 	Updates    int64         // closures that they held

@@ -39,7 +39,7 @@ func (tb *table[T]) derived(r *T) (print []byte, facets []facet) {
 	return print, facets
 }
 
-// madeBy returns who made a record; nobody made none, which is nil.
+// madeBy returns who made a record, or "" for nil.
 func (tb *table[T]) madeBy(r *T) string {
 	if r == nil || tb.creator == nil {
 		return ""

@@ -12,8 +12,8 @@ import (
 	"github.com/wardroom/wardroom/core/store"
 )
 
-// BenchmarkThreadEvents is what the supervisor does for an event of an agent: the thread's record, with the memory
-// file it began with, and one or two events. Each of eight threads is written by a goroutine of its own.
+// BenchmarkThreadEvents measures the writes of the supervisor for an event of an agent: the thread's record, with the
+// memory file it began with, and one or two events. Each of eight threads is written by a goroutine of its own.
 func BenchmarkThreadEvents(b *testing.B) {
 	for _, size := range []int{0, 8 << 10, 64 << 10} {
 		b.Run(fmt.Sprintf("contextBytes=%d", size), func(b *testing.B) {

@@ -115,7 +115,7 @@ func (t *tx) reserve(size int64) {
 // becomes, and to one that it is merged into. The write-ahead log has its blocks before.
 const lsmCost = 2
 
-// bytes is what the closure takes of the disk.
+// bytes returns the bytes that the closure takes on the disk.
 func (t *tx) bytes() int64 { return lsmCost*t.size + t.large }
 
 // change notes that an execution moves on, with the room its counters need.
@@ -183,7 +183,7 @@ func (t *tx) run(fn func(t *tx) error) (err error) {
 	return fn(t)
 }
 
-// entrySize is what the database counts for an entry: large values lie in the value log.
+// entrySize returns the bytes that the database counts for an entry: large values lie in the value log.
 func entrySize(key, value []byte, limits kv.Limits) int64 {
 	if int64(len(value)) >= limits.Large {
 		return int64(len(key)) + entryOverhead
@@ -191,7 +191,7 @@ func entrySize(key, value []byte, limits kv.Limits) int64 {
 	return int64(len(key)+len(value)) + entryOverhead + limits.Overhead
 }
 
-// largeSize is what an entry takes in the value log: nothing, for values that are not large.
+// largeSize returns the bytes that an entry takes in the value log: 0 for a value that is not large.
 func largeSize(key, value []byte, threshold int64) int64 {
 	if int64(len(value)) < threshold {
 		return 0

@@ -26,7 +26,7 @@ const KindAudit = "audit"
 // KindOther is what belongs to none of the kinds that retention removes.
 const KindOther = "other"
 
-// KindUsage is what a kind of records takes: keys and values before they are compressed, indexes included.
+// KindUsage is the space that a kind of records takes: keys and values before they are compressed, indexes included.
 type KindUsage struct {
 	Records int64 // executions, entries of the log, batches, deliveries and so on, without what belongs to them
 	Bytes   int64

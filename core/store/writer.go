@@ -203,7 +203,7 @@ func (w *writer) commit() {
 	if w.txn == nil {
 		return
 	}
-	if w.keys == 0 { // nobody wrote anything
+	if w.keys == 0 { // nothing was written
 		w.callAfter()
 		w.answer(nil)
 		w.end()

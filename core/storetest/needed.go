@@ -20,7 +20,7 @@ func testNeededEventsStay(t *testing.T, open Opener) {
 	s := open(t, store.Options{Clock: clock})
 	w := webhook(webhookAt(start, 1))
 	putWebhook(t, s, w)
-	if err := s.SetCursor(ctx, "webhooks", 0); err != nil { // a log that nobody reads is not kept
+	if err := s.SetCursor(ctx, "webhooks", 0); err != nil { // a log without a reader is not kept
 		t.Fatal(err)
 	}
 	clock.Advance(time.Hour)

@@ -46,8 +46,8 @@ func newFold() *fold {
 	}
 }
 
-// eventData is what a timeline needs of the data of any event. Results and inputs, which may be large, are
-// passed over.
+// eventData holds the fields that a timeline needs of the data of any event. Results and inputs, which may be large,
+// are passed over.
 type eventData struct {
 	Step        string               `json:"step"`
 	Type        string               `json:"type"`

@@ -48,7 +48,7 @@ func (f *fold) messageEnded(ev *core.Event, d *eventData) {
 	if i, ok := f.messages[d.MessageID]; ok {
 		f.end(i, ev.Time, status, "")
 	}
-	if i, ok := f.questions[d.QuestionID]; ok { // nobody needs people to answer it any more
+	if i, ok := f.questions[d.QuestionID]; ok { // it needs no answer of people any more
 		f.end(i, ev.Time, entryCancelled, "")
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 var _ core.TimelineService = (*Service)(nil)
 
-// Store is what a Service reads.
+// Store is the part of the durable state that a Service reads.
 type Store interface {
 	FindExecution(ctx context.Context, id string) (*core.Execution, error)
 	FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*core.ThreadRecord, core.PageInfo, error)

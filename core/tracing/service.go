@@ -68,7 +68,7 @@ func New(o Options) *Service {
 	return &Service{opts: o}
 }
 
-// quiet has the library tell nobody by itself: what it says may hold the address and the answer of a collector.
+// quiet keeps the library from logging by itself: what it says may hold the address and the answer of a collector.
 var quiet = sync.OnceFunc(func() { otel.SetErrorHandler(otel.ErrorHandlerFunc(func(error) {})) })
 
 // ApplyConfig puts a configuration into effect. Spans that wait are given to the collector that they were meant for, for as
@@ -140,8 +140,8 @@ func (s *Service) Begin(parent core.TraceContext) core.TraceContext {
 	return t
 }
 
-// threshold is what the lower half of a trace id must be below for the trace to be sampled, as OpenTelemetry's own sampler
-// by ratio has it: services that go by the same ratio agree.
+// threshold returns the value that the lower half of a trace id must be below for the trace to be sampled, as
+// OpenTelemetry's own sampler by ratio has it: services that go by the same ratio agree.
 func threshold(ratio float64) uint64 {
 	switch {
 	case ratio >= 1:

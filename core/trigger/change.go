@@ -64,7 +64,7 @@ func (s *Service) CreateTrigger(ctx context.Context, spec core.TriggerSpec) (*co
 	return s.reveal(r, secrets), nil
 }
 
-// about is what the events of a trigger tell of it.
+// about returns the data of the events of a trigger.
 func about(t *core.Trigger, by string) map[string]any {
 	return map[string]any{"id": t.ID, "name": t.Name, "scheme": t.Scheme, "enabled": t.Enabled, "target": t.Target.Name(), "by": by}
 }

@@ -2,7 +2,7 @@
 //
 // It owns triggers: their secrets, which are kept encrypted, the check of signatures, what makes a request one that was
 // taken before, how a body becomes an input, and their history. It does not read HTTP: core/api hands it the body and the
-// headers. It does not know what an execution or a thread is: a core.Launcher starts them, and says whether whoever the
+// headers. It does not know what an execution or a thread is: a core.Launcher starts them, and reports whether whoever the
 // trigger belongs to may have them.
 //
 // # What a stranger learns

@@ -157,7 +157,7 @@ func checkDepth(body []byte) error {
 	return nil
 }
 
-// input makes the input of an execution: the fields of the target, which nobody else sets, and those of the body.
+// input makes the input of an execution: the fields of the target, which the body cannot set, and those of the body.
 func input(t *core.Trigger, body map[string]any, header func(string) string) (json.RawMessage, error) {
 	fields := map[string]any{}
 	if len(t.Mapping) == 0 {

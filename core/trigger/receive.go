@@ -84,7 +84,7 @@ func (s *Service) receive(ctx context.Context, id string, r core.TriggerRequest)
 	}
 }
 
-// scopeOf is what the requests to a trigger are claimed under.
+// scopeOf returns the scope of the idempotency claims of requests to a trigger.
 func scopeOf(id string) string { return "hooks " + id }
 
 // refOf returns what the first of several requests started.

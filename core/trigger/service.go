@@ -24,7 +24,7 @@ const (
 	startTime   = 2 * time.Minute // how long a start may take
 )
 
-// Store is what the service needs of a core.Store.
+// Store is the part of core.Store that the service uses.
 type Store interface {
 	core.TriggerReader
 	core.IdempotencyReader
@@ -96,7 +96,7 @@ func New(o Options) *Service {
 	}
 }
 
-// nobody is the Observer that counts nothing.
+// nobody is an Observer that does nothing.
 type nobody struct{}
 
 func (nobody) Received(string) {}

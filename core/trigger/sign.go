@@ -65,7 +65,7 @@ func valid(secrets []secret, now time.Time) []string {
 	return texts
 }
 
-// proof is what a request shows.
+// proof holds the signatures or tokens of a request, and how they were made.
 type proof struct {
 	scheme   core.SignatureScheme
 	given    []string // signatures or tokens

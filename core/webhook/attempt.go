@@ -35,7 +35,7 @@ type result struct {
 	final   bool          // no attempt makes sense any more
 }
 
-// plan is what an attempt is made with.
+// plan holds what one attempt needs.
 type plan struct {
 	rec       *core.WebhookRecord
 	secrets   []secret

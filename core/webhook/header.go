@@ -27,7 +27,7 @@ const hop = "is about the connection, not the request"
 // hidden finds names of headers whose values are credentials, whatever they look like.
 var hidden = regexp.MustCompile(`(?i)auth|token|secret|key|pass|credential|cookie|signature|session|bearer`)
 
-// opaque finds values that nobody would choose but as a credential or an id.
+// opaque matches values that look like a credential or an id.
 var opaque = regexp.MustCompile(`^[A-Za-z0-9+/=_.~-]{20,}$`)
 
 // isHidden reports whether a header must not be shown with its value: it stands in the configuration, or may be a credential,
@@ -73,7 +73,7 @@ func keepHidden(headers, have map[string]string) map[string]string {
 // withoutHidden returns a text without the credentials that a request had, which a receiver may send back.
 func withoutHidden(text string, given, sent map[string]string, secrets []string, declared bool) string {
 	for name, value := range sent {
-		if value != given[name] || isHidden(name, value, declared) { // the former is what a reference led to
+		if value != given[name] || isHidden(name, value, declared) { // the first: a reference was resolved
 			text = hide(text, value)
 			if _, bare, found := strings.Cut(value, " "); found { // behind its scheme
 				text = hide(text, bare)

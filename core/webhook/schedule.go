@@ -14,7 +14,7 @@ var schedule = [maxRetries]time.Duration{time.Minute, 5 * time.Minute, 30 * time
 // with what the attempt itself takes to begin.
 const jitterShare = 0.015
 
-// wait returns how long to wait after so many attempts, at least one. after is what the receiver asked for.
+// wait returns how long to wait after so many attempts, at least one. after is the delay that the receiver asked for.
 func wait(attempts int, after time.Duration, jitter float64) time.Duration {
 	d := schedule[min(max(attempts, 1), maxRetries)-1]
 	d += time.Duration(float64(d) * jitterShare * jitter)

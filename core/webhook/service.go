@@ -276,7 +276,7 @@ func (s *Service) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Stats is what a service does at the moment.
+// Stats counts what a service does at the moment.
 type Stats struct {
 	Endpoints int
 	Disabled  int    // because of failures

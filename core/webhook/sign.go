@@ -22,7 +22,7 @@ const (
 	headerOriginal  = "X-Service-Original-Timestamp"
 )
 
-// ownPrefix is that of the headers that nobody else sets.
+// ownPrefix is the prefix of the headers that only the service sets.
 const ownPrefix = "X-Service-"
 
 // signature makes the header's value: "sha256=" and the hex HMAC over "<timestamp>.<body>" for each secret, the newest

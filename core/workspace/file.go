@@ -52,7 +52,7 @@ func removeTree(path string) error {
 	return os.RemoveAll(path)
 }
 
-// diskUse is what a directory takes on disk, in bytes. What cannot be read counts nothing.
+// diskUse returns the bytes that a directory takes on disk. What cannot be read counts nothing.
 func diskUse(path string) int64 {
 	var sum int64
 	_ = filepath.WalkDir(path, func(_ string, d fs.DirEntry, err error) error {

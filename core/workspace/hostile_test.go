@@ -35,7 +35,7 @@ func (p *trap) sprung(when string) {
 	}
 }
 
-// hostileConfig is what an agent could put into a configuration so that our git runs its program.
+// hostileConfig returns a configuration by which an agent could have our git run its program.
 func hostileConfig(program string) string {
 	return "[core]\n\tfsmonitor = " + program + "\n\thooksPath = /tmp\n\tsshCommand = " + program + "\n\tpager = " + program +
 		"\n\teditor = " + program + "\n\tgitProxy = " + program + "\n\taskPass = " + program + "\n\talternateRefsCommand = " + program +

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// locks are mutexes by name whose wait ends with a context. Names that nobody holds take no memory.
+// locks are mutexes by name whose wait ends with a context. Names that are not held take no memory.
 type locks struct {
 	mu   sync.Mutex // guards all below
 	held map[string]*namedLock

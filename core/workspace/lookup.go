@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// found is what a name stands for in a remote.
+// found is the branch or commit that a name stands for in a remote.
 type found struct {
 	branch string // as people write it; the default branch when none was asked for
 	want

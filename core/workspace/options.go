@@ -10,7 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// Store is what the service needs of the durable state.
+// Store is the part of the durable state that the service uses.
 type Store interface {
 	Update(ctx context.Context, fn func(tx core.Tx) error) error
 	core.WorkspaceReader

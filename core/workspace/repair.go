@@ -22,7 +22,7 @@ func (m *mirror) mend(ctx context.Context, rem *remote, w want) error {
 	return m.repair(ctx, rem, w)
 }
 
-// repair fetches everything anew into the damaged mirror, because worktrees may hang on it; one that nobody uses is
+// repair fetches everything anew into the damaged mirror, because worktrees may hang on it; one that is not used is
 // made again if that does not help. The caller holds the lock.
 func (m *mirror) repair(ctx context.Context, rem *remote, w want) error {
 	m.s.log.Warn("a mirror is damaged and is fetched again", "mirror", m.URL)

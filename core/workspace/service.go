@@ -217,7 +217,7 @@ func (s *Service) FindWorkspace(ctx context.Context, id string) (*core.Workspace
 
 // GitEnv implements core.WorkspaceService. It is the same in all workspaces.
 func (s *Service) GitEnv(string) map[string]string {
-	return map[string]string{"GIT_TERMINAL_PROMPT": "0"} // nobody sits at a terminal to answer
+	return map[string]string{"GIT_TERMINAL_PROMPT": "0"} // there is no terminal to answer at
 }
 
 // ours returns a CONFLICT for a workspace whose files lie elsewhere than this service makes them. A copied store knows such

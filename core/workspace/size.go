@@ -19,8 +19,8 @@ const (
 const overSize = "it takes "
 
 // measure looks at what workspaces take on disk, and stores it. It is called by the sweep alone: requests go by what is
-// stored. Nobody writes to a released workspace, so one look at it is enough. What does not fit into the time of one sweep
-// is for the next one, which goes on where this one ends.
+// stored. A released workspace does not change, so one look at it is enough. What does not fit into the time of one
+// sweep is for the next one, which goes on where this one ends.
 func (s *Service) measure(ctx context.Context, all []*core.Workspace) error {
 	began := s.opts.Clock.Now()
 	after := slices.IndexFunc(all, func(w *core.Workspace) bool { return w.ID > s.measured })

@@ -104,7 +104,7 @@ func adminOf(tree string) (admin, common string) {
 	return admin, common
 }
 
-// checkedOut reports whether what was found is what the work tree stands at.
+// checkedOut reports whether the work tree stands at what was found.
 func checkedOut(admin string, f found) bool {
 	head, err := readRegular(filepath.Join(admin, "HEAD"), maxURL)
 	head = strings.TrimSpace(head)

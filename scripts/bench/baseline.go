@@ -15,7 +15,7 @@ import (
 func storePath(data string) string { return filepath.Join(data, "store") }
 
 // baselines measures what the machine gives to everybody: a synced append to a file, and a synced
-// transaction of one small event with nobody to share its fsync.
+// transaction of one small event with no other to share its fsync.
 func (b *bench) baselines(ctx context.Context) error {
 	f, err := os.Create(filepath.Join(b.dir, "fsync"))
 	if err != nil {

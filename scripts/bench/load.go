@@ -15,7 +15,7 @@ import (
 	"github.com/wardroom/wardroom/scripts/testbed"
 )
 
-// load is what a run of requests came to.
+// load is the result of a run of requests.
 type load struct {
 	requests  int
 	elapsed   time.Duration

@@ -15,7 +15,7 @@ import (
 	api "github.com/wardroom/wardroom/sdk/client"
 )
 
-// appendText is what an event says.
+// appendText is the text of each event.
 var appendText = strings.Repeat("word ", 30)
 
 // threadAppend measures how many events of threads become durable in a second: threads of connected agents that tell

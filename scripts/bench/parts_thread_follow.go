@@ -26,7 +26,7 @@ import (
 // eventMark begins what followers look for in an event: its number and the moment at which it was told.
 const eventMark = "numbered "
 
-// followed is what the viewers of a thread saw, all together.
+// followed counts what the viewers of a thread saw, all together.
 type followed struct {
 	Deliveries int     `json:"deliveries"` // to viewers that read all the time
 	Seconds    float64 `json:"seconds"`    // from the first event to the last that any of these saw

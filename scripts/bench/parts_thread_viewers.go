@@ -28,7 +28,7 @@ func (s showing) String() string {
 	return text
 }
 
-// text is what a numbered event says.
+// text returns the text of a numbered event.
 func (s showing) text(i int, told time.Time) string {
 	return fmt.Sprintf("%s%d %d %s", eventMark, i, told.UnixNano(), strings.Repeat("word ", s.words))
 }

@@ -53,7 +53,7 @@ func receiversMain(args []string) int {
 // receivers counts what arrives.
 type receivers struct {
 	ctx  context.Context
-	hold atomic.Bool // nobody is answered
+	hold atomic.Bool // no request is answered
 
 	mu    sync.Mutex // guards all below
 	count int

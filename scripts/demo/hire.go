@@ -16,7 +16,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// hiredTask is what the spawned team is to do. The model of the demo understands the words in brackets: each agent
+// hiredTask is the task of the spawned team. The model of the demo understands the words in brackets: each agent
 // uses its shell, for which claude asks leave, and then says the same.
 const hiredTask = `{"task":"a clock without hands: USE_TOOL[touch made-with-leave] SAY[Approved. Said by a fake model.]"}`
 
@@ -122,7 +122,7 @@ func (d *demo) grant(ctx context.Context, c *chart) (spawned int, err error) {
 	return len(list.Agents), nil
 }
 
-// nobodyLeft waits until what was spawned has ended.
+// nobodyLeft waits until every spawned agent has ended.
 func (d *demo) nobodyLeft(ctx context.Context) error {
 	var names []string
 	err := d.until(ctx, "the spawned agents are gone", func(ctx context.Context) (bool, error) {

@@ -62,7 +62,7 @@ type managed struct {
 	after    time.Duration // of a message after the kill
 }
 
-// file is what an agent makes once it may.
+// file returns the path of the file that an agent makes once it may.
 func (m *managed) file() string { return filepath.Join(m.workdir, "made-with-leave") }
 
 // installed lists the command lines that are there, and puts them into a folder for the server's PATH. The

@@ -17,7 +17,7 @@ const (
 	shownDispute = 8  // disputed messages that are listed in full
 )
 
-// outcome is what the batch came to.
+// outcome is the result of the batch.
 type outcome struct {
 	batchID string
 	rows    []row // in the order of the corpus

@@ -205,7 +205,7 @@ func (r *reader) block(blocks []string, begins string, typed bool) string {
 	return strings.NewReplacer(r.swaps...).Replace(text)
 }
 
-// waitFor is what a person does who looks again until something is there.
+// waitFor returns a shell command that waits until a condition holds, as a person would who looks again.
 func waitFor(condition string) string {
 	return fmt.Sprintf("for n in $(seq 600); do if %s; then break; fi; sleep 0.1; done\n", condition)
 }

@@ -27,7 +27,7 @@ type entry struct {
 	method string
 }
 
-// ledger is what the agents' records say together.
+// ledger counts the tasks in the records of all agents.
 type ledger struct {
 	began, finished, unfinished int
 	again                       int // tasks begun or finished once more after they were finished

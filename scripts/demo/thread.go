@@ -16,10 +16,10 @@ import (
 
 const (
 	threadRole = "maker"
-	// threadWork is what a thread is to do, and threadOutcome what it reports in the end.
+	// threadWork is the task of the first thread, and threadOutcome its report in the end.
 	threadWork    = "Add a greeting to the shop."
 	threadOutcome = "The greeting is in hello.txt."
-	// nextWork is what a later thread is to do, which can use what the first one found.
+	// nextWork is the task of a later thread, which can use what the first one found.
 	nextWork = "Translate the greeting of the shop."
 	commit   = "echo Welcome > hello.txt && git add hello.txt && git commit -q -m greeting"
 )
@@ -31,7 +31,7 @@ type script struct {
 	last      string // a second message, after which it reports that it is done; "": it does so after the first
 }
 
-// scriptOf is what a tool has to be told: the model of the demo understands the words in brackets.
+// scriptOf returns the objective and the messages for a tool: the model of the demo understands the words in brackets.
 func scriptOf(t tool) script {
 	report := `{"state":"complete","summary":"` + threadOutcome + `"}`
 	if t.approve == nil {

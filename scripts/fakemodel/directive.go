@@ -17,7 +17,7 @@ const (
 	maxTimes = 1000
 )
 
-// Directives is what a user text asks the endpoint to do.
+// Directives holds what a user text asks the endpoint to do.
 type Directives struct {
 	Say      *string        // answer exactly this
 	Ask      *string        // ask the user this

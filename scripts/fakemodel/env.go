@@ -1,7 +1,7 @@
 package fakemodel
 
 // Env returns the environment by which a command line (claude, codex, gemini) asks the server at a URL; nil for any other
-// program. The keys are checked by nobody.
+// program. The keys are not checked.
 func Env(cli, url string) map[string]string {
 	switch cli {
 	case "claude":

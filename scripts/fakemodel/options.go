@@ -97,7 +97,7 @@ func (o Options) validate() error {
 	return errors.Join(problems...)
 }
 
-// checkLoopback refuses addresses that others can reach: the endpoint asks nobody who they are.
+// checkLoopback refuses addresses that others can reach: the endpoint does not authenticate.
 func checkLoopback(address string) error {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"unicode"
 )
 
-// kind is what the next answer is.
+// kind is the kind of the next answer.
 type kind string
 
 const (
@@ -27,7 +27,8 @@ type turn struct {
 	directives Directives
 }
 
-// step is what the model does next: a command for kindTool, a path for kindRead, a question for kindAsk, otherwise a text.
+// step is the next step of the model: a command for kindTool, a path for kindRead, a question for kindAsk, otherwise a
+// text.
 type step struct {
 	kind kind
 	text string

@@ -43,7 +43,7 @@ func (r reply) into(v any) error {
 	return nil
 }
 
-// errLost says that the core died over a request: nobody knows whether it was accepted.
+// errLost says that the core died over a request: it is not known whether it was accepted.
 var errLost = errors.New("the connection was lost over the request")
 
 // unexpectedError is an answer that no fault explains.
@@ -112,7 +112,7 @@ func accepted(body []byte) bool {
 }
 
 // call sends a request until the core gives an answer that is not about its being away or busy. Without a
-// key, and when it is not safe to send it twice, it returns errLost once nobody knows.
+// key, and when it is not safe to send it twice, it returns errLost once that is not known.
 func (c *caller) call(ctx context.Context, method, path, key string, body []byte) (reply, error) {
 	safe := key != "" || method == http.MethodGet
 	for {

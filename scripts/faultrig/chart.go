@@ -59,7 +59,7 @@ workflow:
   output: {draft: "${draft}", digest: "${gate.feedback}"}
 `
 
-// chartTask is what a task of the org chart comes down to.
+// chartTask is the input of a task of the org chart.
 type chartTask struct {
 	taskInput
 	Ask string `json:"ask"` // type of the message that is sent before the answer, or empty
@@ -123,7 +123,7 @@ func (w *worker) hear(_ context.Context, m *agent.Incoming) (any, error) {
 	return spoken(text), nil
 }
 
-// expectChart is what the org chart comes to.
+// expectChart returns the result that the org chart must have.
 func expectChart(in taskInput) any {
 	draft := spoken(in.Text)
 	asked := spoken(draft + spoken(draft))

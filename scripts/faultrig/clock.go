@@ -71,7 +71,7 @@ func (f clockFaults) steps() int {
 	return n
 }
 
-// scope is what a round's evidence is about: all made since then, by the clock of the core, but for what was there before.
+// scope bounds the evidence of a round: all made since then, by the clock of the core, but for what was there before.
 type scope struct {
 	since  time.Time
 	before map[string]bool

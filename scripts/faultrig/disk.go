@@ -37,7 +37,7 @@ type disk struct {
 	counted diskCounts
 }
 
-// diskCounts is what the rounds of a run did to their disks.
+// diskCounts counts what the rounds of a run did to their disks.
 type diskCounts struct{ filled, starts int }
 
 // errNoDisk says that this process may not mount a file system.

@@ -164,7 +164,7 @@ func (h *hooks) counts() (events, again int) {
 	return len(h.seen), h.total - len(h.seen)
 }
 
-// some says whether anything came at all: a receiver that hears nothing proves nothing.
+// some reports whether anything came at all: a receiver that hears nothing proves nothing.
 func (h *hooks) some() error {
 	if events, _ := h.counts(); events == 0 {
 		return errors.New("no event at all reached the webhook")

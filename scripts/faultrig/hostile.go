@@ -51,7 +51,7 @@ func ours(e *proof.Execution) bool {
 }
 
 // horde is the hostile agents of a run, and whoever asks them for work. It outlives the core, and goes on until it is
-// stopped. What it does must cost nobody else anything: the proofs of the round see to that.
+// stopped. What it does must not affect others: the proofs of the round see to that.
 type horde struct {
 	url    string // of the socket
 	caller *caller

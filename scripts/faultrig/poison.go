@@ -24,7 +24,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agent"
 )
 
-// poisonMagic is what the product marks its databases with.
+// poisonMagic is the number that the product marks its databases with.
 const poisonMagic = 0x5752
 
 // poison is what no table can decode: no JSON, and no number of any width.

@@ -10,7 +10,7 @@ import (
 	"github.com/wardroom/wardroom/scripts/faultrig/proof"
 )
 
-// roundResult is what a round came to.
+// roundResult is the result of a round.
 type roundResult struct {
 	number   int
 	faults   faults

@@ -128,7 +128,7 @@ func (h *host) Spawn(ctx context.Context, t *agent.Thread) error {
 	return s.tell(ctx, t)
 }
 
-// Adopt implements agent.ThreadAdopter: what the process before did not come to tell is told now.
+// Adopt implements agent.ThreadAdopter: what the process before did not report is reported now.
 func (h *host) Adopt(_ context.Context, t *agent.Thread, mark string) {
 	s, err := h.scribe(t.Spec.ThreadID)
 	if err != nil {

@@ -98,7 +98,7 @@ func drawEngineFaults(random *rand.Rand, strikes []strike) {
 	}
 }
 
-// shellResult is what a round of managed agents came to.
+// shellResult is the result of a round of managed agents.
 type shellResult struct {
 	number        int
 	strikes       []strike

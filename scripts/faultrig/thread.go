@@ -210,7 +210,7 @@ func (t *thread) finish(ctx context.Context, c *caller) error {
 	for {
 		r, err := c.call(ctx, method, path, "", body)
 		switch {
-		case errors.Is(err, errLost): // nobody knows; asked again it is over, or ends now
+		case errors.Is(err, errLost): // it is not known; asked again it is over, or ends now
 		case err != nil:
 			return fmt.Errorf("end %s: %w", t.name, err)
 		case r.status == want || r.status == http.StatusConflict && t.end == endComplete:

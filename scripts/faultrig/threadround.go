@@ -32,7 +32,7 @@ type answerers struct {
 	tries map[string]int // answers that may have been taken, by prompt
 }
 
-// threadResult is what a round of managed threads came to.
+// threadResult is the result of a round of managed threads.
 type threadResult struct {
 	number   int
 	strikes  []strike

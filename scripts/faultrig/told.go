@@ -6,7 +6,7 @@ import (
 	"github.com/wardroom/wardroom/scripts/faultrig/proof"
 )
 
-// told is what the clients of a round were told and saw. Safe for concurrent use.
+// told records the answers and events that the clients of a round got. It is safe for concurrent use.
 type told struct {
 	mu        sync.Mutex // guards all below
 	promises  []proof.Promise

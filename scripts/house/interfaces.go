@@ -9,7 +9,8 @@ import (
 // MostMethods is how many methods and interfaces in it an interface has, unless its comment says why more are right.
 const MostMethods = 6
 
-// manyMethods is what the comment of a larger interface says: "It has many methods because ..." or "They are many because ...".
+// manyMethods matches the comment of a larger interface: "It has many methods because ..." or "They are many because
+// ...".
 var manyMethods = regexp.MustCompile(`\b(It has many methods|They are many)\s+because\s+\S`)
 
 // CheckInterfaces reports interfaces outside tests and generated code that are larger than one thing needs and whose comment

@@ -166,7 +166,7 @@ func exported(path string, entry fs.DirEntry) bool {
 }
 
 // trim leaves the requirements of some modules in a go.mod. It drops what a main module says to itself, such as
-// tools and exclusions: they count for nobody who requires it.
+// tools and exclusions: they do not count for modules that require it.
 func trim(mod []byte, modules []string) []byte {
 	var out bytes.Buffer
 	block := ""

@@ -1,5 +1,5 @@
 // Command soak ages the product: a year of executions, results of all sizes, deliveries of webhooks, batches, keys and
-// agents that come and go, in less than an hour, and then says whether anything grew that should not have. It owns the
+// agents that come and go, in less than an hour, and then reports whether anything grew that should not have. It owns the
 // load and the measurements; package testbed runs the product. `make soak` calls it.
 //
 //	go run ./scripts/soak            # a year

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// report is what a soak came to.
+// report is the result of a soak.
 type report struct {
 	Days       int                `json:"days"`
 	Daily      int                `json:"daily"`

@@ -26,7 +26,7 @@ type Clock struct {
 // NewClock returns a clock that is right, and is moved by the file of that name.
 func NewClock(path string) *Clock { return &Clock{path: path} }
 
-// Env returns the variable by which a process is told of the clock; see Command.
+// Env returns the variable that hands the clock to a process; see Command.
 func (c *Clock) Env() string { return clockEnv + "=" + c.path }
 
 // Now returns what the clock says.

@@ -61,7 +61,7 @@ func NewEngine(ctx context.Context, args ...string) (*Engine, error) {
 	return e, nil
 }
 
-// defaultSocket is where an engine listens unless it is told otherwise.
+// defaultSocket is where an engine listens by default.
 const defaultSocket = "/var/run/docker.sock"
 
 // FindEngine returns the engine that answers on this machine: at EngineSocket, DOCKER_HOST, or where engines listen.

@@ -27,7 +27,8 @@ type Command struct {
 	Env  []string // beside the environment of this process
 	Dir  string   // its working directory
 	Log  string   // file that its stderr is appended to
-	// Outlives lets it live on when this process dies. Its stdout goes to the log then, and nobody hears that it is ready.
+	// Outlives lets it live on when this process dies. Its stdout goes to the log then, and that it is ready is not
+	// noticed.
 	Outlives bool
 }
 
@@ -135,7 +136,7 @@ func (p *Process) Ended() bool {
 	}
 }
 
-// Check returns an error if the child has ended, which nobody asked it to do.
+// Check returns an error if the child has ended by itself.
 func (p *Process) Check() error {
 	if !p.Ended() {
 		return nil

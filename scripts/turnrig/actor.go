@@ -24,7 +24,7 @@ const (
 	lookEvery  = 100 * time.Millisecond
 )
 
-// environment is what a command line is given. Its own retries are bounded where they can be.
+// environment returns the environment of a command line. Its own retries are bounded where they can be.
 func environment(tool, url string) map[string]string {
 	env := fakemodel.Env(tool, url)
 	if tool == "claude" {

@@ -58,11 +58,11 @@ func says(directives string) func(string, string, *rand.Rand) string {
 	return func(string, string, *rand.Rand) string { return directives }
 }
 
-// unavailable is what a provider that fails, or breaks off, may be told as: the command lines tell them apart by
+// unavailable holds the codes of a turn whose provider fails, or breaks off: the command lines tell them apart by
 // different signs.
 var unavailable = []string{wire.TurnModelUnavailable, wire.TurnModelCut}
 
-// limited is what a provider that refuses for a while may be told as.
+// limited holds the codes of a turn whose provider refuses for a while.
 var limited = []string{wire.TurnModelRateLimited, wire.TurnModelUnavailable}
 
 // scripts are all kinds. The tools repeat failed requests by themselves: gemini for many minutes, also with another model,

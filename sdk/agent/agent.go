@@ -40,7 +40,7 @@ type Agent struct {
 	online *outbox // of the present session, or nil
 }
 
-// offer is what the agent tells of itself, and may change while it runs.
+// offer holds what the agent registers with, and may change while it runs.
 type offer struct {
 	capabilities []string
 	maxTasks     int

@@ -44,7 +44,7 @@ var seeds = []string{
 	`{"type":"task","payload":{"input":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}}`,
 }
 
-// decodeSlow is what the quick path must agree with.
+// decodeSlow decodes a frame by encoding/json. The quick path must agree with it.
 func decodeSlow(data []byte) (frame, error) {
 	var f frame
 	err := json.Unmarshal(data, &f)

@@ -14,12 +14,12 @@ import (
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
 
-// Message is what a handler says to another role of an org chart while it works on a task.
+// Message is a message that a handler sends to another role of an org chart while it works on a task.
 type Message struct {
-	// Type is what the chart routes on: question, escalation, task, feedback, or another word. Default: question
-	// for Ask, feedback for Tell.
+	// Type is the type that the chart routes on: question, escalation, task, feedback, or another word. Default:
+	// question for Ask, feedback for Tell.
 	Type string
-	// Topic is what the chart routes on first.
+	// Topic is the topic that the chart routes on first.
 	Topic string
 	// To names a role. Empty: as the chart routes it.
 	To string

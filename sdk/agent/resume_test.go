@@ -16,7 +16,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
 
-// gate is a handler whose calls are counted, and which answers when it is told to.
+// gate is a handler whose calls are counted, and which answers when the test says so.
 type gate struct {
 	calls   atomic.Int64
 	release chan any // what the next call returns; an error is returned as such

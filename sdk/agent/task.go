@@ -81,7 +81,7 @@ type entry struct {
 	questions int // that wait for a reply
 }
 
-// answer is what a handler's work came to.
+// answer is the result of a handler.
 type answer struct {
 	taskID      string
 	executionID string

@@ -113,7 +113,7 @@ type ThreadEvent struct {
 
 // Thread is a thread that this agent hosts. Methods are safe for concurrent use.
 type Thread struct {
-	// Spec is what the server asked for. Env and ContextFiles are empty in a thread that was adopted.
+	// Spec describes the thread that the server asked for. Env and ContextFiles are empty in a thread that was adopted.
 	Spec protocol.ThreadSpawn
 
 	owner  *threads

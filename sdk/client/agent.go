@@ -78,7 +78,7 @@ func (c *Client) GetAgent(ctx context.Context, id string) (*Agent, error) {
 // AgentTask is a task of a connected agent, see package wire.
 type AgentTask = wire.AgentTask
 
-// AgentTaskList is what an agent works on and worked on last, newest hand-out first.
+// AgentTaskList lists the tasks that an agent works on and worked on last, newest hand-out first.
 type AgentTaskList struct {
 	Meta
 	Tasks []AgentTask `json:"tasks"`

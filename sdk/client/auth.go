@@ -39,7 +39,7 @@ type Session struct {
 	wire.Session
 }
 
-// Can says whether the caller may do something.
+// Can reports whether the caller may do something.
 type Can struct {
 	Meta
 	wire.Can

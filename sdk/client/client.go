@@ -47,7 +47,7 @@ type Client struct {
 }
 
 // New returns a client of the server at baseURL, for example "https://wardroom.example.com". A missing
-// scheme means http. It contacts nobody.
+// scheme means http. New sends no request.
 func New(baseURL string, opts Options) (*Client, error) {
 	text := strings.TrimSpace(baseURL)
 	if !strings.Contains(text, "://") {

@@ -7,7 +7,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// ComplianceReport is what a check of a profile found.
+// ComplianceReport is the result of a check of a profile.
 type ComplianceReport struct {
 	Meta
 	wire.ComplianceReport

@@ -12,7 +12,7 @@ import (
 // ExperienceOutcome says how a piece of prior work ended: successful, partial or failed.
 type ExperienceOutcome = wire.ExperienceOutcome
 
-// Experience is what a thread's work came to, kept for later work.
+// Experience is the outcome of a thread's work, kept for later work.
 type Experience struct {
 	Meta
 	wire.Experience

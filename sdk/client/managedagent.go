@@ -34,7 +34,7 @@ type ManagedAgentMetrics struct {
 	wire.ManagedAgentMetrics
 }
 
-// ManagedAgentScreen is what an agent's terminal shows, as text.
+// ManagedAgentScreen is the screen of an agent's terminal, as text.
 type ManagedAgentScreen struct {
 	Meta
 	wire.ManagedAgentScreen
@@ -50,7 +50,7 @@ const (
 	ManagedStopped     = "stopped"
 )
 
-// ManagedPrompt is what a blocked agent asks.
+// ManagedPrompt is the prompt that a blocked agent waits with.
 type ManagedPrompt = wire.Prompt
 
 // PromptOption is one way to answer.

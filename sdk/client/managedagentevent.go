@@ -14,7 +14,7 @@ import (
 // whose type is Type.
 type ManagedAgentEvent struct{ wire.ManagedAgentEvent }
 
-// ManagedEventData is what the data of events may hold; which fields are there depends on the type.
+// ManagedEventData is the data of events; which fields are set depends on the type.
 type ManagedEventData struct {
 	Status     string         `json:"status"` // the one that the event led to
 	Prompt     *ManagedPrompt `json:"prompt"`

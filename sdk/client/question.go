@@ -33,7 +33,7 @@ type (
 	QuestionOption = wire.QuestionOption
 )
 
-// Question is what an execution asks people.
+// Question is a question of an execution to people.
 type Question struct {
 	Meta
 	wire.Question

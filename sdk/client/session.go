@@ -9,7 +9,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// UserSession is what a person is signed in by, see package wire.
+// UserSession is the session of a person who is signed in, see package wire.
 type UserSession struct {
 	Meta
 	wire.UserSession

@@ -104,7 +104,8 @@ func TestStreamResumes(t *testing.T) {
 }
 
 // TestStreamLostBeforeStarted sends the same creation again, with the same key, while the id is unknown.
-// TestStreamOutage: an outage is told once at its beginning and once at its end; a loss that the first try mends is none.
+// TestStreamOutage: an outage is reported once at its beginning and once at its end; a loss that the first try mends is
+// none.
 func TestStreamOutage(t *testing.T) {
 	away := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	s := newServer(t, cut(started+agent1), cut(agent2), away, away, events(completed))

@@ -24,7 +24,7 @@ type ThreadQueue struct {
 	wire.ThreadQueue
 }
 
-// ThreadDiff is what the files of a thread differ in from the commit that it began at.
+// ThreadDiff is the difference between the files of a thread and the commit that it began at.
 type ThreadDiff struct {
 	Meta
 	wire.ThreadDiff

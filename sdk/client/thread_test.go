@@ -123,12 +123,12 @@ func TestThreadAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	files := thread.Preparation.ContextFiles
-	if !thread.Over() || thread.Runtime != "" || thread.Workspace != nil || len(files) != 2 || files[0].Bytes != 9 || files[1].Content != "xy" ||
+	if !thread.Over() || thread.Runtime != "" || thread.Workspace != nil || len(files) != 2 || files[0].Bytes != 9 || *files[1].Content != "xy" ||
 		thread.Error.Code != "AGENT_ERROR" || thread.Prompt.Options[0].ID != "allow" || thread.Completion.Changes.Commits[0].Hash != "abc" ||
 		*thread.Policy.MaxRestarts != 2 || len(thread.Body) == 0 {
 		t.Errorf("thread %+v", thread)
 	}
-	if (&client.Thread{Status: client.ThreadBlocked}).Over() {
+	if (&client.Thread{Thread: wire.Thread{Status: client.ThreadBlocked}}).Over() {
 		t.Error("a blocked thread is not over")
 	}
 }
@@ -245,7 +245,7 @@ func TestWatchThreads(t *testing.T) {
 	}
 }
 
-// A gap is told, and the stream goes on behind it although its ids are lower than what was seen.
+// A gap is reported, and the stream goes on behind it although its ids are lower than what was seen.
 func TestWatchThreadsGap(t *testing.T) {
 	s := newServer(t,
 		cut(connected(90)+threadFrame(95, "started", `{}`)),

@@ -25,17 +25,10 @@ type ThreadSpec struct {
 	IdempotencyKey string `json:"-"`
 }
 
-// ThreadPlan is what a spawn would begin with. It can be sent as a ThreadSpec.
+// ThreadPlan describes what a spawn would begin with. Its JSON is that of a ThreadSpec.
 type ThreadPlan struct {
 	Meta
-	ExecutionID string            `json:"executionId"`
-	Name        string            `json:"name"`
-	AgentType   string            `json:"agentType,omitempty"`
-	Objective   string            `json:"objective"`
-	Role        string            `json:"role"`
-	Preparation ThreadPreparation `json:"preparation"`
-	Policy      ThreadPolicy      `json:"policy"`
-	Metadata    json.RawMessage   `json:"metadata"` // the caller's keys and memoryContext
+	wire.ThreadPlan
 }
 
 // MemoryContext counts what a preparation found in the memory.

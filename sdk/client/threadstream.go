@@ -57,7 +57,7 @@ type ThreadEventFilter struct {
 	Limit  int      // 0: the server's default
 }
 
-// ThreadEventData is what the data of events may hold; which fields are there depends on the type.
+// ThreadEventData is the data of events; which fields are set depends on the type.
 type ThreadEventData struct {
 	Status         string             `json:"status"`
 	Reason         string             `json:"reason"`
@@ -82,7 +82,7 @@ type ThreadEventData struct {
 	Summary        string             `json:"summary"`
 	Turns          int                `json:"turns"`
 	Completion     *ThreadCompletion  `json:"completion"`
-	Error          *ThreadError       `json:"error"`
+	Error          *wire.TurnError    `json:"error"` // of a turn, or of a thread, where it is never Retryable
 	ManagedAgentID string             `json:"managedAgentId"`
 	AgentID        string             `json:"agentId"`
 	Runtime        string             `json:"runtime"`
@@ -110,7 +110,7 @@ type ThreadStreamEvent struct {
 	Timestamp   time.Time         `json:"timestamp"`
 }
 
-// ThreadGatewayData is what a thread's host told.
+// ThreadGatewayData is the event of a thread within a ThreadStreamEvent.
 type ThreadGatewayData struct {
 	ThreadID    string `json:"thread_id"`
 	EventType   string `json:"event_type"`

@@ -41,7 +41,7 @@ type TriggerReceipt struct {
 	wire.TriggerReceipt
 }
 
-// TriggerTrial is what a body would become.
+// TriggerTrial describes what a body would start.
 type TriggerTrial struct {
 	Meta
 	wire.TriggerTrial

@@ -33,7 +33,7 @@ type Workspace struct {
 	wire.WorkspaceRow
 }
 
-// WorkspacePruneResult is what a prune did, or would do.
+// WorkspacePruneResult lists what a prune removed, or would remove.
 type WorkspacePruneResult struct {
 	Meta
 	wire.WorkspacePruneResult

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Tester is what the suites need of a *testing.T.
+// Tester is the part of *testing.T that the suites use.
 type Tester[T any] interface {
 	Helper()
 	Errorf(format string, args ...any)

@@ -143,7 +143,7 @@ func recoverBusy(ctx context.Context, s *suite) error {
 		ID: "busy-1", ExpectResponse: true,
 		Message: "i=0; while [ $i -lt 100 ]; do i=$((i+1)); echo on-$i; sleep 0.02; done",
 	}
-	go func() { _, _ = s.rt().Send(ctx, agent.ID, in) }() // what it returns when its runtime is killed is nobody's matter
+	go func() { _, _ = s.rt().Send(ctx, agent.ID, in) }() // what it returns when its runtime is killed does not matter
 	if _, err := s.await(ctx, agent.ID, runtime.StatusBusy); err != nil {
 		return err
 	}

@@ -102,7 +102,7 @@ func (s *suite) rt() runtime.Runtime {
 	return s.runtime
 }
 
-// newSpec returns the spec of an agent that nobody has.
+// newSpec returns the spec of an agent with a new id.
 func (s *suite) newSpec() runtime.Spec {
 	spec := s.spec("c-" + rand.Text())
 	spec.Installation = s.installation

@@ -170,7 +170,7 @@ func sendRawKeys(ctx context.Context, s *suite) error {
 	return nil
 }
 
-// answer is what a Send returned.
+// answer holds what a Send returned.
 type answer struct {
 	result runtime.SendResult
 	err    error

@@ -4,8 +4,8 @@ package coredump
 
 import "golang.org/x/sys/unix"
 
-// Limit is what a core dump of this process may take, in bytes. With 0 there is no file either, but Linux still hands the dump to
-// a program that collects them, if one is set; with 1 it does neither.
+// Limit is the largest core dump of this process, in bytes. With 0 there is no file either, but Linux still hands the
+// dump to a program that collects them, if one is set; with 1 it does neither.
 const Limit = 1
 
 // Off sees to it that this process and those that it starts leave no core dumps. A process may allow them for itself again, as

@@ -46,7 +46,7 @@ type Client struct {
 	nextID  atomic.Uint32
 
 	sending sync.Mutex    // one frame at a time
-	typing  chan struct{} // holds a token while nobody writes
+	typing  chan struct{} // holds a token while there is no write
 
 	exited chan struct{} // closed when exit is known
 	lost   chan struct{} // closed when the connection is
@@ -65,7 +65,7 @@ type reply struct {
 	note wire.Note
 }
 
-// Connect connects. agentcli.ErrGone when nobody listens there, or another life is held; UNAVAILABLE when that cannot
+// Connect connects. agentcli.ErrGone when nothing listens there, or another life is held; UNAVAILABLE when that cannot
 // be said.
 func Connect(ctx context.Context, opts Options) (*Client, error) {
 	c := &Client{

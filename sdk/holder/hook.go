@@ -32,12 +32,12 @@ func (c *Client) called(m wire.HookCall) {
 	})
 	select {
 	case c.hooks <- call:
-	default: // nobody consumes: the CLI must not wait for that
+	default: // there is no consumer: the CLI must not wait for one
 		call.Answer(nil)
 	}
 }
 
-// abandoned tells the consumer that nobody waits for the call any more.
+// abandoned tells the consumer that the caller of the hook is gone.
 func (c *Client) abandoned(number uint64) {
 	c.mu.Lock()
 	done, known := c.calls[number]

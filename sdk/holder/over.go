@@ -86,7 +86,7 @@ func (s Stream) StartDial(ctx context.Context, log, socket string, l wire.Launch
 	return nil, nil, notStarted(limited, failed)
 }
 
-// usageCode is what the binary ends with when it is called as it cannot be.
+// usageCode is the exit code of the binary when its arguments are wrong.
 const usageCode = 2
 
 func startBy(ctx context.Context, over Stream, log string, l wire.Launch) (*Holding, error) {
@@ -134,8 +134,9 @@ func lastLine(said []byte) string {
 	return string(bytes.ToValidUTF8(said[:min(len(said), 200)], []byte("?")))
 }
 
-// DialOver returns the Options.Dial for a holder that StartOver started: each connection is a command that runs the binary
-// with "connect SOCKET". A socket that nobody listens on any more is agentcli.ErrGone; a transport that fails is UNAVAILABLE.
+// DialOver returns the Options.Dial for a holder that StartOver started: each connection is a command that runs the
+// binary with "connect SOCKET". A socket that nothing listens on any more is agentcli.ErrGone; a transport that fails
+// is UNAVAILABLE.
 func DialOver(over Transport, socket string) func(ctx context.Context) (net.Conn, error) {
 	return func(context.Context) (net.Conn, error) {
 		return connectBy(func(ctx context.Context, far *os.File) (func(), error) {

@@ -53,7 +53,7 @@ func (h *Holding) Reap(wait bool) bool {
 	}
 }
 
-// launchFrame is what the holding process reads, with defaults in place of zero values.
+// launchFrame returns the frame that the holding process reads, with defaults in place of zero values.
 func launchFrame(l wire.Launch) ([]byte, error) {
 	if l.RingBytes == 0 {
 		l.RingBytes = DefaultRing

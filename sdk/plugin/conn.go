@@ -35,7 +35,7 @@ type Conn struct {
 	closed   bool
 }
 
-// Info is what a plugin says of itself.
+// Info describes a plugin, as it says itself.
 type Info struct {
 	Name     string   `json:"name"`
 	Version  string   `json:"version"`
@@ -44,7 +44,7 @@ type Info struct {
 	SDK      string   `json:"sdk,omitempty"` // of what it is made with
 }
 
-// Schema is what a plugin says of its configuration.
+// Schema describes the configuration of a plugin.
 type Schema struct {
 	Schema   json.RawMessage // nil: no settings
 	Examples []json.RawMessage

@@ -14,7 +14,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/secret"
 )
 
-// Kind is what a plugin is for.
+// Kind is the purpose of a plugin.
 type Kind string
 
 // Kinds.
@@ -43,16 +43,16 @@ type Definition struct {
 	// configuration, one call at a time. When it fails the former service goes on; otherwise the new one takes
 	// over, and then the former's Close is called. ctx is the call's: what lives longer does not keep it. The
 	// host receives the text of an *Error, *runtime.Error, *secret.Error or *audit.Error; that of any other error
-	// is dropped, and not even logged, because nobody knows which setting it quotes.
+	// is dropped, and not even logged, because it may quote any setting.
 	Configure func(ctx context.Context, config json.RawMessage, host Host) (Service, error)
-	// ServeAlone is what the program does when it is started by hand with PORT set, until ctx ends; a runtime
+	// ServeAlone runs, until ctx ends, when the program is started by hand with PORT set; a runtime
 	// serves HTTP then. Nil: the program prints how it is used and exits with 2.
 	ServeAlone func(ctx context.Context) error
 	// AlonePort is the port that ServeAlone takes without PORT; 0: it needs PORT.
 	AlonePort int
 }
 
-// Service is what a configuration made: the one of Runtime, Secret and Audit that is the plugin's kind, and what
+// Service is made by Configure: it has the one of Runtime, Secret and Audit that is the plugin's kind, and what
 // is optional. All functions may be called concurrently, except for Close, which is called once.
 type Service struct {
 	Runtime runtime.Runtime
@@ -117,12 +117,12 @@ func (p *Problems) Add(path, severity, format string, args ...any) {
 	*p = append(*p, Problem{Path: path, Severity: severity, Text: fmt.Sprintf(format, args...)})
 }
 
-// Host is what a plugin's process may ask of its host. Methods may be called concurrently. They are many because most
-// only name a place or a value that the host gave; plugins that use few of them declare an interface of those.
+// Host offers a plugin's process the services of its host. Methods may be called concurrently. They are many because
+// most only name a place or a value that the host gave; plugins that use few of them declare an interface of those.
 type Host interface {
 	// Logger writes into the host's log. No secret goes there.
 	Logger() hclog.Logger
-	// Name is what the operator calls this plugin.
+	// Name is the name that the operator gave this plugin.
 	Name() string
 	// RunDir is a directory for sockets and the like, 0700 and emptied by a reboot. Empty: the host gave none.
 	RunDir() string

@@ -13,7 +13,7 @@ func Run(ctx context.Context, def Definition, args []string, port string, stdout
 // IsHandshake reports whether a printed line goes to the host.
 func IsHandshake(line []byte) bool { return handshakeLine.Match(line) }
 
-// ShortLine is what the host gets of a record of the log.
+// ShortLine writes a record of the log as the host gets it.
 func ShortLine(w io.Writer, record []byte) (int, error) { return lineWriter{w}.Write(record) }
 
 // MaxLine is the longest record of the log.

@@ -36,7 +36,7 @@ const (
 	EnvFiles    = "WARDROOM_PLUGIN_FILES"
 	EnvLogLevel = "WARDROOM_PLUGIN_LOG_LEVEL" // trace, debug, info (default), warn, error or off
 	// EnvParentFD is the number of a file descriptor: the read end of a pipe whose other end the host holds,
-	// and nobody else. When it ends, the plugin does.
+	// and no one else. When it ends, the plugin does.
 	EnvParentFD = "WARDROOM_PLUGIN_PARENT_FD"
 )
 
@@ -61,7 +61,7 @@ const (
 // hostServices is the id of the broker under which the host serves.
 const hostServices = 1
 
-// Plugins is what a host gives to go-plugin as VersionedPlugins; Dispense(Name) then returns a *Conn.
+// Plugins returns the VersionedPlugins that a host gives to go-plugin; Dispense(Name) then returns a *Conn.
 func Plugins() map[int]goplugin.PluginSet {
 	return map[int]goplugin.PluginSet{ProtocolVersion: {Name: &glue{}}}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/secret"
 )
 
-// HostServices is what a host does for one plugin. Methods may be called concurrently; they know which plugin
+// HostServices holds the services of a host for one plugin. Methods may be called concurrently; they know which plugin
 // asks, because each has its own value. Errors are *Error, or *secret.Error of Secret.
 type HostServices interface {
 	// Secret resolves a reference, if it stands in the plugin's own configuration: FORBIDDEN otherwise.

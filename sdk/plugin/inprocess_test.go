@@ -107,7 +107,7 @@ func TestDefinitionIsChecked(t *testing.T) {
 	}
 }
 
-// What a schema refuses is told with its place and what it should be, and never with what it is.
+// What a schema refuses is reported with its place and what it should be, and never with what it is.
 func TestSchemaProblems(t *testing.T) {
 	const schema = `{"type":"object","required":["need"],"additionalProperties":false,"properties":{
 		"need":{"type":"string"}, "n":{"type":"number","minimum":1,"maximum":9,"multipleOf":2},

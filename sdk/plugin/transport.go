@@ -17,7 +17,7 @@ const (
 	bufferSize = 128 << 10
 )
 
-// GRPCDialOptions is what a host gives to go-plugin for its connections to plugins.
+// GRPCDialOptions returns the options that a host gives to go-plugin for its connections to plugins.
 func GRPCDialOptions() []grpc.DialOption {
 	return []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),

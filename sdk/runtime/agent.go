@@ -89,7 +89,7 @@ type ReadyRule struct {
 	Timeout Duration `json:"timeout,omitempty"` // 0: DefaultReadyTimeout
 }
 
-// Agent is what a runtime knows of an agent.
+// Agent describes an agent of a runtime.
 type Agent struct {
 	ID             string            `json:"id"`
 	Name           string            `json:"name,omitempty"`
@@ -115,7 +115,7 @@ type Agent struct {
 	Handle Handle `json:"handle,omitzero"`
 }
 
-// Handle is what a later process needs to find an agent again. Data is the runtime's own; it carries a
+// Handle lets a later process find an agent again. Data is the runtime's own; it carries a
 // version, and a runtime reads its present and its previous one.
 type Handle struct {
 	ID   string `json:"id"`

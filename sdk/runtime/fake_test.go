@@ -8,7 +8,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// fake is a Runtime that keeps what it was asked, and answers what it is told to.
+// fake is a Runtime that records its calls, and answers what the test set.
 type fake struct {
 	runtime.Unimplemented
 	asked any

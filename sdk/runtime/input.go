@@ -40,7 +40,7 @@ type (
 	TurnOutcome = wire.TurnOutcome
 	// TurnError is why a turn failed.
 	TurnError = wire.TurnError
-	// Usage is what a turn used.
+	// Usage counts what a turn used.
 	Usage = wire.Usage
 )
 
@@ -139,7 +139,7 @@ type Isolation = wire.RuntimeIsolation
 // Recovered is what became of a handle.
 type Recovered struct {
 	Handle Handle `json:"handle"`
-	Agent  *Agent `json:"agent,omitempty"` // running, or stopped while nobody looked
+	Agent  *Agent `json:"agent,omitempty"` // running, or stopped meanwhile
 	Error  *Error `json:"error,omitempty"` // NOT_FOUND: gone without a trace; INVALID_HANDLE
 }
 

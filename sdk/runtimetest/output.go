@@ -10,7 +10,7 @@ import (
 
 const maxFrame = 64 << 10
 
-// output is what an agent wrote: the last bytes of it, the size of its terminal, and how it ended.
+// output keeps what an agent wrote: the last bytes of it, the size of its terminal, and how it ended.
 type output struct {
 	mu      sync.Mutex // guards all below
 	data    []byte     // at most twice ringBytes

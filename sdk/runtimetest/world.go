@@ -75,7 +75,7 @@ func (w *World) spawn(spec runtime.Spec) (runtime.Agent, error) {
 		a = newAgent(w, spec, w.pid)
 		w.agents[spec.ID] = a
 		w.order = append(w.order, a)
-		a.begin() // under the lock: nobody finds an agent without a life
+		a.begin() // under the lock: an agent without a life is never found
 		w.mu.Unlock()
 		return a.view(), nil
 	}

@@ -12,7 +12,7 @@ import (
 // CloseUnknownAgent is the close code for an agent that does not exist.
 const CloseUnknownAgent = 4404
 
-// maxReason is what a close message holds, in bytes.
+// maxReason bounds the reason in a close message, in bytes.
 const maxReason = 123
 
 // CloseCode returns the close code for an error of a runtime.

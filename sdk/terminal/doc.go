@@ -30,7 +30,7 @@
 //	exit      {offset, code, reason?} the agent ended; the last message
 //	error     {error} a runtime.Error; unless the connection is closed next, it is about something that the
 //	          client sent, and the terminal goes on
-//	viewers   {total?, viewers?} who else is there now, up to 20 as {who, typing?}; without total nobody is
+//	viewers   {total?, viewers?} who else is there now, up to 20 as {who, typing?}; without total no one is
 //
 // A client that offers wardroom.terminal.ack beside the protocol acknowledges what it took, and attached then has
 // window: of bytes in binary messages no more than that are sent beyond those acknowledged, so that what is under way to

@@ -50,7 +50,7 @@ func TestPlainOutputIsText(t *testing.T) {
 	s.frames <- runtime.Frame{Data: []byte("\xac!\xe2"), Offset: 15}
 	s.frames <- runtime.Frame{Data: []byte("x"), Offset: 16}
 	readText(t, conn, "a\uFFFDb€!\uFFFDx")
-	// A character that is never finished is told at the end.
+	// A character that is never finished is written at the end.
 	s.frames <- runtime.Frame{Data: []byte("\xf0\x9f"), Offset: 18}
 	s.frames <- runtime.Frame{Offset: 18, Exit: &runtime.Exit{Code: 3, Reason: "exited"}}
 	close(s.frames)

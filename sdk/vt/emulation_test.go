@@ -11,7 +11,7 @@ import (
 
 const caseCols, caseRows = 12, 5
 
-// emulationCase is what a stream makes of a screen of 12 columns and 5 rows.
+// emulationCase is a stream, and what a screen of 12 columns and 5 rows shows after it.
 type emulationCase struct {
 	name, in string
 	want     []string // rows, without the blank ones at the end

@@ -45,7 +45,7 @@ type parser struct {
 	inParam bool // a digit or separator was seen
 }
 
-// Write feeds what the program wrote. It takes any bytes, in any pieces. The result is what the terminal answers, to
+// Write feeds the program's output. It takes any bytes, in any pieces. The result is the terminal's reply, to
 // be written to the program; it is usually nil, and valid until the next call.
 func (s *Screen) Write(p []byte) []byte {
 	s.replies = s.replies[:0]

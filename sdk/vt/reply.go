@@ -12,7 +12,7 @@ func (s *Screen) reply(text string) {
 	}
 }
 
-// reportStatus answers DSR. Other reports are met with silence: an answer nobody waits for would be typed into the
+// reportStatus answers DSR. Other reports are met with silence: an answer without a reader would be typed into the
 // program.
 func (s *Screen) reportStatus(prefix byte, what int) {
 	row, col := s.cur.row+1, s.cur.col+1

@@ -12,7 +12,7 @@ type cursor struct {
 	shift    uint8   // which of them is in use
 }
 
-// state is what a reset sets back: everything but the grids, the scrollback and the parser.
+// state is the state that a reset sets back: everything but the grids, the scrollback and the parser.
 type state struct {
 	cur         cursor
 	single      uint8 // G2 or G3 for the next rune only; 0 for none

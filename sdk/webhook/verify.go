@@ -25,13 +25,13 @@ const (
 // DefaultTolerance is how far a delivery's timestamp may be from the receiver's clock.
 const DefaultTolerance = 5 * time.Minute
 
-// scheme is what a signature begins with.
+// scheme is the prefix of a signature.
 const scheme = "sha256="
 
 // maxSignatures bounds the signatures of one delivery that are looked at. There are several while a secret is replaced.
 const maxSignatures = 16
 
-// Event is what a delivery carries.
+// Event is the event of a delivery.
 type Event struct {
 	ID        string          `json:"id"` // the same at every attempt: tell duplicates by it
 	Type      string          `json:"type"`

@@ -14,7 +14,7 @@ type ComplianceControl struct {
 	Keys     []string `json:"keys" doc:"Keys of the configuration that it goes by."`
 }
 
-// ComplianceReport is what a check of a profile found.
+// ComplianceReport is the result of a check of a profile.
 type ComplianceReport struct {
 	Profile   string              `json:"profile" enum:"soc2,gdpr,hipaa"`
 	Enabled   bool                `json:"enabled" doc:"The profile is enforced: a configuration that contradicts it is refused."`

@@ -53,7 +53,7 @@ type DeliveryDetail struct {
 	AttemptLog []DeliveryAttempt `json:"attemptLog" doc:"The last 16 that were made, oldest first."`
 }
 
-// DeliveryRequest is what an attempt sends, but for signature and time, which each has its own of.
+// DeliveryRequest is the request of an attempt, without signature and time, which each attempt has its own of.
 type DeliveryRequest struct {
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers" doc:"As of the next attempt; X-Service-Signature and X-Service-Timestamp are made for each."`

@@ -14,7 +14,7 @@ const (
 // DataCounts are numbers of things, by kind.
 type DataCounts map[string]int
 
-// DataRemainder is what an erasure leaves, and what can be done about it.
+// DataRemainder describes what an erasure leaves, and what can be done about it.
 type DataRemainder struct {
 	Kind  string `json:"kind"`
 	Count int    `json:"count" doc:"0: it is not counted."`

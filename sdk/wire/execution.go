@@ -128,7 +128,7 @@ type Execution struct {
 	WorkflowOutcome
 }
 
-// WorkflowOutcome is what an execution of an org chart has beyond others. Metrics are those of an ad-hoc one too.
+// WorkflowOutcome holds the fields that only an execution of an org chart has. Metrics are those of an ad-hoc one too.
 type WorkflowOutcome struct {
 	PatternName string           `json:"patternName,omitempty" doc:"Of an org chart, like output, metrics, steps and partial."`
 	Output      json.RawMessage  `json:"output,omitempty" check:"nullable" doc:"The same as result."`
@@ -137,7 +137,7 @@ type WorkflowOutcome struct {
 	Partial     bool             `json:"partial,omitempty" doc:"It was ended with what it had, because nobody answered a message."`
 }
 
-// WorkflowMetrics is what an execution of an org chart took.
+// WorkflowMetrics measures an execution of an org chart.
 type WorkflowMetrics struct {
 	Duration      Millis `json:"durationMs"`
 	StepsExecuted int    `json:"stepsExecuted" doc:"At the top level, finished."`

@@ -15,7 +15,7 @@ const (
 	ExperienceFailed     ExperienceOutcome = "failed"
 )
 
-// Experience is what a thread's work came to, kept for later work.
+// Experience is the outcome of a thread's work, kept for later work.
 type Experience struct {
 	ID          string            `json:"id"`
 	ExecutionID string            `json:"executionId"`

@@ -77,7 +77,7 @@ type ManagedAgentMetrics struct {
 	LastResponseMs   int64   `json:"lastResponseMs"`
 }
 
-// ManagedAgentScreen is what an agent's terminal shows, as text.
+// ManagedAgentScreen is the screen of an agent's terminal, as text.
 type ManagedAgentScreen struct {
 	AgentID string      `json:"agentId"`
 	Title   string      `json:"title,omitempty" doc:"As the program set it."`

@@ -11,7 +11,7 @@ type PluginState string
 // States of a plugin. A plugin that is wanted goes through verifying, starting and configuring to ready; from anywhere on
 // that way it may fail, which is tried again, or be put into quarantine, which is not.
 const (
-	PluginDisabled    PluginState = "disabled"    // nobody wants it to run
+	PluginDisabled    PluginState = "disabled"    // it is not wanted to run
 	PluginVerifying   PluginState = "verifying"   // its binary is compared with what its manifest says
 	PluginStarting    PluginState = "starting"    // its process was started and has not answered
 	PluginConfiguring PluginState = "configuring" // it takes its settings

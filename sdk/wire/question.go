@@ -12,7 +12,7 @@ type QuestionStatus string
 const (
 	QuestionOpen      QuestionStatus = "open"
 	QuestionAnswered  QuestionStatus = "answered"
-	QuestionExpired   QuestionStatus = "expired"   // nobody answered in time: the execution failed with ESCALATION_FAILED
+	QuestionExpired   QuestionStatus = "expired"   // it was not answered in time: the execution failed with ESCALATION_FAILED
 	QuestionCancelled QuestionStatus = "cancelled" // the execution ended, or the asker needs no answer any more
 )
 
@@ -27,7 +27,7 @@ const (
 	QuestionLogin    QuestionKind = "login"    // a spawned agent needs a login, at URL
 )
 
-// Question is what an execution asks people.
+// Question is a question of an execution to people.
 type Question struct {
 	ID          string           `json:"id"`
 	ExecutionID string           `json:"executionId"`

@@ -42,7 +42,7 @@ const (
 	TickStarted ScheduleOutcome = "started"
 	TickQueued  ScheduleOutcome = "queued"  // waits until the run before is over
 	TickSkipped ScheduleOutcome = "skipped" // the run before went on, or the queue was full
-	TickMissed  ScheduleOutcome = "missed"  // nobody was there, and it is not made up for
+	TickMissed  ScheduleOutcome = "missed"  // the server did not run, and it is not made up for
 	TickFailed  ScheduleOutcome = "failed"  // it could not be started
 	TickBlocked ScheduleOutcome = "blocked" // a right was missing
 )

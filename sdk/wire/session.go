@@ -27,7 +27,7 @@ const (
 	SessionCLI     UserSessionKind = "cli"     // a token in a file of a command line
 )
 
-// UserSession is what a person is signed in by, without its secret.
+// UserSession is the session of a person who is signed in, without its secret.
 type UserSession struct {
 	ID         string          `json:"id"`
 	Kind       UserSessionKind `json:"kind" enum:"browser,cli"`
@@ -90,7 +90,7 @@ type CLIToken struct {
 	Token string `json:"token" doc:"For Authorization: Bearer."`
 }
 
-// Can says whether the caller may do something.
+// Can reports whether the caller may do something.
 type Can struct {
 	Action        string `json:"action"`
 	Resource      string `json:"resource,omitempty"`

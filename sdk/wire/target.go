@@ -2,7 +2,7 @@ package wire
 
 import "encoding/json"
 
-// Target is what a schedule or a trigger starts: an execution of a pattern, or a thread. One of them is set.
+// Target names what a schedule or a trigger starts: an execution of a pattern, or a thread. One of them is set.
 type Target struct {
 	Execution *ExecutionTarget `json:"execution,omitempty" doc:"An execution of a pattern."`
 	Thread    *ThreadTarget    `json:"thread,omitempty" doc:"A managed thread."`
@@ -52,7 +52,7 @@ type ThreadBrief struct {
 	AgentID     string   `json:"agentId,omitempty" check:"max=128" doc:"Connected agent that is to host it. Default: any that offers the type."`
 }
 
-// TargetPreparation is what the agent of a ThreadTarget starts with.
+// TargetPreparation describes what the agent of a ThreadTarget starts with.
 type TargetPreparation struct {
 	Workspace      *WorkspaceSpec `json:"workspace,omitempty"`
 	ApprovalPreset string         `json:"approvalPreset,omitempty"`

@@ -20,7 +20,7 @@ type Task struct {
 	Late        []TaskLate      `json:"late,omitempty" doc:"Answers that came when they did not count any more."`
 }
 
-// TaskAsked is what a task asks for.
+// TaskAsked holds the input and the context of a task.
 type TaskAsked struct {
 	Input   json.RawMessage `json:"input,omitempty" check:"nullable"`
 	Context json.RawMessage `json:"context,omitempty" check:"nullable" doc:"What is told beside it: metadata, earlier results."`

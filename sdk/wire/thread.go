@@ -1,8 +1,60 @@
 package wire
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
-// ThreadDiff is what the files of a thread differ in from the commit that it began at.
+// Thread is a supervised, long-lived piece of work of one agent, as it is answered. What is stored of it is core.Thread.
+type Thread struct {
+	ID             string           `json:"id"`
+	ExecutionID    string           `json:"executionId"`
+	Name           string           `json:"name"`
+	AgentType      string           `json:"agentType" example:"claude"`
+	Role           string           `json:"role"`
+	Objective      string           `json:"objective"`
+	Status         string           `json:"status" enum:"pending,preparing,starting,ready,running,blocked,idle,completed,failed,stopped" doc:"The last three are final."`
+	StatusReason   string           `json:"statusReason,omitempty" doc:"For example idle, stuck, finishing, login, restarting, host_away, retrying, requested, execution, timeout, crashed, lost, turn_failed, or limit: and what was reached."`
+	Runtime        string           `json:"runtime" check:"nullable" doc:"null until its agent starts; connected for one that a connected agent hosts."`
+	ManagedAgentID string           `json:"managedAgentId" check:"nullable" doc:"null until its agent starts."`
+	AgentID        string           `json:"agentId,omitempty" doc:"Connected agent that hosts it."`
+	SessionID      string           `json:"sessionId,omitempty" doc:"Of the command-line tool."`
+	Workspace      *WorkspaceRow    `json:"workspace" check:"nullable" doc:"null until it is reserved, and of a thread that a connected agent hosts."`
+	Preparation    ThreadSetup      `json:"preparation"`
+	Policy         ThreadPolicy     `json:"policy"`
+	Metadata       map[string]any   `json:"metadata"`
+	Summary        string           `json:"summary"`
+	Completion     *Completion      `json:"completion,omitempty" doc:"Once it is over."`
+	Error          *ThreadError     `json:"error,omitempty" doc:"Why it failed."`
+	Prompt         json.RawMessage  `json:"prompt,omitempty" doc:"While it is blocked: {id, kind, text, tool?, input?, options, url?}."`
+	PromptRuling   *PromptRuling    `json:"promptRuling,omitempty" doc:"How its latest prompt was answered without people, or why they are asked; absent if no rule says anything."`
+	LoginURL       string           `json:"loginUrl,omitempty"`
+	TurnCount      int              `json:"turnCount" doc:"Turns that did not fail."`
+	FailedTurns    int              `json:"failedTurns" doc:"Turns that failed, beside them."`
+	LastTurn       *ThreadTurn      `json:"lastTurn,omitempty" doc:"How the last turn ended."`
+	Usage          *Usage           `json:"usage,omitempty" doc:"Of all turns, as its agent told; absent when it told nothing."`
+	RetryAt        *time.Time       `json:"retryAt,omitempty" doc:"When the message of a turn that failed is given again."`
+	Continues      string           `json:"continues,omitempty" doc:"Id of the thread that it goes on with."`
+	ContinuedBy    string           `json:"continuedBy,omitempty" doc:"Id of the thread that goes on with it."`
+	EventCount     int              `json:"eventCount" doc:"Of the persisted kinds."`
+	QueuedInputs   int              `json:"queuedInputs" doc:"Messages that its agent did not take yet."`
+	Restarts       int              `json:"restarts" doc:"Of its agent, after it was lost."`
+	Sanitized      []SanitizedField `json:"sanitized,omitempty" doc:"Texts that something was taken out of (security.inputValidation.sanitize), 100 at most: those that it began with, and in the answer to a request those of the request."`
+	CreatedBy      string           `json:"createdBy,omitempty"`
+	CreatedAt      time.Time        `json:"createdAt"`
+	UpdatedAt      time.Time        `json:"updatedAt"`
+	LastActivityAt time.Time        `json:"lastActivityAt"`
+	StartedAt      *time.Time       `json:"startedAt,omitempty" doc:"When its agent ran for the first time."`
+	EndedAt        *time.Time       `json:"endedAt,omitempty"`
+}
+
+// ThreadError is why a thread failed.
+type ThreadError struct {
+	Code    Code   `json:"code"`
+	Message string `json:"message"`
+}
+
+// ThreadDiff is the difference between the files of a thread and the commit that it began at.
 type ThreadDiff struct {
 	ThreadID string `json:"threadId"`
 	WorkspaceDiff

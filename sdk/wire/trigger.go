@@ -87,7 +87,7 @@ type TriggerReceipt struct {
 	RunRef
 }
 
-// TriggerTrial is what a body would become.
+// TriggerTrial describes what a body would start.
 type TriggerTrial struct {
 	Outcome   TriggerOutcome  `json:"outcome" enum:"started,ignored"`
 	Input     json.RawMessage `json:"input,omitempty" doc:"Of the execution that would be started."`

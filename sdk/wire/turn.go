@@ -21,8 +21,8 @@ type TurnError struct {
 	Retryable bool   `json:"retryable" doc:"The same message may well succeed later."`
 }
 
-// Usage is what a turn used, as the agent told. It is never estimated: what the agent did not tell is zero, and a
-// turn of an agent that tells nothing has none.
+// Usage counts what a turn used, as the agent reported it. It is never estimated: what the agent did not tell is zero,
+// and a turn of an agent that tells nothing has none.
 type Usage struct {
 	Model            string `json:"model,omitempty"` // of the last request
 	InputTokens      int64  `json:"inputTokens"`     // read, those of the cache left out
@@ -30,7 +30,7 @@ type Usage struct {
 	CacheReadTokens  int64  `json:"cacheReadTokens,omitempty"`
 	CacheWriteTokens int64  `json:"cacheWriteTokens,omitempty"`
 	Requests         int64  `json:"requests,omitempty"` // to the model
-	// CostUSD is what the agent says that the turn cost, in US dollars; nil if it does not say.
+	// CostUSD is the cost of the turn in US dollars, as the agent reported it; nil if it did not.
 	CostUSD *float64 `json:"costUsd,omitempty"`
 }
 

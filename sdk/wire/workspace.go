@@ -83,7 +83,7 @@ type WorkspaceFile struct {
 	Deletions  int    `json:"deletions"`
 }
 
-// WorkspaceDiff is what the files of a workspace differ in from the commit that it began at.
+// WorkspaceDiff is the difference between the files of a workspace and the commit that it began at.
 type WorkspaceDiff struct {
 	WorkspaceID string            `json:"workspaceId"`
 	BaseCommit  string            `json:"baseCommit" doc:"That it began at, or that it was brought onto."`
@@ -110,7 +110,7 @@ type WorkspacePruned struct {
 	FreedBytes int64  `json:"freedBytes"`
 }
 
-// WorkspacePruneResult is what a prune did, or would do.
+// WorkspacePruneResult lists what a prune removed, or would remove.
 type WorkspacePruneResult struct {
 	Pruned     []WorkspacePruned `json:"pruned"`
 	Removed    int               `json:"removed" doc:"How many, or with dryRun would be."`

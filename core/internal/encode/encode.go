@@ -23,7 +23,8 @@ import (
 // and JSON that is held as such without space between its tokens.
 type Style struct {
 	// answer: times are in UTC with milliseconds, and what is not left out when it is empty is never null, so that a list
-	// without rows is []. JSON that is held as such was checked when it came.
+	// without rows is [], but for a string that is marked check:"nullable": that is null. JSON that is held as such was
+	// checked when it came.
 	answer bool
 	plans  sync.Map // of reflect.Type to encoder
 }
@@ -303,7 +304,12 @@ func (s *Style) structOf(fields []Field) encoder {
 			if len(b) > first {
 				b = append(b, ',')
 			}
-			b = encoders[i](append(b, f.key...), value)
+			b = append(b, f.key...)
+			if s.answer && f.nullable && value.Len() == 0 {
+				b = append(b, "null"...)
+				continue
+			}
+			b = encoders[i](b, value)
 		}
 		return append(b, '}')
 	}
@@ -317,6 +323,7 @@ type Field struct {
 
 	key                          string // with quotes and colon
 	omitEmpty, omitZero, hasZero bool
+	nullable                     bool // a string that is null in answers when it is empty
 }
 
 // isZero reports whether omitzero leaves a value out.
@@ -367,7 +374,8 @@ func appendFields(list []Field, t reflect.Type, path []int, seen map[string]bool
 		list = append(list, Field{
 			Name: name, Index: index, Type: f.Type, key: string(rawjson.AppendString(nil, name)) + ":",
 			omitEmpty: strings.Contains(opts, "omitempty"), omitZero: strings.Contains(opts, "omitzero"),
-			hasZero: f.Type.Implements(zeroType) && f.Type.Kind() != reflect.Pointer && f.Type.Kind() != reflect.Interface,
+			nullable: f.Type.Kind() == reflect.String && slices.Contains(strings.Split(f.Tag.Get("check"), ","), "nullable"),
+			hasZero:  f.Type.Implements(zeroType) && f.Type.Kind() != reflect.Pointer && f.Type.Kind() != reflect.Interface,
 		})
 	}
 	return list, true

@@ -147,6 +147,27 @@ func TestStoredRefuses(t *testing.T) {
 	}
 }
 
+func TestNullable(t *testing.T) {
+	type body struct {
+		Runtime string `json:"runtime" check:"nullable"`
+		Left    string `json:"left,omitempty" check:"max=9,nullable"`
+		Name    string `json:"name" check:"max=9"`
+	}
+	for _, tt := range []struct {
+		style *encode.Style
+		v     body
+		want  string
+	}{
+		{encode.Answered, body{}, `{"runtime":null,"name":""}`},
+		{encode.Answered, body{"local", "a", "b"}, `{"runtime":"local","left":"a","name":"b"}`},
+		{encode.Stored, body{}, `{"runtime":"","name":""}`},
+	} {
+		if got, err := tt.style.Marshal(tt.v); err != nil || string(got) != tt.want {
+			t.Errorf("%+v is %s, %v; want %s", tt.v, got, err, tt.want)
+		}
+	}
+}
+
 func TestManyAtOnce(t *testing.T) {
 	type node struct {
 		Name string  `json:"name"`

@@ -56,7 +56,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// Problems of content are told all at once, by path and line.
+// Problems of content are reported all at once, by path and line.
 func TestDecodeProblems(t *testing.T) {
 	for _, c := range []struct {
 		body string
@@ -115,7 +115,7 @@ func TestDecodeProblems(t *testing.T) {
 	}
 }
 
-// Faults of syntax are told with their position.
+// Faults of syntax are reported with their position.
 func TestDecodeSyntax(t *testing.T) {
 	deep := strings.Repeat("[", 134) + strings.Repeat("]", 134)
 	for _, c := range []struct{ body, want string }{

@@ -19,7 +19,7 @@ import (
 //	check:"required,min=1,max=50"    bounds: of a number, of the characters of a string, of the items of a list
 //	check:"min=1s" check:"size,min=4KiB"  bounds of a duration, and of an int64 that is a number of bytes
 //	check:"any"                      a json.RawMessage that may be any value but null, not just an object
-//	check:"nullable"                 it may be null in an answer
+//	check:"nullable"                 it may be null in an answer, as an empty string is there
 //	check:"is=host"                  a text, or each of a list or map, to which a named Rule applies
 //	check:"path"                     a path, which is made absolute
 //	enum:"low,normal"                the texts that it may be

@@ -10,7 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
-// TestSyntax: what is no YAML is told of at the line where it is, with what people do wrong there.
+// TestSyntax: what is no YAML is reported at its line, with the mistake that people make there.
 func TestSyntax(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{"indent of a map", "name: a\nagents:\n  capabilities: [x]\n   min: 2\n", "4: did not find expected key: this line is not indented like the others of its map"},

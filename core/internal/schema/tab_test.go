@@ -6,7 +6,7 @@ import (
 	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
-// TestTab: a file that is indented with tabs is told so, at the line of the first.
+// TestTab: a file that is indented with tabs gets an error that says so, at the line of the first.
 func TestTab(t *testing.T) {
 	var into struct {
 		Server struct {

@@ -241,7 +241,7 @@ func (r Rules) Entry(entries reflect.Value, name string) reflect.Value {
 	return entry.Elem()
 }
 
-// EntryName is what an entry may be called. Names stand in file names, labels and URLs.
+// EntryName is the pattern of the names of entries. Names stand in file names, labels and URLs.
 const EntryName = `[a-z][a-z0-9_-]{0,62}`
 
 var entryName = regexp.MustCompile(`^` + EntryName + `$`)

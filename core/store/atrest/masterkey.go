@@ -50,7 +50,7 @@ func keyID(key []byte) string {
 // ID names the key and tells nothing of it.
 func (k MasterKey) ID() string { return k.id }
 
-// Text is the key as it is kept. The caller shows it to nobody.
+// Text returns the key as it is kept. The caller must not show it.
 func (k MasterKey) Text() string {
 	return keyPrefix + k.id + ":" + base64.RawURLEncoding.EncodeToString(k.key[:])
 }

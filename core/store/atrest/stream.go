@@ -20,13 +20,13 @@ const pieceSize = 64 << 10
 // maxEnvelope bounds the envelope of a file.
 const maxEnvelope = 64 << 10
 
-// aboutFile is what the keys of files are wrapped for.
+// aboutFile is the purpose that the keys of files are wrapped for.
 const aboutFile = "wardroom file"
 
 // ErrFile marks a sealed file that is truncated, damaged or none at all.
 var ErrFile = errors.New("not a whole encrypted file")
 
-// Envelope is what a sealed file begins with, and the key that is in it. Who has it can read the file.
+// Envelope holds the header of a sealed file and the key that is wrapped in it. Whoever has it can read the file.
 type Envelope struct {
 	Header []byte `json:"header"`
 	Key    []byte `json:"key"`

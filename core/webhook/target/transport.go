@@ -20,7 +20,7 @@ const (
 	maxHeaderBytes   = 64 << 10
 )
 
-// TLS is what an endpoint brings of its own. Empty strings are the defaults.
+// TLS holds the TLS settings of an endpoint. Empty strings are the defaults.
 type TLS struct {
 	Certificate string // PEM, of us as the client, with its chain
 	Key         string // PEM, of Certificate

@@ -15,7 +15,7 @@ import (
 // maxURL is the longest URL of an endpoint, in bytes.
 const maxURL = 2048
 
-// field is what the errors of CheckURL name.
+// field is the field that the errors of CheckURL name.
 const field = "url"
 
 // CheckURL checks the URL of an endpoint and returns it with scheme and host in their plain form: lower case, an

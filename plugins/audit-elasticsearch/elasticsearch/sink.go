@@ -170,7 +170,7 @@ type original struct {
 	Original string `json:"original"`
 }
 
-// item is what the server says of a document.
+// item is the server's result for one document.
 type item struct {
 	Status int `json:"status"`
 	Error  *struct {

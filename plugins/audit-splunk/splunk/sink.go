@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	maxBody = 800 << 10 // of one request; collectors take 1 MB unless they are told otherwise
+	maxBody = 800 << 10 // of one request; collectors take 1 MB by default
 	ackWait = 20 * time.Second
 	ackLook = 200 * time.Millisecond
 )
@@ -205,7 +205,7 @@ func (s *sink) split(ctx context.Context, batch []audit.Record, acks []int64, en
 	return s.last, audit.Errorf(audit.CodeRejected, "the collector does not take a record")
 }
 
-// answer is what the collector says.
+// answer is the response of the collector.
 type answer struct {
 	Text    string `json:"text"`
 	Code    int    `json:"code"`

@@ -153,7 +153,7 @@ func duration(text string, fallback time.Duration) time.Duration {
 	return d
 }
 
-// networkName is what the engine takes for the name of a network.
+// networkName matches names of networks that the engine accepts.
 var networkName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]{1,127}$`)
 
 // foreignNetworks are names that the engine gives a meaning of their own: agents in them would not be apart from the machine.

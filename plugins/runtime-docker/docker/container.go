@@ -170,10 +170,10 @@ func (l *Launcher) tmpfs(mounts []mount.Mount) map[string]string {
 	return all
 }
 
-// word is what a host may be called.
+// word matches what may not be in the name of a host.
 var word = regexp.MustCompile(`[^a-z0-9-]+`)
 
-// label makes a word for names of hosts of a text; empty if nothing of it can be used.
+// hostWord makes a word for the name of a host out of a text. It returns "" if nothing of the text can be used.
 func hostWord(text string) string {
 	return strings.Trim(word.ReplaceAllString(strings.ToLower(text[:min(len(text), 63)]), "-"), "-")
 }

@@ -22,7 +22,7 @@ import (
 // callTime bounds calls of the engine that move no data.
 const callTime = 30 * time.Second
 
-// idleTime is how long a connection to the engine is kept that nobody uses.
+// idleTime is how long an unused connection to the engine is kept.
 const idleTime = 2 * time.Second
 
 // factsTime is how long what the engine said of itself is taken for true.
@@ -128,7 +128,7 @@ func notReached(err error) bool {
 	return client.IsErrConnectionFailed(err) || errors.As(err, &op) && op.Op == "dial"
 }
 
-// said is what the engine said, for an error.
+// said returns the engine's text of an error, in one line.
 func said(err error) string {
 	return life.OneLine(strings.TrimPrefix(err.Error(), "Error response from daemon: "))
 }

@@ -68,6 +68,6 @@ func (l *Launcher) load(id string) (handle, error) {
 	return parseHandle(data)
 }
 
-// name is what the container of an agent is called: unique on the engine as the ids of agents are. In networks it has the
-// agent's name as well.
+// containerName returns the name of an agent's container: unique on the engine as the ids of agents are. In networks it
+// has the agent's name as well.
 func containerName(id string) string { return "wardroom-" + id }

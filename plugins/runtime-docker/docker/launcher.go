@@ -403,7 +403,7 @@ func (l *Launcher) furnish(id string, who identity, home string) error {
 	return nil
 }
 
-// connect makes the Process of a handle. agentcli.ErrGone when nobody listens, or another life does.
+// connect makes the Process of a handle. agentcli.ErrGone when nothing listens, or another life does.
 func (l *Launcher) connect(ctx context.Context, h handle) (*process, error) {
 	p := &process{launcher: l, handle: h}
 	client, err := holder.Connect(ctx, holder.Options{

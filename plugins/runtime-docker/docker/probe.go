@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	probeIdle = 10 * time.Second // a probe that nobody asked for so long is removed
+	probeIdle = 10 * time.Second // a probe that was not asked for so long is removed
 	maxKnown  = 4096             // answers that are kept; all are forgotten beyond that
 	maxLinks  = 8                // symlinks that are followed
 )
@@ -173,7 +173,7 @@ func (p *probes) probe(ctx context.Context, in image) (*probe, error) {
 	return one, nil
 }
 
-// expire removes a probe that nobody asked for a while.
+// expire removes a probe that was not asked for a while.
 func (p *probes) expire(image string, one *probe) {
 	p.mu.Lock()
 	if p.closed || p.made[image] != one {

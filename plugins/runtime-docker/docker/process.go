@@ -148,7 +148,7 @@ func (p *process) Usage(ctx context.Context) (agentcli.Usage, error) {
 	return u, nil
 }
 
-// memoryOf is what a container uses, without files that the kernel would drop.
+// memoryOf returns the memory of a container in bytes, without files that the kernel would drop.
 func memoryOf(m *container.MemoryStats) int64 {
 	used := m.Usage
 	for _, name := range []string{"total_inactive_file", "inactive_file"} { // of cgroups 1 and 2

@@ -140,7 +140,7 @@ func BenchmarkKnown(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // of the wait
 }
 
-// processorTime is what a process has used.
+// processorTime returns the CPU time that a process has used.
 func processorTime(b *testing.B, pid int) time.Duration {
 	b.Helper()
 	info, err := proc.Stat(pid)
@@ -150,7 +150,7 @@ func processorTime(b *testing.B, pid int) time.Duration {
 	return info.CPU
 }
 
-// privateMemory is what a process has for itself, in MiB.
+// privateMemory returns the private memory of a process, in MiB.
 func privateMemory(b *testing.B, pid int) float64 {
 	b.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -157,7 +157,7 @@ func (e *exitError) ExitCode() int { return e.code }
 
 func (e *exitError) Unwrap() error { return e.error }
 
-// said is what the cluster said, for an error.
+// said returns the cluster's text of an error, in one line.
 func said(err error) string { return life.OneLine(err.Error()) }
 
 // refusal is how an API server says what an account may not do.

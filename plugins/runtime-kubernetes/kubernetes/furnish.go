@@ -67,7 +67,8 @@ func (l *Launcher) ownerReference() []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: l.ownerName(), UID: types.UID(l.furnished)}}
 }
 
-// policy lets agents of this installation reach each other, and out where the configuration says; nobody else reaches them.
+// policy lets agents of this installation reach each other, and out where the configuration says; nothing else reaches
+// them.
 func (l *Launcher) policy(labels map[string]string, owner *corev1.ConfigMap) *networkingv1.NetworkPolicy {
 	ours := networkingv1.NetworkPolicyPeer{PodSelector: &metav1.LabelSelector{MatchLabels: map[string]string{labelOwner: l.owner}}}
 	p := &networkingv1.NetworkPolicy{

@@ -29,7 +29,7 @@ func labelValue(text string) string {
 	return "sha256-" + hex.EncodeToString(sum[:16])
 }
 
-// word is what a name may not have.
+// word matches what may not be in a name.
 var word = regexp.MustCompile(`[^a-z0-9-]+`)
 
 // podName makes the name of a pod: it tells people whose it is, and no two pods have the same one.

@@ -399,7 +399,7 @@ func (l *Launcher) overNow(h handle) {
 	}
 }
 
-// connect makes the Process of a handle. agentcli.ErrGone when nobody listens, or another life does.
+// connect makes the Process of a handle. agentcli.ErrGone when nothing listens, or another life does.
 func (l *Launcher) connect(ctx context.Context, h handle) (*process, error) {
 	return l.connectOver(ctx, h, nil)
 }
@@ -483,9 +483,9 @@ func (l *Launcher) Find(ctx context.Context, data []byte) (agentcli.Process, err
 // endTime is how long a pod whose holder is gone may take to be seen as ended.
 const endTime = 3 * time.Second
 
-// ended returns how a life ended whose holder does not answer; silent says that nobody listens in the pod for certain.
-// agentcli.ErrGone when nothing is known of its end, and UNAVAILABLE when it runs as far as is known: because its pod does, or
-// because the cluster cannot be asked.
+// ended returns how a life ended whose holder does not answer; silent reports that certainly nothing listens in the
+// pod. agentcli.ErrGone when nothing is known of its end, and UNAVAILABLE when it runs as far as is known: because its
+// pod does, or because the cluster cannot be asked.
 func (l *Launcher) ended(ctx context.Context, h handle, silent bool) (runtime.Exit, error) {
 	unavailable := func(err error) error {
 		e := runtime.AsError(err)

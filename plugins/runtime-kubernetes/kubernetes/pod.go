@@ -36,7 +36,7 @@ const (
 // runBytes bounds what holders keep in runDir, which is in memory.
 const runBytes = 16 << 20
 
-// wish is what a pod is made for.
+// wish describes the agent that a pod is made for.
 type wish struct {
 	spec  *runtime.Spec
 	image string

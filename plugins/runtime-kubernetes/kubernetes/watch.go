@@ -84,7 +84,7 @@ func shorten(o any) (any, error) {
 
 // see takes a change in; old is nil for what is new.
 func (w *watcher) see(old, o any, gone bool) {
-	if last, ok := o.(cache.DeletedFinalStateUnknown); ok { // it went while nobody watched
+	if last, ok := o.(cache.DeletedFinalStateUnknown); ok { // it went while the watch was interrupted
 		o = last.Obj
 	}
 	w.mu.Lock()

@@ -21,7 +21,7 @@ import (
 // agents that run: each room has a helper of its own, from the start of a life to its end. They are hard links to one
 // copy for each version of the binary.
 
-// helperName is what the helper is called in a room.
+// helperName is the name of the helper's file in a room.
 const helperName = "holder"
 
 // helperDir is on the file system of the rooms: links do not lead to another one.
@@ -104,7 +104,7 @@ func (l *Launcher) copyHelper() (string, error) {
 	if _, err := from.Seek(0, io.SeekStart); err != nil {
 		return "", err
 	}
-	// A process that is forked meanwhile would hold the file open for writing, and nobody could run it then.
+	// A process that is forked meanwhile would hold the file open for writing, and it could not be run then.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	temp, err := os.CreateTemp(l.helperDir(), ".new-")

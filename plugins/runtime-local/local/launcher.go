@@ -87,7 +87,7 @@ func New(opts Options) *Launcher {
 }
 
 // Open makes the directories, looks for cgroups, and removes what crashes left: processes of agents whose holder
-// is dead, and sockets that nobody listens on.
+// is dead, and sockets that nothing listens on.
 func (l *Launcher) Open(ctx context.Context) error {
 	for _, dir := range []struct{ field, path string }{{"stateDir", l.opts.StateDir}, {"roomsDir", l.opts.RoomsDir}, {"runDir", l.opts.RunDir}, {"holder", l.opts.Holder}} {
 		if !filepath.IsAbs(dir.path) {

@@ -58,7 +58,7 @@ func (l *Launcher) sweep(ctx context.Context) error {
 	return nil
 }
 
-// sweepSockets removes sockets of this launcher's kind that nobody listens on.
+// sweepSockets removes sockets of this launcher's kind that nothing listens on.
 func (l *Launcher) sweepSockets() {
 	entries, err := os.ReadDir(l.sockets())
 	if err != nil {

@@ -28,7 +28,7 @@ type Config struct {
 	timeout, poll time.Duration // Timeout and PollInterval, read
 }
 
-// SecretRef is what a reference without a path means.
+// SecretRef names the secret and key that a reference without a path means.
 type SecretRef struct {
 	Name string `json:"name"`
 	Key  string `json:"key"`

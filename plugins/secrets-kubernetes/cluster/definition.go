@@ -8,7 +8,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/secret/source"
 )
 
-// Definition is the plugin. Configure asks nothing of the cluster: one that is not reachable keeps nobody from starting,
+// Definition is the plugin. Configure asks nothing of the cluster: one that is not reachable does not stop the start,
 // and Health tells.
 func Definition(version string) plugin.Definition {
 	d := source.Definition(schema, decode, func(_ context.Context, c Config, host plugin.Host) (plugin.Service, error) {

@@ -8,7 +8,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/secret/source"
 )
 
-// Definition is the plugin. Nothing is asked of the server by Configure: one that is down keeps nobody from starting, and
+// Definition is the plugin. Nothing is asked of the server by Configure: one that is down does not stop the start, and
 // Health tells.
 func Definition(version string) plugin.Definition {
 	d := source.Definition(schema, decode, func(_ context.Context, c Config, host plugin.Host) (plugin.Service, error) {

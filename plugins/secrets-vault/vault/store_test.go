@@ -417,7 +417,7 @@ func TestLeasesOfAForeignToken(t *testing.T) {
 	eventually(t, "the end of the credential", func() bool { return s.ended(t, username) })
 }
 
-// Sealed, hung, killed: each is told as what it is, and nothing needs a restart afterwards.
+// Sealed, hung, killed: each is reported as what it is, and nothing needs a restart afterwards.
 func TestFaults(t *testing.T) {
 	s := fresh(t)
 	p := s.provider(t, s.role(t, "faults", nil), map[string]any{"timeout": "5s"})

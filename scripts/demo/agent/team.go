@@ -61,7 +61,7 @@ func newTeamAgent(o options, log, tasks *slog.Logger) (*agent.Agent, error) {
 	})
 }
 
-// words is what a message says: text as it is, anything else as JSON.
+// words returns the content of a message: text as it is, anything else as JSON.
 func words(content json.RawMessage) string {
 	var text string
 	if json.Unmarshal(content, &text) == nil {

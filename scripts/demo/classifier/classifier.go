@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Category is what a message is about.
+// Category is the subject of a message.
 type Category string
 
 // The categories.
@@ -27,7 +27,7 @@ const (
 // Categories lists all categories, in a fixed order.
 var Categories = []Category{Billing, Technical, Account, Shipping, Feedback}
 
-// Verdict is what a method says about a message.
+// Verdict is the classification of a message by one method.
 type Verdict struct {
 	Category   Category `json:"category"`
 	Confidence float64  `json:"confidence"` // 0 to 1

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// brief is what a task says, as far as the rules can read it.
+// brief holds what the rules can read of a task.
 type brief struct {
 	task     string    // what the customer wants
 	measures []measure // that it speaks of

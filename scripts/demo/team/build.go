@@ -54,7 +54,7 @@ func openPoints(b brief) []string {
 	return questions
 }
 
-// unnamed is what a task says that leaves the name to the customer: no rule of the team knows it.
+// unnamed is the phrase of a task that leaves the name to the customer: no rule of the team knows it.
 const unnamed = "the customer names it"
 
 // measureFile is the code of some measures.

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Input is what a task of an org chart brings.
+// Input is the input of a task of an org chart.
 type Input struct {
 	Task    string          `json:"task"`
 	Role    string          `json:"role"`

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Verdict is what a review or an approval comes to.
+// Verdict is the result of a review or an approval.
 type Verdict struct {
 	Verdict    string  `json:"verdict"` // approve, revise or reject
 	Confidence float64 `json:"confidence"`

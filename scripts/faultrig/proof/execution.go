@@ -24,7 +24,7 @@ func (p *prover) executions() {
 	}
 }
 
-// completed checks that an outcome is what the counted answers come to.
+// completed checks that an outcome follows from the counted answers.
 func (p *prover) completed(e *Execution, j *journal) {
 	if j.started == 0 {
 		p.report(RuleJournal, e.ID, "completed and never started")

@@ -36,7 +36,7 @@ type eventData struct {
 // holder is a task at an agent.
 type holder struct{ taskID, agentID string }
 
-// journal is what the events of one execution come to.
+// journal is the state of one execution, folded from its events.
 type journal struct {
 	counted map[string]eventData // the answer that counts, by task id
 	late    map[holder]bool

@@ -27,7 +27,7 @@ type talkData struct {
 	} `json:"question"`
 }
 
-// talk is what the roles of one execution said so far.
+// talk holds the messages of the roles of one execution so far.
 type talk struct {
 	waiting   map[string]bool // whether it waits for a reply, by message
 	questions map[string]bool // whether it is open, by question
@@ -61,7 +61,7 @@ func (p *prover) said(id string, ev Event, d talkData, t *talk) {
 	}
 }
 
-// silent checks that nobody waits for a reply any more once an execution has completed.
+// silent checks that no message waits for a reply any more once an execution has completed.
 func (p *prover) silent(id string, t *talk) {
 	for message, waits := range t.waiting {
 		if waits {

@@ -75,7 +75,7 @@ type Edge struct {
 	runs map[string]*run // by thread id
 	ctx  context.Context // of Run
 	host *agent.Agent    // once Run has made it
-	once sync.Once       // of the look for agents that nobody knows
+	once sync.Once       // of the look for agents without a thread
 }
 
 // New checks the options. It touches nothing.

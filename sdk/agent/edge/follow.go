@@ -181,7 +181,7 @@ func (r *run) tell(ctx context.Context, e agent.ThreadEvent) bool {
 	case r.taken.ok:
 		e.InputTaken = r.taken.id
 		r.taken.ok = false
-		defer close(r.taken.told) // once it is told: else the library would tell it too
+		defer close(r.taken.told) // once it is reported: else the library would report it too
 	case e.Type == protocol.ThreadBusy && r.taken.id != "":
 		r.taken.begun = true
 	}

@@ -143,7 +143,7 @@ func (h *host) Stop(ctx context.Context, t *agent.Thread, s protocol.ThreadStop)
 		if err := e.stop(ctx, r.agentID, s.Force); err != nil {
 			return err
 		}
-	} else { // nobody follows it any more
+	} else { // it has no follower any more
 		list, err := e.opts.Runtime.List(ctx, runtime.ListFilter{Labels: map[string]string{
 			LabelEdge: e.opts.Name, LabelThread: t.Spec.ThreadID,
 		}})

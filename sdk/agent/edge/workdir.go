@@ -48,7 +48,7 @@ func unmade(err error) error {
 	}
 	var at *fs.PathError
 	if errors.As(err, &at) {
-		err = at.Err // the paths of this site are nobody's business
+		err = at.Err // the paths of this site are private
 	}
 	return &agent.Error{Code: "WORKSPACE_FAILED", Message: "the thread's directory cannot be made: " + err.Error()}
 }

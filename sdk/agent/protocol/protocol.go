@@ -67,7 +67,7 @@ type Register struct {
 	Resume       *Resume        `json:"resume,omitempty"`
 }
 
-// RegisterConfig is what the agent asks for.
+// RegisterConfig holds the settings that the agent asks for.
 type RegisterConfig struct {
 	MaxConcurrentTasks int   `json:"maxConcurrentTasks,omitempty"` // default 1
 	TaskTimeout        int64 `json:"taskTimeout,omitempty"`        // milliseconds; 0: the server's default
@@ -97,7 +97,7 @@ type Registered struct {
 	Config       RegisteredConfig `json:"config"`
 }
 
-// RegisteredConfig is what the server decided; also the payload of config_update.
+// RegisteredConfig holds the settings that the server decided on; also the payload of config_update.
 type RegisteredConfig struct {
 	HeartbeatInterval int64 `json:"heartbeatInterval"`         // milliseconds between heartbeats of the agent
 	TaskTimeout       int64 `json:"taskTimeout"`               // milliseconds, default of a task
@@ -178,8 +178,8 @@ type TaskCancelled struct {
 	Reason      string `json:"reason"`
 }
 
-// Message is what an agent says to another role while it works on a task. The envelope's id is required and names
-// the message for ever: the same id again is the same message.
+// Message is a message that an agent sends to another role while it works on a task. The envelope's id is required and
+// names the message for ever: the same id again is the same message.
 type Message struct {
 	TaskID      string          `json:"taskId"`
 	MessageType string          `json:"messageType"` // question, escalation, task, feedback, or another word

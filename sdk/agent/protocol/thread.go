@@ -112,7 +112,7 @@ type ThreadEvent struct {
 	InputTaken  string     `json:"inputTaken,omitempty"` // id of the input that the agent took
 }
 
-// ThreadData is what an event says. Which fields are set depends on its type.
+// ThreadData is the data of an event. Which fields are set depends on its type.
 type ThreadData struct {
 	Status     string        `json:"status,omitempty"` // starting, ready, busy, blocked, error, stopped; "": as the type implies
 	Source     string        `json:"source,omitempty"` // hook, osc, exit, screen, host
@@ -150,7 +150,8 @@ const (
 	ThreadUnknown  = "unknown"  // the host does not have the thread that an input or a stop is for
 )
 
-// ThreadStatus is what a host says of a thread outside of its events. It has no sequence and may come again.
+// ThreadStatus is the status of a thread that its host reports outside of its events. It has no sequence and may come
+// again.
 type ThreadStatus struct {
 	ThreadID string `json:"threadId"`
 	Status   string `json:"status"`

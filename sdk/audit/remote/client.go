@@ -107,8 +107,8 @@ func Failure(ctx context.Context, err error) *audit.Error {
 	return audit.Errorf(audit.CodeUnavailable, "the service cannot be reached")
 }
 
-// Refusal returns the error of an answer whose status is not one of success; reason, which may be empty, is what the service
-// says, without any part of a record.
+// Refusal returns the error of an answer whose status is not one of success; reason, which may be empty, is the text
+// that the service says, without any part of a record.
 func Refusal(status int, reason string) *audit.Error {
 	if reason != "" {
 		reason = ": " + reason[:min(len(reason), 200)]

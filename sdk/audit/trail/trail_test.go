@@ -20,7 +20,7 @@ func key(seed byte) ed25519.PrivateKey {
 
 func public(k ed25519.PrivateKey) ed25519.PublicKey { return k.Public().(ed25519.PublicKey) }
 
-// record is what a test seals.
+// record returns a record for a test to seal.
 func record(sequence uint64) *wire.AuditRecord {
 	return &wire.AuditRecord{
 		Sequence: sequence, EventID: fmt.Sprintf("aud_%d", sequence), Timestamp: time.Date(2026, 11, 23, 9, 0, 0, int(sequence)*1e6, time.UTC),

@@ -102,7 +102,7 @@ func Open(l wire.Launch) (*Keeper, *wire.Failed) {
 	return k, nil
 }
 
-// Run holds the command until it has ended and a client has fetched that, or nobody did for the linger time.
+// Run holds the command until it has ended and a client has fetched that, or none did for the linger time.
 func (k *Keeper) Run() {
 	drained := make(chan struct{})
 	k.wg.Go(func() { k.pump(); close(drained) })

@@ -33,7 +33,7 @@ And in a pod, where a runtime has no other program:
 // run reads a wire.Launch from standard input, writes wire.Started or wire.Failed to standard output, and then has the
 // null device in place of both: a shell or an ssh that waits for the end of its output goes on. It keeps standard error,
 // for what a crash says, so that has to be a file. start runs it in a session of its own, with the file LOG for that, and
-// ends when it runs. connect is for holders that are reached by starting a program where they are. hook is what the CLI of an
+// ends when it runs. connect is for holders that are reached by starting a program where they are. hook is run by the CLI of an
 // agent runs; its descriptors are the CLI's, and it always ends with 0. The others are for pods: see holder.Room.
 func Main(args []string) int {
 	_ = coredump.Off() // lowering one's own limit is always allowed

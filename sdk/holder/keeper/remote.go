@@ -81,8 +81,8 @@ func startDetached(log string) error {
 	return err
 }
 
-// connect passes bytes between a holder's socket and in and out until either ends. When nobody listens there it says so as
-// the holder of another life would.
+// connect passes bytes between a holder's socket and in and out until either ends. When nothing listens there it says
+// so as the holder of another life would.
 func connect(socket string, in io.Reader, out io.Writer) int {
 	conn, err := dialSock(socket, helloTime)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// Ended is the agentcli.Process of an agent that ended while nobody looked, and whose exit is known.
+// Ended is the agentcli.Process of an agent that ended unobserved, and whose exit is known.
 type Ended struct {
 	Record  []byte // what Handle returns
 	Process agentcli.ProcessInfo

@@ -12,7 +12,7 @@ const (
 	MarkNonce = "WARDROOM_AGENT_NONCE"
 )
 
-// markPrefix is what the names of all marks begin with.
+// markPrefix is the prefix of the names of all marks.
 const markPrefix = "WARDROOM_AGENT_"
 
 // Marked returns a copy of an environment with the marks of a life, and none that somebody else put there.

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Limits of a frame. Payload is what a note or a hook may carry; the rest of a body is its other fields.
+// Limits of a frame. MaxPayload bounds what a note or a hook may carry; the rest of a body is its other fields.
 const (
 	HeaderLen  = 5
 	MaxPayload = 4 << 20

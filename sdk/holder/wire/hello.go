@@ -48,7 +48,7 @@ func ParseNonce(s string) (Nonce, error) {
 	return n, nil
 }
 
-// Role is what a connection is for.
+// Role is the purpose of a connection.
 type Role uint8
 
 // Roles.

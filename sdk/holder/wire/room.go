@@ -66,7 +66,7 @@ func ParsePart(body []byte) (Part, error) {
 	return m, f.err
 }
 
-// Usage is what a container has used, as "holder usage" prints it.
+// Usage holds the resources that a container has used, as "holder usage" prints them.
 type Usage struct {
 	CPU     uint64 // nanoseconds
 	Memory  uint64 // bytes, without files that the kernel would drop

@@ -44,7 +44,7 @@ func SyncDir(dir string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Swept reports whether a name in a directory is what an interrupted WriteFile left behind.
+// Swept reports whether a name in a directory is that of a file which an interrupted WriteFile left behind.
 func Swept(name string) bool {
 	return len(name) > 5 && name[0] == '.' && filepath.Ext(name) == ".tmp"
 }

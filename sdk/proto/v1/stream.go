@@ -14,7 +14,7 @@ func Opened(stream grpc.ClientStream) error {
 	if err != nil || header != nil {
 		return err
 	}
-	// No header and no error: the stream ended, and its status is what a receive returns.
+	// No header and no error: the stream ended, and a receive returns its status.
 	if err := stream.RecvMsg(&ErrorDetail{}); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}

@@ -77,7 +77,7 @@ func New(o Options) (*Client, error) {
 	}
 	c.http = &http.Client{
 		Transport: c.transport,
-		// A redirect would carry the token to where nobody configured it.
+		// A redirect would carry the token to an address that was not configured.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return c, nil

@@ -148,7 +148,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// errText is what an error says, empty for none.
+// errText returns the text of an error, or "" for nil.
 func errText(err error) string {
 	if err == nil {
 		return ""

@@ -102,7 +102,7 @@ func asked(e *runtime.Event, agent *Record) (data eventData, ok bool) {
 	return data, false
 }
 
-// loginText is what an agent that lacks a credential asks.
+// loginText is the text of the prompt of an agent that lacks a credential.
 const loginText = "the agent needs a login"
 
 // pick returns the first text that is not empty.

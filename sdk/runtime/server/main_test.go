@@ -46,7 +46,7 @@ func newRig(t *testing.T, o runtimeserver.Options) *rig {
 	return r
 }
 
-// answer is what a call got.
+// answer is the response to a call.
 type answer struct {
 	status int
 	header http.Header

@@ -134,7 +134,7 @@ func TestEventsAsServerSentEvents(t *testing.T) {
 	if err != nil || event.ID != "2" || event.Type != "ready" {
 		t.Fatalf("the event is %+v, %v", event, err)
 	}
-	// A runtime that dies is told of, as the last event.
+	// That a runtime died is the last event.
 	r.rt.Kill()
 	for last := ""; ; {
 		event, err := events.Next()

@@ -152,7 +152,7 @@ func (p *Provider) saw(place string, entry Entry, err error) {
 	defer p.mu.Unlock()
 	before, known := p.marks[place]
 	if !known && len(p.marks) >= maxMarks {
-		for old := range p.marks { // any that nobody waits for
+		for old := range p.marks { // any without a waiter
 			if p.places[old] == nil {
 				delete(p.marks, old)
 				break

@@ -33,7 +33,7 @@ type Follower interface {
 type Entry struct {
 	// Fields are what references with a key mean. Nil: this place has none.
 	Fields map[string][]byte
-	// Whole is what a reference without a key means. Nil: the fields as a JSON object.
+	// Whole is the value of a reference without a key. Nil: the fields as a JSON object.
 	Whole    []byte
 	Version  string    // the store's, if it has some
 	NotAfter time.Time // zero: the values do not expire

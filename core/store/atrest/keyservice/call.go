@@ -60,7 +60,7 @@ func newCaller(what, caFile string, timeout time.Duration) *caller {
 
 var errAuthorities = errors.New("the file of authorities holds none")
 
-// answer is what a service answered.
+// answer is the response of a key service.
 type answer struct {
 	status int
 	body   []byte

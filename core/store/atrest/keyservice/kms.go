@@ -54,7 +54,7 @@ func (k *kms) String() string { return "key " + k.Key + " of AWS KMS in " + k.Re
 // kmsKey is the ARN of a key, which the service names it by.
 var kmsKey = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]{1,64}$`)
 
-// kmsContext is what the service authenticates along, and writes into its trail.
+// kmsContext returns the encryption context, which the service authenticates and writes into its trail.
 func kmsContext(about string) map[string]string { return map[string]string{"wardroom": about} }
 
 // Wrap implements atrest.KeySource.

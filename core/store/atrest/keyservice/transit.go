@@ -69,7 +69,7 @@ func (t *transit) String() string {
 // wrappedID is what names a key in atrest.Wrapped: MOUNT/NAME:vVERSION.
 var wrappedID = regexp.MustCompile(`^([A-Za-z0-9._-]+(?:/[A-Za-z0-9._-]+)*)/([A-Za-z0-9._-]+):v([0-9]{1,9})$`)
 
-// ciphertext is what the engine makes.
+// ciphertext matches the ciphertexts that the engine makes.
 var ciphertext = regexp.MustCompile(`^vault:v([0-9]{1,9}):[A-Za-z0-9+/=]+$`)
 
 // Wrap implements atrest.KeySource, by the newest version of the key.

@@ -77,7 +77,7 @@ func run(server, name, state string, think time.Duration, ask bool) error {
 	return a.Run(ctx)
 }
 
-// secondOpinion asks another role of the org chart, and keeps to the first opinion when there is nobody to ask.
+// secondOpinion asks another role of the org chart, and keeps to the first opinion when no role can be asked.
 func secondOpinion(ctx context.Context, task *agent.Task, text string, first verdict) (verdict, error) {
 	reply, err := task.Ask(ctx, agent.Message{Topic: "urgency", Content: map[string]string{"text": text}})
 	var refused *agent.MessageError
