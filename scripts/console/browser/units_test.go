@@ -102,6 +102,11 @@ func TestUnits(t *testing.T) {
 
 		{"JSON lines, each problem with its line", `const r = units.readInputs('{"a": 1}\n[1]\n{"a"\n'); return [r.form, r.inputs, r.problems.map((p) => p.line)]`, `["JSON lines",[{"a":1}],[2,3]]`},
 		{"CSV with quotes and types", `return units.readInputs('text,n,x\n"a, ""b""",1,true\nc,"2",\n').inputs`, `[{"text":"a, \"b\"","n":1,"x":true},{"text":"c","n":"2","x":""}]`},
+		{"CSV with the kinds of its columns", `return units.readInputs('a:number,b:boolean,c:json,d,e:string\n1e3,false,"{""x"":1}",7,8\n,,,e,\nx,true,1,,\n')`,
+			`{"form":"CSV","inputs":[{"a":1000,"b":false,"c":{"x":1},"d":7,"e":"8"},{"d":"e","e":""}],"problems":[{"line":4,"reason":"a: \"x\" is no number"}]}`},
+		{"numbers that a browser would round stay as they are", `return JSON.stringify([units.readInputs('{"id": 12345678901234567890, "n": 1.5}').inputs, units.readInputs("id\n12345678901234567890").inputs, units.parseExact('[-9007199254740993, "9007199254740993", 9007199254740991, 1e3]')])`,
+			`"[[{\"id\":12345678901234567890,\"n\":1.5}],[{\"id\":12345678901234567890}],[-9007199254740993,\"9007199254740993\",9007199254740991,1000]]"`},
+		{"JSON that is deep and has such a number is read", `return Array.isArray(units.parseExact("[".repeat(10000) + "12345678901234567890" + "]".repeat(10000)))`, `true`},
 		{"CSV with a missing cell", `return units.readInputs("a,b\n1\n").problems.map((p) => p.line)`, `[2]`},
 		{"a cell that a spreadsheet would run is text", `return units.cell("=cmd()")`, `"'=cmd()"`},
 
@@ -109,6 +114,10 @@ func TestUnits(t *testing.T) {
 		{"as elements too, from the first one on", `return ["\u202egnp.exe", "a\u202eb\u202e", "plain"].map((t) => [units.reveal(t)].flat().map((e) => e.props ? e.props.children : e))`, `[["‹202E›","gnp.exe"],["a","‹202E›","b","‹202E›",""],["plain"]]`},
 		{"an emoji of several parts stays", `return ["👩‍💻", "❤️", "1️⃣", "🏳️‍🌈"].map(units.revealed)`, `["👩‍💻","❤️","1️⃣","🏳️‍🌈"]`},
 		{"a joiner and selectors that carry a text of their own do not", `return units.revealed("a\u200db\ufe0fc\u{e0100}d\u{1f600}\ufe0f\ufe01\u2800")`, `"a‹200D›b‹FE0F›c‹E0100›d😀️‹FE01›‹2800›"`},
+		{"an answer as a line for a shell", `const ask = (source, kind, options) => ({source, kind, id: "ID", promptId: source === "question" ? undefined : "p1", options}); const two = [{id: "allow"}, {id: "deny"}];
+			return [units.answerCommand(ask("question", "approval", two), {choice: "deny", text: "it's late"}), units.answerCommand(ask("question", "approval", two), {choice: "allow"}), units.answerCommand(ask("question", "message", []), {text: "-1"}),
+				units.answerCommand(ask("thread", "approval", two), {choice: "deny", text: "no"}), units.answerCommand(ask("agent", "question", []), {text: "yes"})]`,
+			`["wardroom question answer ID --json '{\"choice\":\"deny\",\"reason\":\"it'\\''s late\"}'","wardroom question answer ID --choice='allow'","wardroom question answer ID -- '-1'","wardroom thread answer ID --prompt 'p1' --text='no' -- 'deny'","wardroom agent answer ID --prompt 'p1' --text='yes'"]`},
 		{"ids lead to their screens, and nothing else does", `return ["exec_01ARZ3NDEKTSV4RRFFQ69G5FAV", "wh_01ARZ3NDEKTSV4RRFFQ69G5FAV", "exec_x", "../exec_01ARZ3NDEKTSV4RRFFQ69G5FAV"].map(units.pathOfID)`, `["/executions/exec_01ARZ3NDEKTSV4RRFFQ69G5FAV","/webhooks/wh_01ARZ3NDEKTSV4RRFFQ69G5FAV","",""]`},
 		{"durations", `return [350, 1940, 252000, 11100000, 187200000, NaN, -5].map(units.lasted)`, `["350 ms","1.9 s","4m 12s","3h 05m","2d 4h","0 ms","0 ms"]`},
 		{"events are told at once, and those that follow together", `const told = []; const g = new units.Gathered(1e6, (x) => told.push(x.length), 50); for (let i = 0; i < 120; i++) g.add([i]); g.flush(); g.flush(); return told`, `[1,50,50,19]`},
