@@ -53,6 +53,34 @@ func TestCommandsOfPages(t *testing.T) {
 	}
 }
 
+var (
+	// In the console's sources a command stands in a text of any kind, or between marks of code.
+	shownPattern  = regexp.MustCompile("`(wardroom [^`]*)`|\"(wardroom (?:[^\"\\\\]|\\\\.)*)\"|'(wardroom (?:[^'\\\\]|\\\\.)*)'|<code>(wardroom [^<]*)</code>")
+	filledPattern = regexp.MustCompile(`\$?\{[a-z][^}]*\}`)
+)
+
+// TestCommandsOfConsole holds every command that the console shows or copies to the program: it exists, and has these flags.
+func TestCommandsOfConsole(t *testing.T) {
+	count := 0
+	for _, folder := range []string{"view", "part", "store"} {
+		files, err := filepath.Glob(filepath.Join(root, "appliance/console/ui", folder, "*.ts*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			name := folder + "/" + filepath.Base(file)
+			for _, m := range shownPattern.FindAllStringSubmatch(readDoc(t, "appliance/console/ui/"+name), -1) {
+				line := strings.ReplaceAll(strings.Join(m[1:], ""), "${ask.source}", "thread")
+				count++
+				checkCommand(t, name, filledPattern.ReplaceAllString(line, "X"), false)
+			}
+		}
+	}
+	if count < 20 {
+		t.Errorf("only %d commands were found", count)
+	}
+}
+
 // commandLines returns the commands of ours in the blocks of a page.
 func commandLines(text string) []string {
 	var lines []string
@@ -88,7 +116,8 @@ func checkCommand(t *testing.T, page, line string, whole bool) {
 	if name := found.Name(); name == "help" || strings.Contains(found.CommandPath(), " completion") {
 		return
 	}
-	if found.HasSubCommands() && !found.Runnable() && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") &&
+	takes := found.Runnable() && (found.Args == nil || found.Args(found, rest) == nil) // itself, and not only for others
+	if found.HasSubCommands() && !takes && len(rest) > 0 && !strings.HasPrefix(rest[0], "-") &&
 		!strings.ContainsAny(rest[0], "|,.…") {
 		t.Errorf("%s: `%s`: %s has no command %s", page, line, found.CommandPath(), rest[0])
 		return

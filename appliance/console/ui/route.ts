@@ -2,6 +2,7 @@
 
 import { computed, signal } from "@preact/signals";
 import { base } from "./base.ts";
+import { leave } from "./part/left.ts";
 
 interface Place { path: string; query: URLSearchParams; key: number }
 
@@ -31,7 +32,10 @@ export const href = (path: string): string => base + path;
 /** Goes to a place; with replace, going back passes over where we are. */
 export function go(path: string, replace = false): void {
   if (replace) history.replaceState({ key: place.peek().key }, "", href(path));
-  else history.pushState({ key: Date.now() * 1000 + keys++ % 1000 }, "", href(path));
+  else {
+    leave(place.peek().key);
+    history.pushState({ key: Date.now() * 1000 + keys++ % 1000 }, "", href(path));
+  }
   place.value = read();
 }
 
@@ -65,7 +69,10 @@ export function pathOfID(id: string): string {
   return m && kinds[m[1]!] ? kinds[m[1]!] + id : "";
 }
 
-addEventListener("popstate", () => { place.value = read(); });
+addEventListener("popstate", () => {
+  leave(place.peek().key);
+  place.value = read();
+});
 addEventListener("click", (e) => {
   if (e.defaultPrevented || e.button !== 0 || e.metaKey || e.ctrlKey || e.shiftKey || e.altKey) return;
   const a = (e.target as Element | null)?.closest?.("a");

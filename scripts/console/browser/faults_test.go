@@ -184,6 +184,16 @@ func TestPoorBrowsers(t *testing.T) {
 	}
 }
 
+// How long the connection is lost is told by one clock, whatever the browser's says.
+func TestBreakWithClockOff(t *testing.T) {
+	p := beforeIn(t, `delete window.SharedWorker; { const was = Date.now; Date.now = () => was() + 864e5; const D = Date; window.Date = class extends D { constructor(...a) { if (a.length) super(...a); else super(D.now()); } };
+		const asked = window.fetch; window.fetch = (address, ...rest) => (window.cut && String(address).includes("/api/events") ? Promise.reject(new TypeError("cut")) : asked(address, ...rest)); }`)
+	p.do(chromedp.Navigate(shared.URL + "/executions"))
+	p.until("a live page", live)
+	p.do(chromedp.Evaluate(`window.cut = true; dispatchEvent(new Event("online")); 0`, nil))
+	p.until("how long it is lost", `document.querySelector(".live.off .nums")?.innerText.match(/^([2-9]|\d\d)s$/)`)
+}
+
 // Without JavaScript the page says so in one sentence.
 func TestNoJavaScript(t *testing.T) {
 	p := openIn(t, "about:blank")

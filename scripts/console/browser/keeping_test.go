@@ -47,8 +47,7 @@ func TestDeliveries(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p.do(chromedp.Reload())
-	p.until("two deliveries that do not arrive", `document.querySelectorAll("tr[data-index]").length === 2`)
+	p.until("two deliveries that do not arrive, without a reload", `document.querySelectorAll("tr[data-index]").length === 2`)
 	p.click(css("tr[data-index]"))
 	const detail = `document.querySelector(".detail")?.innerText`
 	p.until("request and answer", detail+`?.includes("POST `+receiver.URL+`/in") && `+detail+`.includes("execution.completed") && `+detail+`.includes("400") && `+detail+`.includes("<b>not today</b>")`)

@@ -6,6 +6,7 @@ import (
 
 	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // graphicsCard has WebGL say that a graphics card draws it. The browser of the tests draws by the processor.
@@ -117,4 +118,14 @@ func (p *page) hostileOutput(t *testing.T, lines string) {
 	if err := chromedp.Run(p.ctx, chromedp.Evaluate(`window.copied`, &copied), chromedp.Evaluate(`Boolean(window.hacked)`, &hacked)); err != nil || len(copied) > 0 || hacked {
 		t.Errorf("copied %q, ran %v, %v", copied, hacked, err)
 	}
+}
+
+// The field to find in takes the focus when it is shown, and gives it back to the terminal.
+func TestFindTakesFocus(t *testing.T) {
+	p := open(t, "/agents/"+spawnShell(t, "found"))
+	p.until("the terminal", `document.querySelector(".xterm-helper-textarea")`)
+	p.click(css(`button[aria-label="Find"]`))
+	p.until("the field", `document.activeElement?.ariaLabel === "Find in the terminal"`)
+	p.do(chromedp.KeyEvent(kb.Escape))
+	p.until("the terminal again", `!document.querySelector("[aria-label='Find in the terminal']") && document.activeElement?.matches(".xterm-helper-textarea")`)
 }

@@ -28,8 +28,8 @@ var hostile = strings.Join([]string{
 	strings.Repeat("> ", 3000) + "deep",
 }, "\n\n")
 
-// long is the same with a line of 1 MiB: nobody formats that, it is shown as it is, in parts.
-var long = hostile + strings.Repeat("long", 1<<18)
+// long is the same with a line of 900 KiB, what a message of an agent has room for: nobody formats that, it is shown as it is, in parts.
+var long = hostile + strings.Repeat("long", 225<<10)
 
 // Nothing that agents or users write runs, loads or is followed by itself, wherever it is shown.
 func TestHostileText(t *testing.T) {
@@ -60,6 +60,9 @@ func TestHostileText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if done.Status != "completed" {
+		t.Fatalf("the answer is not there to be shown: %s %v", done.Status, done.Error)
+	}
 	at := "/executions/" + done.ExecutionID
 	for _, path := range []string{at + "?tab=data", at, at + "?tab=journal", "/patterns", "/patterns/" + url.PathEscape(patterns), "/patterns/" + url.PathEscape(patterns) + "?tab=definition", "/executions", "/agents", "/"} {
 		t.Run(path[strings.LastIndex(path, "/"):], func(t *testing.T) {
@@ -73,6 +76,7 @@ func TestHostileText(t *testing.T) {
 				p.do(chromedp.Evaluate(`document.querySelectorAll(".journal details").forEach((d) => { d.open = true; })`, nil))
 			case strings.Contains(path, "tab=data"):
 				p.until("the answer", `document.querySelector("main").innerText.includes("Result")`)
+				p.until("what would turn the text around, as its code", `document.querySelector("main").innerText.includes("admin‹202E›gnp.exe")`)
 				p.shoot("data")
 			}
 			var found []string
@@ -99,4 +103,18 @@ func TestHostileText(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A text that a parser would be at for ever is shown as it is, at once.
+func TestTextThatTakesParsersLong(t *testing.T) {
+	putUrgency(t)
+	e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "` + strings.Repeat("[a](", 30_000) + `", "note": "**` + strings.Repeat("bold ", 60) + `end**"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = shared.Client.CancelExecution(context.WithoutCancel(t.Context()), e.ExecutionID, "not needed")
+	})
+	p := open(t, "/executions/"+e.ExecutionID+"?tab=data")
+	p.until("the text as it is, beside one that is formatted", `document.querySelector(".markdown strong") && document.querySelector(".markdown.as-is")?.innerText.startsWith("[a]([a](")`)
 }

@@ -2,6 +2,7 @@
 
 import { signal } from "@preact/signals";
 import { base } from "../base.ts";
+import { parseExact } from "../store/exact.ts";
 
 /** An answer that is no success, or no answer at all. */
 export class ApiError extends Error {
@@ -84,7 +85,7 @@ export async function call<T>(method: string, path: string, o: CallOptions = {})
   if (answer.status === 204) return undefined as T;
   let body: unknown;
   try {
-    body = await answer.json();
+    body = parseExact(await answer.text());
   } catch {
     throw new ApiError("UNREADABLE", `The answer (status ${answer.status}) cannot be read.`, answer.status, answer.headers.get("X-Request-Id") ?? "");
   }

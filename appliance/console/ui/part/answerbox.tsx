@@ -6,7 +6,7 @@ import { href } from "../route.ts";
 import { may } from "../store/session.ts";
 import { Copy } from "./id.tsx";
 import { useAct } from "./dialog.tsx";
-import { Diff, isEdit, editDiff } from "./diff.tsx";
+import { File, editOf } from "./diff.tsx";
 import { Failure } from "./notice.tsx";
 import { indented } from "./json.tsx";
 import { Markdown } from "./markdown.tsx";
@@ -14,22 +14,22 @@ import { OutLinkLine } from "./outlink.tsx";
 import { Pre, Text } from "./text.tsx";
 import { Icon } from "./icon.tsx";
 
-/** The input of a tool: commands as text, edits as a diff, all else as it is. */
+/** The input of a tool, all of it: a command as text, an edit as a diff, what they leave as it is. */
 export function ToolInput({ input, label }: { input: unknown; label: string }) {
   if (input === undefined || input === null) return null;
   if (typeof input === "string") return <Pre text={input} label={label} />;
-  if (typeof input !== "object") return <Pre text={String(input)} label={label} />;
-  const o = input as Record<string, unknown>;
-  if (isEdit(o)) return <Diff text={editDiff(o)} label={label} />;
-  const keys = Object.keys(o);
-  if (typeof o.command === "string") {
-    const rest = keys.filter((k) => k !== "command");
-    return <>
-      <Pre text={o.command} label={label} />
-      {rest.length > 0 && <Pre text={indented(Object.fromEntries(rest.map((k) => [k, o[k]])))} label={label + ", the rest"} />}
-    </>;
-  }
-  return <Pre text={indented(input)} label={label} />;
+  if (typeof input !== "object" || Array.isArray(input)) return <Pre text={indented(input)} label={label} />;
+  const { command, ...others } = input as Record<string, unknown>;
+  const said = typeof command === "string";
+  const whole = said ? others : input as Record<string, unknown>;
+  const edit = editOf(whole);
+  const rest = edit?.rest ?? whole;
+  const some = said || edit !== undefined;
+  return <>
+    {said && <Pre text={command} label={label} />}
+    {edit && <div class="diff" role="region" aria-label={label}><File file={edit.file} /></div>}
+    {(!some || Object.keys(rest).length > 0) && <Pre text={indented(rest)} label={some ? label + ", the rest" : label} />}
+  </>;
 }
 
 export const refusal = /^(deny|no|reject|refuse|cancel)/i;
@@ -44,6 +44,12 @@ export function AnswerBox({ ask, done, keys }: { ask: Ask; done?: () => void; ke
   const allowed = may({ question: "executions.answer", thread: "threads.answer", agent: "agents.answer" }[ask.source]);
   const takesText = ask.kind === "approval" ? options.some((o) => refusal.test(o.id)) : true;
   const send = (say: { choice?: string; text?: string }) => void a.act(() => answer(ask, say)).then((ok) => { if (ok) done?.(); });
+  // As a line for a shell: words that were typed are an answer, or the reason of a refusal; without them it is the first option.
+  const said = () => {
+    const words = text.trim() || undefined;
+    if (ask.kind !== "approval") return words ? { text: words } : { choice: options[0]?.id };
+    return { choice: (words ? options.find((o) => refusal.test(o.id)) ?? options[0] : options[0])?.id, text: words };
+  };
   const choose = (o: { id: string; label: string }) => {
     const reason = text.trim();
     if (reason && !refusal.test(o.id) && ask.kind === "approval") return; // the text is a reason to refuse: said beside the button
@@ -83,7 +89,7 @@ export function AnswerBox({ ask, done, keys }: { ask: Ask; done?: () => void; ke
     <div class="links">
       {ask.agentId?.startsWith("magent_") && <a class="button" href={href("/agents/" + ask.agentId + "?tab=terminal")}><Icon name="terminal" />Open terminal</a>}
       {ask.threadId && <a class="button" href={href("/threads/" + ask.threadId)}><Icon name="threads" />Open thread</a>}
-      <Copy text={() => answerCommand(ask, { choice: options[0]?.id, text: text.trim() || undefined })} label="Copy as CLI">Copy as CLI</Copy>
+      <Copy text={() => answerCommand(ask, said())} label="Copy as CLI">Copy as CLI</Copy>
     </div>
   </section>;
 }

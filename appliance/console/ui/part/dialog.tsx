@@ -12,8 +12,9 @@ export function Dialog({ title, close, wide, children }: { title: string; close:
     el.showModal();
     return () => { el.close(); before?.focus?.(); };
   }, []);
+  const pressed = useRef(false); // the press began beside the dialog: one that began in it may select text, and end anywhere
   return <dialog ref={ref} class={wide ? "wide" : ""} aria-label={title} onCancel={(e) => { e.preventDefault(); close(); }}
-    onClick={(e) => { if (e.target === ref.current) close(); }}>
+    onPointerDown={(e) => { pressed.current = e.target === ref.current; }} onClick={(e) => { if (pressed.current && e.target === ref.current) close(); }}>
     <div class="dialog">
       <header><h2>{title}</h2><button class="quiet" aria-label="Close" onClick={close}>&times;</button></header>
       {children}
@@ -57,8 +58,8 @@ export function Confirm({ title, action, danger, close, run, children }: {
   return <Dialog title={title} close={close}>
     <div class="body">{children}{a.error && <Failure error={a.error} />}</div>
     <footer>
-      <button class="button" onClick={close}>Keep as it is</button>
-      <button class={"button " + (danger ? "danger" : "main")} disabled={a.busy} autoFocus
+      <button class="button" autoFocus={danger} onClick={close}>Keep as it is</button>
+      <button class={"button " + (danger ? "danger" : "main")} disabled={a.busy} autoFocus={!danger}
         onClick={() => void a.act(() => run(key)).then((ok) => { if (ok) close(); })}>{action}</button>
     </footer>
   </Dialog>;

@@ -1,10 +1,18 @@
 // Differences: a unified diff as rows, of which long ones are shown in parts.
 
 import { useState } from "preact/hooks";
-import { count, reveal } from "./text.tsx";
+import { Line, count, inLine, reveal } from "./text.tsx";
 
 export interface DiffLine { kind: "add" | "del" | "same" | "hunk" | "meta"; text: string; before?: number; after?: number }
 export interface DiffFile { path: string; lines: DiffLine[]; added: number; removed: number; binary: boolean }
+
+/** The name of a file in the line that begins its part: twice the same there, but for one that got another name. */
+function named(both: string): string {
+  const length = (both.length - 5) / 2;
+  const after = both.slice(length + 5);
+  if (both === `a/${after} b/${after}`) return after;
+  return /^"?a\/.*?"? "?b\/(.*?)"?$/.exec(both)?.[1] ?? both;
+}
 
 /** Reads a unified diff. What it does not understand is kept as a line. */
 export function parseDiff(text: string): DiffFile[] {
@@ -22,8 +30,7 @@ export function parseDiff(text: string): DiffFile[] {
   if (lines.at(-1) === "") lines.pop();
   for (const line of lines) {
     if (line.startsWith("diff --git ")) {
-      const m = /^diff --git (?:"?a\/.*?"? )"?b\/(.*?)"?$/.exec(line);
-      begin(m?.[1] ?? line.slice(11));
+      begin(named(line.slice(11)));
       continue;
     }
     if (!file || (!inHunk && line.startsWith("--- ") && file.lines.length > 0 && file.lines.some((l) => l.kind === "hunk"))) begin("");
@@ -36,7 +43,7 @@ export function parseDiff(text: string): DiffFile[] {
       f.lines.push({ kind: "hunk", text: line });
     } else if (!inHunk) {
       if (line.startsWith("+++ ")) {
-        const path = line.slice(4).replace(/^"?b\//, "").replace(/"$/, "");
+        const path = line.slice(4).replace(/\t$/, "").replace(/^"?b\//, "").replace(/"$/, ""); // a tab ends a name with spaces
         if (path !== "/dev/null") f.path = path;
       } else if (line.startsWith("Binary files") || line.startsWith("GIT binary patch")) {
         f.binary = true;
@@ -57,16 +64,17 @@ export function parseDiff(text: string): DiffFile[] {
   return files;
 }
 
-/** Whether the input of a tool is an edit of a file. */
-export function isEdit(o: Record<string, unknown>): boolean {
-  return typeof o.old_string === "string" && typeof o.new_string === "string" || typeof o.file_path === "string" && typeof o.content === "string";
-}
-
-/** Such an edit as a diff: what goes, and what comes. */
-export function editDiff(o: Record<string, unknown>): string {
-  const path = String(o.file_path ?? o.path ?? "file");
-  const lines = (text: unknown, sign: string) => (typeof text === "string" && text !== "" ? text.replace(/\n$/, "").split("\n").map((l) => sign + l).join("\n") + "\n" : "");
-  return `diff --git a/${path} b/${path}\n@@ -1 +1 @@\n` + lines(o.old_string, "-") + lines(o.new_string ?? o.content, "+");
+/** The input of a tool that edits a file, taken apart: the edit, and all that it does not show. Undefined where it is none. */
+export function editOf(input: Record<string, unknown>): { file: DiffFile; rest: Record<string, unknown> } | undefined {
+  const { old_string: was, ...o } = input;
+  const name = typeof o.file_path === "string" ? "file_path" : typeof o.path === "string" ? "path" : "";
+  const text = typeof was === "string" && typeof o.new_string === "string" ? "new_string" : was === undefined && o.file_path !== undefined && typeof o.content === "string" ? "content" : "";
+  if (!text || !name) return undefined;
+  const linesOf = (v: unknown) => (typeof v === "string" && v !== "" ? v.replace(/\n$/, "").split("\n") : []);
+  const removed = linesOf(was).map((l, i): DiffLine => ({ kind: "del", text: l, before: i + 1 }));
+  const added = linesOf(o[text]).map((l, i): DiffLine => ({ kind: "add", text: l, after: i + 1 }));
+  const { [name]: path, [text]: _shown, ...rest } = o;
+  return { file: { path: String(path), lines: [{ kind: "hunk", text: "@@ -1 +1 @@" }, ...removed, ...added], added: added.length, removed: removed.length, binary: false }, rest };
 }
 
 const shownLines = 400;
@@ -78,12 +86,12 @@ export function Diff({ text, label }: { text: string; label: string }) {
 export function File({ file, open = true }: { file: DiffFile; open?: boolean }) {
   const [size, setSize] = useState(shownLines);
   return <details class="file" open={open}>
-    <summary><span class="mono">{reveal(file.path || "file")}</span> <span class="added">+{count(file.added)}</span> <span class="removed">&minus;{count(file.removed)}</span></summary>
+    <summary><span class="mono">{reveal(inLine(file.path || "file"))}</span> <span class="added">+{count(file.added)}</span> <span class="removed">&minus;{count(file.removed)}</span></summary>
     {file.binary ? <p class="soft">A binary file: its content is not shown.</p> :
       <div class="scroll" tabIndex={0} role="region" aria-label={"Changes of " + file.path}><table class="lines"><tbody>
         {file.lines.slice(0, size).map((l, i) => <tr key={i} class={l.kind}>
           <td class="no">{l.before ?? ""}</td><td class="no">{l.after ?? ""}</td>
-          <td class="sign">{l.kind === "add" ? "+" : l.kind === "del" ? "\u2212" : ""}</td><td class="line">{reveal(l.text.length > 4000 ? l.text.slice(0, 4000) + "\u2026" : l.text)}</td>
+          <td class="sign">{l.kind === "add" ? "+" : l.kind === "del" ? "\u2212" : ""}</td><td class="line"><Line text={l.text} /></td>
         </tr>)}
       </tbody></table></div>}
     {file.lines.length > size && <button class="link" onClick={() => setSize(size * 4)}>Show more: {count(file.lines.length - size)} further lines</button>}

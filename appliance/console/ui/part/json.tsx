@@ -2,6 +2,7 @@
 // without a way to the whole.
 
 import type { ComponentChildren } from "preact";
+import { isExact } from "../store/exact.ts";
 import { Markdown } from "./markdown.tsx";
 import { Pre, Text, reveal } from "./text.tsx";
 
@@ -27,7 +28,7 @@ export function indented(value: unknown): string {
 export function Value({ value, label, markdown }: { value: unknown; label: string; markdown?: boolean }) {
   if (value === null || value === undefined) return <span class="soft">nothing</span>;
   if (typeof value === "string") return markdown ? <Markdown text={value} label={label} /> : <Pre text={value} label={label} />;
-  if (typeof value !== "object") return <span class="mono">{String(value)}</span>;
+  if (typeof value !== "object" || isExact(value)) return <span class="mono">{indented(value)}</span>;
   if (Array.isArray(value) && value.length > 0 && value.length <= 24) {
     return <ol class="value">{value.map((v: unknown, i) => <li key={i}>{leaf(v, `${label} ${i + 1}`, markdown)}</li>)}</ol>;
   }
@@ -43,6 +44,7 @@ export function Value({ value, label, markdown }: { value: unknown; label: strin
 
 function leaf(v: unknown, label: string, markdown?: boolean): ComponentChildren {
   if (typeof v === "string") return v.length > 200 || v.includes("\n") || markdown && v !== "" ? <Markdown text={v} label={label} /> : <bdi>{v === "" ? <span class="soft">empty</span> : reveal(v)}</bdi>;
+  if (isExact(v)) return <span class="mono">{v.rawJSON}</span>;
   if (v === null || typeof v !== "object") return <span class="mono">{String(v)}</span>;
   return <Pre text={indented(v)} label={label} />;
 }

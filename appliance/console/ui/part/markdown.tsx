@@ -10,11 +10,13 @@ type Render = (text: string, shown: import("./marked.tsx").Shown) => ComponentCh
 let render: Render | undefined;
 let loading: Promise<void> | undefined;
 const maxFormatted = 128 << 10;
+// A line is as long as this where people write. What hides half of a link in a longer one takes the parser time without end.
+const maxLine = 8 << 10;
 // A text without any of these looks the same either way.
 const formatted = /[*_`#[\]|>~]|^\s*(?:[-+]|\d+[.)])\s|https?:|^-{3}/m;
 
 export function Markdown({ text, label }: { text: string; label: string }) {
-  const plain = text.length > maxFormatted || !formatted.test(text);
+  const plain = text.length > maxFormatted || !formatted.test(text) || text.split("\n").some((l) => l.length > maxLine);
   const [, set] = useState(0);
   useEffect(() => {
     if (plain || render) return;

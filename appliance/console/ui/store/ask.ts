@@ -97,14 +97,17 @@ export const changesInbox = (e: FeedEvent): boolean =>
   e.topics.includes("inbox") || e.type.startsWith("execution.") && e.type !== "execution.queued" && e.type !== "execution.started" ||
   e.topics.includes("threads") && e.type !== "thread_tool_running" || /^managed_agent\.(turn_complete|stopped|ready)$/.test(e.type);
 
+/** An answer to a question as the API takes it. */
+function valueOf(ask: Ask, say: Say): unknown {
+  if (say.choice && say.text) return { choice: say.choice, reason: say.text };
+  if (!say.choice && say.text && ask.options.length > 0) return { text: say.text };
+  return say.choice ?? say.text;
+}
+
 /** Gives an answer. It fails with CONFLICT where another was first. */
 export function answer(ask: Ask, say: Say): Promise<unknown> {
   if (ask.source === "question") {
-    const options = ask.options.length > 0;
-    let value: unknown = say.choice ?? say.text;
-    if (say.choice && say.text) value = { choice: say.choice, reason: say.text };
-    else if (!say.choice && options) value = { text: say.text };
-    return post(`/api/executions/${seg(ask.executionId!)}/questions/${seg(ask.id)}/answer`, { answer: value });
+    return post(`/api/executions/${seg(ask.executionId!)}/questions/${seg(ask.id)}/answer`, { answer: valueOf(ask, say) });
   }
   const path = ask.source === "thread" ? `/api/managed-threads/${seg(ask.id)}/answer` : `/api/managed-agents/${seg(ask.id)}/answer`;
   return post(path, { promptId: ask.promptId, choice: say.choice, text: say.text });
@@ -122,11 +125,13 @@ export async function answeredBy(ask: Ask, signal: AbortSignal): Promise<{ how: 
   return undefined;
 }
 
-/** The same as a line for a shell. */
+/** The same as a line for a shell. What begins with a dash is no flag. */
 export function answerCommand(ask: Ask, say: Say): string {
   const quote = (s: string) => "'" + s.replaceAll("'", "'\\''") + "'";
-  if (ask.source === "question") {
-    return `wardroom question answer ${ask.id} ` + (say.choice ? `--choice ${quote(say.choice)}` : quote(say.text ?? "..."));
+  if (ask.source !== "question") {
+    return `wardroom ${ask.source} answer ${ask.id}` + (ask.promptId ? ` --prompt ${quote(ask.promptId)}` : "") + (say.text ? ` --text=${quote(say.text)}` : "") + (say.choice || !say.text ? " -- " + quote(say.choice ?? "...") : "");
   }
-  return `wardroom ${ask.source} answer ${ask.id} ` + quote(say.choice ?? say.text ?? "...");
+  const value = valueOf(ask, say);
+  if (typeof value === "object") return `wardroom question answer ${ask.id} --json ${quote(JSON.stringify(value))}`;
+  return `wardroom question answer ${ask.id} ` + (say.choice ? `--choice=${quote(say.choice)}` : "-- " + quote(say.text ?? "..."));
 }

@@ -1,5 +1,7 @@
 // Inputs of a batch from text: JSON lines, or CSV with a line of names first. Each line that cannot be read is named.
 
+import { isExact, parseExact } from "./exact.ts";
+
 export interface Inputs { form: "JSON lines" | "CSV"; inputs: Record<string, unknown>[]; problems: { line: number; reason: string }[] }
 
 const isObject = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
@@ -10,7 +12,7 @@ export function readInputs(text: string): Inputs {
   if (trimmed === "") return { form: "JSON lines", inputs: [], problems: [] };
   if (trimmed.startsWith("[")) {
     try {
-      const list: unknown = JSON.parse(trimmed);
+      const list: unknown = parseExact(trimmed);
       if (Array.isArray(list)) {
         const problems = list.flatMap((v, i) => (isObject(v) ? [] : [{ line: i + 1, reason: "the item is no object" }]));
         return { form: "JSON lines", inputs: problems.length ? [] : list as Record<string, unknown>[], problems };
@@ -27,7 +29,7 @@ function readLines(text: string): Inputs {
   text.replace(/^\ufeff/, "").split("\n").forEach((line, i) => {
     if (line.trim() === "") return;
     try {
-      const v: unknown = JSON.parse(line);
+      const v: unknown = parseExact(line);
       if (isObject(v)) out.inputs.push(v);
       else out.problems.push({ line: i + 1, reason: "is no object: each line is one, such as {\"text\": \"...\"}" });
     } catch (err) {
@@ -37,27 +39,55 @@ function readLines(text: string): Inputs {
   return out;
 }
 
-/** Reads CSV (RFC 4180). Numbers, booleans and JSON in a cell are taken as such, all else as text. */
+const kinds = ["string", "number", "boolean", "json"];
+
+/** Reads CSV (RFC 4180). What a column holds may be said behind its name, as for the command line: `amount:number`. Else numbers, booleans and JSON in a cell are taken as such, all else as text. */
 function readCSV(text: string): Inputs {
   const out: Inputs = { form: "CSV", inputs: [], problems: [] };
   const rows = cells(text.replace(/^\ufeff/, ""));
-  const names = rows[0]?.cells.map((c) => c.text.trim()) ?? [];
-  if (names.some((n) => n === "") || new Set(names).size !== names.length) {
+  const columns = (rows[0]?.cells ?? []).map((c) => {
+    const [, name = "", kind = ""] = /^(.*?)(?::([^:]*))?$/.exec(c.text.trim()) ?? [];
+    return kinds.includes(kind) ? { name: name.trim(), kind } : { name: c.text.trim(), kind: "" };
+  });
+  if (columns.some((c) => c.name === "") || new Set(columns.map((c) => c.name)).size !== columns.length) {
     out.problems.push({ line: 1, reason: "needs a name for each column, each once" });
     return out;
   }
   for (const row of rows.slice(1)) {
     if (row.open) out.problems.push({ line: row.line, reason: "has a quote that is never closed" });
-    else if (row.cells.length !== names.length) out.problems.push({ line: row.line, reason: `has ${row.cells.length} cells, and there are ${names.length} names` });
-    else out.inputs.push(Object.fromEntries(names.map((n, i) => [n, row.cells[i]!.quoted ? row.cells[i]!.text : valueOf(row.cells[i]!.text)])));
+    else if (row.cells.length !== columns.length) out.problems.push({ line: row.line, reason: `has ${row.cells.length} cells, and there are ${columns.length} names` });
+    else {
+      try {
+        out.inputs.push(Object.fromEntries(columns.map((c, i) => [c.name, cellOf(c, row.cells[i]!)]).filter(([, v]) => v !== undefined)));
+      } catch (err) {
+        out.problems.push({ line: row.line, reason: (err as Error).message });
+      }
+    }
   }
   return out;
+}
+
+/** The value of a cell; an empty one of a column with a kind, but for text, leaves the field out. */
+function cellOf(of: { name: string; kind: string }, cell: Row["cells"][number]): unknown {
+  if (of.kind === "") return cell.quoted ? cell.text : valueOf(cell.text);
+  if (of.kind === "string") return cell.text;
+  const text = cell.text.trim();
+  if (text === "") return undefined;
+  const bad = () => new Error(`${of.name}: ${JSON.stringify(text.slice(0, 40))} is no ${of.kind === "json" ? "JSON" : of.kind}`);
+  let value: unknown;
+  try {
+    value = parseExact(text);
+  } catch {
+    throw bad();
+  }
+  if (of.kind === "boolean" && typeof value !== "boolean" || of.kind === "number" && typeof value !== "number" && !isExact(value)) throw bad();
+  return value;
 }
 
 function valueOf(text: string): unknown {
   if (!/^(true|false|null|-?\d|[[{])/.test(text)) return text;
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     return text;
   }

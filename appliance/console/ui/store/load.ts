@@ -100,3 +100,14 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
   const own = state.key === key ? state : { key, data: recall<T>(key), error: undefined };
   return { data: own.data, error: own.error, first: own.data === undefined && !own.error, reload: () => again.current() };
 }
+
+/** Does something again and again while the page is looked at: for what no event tells of. 0 does nothing. */
+export function useEvery(ms: number, what: () => void): void {
+  const now = useRef(what);
+  now.current = what;
+  useEffect(() => {
+    if (ms === 0) return;
+    const t = setInterval(() => { if (!document.hidden) now.current(); }, ms);
+    return () => clearInterval(t);
+  }, [ms]);
+}

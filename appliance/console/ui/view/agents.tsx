@@ -16,7 +16,7 @@ import { When, lasted, timeOfDay } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { queryOf, setQuery } from "../route.ts";
 import { askOfAgent } from "../store/ask.ts";
-import { useLoad } from "../store/load.ts";
+import { useEvery, useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
 import { further } from "./lazy.tsx";
@@ -24,6 +24,8 @@ import { TerminalTab } from "./terminal.tsx";
 
 const Wall = further((m) => m.Wall);
 const SpawnAgent = further((m) => m.SpawnAgent);
+
+const heartbeatMs = 10_000; // no event tells of heartbeats, nor of tasks as they begin
 
 const changed = { on: (e: { topics: string[] }) => e.topics.includes("agents") };
 
@@ -41,6 +43,7 @@ export function AgentsView() {
 function Connected() {
   const status = queryOf("status");
   const l = usePages("agents?" + status, (cursor, signal) => get<AgentList>("/api/agents", { limit: 100, cursor, status }, signal), (p) => p.agents, changed);
+  useEvery(heartbeatMs, l.reload);
   return <>
     <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ["connected", "connected"], ["disconnected", "disconnected"]]} />{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
@@ -116,6 +119,7 @@ function ConnectedView({ id }: { id: string }) {
   const tasks = useLoad("agent-tasks:" + id, (signal) => get<AgentTaskList>(`/api/agents/${seg(id)}/tasks`, {}, signal), { on: works, pause: 1000 });
   const running = [...new Set(tasks.data?.tasks.filter((t) => t.status === "running").map((t) => t.executionId))].join(" ");
   useEffect(() => (running ? watch(...running.split(" ")) : undefined), [running]);
+  useEvery(heartbeatMs, a.reload);
   const [asking, setAsking] = useState(false);
   useTitle(a.data?.name ?? "Agent");
   if (!a.data) return a.error ? <div class="page"><Failure error={a.error} again={a.reload} /></div> : <Waiting />;
@@ -146,7 +150,7 @@ function ManagedView({ id }: { id: string }) {
   const a = useLoad("managed:" + id, (signal) => get<ManagedAgentBody>("/api/managed-agents/" + seg(id), {}, signal), { on: (e) => e.subject === id });
   const tab = queryOf("tab") || "terminal";
   const log = useLoad(tab === "log" ? "agent-log:" + id : "", (signal) => get<LogList>(`/api/managed-agents/${seg(id)}/logs`, { tail: 1000 }, signal), { on: (e) => e.subject === id, pause: 1000 });
-  const events = useLoad(tab === "events" ? "agent-events:" + id : "", (signal) => get<ManagedEventList>(`/api/managed-agents/${seg(id)}/events`, { limit: 100 }, signal), { on: (e) => e.subject === id, pause: 1000 });
+  const events = useLoad(tab === "events" ? "agent-events:" + id : "", (signal) => get<ManagedEventList>(`/api/managed-agents/${seg(id)}/events`, { before: 0, limit: 100 }, signal), { on: (e) => e.subject === id, pause: 1000 });
   const [asking, setAsking] = useState("");
   useTitle(a.data?.name ?? "Agent");
   if (!a.data) return a.error ? <div class="page"><Failure error={a.error} again={a.reload} /></div> : <Waiting />;
@@ -164,6 +168,7 @@ function ManagedView({ id }: { id: string }) {
     {ask && <article class="said asks-you"><AnswerBox ask={ask} done={a.reload} /></article>}
     {tab === "terminal" && (gone ? <Empty title="The agent has stopped">Its terminal is gone; the log has what left its screen.</Empty> : <TerminalTab agent={id} />)}
     {tab === "log" && (log.data ? <div tabIndex={0} class="scrolls"><Pre label="Log" text={log.data.logs.map((l) => `${timeOfDay(l.timestamp)} ${l.stream.padEnd(8)} ${l.line}`).join("\n")} /></div> : log.error ? <Failure error={log.error} again={log.reload} /> : <Waiting />)}
+    {tab === "events" && events.data?.hasMore && <p class="bar soft">The newest {count(events.data.events.length)} are here; <code>wardroom agent events {id}</code> has all of them.</p>}
     {tab === "events" && (events.data ? <ol tabIndex={0} class="journal scrolls">{events.data.events.map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <span class="nums">{timeOfDay(e.timestamp)}</span> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol> : events.error ? <Failure error={events.error} again={events.reload} /> : <Waiting />)}
     {tab === "about" && <About d={d} gone={gone} />}
     {asking === "stop" && <Confirm title="Stop this agent?" action="Stop the agent" danger close={() => setAsking("")} run={() => del(`/api/managed-agents/${seg(id)}`).then(a.reload)}><p>Its process ends. It can be restarted, with its session where the tool can resume one.</p></Confirm>}

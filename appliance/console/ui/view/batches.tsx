@@ -171,7 +171,7 @@ function Start({ patterns, pattern, close }: { patterns: string[]; pattern: stri
       <span role="status">{read.inputs.length > 0 && `${plural(read.inputs.length, "input")} read as ${read.form}`}{read.problems.length > 0 && <span class="hot">{read.inputs.length > 0 ? "; " : ""}{plural(read.problems.length, "line")} cannot be read</span>}</span></p>
     {read.problems.length > 0 && <ul class="problems">{read.problems.slice(0, 20).map((p) => <li key={p.line}><span class="mono">line {p.line}</span> <Text>{p.reason}</Text></li>)}</ul>}
     {read.inputs.length > 0 && <details><summary>The first as it is sent</summary><pre class="text" tabIndex={0} aria-label="First input" role="region">{indented(read.inputs[0])}</pre></details>}
-    <div class="pair"><label><span>Items at once</span><input type="number" min={1} max={1000} value={atOnce} onInput={(e) => setAtOnce(e.currentTarget.value)} /></label><label class="check"><input type="checkbox" checked={stop} onChange={(e) => setStop(e.currentTarget.checked)} /> The first failure ends it</label></div>
+    <div class="pair"><label><span>Items at once</span><input type="number" min={1} max={50} value={atOnce} onInput={(e) => setAtOnce(e.currentTarget.value)} /></label><label class="check"><input type="checkbox" checked={stop} onChange={(e) => setStop(e.currentTarget.checked)} /> The first failure ends it</label></div>
     {a.error && <Failure error={a.error} />}
   </div><footer><button type="button" class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy || !name || read.problems.length > 0 || !text.trim()}>Start {read.inputs.length > 0 ? plural(read.inputs.length, "item") : ""}</button></footer></form></Dialog>;
 }

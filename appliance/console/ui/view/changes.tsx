@@ -6,14 +6,13 @@ import type { ThreadBody, ThreadDiffBody } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
 import { parseDiff, type DiffFile, type DiffLine } from "../part/diff.tsx";
 import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
-import { Text, count, plural, reveal } from "../part/text.tsx";
+import { Line, Text, count, plural, reveal } from "../part/text.tsx";
 import { queryOf, setQuery } from "../route.ts";
 import { useLoad } from "../store/load.ts";
 import { messageOf, paired, placeOf, sameRemark, type Remark } from "../store/remarks.ts";
 import { may } from "../store/session.ts";
 
 const shownLines = 400;
-const longest = 4000; // characters of a line
 
 function kept(id: string): Remark[] {
   try {
@@ -102,7 +101,7 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
       <span class="soft">against <span class="mono">{d.baseCommit.slice(0, 10)}</span></span>
       <button class="chip" aria-pressed={review.split} onClick={() => setQuery({ view: review.split ? "" : "split" })}>side by side</button><button class="chip" aria-pressed={queryOf("wrap") !== "off"} onClick={() => setQuery({ wrap: queryOf("wrap") === "off" ? "" : "off" })}>wrap</button>
       <span class="push" />{t.workspace?.path && <Command text={`git fetch ${t.workspace.path} ${d.workBranch || "HEAD"}`} />}</div>
-    {d.truncated && <p class="notice">The patch is longer than 1 MiB and is cut: <Command text={`wardroom thread diff ${id}`} /></p>}
+    {d.truncated && <p class="notice">The patch is longer than 1 MiB and is cut: <Command text={`wardroom thread diff ${id} --max-bytes 16777216`} /></p>}
     {diff.error && <Failure error={diff.error} old again={diff.reload} />}
     <div tabIndex={0} class={"scrolls" + (queryOf("wrap") === "off" ? " unwrapped" : "")} ref={box} onKeyDown={keys}>
       {files.length === 0 ? <Empty title="Nothing changed yet" /> : files.map((f, i) => <ReviewFile key={i + f.path} file={f} open={files.length <= 30} review={review} />)}</div>
@@ -114,7 +113,7 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
 }
 
 const sign = (l: DiffLine): string => (l.kind === "add" ? "+" : l.kind === "del" ? "\u2212" : "");
-const code = (l: DiffLine) => reveal(l.text.length > longest ? l.text.slice(0, longest) + "\u2026" : l.text);
+const code = (l: DiffLine) => <Line text={l.text} />;
 
 function ReviewFile({ file: f, open, review }: { file: DiffFile; open: boolean; review: Review }) {
   const [size, setSize] = useState(shownLines);

@@ -162,7 +162,7 @@ function JournalTab({ id }: { id: string }) {
       <button class="button" disabled={from === 0} onClick={() => setQuery({ from: String(Math.max(0, from - 100) || "") })}>Before</button>
       <button class="button" disabled={from + 100 >= events.length} onClick={() => setQuery({ from: String(from + 100) })}>After</button>
       <a class="button" href={address(`/api/executions/${id}/events`, { since: events[from]?.sequence ? events[from]!.sequence - 1 : 0 })} target="_blank" rel="noopener">JSON</a></div>
-    {!journal.data.whole && <p class="soft">The first 5,000 events are here; <code>wardroom execution events {id}</code> has all of them.</p>}
+    {!journal.data.whole && <p class="soft">The first 5,000 events are here; <code>curl -s {location.origin + address(`/api/executions/${id}/events`, { since: events.at(-1)?.sequence ?? 0 })}</code> goes on from there.</p>}
     <ol class="journal">{shown.map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <span class="nums">{timeOfDay(e.timestamp)}</span> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol>
   </div>;
 }

@@ -356,7 +356,7 @@ function Several({ what, ids, rows, close }: { what: string; ids: string[]; rows
   };
   return <Dialog title={`${words}: ${plural(ids.length, "execution")}`} close={close} wide>
     <div class="body"><table class="plain"><thead><tr><th>Id</th><th>Pattern</th><th>State</th><th>Outcome</th></tr></thead><tbody>
-      {ids.map((id) => { const r = rows.find((x) => x.executionId === id); return <tr key={id}><td class="mono">{shortID(id)}</td><td><Text>{r?.pattern ?? ""}</Text></td><td>{r && <State status={r.status} />}</td><td role="status">{out[id]?.words}{out[id]?.made && <ID id={out[id]!.made!} to={"/executions/" + out[id]!.made} />}</td></tr>; })}
+      {ids.map((id) => { const r = rows.find((x) => x.executionId === id); return <tr key={id}><td class="mono">{id}</td><td><Text>{r?.pattern ?? ""}</Text></td><td>{r && <State status={r.status} />}</td><td role="status">{out[id]?.words}{out[id]?.made && <ID id={out[id]!.made!} to={"/executions/" + out[id]!.made} />}</td></tr>; })}
     </tbody></table></div>
     <footer>{state === "over" ? <button class="button main" onClick={close}>Close</button> : <><button class="button" onClick={close} disabled={state === "busy"}>Keep as they are</button>
       <button class={"button " + (what === "cancel" ? "danger" : "main")} disabled={state === "busy"} onClick={() => void run()}>{words} {count(ids.length)}</button></>}</footer>

@@ -2,12 +2,13 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { firstVersion, get, seg, serverVersion, signInNeeded } from "../api/client.ts";
+import { clockSkew, firstVersion, get, seg, serverVersion, signInNeeded } from "../api/client.ts";
 import type { PatternList } from "../api/types.gen.ts";
 import { connectNow, connection } from "../live/live.ts";
 import { notifyOf } from "../live/notify.ts";
 import { Dialog } from "../part/dialog.tsx";
 import { Icon } from "../part/icon.tsx";
+import { comeBack } from "../part/left.ts";
 import { Text } from "../part/text.tsx";
 import { roughly, tick } from "../part/time.tsx";
 import { go, href, pathOfID, place, segments } from "../route.ts";
@@ -46,9 +47,13 @@ function Framed({ children }: { children: ComponentChildren }) {
   const path = place.value.path;
   const first = useRef(true);
   useLayoutEffect(() => { // at once: a later focus would be taken from what the person went to meanwhile
-    if (first.current) first.current = false;
-    else main.current?.focus({ preventScroll: true }); // another screen: readers and keys begin there
     setOpen("");
+    if (first.current) {
+      first.current = false;
+      return;
+    }
+    main.current?.focus({ preventScroll: true }); // another screen: readers and keys begin there
+    return comeBack(place.peek().key, main.current!);
   }, [path]);
   const n = inboxCount.value;
   return <>
@@ -67,6 +72,7 @@ function Framed({ children }: { children: ComponentChildren }) {
       <nav class={"side" + (open === "menu" ? " open" : "")} aria-label="Screens">
         {screens().map(([key, name]) => <a key={key} href={href(key === "overview" ? "/" : "/" + key)} aria-current={at === key ? "page" : undefined}><Icon name={key} /><span>{name}</span>{key === "inbox" && n > 0 && <span class="count needs">{n}</span>}</a>)}
         <span class="push" />
+        <Me open={() => setOpen("account")} />
         <button class="quiet help" onClick={() => setOpen("keys")}><Icon name="keys" /><span>Keys</span><kbd>?</kbd></button>
       </nav>
       <main id="main" tabIndex={-1} ref={main}>
@@ -90,7 +96,7 @@ function Connected() {
     return () => clearTimeout(t);
   }, [c]);
   if (c.state === "live" || !shown) return <span class="live" role="status" title="What is shown changes by itself"><i class="dot" />{c.state === "live" ? "live" : "\u2026"}</span>;
-  return <span class="live off" role="status"><i class="dot" />{c.state === "refused" ? "not permitted" : c.state === "connecting" ? "connecting" : "no connection"} <span class="nums">{roughly(tick.value - c.since)}</span> <button class="link" onClick={connectNow}>try now</button></span>;
+  return <span class="live off" role="status"><i class="dot" />{c.state === "refused" ? "not permitted" : c.state === "connecting" ? "connecting" : "no connection"} <span class="nums">{roughly(tick.value - clockSkew.value - c.since)}</span> <button class="link" onClick={connectNow}>try now</button></span>;
 }
 
 function Me({ open }: { open: () => void }) {
@@ -175,15 +181,17 @@ interface Hit { name: string; what: string; to: string }
 function Jump({ close }: { close: () => void }) {
   const [text, setText] = useState("");
   const [at, setAt] = useState(0);
-  const patterns = useLoad("patterns", (signal) => get<PatternList>("/api/patterns", { limit: 100 }, signal));
   const q = text.trim();
+  const patterns = useLoad(may("patterns.read") ? "patterns" : "", (signal) => get<PatternList>("/api/patterns", { limit: 100 }, signal));
+  const further = useLoad(patterns.data?.hasMore && q ? "patterns-found:" + q : "", (signal) => get<PatternList>("/api/patterns", { search: q, limit: 12 }, signal));
   const hits: Hit[] = [];
   const id = /[a-z]+_[0-9A-HJKMNP-TV-Z]{26}/.exec(q)?.[0] ?? "";
   if (id && pathOfID(id)) hits.push({ name: id, what: "open", to: pathOfID(id) });
   const fits = (s: string) => s.toLowerCase().includes(q.toLowerCase());
   for (const [key, name] of screens()) if (!id && fits(name)) hits.push({ name, what: "screen", to: key === "overview" ? "/" : "/" + key });
   for (const s of ["running", "failed", "pending", "completed", "cancelled"]) if (!id && q && fits(s + " executions")) hits.push({ name: s + " executions", what: "list", to: "/executions?status=" + s });
-  for (const p of patterns.data?.patterns ?? []) if (!id && q && fits(p.name)) hits.push({ name: p.name, what: "pattern", to: "/patterns/" + seg(p.name) });
+  const names = new Set([...patterns.data?.patterns ?? [], ...further.data?.patterns ?? []].map((p) => p.name));
+  for (const name of names) if (!id && q && fits(name)) hits.push({ name, what: "pattern", to: "/patterns/" + seg(name) });
   const shown = hits.slice(0, 12);
   const open = (h?: Hit) => { if (h) { close(); go(h.to); } };
   return <Dialog title="Jump to" close={close}>

@@ -4,9 +4,11 @@ export { Board } from "./board.tsx";
 export { Changes } from "./changes.tsx";
 export { MemoryView, ThreadDecisions } from "./memory.tsx";
 export { NewThread } from "./newthread.tsx";
+export { ProcessFigures } from "./process.tsx";
 export { ServerLog } from "./serverlog.tsx";
 export { SpawnAgent, ThreadScreens, Wall } from "./wall.tsx";
 export { WebhookView, WebhooksView } from "./webhooks.tsx";
+export { WorkspaceFacts } from "./workspace.tsx";
 export { Workspaces } from "./workspaces.tsx";
 
 // Files that the page shares with the other group alone: named here as well, so that what all need first stays one file.

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, seg } from "../api/client.ts";
 import type { ExecutionBody, QuestionBody } from "../api/types.gen.ts";
 import { AnswerBox } from "../part/answerbox.tsx";
@@ -12,7 +12,7 @@ import { Text, count } from "../part/text.tsx";
 import { When, roughly, tick } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { href, place, queryOf, setQuery } from "../route.ts";
-import { answeredBy, changesInbox, readInbox, type Ask } from "../store/ask.ts";
+import { answeredBy, askOfQuestion, changesInbox, readInbox, type Ask } from "../store/ask.ts";
 import { inboxCount } from "../store/counts.ts";
 import { useLoad } from "../store/load.ts";
 
@@ -35,7 +35,11 @@ export function InboxView() {
     if (inbox.data) inboxCount.value = inbox.data.total;
   }, [inbox.data]);
   useEffect(() => { if (!sel && wide && asks[0]) setQuery({ ask: asks[0].key }); }, [sel, wide, asks[0]?.key]);
-  const gone = sel && !chosen && inbox.data ? last?.key === sel ? last : undefined : undefined;
+  // A link to what waits no more, or lies behind what is read here, shows it all the same, where it can be read by its id.
+  const linked = useLoad(sel.startsWith("q_") && !chosen && inbox.data && last?.key !== sel ? "question:" + sel : "", (signal) => get<QuestionBody>("/api/questions/" + seg(sel), {}, signal), { on: changesInbox });
+  const other = useMemo(() => linked.data && askOfQuestion(linked.data), [linked.data]);
+  const open = chosen ?? (linked.data?.status === "open" ? other : undefined);
+  const gone = sel && !open && inbox.data ? last?.key === sel ? last : other : undefined;
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const [several, setSeveral] = useState<Ask[]>([]);
   const chosenOnes = asks.filter((a) => marked.has(a.key)); // what was answered meanwhile is none of them any more
@@ -66,8 +70,9 @@ export function InboxView() {
       <Choice label="Kind" value={kind} set={(k) => setQuery({ kind: k, ask: "" })} options={[["", "all"], ["approval", "approvals"], ["question", "questions"], ["message", "messages"], ["login", "logins"]]} /></div></header>
     {inbox.error && <Failure error={inbox.error} old={Boolean(inbox.data)} again={inbox.reload} />}
     {inbox.first && <Waiting />}
-    {inbox.data && asks.length === 0 && !gone && <Empty title="Nothing waits for you">Questions of agents, their approvals and logins come here by themselves.</Empty>}
-    {(asks.length > 0 || gone) && <div class={"split" + (sel ? " two" : "")}>
+    {linked.error && <Failure error={linked.error} />}
+    {inbox.data && asks.length === 0 && !gone && !open && <Empty title="Nothing waits for you">Questions of agents, their approvals and logins come here by themselves.</Empty>}
+    {(asks.length > 0 || gone || open) && <div class={"split" + (sel ? " two" : "")}>
       <ul class="asks pane" ref={list} aria-label="What waits">
         {asks.map((a) => <li key={a.key} class={marked.has(a.key) ? "marked" : ""}><label class="mark"><input type="checkbox" checked={marked.has(a.key)} onChange={() => mark(a.key)} /><span class="sr">Select {a.who}: <Text>{firstLine(a.text)}</Text></span></label><a href={href("/inbox?" + new URLSearchParams({ ...(kind && { kind }), ...(execution && { execution }), ask: a.key }))} aria-current={a.key === sel ? "true" : undefined}>
           <Icon name={icons[a.kind] ?? "question"} />
@@ -77,7 +82,7 @@ export function InboxView() {
           <span class="nums left">{a.expires && <Left until={a.expires} />}</span>
         </a></li>)}
       </ul>
-      {(chosen ?? gone) && <AskDetail key={sel} ask={(chosen ?? gone)!} gone={!chosen} next={() => {
+      {(open ?? gone) && <AskDetail key={sel} ask={(open ?? gone)!} gone={!open} next={() => {
         const n = asks[at + 1] ?? asks.find((a) => a.key !== sel);
         if (place.peek().path === "/inbox" && place.peek().query.get("ask") === sel) setQuery({ ask: n?.key ?? "" }); // else the person went on before the answer was taken
         inbox.reload();

@@ -8,6 +8,7 @@ import { Copy } from "../part/id.tsx";
 import { Failure, Waiting } from "../part/notice.tsx";
 import { Text } from "../part/text.tsx";
 import { onward } from "../route.ts";
+import { parseExact } from "../store/exact.ts";
 import { useLoad } from "../store/load.ts";
 
 export interface Field { name: string; type: string; required: boolean; fallback?: unknown; doc?: string; choices?: string[] }
@@ -33,12 +34,12 @@ export function valueOf(f: Field, text: string): unknown {
     case "number": case "integer": {
       const n = Number(text);
       if (!Number.isFinite(n)) throw new Error(`${f.name} must be a number`);
-      return n;
+      return /^-?\d+$/.test(text.trim()) && !Number.isSafeInteger(n) ? parseExact(text) : n;
     }
     case "boolean": return text === "true";
   }
   try {
-    return JSON.parse(text);
+    return parseExact(text);
   } catch {
     throw new Error(`${f.name} must be JSON`);
   }
@@ -80,7 +81,7 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
     if (raw.trim()) {
       let more: unknown;
       try {
-        more = JSON.parse(raw);
+        more = parseExact(raw);
       } catch (err) {
         throw new Error("The JSON cannot be read: " + (err as Error).message);
       }
@@ -93,18 +94,19 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
     }
     return { input: out, ...(priority !== "normal" && { options: { priority } }) };
   };
-  const safe = (): string => { try { return JSON.stringify(body().input); } catch { return "{}"; } };
+  const request = (): ReturnType<typeof body> => { try { return body(); } catch { return { input: {} }; } }; // what cannot be read is said when it is run
+  const safe = (): string => JSON.stringify(request().input);
   const quote = (s: string): string => "'" + s.replaceAll("'", "'\\''") + "'";
   const path = `/api/patterns/${seg(pattern.name)}/execute`;
   const run = () => void a.act(async () => {
     const open = onward((id: string) => "/executions/" + id);
-    let request: ReturnType<typeof body>;
+    let sent: ReturnType<typeof body>;
     try {
-      request = body();
+      sent = body();
     } catch (err) {
       throw new ApiError("VALIDATION_ERROR", (err as Error).message, 400, "");
     }
-    const made = await call<ExecutionAccepted>("POST", path, { query: { async: true, version: pattern.version }, body: request, once: key });
+    const made = await call<ExecutionAccepted>("POST", path, { query: { async: true, version: pattern.version }, body: sent, once: key });
     close();
     open(made.executionId);
   });
@@ -119,8 +121,8 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
       {a.error && <Failure error={a.error} />}
     </div>
     <footer>
-      <Copy text={() => `wardroom run ${quote(pattern.name)} --version ${pattern.version} --input ${quote(safe())}`} label="Copy as CLI">CLI</Copy>
-      <Copy text={() => `curl -s -X POST ${quote(location.origin + address(path, { async: true, version: pattern.version }))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify({ input: JSON.parse(safe()) as unknown }))}`} label="Copy as curl">curl</Copy>
+      <Copy text={() => `wardroom run ${quote(pattern.name)} --version ${pattern.version} --input ${quote(safe())}${priority === "normal" ? "" : " --priority " + priority}`} label="Copy as CLI">CLI</Copy>
+      <Copy text={() => `curl -s -X POST ${quote(location.origin + address(path, { async: true, version: pattern.version }))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(request()))}`} label="Copy as curl">curl</Copy>
       <Copy text={() => goOf(pattern, safe(), priority)} label="Copy as Go">Go</Copy>
       <span class="push" /><button type="button" class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy}>Run</button>
     </footer>

@@ -17,6 +17,7 @@ import { choose, setting } from "../setting.ts";
 import { notifying, setNotifying } from "../live/notify.ts";
 import { further } from "./lazy.tsx";
 
+const ProcessFigures = further((m) => m.ProcessFigures);
 const ServerLog = further((m) => m.ServerLog);
 const Workspaces = further((m) => m.Workspaces);
 
@@ -24,8 +25,8 @@ export function SystemView() {
   useTitle("System");
   const tab = queryOf("tab") || "checks";
   return <div class="page full"><header class="head"><div class="line"><h1>System</h1></div>
-    <Tabs of="System" tabs={[{ key: "checks", name: "Checks" }, { key: "plugins", name: "Plugins" }, ...(may("logs.read") ? [{ key: "log", name: "Server log" }] : []), { key: "workspaces", name: "Workspaces" }, { key: "settings", name: "This browser" }]} /></header>
-    {tab === "checks" && <Checks />}{tab === "plugins" && <Plugins />}{tab === "log" && <ServerLog />}{tab === "workspaces" && <Workspaces />}{tab === "settings" && <Settings />}</div>;
+    <Tabs of="System" tabs={[{ key: "checks", name: "Checks" }, { key: "plugins", name: "Plugins" }, ...(may("metrics.read") ? [{ key: "process", name: "Process" }] : []), ...(may("logs.read") ? [{ key: "log", name: "Server log" }] : []), { key: "workspaces", name: "Workspaces" }, { key: "settings", name: "This browser" }]} /></header>
+    {tab === "checks" && <Checks />}{tab === "plugins" && <Plugins />}{tab === "process" && <ProcessFigures />}{tab === "log" && <ServerLog />}{tab === "workspaces" && <Workspaces />}{tab === "settings" && <Settings />}</div>;
 }
 
 function Checks() {

@@ -18,6 +18,8 @@ export function TerminalTab({ agent }: { agent: string }) {
   const [paste, setPaste] = useState<string | undefined>();
   const [find, setFind] = useState<string | undefined>();
   const [reader, setReader] = useState(false);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => { if (find !== undefined) field.current?.focus(); }, [find !== undefined]);
   const wanted = useRef(reader);
   wanted.current = reader;
   useEffect(() => {
@@ -39,7 +41,7 @@ export function TerminalTab({ agent }: { agent: string }) {
       {shown.title && <span class="soft clip"><Text>{shown.title}</Text></span>}
       <span class="push" />
       {find !== undefined && <form class="line" onSubmit={(e) => { e.preventDefault(); screen.current?.find(find, true); }}>
-        <input autoFocus class="find" aria-label="Find in the terminal" value={find} onInput={(e) => { setFind(e.currentTarget.value); screen.current?.find(e.currentTarget.value, false); }}
+        <input ref={field} class="find" aria-label="Find in the terminal" value={find} onInput={(e) => { setFind(e.currentTarget.value); screen.current?.find(e.currentTarget.value, false); }}
           onKeyDown={(e) => { if (e.key === "Escape") { setFind(undefined); screen.current?.focus(); } }} /></form>}
       <button class="quiet" aria-label="Find" title="Find" aria-pressed={find !== undefined} onClick={() => setFind(find === undefined ? "" : undefined)}><Icon name="search" /></button>
       <button class="button" aria-pressed={reader} onClick={() => setReader(!reader)}>For screen readers</button>

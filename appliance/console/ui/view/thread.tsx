@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { del, freshKey, get, post, seg } from "../api/client.ts";
+import { del, freshKey, get, post, seg, type Query } from "../api/client.ts";
 import type { ThreadBody, ThreadEventList, ThreadEventRow, ThreadQueueBody, WorkspaceBody } from "../api/types.gen.ts";
 import { watch } from "../live/live.ts";
 import { AnswerBox, ToolInput } from "../part/answerbox.tsx";
@@ -22,31 +22,56 @@ import { TerminalTab } from "./terminal.tsx";
 
 const Changes = further((m) => m.Changes);
 const ThreadDecisions = further((m) => m.ThreadDecisions);
+const WorkspaceFacts = further((m) => m.WorkspaceFacts);
 
 type Data = Record<string, unknown>;
 
 const over = new Set(["completed", "failed", "stopped"]);
 const types = ["thread_started", "thread_ready", "thread_blocked", "thread_tool_running", "thread_turn_complete", "thread_idle", "thread_summary_updated", "thread_completed", "thread_failed", "thread_stopped", "thread_output", "thread_status", "thread_input", "thread_tool_done"];
 
-const logs = new Map<string, { events: ThreadEventRow[]; next: number }>();
-const maxEvents = 10_000;
+interface Log { events: ThreadEventRow[]; next: number; before: number; wanted: number }
 
-/** Reads the events of a thread from where it was read before. */
-async function readLog(id: string, signal: AbortSignal): Promise<{ events: ThreadEventRow[]; whole: boolean }> {
+const logs = new Map<string, Log>();
+const newest = 300; // events that are listed
+const step = 2000; // events that are read further back at a time
+
+/** What was read of the events of a thread: whole, if none are older. */
+interface Told { events: ThreadEventRow[]; whole: boolean }
+
+/** Reads the events of a thread: the newest at first, then what happened since, and older ones where they are wanted. */
+async function readLog(id: string, signal: AbortSignal): Promise<Told> {
   let log = logs.get(id);
   if (!log) {
     logs.clear();
-    log = { events: [], next: 0 };
+    log = { events: [], next: -1, before: 0, wanted: step };
     logs.set(id, log);
   }
-  while (log.events.length < maxEvents) {
-    const page = await get<ThreadEventList>(`/api/managed-threads/${seg(id)}/events`, { since: log.next, type: types.join(","), limit: 100 }, signal);
+  const read = (query: Query) => get<ThreadEventList>(`/api/managed-threads/${seg(id)}/events`, { ...query, type: types.join(","), limit: 100 }, signal);
+  while (log.next >= 0) {
+    const page = await read({ since: log.next });
     const after = log.events.at(-1)?.sequence ?? 0;
     log.events.push(...page.events.filter((e) => e.sequence > after));
-    log.next = Math.max(log.next, page.nextSince ?? 0, log.events.at(-1)?.sequence ?? 0);
-    if (!page.hasMore) return { events: [...log.events], whole: true };
+    log.next = Math.max(log.next, page.nextSince, log.events.at(-1)?.sequence ?? 0);
+    if (!page.hasMore) break;
   }
-  return { events: [...log.events], whole: false };
+  while (log.before >= 0 && log.events.length < log.wanted) {
+    const page = await read({ before: log.before });
+    if (log.next < 0) log.next = page.nextSince;
+    const first = log.events[0]?.sequence ?? Infinity;
+    log.events.unshift(...page.events.filter((e) => e.sequence < first));
+    log.before = page.hasMore && page.nextBefore ? page.nextBefore : -1;
+  }
+  if (log.events.length > log.wanted + step) { // of a page that is open for days
+    log.events.splice(0, log.events.length - log.wanted);
+    log.before = log.events[0]!.sequence;
+  }
+  return { events: [...log.events], whole: log.before < 0 };
+}
+
+/** Wants older events of a thread with the next read. */
+function wantOlder(id: string): void {
+  const log = logs.get(id);
+  if (log) log.wanted = log.events.length + step;
 }
 
 export function ThreadView({ id }: { id: string }) {
@@ -69,7 +94,7 @@ export function ThreadView({ id }: { id: string }) {
         <span class="push" />
         {!ended && may("threads.complete") && <button class="button" onClick={() => setAsking("complete")}>Complete&hellip;</button>}
         {!ended && may("threads.stop") && <button class="button" onClick={() => setAsking("stop")}>Stop&hellip;</button>}
-        {ended && !t.continuedBy && <Copy text={`wardroom thread continue ${id} --message '...'`} label="Copy the command that goes on with it">Go on: CLI</Copy>}
+        {ended && !t.continuedBy && <Copy text={`wardroom thread continue ${id} 'What to do now'`} label="Copy the command that goes on with it">Go on: CLI</Copy>}
       </div>
       <div class="line soft">{t.role && <span><Text>{t.role}</Text></span>}<span><Text>{t.agentType}</Text></span><span>turn {count(t.turnCount)}</span>
         <span>made <When at={t.createdAt} /></span>{t.startedAt && <span>runs for <Lasted from={t.startedAt} to={t.endedAt} /></span>}
@@ -89,8 +114,8 @@ export function ThreadView({ id }: { id: string }) {
       {t.preparation.contextFiles.map((f) => <details key={f.path} class="file" open><summary><span class="mono">{reveal(f.path)}</span> <span class="soft">{bytes(f.bytes)}</span></summary><Markdown text={f.content ?? ""} label={f.path} /></details>)}</section>
       <section><h2>Summary</h2>{t.summary ? <Markdown text={t.summary} label="Summary" /> : <p class="soft">None yet.</p>}{t.completion && <><h2>Outcome</h2><Value value={{ state: t.completion.state, summary: t.completion.summary }} label="Outcome" markdown />
         {t.completion.artifacts.length > 0 && <ul>{t.completion.artifacts.map((a, i) => <li key={i}><span class="badge">{a.type}</span> <span class="mono">{reveal(a.value)}</span></li>)}</ul>}</>}</section></div>}
-    {tab === "workspace" && <div tabIndex={0} class="scrolls"><Workspace w={t.workspace as WorkspaceBody | null} /></div>}
-    {tab === "events" && <div tabIndex={0} class="scrolls">{log.data ? <ol class="journal">{log.data.events.slice(-300).map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <span class="nums">{timeOfDay(e.timestamp)}</span> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol> : <Waiting />}</div>}
+    {tab === "workspace" && <div tabIndex={0} class="scrolls">{t.workspace ? <WorkspaceFacts w={t.workspace as WorkspaceBody} /> : <Empty title="No workspace here">It is not reserved yet, or the agent works on a machine of its own.</Empty>}</div>}
+    {tab === "events" && <div tabIndex={0} class="scrolls">{log.data ? <>{(log.data.events.length > newest || !log.data.whole) && <p class="soft">The newest {newest} are here; <code>wardroom thread events {id}</code> has all of them.</p>}<ol class="journal">{log.data.events.slice(-newest).map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <span class="nums">{timeOfDay(e.timestamp)}</span> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol></> : <Waiting />}</div>}
     {asking === "stop" && <Confirm title="Stop this thread?" action="Stop the thread" danger close={() => setAsking("")} run={() => del(`/api/managed-threads/${seg(id)}`).then(reload)}><p>Its agent ends, and the thread is over. Its workspace stays for a time.</p></Confirm>}
     {asking === "complete" && <Confirm title="Complete this thread?" action="Complete" close={() => setAsking("")} run={() => post(`/api/managed-threads/${seg(id)}/complete`, {}).then(reload)}><p>The thread ends with what it has; the finish actions of its policy are done.</p></Confirm>}
   </div>;
@@ -148,7 +173,7 @@ function turnsOf(events: ThreadEventRow[], waiting: ReadonlySet<string>): Turn[]
   return turns;
 }
 
-function Conversation({ thread: t, log, queue, error, reload }: { thread: ThreadBody; log?: { events: ThreadEventRow[]; whole: boolean }; queue?: ThreadQueueBody; error?: import("../api/client.ts").ApiError; reload: () => void }) {
+function Conversation({ thread: t, log, queue, error, reload }: { thread: ThreadBody; log?: Told; queue?: ThreadQueueBody; error?: import("../api/client.ts").ApiError; reload: () => void }) {
   const turns = useMemo(() => turnsOf(log?.events ?? [], new Set(queue?.inputs.filter((i) => i.state === "waiting").map((i) => i.inputId))), [log, queue]);
   const box = useRef<HTMLDivElement>(null);
   const follow = useRef(true);
@@ -156,12 +181,15 @@ function Conversation({ thread: t, log, queue, error, reload }: { thread: Thread
   useEffect(() => { const el = box.current; if (el && follow.current) el.scrollTop = el.scrollHeight; }, [turns, t.status, queue?.queued]);
   const ask = askOfThread(t);
   const shown = all ? turns : turns.slice(-50);
+  const older = () => { follow.current = false; wantOlder(t.id); reload(); };
   const ended = over.has(t.status);
+  const first = log?.whole ? log.events.find((e) => e.type === "thread_input")?.sequence : undefined; // of the message that has the objective
   return <div class="conversation">
     <div class="talk-box" ref={box} tabIndex={0} role="region" aria-label="Conversation" onScroll={(e) => { const el = e.currentTarget; follow.current = el.scrollHeight - el.scrollTop - el.clientHeight < 60; }}>
       <article class="said you"><header><strong>Objective</strong><span class="push" /><span class="soft nums">{timeOfDay(t.createdAt)}</span></header><Markdown text={t.objective} label="Objective" /></article>
+      {log && !log.whole && shown.length === turns.length && <button class="link" onClick={older}>Read what was earlier</button>}
       {shown.length < turns.length && <button class="link" onClick={() => setAll(true)}>Show {plural(turns.length - shown.length, "earlier turn")}</button>}
-      {shown.map((turn) => <TurnView key={turn.key} turn={turn} objective={t.objective} />)}
+      {shown.map((turn) => <TurnView key={turn.key} turn={turn} objective={t.objective} first={first} />)}
       {error && <Failure error={error} again={reload} />}
       {!log && !error && <Waiting />}
       {ask && <article class="said asks-you"><header><State status="blocked" word="waits for you" /></header><AnswerBox ask={ask} keys done={reload} /></article>}
@@ -174,33 +202,40 @@ function Conversation({ thread: t, log, queue, error, reload }: { thread: Thread
 }
 
 /** A message to the agent. The first one is the objective, with what the product says of memory and outcome: folded. */
-function Message({ e, objective }: { e: ThreadEventRow; objective: string }) {
+function Message({ e, objective }: { e: ThreadEventRow; objective?: string }) {
   const d = e.data as Data;
   const text = String(d.text ?? "");
   const head = <><strong><Text>{String(d.createdBy ?? e.principal ?? "")}</Text></strong>{d.truncated === true && <span class="badge">cut</span>}<span class="push" /><span class="soft nums">{timeOfDay(e.timestamp)}</span></>;
-  if (text.startsWith(objective)) return text.length === objective.length ? null : <details class="note"><summary class="line soft">The objective as it was sent{d.truncated === true ? ", cut" : ""}</summary><Pre text={text} label="The objective as it was sent" /></details>;
+  if (objective !== undefined && text.startsWith(objective)) return text.length === objective.length ? null : <details class="note"><summary class="line soft">The objective as it was sent{d.truncated === true ? ", cut" : ""}</summary><Pre text={text} label="The objective as it was sent" /></details>;
   return <article class="said you"><header>{head}</header><Markdown text={text} label="Message" /></article>;
 }
 
-function TurnView({ turn, objective }: { turn: Turn; objective: string }) {
+function TurnView({ turn, objective, first }: { turn: Turn; objective: string; first?: number }) {
   const end = turn.end?.data as Data | undefined;
   const said = typeof end?.output === "string" ? end.output : turn.said.map((e) => String((e.data as Data).text ?? "")).join("");
   const fail = end?.error as { code?: string; message?: string } | undefined;
   const tools = turn.tools.reduce((m, t) => m.set(toolOf(t), (m.get(toolOf(t)) ?? 0) + 1), new Map<string, number>());
   const failed = turn.tools.filter((t) => failedTool(t)).length;
   return <>
-    {turn.inputs.map((e) => <Message key={e.sequence} e={e} objective={objective} />)}
+    {turn.inputs.map((e) => <Message key={e.sequence} e={e} objective={e.sequence === first ? objective : undefined} />)}
     {turn.notes.map((e) => <p key={e.sequence} class="note soft"><span class="nums">{timeOfDay(e.timestamp)}</span> {noteOf(e)}</p>)}
     {(said || turn.tools.length > 0 || turn.prompts.length > 0 || turn.end) && <article class="said agent">
       <header>{end ? <strong>Turn {String(end.turn ?? "")}</strong> : <State status="running" word="works" />}{end && <span class="soft nums">{lasted(Number(end.durationMs ?? 0))}</span>}
         {end?.interrupted === true && <span class="badge">interrupted</span>}{end?.refused === true && <span class="badge">refused</span>}<span class="push" /><span class="soft nums">{timeOfDay(turn.end?.timestamp ?? turn.began)}</span></header>
       {tools.size > 0 && <details class="tools"><summary>{[...tools].map(([name, n]) => <span key={name} class="badge"><Text>{name}</Text>{n > 1 ? " \u00d7" + n : ""}</span>)}{failed > 0 && <span class="hot">{failed} failed</span>}</summary>
         {turn.tools.map((t) => <div key={t.event.sequence} class="card"><div class="line"><strong><Text>{toolOf(t)}</Text></strong>{failedTool(t) && <State status="failed" word={String(t.done!.outcome)} />}{t.done?.durationMs !== undefined && <span class="soft nums">{lasted(Number(t.done.durationMs))}</span>}<span class="push" /><span class="soft nums">{timeOfDay(t.event.timestamp)}</span></div><ToolInput input={(t.event.data as Data).input} label="Input" /></div>)}</details>}
-      {turn.prompts.map((e) => { const d = e.data as Data; const p = d.prompt as Prompt | undefined; return d.autoAnswered === true ? <p key={e.sequence} class="note soft">{p?.tool ? <Text>{p.tool}</Text> : "a prompt"}: answered by a rule: <strong><Text>{String(d.answer ?? "")}</Text></strong></p> : <p key={e.sequence} class="note soft">asked: <Text>{p?.text ?? "a login"}</Text></p>; })}
+      {turn.prompts.map((e) => { const d = e.data as Data; const p = d.prompt as Prompt | undefined; return d.autoAnswered === true ? <p key={e.sequence} class="note soft">{p?.tool ? <Text>{p.tool}</Text> : "a prompt"}: answered by {ruleOf(d.ruling as Ruling | undefined)}: <strong><Text>{String(d.answer ?? "")}</Text></strong></p> : <p key={e.sequence} class="note soft">asked: <Text>{p?.text ?? "a login"}</Text></p>; })}
       {fail && <div class="cause"><State status="failed" word={fail.code ?? "failed"} /> <Text>{fail.message ?? ""}</Text></div>}
       {said && <Markdown text={said} label="What the agent said" />}
     </article>}
   </>;
+}
+
+interface Ruling { by?: string; rule?: string; reason?: string }
+
+/** Which rule answered a prompt, and whose it is. */
+function ruleOf(r?: Ruling) {
+  return <>a rule{r?.by && r.by !== "person" ? ` of the ${r.by}` : ""}{r?.rule && <> <span class="mono"><Text>{r.rule}</Text></span></>}{r?.reason && <> (<Text>{r.reason}</Text>)</>}</>;
 }
 
 const toolOf = (t: Tool): string => String((t.event.data as Data).tool ?? "tool");
@@ -247,11 +282,4 @@ function Queued({ id, input, done }: { id: string; input: ThreadQueueBody["input
   const a = useAct();
   return <li><span class="clip"><Text>{input.message}</Text></span> <span class="soft"><When at={input.createdAt} /></span>
     <button class="link" disabled={a.busy} onClick={() => void a.act(() => del(`/api/managed-threads/${seg(id)}/queue/${seg(input.inputId)}`)).then(done)}>withdraw</button>{a.error && <span class="hot"> <Text>{a.error.message}</Text></span>}</li>;
-}
-
-function Workspace({ w }: { w: WorkspaceBody | null }) {
-  if (!w) return <Empty title="No workspace here">It is not reserved yet, or the agent works on a machine of its own.</Empty>;
-  const rows: [string, string | undefined][] = [["Id", w.workspaceId], ["State", w.status], ["Path", w.path], ["Repository", w.repo], ["Branch", w.branch], ["Work branch", w.workBranch], ["Base commit", w.baseCommit], ["Size", w.sizeBytes ? bytes(w.sizeBytes) : undefined], ["Kept because", w.kept]];
-  return <><dl class="facts">{rows.filter(([, v]) => v).map(([k, v]) => <div key={k}><dt>{k}</dt><dd class="mono"><Text>{v!}</Text></dd></div>)}{w.expiresAt && <div><dt>Removed</dt><dd><When at={w.expiresAt} /></dd></div>}</dl>
-    {(w.warnings ?? []).map((text, i) => <Pre key={i} text={text} label="Warning" />)}</>;
 }

@@ -16,6 +16,7 @@ import { Entry } from "./entry.tsx";
 import { Line, type Acts } from "./timelineline.tsx";
 
 const stripEveryMs = 500;
+const leastZoom = 0.0005; // of the whole
 
 const kinds: [string, string][] = [["task", "tasks"], ["message", "messages"], ["question", "questions"], ["thread", "threads"]];
 
@@ -46,7 +47,7 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
   const failed = queryOf("failed") === "1";
   const filter = useMemo(() => new Selection(text, new Set(shown ? shown.split(",") : []), failed), [text, shown, failed]);
   const rows = useMemo(() => rowsOf(top, closed, opened, filter), [version, closed, opened, filter]);
-  const [zoom, setZoom] = useState<[number, number]>([0, 1]);
+  const [zoom, setZoom] = useZoom();
   const sel = queryOf("sel");
   const chosen = tree.find(sel);
   const box = useRef<HTMLDivElement>(null);
@@ -109,7 +110,7 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
         break;
       case "+": case "=": setZoom((z) => zoomed(z, 0.7, 0.5)); break;
       case "-": setZoom((z) => zoomed(z, 1.4, 0.5)); break;
-      case "0": setZoom([0, 1]); break;
+      case "0": setZoom(() => [0, 1]); break;
       default: return;
     }
     e.preventDefault();
@@ -147,7 +148,7 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
         <span class="push" />
         <div class="group" role="group" aria-label="Zoom">
           <button class="quiet" aria-label="Zoom out" onClick={() => setZoom((z) => zoomed(z, 1.4, 0.5))}><Icon name="minus" /></button>
-          <button class="quiet" onClick={() => setZoom([0, 1])}>fit</button>
+          <button class="quiet" onClick={() => setZoom(() => [0, 1])}>fit</button>
           <button class="quiet" aria-label="Zoom in" onClick={() => setZoom((z) => zoomed(z, 0.7, 0.5))}><Icon name="plus" /></button>
         </div>
       </div>
@@ -167,10 +168,37 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
           })}
         </div>
       </div>
-      {(a > 0 || b < 1) && <Strip zoom={zoom} set={setZoom} tasks={tree.work} version={version} scale={scale} />}
+      {(a > 0 || b < 1) && <Strip zoom={zoom} set={(z) => setZoom(() => z)} tasks={tree.work} version={version} scale={scale} />}
     </section>
     {chosen && <Entry execution={execution} node={chosen} top={top} critical={critical.has(chosen.key)} version={timeline.lastSequence} close={() => setQuery({ sel: "" })} />}
   </div>;
+}
+
+const zoomPauseMs = 300;
+
+/** The part of the time that is shown. The address has it once it rests: a link shows another person the same. */
+function useZoom(): [[number, number], (to: (z: [number, number]) => [number, number]) => void] {
+  const there = queryOf("zoom");
+  const [zoom, set] = useState(() => zoomIn(there));
+  const put = useRef(there); // by this page: only another one, such as of a step back, takes what is shown away
+  useEffect(() => {
+    if (there === put.current) return;
+    put.current = there;
+    set(zoomIn(there));
+  }, [there]);
+  useEffect(() => {
+    const text = zoom[0] === 0 && zoom[1] === 1 ? "" : zoom.map((x) => String(Number(x.toFixed(5)))).join("-");
+    if (text === put.current) return;
+    const timer = setTimeout(() => { put.current = text; setQuery({ zoom: text }); }, zoomPauseMs);
+    return () => clearTimeout(timer);
+  }, [zoom]);
+  return [zoom, set];
+}
+
+/** Reads a part of the time, from 0 to 1; what is none is the whole. */
+export function zoomIn(text: string): [number, number] {
+  const [a, b] = text.split("-").map(Number);
+  return a !== undefined && b !== undefined && a >= 0 && b <= 1 && b - a >= leastZoom / 2 ? [a, b] : [0, 1];
 }
 
 function endOf(t: Timeline): number {
@@ -178,7 +206,7 @@ function endOf(t: Timeline): number {
 }
 
 function zoomed([a, b]: [number, number], by: number, at: number): [number, number] {
-  const size = Math.min(1, Math.max(0.0005, (b - a) * by));
+  const size = Math.min(1, Math.max(leastZoom, (b - a) * by));
   const x = a + (b - a) * at;
   const from = Math.min(1 - size, Math.max(0, x - size * at));
   return [from, from + size];

@@ -14,7 +14,7 @@ import { Pre, Text, count, plural } from "../part/text.tsx";
 import { When, absolute, lasted } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { go, onward, queryOf, setQuery } from "../route.ts";
-import { useLoad } from "../store/load.ts";
+import { useEvery, useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
 
@@ -32,7 +32,7 @@ export function WebhooksView() {
   return <div class="page full"><header class="head"><div class="line"><h1>Webhooks</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}<span class="push" />
     {may("webhooks.create") && <button class="button main" onClick={() => setMaking(true)}>New&hellip;</button>}</div></header>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{!l.rows && !l.error && <Waiting />}
-    {l.rows?.length === 0 && <Empty title="No endpoints">Other systems hear of events by signed callbacks: <Command text="wardroom webhook create --url https://hooks.example.com/wardroom --events execution.completed,execution.failed" /></Empty>}
+    {l.rows?.length === 0 && <Empty title="No endpoints">Other systems hear of events by signed callbacks: <Command text="wardroom webhook create https://hooks.example.com/wardroom --event execution.completed,execution.failed" /></Empty>}
     {l.rows && l.rows.length > 0 && <Rows label="Webhooks" rows={l.rows} id={(w) => w.id} to={(w) => "/webhooks/" + w.id} total={l.total} more={l.more} columns={[
       { head: "State", cell: (w) => <State status={w.enabled ? "enabled" : "disabled"} /> }, { head: "Address", class: "grow", cell: (w) => <Text class="mono">{w.url}</Text> },
       { head: "Events", class: "mid", cell: (w) => <span class="clip"><Text>{w.events.join(", ")}</Text></span> }, { head: "Why", class: "wide", cell: (w) => <Text class="soft">{w.disabledReason ?? ""}</Text> }, { head: "Changed", cell: (w) => <When at={w.updatedAt} /> },
@@ -79,20 +79,17 @@ export function WebhookView({ id }: { id: string }) {
   const status = queryOf("status");
   const sel = queryOf("sel");
   const w = useLoad("webhook:" + id, (signal) => get<WebhookBody>("/api/webhooks/" + seg(id), {}, signal));
-  const l = usePages("deliveries:" + id + status, (cursor, signal) => get<DeliveryList>(`/api/webhooks/${seg(id)}/deliveries`, { limit: 100, cursor, status }, signal), (p) => p.deliveries);
+  const l = usePages("deliveries:" + id + status, (cursor, signal) => get<DeliveryList>(`/api/webhooks/${seg(id)}/deliveries`, { limit: 100, cursor, status }, signal), (p) => p.deliveries,
+    { on: (e) => w.data !== undefined && (e.type === "execution.skipped" || w.data.events.some((k) => k === "*" || k === e.type)) });
   const a = useAct();
   const [said, setSaid] = useState("");
   const [secret, setSecret] = useState("");
   const [asking, setAsking] = useState("");
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   useTitle("Webhook");
-  // Deliveries are of no topic of the stream: while some wait, the list is read again by the clock.
+  // What becomes of a delivery is told by no event: while some wait, the list is read again by the clock.
   const waits = l.rows?.some((r) => r.status === "pending") ?? false;
-  useEffect(() => {
-    if (!waits) return;
-    const t = setInterval(() => { if (!document.hidden) l.reload(); }, 3000);
-    return () => clearInterval(t);
-  }, [waits, id, status]);
+  useEvery(waits ? 3000 : 0, l.reload);
   if (!w.data) return w.error ? <div class="page"><Failure error={w.error} again={w.reload} /></div> : <Waiting />;
   const d = w.data;
   const mine = may("webhooks.update") && !d.declared;

@@ -1,8 +1,8 @@
 // Worktrees of threads: what they take, why they are kept, and removing those that are over, after a look.
 
 import { useEffect, useState } from "preact/hooks";
-import { get, post } from "../api/client.ts";
-import type { PruneAnswer, WorkspaceList, WorkspaceUsage } from "../api/types.gen.ts";
+import { get, post, seg } from "../api/client.ts";
+import type { PruneAnswer, WorkspaceBody, WorkspaceList, WorkspaceUsage } from "../api/types.gen.ts";
 import { Dialog, useAct } from "../part/dialog.tsx";
 import { ID } from "../part/id.tsx";
 import { Empty, Failure, Waiting } from "../part/notice.tsx";
@@ -15,6 +15,7 @@ import { queryOf, setQuery } from "../route.ts";
 import { useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
+import { WorkspaceFacts } from "./workspace.tsx";
 
 const states: [string, string][] = [["", "any"], ["reserved", "reserved"], ["ready", "ready"], ["released", "released"], ["removed", "removed"]];
 
@@ -23,14 +24,18 @@ export function Workspaces() {
   const l = usePages("workspaces?" + status, (cursor, signal) => get<WorkspaceList>("/api/workspaces", { limit: 100, cursor, status }, signal), (p) => p.workspaces, { on: (e) => e.topics.includes("threads") });
   const usage = useLoad("workspace-usage", (signal) => get<WorkspaceUsage>("/api/workspaces/usage", {}, signal), { on: (e) => e.topics.includes("threads"), pause: 5000 });
   const [pruning, setPruning] = useState(false);
+  const sel = queryOf("sel");
+  const one = useLoad(sel ? "workspace:" + sel : "", (signal) => get<WorkspaceBody>("/api/workspaces/" + seg(sel), {}, signal), { on: (e) => e.topics.includes("threads"), pause: 2000 });
   const u = usage.data;
   if (!l.rows) return l.error ? <Failure error={l.error} again={l.reload} /> : <Waiting />;
   return <><div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={states} /><span class="soft nums">{count(l.total ?? l.rows.length)}</span>
     {u && <span class="soft">{bytes(u.bytes)} in {count(u.count)}{u.maxTotalBytes ? " of " + bytes(u.maxTotalBytes) : ""}; {bytes(u.releasedBytes)} of threads that are over{u.keptCount > 0 ? `, ${plural(u.keptCount, "workspace")} kept` : ""}</span>}<span class="push" />
     {may("workspaces.prune") && <button class="button" onClick={() => setPruning(true)}>Remove expired ones&hellip;</button>}</div>
     {l.error && <Failure error={l.error} old again={l.reload} />}
+    {sel && <section class="card" aria-label="Selected workspace"><div class="line"><h2>Workspace</h2><ID id={sel} />{one.data && <State status={one.data.status} />}<span class="push" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></div>
+      {one.error && <Failure error={one.error} again={one.reload} />}{one.first && <Waiting />}{one.data && <WorkspaceFacts w={one.data} />}</section>}
     {l.rows.length === 0 ? status ? <Empty title="No workspace is in this state" /> : <Empty title="No workspaces">Threads work in worktrees of their own; they come here by themselves.</Empty>
-      : <Rows label="Workspaces" rows={l.rows} id={(w) => w.workspaceId} to={(w) => w.threadId ? `/threads/${w.threadId}?tab=workspace` : "/system?tab=workspaces"} total={l.total} more={l.more} columns={[
+      : <Rows label="Workspaces" rows={l.rows} id={(w) => w.workspaceId} to={(w) => w.threadId ? `/threads/${w.threadId}?tab=workspace` : "/system?tab=workspaces&sel=" + w.workspaceId} chosen={sel} total={l.total} more={l.more} columns={[
         { head: "State", cell: (w) => <State status={w.status} /> }, { head: "Repository", class: "grow", cell: (w) => <Text>{w.repo ?? ""}</Text> }, { head: "Work branch", class: "mid", cell: (w) => <Text class="mono">{w.workBranch ?? ""}</Text> },
         { head: "Size", class: "num", cell: (w) => w.sizeBytes ? bytes(w.sizeBytes) : <span class="soft">--</span> }, { head: "Kept because", class: "wide", cell: (w) => <Text class="soft">{w.kept ?? ""}</Text> }, { head: "Expires", class: "mid", cell: (w) => <When at={w.expiresAt} /> }, { head: "Made", cell: (w) => <When at={w.createdAt} /> },
       ]} />}
