@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/wardroom/wardroom/scripts/fakemodel"
 	"github.com/wardroom/wardroom/sdk/client"
 	turns "github.com/wardroom/wardroom/sdk/wire"
@@ -175,7 +177,7 @@ func TestFrozenTool(t *testing.T) {
 			k.begin()
 			k.signal(-k.pid, syscall.SIGSTOP) // with what it started: the one with the terminal may be among that
 			k.send("please")
-			k.typed()
+			eventually(t, "the message in the terminal", k.unread)
 			k.killRuntime()
 			slowly(t, "the message to be sent again", func() bool {
 				logs := k.read("/api/managed-agents/" + k.agent + "/logs")
@@ -297,6 +299,20 @@ func (k *killing) typed() {
 		data, err := os.ReadFile(found[0])
 		return err == nil && strings.Contains(string(data), `"state":"typing"`)
 	})
+}
+
+// unread reports whether the terminal of the command line holds input that was not read.
+func (k *killing) unread() bool {
+	file, err := os.OpenFile(fmt.Sprintf("/proc/%d/fd/0", k.pid), os.O_RDONLY|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	defer file.Close()
+	n, err := unix.IoctlGetInt(int(file.Fd()), unix.TIOCINQ)
+	if err != nil {
+		k.t.Fatal(err)
+	}
+	return n > 0
 }
 
 // allow answers the prompt of the thread, if there is one, and reports whether that was done.
