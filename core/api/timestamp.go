@@ -24,12 +24,3 @@ func (t timestamp) append(b []byte) []byte {
 	b = time.Time(t).UTC().AppendFormat(b, wire.TimeLayout)
 	return append(b, '"')
 }
-
-// stamp returns t for the wire, or nil for no time.
-func stamp(t *time.Time) *timestamp {
-	if t == nil {
-		return nil
-	}
-	s := timestamp(*t)
-	return &s
-}
