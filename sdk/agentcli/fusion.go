@@ -273,6 +273,9 @@ func (f *fusion) unblock(source, choice string) {
 	if p == nil {
 		return
 	}
+	if w := &f.s.wish; choice == "" && w.Prompt == p.ID && w.Answer != nil { // given, perhaps by an earlier process, and not seen to be taken
+		choice = w.Answer.Choice
+	}
 	f.s.agent.Prompt = nil
 	f.s.wish.Prompt, f.s.wish.Answer = "", nil
 	if f.turn != nil && isRefusal(p, choice) {

@@ -17,6 +17,7 @@ import (
 
 const (
 	maxInputs     = 256       // ids that are remembered
+	maxRaw        = 64        // of them those of raw input, keys and interrupts, which may be many
 	maxInputsFile = 4 << 20   // bytes, from which on the file is written anew
 	maxKeptText   = 256 << 10 // of a response that is remembered
 	maxKeptTexts  = 2 << 20   // of all of them; the oldest go first. Below maxInputsFile, so that writing anew helps
@@ -36,6 +37,7 @@ type inputRecord struct {
 	ID       string            `json:"id"`
 	Sum      string            `json:"sum"`             // of the text
 	Words    string            `json:"words,omitempty"` // sum of its words, until its turn ended
+	Raw      bool              `json:"raw,omitempty"`   // it is no message
 	State    string            `json:"state"`
 	Response *runtime.Response `json:"response,omitempty"`
 	Line     *uint64           `json:"line,omitempty"` // that it was typed on, until its turn ended
@@ -72,7 +74,10 @@ func loadInputs(dir string) *inputs {
 	}
 	for _, id := range in.order {
 		if r := in.known[id]; r != nil && r.State == inputTyping {
-			r.State, in.cut = inputUnknown, id
+			r.State = inputUnknown
+			if !r.Raw {
+				in.cut = id
+			}
 		}
 	}
 	return in
@@ -127,14 +132,33 @@ func (in *inputs) keep(r inputRecord) {
 	if r.Response != nil {
 		in.texts += len(r.Response.Text)
 	}
+	raw := func(id string) bool { return in.known[id].Raw }
+	if r.Raw && in.count(raw) > maxRaw {
+		in.remove(slices.IndexFunc(in.order, raw))
+	}
 	for len(in.order) > maxInputs {
-		in.drop(in.order[0])
-		delete(in.known, in.order[0])
-		in.order = in.order[1:]
+		in.remove(0)
 	}
 	for i := 0; in.texts > maxKeptTexts && i < len(in.order); i++ {
 		in.drop(in.order[i])
 	}
+}
+
+// count returns how many ids fit.
+func (in *inputs) count(fits func(id string) bool) (n int) {
+	for _, id := range in.order {
+		if fits(id) {
+			n++
+		}
+	}
+	return n
+}
+
+// remove forgets the input at a place of the order.
+func (in *inputs) remove(i int) {
+	in.drop(in.order[i])
+	delete(in.known, in.order[i])
+	in.order = slices.Delete(in.order, i, i+1)
 }
 
 // drop forgets the response of an input, if there is one.

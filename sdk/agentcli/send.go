@@ -31,24 +31,26 @@ func (r *Runtime) Send(ctx context.Context, id string, in runtime.Input) (runtim
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	if err := s.once(ctx, &in, func() error { return s.sendNow(ctx, &in) }); err != nil {
+		return runtime.SendResult{}, err
+	}
+	return runtime.SendResult{Sent: true}, nil
+}
+
+// sendNow types raw input, keys, or what interrupts a turn.
+func (s *session) sendNow(ctx context.Context, in *runtime.Input) (err error) {
 	if in.Interrupt {
-		if err := s.interrupt(ctx); err != nil {
-			return runtime.SendResult{}, err
-		}
-		return runtime.SendResult{Sent: true}, nil
+		return s.interrupt(ctx)
 	}
 	p := []byte(in.Raw)
 	if len(in.Keys) > 0 {
 		_, appCursor := s.display.modes()
 		if p, err = vt.EncodeKeys(in.Keys, appCursor); err != nil {
-			return runtime.SendResult{}, keysError(err)
+			return keysError(err)
 		}
 	}
 	s.typist.touched()
-	if err := s.typeJob(ctx, &typing{steps: []Step{{Write: p}}, person: true}); err != nil {
-		return runtime.SendResult{}, err
-	}
-	return runtime.SendResult{Sent: true}, nil
+	return s.typeJob(ctx, &typing{steps: []Step{{Write: p}}, person: true})
 }
 
 func keysError(err error) error {

@@ -53,6 +53,48 @@ func TestAnswerOutlivesTheRuntime(t *testing.T) {
 	}
 }
 
+// An answer that the CLI took, and of which the runtime was killed before it saw that, is how the prompt was answered.
+func TestAnswerTakenAsTheRuntimeEnds(t *testing.T) {
+	t.Parallel()
+	c, answered, gate := &fakeCLI{}, make(chan struct{}), make(chan struct{})
+	c.turn = func(p *process, msg string) {
+		p.signal(agentcli.Signal{Kind: took, Text: msg})
+		p.signal(agentcli.Signal{Kind: blocked, Prompt: approval("p1")})
+		if keys, ok := p.read(); !ok || keys != "answer p1 deny\r" {
+			return
+		}
+		close(answered)
+		<-gate
+		p.signal(agentcli.Signal{Kind: turnEnd, Text: "so be it"})
+	}
+	g, _ := ready(t, c, nil)
+	if _, err := g.Send(t.Context(), "a", runtime.Input{Message: "work", ID: "i1"}); err != nil {
+		t.Fatal(err)
+	}
+	g.status("a", runtime.StatusBlocked)
+	if err := g.Answer(t.Context(), "a", runtime.Answer{Choice: runtime.ChoiceDeny}); err != nil {
+		t.Fatal(err)
+	}
+	<-answered
+	next := g.crash()
+	close(gate)
+	if a := next.status("a", runtime.StatusReady); a.Turn != 1 {
+		t.Errorf("agent %+v", a)
+	}
+	for _, e := range next.events("a") {
+		switch e.Type {
+		case runtime.EventUnblocked:
+			if e.Answered != runtime.ChoiceDeny {
+				t.Errorf("the prompt was answered %q", e.Answered)
+			}
+		case runtime.EventTurnComplete:
+			if !e.Refused || e.Text != "so be it" {
+				t.Errorf("the turn came to %q, %+v", e.Text, e.TurnOutcome)
+			}
+		}
+	}
+}
+
 // An interrupt that the agent took no notice of when the runtime was killed is repeated by the next one, in the same turn
 // only.
 func TestInterruptOutlivesTheRuntime(t *testing.T) {

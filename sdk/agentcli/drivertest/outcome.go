@@ -255,6 +255,7 @@ func (s Suite) putBack(r *rig) {
 		}
 		if keys != "\r" {
 			r.shows("one", keys)
+			<-time.After(draftPause) // gemini takes an Enter right behind text for a part of a paste
 		}
 	}
 	if event := r.wait(runtime.EventTurnComplete); event.Text != "ANSWER[typed by hand]" {
