@@ -9,6 +9,7 @@ import (
 // The input line is looked at for leftoverTime, every leftoverPause: a CLI may be slow to draw what is in it.
 const (
 	leftoverPause = 100 * time.Millisecond
+	leftoverAgain = 500 * time.Millisecond // for the keys that empty it
 	leftoverTime  = 2 * time.Second
 )
 
@@ -21,6 +22,7 @@ type leftover struct {
 	sent  int64     // messages that had been taken before
 	until time.Time // when it is not looked for any more
 	note  string    // for the log, when it is taken out
+	found bool      // it was taken out once
 }
 
 // clearCutOff empties the input line if the message stands in it, and nothing else, that an earlier process was typing
@@ -45,7 +47,8 @@ func (d *delivery) clearPutBack(words string) {
 	})
 }
 
-// clear looks whether a message stands alone in the input line, and empties the line then.
+// clear looks whether a message stands alone in the input line, and empties the line then. It goes on looking: a busy CLI may
+// put the message back only after it took the keys.
 func (d *delivery) clear(l *leftover) {
 	line, ok := d.s.driver.(Lined)
 	if !ok || d.s.over || d.cur != nil || d.sent != l.sent || d.s.typist.lastHuman().After(l.since) {
@@ -54,10 +57,17 @@ func (d *delivery) clear(l *leftover) {
 	if r := d.inputs.find(l.input); l.input != "" && (r == nil || r.State != inputUnknown) {
 		return
 	}
+	if !l.until.After(time.Now()) && l.found {
+		return
+	}
 	idle := d.s.agent.Status == runtime.StatusReady && d.s.fusion.turn == nil && d.s.fusion.held == nil && !d.unread()
 	if text, shown := line.InputLine(host{d.s}.Rows()); idle && shown && textSum(squeeze(text)) == l.words {
-		d.s.book.note(l.note)
+		if !l.found {
+			d.s.book.note(l.note)
+		}
+		l.found = true
 		d.s.typist.put(&typing{steps: line.ClearLine()})
+		d.s.after(leftoverAgain, func() { d.clear(l) })
 		return
 	}
 	switch {

@@ -15,7 +15,7 @@ func leftover(rows []string, last string) bool {
 	if line < 0 {
 		return false
 	}
-	text := strings.TrimSpace(strings.TrimPrefix(rows[line], mark))
+	text := strings.TrimSpace(lineText(rows[line]))
 	return text != "" && (strings.HasPrefix(first, text) || strings.HasPrefix(text, first))
 }
 
@@ -32,6 +32,12 @@ func lineAt(rows []string) int {
 	return -1
 }
 
+// lineText returns what a row of the input line says. On a busy machine claude may draw the line over an edge of its box, and
+// skip what it takes for blank there: the edge shows between the words.
+func lineText(row string) string {
+	return strings.ReplaceAll(strings.TrimPrefix(row, mark), "─", " ")
+}
+
 var _ agentcli.Lined = (*driver)(nil)
 
 // InputLine implements agentcli.Lined.
@@ -40,9 +46,9 @@ func (d *driver) InputLine(rows []string) (string, bool) {
 	if line < 0 {
 		return "", false
 	}
-	lines := []string{strings.TrimPrefix(rows[line], mark)}
+	lines := []string{lineText(rows[line])}
 	for _, row := range rows[line+1:] {
-		if strings.HasPrefix(row, edge) {
+		if strings.HasPrefix(row, edge) || strings.HasPrefix(row, mark) {
 			break
 		}
 		lines = append(lines, row)

@@ -14,7 +14,7 @@ func modelEnv(url string) map[string]string {
 
 func suite() drivertest.Suite {
 	return drivertest.Suite{
-		New: claude.New, Env: modelEnv, KeyAllow: "1", DenyContinues: true, PutsBack: true,
+		New: claude.New, Env: modelEnv, KeyAllow: "1", DenyContinues: true,
 		LoginURL:  "https://claude.com/",
 		Tool:      func(file string) string { return "USE_TOOL[touch " + file + "] please" },
 		Impatient: map[string]string{"CLAUDE_CODE_MAX_RETRIES": "2"},

@@ -261,3 +261,25 @@ func TestTitleAfterTheTurn(t *testing.T) {
 	r.Pass(time.Minute)
 	r.want("took[hello] text[hi] turn_end[hi]")
 }
+
+// TestInputLine reads lines as claude draws them, over an edge of the box too, as a busy one may.
+func TestInputLine(t *testing.T) {
+	line, ok := readyRig(t).driver.(agentcli.Lined)
+	if !ok {
+		t.Fatal("the driver reads no input line")
+	}
+	for want, rows := range map[string][]string{
+		"a message":      {"──────────", "❯ a message", "──────────"},
+		"two lines of":   {"text", "──────────", "❯ two lines", "  of", "──────────", "  ? for shortcuts"},
+		"over an edge":   {"❯ over an edge", "──────────", "❯ over─an─edge ──────", "❯ ", "", ""},
+		"":               {"──────────", "❯ ", "──────────"},
+		"no input line":  nil,
+		"nor a line now": {"❯ of history", "", "● an answer"},
+	} {
+		text, shown := line.InputLine(rows)
+		got := strings.Join(strings.Fields(text), " ")
+		if hidden := strings.HasPrefix(want, "no"); shown == hidden || shown && got != want {
+			t.Errorf("%q is read as %q, %t", rows, got, shown)
+		}
+	}
+}

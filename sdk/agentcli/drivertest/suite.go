@@ -33,8 +33,6 @@ type Suite struct {
 	KeyAllow string
 	// DenyContinues: after a refusal over the API the turn goes on; otherwise it ends as interrupted.
 	DenyContinues bool
-	// PutsBack: the CLI puts a message back into its input line whose turn is interrupted before the model said anything.
-	PutsBack bool
 	// Changed returns how the CLI changes messages before it takes them; nil: not at all.
 	Changed func(message string) string
 }
