@@ -228,7 +228,7 @@ func (p *page) counted(script string, n int) map[string]int {
 }
 
 // What is scrolled is moved: it is not painted again, and its rows are left alone but for those that come into view, and for
-// times, which go by.
+// times and durations, which go by.
 func TestScrolledRowsAreMoved(t *testing.T) {
 	address, id := longTimeline(t, 2000)
 	for _, one := range []struct{ name, path, box, row string }{
@@ -255,7 +255,7 @@ func TestScrolledRowsAreMoved(t *testing.T) {
 			p.until("the rows there", fmt.Sprintf(`document.querySelector(%q).scrollHeight > 3000 && document.querySelector(%q)`, one.box, fmt.Sprintf(`%s [data-index="%d"]`, one.box, n*step/height+10)))
 			p.do(chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%q).scrollTop = 0; 0`, one.box), nil))
 			p.until("the first row", fmt.Sprintf(`document.querySelector(%q)`, one.box+` [data-index="0"]`))
-			p.do(chromedp.Evaluate(fmt.Sprintf(`window.work = {rows: 0, of: 0}; new MutationObserver((all) => { for (const m of all) { if (m.type === "childList" && m.target.querySelector("[data-index]")) { for (const n of m.addedNodes) if (n.dataset?.index) work.rows++; } else if (m.target.parentElement?.closest("[data-index]") && !m.target.parentElement.closest("time")) work.of++; } }).observe(document.querySelector(%q), {subtree: true, childList: true, attributes: true, characterData: true}); 0`, one.box), nil))
+			p.do(chromedp.Evaluate(fmt.Sprintf(`window.work = {rows: 0, of: 0}; new MutationObserver((all) => { for (const m of all) { if (m.type === "childList" && m.target.querySelector("[data-index]")) { for (const n of m.addedNodes) if (n.dataset?.index) work.rows++; } else if (m.target.parentElement?.closest("[data-index]") && !m.target.parentElement.closest("time, .nums")) work.of++; } }).observe(document.querySelector(%q), {subtree: true, childList: true, attributes: true, characterData: true}); 0`, one.box), nil))
 			counts := p.counted(scroll, n)
 			var work struct{ Rows, Of int }
 			p.do(chromedp.Evaluate(`work`, &work))
