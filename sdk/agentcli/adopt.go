@@ -209,7 +209,7 @@ func (s *session) restore(ctx context.Context) {
 		s.head += s.base
 	}
 	if b, ok := s.proc.(Backlogger); ok && s.headKnown && b.Backlog() > 0 {
-		s.delivery.backlog = backlog{there: true, head: s.head}
+		s.delivery.backlog = backlog{there: true, since: time.Now(), head: s.head}
 		s.book.note("it has not read all that was typed")
 	}
 	s.after(replayLook, s.catchUp)

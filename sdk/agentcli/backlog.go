@@ -13,10 +13,14 @@ import (
 // backlogRest is how long after the first output a CLI that had a backlog may take to show what it took of it.
 const backlogRest = 3 * time.Second
 
+// backlogMost bounds the wait for output: what it had to read may have been nothing that it answers.
+const backlogMost = 2 * time.Minute
+
 // backlog knows whether the CLI may still take what an earlier process typed. The session's loop owns it.
 type backlog struct {
 	there bool
-	head  uint64    // of the output when it was seen
+	since time.Time // when it was seen
+	head  uint64    // of the output then
 	moved time.Time // when there was output behind head; zero: not yet
 }
 
@@ -27,7 +31,8 @@ func (d *delivery) unread() bool {
 	case !b.there:
 		return false
 	case d.s.display.offset() <= b.head:
-		return true
+		b.there = time.Since(b.since) < backlogMost
+		return b.there
 	case b.moved.IsZero():
 		b.moved = time.Now()
 	}

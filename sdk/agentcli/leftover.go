@@ -13,7 +13,7 @@ const (
 	leftoverTime  = 2 * time.Second
 )
 
-// leftover is a message that may stand in the input line though nobody is typing it: what a person types next must not
+// leftover is a message that may stand in the input line though it is not being typed: what a person types next must not
 // join it.
 type leftover struct {
 	words string    // sum of its words

@@ -28,7 +28,7 @@ var hostile = strings.Join([]string{
 	strings.Repeat("> ", 3000) + "deep",
 }, "\n\n")
 
-// long is the same with a line of 900 KiB, what a message of an agent has room for: nobody formats that, it is shown as it is, in parts.
+// long is the same with a line of 900 KiB, what a message of an agent has room for: that is not formatted, and shown as it is, in parts.
 var long = hostile + strings.Repeat("long", 225<<10)
 
 // Nothing that agents or users write runs, loads or is followed by itself, wherever it is shown.
