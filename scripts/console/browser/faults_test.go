@@ -184,7 +184,7 @@ func TestPoorBrowsers(t *testing.T) {
 	}
 }
 
-// How long the connection is lost is told by one clock, whatever the browser's says.
+// The time without a connection is counted by one clock, whatever the browser's says.
 func TestBreakWithClockOff(t *testing.T) {
 	p := beforeIn(t, `delete window.SharedWorker; { const was = Date.now; Date.now = () => was() + 864e5; const D = Date; window.Date = class extends D { constructor(...a) { if (a.length) super(...a); else super(D.now()); } };
 		const asked = window.fetch; window.fetch = (address, ...rest) => (window.cut && String(address).includes("/api/events") ? Promise.reject(new TypeError("cut")) : asked(address, ...rest)); }`)
