@@ -257,6 +257,9 @@ type ThreadInput struct {
 	// ExpectResponse waits for the end of the message's turn, up to Timeout (0: two minutes).
 	ExpectResponse bool
 	Timeout        time.Duration
+	// InputID is that of an input which is sent again, as its sender does not know what became of it: the agent gets it once.
+	// Its Idempotency-Key was claimed with it.
+	InputID string
 }
 
 // QueuedInput is a message that a thread has durably and its agent may not have yet.

@@ -3,9 +3,11 @@ package api_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -194,40 +196,46 @@ func TestSendThread(t *testing.T) {
 	}
 }
 
-// A key sends a message once; its claim is the service's. What is typed is claimed before, and never typed twice.
+// TestSendThreadOnce: a key sends once, and its claim is the service's. A repeat of a send that failed behind the claim goes to
+// the service under the id that the key was claimed for.
 func TestSendThreadOnce(t *testing.T) {
 	r := newRig(t)
-	sent, broken := 0, true
-	r.threads.send = func(ctx context.Context, id string, in core.ThreadInput) (core.ThreadReceipt, error) {
-		sent++
-		if claim := core.IdempotencyFrom(ctx); (claim != nil) != (in.Message != "") {
-			t.Errorf("claim %v of %+v", claim, in)
+	for i, body := range []string{`{"raw":"y"}`, `{"keys":["ESC"]}`, `{"message":"hi"}`} {
+		for _, broken := range []bool{true, false} {
+			var sent []string
+			r.threads.send = func(ctx context.Context, id string, in core.ThreadInput) (core.ThreadReceipt, error) {
+				if sent = append(sent, in.InputID); in.InputID == "" {
+					r.keys.claim(ctx, "in_7")
+				}
+				if broken && len(sent) == 1 {
+					return core.ThreadReceipt{}, core.Unavailable("store", "it broke after the claim")
+				}
+				return core.ThreadReceipt{ThreadID: id, InputID: "in_7", Sent: true, Queued: 2}, nil
+			}
+			key, want := fmt.Sprintf("Idempotency-Key: %d %v", i, broken), []string{""}
+			if broken {
+				r.do("POST", onePath+"/send", body, key).wants(t, 503, core.CodeInternal)
+				want = append(want, "in_7")
+			}
+			for range 2 {
+				p := r.do("POST", onePath+"/send", body, key)
+				p.wants(t, 200, "")
+				if p.at("inputId") != "in_7" || p.at("queued") != 2.0 || p.at("sent") != true {
+					t.Error(p.text)
+				}
+			}
+			if !slices.Equal(sent, want) {
+				t.Errorf("%s: sent under %q, want %q", body, sent, want)
+			}
 		}
-		r.keys.claim(ctx, "in_7")
-		if broken {
-			return core.ThreadReceipt{}, core.Unavailable("store", "it broke after the claim")
-		}
-		return core.ThreadReceipt{ThreadID: id, InputID: "in_7", Queued: 2}, nil
 	}
-	const message, keys = `{"message":"hi"}`, `{"keys":["ESC"]}`
-	r.do("POST", onePath+"/send", message, "Idempotency-Key: a").wants(t, 503, core.CodeInternal)
-	p := r.do("POST", onePath+"/send", message, "Idempotency-Key: a")
-	p.wants(t, 200, "")
-	if sent != 1 || p.at("inputId") != "in_7" || p.at("queued") != 1.0 || p.at("sent") != true {
-		t.Errorf("%d sent, %s", sent, p.text)
+	// An earlier version claimed what was typed for the thread, and gave the agent no id.
+	r.threads.send = func(ctx context.Context, _ string, _ core.ThreadInput) (core.ThreadReceipt, error) {
+		r.keys.claim(ctx, threadID)
+		return core.ThreadReceipt{}, core.Unavailable("store", "it broke after the claim")
 	}
-	r.do("POST", onePath+"/send", keys, "Idempotency-Key: b").wants(t, 503, core.CodeInternal)
-	r.do("POST", onePath+"/send", keys, "Idempotency-Key: b").wants(t, 409, core.CodeConflict)
-	broken = false
-	for range 2 {
-		r.do("POST", onePath+"/send", keys, "Idempotency-Key: c").wants(t, 200, "")
-		r.do("POST", onePath+"/send", message, "Idempotency-Key: d").wants(t, 200, "")
-	}
-	if sent != 4 {
-		t.Errorf("%d sent, want 4", sent)
-	}
-	r.threads.find = func(id string) (*core.Thread, error) { return nil, core.NotFound("thread", id) }
-	r.do("POST", onePath+"/send", keys, "Idempotency-Key: e").wants(t, 404, core.CodeNotFound)
+	r.do("POST", onePath+"/send", `{"raw":"y"}`, "Idempotency-Key: e").wants(t, 503, core.CodeInternal)
+	r.do("POST", onePath+"/send", `{"raw":"y"}`, "Idempotency-Key: e").wants(t, 409, core.CodeConflict)
 }
 
 // threadJournal is the stored events of a thread: one of each persisted kind, with outputs between.

@@ -37,62 +37,51 @@ func leftOver(field, given, left string) error {
 	return nil
 }
 
-// sendThread gives input to a thread. The service claims an Idempotency-Key together with the message that it stores.
-// What is typed is stored nowhere, so its key is claimed here, before.
+// sendThread gives input to a thread. The service claims an Idempotency-Key together with the message that it stores, and
+// before it types what it stores nowhere.
 func (s *Server) sendThread(c *call) (answer, error) {
 	in, sanitized, err := c.threadInput()
 	if err != nil {
 		return answer{}, err
 	}
-	id, ctx := c.param("threadId"), c.detached()
-	if claim := core.IdempotencyFrom(ctx); claim != nil && in.Message == "" {
-		if _, err := s.opts.Threads.FindThread(c.ctx, id); err != nil {
-			return answer{}, err
-		}
-		err := s.opts.Idempotency.Update(ctx, func(tx core.Tx) error {
-			return tx.ClaimIdempotency(claim, id, s.opts.Clock.Now())
-		})
-		if err != nil {
-			return answer{}, err
-		}
-		ctx = core.WithIdempotency(ctx, nil)
-	}
-	if in.ExpectResponse {
-		ctx = c.ctx // the wait ends when the client leaves
-	}
-	receipt, err := s.opts.Threads.SendThread(ctx, id, in)
-	if err != nil {
-		return answer{}, err
-	}
-	receipt.Sanitized = sanitized
-	return ok(receipt), nil
+	return s.sendToThread(c, in, sanitized)
 }
 
-// recoverThreadSend answers a repeated send whose first answer was never given. Where a response is expected it waits on for
-// the turn of the message that was stored then.
-func (s *Server) recoverThreadSend(c *call, resourceID string) (answer, error) {
+// recoverThreadSend answers a repeated send whose first answer was never given, or was an error. Where a response is expected it
+// waits on for the turn of the message that was stored then; anything else is sent again, under the id that it had.
+func (s *Server) recoverThreadSend(c *call, inputID string) (answer, error) {
 	id := c.param("threadId")
 	in, sanitized, err := c.threadInput()
 	if err != nil {
 		return answer{}, err
 	}
-	if in.ExpectResponse && resourceID != id {
-		receipt, err := s.opts.Threads.AwaitThreadInput(c.ctx, id, resourceID, in.Timeout)
+	if in.ExpectResponse {
+		receipt, err := s.opts.Threads.AwaitThreadInput(c.ctx, id, inputID, in.Timeout)
 		if err != nil {
 			return answer{}, err
 		}
 		receipt.Sanitized = sanitized
 		return ok(receipt), nil
 	}
-	if resourceID == id {
+	if inputID == id { // an earlier version claimed it, and gave the agent no id
 		return answer{}, core.Conflict("thread", id, "",
 			"it is not known whether the input of this Idempotency-Key was typed; look at the terminal, and use a new key")
 	}
-	t, err := s.opts.Threads.FindThread(c.ctx, id)
+	in.InputID = inputID
+	return s.sendToThread(c, in, sanitized)
+}
+
+func (s *Server) sendToThread(c *call, in core.ThreadInput, sanitized []core.SanitizedField) (answer, error) {
+	ctx := c.detached()
+	if in.ExpectResponse {
+		ctx = c.ctx // the wait ends when the client leaves
+	}
+	receipt, err := s.opts.Threads.SendThread(ctx, c.param("threadId"), in)
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(core.ThreadReceipt{ThreadID: id, InputID: resourceID, Sent: true, Queued: t.QueuedInputs, Sanitized: sanitized}), nil
+	receipt.Sanitized = sanitized
+	return ok(receipt), nil
 }
 
 func (s *Server) answerThread(c *call) (answer, error) {

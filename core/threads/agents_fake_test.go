@@ -228,6 +228,7 @@ func (f *fakeAgents) SendManagedAgent(ctx context.Context, id string, in core.Ma
 		}
 	}
 	if in.Message == "" {
+		f.taken[in.Key] = in.Raw
 		f.order = append(f.order, in.Raw+fmt.Sprint(in.Keys))
 		return core.ManagedAgentReply{Sent: true}, nil
 	}

@@ -23,6 +23,15 @@ func (s *Service) SendThread(ctx context.Context, id string, in core.ThreadInput
 	if err := checkInput(in); err != nil {
 		return core.ThreadReceipt{}, err
 	}
+	if in.InputID != "" && in.Message != "" {
+		r, err := s.opts.Store.FindThread(ctx, id)
+		if err != nil {
+			return core.ThreadReceipt{}, err
+		}
+		if r.Kind != core.ThreadKindRole { // it was stored with its id, and waits or was taken
+			return core.ThreadReceipt{ThreadID: id, InputID: in.InputID, Sent: true, Queued: r.QueuedInputs}, nil
+		}
+	}
 	t, err := s.active(ctx, id)
 	if err != nil {
 		return core.ThreadReceipt{}, err
@@ -198,27 +207,19 @@ func full(count int, config *Config) error {
 }
 
 // sendNow gives the agent what does not wait in the queue: raw bytes and keys, and messages to the agents of roles,
-// whose turns are the engine's.
+// whose turns are the engine's. The Idempotency-Key is claimed before, for the id under which the agent gets it: an agent that
+// got an id takes nothing under it again.
 func (t *thread) sendNow(ctx context.Context, in core.ThreadInput) (core.ThreadReceipt, error) {
 	r := t.record()
 	receipt := core.ThreadReceipt{ThreadID: t.id, Sent: true, Queued: r.QueuedInputs}
 	if r.StartedAt == nil || startsAgain(r) {
 		return core.ThreadReceipt{}, core.Conflict("thread", t.id, string(r.Status), "no agent of the thread runs now")
 	}
-	if t.isRemote() {
-		ok := t.s.opts.Hosts.InputThread(r.AgentID, core.RemoteInput{
-			ThreadID: t.id, InputID: t.s.opts.IDs.New(core.PrefixInput), Raw: in.Raw, Keys: in.Keys,
-		})
-		if !ok {
-			return core.ThreadReceipt{}, core.Conflict("thread", t.id, string(r.Status), "the agent that hosts the thread is gone")
-		}
-		return receipt, nil
-	}
-	key := ""
-	if in.Message != "" {
+	key, repeatable := in.InputID, in.InputID != ""
+	if key == "" {
 		key = t.s.opts.IDs.New(core.PrefixInput)
-		receipt.InputID = key
 		if claim := core.IdempotencyFrom(ctx); claim != nil {
+			repeatable = true
 			err := t.s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 				return tx.ClaimIdempotency(claim, key, t.s.clock.Now())
 			})
@@ -226,6 +227,17 @@ func (t *thread) sendNow(ctx context.Context, in core.ThreadInput) (core.ThreadR
 				return core.ThreadReceipt{}, err
 			}
 		}
+	}
+	if t.isRemote() {
+		if !t.s.opts.Hosts.InputThread(r.AgentID, core.RemoteInput{ThreadID: t.id, InputID: key, Raw: in.Raw, Keys: in.Keys}) {
+			return core.ThreadReceipt{}, core.Conflict("thread", t.id, string(r.Status), "the agent that hosts the thread is gone")
+		}
+		return receipt, nil
+	}
+	if in.Message != "" {
+		receipt.InputID = key
+	} else if !repeatable {
+		key = "" // the runtime need not remember it
 	}
 	_, err := t.s.opts.ManagedAgents.SendManagedAgent(ctx, r.ManagedAgentID, core.ManagedAgentInput{
 		Message: in.Message, Raw: in.Raw, Keys: in.Keys, Key: key,

@@ -263,3 +263,74 @@ func TestIdempotentSend(t *testing.T) {
 		t.Errorf("%d of them were taken", taken)
 	}
 }
+
+// TestSendAgain: what does not wait in a queue is sent again by who does not know what became of it, and reaches the agent once,
+// whether its first request failed before the agent had it or behind that.
+func TestSendAgain(t *testing.T) {
+	for name, in := range map[string]core.ThreadInput{
+		"raw": {Raw: "y"}, "keys": {Keys: []string{"enter"}}, "message": {Message: "by hand"},
+	} {
+		for _, had := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, had), func(t *testing.T) {
+				r := newRig(t, core.SystemClock{}).open()
+				r.pattern("exec_1", true)
+				a, err := r.SpawnRole(r.ctx, roleSpec(0), roleAgent())
+				if err != nil {
+					t.Fatal(err)
+				}
+				id := r.roleOf().ID
+				r.until(id, "its agent", func(rec *core.ThreadRecord) bool { return rec.ManagedAgentID == a.ID && rec.Status == core.ThreadReady })
+				ctx := core.WithIdempotency(r.ctx, &core.IdempotencyClaim{Key: "k"})
+				if !had {
+					r.agents.send = func(core.ManagedAgentInput) error { return runtimeError(core.CodeConflict, "BLOCKED") }
+				}
+				if _, err := r.SendThread(ctx, id, in); (err == nil) != had {
+					t.Fatalf("the first time: %v", err)
+				}
+				r.agents.send = nil
+				again := in
+				if again.InputID = r.store.claimed("k"); again.InputID == "" {
+					t.Fatal("its key is not claimed")
+				}
+				for range 2 {
+					receipt, err := r.SendThread(r.ctx, id, again)
+					if err != nil || !receipt.Sent || in.Message != "" && receipt.InputID != again.InputID {
+						t.Errorf("again: %+v, %v", receipt, err)
+					}
+				}
+				if got := r.agents.messages(); len(got) != 1 {
+					t.Errorf("the agent got %q", got)
+				}
+			})
+		}
+	}
+}
+
+// TestSendAgainStored: a message that was stored is not stored again, also when its thread is over by then.
+func TestSendAgainStored(t *testing.T) {
+	r := newRig(t, core.SystemClock{}).open()
+	id := r.readied(spec())
+	ctx := core.WithIdempotency(r.ctx, &core.IdempotencyClaim{Key: "k"})
+	first, err := r.SendThread(ctx, id, core.ThreadInput{Message: "once"})
+	if err != nil || first.InputID != r.store.claimed("k") {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	r.until(id, "its turn", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 2 && rec.QueuedInputs == 0 })
+	before := r.agents.messages()
+	check := func() {
+		t.Helper()
+		again, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: "once", InputID: first.InputID})
+		if err != nil || !again.Sent || again.InputID != first.InputID {
+			t.Errorf("again: %+v, %v", again, err)
+		}
+	}
+	check()
+	if err := r.StopThread(r.ctx, id, core.ThreadStop{}); err != nil {
+		t.Fatal(err)
+	}
+	r.untilStatus(id, core.ThreadStopped)
+	check()
+	if got := r.agents.messages(); !slices.Equal(got, before) {
+		t.Errorf("the agent got %q, before %q", got, before)
+	}
+}
