@@ -1,6 +1,8 @@
 package agentcli
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -10,10 +12,11 @@ import (
 // A CLI that is stopped or starved has not read what is typed. After the end of the process that typed it, the message has
 // an unknown delivery, is sent again, and would be had twice once the CLI goes on.
 
-// backlogRest is how long after the first output a CLI that had a backlog may take to show what it took of it.
+// backlogRest is how long after it has read all of its backlog a CLI may take to show what it took of it.
 const backlogRest = 3 * time.Second
 
-// backlogMost bounds the wait for output: what it had to read may have been nothing that it answers.
+// backlogMost bounds the wait for output, of a process that does not tell what was read: it may have been nothing that
+// the CLI answers.
 const backlogMost = 2 * time.Minute
 
 // backlog knows whether the CLI may still take what an earlier process typed. The session's loop owns it.
@@ -21,7 +24,10 @@ type backlog struct {
 	there bool
 	since time.Time // when it was seen
 	head  uint64    // of the output then
-	moved time.Time // when there was output behind head; zero: not yet
+	mute  bool      // the process does not tell what was read since
+	asked bool      // it is being asked
+	again time.Time // when it may be asked next
+	moved time.Time // when all was read or, of a mute process, there was output behind head; zero: not yet
 }
 
 // unread reports whether the CLI had input to read when it was found, and may not have taken it yet.
@@ -30,14 +36,43 @@ func (d *delivery) unread() bool {
 	switch {
 	case !b.there:
 		return false
+	case !b.moved.IsZero():
+	case !b.mute:
+		d.askUnread()
+		return true
 	case d.s.display.offset() <= b.head:
 		b.there = time.Since(b.since) < backlogMost
 		return b.there
-	case b.moved.IsZero():
+	default:
 		b.moved = time.Now()
 	}
 	b.there = time.Since(b.moved) < backlogRest
 	return b.there
+}
+
+// askUnread asks the process whether all was read. One that cannot be reached is asked again.
+func (d *delivery) askUnread() {
+	b := &d.backlog
+	p, ok := d.s.proc.(Backlogger)
+	if b.mute = !ok; b.mute || b.asked || time.Now().Before(b.again) {
+		return
+	}
+	b.asked = true
+	var unread int
+	var err error
+	d.s.do(func() {
+		ctx, cancel := context.WithTimeout(d.s.ctx, measureTimeout)
+		defer cancel()
+		unread, err = p.Unread(ctx)
+	}, func() {
+		b.asked, b.again = false, time.Now().Add(screenEvery)
+		switch {
+		case errors.Is(err, errors.ErrUnsupported):
+			b.mute = true
+		case err == nil && unread == 0:
+			b.moved = time.Now()
+		}
+	})
 }
 
 // takenAs returns what is remembered of a message that is sent again, if the agent took it under a key before; nil if it

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -14,9 +16,14 @@ import (
 // typed behind the first one, and the turn that comes of that is its own. Where the CLI took nothing, it is typed.
 func TestFrozen(t *testing.T) {
 	t.Parallel()
-	for name, ignore := range map[string]int{"taken": 0, "not taken": 1} {
+	for name, test := range map[string]struct {
+		ignore int  // messages that the CLI does not take
+		prints bool // there is output of it, although it reads nothing
+		mute   bool // its process does not tell what was read
+	}{"taken": {}, "not taken": {ignore: 1}, "prints": {prints: true}, "mute": {mute: true}, "mute, not taken": {ignore: 1, mute: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			ignore := test.ignore
 			c := &fakeCLI{ignore: ignore, draws: true}
 			g, _ := ready(t, c, nil)
 			frozen := make(chan struct{})
@@ -34,6 +41,9 @@ func TestFrozen(t *testing.T) {
 				defer p.mu.Unlock()
 				return strings.HasSuffix(string(p.written), "hello\x1b[201~\r")
 			})
+			p.mu.Lock()
+			p.mute = test.mute
+			p.mu.Unlock()
 			next := g.crash()
 			next.status("a", runtime.StatusReady)
 			_, err := next.Send(t.Context(), "a", runtime.Input{Message: "hello", ID: "i1"})
@@ -51,6 +61,13 @@ func TestFrozen(t *testing.T) {
 				n, err := next.Queued(t.Context(), "a")
 				return err == nil && n == 1
 			})
+			if test.prints { // on and on for longer than a CLI that reads needs to show what it took
+				until := time.Now().Add(agentcli.BacklogRest + time.Second)
+				wait(t, "the message to wait on", func() bool {
+					p.print("\x1b[s\x1b[u")
+					return time.Now().After(until)
+				})
+			}
 			close(frozen)
 			got := <-second
 			if got.err != nil || got.result.Response == nil || got.result.Response.Text != "ANSWER[hello]" {

@@ -18,3 +18,9 @@ func (r *Runtime) Queued(ctx context.Context, id string) (int, error) {
 	})
 	return count, err
 }
+
+// BacklogRest is for tests.
+const BacklogRest = backlogRest
+
+// EscapeGap is for tests.
+const EscapeGap = escapeGap

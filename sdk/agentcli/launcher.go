@@ -178,6 +178,9 @@ type OutputHeader interface {
 type Backlogger interface {
 	// Backlog is the number of bytes at that moment.
 	Backlog() int
+	// Unread is the number of bytes now. errors.ErrUnsupported if only Backlog is known: the command then counts as one that
+	// goes on once there is output, or after two minutes.
+	Unread(ctx context.Context) (int, error)
 }
 
 // HookSource is a Process whose room has a Hook command. Calls that come while no runtime process is there wait.

@@ -167,6 +167,7 @@ type process struct {
 	taken      uint64        // how far the output was read
 	reads      chan struct{} // has an element when it was; capacity 1
 	asked      int           // calls of Foreground
+	mute       bool          // does not tell what was read since it was found
 
 	file *os.File
 	cmd  *exec.Cmd
@@ -388,6 +389,15 @@ func (h *handle) OutputHead() (uint64, bool) {
 }
 
 func (h *handle) Backlog() int { return h.unread }
+
+func (h *handle) Unread(context.Context) (int, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.mute {
+		return 0, errors.ErrUnsupported
+	}
+	return len(h.typed), nil
+}
 
 func (h *handle) Hooks() <-chan *agentcli.HookCall { return h.hooks }
 

@@ -98,6 +98,9 @@ func newSession(r *Runtime, a *agent, spec runtime.Spec, rec *record, proc Proce
 	s.aliveAt = s.o.Now()
 	s.display = newDisplay(s.o, rec.Cols, rec.Rows, rec.Base)
 	s.typist = newTypist(proc.Write, s.display.offset, time.Now, s.o.HumanHold)
+	if b, ok := proc.(Backlogger); ok {
+		s.typist.unread = b.Unread
+	}
 	s.feeder = &feeder{
 		ctx: ctx, proc: proc, base: s.base, display: s.display, typist: s.typist, mail: s.mail, output: s.output, commands: s.commands,
 		logger: s.logger, caughtUp: make(chan struct{}),

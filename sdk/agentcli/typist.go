@@ -13,6 +13,10 @@ const (
 	writeTimeout = 10 * time.Second // a command that reads nothing for so long is not typed to
 	maxTyping    = 256 << 10        // bytes of viewers that wait to be typed
 	maxReplies   = 4 << 10          // bytes of terminal replies that wait; more are dropped
+
+	// A program that reads Escape together with what is typed behind it takes both for one key: Alt and that.
+	escapeGap  = 150 * time.Millisecond // between the two, once Escape was read
+	escapeMost = 5 * time.Second        // waited for that
 )
 
 // errNotTyped is the end of a job of which nothing was typed.
@@ -25,6 +29,8 @@ type typist struct {
 	write  func(ctx context.Context, p []byte) error
 	offset func() uint64 // of the output, to tell what came before a key and what after
 	now    func() time.Time
+	// unread is how many bytes the command has not read; nil: not known. See Backlogger.
+	unread func(ctx context.Context) (int, error)
 	// heard is called after a person's keys were typed, on the typist's goroutine; may be nil. Place is where
 	// the terminal was before them.
 	heard func(keys []byte, before place)
@@ -175,6 +181,7 @@ func (t *typist) poke() {
 // run types until ctx ends.
 func (t *typist) run(ctx context.Context) {
 	defer t.close()
+	var escaped *typing // the job before, if Escape was its last key
 	for {
 		t.typeReplies(ctx)
 		job := t.next()
@@ -185,6 +192,14 @@ func (t *typist) run(ctx context.Context) {
 			case <-ctx.Done():
 				return
 			}
+		}
+		// What a viewer types behind its own Escape comes as it does at any terminal.
+		if escaped != nil && (escaped.viewer == 0 || job.viewer == 0) {
+			t.apart(ctx)
+		}
+		escaped = nil
+		if job.escapes() {
+			escaped = job
 		}
 		var at place
 		if job.person && t.heard != nil {
@@ -247,6 +262,25 @@ func (t *typist) perform(ctx context.Context, steps []Step) (before uint64, err 
 		}
 	}
 	return before, nil
+}
+
+// escapes reports whether the last key of a job is Escape.
+func (j *typing) escapes() bool {
+	return len(j.steps) > 0 && string(j.steps[len(j.steps)-1].Write) == "\x1b"
+}
+
+// apart waits until a command has read an Escape, and can tell it from what comes next.
+func (t *typist) apart(ctx context.Context) {
+	until := time.Now().Add(escapeMost)
+	for t.unread != nil && time.Now().Before(until) {
+		asked, cancel := context.WithTimeout(ctx, measureTimeout)
+		count, err := t.unread(asked)
+		cancel()
+		if err != nil || count == 0 || !t.pause(ctx, escapeGap) {
+			break
+		}
+	}
+	t.pause(ctx, escapeGap)
 }
 
 // pause waits within a job and answers queries meanwhile; false when ctx ended.

@@ -61,8 +61,9 @@ type Client struct {
 }
 
 type reply struct {
-	done wire.Done
-	note wire.Note
+	done   wire.Done
+	note   wire.Note
+	unread wire.Unread
 }
 
 // Connect connects. agentcli.ErrGone when nothing listens there, or another life is held; UNAVAILABLE when that cannot
@@ -216,6 +217,12 @@ func (c *Client) take(kind wire.Kind, body []byte) error {
 		}
 		m.Data = append([]byte(nil), m.Data...)
 		c.resolve(m.ID, reply{note: m})
+	case wire.KindUnread:
+		m, err := wire.ParseUnread(body)
+		if err != nil {
+			return badHolder(err)
+		}
+		c.resolve(m.ID, reply{unread: m})
 	case wire.KindExited:
 		m, err := wire.ParseExited(body)
 		if err != nil {

@@ -262,7 +262,7 @@ func TestHandshake(t *testing.T) {
 		t.Errorf("another life: %v, want ErrGone", err)
 	}
 	for name, first := range map[string][]byte{
-		"version": wire.Append(nil, wire.Hello{Min: 2, Max: 9, Role: wire.RoleControl, Nonce: h.launch.Nonce}),
+		"version": wire.Append(nil, wire.Hello{Min: wire.Version + 1, Max: wire.Version + 9, Role: wire.RoleControl, Nonce: h.launch.Nonce}),
 		"rubbish": []byte("GET / HTTP/1.1\r\n\r\n"),
 		"kind":    wire.Append(nil, wire.Kill{ID: 1}),
 	} {
@@ -600,6 +600,17 @@ func TestBacklog(t *testing.T) {
 	if err := c.Write(t.Context(), []byte("a message\r\n")); err != nil {
 		t.Fatal(err)
 	}
+	unread := func() int {
+		t.Helper()
+		n, err := c.Unread(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if got := unread(); got != 11 {
+		t.Errorf("asked: %d bytes that were not read, want 11", got)
+	}
 	_ = c.Close()
 	c = h.connect()
 	if got := c.Backlog(); got != 11 {
@@ -609,6 +620,9 @@ func TestBacklog(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, open(t, c, 0), "done")
+	if got := unread(); got != 0 {
+		t.Errorf("asked: %d bytes after all was read", got)
+	}
 	_ = c.Close()
 	if got := h.connect().Backlog(); got != 0 {
 		t.Errorf("%d bytes after all was read", got)

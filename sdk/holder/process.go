@@ -2,6 +2,7 @@ package holder
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -106,6 +107,15 @@ func (c *Client) OutputHead() (head uint64, ok bool) { return c.welcome.Head, tr
 
 // Backlog returns how much input the command had not read at the connection.
 func (c *Client) Backlog() int { return int(c.welcome.Unread) }
+
+// Unread returns how much input the command has not read by now; errors.ErrUnsupported of a holder of an earlier version.
+func (c *Client) Unread(ctx context.Context) (int, error) {
+	if c.welcome.Version < 2 {
+		return 0, errors.ErrUnsupported
+	}
+	r, err := c.ask(ctx, func(id uint32) wire.Message { return wire.Plain{What: wire.KindLoadUnread, ID: id} }, nil)
+	return int(r.unread.Count), err
+}
 
 // SaveCheckpoint replaces the note in the holder.
 func (c *Client) SaveCheckpoint(ctx context.Context, offset uint64, note []byte) error {

@@ -2,6 +2,7 @@ package launchertest
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -260,6 +261,19 @@ func (r *reached) Backlog() int {
 		return 0
 	}
 	return b.Backlog()
+}
+
+// Unread implements agentcli.Backlogger.
+func (r *reached) Unread(ctx context.Context) (unread int, err error) {
+	b, ok := r.Process.(agentcli.Backlogger)
+	if !ok {
+		return 0, errors.ErrUnsupported
+	}
+	err = r.call(ctx, func(ctx context.Context) error {
+		unread, err = b.Unread(ctx)
+		return err
+	})
+	return unread, err
 }
 
 // OutputHead implements agentcli.OutputHeader.

@@ -2,6 +2,7 @@ package keeper
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"sync"
 	"time"
@@ -106,7 +107,7 @@ func (k *Keeper) serve(conn *sock) {
 	version := wire.Negotiate(hello.Min, hello.Max)
 	switch {
 	case version == 0:
-		refuse(conn, wire.CodeVersion, "this holder speaks version 1 of the protocol")
+		refuse(conn, wire.CodeVersion, fmt.Sprintf("this holder speaks versions %d to %d of the protocol", wire.MinVersion, wire.Version))
 		return
 	case hello.Role != wire.RoleHook && !trusted:
 		return

@@ -58,7 +58,7 @@ func (k *Keeper) request(c *control, kind wire.Kind, body []byte) error {
 			return err
 		}
 		k.hooks.reply(m.Call, m.Body)
-	case wire.KindCancel, wire.KindLoadNote, wire.KindRelease:
+	case wire.KindCancel, wire.KindLoadNote, wire.KindRelease, wire.KindLoadUnread:
 		m, err := wire.ParsePlain(kind, body)
 		if err != nil {
 			return err
@@ -78,6 +78,8 @@ func (k *Keeper) plain(c *control, m wire.Plain) {
 		k.note.use(func(offset uint64, data []byte) {
 			c.send(wire.Note{What: wire.KindNote, ID: m.ID, Offset: offset, Data: data})
 		})
+	case wire.KindLoadUnread:
+		c.send(wire.Unread{ID: m.ID, Count: k.term.unread()})
 	case wire.KindRelease:
 		select {
 		case <-k.exited:

@@ -15,7 +15,7 @@
 // agent's life. The holder answers Welcome with the highest version that both speak, or Refused and closes. From
 // there on the role decides:
 //
-//	RoleControl  requests with an id, each answered by Done, Note or Refused; the holder tells Exited,
+//	RoleControl  requests with an id, each answered by Done, Note, Unread or Refused; the holder tells Exited,
 //	             HookCall and HookGone by itself. A new control connection ends the earlier one, which gets Refused
 //	             with CodeSuperseded.
 //	RoleOutput   names the control connection by the client number of its Welcome and an offset. The holder sends

@@ -43,9 +43,11 @@ const (
 	KindSaveNote    Kind = 25
 	KindLoadNote    Kind = 26
 	KindRelease     Kind = 27
+	KindLoadUnread  Kind = 28
 	KindDone        Kind = 30
 	KindNote        Kind = 31
 	KindExited      Kind = 32
+	KindUnread      Kind = 33
 	KindHookCall    Kind = 40
 	KindHookGone    Kind = 41
 	KindHookAnswer  Kind = 42

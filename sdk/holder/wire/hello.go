@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Versions of the protocol that this package speaks.
+// Versions of the protocol that this package speaks. Version 2 has KindLoadUnread.
 const (
-	Version    = 1
+	Version    = 2
 	MinVersion = 1
 )
 

@@ -25,7 +25,7 @@ func ParseInput(body []byte) (Input, error) {
 	return m, f.err
 }
 
-// Plain is a request without arguments: KindCancel (of the input with that id), KindLoadNote, KindRelease.
+// Plain is a request without arguments: KindCancel (of the input with that id), KindLoadNote, KindRelease, KindLoadUnread.
 type Plain struct {
 	What Kind
 	ID   uint32
@@ -129,6 +129,26 @@ func (m Note) append(b []byte) []byte {
 func ParseNote(kind Kind, body []byte) (Note, error) {
 	f := fields{b: body}
 	m := Note{What: kind, ID: f.u32(), Offset: f.u64(), Data: f.bytes()}
+	return m, f.err
+}
+
+// Unread answers KindLoadUnread.
+type Unread struct {
+	ID    uint32
+	Count uint32 // bytes of input that the command has not read; 0 where the kernel does not tell
+}
+
+// Kind implements Message.
+func (Unread) Kind() Kind { return KindUnread }
+
+func (m Unread) append(b []byte) []byte {
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, m.ID), m.Count)
+}
+
+// ParseUnread reads a body of KindUnread.
+func ParseUnread(body []byte) (Unread, error) {
+	f := fields{b: body}
+	m := Unread{ID: f.u32(), Count: f.u32()}
 	return m, f.err
 }
 

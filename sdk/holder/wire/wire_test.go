@@ -39,6 +39,8 @@ var messages = []struct {
 	{wire.Signal{ID: 1, Signal: 15}, plain(wire.ParseSignal)},
 	{wire.Kill{ID: 1, Grace: 2 * time.Second}, plain(wire.ParseKill)},
 	{wire.Note{What: wire.KindSaveNote, ID: 1, Offset: 2, Data: []byte("note")}, kinded(wire.ParseNote)},
+	{wire.Plain{What: wire.KindLoadUnread, ID: 5}, kinded(wire.ParsePlain)},
+	{wire.Unread{ID: 1, Count: 1 << 31}, plain(wire.ParseUnread)},
 	{wire.Done{ID: 1, Code: wire.CodeLeft, Text: "left"}, plain(wire.ParseDone)},
 	{wire.Exited{Nonce: nonce, Code: 143, Killed: true, Head: 9, At: time.Unix(1, 2)}, plain(wire.ParseExited)},
 	{wire.HookCall{What: wire.KindHookCall, Call: 1, Name: "Stop", Payload: []byte("{}")}, kinded(wire.ParseHookCall)},
@@ -133,7 +135,7 @@ func TestReaderLimits(t *testing.T) {
 }
 
 func TestNegotiate(t *testing.T) {
-	for _, test := range []struct{ lo, hi, want uint16 }{{1, 1, 1}, {1, 9, 1}, {2, 9, 0}, {0, 0, 0}, {0, 1, 1}, {3, 1, 0}} {
+	for _, test := range []struct{ lo, hi, want uint16 }{{1, 1, 1}, {1, 9, wire.Version}, {2, 9, 2}, {3, 9, 0}, {0, 0, 0}, {0, 1, 1}, {3, 1, 0}} {
 		if got := wire.Negotiate(test.lo, test.hi); got != test.want {
 			t.Errorf("Negotiate(%d, %d) = %d, want %d", test.lo, test.hi, got, test.want)
 		}
