@@ -2,11 +2,12 @@ package browser_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"testing"
 
-	"github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/scripts/testbed"
+	"github.com/wardroom/wardroom/sdk/client"
 )
 
 // asked returns how often the page asked for a path of the API.
@@ -41,20 +42,22 @@ func created(t *testing.T, server *testbed.Server) {
 	}
 }
 
+// tileOf is whether a tile of the overview says something.
+func tileOf(text string) string {
+	return fmt.Sprintf(`[...document.querySelectorAll(".tile")].some((e) => e.innerText.replace(/\s+/g, " ").trim() === %q)`, text)
+}
+
 // The tiles of the overview have what the stream counts: nothing is read for them.
 func TestTilesChange(t *testing.T) {
 	server := idleServer(t)
 	p := openIn(t, server.URL+"/")
-	tile := func(n string) string {
-		return `[...document.querySelectorAll(".tile")].some((e) => e.innerText.replace(/\s+/g, " ").trim() === "` + n + ` deliveries waiting")`
-	}
-	p.until("no delivery", tile("0"))
+	p.until("no delivery", tileOf("0 deliveries waiting"))
 	p.until("the stream", `document.querySelector(".live:not(.off)")?.innerText.includes("live")`)
 	p.until("what happened per minute", `document.querySelector(".charts")`)
 	refusing(t, server, "pattern.created")
 	before := p.asked("/api/overview")
 	created(t, server)
-	p.until("a delivery that waits", tile("1"))
+	p.until("a delivery that waits", tileOf("1 deliveries waiting"))
 	if n := p.asked("/api/overview"); n != before {
 		t.Errorf("the overview was read %d times for it", n-before)
 	}
@@ -66,16 +69,19 @@ func TestBatchesChange(t *testing.T) {
 	created(t, server)
 	p := openIn(t, server.URL+"/batches")
 	p.until("no batch", main+`.includes("No batches yet")`)
-	other := openIn(t, server.URL+"/executions")
+	other := openIn(t, server.URL+"/")
+	other.until("no execution", tileOf("0 waiting for their turn"))
 	other.until("the stream", `document.querySelector(".live:not(.off)")?.innerText.includes("live")`)
-	other.until("no execution", `document.querySelector("main h1")`)
 	before := p.asked("/api/batches")
-	if _, err := server.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: json.RawMessage(`{"text": "x"}`)}); err != nil {
-		t.Fatal(err)
+	const executions, due = 8, 3 // each is shown before the next begins, which takes half a second: a list that is read for them is read as often
+	for i := range executions {
+		if _, err := server.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: json.RawMessage(`{"text": "x"}`)}); err != nil {
+			t.Fatal(err)
+		}
+		other.until("the execution", tileOf(fmt.Sprint(i+1, " waiting for their turn")))
 	}
-	other.until("the execution", main+`.includes("urgency")`)
-	if n := p.asked("/api/batches"); n != before {
-		t.Errorf("the list was read %d times for an execution of no batch", n-before)
+	if n := p.asked("/api/batches") - before; n > due { // the streams that began with the tabs may have had it read
+		t.Errorf("the list was read %d times while there were %d executions of no batch", n, executions)
 	}
 	b, err := server.Client.StartBatch(t.Context(), client.BatchRequest{Pattern: "urgency", Inputs: []json.RawMessage{[]byte(`{"text": "x"}`), []byte(`{"text": "y"}`)}})
 	if err != nil {
