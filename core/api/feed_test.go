@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -429,4 +430,45 @@ func TestFeedCountsNarrowed(t *testing.T) {
 	if reads != 3 { // at the beginning, and twice five seconds later
 		t.Errorf("what may be read was counted %d times, not 3", reads)
 	}
+}
+
+// waitingFeed has no events.
+type waitingFeed struct{ fakeFeed }
+
+func (*waitingFeed) Live() core.EventStream { return waitingStream{} }
+
+// TestFeedCountsWithdrawn: a stream with the numbers is over once its caller may not read them any more.
+func TestFeedCountsWithdrawn(t *testing.T) {
+	var revision atomic.Uint64
+	revision.Store(1)
+	counts := &fakeCounts{now: core.OverviewCounts{At: epoch}}
+	r := newRig(t, func(o *api.Options) {
+		o.Counts, o.Feed = counts, &waitingFeed{}
+		o.ReadsAll = func(context.Context, core.Principal, api.Access) bool { return true }
+		o.Authorize = func(_ context.Context, _ core.Principal, a api.Access) error {
+			if a.Action == "executions.read" && revision.Load() > 1 {
+				return core.Forbidden(a.Action, a.Scope, "no")
+			}
+			return nil
+		}
+		o.Refresh = func(_ context.Context, p core.Principal) (core.Principal, error) { return p, nil }
+		o.Revision = revision.Load
+	})
+	req, err := http.NewRequestWithContext(t.Context(), "GET", r.http.URL+"/api/events?topics=counts", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil || resp.StatusCode != 200 {
+		t.Fatalf("%v %v", resp, err)
+	}
+	defer resp.Body.Close()
+	r.server.Recheck(t.Context())
+	revision.Store(2)
+	r.server.Recheck(t.Context())
+	text, err := io.ReadAll(resp.Body) // until it is over
+	if err != nil || !strings.Contains(string(text), "event: counts") {
+		t.Errorf("told %q, %v", text, err)
+	}
+	coretest.WaitFor(t, "nobody to follow the numbers", func() bool { return counts.left.Load() == 1 })
 }
