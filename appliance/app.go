@@ -34,6 +34,7 @@ import (
 	"github.com/wardroom/wardroom/core/masking"
 	"github.com/wardroom/wardroom/core/memory"
 	"github.com/wardroom/wardroom/core/metrics"
+	"github.com/wardroom/wardroom/core/overview"
 	"github.com/wardroom/wardroom/core/pattern"
 	"github.com/wardroom/wardroom/core/pluginhost"
 	"github.com/wardroom/wardroom/core/policy"
@@ -81,6 +82,9 @@ type App struct {
 
 	store    *store.Store
 	bus      *events.Bus
+	notices  *events.Notices
+	overview *overview.Service
+	counter  *overview.Counter
 	streams  *events.Streams
 	patterns *pattern.Service
 	agents   *agents.Service
@@ -219,6 +223,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		return err
 	}
 	a.bus = events.New(events.Options{})
+	a.notices, a.counter = events.NewNotices(a.bus, a.clock), a.newCounter()
 	if err = a.newAudit(c); err != nil {
 		return fmt.Errorf("open the audit trail: %w", err)
 	}
@@ -267,7 +272,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 	}
 	a.agents = agents.New(agents.Options{
 		Store: a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("agents"), Config: agentsConfig(c), Gate: a.agentTokens,
-		Secrets: a.secrets.Requested("engine"),
+		Secrets: a.secrets.Requested("engine"), Changed: a.counter.Touch,
 	})
 	if err = a.openPlugins(ctx); err != nil {
 		return fmt.Errorf("start the plugins: %w", err)
@@ -286,7 +291,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Alert: func(subject, message string, details map[string]any) {
 			a.alerts.raise(subject, core.Alert{Severity: core.SeverityWarning, Message: message, Details: details})
 		},
-		Tracer: a.tracing,
+		Notice: a.notice, Tracer: a.tracing,
 	})
 	a.agents.SetSink(a.engine)
 	a.roles.SetSink(a.engine)
@@ -323,6 +328,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 	a.metrics.Threads.Watch(a.threadFigures)
 	a.metrics.Webhooks.Watch(a.webhookFigures)
 	a.registerChecks()
+	a.overview = a.newOverview()
 	server := api.New(a.guarded(api.Options{
 		Patterns: editable{a.patterns, a}, Executions: a.engine, Timelines: &timeline.Service{Store: a.store, Clock: a.clock},
 		Questions: a.engine, Batches: a.engine, Agents: a.agents,
@@ -331,13 +337,13 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Secrets:       a.secrets,
 		Schedules:     a.schedules,
 		Triggers:      a.triggers,
-		Overview:      a.overview(),
+		Overview:      a.overview,
 		PatternSchema: patternSchema,
 		Erasures:      a.erasures,
 		Compliance:    a.compliance(),
 		Audit:         a.audit,
 		Mask:          &a.masker,
-		AgentSocket:   http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store, Feed: feed{a.bus, a.store},
+		AgentSocket:   http.HandlerFunc(a.agents.ServeWS), Idempotency: a.store, Journal: a.store, Feed: feed{a.bus, a.store}, Counts: a.counter,
 		Health: a.health, Metrics: a.metrics.HTTP, Totals: a.metrics.Executions, Gatherer: a.gatherer(),
 		AccessLog:  a.stderr,
 		Tracer:     a.tracing,
@@ -585,6 +591,8 @@ func (a *App) Close() {
 		a.health.Close()
 	}
 	if a.bus != nil {
+		a.counter.Close()
+		a.notices.Close()
 		a.bus.Close()
 	}
 	if a.audit != nil {

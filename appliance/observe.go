@@ -96,6 +96,10 @@ func (a *App) seedTimes(ctx context.Context) error {
 
 // committed hands on what the store has written.
 func (a *App) committed(events []core.Event) {
+	a.counter.Touch()
+	if len(events) == 0 {
+		return
+	}
 	a.metrics.Executions.Committed(events)
 	a.metrics.Questions.Committed(events)
 	a.bus.Publish(events)

@@ -55,7 +55,7 @@ func (a *App) openPlugins(ctx context.Context) error {
 		Private: a.privatePaths(c, state, run), Workspaces: workspace.TreesDir(workspaces),
 		Uses: []string{config.KindRuntime, config.KindAudit, config.KindSecret}, Secrets: a.pluginSecret, Keys: a.stateKeys.of, TrustedKeys: c.Plugins.TrustedKeys,
 		UsedBy:  func(name string) string { return a.config.Load().PluginUser(name) },
-		Plugins: pluginSpecs(c), Clock: a.clock, Logger: a.log, Metrics: a.pluginWatch(), Unsafe: a.unsafePlugins, Check: a.watchPlugin,
+		Plugins: pluginSpecs(c), Clock: a.clock, Logger: a.log, Metrics: a.pluginWatch(), Unsafe: a.unsafePlugins, Check: a.watchPlugin, Changed: a.noticePlugin,
 	})
 	if err != nil {
 		return err

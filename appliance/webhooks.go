@@ -34,7 +34,7 @@ func (a *App) openWebhooks(ctx context.Context) error {
 	}
 	a.webhooks = webhook.New(webhook.Options{
 		Store: a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("webhooks"), Config: hooks, SealKey: key,
-		Version: a.opts.Version, Observer: a.metrics.Webhooks, Mask: &a.masker, Tracer: a.tracing,
+		Version: a.opts.Version, Observer: a.metrics.Webhooks, Mask: &a.masker, Tracer: a.tracing, Notice: a.notice,
 		Secrets: a.secrets.Requested("webhook"), DeclaredSecrets: a.secrets.Configured("webhook"),
 	})
 	if err := a.webhooks.Open(ctx); err != nil {

@@ -22,6 +22,26 @@ const (
 	BatchCancelled = wire.BatchCancelled
 )
 
+// Event types of batches. Their subject is the batch, and their data a BatchNotice. They stay inside.
+const (
+	EventBatchStarted   EventType = "batch.started"
+	EventBatchCompleted EventType = "batch.completed"
+	EventBatchFailed    EventType = "batch.failed"
+	EventBatchCancelled EventType = "batch.cancelled"
+	EventBatchProgress  EventType = "batch.progress" // live only, never stored
+)
+
+// BatchNotice is the data of the events of a batch: how far it is.
+type BatchNotice struct {
+	BatchID   string      `json:"batchId"`
+	Pattern   PatternRef  `json:"pattern"`
+	Status    BatchStatus `json:"status"`
+	Total     int         `json:"total"`
+	Completed int         `json:"completed"`
+	Failed    int         `json:"failed"`
+	Cancelled int         `json:"cancelled"`
+}
+
 // Bounds of a batch's concurrency option.
 const (
 	DefaultBatchConcurrency = 5

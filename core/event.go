@@ -132,6 +132,16 @@ func (t EventType) Public() bool {
 	return false
 }
 
+// Notice reports whether the type tells of a change that is not stored with it: its events have no Seq and are not repeated, and
+// whoever may have missed one reads the state anew.
+func (t EventType) Notice() bool {
+	switch t {
+	case EventBatchProgress, EventWebhookDeliveries, EventPluginChanged:
+		return true
+	}
+	return false
+}
+
 // Event is one entry of the append-only event log. Seq is given by the store in the transaction that
 // writes it: it is strictly rising over all subjects and restarts, without gaps in time order.
 type Event struct {

@@ -8,9 +8,10 @@ import (
 
 // What is public of the inbox and the overview.
 type (
-	InboxItem   = wire.InboxItem
-	InboxSource = wire.InboxSource
-	Overview    = wire.Overview
+	InboxItem      = wire.InboxItem
+	InboxSource    = wire.InboxSource
+	Overview       = wire.Overview
+	OverviewCounts = wire.OverviewCounts
 )
 
 // Sources of the inbox.
@@ -36,4 +37,16 @@ type OverviewService interface {
 	FindInbox(ctx context.Context, filter InboxFilter) ([]*InboxItem, PageInfo, error)
 	// Overview counts what there is and what happened.
 	Overview(ctx context.Context) (*Overview, error)
+	// Counts counts what there is.
+	Counts(ctx context.Context) (*OverviewCounts, error)
+}
+
+// EventCounts has other numbers of what there is: its data is an OverviewCounts of everything. It has no subject, and is live only.
+const EventCounts EventType = "counts"
+
+// CountFeed has the numbers of what there is told as they change. Methods are safe for concurrent use.
+type CountFeed interface {
+	// FollowCounts returns the numbers of now. From then on, until leave is called, each change of them comes as an EventCounts
+	// among the live events of all, at most twice a second. They are computed once, however many follow them.
+	FollowCounts(ctx context.Context) (now *OverviewCounts, leave func(), err error)
 }

@@ -33,6 +33,20 @@ var PluginStates = []PluginState{
 	PluginDisabled, PluginVerifying, PluginStarting, PluginConfiguring, PluginReady, PluginFailed, PluginQuarantined,
 }
 
+// EventPluginChanged tells that a plugin changed its state or its health, or is no more. Its subject is the name, and its data a
+// PluginNotice. It is live only, as what it tells of is: the state of a process.
+const EventPluginChanged EventType = "plugin.changed"
+
+// PluginNotice is the data of an EventPluginChanged.
+type PluginNotice struct {
+	Name     string      `json:"name"`
+	Kind     string      `json:"kind,omitempty"`
+	State    PluginState `json:"state"`
+	Health   string      `json:"health,omitempty"` // of a ready one, once it was asked: ok, degraded or failed
+	Reason   string      `json:"reason,omitempty"` // of the state
+	Restarts int         `json:"restarts"`
+}
+
 // Kinds of plugins.
 const (
 	PluginKindRuntime = "runtime"

@@ -21,6 +21,23 @@ var PublicEvents = []EventType{
 	EventManagedBlocked, EventManagedLogin, EventManagedFailed, EventExecutionDeleted,
 }
 
+// Event types of webhooks themselves. Their subject is the endpoint. They stay inside.
+const (
+	EventWebhookCreated    EventType = "webhook.created"    // WebhookNotice
+	EventWebhookUpdated    EventType = "webhook.updated"    // WebhookNotice
+	EventWebhookDeleted    EventType = "webhook.deleted"    // WebhookNotice
+	EventWebhookDisabled   EventType = "webhook.disabled"   // WebhookNotice: because of its failures
+	EventWebhookDeliveries EventType = "webhook.deliveries" // live only, never stored: deliveries were made, attempted or ended
+)
+
+// WebhookNotice is the data of the events of a webhook. It has nothing of its address, parts of which may be secret.
+type WebhookNotice struct {
+	WebhookID string `json:"webhookId"`
+	Enabled   bool   `json:"enabled"`
+	Declared  bool   `json:"declared,omitempty"`
+	Reason    string `json:"reason,omitempty"` // why Wardroom disabled it
+}
+
 // NoticeSubject is the subject of the public events of a thread or a managed agent. It is not the subject of its own
 // events: those go with it, while what is public goes with the log.
 func NoticeSubject(id string) string { return noticePrefix + id }

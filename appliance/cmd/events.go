@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,11 +71,11 @@ func (c *cli) eventsCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what happens, until Ctrl-C")
-	cmd.Flags().StringSliceVar(&f.Topics, "topic", nil, "only these topics (default all): executions, inbox, threads, agents, patterns, schedules, triggers, health")
+	cmd.Flags().StringSliceVar(&f.Topics, "topic", nil, "only these topics (default all but counts): "+strings.Join(client.FeedTopics, ", "))
 	cmd.Flags().StringSliceVar(&f.Subjects, "subject", nil, "all that happens to these ids, of executions, threads and agents")
 	cmd.Flags().StringVar(&f.After, "after", "", "go on after this event: the number that -o json shows as id")
 	_ = cmd.RegisterFlagCompletionFunc("topic", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return []string{"executions", "inbox", "threads", "agents", "patterns", "schedules", "triggers", "health"}, cobra.ShellCompDirectiveNoFileComp
+		return client.FeedTopics, cobra.ShellCompDirectiveNoFileComp
 	})
 	return cmd
 }
@@ -88,7 +89,19 @@ func (c *cli) printFeed(event client.Event, paint func(style, string) string) er
 		_, err := fmt.Fprintln(c.deps.Stdout, paint(styleBusy, "events may be missing here"))
 		return err
 	}
-	e, err := event.Feed()
+	var e client.FeedEvent
+	var err error
+	switch event.Type {
+	case "event", client.EventNotice:
+		e, err = event.Feed()
+	case client.EventCounts:
+		var counts *client.OverviewCounts
+		if counts, err = event.Counts(); err == nil {
+			e = client.FeedEvent{Type: event.Type, Timestamp: counts.At, Data: event.Data}
+		}
+	default: // of a later server
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,8 @@ type index struct {
 
 	key     []byte   // scratch of fitting
 	skipped []*agent // scratch of Reserve
+
+	changed func() // called when an agent opens or closes; or nil
 }
 
 // slots is the index's view of one agent.
@@ -163,6 +165,9 @@ func (x *index) set(a *agent, open, counted bool) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	before := a.slots.pos >= 0
+	if a.slots.open != open && x.changed != nil {
+		x.changed()
+	}
 	a.slots.open = open
 	if c := a.slots.class; c != nil && a.slots.counted != counted {
 		if counted {

@@ -53,6 +53,9 @@ type Options struct {
 	IDs     core.IDs      // default: made from Clock
 	Logger  hclog.Logger  // default: none
 	Config  Config        // zero fields: defaults
+	// Changed is called when an agent begins or ceases to be able to take tasks. It must be quick and call nothing of the service;
+	// nil: nobody is told.
+	Changed func()
 }
 
 // Service keeps the connected agents. All methods are safe for concurrent use, after Open.
@@ -119,6 +122,7 @@ func New(o Options) *Service {
 
 		admittedOf: map[maker]int{},
 	}
+	s.index.changed = o.Changed
 	config := o.Config.withDefaults()
 	s.config.Store(&config)
 	return s

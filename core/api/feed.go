@@ -24,7 +24,6 @@ type Feed interface {
 // maxFeedSubjects bounds the ids that one stream follows.
 const maxFeedSubjects = 200
 
-// feedTopics are the topics of the stream of all events, each with what belongs to it.
 // What readers of topics need.
 var (
 	readExecutions = Access{Action: "executions.read", Resource: "executions", Scope: core.ScopeExecutionsRead}
@@ -32,15 +31,20 @@ var (
 	readPatterns   = Access{Action: "patterns.read", Resource: "patterns", Scope: core.ScopePatternsRead}
 	readSchedules  = Access{Action: "schedules.read", Resource: "schedules", Scope: core.ScopeExecutionsRead}
 	readTriggers   = Access{Action: "triggers.read", Resource: "triggers", Scope: core.ScopeExecutionsRead}
+	readWebhooks   = Access{Action: "webhooks.read", Resource: "webhooks", Scope: core.ScopeAdmin}
+	readPlugins    = Access{Action: "plugins.read", Resource: "plugins", Scope: core.ScopeAdmin}
 	readHealth     = Access{Action: "health.read", Resource: "health", Scope: core.ScopeAdmin}
 )
 
+// feedTopics are the topics of the stream of all events, each with what belongs to it.
 var feedTopics = []struct {
 	name string
 	has  func(t core.EventType) bool
 	need Access // what a reader of it needs, but for the id
 }{
+	{topicCounts, func(t core.EventType) bool { return t == core.EventCounts }, readExecutions},
 	{"executions", func(t core.EventType) bool { return strings.HasPrefix(string(t), "execution.") }, readExecutions},
+	{"batches", func(t core.EventType) bool { return strings.HasPrefix(string(t), "batch.") }, readExecutions},
 	{"inbox", func(t core.EventType) bool {
 		return strings.HasPrefix(string(t), "question.") || t == core.EventPublicThreadBlocked || t == core.EventThreadBlocked ||
 			t == core.EventManagedBlocked || t == core.EventManagedQuestion || t == core.EventManagedUnblocked || t == core.EventManagedLogin
@@ -54,8 +58,16 @@ var feedTopics = []struct {
 	{"patterns", func(t core.EventType) bool { return strings.HasPrefix(string(t), "pattern.") }, readPatterns},
 	{"schedules", func(t core.EventType) bool { return strings.HasPrefix(string(t), "schedule.") }, readSchedules},
 	{"triggers", func(t core.EventType) bool { return strings.HasPrefix(string(t), "trigger.") }, readTriggers},
+	{"webhooks", func(t core.EventType) bool { return strings.HasPrefix(string(t), "webhook.") }, readWebhooks},
+	{"plugins", func(t core.EventType) bool { return strings.HasPrefix(string(t), "plugin.") }, readPlugins},
 	{"health", func(t core.EventType) bool { return t == core.EventSystemAlert }, readHealth},
 }
+
+// topicCounts is the topic of the numbers of the overview. Only those who name it have it.
+const topicCounts = "counts"
+
+// noticeTopics are the topics to which notices belong.
+var noticeTopics = []string{"batches", "webhooks", "plugins"}
 
 func feedTopicNames() []string {
 	names := make([]string, len(feedTopics))
@@ -84,18 +96,23 @@ func (s *Server) feedRoutes() []Route {
 			"A reader that comes back with Last-Event-ID gets the public events that it missed, those that webhooks deliver, and then " +
 			"`event: gap` {from, to, reason}: of other events some may be missing between the two, so what is shown is to be read anew. " +
 			"What agents say is told to those who name its thread or agent in subjects only. " +
-			"Each event goes to those who may read what it is about.",
+			"Each event goes to those who may read what it is about. " +
+			"Changes that are stored as no event come as `event: notice` with data {type, subject, timestamp, topics, data} and without an id: " +
+			"batch.progress, webhook.deliveries (some were made, attempted or ended) and plugin.changed, of each subject at most two a second, the newest of which stands for those before it. " +
+			"A reader that comes back, and has topics of notices, gets an `event: gap` for them even if it missed no event (reason unstored, with their topics). " +
+			"With the topic counts `event: counts` has what GET /api/overview counts by state, in the same form: at the beginning, and then when it changed, at most twice a second; " +
+			"every five seconds at most for those from whom something is hidden.",
 		Resource: "events", Action: "events.read", Scope: core.ScopeAny,
 		Query: []Param{
 			{Name: "topics", Type: ParamList, Doc: "Comma-separated: " + strings.Join(feedTopicNames(), ", ") +
-				". Default: all of them, unless subjects are given."},
+				". Default: all of them but counts, unless subjects are given."},
 			{Name: "subjects", Type: ParamList, Doc: "Comma-separated ids of executions, threads, agents: everything that happens to them. " +
 				"200 at most."},
 			{Name: "lastEventId", Type: ParamInteger, Default: "0", Doc: "Resume after this event id; the header Last-Event-ID wins."},
 			{Name: "rate", Type: ParamInteger, Min: 1, Max: maxFeedRate, Doc: "At most about so many events of executions a second, but for those of subjects. " +
 				"Of those that are left out `event: skipped` {topics, count, to} tells at most each half second. Default: all."},
 		},
-		Responses: []Response{{Status: 200, Body: "", ContentType: "text/event-stream", Doc: "Events event, gap and, with rate, skipped."}},
+		Responses: []Response{{Status: 200, Body: "", ContentType: "text/event-stream", Doc: "Events event, notice and gap; with the topic counts counts; with rate skipped."}},
 		Resumes:   true, Stream: s.streamFeed,
 	}}
 }
@@ -117,7 +134,7 @@ func (c *call) feedFilter() (feedFilter, error) {
 		return f, core.Invalid("subjects", "has %d ids; at most %d are allowed", len(f.subjects), maxFeedSubjects)
 	}
 	if len(f.topics) == 0 && len(f.subjects) == 0 {
-		f.topics = feedTopicNames()
+		f.topics = slices.DeleteFunc(feedTopicNames(), func(name string) bool { return name == topicCounts })
 	}
 	return f, nil
 }
@@ -195,14 +212,26 @@ func (c *call) mayReadOrphan(ev *core.Event) bool {
 }
 
 // frame makes the frame of an event, or nil for one that the reader does not want or may not read. What is not stored has no place in
-// the order, and is not shown.
+// the order: it is shown if it is a notice, or of the numbers.
 func (f feedFilter) frame(c *call, ev core.Event) []byte {
+	stored := ev.Seq > 0
+	if !stored && !ev.Type.Notice() && ev.Type != core.EventCounts {
+		return nil
+	}
 	topics := topicsOf(ev.Type)
-	if ev.Seq == 0 || !f.wants(&ev, topics) || !c.mayRead(&ev) || f.past && !c.mayReadOrphan(&ev) {
+	if !f.wants(&ev, topics) || !c.mayRead(&ev) || f.past && !c.mayReadOrphan(&ev) {
 		return nil
 	}
 	if topics == nil {
 		topics = []string{}
+	}
+	switch {
+	case ev.Type == core.EventCounts:
+		return frameOf("counts", 0, ev.Data)
+	case !stored:
+		return frameOf("notice", 0, appendValue(nil, wire.FeedNotice{
+			Type: string(ev.Type), Subject: ev.Subject, Timestamp: ev.Time, Topics: topics, Data: rawOr(ev.Data, "{}"),
+		}))
 	}
 	return frameOf("event", ev.Seq, appendValue(nil, wire.FeedEvent{
 		Sequence: ev.Seq, Type: string(ev.Type), Subject: ev.Subject, Timestamp: ev.Time, Topics: topics, Data: rawOr(ev.Data, "{}"), Principal: ev.By,
@@ -210,7 +239,10 @@ func (f feedFilter) frame(c *call, ev core.Event) []byte {
 }
 
 // Reasons of a gap in the stream of all events, beside gapFuture.
-const gapUnlogged = "unlogged" // events that are not in the public log
+const (
+	gapUnlogged = "unlogged" // events that are not in the public log
+	gapUnstored = "unstored" // notices
+)
 
 // streamFeed follows what happens anywhere.
 func (s *Server) streamFeed(c *call) error {
@@ -241,19 +273,31 @@ func (s *Server) streamFeed(c *call) error {
 	defer r.leave()
 	live := s.opts.Feed.Live()
 	defer live.Close()
+	counts, err := s.followCounts(c, &filter, live)
+	if err != nil {
+		return err
+	}
+	defer counts.leave()
 	head := s.opts.Journal.LastSeq() // what is committed behind it comes live
 	w := newFrameWriter(c)
 	defer w.close()
 	w.begin(c.id)
 	frame := func(ev core.Event) []byte {
-		if ev.Seq <= head {
+		if ev.Seq <= head && ev.Seq > 0 {
 			return nil
 		}
 		return filter.frame(c, ev)
 	}
+	var stream core.EventStream = live
+	if counts != nil {
+		stream = counts
+		if frame := filter.frame(c, counts.first); frame != nil && !w.write(frame) {
+			return nil
+		}
+	}
 	var rated *ratedFeed
 	if c.query.given("rate") {
-		rated = newRatedFeed(live, s.opts.Clock, int(c.query.integer("rate")), filter, frame)
+		rated = newRatedFeed(stream, s.opts.Clock, int(c.query.integer("rate")), filter, frame)
 	}
 	if resumed && !s.replayFeed(c, w, filter, after, head, rated) {
 		return nil
@@ -262,7 +306,7 @@ func (s *Server) streamFeed(c *call) error {
 		s.pump(c, r, rated, w, rated.render)
 		return nil
 	}
-	s.pump(c, r, live, w, frame)
+	s.pump(c, r, stream, w, frame)
 	return nil
 }
 
@@ -306,5 +350,16 @@ func (s *Server) replayFeed(c *call, w *frameWriter, filter feedFilter, after, h
 			break
 		}
 	}
-	return after == head || w.write(gap.frame())
+	if after == head {
+		if gap.topics = filter.noticed(); len(gap.topics) == 0 {
+			return true
+		}
+		gap.reason = gapUnstored
+	}
+	return w.write(gap.frame())
+}
+
+// noticed returns the topics of the reader to which notices belong.
+func (f feedFilter) noticed() []string {
+	return slices.DeleteFunc(slices.Clone(noticeTopics), func(name string) bool { return !slices.Contains(f.topics, name) })
 }

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -225,4 +227,248 @@ func TestFeedRate(t *testing.T) {
 	for _, bad := range []string{"0", "10001", "x"} {
 		r.do("GET", "/api/events?rate="+bad, "").wants(t, 400, core.CodeValidation)
 	}
+}
+
+// fakeCounts is a core.CountFeed of fixed numbers that counts its followers.
+type fakeCounts struct {
+	now            core.OverviewCounts
+	followed, left atomic.Int64
+}
+
+func (f *fakeCounts) FollowCounts(context.Context) (*core.OverviewCounts, func(), error) {
+	f.followed.Add(1)
+	now := f.now
+	return &now, func() { f.left.Add(1) }, nil
+}
+
+// frames splits a stream into frames of the form "NAME data".
+func frames(text string) (list []string) {
+	for block := range strings.SplitSeq(text, "\n\n") {
+		var name, data string
+		for line := range strings.SplitSeq(block, "\n") {
+			if value, ok := strings.CutPrefix(line, "event: "); ok {
+				name = value
+			}
+			if value, ok := strings.CutPrefix(line, "data: "); ok {
+				data = value
+			}
+		}
+		if name != "" {
+			list = append(list, name+" "+data)
+		}
+	}
+	return list
+}
+
+// TestFeedNoticesAndCounts: changes that are not stored come without a place in the order, to those who may read what they are about; the
+// numbers come first and as they change, to those who name their topic and may read them.
+func TestFeedNoticesAndCounts(t *testing.T) {
+	counts := &fakeCounts{now: core.OverviewCounts{At: epoch, Executions: map[string]int{"running": 1}}}
+	later := core.OverviewCounts{At: epoch.Add(time.Second), Executions: map[string]int{"running": 2}}
+	event := func(of core.OverviewCounts) core.Event {
+		data, _ := json.Marshal(of)
+		return core.Event{Type: core.EventCounts, Time: of.At, Data: data}
+	}
+	before := counts.now
+	before.At = epoch.Add(-time.Second)
+	var refused string
+	r := newRig(t, func(o *api.Options) {
+		o.Counts = counts
+		o.Feed = &fakeFeed{live: []core.Event{
+			event(before),
+			{Type: core.EventBatchProgress, Subject: "batch_1", Time: epoch, Data: json.RawMessage(`{"total":3}`)},
+			{Type: core.EventTaskProgress, Subject: "exec_1"},
+			{Type: core.EventWebhookDeliveries, Subject: "wh_1", Time: epoch},
+			{Type: core.EventPluginChanged, Subject: "local", Time: epoch},
+			{Seq: 1001, Type: core.EventBatchCompleted, Subject: "batch_1", Time: epoch},
+			{Seq: 1002, Type: core.EventWebhookDisabled, Subject: "wh_1", Time: epoch},
+			event(later),
+		}}
+		o.ReadsAll = func(context.Context, core.Principal, api.Access) bool { return true }
+		o.Authorize = func(_ context.Context, _ core.Principal, a api.Access) error {
+			if a.Action == refused || a.ID == refused && a.ID != "" {
+				return core.Forbidden(a.Action, a.Scope, "no")
+			}
+			return nil
+		}
+	})
+	r.journal.events = []core.Event{{Seq: 1000}}
+	told := func(query string, header ...string) string {
+		t.Helper()
+		p := r.do("GET", "/api/events"+query, "", header...)
+		p.wants(t, 200, "")
+		var list []string
+		for _, frame := range frames(p.text) {
+			name, data, _ := strings.Cut(frame, " ")
+			var d struct {
+				Type, Subject, Reason string
+				Topics                []string
+				Sequence              uint64
+				Executions            map[string]int
+			}
+			if err := json.Unmarshal([]byte(data), &d); err != nil {
+				t.Fatal(err, frame)
+			}
+			switch name {
+			case "counts":
+				list = append(list, fmt.Sprint("counts", d.Executions["running"]))
+			case "gap":
+				list = append(list, "gap:"+d.Reason+":"+strings.Join(d.Topics, "+"))
+			default:
+				list = append(list, d.Type)
+			}
+			if name == "notice" && (d.Sequence != 0 || d.Subject == "" || len(d.Topics) != 1) {
+				t.Errorf("notice %s", data)
+			}
+		}
+		return strings.Join(list, " ")
+	}
+	const all = "batch.progress webhook.deliveries plugin.changed batch.completed webhook.disabled"
+	for _, tt := range []struct{ query, refused, header, want string }{
+		{"", "", "", all},
+		{"?topics=counts", "", "", "counts1 counts2"},
+		{"?topics=counts&rate=5", "", "", "counts1 counts2"},
+		{"?topics=counts,batches", "", "", "counts1 batch.progress batch.completed counts2"},
+		{"?topics=counts,batches", "executions.read", "", ""},
+		{"?topics=webhooks,plugins", "webhooks.read", "", "plugin.changed"},
+		{"?topics=webhooks,plugins", "plugins.read", "", "webhook.deliveries webhook.disabled"},
+		{"?topics=batches,webhooks", "batch_1", "", "webhook.deliveries webhook.disabled"},
+		{"?subjects=wh_1", "", "", "webhook.deliveries webhook.disabled"},
+		{"?topics=executions", "", "Last-Event-ID: 1000", ""},
+		{"?topics=counts", "", "Last-Event-ID: 1000", "counts1 counts2"},
+		{"?topics=batches,executions,plugins", "", "Last-Event-ID: 1000", "gap:unstored:batches+plugins batch.progress plugin.changed batch.completed"},
+		{"?topics=batches", "", "Last-Event-ID: 7", "gap:unlogged: batch.progress batch.completed"},
+	} {
+		refused = tt.refused
+		var headers []string
+		if tt.header != "" {
+			headers = append(headers, tt.header)
+		}
+		if got := told(tt.query, headers...); got != tt.want {
+			t.Errorf("%s %s refused %q: %s, want %s", tt.query, tt.header, tt.refused, got, tt.want)
+		}
+	}
+	if f, l := counts.followed.Load(), counts.left.Load(); f != 4 || l != 4 {
+		t.Errorf("%d began to follow the numbers and %d left; only those who want and may read them do", f, l)
+	}
+}
+
+// narrowFeed has the numbers of everything change again and again, with time passing between.
+type narrowFeed struct {
+	fakeFeed
+	steps []func() *core.Event
+}
+
+func (f *narrowFeed) Live() core.EventStream { return &narrowStream{f.steps} }
+
+type narrowStream struct{ steps []func() *core.Event }
+
+func (s *narrowStream) Next(ctx context.Context) (core.Event, error) {
+	for len(s.steps) > 0 {
+		step := s.steps[0]
+		s.steps = s.steps[1:]
+		if ev := step(); ev != nil {
+			return *ev, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return core.Event{}, err
+		}
+	}
+	return core.Event{}, io.EOF
+}
+
+func (s *narrowStream) Close() {}
+
+// TestFeedCountsNarrowed: who may read some of it gets the numbers of that, when everything's changed, and every five seconds at most.
+func TestFeedCountsNarrowed(t *testing.T) {
+	counts := &fakeCounts{now: core.OverviewCounts{At: epoch, Executions: map[string]int{"running": 9, "failed": 0}, Waiting: core.OverviewCounts{}.Waiting}}
+	feed := &narrowFeed{}
+	r := newRig(t, func(o *api.Options) {
+		o.Counts, o.Feed = counts, feed
+		o.Authorize = func(_ context.Context, _ core.Principal, a api.Access) error {
+			if a.ID == "exec_hidden" {
+				return core.NotFound("execution", a.ID)
+			}
+			return nil
+		}
+	})
+	stored := []*core.Execution{someExecution("exec_hidden", core.ExecutionRunning), someExecution(execID, core.ExecutionRunning)}
+	reads := 0
+	r.executions.findAll = func(core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
+		reads++
+		return stored, core.PageInfo{Total: len(stored)}, nil
+	}
+	changed := func() *core.Event {
+		now := counts.now
+		now.At = r.clock.Now()
+		data, _ := json.Marshal(now)
+		return &core.Event{Type: core.EventCounts, Time: r.clock.Now(), Data: data}
+	}
+	pass := func(d time.Duration) func() *core.Event {
+		return func() *core.Event { r.clock.Advance(d); return nil }
+	}
+	counts.now.At = r.clock.Now()
+	fail := func() *core.Event {
+		stored = []*core.Execution{stored[0], someExecution(execID, core.ExecutionFailed)}
+		return nil
+	}
+	feed.steps = []func() *core.Event{changed, fail, changed, changed, pass(time.Second), changed, pass(4 * time.Second), pass(time.Second), changed, pass(5 * time.Second)}
+	p := r.do("GET", "/api/events?topics=counts", "")
+	p.wants(t, 200, "")
+	var got []string
+	for _, frame := range frames(p.text) {
+		var d core.OverviewCounts
+		name, data, _ := strings.Cut(frame, " ")
+		if err := json.Unmarshal([]byte(data), &d); err != nil || name != "counts" || !d.Partial {
+			t.Fatal(err, frame)
+		}
+		got = append(got, fmt.Sprintf("%d+%d", d.Executions["running"], d.Executions["failed"]))
+	}
+	if want := "1+0 0+1"; strings.Join(got, " ") != want {
+		t.Errorf("counted %s, want %s", strings.Join(got, " "), want)
+	}
+	if reads != 3 { // at the beginning, and twice five seconds later
+		t.Errorf("what may be read was counted %d times, not 3", reads)
+	}
+}
+
+// waitingFeed has no events.
+type waitingFeed struct{ fakeFeed }
+
+func (*waitingFeed) Live() core.EventStream { return waitingStream{} }
+
+// TestFeedCountsWithdrawn: a stream with the numbers is over once its caller may not read them any more.
+func TestFeedCountsWithdrawn(t *testing.T) {
+	var revision atomic.Uint64
+	revision.Store(1)
+	counts := &fakeCounts{now: core.OverviewCounts{At: epoch}}
+	r := newRig(t, func(o *api.Options) {
+		o.Counts, o.Feed = counts, &waitingFeed{}
+		o.ReadsAll = func(context.Context, core.Principal, api.Access) bool { return true }
+		o.Authorize = func(_ context.Context, _ core.Principal, a api.Access) error {
+			if a.Action == "executions.read" && revision.Load() > 1 {
+				return core.Forbidden(a.Action, a.Scope, "no")
+			}
+			return nil
+		}
+		o.Refresh = func(_ context.Context, p core.Principal) (core.Principal, error) { return p, nil }
+		o.Revision = revision.Load
+	})
+	req, err := http.NewRequestWithContext(t.Context(), "GET", r.http.URL+"/api/events?topics=counts", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	if err != nil || resp.StatusCode != 200 {
+		t.Fatalf("%v %v", resp, err)
+	}
+	defer resp.Body.Close()
+	r.server.Recheck(t.Context())
+	revision.Store(2)
+	r.server.Recheck(t.Context())
+	text, err := io.ReadAll(resp.Body) // until it is over
+	if err != nil || !strings.Contains(string(text), "event: counts") {
+		t.Errorf("told %q, %v", text, err)
+	}
+	coretest.WaitFor(t, "nobody to follow the numbers", func() bool { return counts.left.Load() == 1 })
 }

@@ -58,7 +58,8 @@ type Options struct {
 	AgentSocket http.Handler // of GET /api/agents/connect; it upgrades the connection
 	Idempotency Idempotency
 	Journal     Journal
-	Feed        Feed // nil: there is no stream of all events
+	Feed        Feed           // nil: there is no stream of all events
+	Counts      core.CountFeed // nil: that stream has no numbers
 
 	Health   Health              // nil: always healthy and ready
 	Metrics  Metrics             // nil: nothing is counted

@@ -98,21 +98,30 @@ func (s *Server) getOverview(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if c.readsAll(readExecutions) && c.readsAll(readThreads) && c.readsAll(readAgents) {
+	if c.countsAll() {
 		return ok(v), nil
 	}
-	out := wire.Overview{
-		Partial: true, At: v.At, Agents: v.Agents, Executions: map[string]int{}, Batches: map[string]int{}, Threads: map[string]int{}, Managed: map[string]int{},
-		Ranges: []wire.OverviewRange{}, Minutes: []wire.OverviewSpan{}, Hours: []wire.OverviewSpan{},
-	}
-	if err := s.countReadable(c, v, &out); err != nil {
+	counts, err := s.countReadable(c, &v.OverviewCounts)
+	if err != nil {
 		return answer{}, err
 	}
-	return ok(out), nil
+	return ok(wire.Overview{OverviewCounts: *counts, Ranges: []wire.OverviewRange{}, Minutes: []wire.OverviewSpan{}, Hours: []wire.OverviewSpan{}}), nil
+}
+
+// countsAll reports whether nothing of what the overview counts is hidden from the caller.
+func (c *call) countsAll() bool {
+	return c.readsAll(readExecutions) && c.readsAll(readThreads) && c.readsAll(readAgents)
 }
 
 // countReadable counts by state what the caller may read. whole has the states.
-func (s *Server) countReadable(c *call, whole *core.Overview, out *wire.Overview) error {
+func (s *Server) countReadable(c *call, whole *core.OverviewCounts) (*wire.OverviewCounts, error) {
+	out := &wire.OverviewCounts{
+		Partial: true, At: whole.At, Agents: whole.Agents, Executions: map[string]int{}, Batches: map[string]int{}, Threads: map[string]int{}, Managed: map[string]int{},
+	}
+	return out, s.countRows(c, whole, out)
+}
+
+func (s *Server) countRows(c *call, whole, out *wire.OverviewCounts) error {
 	for to, from := range map[*map[string]int]map[string]int{
 		&out.Executions: whole.Executions, &out.Batches: whole.Batches, &out.Threads: whole.Threads, &out.Managed: whole.Managed,
 	} {

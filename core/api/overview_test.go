@@ -25,7 +25,16 @@ func (f *fakeOverview) FindInbox(_ context.Context, filter core.InboxFilter) ([]
 }
 
 func (f *fakeOverview) Overview(context.Context) (*core.Overview, error) {
-	return &core.Overview{At: epoch, Executions: map[string]int{"running": 1}, Minutes: []core.ThroughputSpan{}, Hours: []core.ThroughputSpan{}, Ranges: []core.ThroughputRange{}}, nil
+	return &core.Overview{OverviewCounts: someCounts(), Minutes: []core.ThroughputSpan{}, Hours: []core.ThroughputSpan{}, Ranges: []core.ThroughputRange{}}, nil
+}
+
+func (f *fakeOverview) Counts(context.Context) (*core.OverviewCounts, error) {
+	counts := someCounts()
+	return &counts, nil
+}
+
+func someCounts() core.OverviewCounts {
+	return core.OverviewCounts{At: epoch, Executions: map[string]int{"running": 1}}
 }
 
 // What is in the inbox is shown to those who may read what it is of.

@@ -103,6 +103,7 @@ func connectedFrame(executionID string, threadIDs []string, at uint64, requestID
 type streamGap struct {
 	from, to uint64
 	reason   string
+	topics   []string // that it is about; none: all
 }
 
 func (g *streamGap) frame() []byte {
@@ -114,5 +115,12 @@ func (g *streamGap) frame() []byte {
 	b = strconv.AppendUint(b, g.to, 10)
 	b = append(b, `,"reason":`...)
 	b = rawjson.AppendString(b, g.reason)
+	for i, topic := range g.topics {
+		b = append(b, []string{`,"topics":[`, ","}[min(i, 1)]...)
+		b = rawjson.AppendString(b, topic)
+	}
+	if len(g.topics) > 0 {
+		b = append(b, ']')
+	}
 	return append(b, "}\n\n"...)
 }

@@ -60,7 +60,10 @@ func (e *Engine) StartBatch(ctx context.Context, req core.BatchRequest) (*core.B
 		if err := tx.ClaimIdempotency(claim, b.ID, now); err != nil {
 			return err
 		}
-		return tx.PutBatch(&copied)
+		if err := tx.PutBatch(&copied); err != nil {
+			return err
+		}
+		return tx.Append(batchEvent(core.EventBatchStarted, &copied, now))
 	})
 	if err != nil {
 		e.releaseItems(b.CreatedBy, b.Total)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -108,6 +109,7 @@ func (b *batchRun) loop() {
 			}
 			running[index] = id
 			b.watch(index, id)
+			b.tell()
 		}
 		if len(settled) == 0 && len(running) > 0 {
 			select {
@@ -351,13 +353,21 @@ func (b *batchRun) put(settled []core.BatchResult, next core.Batch) bool {
 				}
 			}
 			copied := next
-			return tx.PutBatch(&copied)
+			if err := tx.PutBatch(&copied); err != nil || !next.Status.Terminal() {
+				return err
+			}
+			end := batchEvent(batchEnds[next.Status], &next, *next.CompletedAt)
+			if end.By = core.System.ID; next.Status == core.BatchCancelled {
+				end.By = cmp.Or(b.cancelledBy, end.By)
+			}
+			return tx.Append(end)
 		})
 		switch {
 		case err == nil:
 			b.eng.writable.accept()
 			b.batch = &next
 			b.release(len(items))
+			b.tell()
 			return true
 		case core.AsError(err).Unavailable:
 			b.eng.writable.refuse(err)

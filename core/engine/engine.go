@@ -79,7 +79,7 @@ type Observer interface {
 // Alert has somebody look at what the engine could not do by itself. subject is the id of what it is about.
 type Alert func(subject, message string, details map[string]any)
 
-// Options are what an Engine is made of. All fields but Roles, AdHoc, Observer, Alert and Tracer are required.
+// Options are what an Engine is made of. All fields but Roles, AdHoc, Observer, Alert, Notice and Tracer are required.
 type Options struct {
 	Store    Store
 	Patterns Patterns
@@ -93,7 +93,8 @@ type Options struct {
 	Config   Config
 	Observer Observer
 	Alert    Alert
-	Tracer   core.Tracer // nil: nothing is traced
+	Notice   func(core.Event) // takes how far batches are, quickly; nil: nobody is told
+	Tracer   core.Tracer      // nil: nothing is traced
 }
 
 // Engine runs executions and batches. Make it with New, start it with Open, end it with Close.
@@ -109,6 +110,7 @@ type Engine struct {
 	log      hclog.Logger
 	observer Observer
 	alert    Alert
+	notice   func(core.Event)
 	tracer   core.Tracer
 	config   atomic.Pointer[Config]
 
@@ -152,7 +154,7 @@ const (
 func New(o Options) *Engine {
 	e := &Engine{
 		store: o.Store, patterns: o.Patterns, agents: o.Agents, roles: o.Roles, adHoc: o.AdHoc, streams: o.Streams,
-		clock: o.Clock, ids: o.IDs, log: o.Logger.Named("engine"), observer: o.Observer, alert: o.Alert,
+		clock: o.Clock, ids: o.IDs, log: o.Logger.Named("engine"), observer: o.Observer, alert: o.Alert, notice: o.Notice,
 		quit:    make(chan struct{}),
 		runs:    map[string]*run{},
 		batches: map[string]*batchRun{},
@@ -166,6 +168,9 @@ func New(o Options) *Engine {
 	}
 	if e.alert == nil {
 		e.alert = func(string, string, map[string]any) {}
+	}
+	if e.notice == nil {
+		e.notice = func(core.Event) {}
 	}
 	if e.tracer = o.Tracer; e.tracer == nil {
 		e.tracer = core.NoTracer{}

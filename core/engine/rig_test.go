@@ -496,9 +496,10 @@ type rig struct {
 	config engine.Config
 	roles  *spawner // or nil
 
-	streams engine.Streams // noStreams if nil
-	adHoc   engine.AdHoc   // or nil
-	alert   engine.Alert   // or nil
+	streams engine.Streams   // noStreams if nil
+	adHoc   engine.AdHoc     // or nil
+	alert   engine.Alert     // or nil
+	notice  func(core.Event) // or nil
 
 	still, seen int // looks of passTime since commits were seen
 }
@@ -529,7 +530,7 @@ func (r *rig) open() *rig {
 	options := engine.Options{
 		Store: r.store, Patterns: r.shelf, Agents: r.agents, Streams: noStreams{},
 		Clock: r.clock, IDs: r.ids, Logger: hclog.NewNullLogger(), Config: r.config, AdHoc: r.adHoc,
-		Alert: r.alert,
+		Alert: r.alert, Notice: r.notice,
 	}
 	if r.roles != nil {
 		options.Roles = r.roles

@@ -47,7 +47,20 @@ var one = core.Page{Limit: 1}
 
 // Overview implements core.OverviewService.
 func (s *Service) Overview(ctx context.Context) (*core.Overview, error) {
-	v := &core.Overview{
+	counts, err := s.Counts(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.opts.Store.Throughput(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &core.Overview{OverviewCounts: *counts, Ranges: t.Ranges, Minutes: t.Minutes, Hours: t.Hours}, nil
+}
+
+// Counts implements core.OverviewService.
+func (s *Service) Counts(ctx context.Context) (*core.OverviewCounts, error) {
+	v := &core.OverviewCounts{
 		At: s.opts.Clock.Now(), Executions: map[string]int{}, Batches: map[string]int{}, Threads: map[string]int{}, Managed: map[string]int{},
 	}
 	counts, err := s.opts.Store.CountExecutions(ctx)
@@ -105,11 +118,6 @@ func (s *Service) Overview(ctx context.Context) (*core.Overview, error) {
 		return nil, err
 	}
 	v.Waiting.Deliveries = info.Total
-	t, err := s.opts.Store.Throughput(ctx)
-	if err != nil {
-		return nil, err
-	}
-	v.Ranges, v.Minutes, v.Hours = t.Ranges, t.Minutes, t.Hours
 	return v, nil
 }
 

@@ -44,6 +44,7 @@ func (a *Added) Drop() {
 		a.host.mu.Lock()
 		delete(a.host.children, c.spec.Name)
 		a.host.mu.Unlock()
+		c.tell()
 	}
 	for _, c := range a.replaced {
 		p, _ := c.snapshot()

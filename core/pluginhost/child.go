@@ -94,6 +94,7 @@ func (c *child) set(state core.PluginState, change func(*core.Plugin)) {
 	c.changed = make(chan struct{})
 	c.mu.Unlock()
 
+	c.tell()
 	c.host.opts.Metrics.State(now.Name, now.Kind, string(state))
 	args := []any{"state", string(state), "before", string(was.State)}
 	level := "info"
@@ -118,6 +119,12 @@ func (c *child) set(state core.PluginState, change func(*core.Plugin)) {
 		c.log.Logger.Debug("plugin changed its state", args...)
 	}
 	c.ring.add(core.PluginLogLine{Timestamp: c.host.opts.Clock.Now(), Level: level, Message: "wardroom: plugin is " + string(state) + pairs(args[4:])})
+}
+
+// tell gives notice of the status as it is now.
+func (c *child) tell() {
+	p, _ := c.snapshot()
+	c.host.opts.Changed(*p)
 }
 
 // snapshot returns the status, and whether a failure is definite.

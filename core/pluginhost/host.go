@@ -49,6 +49,9 @@ func New(o Options) (*Host, error) {
 	if o.Metrics == nil {
 		o.Metrics = noMetrics{}
 	}
+	if o.Changed == nil {
+		o.Changed = func(core.Plugin) {}
+	}
 	if o.Lookup == nil {
 		o.Lookup = os.LookupEnv
 	}

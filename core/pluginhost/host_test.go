@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -99,9 +100,19 @@ func TestCloseLeavesNothing(t *testing.T) {
 	r.Close()
 }
 
-// A killed plugin comes back after the backoff, and its callers notice nothing but a short absence.
+// A killed plugin comes back after the backoff, and its callers notice nothing but a short absence. Each change of its state is told.
 func TestKilled(t *testing.T) {
-	r := newRig(t, pen("")).open()
+	r := newRig(t, pen(""))
+	var told []string
+	var telling sync.Mutex
+	r.opts.Changed = func(p core.Plugin) {
+		telling.Lock()
+		defer telling.Unlock()
+		if state := string(p.State); p.Name == "runtime-pen" && (len(told) == 0 || told[len(told)-1] != state) {
+			told = append(told, state)
+		}
+	}
+	r.open()
 	var ready []string
 	done := make(chan string, 10)
 	r.OnReady("runtime-pen", func(rt runtime.Runtime) {
@@ -153,6 +164,12 @@ func TestKilled(t *testing.T) {
 	}
 	if _, err := rt.Capabilities(t.Context()); err != nil {
 		t.Errorf("after the restart: %v", err)
+	}
+	telling.Lock()
+	defer telling.Unlock()
+	const up = "verifying starting configuring ready"
+	if got := strings.Join(told, " "); got != up+" failed "+up {
+		t.Errorf("told %s", got)
 	}
 }
 

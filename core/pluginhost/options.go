@@ -51,6 +51,7 @@ type Options struct {
 	Lookup  func(string) (string, bool) // finds variables of the host's environment; nil: os.LookupEnv
 	Unsafe  Unsafe                      // nil: they are not reported
 	Check   func(HealthCheck)           // called with each plugin that is supervised, once; may be nil
+	Changed func(core.Plugin)           // called after each change of a plugin's state or health, quickly; may be nil
 	Secrets SecretLookup                // resolves references for plugins; nil: none can be
 	Keys    StateKeys                   // for what plugins keep; nil: they get none
 	Policy  Policy                      // zero: DefaultPolicy

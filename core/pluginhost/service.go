@@ -182,6 +182,7 @@ func (h *Host) RemovePlugin(_ context.Context, name string) (*core.PluginRemoval
 	if kept := filepath.Join(h.opts.StateDir, "data", name); Exists(kept) {
 		removed.State = kept
 	}
+	h.opts.Changed(core.Plugin{Name: name, Kind: removed.Kind, State: core.PluginDisabled, Reason: "it was removed"})
 	h.log.Info("plugin was removed", "plugin", name, "version", removed.Version, "former", removed.Former)
 	return &removed, nil
 }

@@ -134,19 +134,27 @@ func (c *child) serve(ctx context.Context, i *instance) *failure {
 // setSilent notes whether the plugin left the last ping open. One that did cannot be reached, until it answers one or is
 // given up.
 func (c *child) setSilent(silent bool, limit time.Duration) {
+	if c.noteSilent(silent, limit) {
+		c.tell()
+	}
+}
+
+// noteSilent is setSilent without the notice, and reports whether one is due.
+func (c *child) noteSilent(silent bool, limit time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.silent == silent {
-		return
+		return false
 	}
 	c.silent, c.checks = silent, nil
 	if !silent {
 		c.status.Health, c.status.HealthReason = "", ""
 		c.log.Logger.Info("plugin answers again")
-		return
+		return true
 	}
 	c.status.Health, c.status.HealthReason = plugin.StatusFailed, fmt.Sprintf("it does not answer: a ping got no answer within %s", limit)
 	c.log.Logger.Warn("plugin changed its health", "health", c.status.Health, "reason", c.status.HealthReason)
+	return true
 }
 
 // mutes is how many questions for its health a plugin that answers pings may leave open.
@@ -155,10 +163,11 @@ const mutes = 2
 // mute says of a plugin that lives that it does not tell how it is.
 func (c *child) mute(limit time.Duration) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.status.Health, c.checks = "degraded", nil
 	c.status.HealthReason = fmt.Sprintf("it does not say how it is: %d questions in a row got no answer within %s each", mutes, limit)
 	c.log.Logger.Warn("plugin changed its health", "health", c.status.Health, "reason", c.status.HealthReason)
+	c.mu.Unlock()
+	c.tell()
 }
 
 // examine asks a live plugin how it is, and reports whether it said so.
@@ -176,11 +185,15 @@ func (c *child) examine(ctx context.Context, i *instance) bool {
 		})
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	was := c.status.Health
+	was, why := c.status.Health, c.status.HealthReason
 	c.status.Health, c.status.HealthReason, c.checks = healthWord(said.Status), c.redact(shortenTo(said.Reason, 1000)), checks
 	if was != c.status.Health && (was != "" || c.status.Health != "ok") {
 		c.log.Logger.Info("plugin changed its health", "health", c.status.Health, "reason", c.status.HealthReason)
+	}
+	changed := was != c.status.Health || why != c.status.HealthReason
+	c.mu.Unlock()
+	if changed {
+		c.tell()
 	}
 	return true
 }

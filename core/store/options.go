@@ -41,7 +41,7 @@ type Options struct {
 	Logger hclog.Logger
 	// Clock is core.SystemClock when nil.
 	Clock core.Clock
-	// OnCommit is called by the writer after each commit that wrote events, with all of them in order of
+	// OnCommit is called by the writer after each commit, with the events that it wrote, if any, in order of
 	// Seq, those of the journal included. Calls follow the order of commits and never overlap. It must
 	// not block, must not call Update, and must not keep the slice.
 	OnCommit func(events []core.Event)

@@ -246,7 +246,7 @@ func (w *writer) done() {
 		default:
 		}
 	}
-	if len(w.events) > 0 && w.s.opts.OnCommit != nil {
+	if w.s.opts.OnCommit != nil {
 		w.s.opts.OnCommit(w.events)
 	}
 	w.end()

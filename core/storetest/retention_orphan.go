@@ -10,7 +10,7 @@ import (
 	"github.com/wardroom/wardroom/core/store"
 )
 
-// The journal of a managed agent, a schedule or a trigger goes with it, and that of one that lives on by age.
+// The journal of a managed agent, a schedule, a trigger or a webhook goes with it, and that of one that lives on by age.
 func testRetainJournals(t *testing.T, open Opener) {
 	for _, of := range []struct {
 		prefix      string
@@ -25,6 +25,9 @@ func testRetainJournals(t *testing.T, open Opener) {
 		{core.PrefixTrigger, func(tx core.Tx, id string) error {
 			return tx.PutTrigger(&core.TriggerRecord{Trigger: core.Trigger{ID: id}})
 		}, core.Tx.DeleteTrigger},
+		{core.PrefixWebhook, func(tx core.Tx, id string) error {
+			return tx.PutWebhook(&core.WebhookRecord{Webhook: core.Webhook{ID: id}})
+		}, core.Tx.DeleteWebhook},
 	} {
 		t.Run(of.prefix, func(t *testing.T) { testRetainJournalsOf(t, open, of.prefix, of.put, of.remove) })
 	}
@@ -66,6 +69,44 @@ func testRetainJournalsOf(t *testing.T, open Opener, prefix string, put, remove 
 	done, err := s.Retain(ctx, store.Policy{Events: 2*time.Hour + 25*time.Minute})
 	if err != nil || left(gone) != 0 || left(lives) != 1000 || done.Journals != 2000 {
 		t.Fatalf("%d and %d, %+v, %v", left(gone), left(lives), done, err)
+	}
+}
+
+// The events of a batch go once retention took it, and those of one that is stored by age.
+func testRetainBatchEvents(t *testing.T, open Opener) {
+	clock := coretest.NewClock()
+	s := open(t, store.Options{Clock: clock})
+	over, runs := core.IDBound(core.PrefixBatch, start), core.IDBound(core.PrefixBatch, start.Add(time.Second))
+	mustUpdate(t, s, func(tx core.Tx) error {
+		at := start
+		for _, b := range []*core.Batch{{ID: over, Status: core.BatchCompleted, CompletedAt: &at}, {ID: runs, Status: core.BatchRunning}} {
+			if err := tx.PutBatch(b); err != nil {
+				return err
+			}
+			if err := tx.Append(core.Event{Type: core.EventBatchStarted, Subject: b.ID, Time: start}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	left := func(id string) int {
+		events, _, err := s.Events(ctx, id, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(events)
+	}
+	clock.Advance(2 * time.Hour)
+	for _, policy := range []store.Policy{{Batches: time.Hour}, {}} { // the second finds those of what the first removed
+		if _, err := s.Retain(ctx, policy); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if left(over) != 0 || left(runs) != 1 {
+		t.Errorf("%d events of the batch that is gone and %d of the other are left", left(over), left(runs))
+	}
+	if _, err := s.Retain(ctx, store.Policy{Events: time.Hour}); err != nil || left(runs) != 0 {
+		t.Errorf("%d old events of a batch are left, %v", left(runs), err)
 	}
 }
 

@@ -91,6 +91,7 @@ func Run(t *testing.T, open Opener) {
 		{"MaintenancePurges", testMaintenancePurges},
 		{"RetainNeededEvents", testRetainNeededEvents},
 		{"RetainJournals", testRetainJournals},
+		{"RetainBatchEvents", testRetainBatchEvents},
 		{"RetainInputs", testRetainInputs},
 		{"RetainEventsOfTheFuture", testRetainEventsOfTheFuture},
 		{"RetainIDsOfTheFuture", testRetainIDsOfTheFuture},

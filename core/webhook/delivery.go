@@ -93,6 +93,7 @@ func (s *Service) RetryDelivery(ctx context.Context, webhookID, id string) (*cor
 	if err != nil {
 		return nil, err
 	}
+	s.tell(webhookID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ep.rec = rec

@@ -164,6 +164,7 @@ func (s *Service) fanOut(ctx context.Context, events []core.Event, rows []*core.
 	}
 	s.position.Store(seq)
 	s.kept = seq
+	s.tellOf(to)
 	next := 0
 	for _, d := range rows { // in the order of events
 		for next < len(events) && events[next].Seq < d.Seq {

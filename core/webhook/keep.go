@@ -104,6 +104,7 @@ func (s *Service) replan(ctx context.Context, id string, plan func(d *core.Deliv
 		})
 	})
 	if changed {
+		s.tell(id)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if ep := s.endpoints[id]; ep != nil {

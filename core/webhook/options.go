@@ -125,7 +125,8 @@ type Options struct {
 	// Version is that of the product, for User-Agent.
 	Version  string
 	Observer Observer
-	Tracer   core.Tracer // nil: nothing is traced
+	Notice   func(core.Event) // takes that deliveries of an endpoint changed, quickly; nil: nobody is told
+	Tracer   core.Tracer      // nil: nothing is traced
 	// Mask replaces fields of what is delivered that receivers must not read in clear; nil: none.
 	Mask core.Masker
 	// Transport makes what sends the requests of one endpoint; nil: target.NewTransport with Config's guard and proxy.
@@ -147,6 +148,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Observer == nil {
 		o.Observer = noObserver{}
+	}
+	if o.Notice == nil {
+		o.Notice = func(core.Event) {}
 	}
 	if o.Tracer == nil {
 		o.Tracer = core.NoTracer{}

@@ -140,7 +140,7 @@ func (s *Service) store(batch []*outcome) error {
 		if reason := account(rec, ep, o, config.DisableAfter); reason != "" && rec.Enabled {
 			at := o.at
 			rec.Enabled, rec.DisabledReason, rec.DisabledAt, rec.UpdatedAt = false, reason, &at, at
-			alerts = append(alerts, s.disabledAlert(rec))
+			alerts = append(alerts, s.disabledAlert(rec), endpointEvent(core.EventWebhookDisabled, rec, at))
 		}
 	}
 	s.mu.Unlock()
@@ -170,6 +170,11 @@ func (s *Service) store(batch []*outcome) error {
 	if len(alerts) > 0 {
 		s.Notify()
 	}
+	var of []*endpoint
+	for _, o := range live {
+		of = append(of, o.job.ep)
+	}
+	s.tellOf(of)
 	return nil
 }
 

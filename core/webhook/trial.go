@@ -59,6 +59,7 @@ func (s *Service) TestWebhook(ctx context.Context, id string, kind core.EventTyp
 	if err != nil {
 		return nil, err
 	}
+	s.tell(id)
 	copied := *d
 	return &copied, nil
 }

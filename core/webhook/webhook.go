@@ -145,7 +145,7 @@ func (s *Service) add(ctx context.Context, rec *core.WebhookRecord) error {
 	if full {
 		return core.RateLimited(maxEndpoints, 0, 0, "there are %d webhooks, more are not taken: delete some", maxEndpoints)
 	}
-	if err := s.save(ctx, rec); err != nil {
+	if err := s.save(ctx, rec, core.EventWebhookCreated); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -154,15 +154,18 @@ func (s *Service) add(ctx context.Context, rec *core.WebhookRecord) error {
 	return nil
 }
 
-// save stores a record with how far the log was read. reading and records are held. Once begun it is awaited: what is
+// save stores a record with the event that tells of it and how far the log was read. reading and records are held. Once begun it is awaited: what is
 // stored and what is known never differ.
-func (s *Service) save(ctx context.Context, rec *core.WebhookRecord) error {
+func (s *Service) save(ctx context.Context, rec *core.WebhookRecord, kind core.EventType) error {
 	seq := s.position.Load()
 	err := s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		if err := tx.PutWebhook(rec); err != nil {
 			return err
 		}
 		if err := tx.ClaimIdempotency(core.IdempotencyFrom(ctx), rec.ID, s.clock.Now()); err != nil {
+			return err
+		}
+		if err := tx.Append(endpointEvent(kind, rec, s.clock.Now())); err != nil {
 			return err
 		}
 		return tx.SetCursor(cursorName, seq)
@@ -194,7 +197,7 @@ func (s *Service) change(ctx context.Context, id string, fn func(rec *core.Webho
 	if err := fn(&rec, secrets); err != nil {
 		return err
 	}
-	if err := s.save(ctx, &rec); err != nil {
+	if err := s.save(ctx, &rec, core.EventWebhookUpdated); err != nil {
 		return err
 	}
 	s.mu.Lock()
@@ -338,7 +341,13 @@ func (s *Service) remove(ctx context.Context, id string, declared bool) error {
 	if rec.Declared && !declared {
 		return declaredConflict(id)
 	}
-	if err := s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error { return tx.DeleteWebhook(id) }); err != nil {
+	err = s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
+		if err := tx.DeleteWebhook(id); err != nil {
+			return err
+		}
+		return tx.Append(endpointEvent(core.EventWebhookDeleted, rec, s.clock.Now()))
+	})
+	if err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -51,6 +51,16 @@ type FeedSkipped struct {
 	To     uint64   `json:"to"` // sequence of the newest of them
 }
 
+// FeedNotice tells of a change that is not stored as an event, as the stream of all events has it. It has no place in their order,
+// and is not repeated: of one subject the newest stands for those before it.
+type FeedNotice struct {
+	Type      string          `json:"type"`
+	Subject   string          `json:"subject"` // id of the batch or webhook, or name of the plugin, that it is about
+	Timestamp time.Time       `json:"timestamp"`
+	Topics    []string        `json:"topics"` // that it belongs to
+	Data      json.RawMessage `json:"data"`
+}
+
 // FeedEvent is one thing that happened anywhere, as the stream of all events has it.
 type FeedEvent struct {
 	Sequence  uint64          `json:"sequence"` // rises over all subjects; events that the reader did not ask for are left out

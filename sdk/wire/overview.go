@@ -4,6 +4,14 @@ import "time"
 
 // Overview is what goes on in a server, in numbers.
 type Overview struct {
+	OverviewCounts
+	Ranges  []OverviewRange `json:"ranges" doc:"Sums of the last hour, 24 hours, 7 days and 30 days."`
+	Minutes []OverviewSpan  `json:"minutes" doc:"Of the last 24 hours, oldest first, without those in which nothing happened."`
+	Hours   []OverviewSpan  `json:"hours" doc:"Of the last 30 days, likewise."`
+}
+
+// OverviewCounts counts what there is in a server by state.
+type OverviewCounts struct {
 	At         time.Time       `json:"at"`
 	Partial    bool            `json:"partial,omitempty" doc:"The numbers are of what the caller may read, of the latest 2,000 of each at most; deliveries, ranges, minutes and hours are left out."`
 	Executions map[string]int  `json:"executions" doc:"Stored ones by status."`
@@ -12,9 +20,6 @@ type Overview struct {
 	Agents     OverviewAgents  `json:"agents" doc:"Connected agents."`
 	Managed    map[string]int  `json:"managedAgents" doc:"Those that are known by status; blocked and login_required, which are no statuses, count besides."`
 	Waiting    OverviewWaiting `json:"waiting"`
-	Ranges     []OverviewRange `json:"ranges" doc:"Sums of the last hour, 24 hours, 7 days and 30 days."`
-	Minutes    []OverviewSpan  `json:"minutes" doc:"Of the last 24 hours, oldest first, without those in which nothing happened."`
-	Hours      []OverviewSpan  `json:"hours" doc:"Of the last 30 days, likewise."`
 }
 
 // OverviewAgents counts connected agents.

@@ -51,7 +51,7 @@ func TestManyIdleConsoles(t *testing.T) {
 			began := func() { once.Do(begun.Done) }
 			defer began()
 			// As the page asks: see live/hub.ts.
-			r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/api/events?topics=executions,inbox,threads,agents,patterns,schedules,triggers,health", nil)
+			r, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/api/events?topics=executions,inbox,threads,agents,patterns,schedules,triggers,health,counts,batches,webhooks,plugins", nil)
 			if err != nil {
 				failed <- err
 				return

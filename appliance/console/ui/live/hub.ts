@@ -3,7 +3,12 @@
 
 import { Gathered } from "./gathered.ts";
 
-/** An event as the server tells it. */
+import type { Overview } from "../api/types.gen.ts";
+
+/** What there is by state: the part of the overview that the stream tells. */
+export type OverviewCounts = Omit<Overview, "ranges" | "minutes" | "hours">;
+
+/** An event as the server tells it, or a notice, which has the sequence 0. */
 export interface FeedEvent {
   sequence: number; type: string; subject?: string; timestamp: string; topics: string[]; data: Record<string, unknown>;
 }
@@ -14,6 +19,7 @@ export type Connection = "connecting" | "live" | "broken" | "refused";
 export type Said =
   | { kind: "events"; events: FeedEvent[] }
   | { kind: "gap" }
+  | { kind: "counts"; counts: OverviewCounts }
   | { kind: "state"; state: Connection; since: number }
   | { kind: "key"; key: string }
   | { kind: "forgotten" };
@@ -21,12 +27,12 @@ export type Said =
 /** What a page says to the hub. */
 export type Asked =
   | { kind: "hello"; address: string; key: string; keyGiven: boolean }
-  | { kind: "subjects"; subjects: string[]; after: number } // after: the last event that the page has heard of
+  | { kind: "subjects"; subjects: string[]; topics: string[]; after: number } // after: the last event that the page has heard of
   | { kind: "alive" }
   | { kind: "again" }
   | { kind: "bye" };
 
-interface Page { say(said: Said): void; subjects: string[]; seen: number }
+interface Page { say(said: Said): void; subjects: string[]; topics: string[]; seen: number }
 
 const maxSubjects = 200;
 const forgetAfterMs = 200_000; // timers of hidden tabs run once a minute
@@ -35,6 +41,7 @@ const silenceMs = 60_000; // the server sends a comment every 15 s
 const tellEveryMs = 100;
 const maxFrame = 8 << 20;
 const rate = 50; // events of executions a second, but for subjects; the others are counted
+const always = ["executions", "inbox", "threads", "agents", "patterns", "schedules", "triggers", "health"]; // further topics are those that pages ask for
 const pauses = [250, 500, 1000, 2000, 4000, 8000];
 
 /** The stream. It exists as long as there are pages, and reads as long as one of them lives. */
@@ -49,6 +56,8 @@ export class Hub {
   private failures = 0;
   private run?: AbortController;
   private joined = "";
+  private topics = new Set<string>(); // of this stream, beside those of always
+  private counts?: OverviewCounts; // of this stream
   private timer?: ReturnType<typeof setTimeout>;
   private news = new Gathered<FeedEvent>(tellEveryMs, (events) => this.send({ kind: "events", events }));
 
@@ -56,7 +65,7 @@ export class Hub {
   hear(from: object, say: (said: Said) => void, asked: Asked): void {
     switch (asked.kind) {
       case "hello": {
-        this.pages.set(from, { say, subjects: this.pages.get(from)?.subjects ?? [], seen: Date.now() });
+        this.pages.set(from, { say, subjects: this.pages.get(from)?.subjects ?? [], topics: this.pages.get(from)?.topics ?? [], seen: Date.now() });
         const other = asked.keyGiven && asked.key !== this.key;
         if (other) this.key = asked.key;
         this.address = asked.address;
@@ -73,7 +82,10 @@ export class Hub {
         }
         const had = new Set(this.joined.split(","));
         page.subjects = asked.subjects.slice(0, maxSubjects);
-        if (this.union() === this.joined) return;
+        page.topics = asked.topics;
+        if (this.counts && page.topics.includes("counts")) page.say({ kind: "counts", counts: this.counts });
+        // A topic that nobody wants any more stays until the next stream.
+        if (this.union() === this.joined && page.topics.every((t) => this.topics.has(t))) return;
         // What happened to them after the page began to read, and before the stream has them, is in no event of it.
         if (this.last && page.subjects.some((id) => !had.has(id))) this.from = Math.min(this.from ?? Infinity, asked.after);
         this.restart(50);
@@ -146,8 +158,9 @@ export class Hub {
 
   private async follow(run: AbortController): Promise<void> {
     this.joined = this.union();
-    const topics = "executions,inbox,threads,agents,patterns,schedules,triggers,health";
-    const query = "?rate=" + rate + "&topics=" + topics + (this.joined ? "&subjects=" + encodeURIComponent(this.joined) : "");
+    this.topics = new Set([...this.pages.values()].flatMap((p) => p.topics));
+    this.counts = undefined;
+    const query = "?rate=" + rate + "&topics=" + [...always, ...[...this.topics].sort()].join(",") + (this.joined ? "&subjects=" + encodeURIComponent(this.joined) : "");
     const headers: Record<string, string> = { Accept: "text/event-stream" };
     if (this.key) headers.Authorization = "Bearer " + this.key;
     const from = this.from;
@@ -220,10 +233,16 @@ export class Hub {
       for (const frame of frames) {
         const parsed = parseFrame(frame);
         if (parsed.id) this.last = parsed.id;
-        if (parsed.event === "gap") gap = true;
-        else if (parsed.event === "event") {
+        if (parsed.event === "gap") {
+          const of = readEvent(parsed.data)?.topics;
+          if (of) events.push({ ...missed, topics: of });
+          else gap = true;
+        } else if (parsed.event === "event" || parsed.event === "notice") {
           const event = readEvent(parsed.data);
-          if (event) events.push(event);
+          if (event) events.push({ ...event, sequence: event.sequence ?? 0 });
+        } else if (parsed.event === "counts") {
+          this.counts = readEvent<OverviewCounts>(parsed.data);
+          if (this.counts) for (const page of this.pages.values()) if (page.topics.includes("counts")) page.say({ kind: "counts", counts: this.counts });
         } else if (parsed.event === "skipped") { // an event of no subject: lists of its topics are read anew
           const event = readEvent(parsed.data);
           if (event) events.push({ ...event, type: "execution.skipped", sequence: Number(parsed.id), timestamp: "", data: {} });
@@ -249,9 +268,12 @@ export function parseFrame(frame: string): { event: string; data: string; id: st
   return out;
 }
 
-function readEvent(text: string): FeedEvent | undefined {
+// Notices of a topic may have been missed: lists of it are read anew.
+const missed: FeedEvent = { sequence: 0, type: "notice.missed", timestamp: "", topics: [], data: {} };
+
+function readEvent<T = FeedEvent>(text: string): T | undefined {
   try {
-    return JSON.parse(text) as FeedEvent;
+    return JSON.parse(text) as T;
   } catch {
     return undefined; // one bad record ends nothing
   }

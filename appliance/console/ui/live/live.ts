@@ -3,15 +3,19 @@
 import { signal, effect } from "@preact/signals";
 import { apiKey } from "../api/client.ts";
 import { base, workerAddress } from "../base.ts";
-import { Hub, type Asked, type Connection, type FeedEvent, type Said } from "./hub.ts";
+import { Hub, type Asked, type Connection, type FeedEvent, type OverviewCounts, type Said } from "./hub.ts";
 
 /** How the connection is, and since when by the browser's clock. */
 export const connection = signal<{ state: Connection; since: number }>({ state: "connecting", since: Date.now() });
+
+/** What there is by state, as it was told last; it is told while somebody wants the topic counts. */
+export const counts = signal<OverviewCounts | undefined>(undefined);
 
 type Listener = { events: (events: FeedEvent[]) => void; gap: () => void };
 
 const listeners = new Set<Listener>();
 const wanted = new Map<string, number>(); // subjects, with how many want them
+const topics = new Map<string, number>(); // likewise topics, beside those that are always told
 let say: (asked: Asked) => void = () => undefined;
 let subjectsDue = false;
 let heard = 0; // sequence of the last event
@@ -23,14 +27,19 @@ export function listen(listener: Listener): () => void {
 }
 
 /** Asks for everything that happens to these, until the function that it returns is called. */
-export function watch(...subjects: string[]): () => void {
-  for (const id of subjects) wanted.set(id, (wanted.get(id) ?? 0) + 1);
+export const watch = (...subjects: string[]): (() => void) => want(wanted, subjects);
+
+/** Asks for what happens in these topics, which are told to nobody else, until the function that it returns is called. */
+export const watchTopics = (...names: string[]): (() => void) => want(topics, names);
+
+function want(of: Map<string, number>, names: string[]): () => void {
+  for (const name of names) of.set(name, (of.get(name) ?? 0) + 1);
   tellSubjects();
   return () => {
-    for (const id of subjects) {
-      const left = (wanted.get(id) ?? 0) - 1;
-      if (left > 0) wanted.set(id, left);
-      else wanted.delete(id);
+    for (const name of names) {
+      const left = (of.get(name) ?? 0) - 1;
+      if (left > 0) of.set(name, left);
+      else of.delete(name);
     }
     tellSubjects();
   };
@@ -41,7 +50,7 @@ function tellSubjects(): void {
   subjectsDue = true;
   queueMicrotask(() => {
     subjectsDue = false;
-    say({ kind: "subjects", subjects: [...wanted.keys()], after: heard });
+    say({ kind: "subjects", subjects: [...wanted.keys()], topics: [...topics.keys()], after: heard });
   });
 }
 
@@ -58,6 +67,9 @@ function hear(said: Said): void {
       break;
     case "gap":
       for (const l of [...listeners]) l.gap();
+      break;
+    case "counts":
+      counts.value = said.counts;
       break;
     case "state":
       connection.value = { state: said.state, since: said.since };

@@ -2,7 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../api/client.ts";
-import { listen } from "../live/live.ts";
+import { listen, watchTopics } from "../live/live.ts";
 import type { FeedEvent } from "../live/hub.ts";
 
 export interface Loaded<T> {
@@ -16,6 +16,8 @@ export interface Loaded<T> {
 interface Options {
   /** Whether an event changes what is shown. */
   on?: (event: FeedEvent) => boolean;
+  /** Topics that are told only while somebody wants them. Without on, what belongs to them changes what is shown. */
+  topics?: string[];
   /** Milliseconds between two reads at least; default 400. */
   pause?: number;
 }
@@ -85,12 +87,13 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
     };
     again.current = () => schedule();
     void start();
-    const stop = listen({
-      events: (events) => { if (now.current.o.on && events.some(now.current.o.on)) schedule(); },
-      gap: () => schedule(),
-    });
+    const { topics } = now.current.o;
+    const changes = (e: FeedEvent): boolean => (now.current.o.on ? now.current.o.on(e) : topics !== undefined && e.topics.some((t) => topics.includes(t)));
+    const stop = listen({ events: (events) => { if (events.some(changes)) schedule(); }, gap: () => schedule() });
+    const stopTopics = topics && watchTopics(...topics);
     return () => {
       stop();
+      stopTopics?.();
       abort?.abort();
       abort = undefined;
       due = false;

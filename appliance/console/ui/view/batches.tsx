@@ -21,7 +21,7 @@ import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
 
 const states = ["running", "completed", "failed", "cancelled"];
-const live = { on: (e: { topics: string[] }) => e.topics.includes("executions"), pause: 1000 };
+const live = { topics: ["batches"], pause: 1000 };
 
 /** How far a batch is, as a bar and in words. */
 function Progress({ b }: { b: BatchBody }) {
@@ -98,7 +98,7 @@ async function readBatch(id: string, most: number, signal: AbortSignal): Promise
 }
 
 export function BatchView({ id }: { id: string }) {
-  const b = useLoad("batch:" + id, (signal) => readBatch(id, mapped, signal), live);
+  const b = useLoad("batch:" + id, (signal) => readBatch(id, mapped, signal), { ...live, on: (e) => e.topics.includes("batches") && (e.subject ?? id) === id });
   const [asking, setAsking] = useState("");
   const a = useAct();
   useTitle(b.data ? `Batch of ${b.data.pattern.name}` : "Batch");

@@ -1,6 +1,7 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { call, freshKey, get } from "../api/client.ts";
 import type { ExecutionAccepted, ExecutionList, HealthBody, Overview } from "../api/types.gen.ts";
+import { counts, watchTopics } from "../live/live.ts";
 import { useAct } from "../part/dialog.tsx";
 import { Command, Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
@@ -21,16 +22,18 @@ const Durations = more((m) => m.Durations);
 
 export function OverviewView() {
   useTitle("Overview");
-  const all = useLoad("overview", (signal) => get<Overview>("/api/overview", {}, signal), { on: (e) => e.topics.some((t) => t === "executions" || t === "agents" || t === "inbox" || t === "threads"), pause: 2000 });
+  const all = useLoad("overview", (signal) => get<Overview>("/api/overview", {}, signal), { on: executions.on, pause: 5000 }); // for what happened per minute
+  useEffect(() => watchTopics("counts"), []);
   const health = useLoad(may("health.read") ? "health" : "", (signal) => get<HealthBody>("/api/health", { detailed: true }, signal), { on: (e) => e.topics.includes("health"), pause: 2000 });
   const inbox = useLoad("inbox", readInbox, { on: changesInbox });
   const running = useLoad("overview-running", (signal) => get<ExecutionList>("/api/executions", { status: "running", limit: 8 }, signal), executions);
   const failed = useLoad("overview-failed", (signal) => get<ExecutionList>("/api/executions", { status: "failed", limit: 10 }, signal), executions);
   const o = all.data;
+  const now = counts.value && (!o || Date.parse(counts.value.at) >= Date.parse(o.at)) ? counts.value : o; // what there is
   const h = health.data;
   const checks = (h?.checks ?? []).filter((c) => c.status !== "ok");
   const hour = o?.ranges.find((r) => r.range === "1h");
-  const never = o && Object.values(o.executions).every((n) => n === 0);
+  const never = now && Object.values(now.executions).every((n) => n === 0);
   const range = ranges.some((r) => r[0] === queryOf("range")) ? queryOf("range") : "1h";
   const c = o && chartOf(o, range);
   const tile = (to: string, n: number | undefined, name: string, kind: string) => <Tile to={to} n={n} name={name} kind={n ? kind : ""} />;
@@ -39,13 +42,13 @@ export function OverviewView() {
     {all.error && <Failure error={all.error} old={Boolean(o)} again={all.reload} />}
     {never && <First />}
     <div class="tiles">
-      {tile("/inbox", inbox.data?.total ?? o?.waiting.people, "need you", "needs")}
-      {tile("/executions?status=running", o && of(o.executions, "running"), "running", "runs")}
-      {tile("/executions?status=pending", o?.waiting.queue, "waiting for their turn", "")}
+      {tile("/inbox", inbox.data?.total ?? now?.waiting.people, "need you", "needs")}
+      {tile("/executions?status=running", now && of(now.executions, "running"), "running", "runs")}
+      {tile("/executions?status=pending", now?.waiting.queue, "waiting for their turn", "")}
       {tile("/executions?status=failed&range=1h", hour?.failed, "failed in an hour", "failed")}
-      <a class="tile" href={href("/agents?status=connected")}><strong class="nums">{o ? `${count(o.agents.healthy)}/${count(o.agents.connected)}` : "\u2013"}</strong><span>agents healthy</span></a>
-      {tile("/agents?tab=managed&status=busy", o && of(o.managedAgents, "busy"), "managed agents busy", "runs")}
-      {tile("/webhooks", o?.waiting.deliveries, "deliveries waiting", "")}
+      <a class="tile" href={href("/agents?status=connected")}><strong class="nums">{now ? `${count(now.agents.healthy)}/${count(now.agents.connected)}` : "\u2013"}</strong><span>agents healthy</span></a>
+      {tile("/agents?tab=managed&status=busy", now && of(now.managedAgents, "busy"), "managed agents busy", "runs")}
+      {tile("/webhooks", now?.waiting.deliveries, "deliveries waiting", "")}
     </div>
     {c && <section class="card charts" aria-label="Over time"><div class="chips" role="group" aria-label="Range">{ranges.map(([key, words]) => <button key={key} class="chip" aria-pressed={key === range} title={"The last " + words} onClick={() => setQuery({ range: key === "1h" ? "" : key })}>{key}</button>)}</div>
       <div class="columns"><Throughput range={c.range} from={c.from} to={c.to} step={c.step} spans={c.spans} /><Durations range={c.range} from={c.from} to={c.to} step={c.fine.step} spans={c.fine.spans} /></div></section>}

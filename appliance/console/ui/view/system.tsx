@@ -30,7 +30,7 @@ export function SystemView() {
 }
 
 function Checks() {
-  const h = useLoad("health", (signal) => get<HealthBody>("/api/health", { detailed: true }, signal), { on: (e) => e.topics.includes("health"), pause: 2000 });
+  const h = useLoad("health", (signal) => get<HealthBody>("/api/health", { detailed: true }, signal), { topics: ["plugins"], on: (e) => e.topics.includes("health") || e.topics.includes("plugins"), pause: 2000 });
   if (!h.data) return h.error ? <Failure error={h.error} again={h.reload} /> : <Waiting />;
   const d = h.data;
   return <div tabIndex={0} class="scrolls">{h.error && <Failure error={h.error} old again={h.reload} />}
@@ -39,7 +39,7 @@ function Checks() {
 }
 
 function Plugins() {
-  const l = useLoad("plugins", (signal) => get<PluginList>("/api/admin/plugins", {}, signal), { on: (e) => e.topics.includes("health"), pause: 2000 });
+  const l = useLoad("plugins", (signal) => get<PluginList>("/api/admin/plugins", {}, signal), { topics: ["plugins"], pause: 1000 });
   const [log, setLog] = useState("");
   const [restart, setRestart] = useState("");
   const logs = useFollow<PluginLogRow>(log ? `/api/admin/plugins/${seg(log)}/logs` : "", { tail: 1000, follow: true });

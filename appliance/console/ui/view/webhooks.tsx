@@ -14,7 +14,8 @@ import { Pre, Text, count, plural } from "../part/text.tsx";
 import { When, absolute, lasted } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { go, onward, queryOf, setQuery } from "../route.ts";
-import { useEvery, useLoad } from "../store/load.ts";
+import type { FeedEvent } from "../live/hub.ts";
+import { useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
 
@@ -25,9 +26,15 @@ const kinds = ["execution.started", "execution.completed", "execution.failed", "
 /** The type of the event that a test makes up: the first that the endpoint is subscribed to. */
 const testEvent = (w: WebhookBody): string => w.events.find((e) => e !== "*") ?? "execution.completed";
 
+const live = { topics: ["webhooks"] };
+
+/** What happens to an endpoint: to itself, or to its deliveries. */
+const happensTo = (id: string) => (e: FeedEvent): boolean => e.topics.includes("webhooks") && (e.subject ?? id) === id;
+
 export function WebhooksView() {
   useTitle("Webhooks");
-  const l = usePages("webhooks", (cursor, signal) => get<WebhookList>("/api/webhooks", { limit: 100, cursor }, signal), (p) => p.webhooks);
+  const l = usePages("webhooks", (cursor, signal) => get<WebhookList>("/api/webhooks", { limit: 100, cursor }, signal), (p) => p.webhooks,
+    { ...live, on: (e) => e.topics.includes("webhooks") && e.type !== "webhook.deliveries" });
   const [making, setMaking] = useState(false);
   return <div class="page full"><header class="head"><div class="line"><h1>Webhooks</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}<span class="push" />
     {may("webhooks.create") && <button class="button main" onClick={() => setMaking(true)}>New&hellip;</button>}</div></header>
@@ -78,18 +85,15 @@ function Edit({ of, close, done }: { of?: WebhookBody; close: () => void; done: 
 export function WebhookView({ id }: { id: string }) {
   const status = queryOf("status");
   const sel = queryOf("sel");
-  const w = useLoad("webhook:" + id, (signal) => get<WebhookBody>("/api/webhooks/" + seg(id), {}, signal));
+  const w = useLoad("webhook:" + id, (signal) => get<WebhookBody>("/api/webhooks/" + seg(id), {}, signal), { ...live, on: happensTo(id), pause: 1000 });
   const l = usePages("deliveries:" + id + status, (cursor, signal) => get<DeliveryList>(`/api/webhooks/${seg(id)}/deliveries`, { limit: 100, cursor, status }, signal), (p) => p.deliveries,
-    { on: (e) => w.data !== undefined && (e.type === "execution.skipped" || w.data.events.some((k) => k === "*" || k === e.type)) });
+    { ...live, on: happensTo(id) });
   const a = useAct();
   const [said, setSaid] = useState("");
   const [secret, setSecret] = useState("");
   const [asking, setAsking] = useState("");
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   useTitle("Webhook");
-  // What becomes of a delivery is told by no event: while some wait, the list is read again by the clock.
-  const waits = l.rows?.some((r) => r.status === "pending") ?? false;
-  useEvery(waits ? 3000 : 0, l.reload);
   if (!w.data) return w.error ? <div class="page"><Failure error={w.error} again={w.reload} /></div> : <Waiting />;
   const d = w.data;
   const mine = may("webhooks.update") && !d.declared;

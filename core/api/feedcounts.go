@@ -1,0 +1,144 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// narrowPause is the least time between two counts for a reader from whom something is hidden: they are made for this reader alone,
+// of what there is.
+const narrowPause = 5 * time.Second
+
+// feedCounts is the stream of one reader of all events who follows the numbers of the overview as well. It is used by one goroutine.
+type feedCounts struct {
+	core.EventStream
+	poll  poller // of the stream; or nil
+	c     *call
+	first core.Event // the numbers at the beginning
+	done  func()     // ends the following
+
+	// Of a reader from whom something is hidden.
+	whole *core.OverviewCounts // the numbers of everything, as told last
+	due   bool                 // they changed since the reader's own were counted
+	until time.Time            // when those may be counted again
+	told  []byte               // those, without their time
+}
+
+// followCounts begins to follow the numbers if the reader wants and may read them; else it returns nil. The stream is over once the
+// reader may not read them any more.
+func (s *Server) followCounts(c *call, f *feedFilter, live core.EventStream) (*feedCounts, error) {
+	if s.opts.Counts == nil || !slices.Contains(f.topics, topicCounts) || !c.mayList(readExecutions) {
+		return nil, nil
+	}
+	if c.watched != nil {
+		s.watches.also(c.watched, readExecutions)
+	}
+	now, leave, err := s.opts.Counts.FollowCounts(c.ctx)
+	if err != nil {
+		return nil, err
+	}
+	n := &feedCounts{EventStream: live, c: c, done: leave, whole: now}
+	n.poll, _ = live.(poller)
+	if !c.countsAll() {
+		if now, err = n.count(); err != nil {
+			leave()
+			return nil, err
+		}
+	}
+	n.first = countsEvent(now)
+	return n, nil
+}
+
+func countsEvent(counts *wire.OverviewCounts) core.Event {
+	return core.Event{Type: core.EventCounts, Time: counts.At, Data: appendValue(nil, counts)}
+}
+
+// leave ends the following.
+func (n *feedCounts) leave() {
+	if n != nil {
+		n.done()
+	}
+}
+
+// count counts what the reader may read.
+func (n *feedCounts) count() (*wire.OverviewCounts, error) {
+	n.due, n.until = false, n.c.s.opts.Clock.Now().Add(narrowPause)
+	counts, err := n.c.s.countReadable(n.c, n.whole)
+	if err != nil {
+		return nil, err
+	}
+	plain := *counts
+	plain.At = time.Time{}
+	n.told = appendValue(nil, plain)
+	return counts, nil
+}
+
+// Next implements core.EventStream.
+func (n *feedCounts) Next(ctx context.Context) (core.Event, error) {
+	for {
+		if !n.due {
+			ev, err := n.EventStream.Next(ctx)
+			if err != nil || n.passes(ev) {
+				return ev, err
+			}
+			continue
+		}
+		if wait := n.until.Sub(n.c.s.opts.Clock.Now()); wait > 0 {
+			within, cancel := context.WithCancel(ctx)
+			timer := n.c.s.opts.Clock.AfterFunc(wait, cancel)
+			ev, err := n.EventStream.Next(within)
+			over := within.Err() != nil && ctx.Err() == nil
+			timer.Stop()
+			cancel()
+			if err != nil && !over || err == nil && n.passes(ev) {
+				return ev, err
+			}
+			continue
+		}
+		before := n.told
+		counts, err := n.count()
+		switch {
+		case ctx.Err() != nil:
+			n.due = true
+			return core.Event{}, ctx.Err()
+		case err != nil:
+			n.c.s.log.Debug("what a reader may read cannot be counted", "request", n.c.id, "error", err)
+		case !bytes.Equal(before, n.told):
+			return countsEvent(counts), nil
+		}
+	}
+}
+
+// Poll implements poller.
+func (n *feedCounts) Poll() (core.Event, bool) {
+	for n.poll != nil {
+		if ev, ok := n.poll.Poll(); !ok || n.passes(ev) {
+			return ev, ok
+		}
+	}
+	return core.Event{}, false
+}
+
+// passes reports whether an event goes to the reader as it is. Of numbers of everything, of which something is hidden, it notes that
+// they changed.
+func (n *feedCounts) passes(ev core.Event) bool {
+	switch {
+	case ev.Type != core.EventCounts:
+		return true
+	case ev.Time.Before(n.first.Time):
+		return false // from before the first
+	case n.c.countsAll():
+		return true
+	}
+	whole := new(core.OverviewCounts)
+	if json.Unmarshal(ev.Data, whole) == nil {
+		n.whole, n.due = whole, true
+	}
+	return false
+}
