@@ -10,6 +10,25 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
+// TestEscapeAmongKeys gives Escape and other keys in one call.
+func TestEscapeAmongKeys(t *testing.T) {
+	t.Parallel()
+	g, _ := ready(t, &fakeCLI{}, nil)
+	from := time.Now()
+	if _, err := g.Send(t.Context(), "a", runtime.Input{Keys: []string{"TAB", "UP", "ESC", "ESC", "ENTER"}}); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(from); took < 2*agentcli.EscapeGap {
+		t.Errorf("all was typed within %v", took)
+	}
+	p := g.l.process()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if got := string(p.written); got != "\t\x1b[A\x1b\x1b\r" {
+		t.Errorf("typed %q", got)
+	}
+}
+
 // TestEscapeIsAKeyOfItsOwn presses Escape and types at once: the CLI gets what is typed only once it can tell it from Alt and
 // the first letter, which opened a dialog in claude.
 func TestEscapeIsAKeyOfItsOwn(t *testing.T) {

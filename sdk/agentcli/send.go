@@ -42,15 +42,38 @@ func (s *session) sendNow(ctx context.Context, in *runtime.Input) (err error) {
 	if in.Interrupt {
 		return s.interrupt(ctx)
 	}
-	p := []byte(in.Raw)
+	steps := []Step{{Write: []byte(in.Raw)}}
 	if len(in.Keys) > 0 {
 		_, appCursor := s.display.modes()
-		if p, err = vt.EncodeKeys(in.Keys, appCursor); err != nil {
+		if steps, err = keySteps(in.Keys, appCursor); err != nil {
 			return keysError(err)
 		}
 	}
 	s.typist.touched()
-	return s.typeJob(ctx, &typing{steps: []Step{{Write: p}}, person: true})
+	return s.typeJob(ctx, &typing{steps: steps, person: true})
+}
+
+// keySteps encodes keys. Escape is a step of its own, as it would be Alt of the key behind it.
+func keySteps(keys []string, appCursor bool) ([]Step, error) {
+	if _, err := vt.EncodeKeys(keys, appCursor); err != nil {
+		return nil, err
+	}
+	var steps []Step
+	apart := true
+	for i := range keys {
+		p, err := vt.EncodeKeys(keys[i:i+1], appCursor)
+		if err != nil {
+			return nil, err
+		}
+		escape := string(p) == escapeKey
+		if apart || escape {
+			steps = append(steps, Step{})
+		}
+		apart = escape
+		last := &steps[len(steps)-1]
+		last.Write = append(last.Write, p...)
+	}
+	return steps, nil
 }
 
 func keysError(err error) error {

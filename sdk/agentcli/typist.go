@@ -14,6 +14,7 @@ const (
 	maxTyping    = 256 << 10        // bytes of viewers that wait to be typed
 	maxReplies   = 4 << 10          // bytes of terminal replies that wait; more are dropped
 
+	escapeKey = "\x1b"
 	// A program that reads Escape together with what is typed behind it takes both for one key: Alt and that.
 	escapeGap  = 150 * time.Millisecond // between the two, once Escape was read
 	escapeMost = 5 * time.Second        // waited for that
@@ -257,6 +258,9 @@ func (t *typist) perform(ctx context.Context, steps []Step) (before uint64, err 
 				return before, err
 			}
 		}
+		if i < len(steps)-1 && string(step.Write) == escapeKey {
+			t.apart(ctx)
+		}
 		if i < len(steps)-1 && step.Wait > 0 && !t.pause(ctx, step.Wait) {
 			return before, ctx.Err()
 		}
@@ -266,7 +270,7 @@ func (t *typist) perform(ctx context.Context, steps []Step) (before uint64, err 
 
 // escapes reports whether the last key of a job is Escape.
 func (j *typing) escapes() bool {
-	return len(j.steps) > 0 && string(j.steps[len(j.steps)-1].Write) == "\x1b"
+	return len(j.steps) > 0 && string(j.steps[len(j.steps)-1].Write) == escapeKey
 }
 
 // apart waits until a command has read an Escape, and can tell it from what comes next.
