@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { call, freshKey, get } from "../api/client.ts";
+import { call, freshKey, get, now } from "../api/client.ts";
 import type { ExecutionAccepted, ExecutionList, HealthBody, Overview } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
 import { Command, Failure, Waiting } from "../part/notice.tsx";
@@ -9,12 +9,15 @@ import { Lasted, When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { href, onward, queryOf, setQuery } from "../route.ts";
 import { changesInbox, readInbox } from "../store/ask.ts";
-import { useLoad } from "../store/load.ts";
+import { queryOfFilter } from "../store/filter.ts";
+import { useEvery, useLoad } from "../store/load.ts";
 import { chartOf, of, ranges } from "../store/overview.ts";
 import { may } from "../store/session.ts";
 import { more } from "./lazy.tsx";
 
 const executions = { on: (e: { topics: string[] }) => e.topics.includes("executions"), pause: 1000 };
+
+const failedLately = "status=failed&ended=1h";
 
 const Throughput = more((m) => m.Throughput);
 const Durations = more((m) => m.Durations);
@@ -26,10 +29,12 @@ export function OverviewView() {
   const inbox = useLoad("inbox", readInbox, { on: changesInbox });
   const running = useLoad("overview-running", (signal) => get<ExecutionList>("/api/executions", { status: "running", limit: 8 }, signal), executions);
   const failed = useLoad("overview-failed", (signal) => get<ExecutionList>("/api/executions", { status: "failed", limit: 10 }, signal), executions);
+  // The same question as the list that the tile leads to.
+  const failures = useLoad("overview-failures", (signal) => get<ExecutionList>("/api/executions", { ...queryOfFilter(new URLSearchParams(failedLately), now()), limit: 1 }, signal), executions);
+  useEvery(60_000, failures.reload);
   const o = all.data;
   const h = health.data;
   const checks = (h?.checks ?? []).filter((c) => c.status !== "ok");
-  const hour = o?.ranges.find((r) => r.range === "1h");
   const never = o && Object.values(o.executions).every((n) => n === 0);
   const range = ranges.some((r) => r[0] === queryOf("range")) ? queryOf("range") : "1h";
   const c = o && chartOf(o, range);
@@ -42,7 +47,7 @@ export function OverviewView() {
       {tile("/inbox", inbox.data?.total ?? o?.waiting.people, "need you", "needs")}
       {tile("/executions?status=running", o && of(o.executions, "running"), "running", "runs")}
       {tile("/executions?status=pending", o?.waiting.queue, "waiting for their turn", "")}
-      {tile("/executions?status=failed&range=1h", hour?.failed, "failed in an hour", "failed")}
+      {tile("/executions?" + failedLately, failures.data?.total, "failed in an hour", "failed")}
       <a class="tile" href={href("/agents?status=connected")}><strong class="nums">{o ? `${count(o.agents.healthy)}/${count(o.agents.connected)}` : "\u2013"}</strong><span>agents healthy</span></a>
       {tile("/agents?tab=managed&status=busy", o && of(o.managedAgents, "busy"), "managed agents busy", "runs")}
       {tile("/webhooks", o?.waiting.deliveries, "deliveries waiting", "")}
