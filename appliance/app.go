@@ -31,6 +31,7 @@ import (
 	"github.com/wardroom/wardroom/core/health"
 	"github.com/wardroom/wardroom/core/jwt"
 	"github.com/wardroom/wardroom/core/limits"
+	"github.com/wardroom/wardroom/core/location"
 	"github.com/wardroom/wardroom/core/masking"
 	"github.com/wardroom/wardroom/core/memory"
 	"github.com/wardroom/wardroom/core/metrics"
@@ -338,6 +339,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Schedules:     a.schedules,
 		Triggers:      a.triggers,
 		Overview:      a.overview,
+		Locations:     &location.Service{Store: a.store},
 		PatternSchema: patternSchema,
 		Erasures:      a.erasures,
 		Compliance:    a.compliance(),

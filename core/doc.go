@@ -23,6 +23,7 @@
 //	pluginhost  plugins: verify, launch, watch, restart, call
 //	schedule  executions and threads by the clock: ticks, overlap, catch-up, history
 //	overview  what people look at first: the inbox and the numbers of what goes on
+//	location  what something lies in, by its id alone: a read model of records and the log
 //	trigger   executions and threads by signed requests: secrets, signatures, replays, mapping
 //	api       HTTP: the route table, request and answer bodies, OpenAPI, streams
 //	access    who calls: API keys, sessions of people, and the authenticator of requests

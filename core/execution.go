@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -86,8 +87,38 @@ type Execution struct {
 	TraceParent string `json:"traceParent,omitempty"`
 
 	OpenQuestions int `json:"-"` // of a row of a list: questions that wait for an answer
+	// Team is, of a row of a list, which agents worked on it.
+	Team Team `json:"-"`
 
 	encoded []byte // by SetEncoded
+}
+
+// MaxTeamNames bounds the names of a Team.
+const MaxTeamNames = 3
+
+// Team is a bounded account of the agents that work on an execution, or did.
+type Team struct {
+	Count int      // distinct agents
+	Names []string // of the first of them, MaxTeamNames at most; the id of one whose name is not known
+}
+
+// Add takes in an agent that is not in it yet.
+func (t *Team) Add(id, name string) {
+	if t.Count++; len(t.Names) < MaxTeamNames {
+		t.Names = append(t.Names, cmp.Or(name, id))
+	}
+}
+
+// TeamOf returns the agents of results, in their order.
+func TeamOf(list []AgentResult) (t Team) {
+	seen := make(map[string]struct{}, len(list))
+	for _, a := range list {
+		if _, ok := seen[a.ID]; !ok {
+			seen[a.ID] = struct{}{}
+			t.Add(a.ID, a.Name)
+		}
+	}
+	return t
 }
 
 // SetEncoded gives the record its JSON as it is stored, so that the one goroutine that writes for everybody need not make
@@ -158,6 +189,8 @@ type ExecutionFilter struct {
 	Metadata  map[string]string // all of them, as IndexedMetadata has them
 	Since     time.Time         // inclusive bound on the time of creation
 	Until     time.Time         // exclusive bound on the time of creation
+	// EndedSince and EndedUntil select those that are over, by when they ended: an inclusive and an exclusive bound.
+	EndedSince, EndedUntil time.Time
 	Page
 }
 

@@ -33,6 +33,8 @@ type MemoryService interface {
 	FindDecisions(ctx context.Context, filter DecisionFilter) ([]*Decision, PageInfo, error)
 	// FindExperiences lists experiences, newest first; with a query the most relevant first, without a cursor.
 	FindExperiences(ctx context.Context, filter ExperienceFilter) ([]*Experience, PageInfo, error)
+	// FindExperience returns one. NOT_FOUND.
+	FindExperience(ctx context.Context, id string) (*Experience, error)
 	// Recall returns what a thread should know, ranked and bounded.
 	Recall(ctx context.Context, q MemoryQuery) (*MemoryContext, error)
 	// KeepDecision and KeepExperience write within the caller's transaction, which takes what says the same only

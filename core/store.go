@@ -83,7 +83,7 @@ type Tx interface {
 type ExecutionReader interface {
 	FindExecution(ctx context.Context, id string) (*Execution, error)
 	// FindExecutions returns rows of a list, newest first: with ID, Pattern, Status, times and Waiting, Priority, BatchID,
-	// CreatedBy, the Code of Error, indexed Metadata as text, OpenQuestions, and nothing else. What a filter selects by lies
+	// CreatedBy, the Code of Error, indexed Metadata as text, OpenQuestions, the Team of one that is over, and nothing else. What a filter selects by lies
 	// in an index. Where several select together a page may end early, with HasMore, and the total be a lower bound.
 	FindExecutions(ctx context.Context, filter ExecutionFilter) ([]*Execution, PageInfo, error)
 	// ActiveExecutions returns every execution that is not terminal, oldest first.

@@ -31,6 +31,7 @@ var executions = &resource[client.ExecutionRow]{
 		{head: "VERSION", show: func(e *client.ExecutionRow) any { return e.Version }},
 		{head: "STATUS", show: func(e *client.ExecutionRow) any { return status(e.Status) }},
 		{head: "ERROR", show: func(e *client.ExecutionRow) any { return string(e.ErrorCode) }, wide: true},
+		{head: "AGENTS", show: func(e *client.ExecutionRow) any { return teamText(e) }, wide: true, cut: 40},
 		{head: "ASKS", show: func(e *client.ExecutionRow) any { return openText(e.OpenQuestions) }, wide: true},
 		{head: "BATCH", show: func(e *client.ExecutionRow) any { return e.BatchID }, wide: true},
 		{head: "CREATED BY", show: func(e *client.ExecutionRow) any { return e.CreatedBy }, wide: true, cut: 24},
@@ -48,15 +49,27 @@ var executions = &resource[client.ExecutionRow]{
 		{flag: "metadata", usage: "key=value, only those with this metadata; may be repeated", kind: filterPairs},
 		{flag: "since", usage: "made at or after this time (RFC 3339), or this long ago (90m, 24h)", kind: filterTime},
 		{flag: "until", usage: "made before this time (RFC 3339), or this long ago", kind: filterTime},
+		{flag: "ended-since", usage: "over, and ended at or after this time, or this long ago", kind: filterTime},
+		{flag: "ended-until", usage: "over, and ended before this time, or this long ago", kind: filterTime},
 	},
 	id:     func(e *client.ExecutionRow) string { return e.ExecutionID },
 	status: func(e *client.ExecutionRow) string { return e.Pattern + " " + string(e.Status) },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
 		return api.ListExecutions(ctx, client.ExecutionFilter{
 			Pattern: sel.text("pattern"), Status: strings.Join(sel.texts("status"), ","), BatchID: sel.text("batch"),
-			ErrorCode: sel.text("error"), CreatedBy: sel.text("created-by"), Metadata: sel.pairs("metadata"), Since: sel.time("since"), Until: sel.time("until"), Page: sel.Page,
+			ErrorCode: sel.text("error"), CreatedBy: sel.text("created-by"), Metadata: sel.pairs("metadata"), Since: sel.time("since"), Until: sel.time("until"),
+			EndedSince: sel.time("ended-since"), EndedUntil: sel.time("ended-until"), Page: sel.Page,
 		})
 	},
+}
+
+// teamText is the first agents of an execution, and how many more there are.
+func teamText(e *client.ExecutionRow) string {
+	text := strings.Join(e.AgentNames, ", ")
+	if more := e.AgentCount - len(e.AgentNames); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // openText is a number of open questions, or nothing.

@@ -62,6 +62,7 @@ func newExecutionList(found []*core.Execution, p wire.PageInfo, now time.Time) e
 			CreatedAt: e.CreatedAt, StartedAt: e.StartedAt, CompletedAt: e.CompletedAt,
 			Duration: wire.MillisOf(e.Duration(now)), Waiting: e.Waiting,
 			Priority: e.Options.Priority, BatchID: e.BatchID, CreatedBy: e.CreatedBy, OpenQuestions: e.OpenQuestions,
+			AgentNames: e.Team.Names, AgentCount: e.Team.Count,
 		}
 		row := &list.Executions[i]
 		if e.Error != nil {

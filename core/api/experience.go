@@ -24,7 +24,28 @@ func (s *Server) experienceRoutes() []Route {
 			Param{Name: "executionId", Type: ParamString, Doc: "Execution."}),
 		Responses: []Response{{Status: 200, Body: experienceList{}, Doc: "A page of experiences."}},
 		Fails:     []int{404}, Handle: s.listExperiences,
+	}, {
+		Method: http.MethodGet, Path: threadsPath + "/experiences/{experienceId}", OperationID: "getExperience", Tag: "memory",
+		Resource: "experiences", Action: "experiences.read", Scope: "executions:read", Summary: "Get one experience.",
+		Responses: []Response{{Status: 200, Body: wire.Experience{}, Doc: "The experience."}},
+		Fails:     []int{404}, Handle: s.getExperience,
 	}}
+}
+
+// getExperience goes by the execution of an experience, as their list does.
+func (s *Server) getExperience(c *call) (answer, error) {
+	id := c.param("experienceId")
+	e, err := s.opts.Memory.FindExperience(c.ctx, id)
+	if err != nil {
+		return answer{}, err
+	}
+	need := c.need()
+	if need.ID = e.ExecutionID; !c.mayList(need) {
+		return answer{}, core.NotFound("experience", id)
+	}
+	body := e.Experience
+	body.Details = rawOr(e.Details, "{}")
+	return ok(body), nil
 }
 
 // experienceTexts are the fields that are searched.

@@ -25,6 +25,8 @@ func executionFilterParams() []Param {
 		{Name: "metadata", Type: ParamKeys, Doc: "metadata.KEY=VALUE: only those with this metadata; several times: with all of them. Texts, numbers and booleans of up to 256 bytes are found."},
 		{Name: "since", Type: ParamTime, Doc: "Made at this time or later."},
 		{Name: "until", Type: ParamTime, Doc: "Made before this time."},
+		{Name: "endedSince", Type: ParamTime, Doc: "Over, and ended at this time or later. A time in which more than 200,000 ended is refused."},
+		{Name: "endedUntil", Type: ParamTime, Doc: "Over, and ended before this time."},
 	}
 }
 
@@ -33,7 +35,7 @@ func (c *call) executionFilter() core.ExecutionFilter {
 	return core.ExecutionFilter{
 		Pattern: c.query.text("pattern"), Statuses: statusesOf(c.query.list("status")), BatchID: c.query.text("batchId"),
 		ErrorCode: core.Code(c.query.text("errorCode")), CreatedBy: c.query.text("createdBy"), Metadata: c.query.keys["metadata"],
-		Since: c.query.time("since"), Until: c.query.time("until"),
+		Since: c.query.time("since"), Until: c.query.time("until"), EndedSince: c.query.time("endedSince"), EndedUntil: c.query.time("endedUntil"),
 	}
 }
 

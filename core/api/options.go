@@ -38,6 +38,8 @@ type Options struct {
 	PatternSchema json.RawMessage
 	// Overview reads the inbox and the numbers; nil: there are no operations of them.
 	Overview core.OverviewService
+	// Locations finds things by their ids alone; nil: there is no operation of it.
+	Locations core.LocationService
 	// Threads, Memory and Workspaces are managed threads, what they know, and where they work; nil: there are no
 	// operations of them.
 	Threads    core.ThreadService
@@ -131,6 +133,7 @@ var resources = map[string]resource{
 	"schedules":   {wire.AuditExecutions, true, core.PrefixSchedule},
 	"triggers":    {wire.AuditExecutions, true, core.PrefixTrigger},
 	"inbox":       {wire.AuditExecutions, true, ""},
+	"ids":         {wire.AuditExecutions, false, ""},
 	"agents":      {wire.AuditAgents, true, core.PrefixManaged}, // screens, terminals, logs, events and answers of managed ones
 	"webhooks":    {wire.AuditAdmin, true, core.PrefixWebhook},  // deliveries have what was sent, and what was answered
 	"plugins":     {wire.AuditAdmin, true, ""},                  // logs of a runtime may tell of its agents
@@ -158,7 +161,7 @@ func (s *Server) routes() []Route {
 		s.patternRoutes(), s.executionRoutes(), s.streamRoutes(), s.questionRoutes(), s.batchRoutes(), s.agentRoutes(),
 		s.managedAgentRoutes(), s.threadRoutes(), s.decisionRoutes(), s.experienceRoutes(), s.workspaceRoutes(),
 		s.webhookRoutes(), s.scheduleRoutes(), s.triggerRoutes(), s.pluginRoutes(), s.serverLogRoutes(), s.secretRoutes(), s.authRoutes(), s.sessionRoutes(), s.signInRoutes(),
-		s.feedRoutes(), s.auditRoutes(), s.erasureRoutes(), s.complianceRoutes(), s.overviewRoutes(), s.healthRoutes(), s.metaRoutes(),
+		s.feedRoutes(), s.auditRoutes(), s.erasureRoutes(), s.complianceRoutes(), s.overviewRoutes(), s.locationRoutes(), s.healthRoutes(), s.metaRoutes(),
 	} {
 		table = append(table, part...)
 	}

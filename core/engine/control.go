@@ -60,9 +60,18 @@ func (e *Engine) FindExecution(ctx context.Context, id string) (*core.Execution,
 	return e.store.FindExecution(ctx, id)
 }
 
-// FindExecutions implements core.ExecutionService.
+// FindExecutions implements core.ExecutionService. Of those that run the store does not know the agents.
 func (e *Engine) FindExecutions(ctx context.Context, filter core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
-	return e.store.FindExecutions(ctx, filter)
+	list, info, err := e.store.FindExecutions(ctx, filter)
+	for _, row := range list {
+		if row.Status.Terminal() {
+			continue
+		}
+		if r := e.activeRun(row.ID); r != nil {
+			row.Team = r.team.now()
+		}
+	}
+	return list, info, err
 }
 
 // Cancel implements core.ExecutionService.

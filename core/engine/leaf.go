@@ -63,6 +63,7 @@ func (r *chartRun) assign(c *change, l *leaf, inst *instance) {
 	}
 	l.instance, inst.leaf, l.unsent = inst, l, true
 	handed := l.handOut(inst.agent)
+	r.team.join(inst.agent, r.eng.agents.AgentName(inst.agent))
 	r.out[l] = struct{}{}
 	r.clock(l, c.now)
 	r.event(c, core.EventTaskAssigned, assignedData{

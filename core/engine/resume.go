@@ -26,6 +26,7 @@ func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 	copied := *exec
 	r := e.newRun(&copied, plan)
 	if err == nil {
+		r.team.replay(events, e.agents.AgentName)
 		err = r.body.restore(events)
 	}
 	switch {

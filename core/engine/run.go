@@ -23,6 +23,7 @@ type run struct {
 	body       body                // what it runs
 	agents     map[string]struct{} // distinct agents that answered
 	results    []core.AgentResult  // of finished steps
+	team       team                // that got tasks
 	slot       bool                // counts against the limits
 	youth      *youth              // of a flat pattern that began a moment ago, or nil
 	parkedNow  bool                // counts as parked

@@ -53,6 +53,7 @@ func (e *Engine) begin(ctx context.Context, req core.ExecuteRequest, from origin
 	r := e.newRun(exec, plan)
 	r.sync = req.RequireAgents
 	if len(from.kept) > 0 {
+		r.team.replay(from.kept, e.agents.AgentName)
 		if err = r.body.restore(from.kept); err != nil {
 			return nil, err
 		}

@@ -341,6 +341,7 @@ func (r *flat) assign(c *change, list []*attempt, agents []string) {
 		t := list[i]
 		t.sent, t.due = c.now, c.now.Add(timeout)
 		data.Tasks[i] = t.handOut(agent)
+		r.team.join(agent, r.eng.agents.AgentName(agent))
 		c.dispatch = append(c.dispatch, t)
 	}
 	data.orderData = r.order()

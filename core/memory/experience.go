@@ -11,6 +11,11 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
+// FindExperience implements core.MemoryService.
+func (s *Service) FindExperience(ctx context.Context, id string) (*core.Experience, error) {
+	return s.store.FindExperience(ctx, id)
+}
+
 // FindExperiences implements core.MemoryService.
 func (s *Service) FindExperiences(ctx context.Context, f core.ExperienceFilter) ([]*core.Experience, core.PageInfo, error) {
 	if strings.TrimSpace(f.Query) == "" {

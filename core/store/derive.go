@@ -261,13 +261,24 @@ func follows(txn kv.Snapshot, entry, entryValue, record, value []byte) (bool, er
 }
 
 // sameEntry reports whether a stored index entry has the value that follows from its record: entries that an earlier
-// version wrote have no row.
+// version wrote have no row, or one without what follows the version.
 func sameEntry(key, stored, value []byte) bool {
-	if bytes.HasPrefix(key, []byte(prefixActive)) || bytes.HasPrefix(key, []byte(prefixByStatus)) {
-		_, row, err := cutActive(stored)
-		if len(stored) == 0 || err == nil && len(row) == 0 {
-			return bytes.HasPrefix(value, stored)
+	row := stored
+	switch active := bytes.HasPrefix(key, []byte(prefixActive)); {
+	case active:
+		var err error
+		if _, row, err = cutActive(stored); err != nil {
+			return bytes.Equal(stored, value)
 		}
+	case !bytes.HasPrefix(key, []byte(prefixByStatus)):
+		return bytes.Equal(stored, value)
+	}
+	at := len(stored) - len(row)
+	switch {
+	case len(row) == 0:
+		return bytes.HasPrefix(value, stored)
+	case row[0] == rowVersionTeamless && len(value) > at:
+		return bytes.Equal(stored[:at], value[:at]) && bytes.HasPrefix(value[at+1:], row[1:])
 	}
 	return bytes.Equal(stored, value)
 }

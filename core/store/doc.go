@@ -22,5 +22,5 @@
 //
 // # Keys
 //
-// What lies under which key, schema version 5, stands above the list of tables in tables.go.
+// What lies under which key, schema version 7, stands above the list of tables in tables.go.
 package store

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"github.com/wardroom/wardroom/core"
@@ -14,6 +16,8 @@ type executionFacts struct {
 	priority         core.Priority
 	waiting          core.WaitReason
 	metadata         []core.MetadataPair // sorted by key
+	endedAs          core.ExecutionStatus
+	ended            int64 // Unix milliseconds; 0: it is not over
 }
 
 func factsOf(e *core.Execution) executionFacts {
@@ -26,12 +30,17 @@ func factsOf(e *core.Execution) executionFacts {
 	if e.Waiting != nil {
 		f.waiting = e.Waiting.For
 	}
+	if e.Status.Terminal() {
+		if at := cmp.Or(e.CompletedAt, e.CancelledAt); at != nil {
+			f.endedAs, f.ended = e.Status, max(at.UnixMilli(), 0)
+		}
+	}
 	return f
 }
 
 func (f *executionFacts) equal(o *executionFacts) bool {
 	return f.batch == o.batch && f.createdBy == o.createdBy && f.errorCode == o.errorCode && f.priority == o.priority &&
-		f.waiting == o.waiting && slices.Equal(f.metadata, o.metadata)
+		f.waiting == o.waiting && f.endedAs == o.endedAs && f.ended == o.ended && slices.Equal(f.metadata, o.metadata)
 }
 
 // indexed reports whether a value of a fact is in an index.
@@ -57,8 +66,19 @@ func (f *executionFacts) lists() (prefixes [][]byte) {
 	for _, pair := range f.metadata {
 		prefixes = append(prefixes, appendMetadataIndex(nil, pair))
 	}
+	if f.ended != 0 {
+		prefixes = append(prefixes, appendEndIndex(nil, f.endedAs, f.ended))
+	}
 	return prefixes
 }
+
+// appendEndIndex makes the prefix of the executions that ended with a status in a millisecond.
+func appendEndIndex(dst []byte, status core.ExecutionStatus, ms int64) []byte {
+	return appendEscaped(appendEscaped(append(dst, prefixByEnd...), string(status)), endText(ms))
+}
+
+// endText is a time of an index, in Unix milliseconds, so that texts sort as times do.
+func endText(ms int64) string { return fmt.Sprintf("%016x", max(ms, 0)) }
 
 func appendMetadataIndex(dst []byte, pair core.MetadataPair) []byte {
 	return appendEscaped(appendEscaped(append(dst, prefixByMetadata...), pair.Key), pair.Value)
@@ -80,6 +100,19 @@ func (t *tx) moveFacts(id string, old, fresh *executionFacts) error {
 		}
 		if indexed(is[i].value) {
 			if err := t.set(key(is[i].value), nil); err != nil {
+				return err
+			}
+		}
+	}
+	if old.endedAs != fresh.endedAs || old.ended != fresh.ended {
+		key := func(f *executionFacts) []byte {
+			return t.take(func(b []byte) []byte { return append(appendEndIndex(b, f.endedAs, f.ended), id...) })
+		}
+		if old.ended != 0 {
+			t.delete(key(old))
+		}
+		if fresh.ended != 0 {
+			if err := t.set(key(fresh), nil); err != nil {
 				return err
 			}
 		}

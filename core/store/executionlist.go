@@ -27,16 +27,27 @@ func (s *Store) FindExecutions(ctx context.Context, filter core.ExecutionFilter)
 	q.from, q.to = idRange(filter)
 	// Memory is asked before the transaction begins: what ends in between is in both, and not in neither.
 	var active []string
-	if filter.Pattern != "" && len(filter.Statuses) == 0 {
+	if filter.Pattern != "" && len(filter.Statuses) == 0 && filter.EndedSince.IsZero() && filter.EndedUntil.IsZero() {
 		active = s.state.activeIDs(filter.Pattern, "", q.from, q.to)
 	}
 	q.ids = func(txn kv.Snapshot) (idWalk, int, error) {
 		total := -1
 		facts := executionFactLists(filter)
-		if filter.Since.IsZero() && filter.Until.IsZero() && len(facts) == 0 {
+		var ended []string
+		byEnd := !filter.EndedSince.IsZero() || !filter.EndedUntil.IsZero()
+		switch plain := filter.Since.IsZero() && filter.Until.IsZero() && len(facts) == 0; {
+		case byEnd:
+			var err error
+			if ended, err = endedIDs(ctx, txn, filter); err != nil {
+				return nil, 0, err
+			}
+			if plain && filter.Pattern == "" {
+				total = len(ended)
+			}
+		case plain:
 			total = int(s.state.totalOfAll(filter.Pattern, filter.Statuses))
 		}
-		if len(facts) == 0 && len(filter.Statuses) <= 1 {
+		if len(facts) == 0 && len(filter.Statuses) <= 1 && !byEnd {
 			if len(filter.Statuses) == 1 && !filter.Statuses[0].Terminal() {
 				return walkIDs(s.state.activeIDs(filter.Pattern, filter.Statuses[0], q.from, q.to)), total, nil
 			}
@@ -46,7 +57,14 @@ func (s *Store) FindExecutions(ctx context.Context, filter core.ExecutionFilter)
 			return walkIndex(txn, executionIndex(filter)), total, nil
 		}
 		return func(below string, fn func(id string) (bool, error)) error {
-			sets := s.executionSets(txn, filter, facts, active, q.from, below)
+			var sets []idSet
+			if byEnd { // those that ended have one of the statuses
+				rest := filter
+				rest.Statuses = nil
+				sets = append(s.executionSets(txn, rest, facts, nil, q.from, below), newSliceSet(ended, below))
+			} else {
+				sets = s.executionSets(txn, filter, facts, active, q.from, below)
+			}
 			defer func() {
 				for _, set := range sets {
 					set.close()
@@ -95,6 +113,42 @@ func executionFactLists(filter core.ExecutionFilter) [][]byte {
 		f.metadata = append(f.metadata, core.MetadataPair{Key: key, Value: filter.Metadata[key]})
 	}
 	return f.lists()
+}
+
+// maxEnded bounds the executions that a time of ends may select.
+const maxEnded = 2 * maxWalk
+
+// endedIDs returns the executions that ended within the bounds of a filter with one of its statuses, ascending.
+func endedIDs(ctx context.Context, txn kv.Snapshot, filter core.ExecutionFilter) (ids []string, err error) {
+	from, to := "", "~" // which is behind every hex digit
+	if !filter.EndedSince.IsZero() {
+		from = endText(filter.EndedSince.UnixMilli())
+	}
+	if !filter.EndedUntil.IsZero() {
+		to = endText(filter.EndedUntil.Add(time.Millisecond - 1).UnixMilli())
+	}
+	for _, status := range core.ExecutionStatuses {
+		if !status.Terminal() || len(filter.Statuses) > 0 && !slices.Contains(filter.Statuses, status) {
+			continue
+		}
+		prefix := appendEscaped([]byte(prefixByEnd), string(status))
+		err := scan(txn, prefix, append(slices.Clone(prefix), from...), false, func(key, _ []byte) (bool, error) {
+			at, id, ok := cutEscaped(key[len(prefix):])
+			if !ok || at >= to {
+				return !ok, nil
+			}
+			if len(ids) == maxEnded {
+				return false, core.Invalid("endedSince", "selects a time in which more than %d executions ended: choose a shorter one, or fewer statuses", maxEnded)
+			}
+			ids = append(ids, string(id))
+			return true, ctx.Err()
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
 }
 
 // patternSet returns the executions of a pattern: those that ended, which are in an index by status, and the active ones.
@@ -164,6 +218,12 @@ func executionListName(f core.ExecutionFilter) []byte {
 	}
 	if !f.Until.IsZero() {
 		b = binary.BigEndian.AppendUint64(append(b, 'u'), uint64(f.Until.UnixNano()))
+	}
+	if !f.EndedSince.IsZero() {
+		b = binary.BigEndian.AppendUint64(append(b, 'e'), uint64(f.EndedSince.UnixNano()))
+	}
+	if !f.EndedUntil.IsZero() {
+		b = binary.BigEndian.AppendUint64(append(b, 'f'), uint64(f.EndedUntil.UnixNano()))
 	}
 	return b
 }

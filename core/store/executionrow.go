@@ -2,9 +2,11 @@ package store
 
 import (
 	"encoding/binary"
+	"math"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
@@ -12,17 +14,23 @@ import (
 // entry by its status once it is over and behind the state of an active one, so that it costs no key and a list reads
 // no inputs and results:
 //
-//	version 2, pattern name and version, each with its uvarint length, then as varints the Unix nanoseconds of CreatedAt,
+//	version 3, pattern name and version, each with its uvarint length, then as varints the Unix nanoseconds of CreatedAt,
 //	StartedAt, CompletedAt and CancelledAt; the least number for none. Behind them what it waits for, batch, creator, code
 //	of the error and priority, each with its uvarint length, then uvarint number of pairs of metadata, each as key and
-//	value
+//	value. At the end, of one that is over, uvarint numbers of its agents and of the names that follow, each with its
+//	uvarint length
 //
-// Entries that an earlier version wrote have none of this: the record is read then.
+// Rows of version 2 have no agents. Entries that an earlier version wrote have none of this: the record is read then.
 
 const (
-	rowVersion = 2
-	noRowTime  = -1 << 63
+	rowVersion         = 3
+	rowVersionTeamless = 2 // as the one before wrote it
+	noRowTime          = -1 << 63
+	maxTeamName        = 256 // bytes of a name of an agent
 )
+
+// isRow reports whether a version of a row can be read.
+func isRow(version byte) bool { return version == rowVersion || version == rowVersionTeamless }
 
 func appendRow(dst []byte, e *core.Execution) []byte {
 	dst = append(dst, rowVersion)
@@ -42,37 +50,78 @@ func appendRow(dst []byte, e *core.Execution) []byte {
 	for _, pair := range f.metadata {
 		dst = appendString(appendString(dst, pair.Key), pair.Value)
 	}
+	return appendTeam(dst, teamOf(e))
+}
+
+// teamOf returns the agents of a record, or of a row.
+func teamOf(e *core.Execution) core.Team {
+	if len(e.Agents) > 0 {
+		return core.TeamOf(e.Agents)
+	}
+	return e.Team
+}
+
+func appendTeam(dst []byte, t core.Team) []byte {
+	dst = binary.AppendUvarint(dst, uint64(t.Count))
+	dst = binary.AppendUvarint(dst, uint64(len(t.Names)))
+	for _, name := range t.Names {
+		dst = appendString(dst, clip.Text(name, maxTeamName))
+	}
 	return dst
 }
 
-// cutFacts reads the facts at the end of a row.
-func cutFacts(b []byte) (f executionFacts, err error) {
+// cutTeam reads the agents at the end of a row.
+func cutTeam(b []byte) (t core.Team, err error) {
+	count, n := binary.Uvarint(b)
+	if n <= 0 || count > math.MaxInt32 {
+		return t, errRecord
+	}
+	names, m := binary.Uvarint(b[n:])
+	if m <= 0 || names > min(count, core.MaxTeamNames) {
+		return t, errRecord
+	}
+	b, t.Count = b[n+m:], int(count)
+	for range names {
+		var name string
+		if name, b, err = cutString(b); err != nil {
+			return t, err
+		}
+		if len(name) > maxTeamName {
+			return t, errRecord
+		}
+		t.Names = append(t.Names, name)
+	}
+	return t, nil
+}
+
+// cutFacts reads the facts of a row. What is behind them is left.
+func cutFacts(b []byte) (f executionFacts, left []byte, err error) {
 	var waiting, code, priority string
 	for _, text := range []*string{&waiting, &f.batch, &f.createdBy, &code, &priority} {
 		if *text, b, err = cutString(b); err != nil {
-			return f, err
+			return f, nil, err
 		}
 	}
 	f.waiting, f.errorCode, f.priority = core.WaitReason(waiting), core.Code(code), core.Priority(priority)
 	count, n := binary.Uvarint(b)
 	if n <= 0 || count > core.MaxIndexedMetadata {
-		return f, errRecord
+		return f, nil, errRecord
 	}
 	b = b[n:]
 	for range count {
 		var pair core.MetadataPair
 		if pair.Key, b, err = cutString(b); err != nil {
-			return f, err
+			return f, nil, err
 		}
 		if pair.Value, b, err = cutString(b); err != nil {
-			return f, err
+			return f, nil, err
 		}
 		if pair.Key == "" || len(pair.Key) > core.MaxIndexedBytes || len(pair.Value) > core.MaxIndexedBytes {
-			return f, errRecord
+			return f, nil, errRecord
 		}
 		f.metadata = append(f.metadata, pair)
 	}
-	return f, nil
+	return f, b, nil
 }
 
 // show puts facts into a row.
@@ -94,9 +143,10 @@ func (f *executionFacts) show(e *core.Execution) {
 
 // decodeRow reads a row into an execution that has its id and status.
 func decodeRow(e *core.Execution, b []byte) error {
-	if len(b) == 0 || b[0] != rowVersion {
+	if len(b) == 0 || !isRow(b[0]) {
 		return errRecord
 	}
+	version := b[0]
 	b = b[1:]
 	for _, s := range []*string{&e.Pattern.Name, &e.Pattern.Version} {
 		var err error
@@ -119,7 +169,10 @@ func decodeRow(e *core.Execution, b []byte) error {
 		e.CreatedAt = *times[0]
 	}
 	e.StartedAt, e.CompletedAt, e.CancelledAt = times[1], times[2], times[3]
-	f, err := cutFacts(b)
+	f, b, err := cutFacts(b)
+	if err == nil && version == rowVersion {
+		e.Team, err = cutTeam(b)
+	}
 	if err == nil {
 		f.show(e)
 	}
@@ -172,5 +225,6 @@ func rowOfRecord(txn kv.Snapshot, id string) (*core.Execution, error) {
 	}
 	f := factsOf(e)
 	f.show(row)
+	row.Team = teamOf(e)
 	return row, nil
 }

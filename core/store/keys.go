@@ -17,6 +17,7 @@ const (
 	prefixByCreator   = "ix/xc/"
 	prefixByError     = "ix/xe/"
 	prefixByMetadata  = "ix/xm/"
+	prefixByEnd       = "ix/xz/"
 	prefixCounter     = "c/"
 	prefixPattern     = "p/"
 	prefixDefinition  = "d/"

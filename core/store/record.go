@@ -167,7 +167,7 @@ func appendActive(dst []byte, s execState) []byte {
 
 func decodeActive(b []byte) (s execState, err error) {
 	s, row, err := cutActive(b)
-	if err != nil || len(row) == 0 || row[0] != rowVersion {
+	if err != nil || len(row) == 0 || !isRow(row[0]) {
 		return s, err // an earlier version wrote it: what follows from the row is missing
 	}
 	e := &core.Execution{Status: s.status}

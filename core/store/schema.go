@@ -28,6 +28,7 @@ var migrations = []migration{
 	{to: 4, what: "events of the server itself, and erasures", run: unchanged},
 	{to: 5, what: "lists by who made something", run: listCreators},
 	{to: 6, what: "executions of a pattern are found by its statuses", run: dropPatternLists},
+	{to: 7, what: "lists of executions by when they ended", run: listEnds},
 }
 
 // unchanged is the way to a schema that adds what a former program cannot read, and changes nothing that is there.

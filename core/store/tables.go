@@ -64,6 +64,7 @@ func keySection(prefix, kind string) section {
 //	ix/xc/esc(creator)<execution id>          executions by who made them
 //	ix/xe/esc(code)<execution id>             executions by the code of their error
 //	ix/xm/esc(key)esc(value)<execution id>    executions by metadata, as core.IndexedMetadata has it
+//	ix/xz/esc(status)esc(end)<execution id>   terminal executions by when they ended: Unix milliseconds, 16 hex digits
 //	tp/m/be16(place), tp/h/be16(place)        what happened to executions in a minute or an hour, see span.go
 //	c/<pattern>                               executions per status, in the order of core.ExecutionStatuses
 //	p/esc(name)<version>                      pattern version, JSON

@@ -45,6 +45,7 @@ var usageKinds = map[string]struct {
 	prefixByStatus: {KindExecutions, false}, prefixByBoth: {KindExecutions, false}, prefixQuestion: {KindExecutions, false},
 	prefixByBatch: {KindExecutions, false}, prefixByCreator: {KindExecutions, false}, prefixByError: {KindExecutions, false},
 	prefixByMetadata:                 {KindExecutions, false},
+	prefixByEnd:                      {KindExecutions, false},
 	prefixIndex + kindQuestion + "/": {KindExecutions, false}, prefixIndex + kindQuestion + "x/": {KindExecutions, false},
 	prefixIndex + kindQuestion + "s/": {KindExecutions, false}, prefixIndex + kindQuestion + "xs/": {KindExecutions, false},
 	prefixThread: {KindExecutions, false}, prefixThreadState: {KindExecutions, false},

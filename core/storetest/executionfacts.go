@@ -29,6 +29,10 @@ func hasFacts(e *core.Execution, f core.ExecutionFilter) bool {
 			return false
 		}
 	}
+	if over := e.CompletedAt; over == nil && !(f.EndedSince.IsZero() && f.EndedUntil.IsZero()) ||
+		over != nil && (over.Before(f.EndedSince) || !f.EndedUntil.IsZero() && !over.Before(f.EndedUntil)) {
+		return false
+	}
 	return (f.BatchID == "" || e.BatchID == f.BatchID) && (f.CreatedBy == "" || e.CreatedBy == f.CreatedBy) &&
 		(f.ErrorCode == "" || code == f.ErrorCode)
 }
@@ -59,6 +63,10 @@ func testExecutionListsByFacts(t *testing.T, open Opener) {
 		if e.Status == core.ExecutionFailed {
 			e.Error = &core.ExecutionError{Code: core.Code(pick("TIMEOUT", "AGENT_ERROR"))}
 		}
+		if e.CompletedAt != nil { // what began last is not what ended last
+			done := e.CreatedAt.Add(time.Duration(rnd.IntN(5000)) * time.Millisecond)
+			e.CompletedAt = &done
+		}
 		m[id] = e
 		putExecution(t, s, e)
 	}
@@ -73,6 +81,11 @@ func testExecutionListsByFacts(t *testing.T, open Opener) {
 			{Pattern: "vote", CreatedBy: "ann", Metadata: map[string]string{"team": "web"}},
 			{ErrorCode: "AGENT_ERROR", Statuses: statuses(core.ExecutionFailed), Since: start.Add(300 * time.Millisecond), Until: start.Add(1500 * time.Millisecond)},
 			{BatchID: "batch_1", Statuses: statuses(core.ExecutionRunning)},
+			{EndedSince: start.Add(3 * time.Second)}, {EndedUntil: start.Add(3 * time.Second)}, {EndedSince: start.Add(time.Hour)},
+			{EndedSince: start.Add(2 * time.Second), EndedUntil: start.Add(4 * time.Second), Statuses: statuses(core.ExecutionFailed)},
+			{EndedSince: start.Add(time.Second), Statuses: core.ExecutionStatuses[1:4], Pattern: "vote"},
+			{EndedSince: start.Add(time.Second), Statuses: statuses(core.ExecutionRunning)},
+			{EndedUntil: start.Add(4 * time.Second), CreatedBy: "ann", Since: start.Add(300 * time.Millisecond), Until: start.Add(1500 * time.Millisecond)},
 		} {
 			var want []string
 			for _, id := range m.list(f) {
@@ -116,6 +129,8 @@ func testExecutionRowsTellFacts(t *testing.T, open Opener) {
 		if status == core.ExecutionFailed {
 			e.Error = &core.ExecutionError{Code: core.CodeTimeout, Message: "it took too long"}
 		}
+		long := strings.Repeat("n", 300)
+		e.Agents = []core.AgentResult{{ID: "agent_1", Name: "ada", Step: "0"}, {ID: "agent_2"}, {ID: "agent_1", Name: "ada", Step: "1"}, {ID: "agent_3", Name: long}, {ID: "agent_4", Name: "tom"}}
 		putExecution(t, s, e)
 		if status == core.ExecutionRunning {
 			mustUpdate(t, s, func(tx core.Tx) error {
@@ -134,6 +149,9 @@ func testExecutionRowsTellFacts(t *testing.T, open Opener) {
 		}
 		if (row.Error != nil && row.Error.Code == core.CodeTimeout) != (status == core.ExecutionFailed) || (row.OpenQuestions == 1) != (status == core.ExecutionRunning) {
 			t.Errorf("%s: %+v, %d questions", status, row.Error, row.OpenQuestions)
+		}
+		if want := (core.Team{Count: 4, Names: []string{"ada", "agent_2", long[:256]}}); !reflect.DeepEqual(row.Team, want) {
+			t.Errorf("%s: %+v", status, row.Team)
 		}
 	}
 	// What changes without a change of status is in the row too.

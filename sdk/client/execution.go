@@ -87,6 +87,8 @@ type ExecutionFilter struct {
 	Metadata  map[string]string // all of them
 	Since     time.Time         // inclusive
 	Until     time.Time         // exclusive
+	// EndedSince and EndedUntil select those that are over, by when they ended, likewise.
+	EndedSince, EndedUntil time.Time
 	Page
 }
 
@@ -172,6 +174,12 @@ func (filter ExecutionFilter) query() url.Values {
 	}
 	if !filter.Until.IsZero() {
 		query.Set("until", filter.Until.UTC().Format(time.RFC3339Nano))
+	}
+	if !filter.EndedSince.IsZero() {
+		query.Set("endedSince", filter.EndedSince.UTC().Format(time.RFC3339Nano))
+	}
+	if !filter.EndedUntil.IsZero() {
+		query.Set("endedUntil", filter.EndedUntil.UTC().Format(time.RFC3339Nano))
 	}
 	return query
 }

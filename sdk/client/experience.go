@@ -37,6 +37,11 @@ type ExperienceFilter struct {
 	Page
 }
 
+// GetExperience returns one experience.
+func (c *Client) GetExperience(ctx context.Context, id string) (*Experience, error) {
+	return ask[Experience](ctx, c, request{method: http.MethodGet, path: threadsPath + "/experiences/" + segment(id)})
+}
+
 // ListExperiences returns one page of experiences.
 func (c *Client) ListExperiences(ctx context.Context, filter ExperienceFilter) (*ExperienceList, error) {
 	query := url.Values{}

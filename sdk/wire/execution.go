@@ -185,6 +185,8 @@ type ExecutionRow struct {
 	CreatedBy     string            `json:"createdBy,omitempty"`
 	Metadata      map[string]string `json:"metadata,omitempty" doc:"What lists select by: texts, numbers and booleans of up to 256 bytes, 32 at most."`
 	OpenQuestions int               `json:"openQuestions,omitempty" doc:"Questions that wait for an answer of people."`
+	AgentNames    []string          `json:"agentNames,omitempty" doc:"Of the agents that worked on it, or do: the first three. Absent of executions that ended before this version."`
+	AgentCount    int               `json:"agentCount,omitempty" doc:"How many distinct agents those are."`
 }
 
 // ExecutionAccepted is the answer to an execute that is not waited for.

@@ -5,8 +5,7 @@ import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { signInNeeded } from "./api/client.ts";
 import { listen, open } from "./live/live.ts";
-import { Empty } from "./part/notice.tsx";
-import { go, href, pathOfID, segments } from "./route.ts";
+import { go, pathOfID, segments } from "./route.ts";
 import { asked, readSession, session } from "./store/session.ts";
 import { AgentView, AgentsView } from "./view/agents.tsx";
 import { ExecutionView } from "./view/execution.tsx";
@@ -27,6 +26,7 @@ const SchedulesView = more((m) => m.SchedulesView);
 const TriggerView = more((m) => m.TriggerView);
 const TriggersView = more((m) => m.TriggersView);
 const AuditView = more((m) => m.AuditView);
+const Elsewhere = more((m) => m.Elsewhere);
 const MemoryView = further((m) => m.MemoryView);
 const WebhookView = further((m) => m.WebhookView);
 const WebhooksView = further((m) => m.WebhooksView);
@@ -47,15 +47,15 @@ function Screen() {
     case "memory": return <MemoryView />;
     case "webhooks": return id ? <WebhookView key={id} id={id} /> : <WebhooksView />;
     case "system": return <SystemView />;
-    default: return <Elsewhere path={noun} />;
+    default: return <Opened key={noun} id={noun} />;
   }
 }
 
 /** Any id of the product opens by /ID. */
-function Elsewhere({ path }: { path: string }) {
-  const to = pathOfID(path);
+function Opened({ id }: { id: string }) {
+  const to = pathOfID(id);
   useEffect(() => { if (to) go(to, true); }, [to]);
-  return to ? null : <div class="page"><Empty title="There is no such screen"><a href={href("/")}>To the overview</a></Empty></div>;
+  return to ? null : <Elsewhere id={id} />;
 }
 
 // The stream begins when the server has said that we may have it; one that was away at first is asked again once it is there.

@@ -60,12 +60,25 @@ export function setQuery(changes: Record<string, string>, replace = true): void 
 /** A part of the query. */
 export const queryOf = (name: string): string => place.value.query.get(name) ?? "";
 
-/** Where an id of the product is shown, or "" for what is no id. */
+const anyID = /^([a-z]+)_[0-9A-HJKMNP-TV-Z]{26}$/;
+
+/** Whether a text is an id of the product. */
+export const isID = (text: string): boolean => anyID.test(text);
+
+/** When an id was made, in milliseconds. */
+export function timeOfID(id: string): number {
+  let at = 0;
+  for (const c of id.slice(id.indexOf("_") + 1).slice(0, 10)) at = at * 32 + "0123456789ABCDEFGHJKMNPQRSTVWXYZ".indexOf(c);
+  return at;
+}
+
+/** Where an id of the product is shown that tells it by itself, or "": of others the server is asked at /ID. */
 export function pathOfID(id: string): string {
   const kinds: Record<string, string> = {
+    exp: "/memory?sel=", aud: "/audit?sel=", req: "/system?tab=log&text=",
     exec: "/executions/", thread: "/threads/", magent: "/agents/", agent: "/agents/", batch: "/batches/", q: "/inbox?ask=", wh: "/webhooks/", ws: "/system?tab=workspaces&sel=", sched: "/schedules/", trig: "/triggers/",
   };
-  const m = /^([a-z]+)_[0-9A-HJKMNP-TV-Z]{26}$/.exec(id);
+  const m = anyID.exec(id);
   return m && kinds[m[1]!] ? kinds[m[1]!] + id : "";
 }
 

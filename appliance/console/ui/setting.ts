@@ -6,11 +6,12 @@ export interface Setting {
   theme: "system" | "light" | "dark";
   rows: "comfortable" | "compact";
   zone: "local" | "utc";
+  times: "relative" | "absolute";
   keys: boolean; // single keys
   notify: boolean; // of what waits for a person
 }
 
-const standard: Setting = { theme: "system", rows: "comfortable", zone: "local", keys: true, notify: false };
+const standard: Setting = { theme: "system", rows: "comfortable", zone: "local", times: "relative", keys: true, notify: false };
 
 function stored(): Setting {
   try {
@@ -19,6 +20,7 @@ function stored(): Setting {
       theme: read.theme === "light" || read.theme === "dark" ? read.theme : "system",
       rows: read.rows === "compact" ? "compact" : "comfortable",
       zone: read.zone === "utc" ? "utc" : "local",
+      times: read.times === "absolute" ? "absolute" : "relative",
       keys: read.keys !== false,
       notify: read.notify === true,
     };

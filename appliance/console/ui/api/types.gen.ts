@@ -945,6 +945,10 @@ export interface ExecutionRetried {
 }
 
 export interface ExecutionRow {
+  /** How many distinct agents those are. */
+  agentCount?: number;
+  /** Of the agents that worked on it, or do: the first three. Absent of executions that ended before this version. */
+  agentNames?: string[];
   batchId?: string;
   completedAt?: string;
   createdAt: string;
@@ -1112,6 +1116,21 @@ export interface InboxList {
   total: number;
   /** total is a lower bound: there are many, and counting ended there. */
   totalAtLeast?: boolean;
+}
+
+export interface Location {
+  /** Of a task, a message and a decision. */
+  executionId?: string;
+  id: string;
+  kind: "task" | "message" | "input" | "decision" | "delivery" | "event";
+  /** Of an event that happened to a pattern: its name. */
+  pattern?: string;
+  /** Of an event: id of what it happened to. */
+  subject?: string;
+  /** Of an input, which is a message to the agent of a thread, and of a decision. */
+  threadId?: string;
+  /** Of a delivery. */
+  webhookId?: string;
 }
 
 export interface LogList {

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../api/client.ts";
+import { href } from "../route.ts";
 import { Text } from "./text.tsx";
 
 const advice: Record<string, string> = {
@@ -26,6 +27,11 @@ export function Failure({ error, old, again }: { error: ApiError; old?: boolean;
     </div>
     {again && <button class="button" onClick={again}>Try again</button>}
   </div>;
+}
+
+/** Says that what is shown was removed meanwhile. */
+export function Gone({ what, to }: { what: string; to: string }) {
+  return <div class="notice bad" role="alert"><div><strong>{what} was removed.</strong><div class="soft">What is shown below is from before.</div></div><a class="button" href={href(to)}>To the list</a></div>;
 }
 
 /** A list without entries says how to get a first one. */

@@ -1,4 +1,4 @@
-// Times: relative, absolute on focus, by the server's clock. One timer ticks for all.
+// Times: relative, absolute on hover, on focus (moments.tsx) and by key, by the server's clock. One timer ticks for all.
 
 import { signal } from "@preact/signals";
 import { now } from "../api/client.ts";
@@ -51,9 +51,15 @@ export function timeOfDay(text: string): string {
   return setting.value.zone === "utc" ? d.toISOString().slice(11, 19) : clock(d);
 }
 
+/** The time of the day of a point in time, and when exactly in its title. */
+export function At({ at }: { at: string }) {
+  return <time dateTime={at} title={absolute(at)} class="nums">{setting.value.times === "absolute" ? absolute(at) : timeOfDay(at)}</time>;
+}
+
 /** A point in time: how long ago, and when exactly in its title. */
 export function When({ at, suffix = " ago" }: { at?: string | null; suffix?: string }) {
   if (!at) return <span class="soft">--</span>;
+  if (setting.value.times === "absolute") return <time dateTime={at} class="nums">{absolute(at)}</time>;
   const since = tick.value - Date.parse(at);
   const words = since < -1500 ? "in " + roughly(-since) : since < 1500 ? "now" : roughly(since) + suffix;
   return <time dateTime={at} title={absolute(at)} class="nums">{words}</time>;

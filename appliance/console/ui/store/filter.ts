@@ -8,7 +8,7 @@ export const spans: [string, string, number][] = [["", "all time", 0], ["1h", "1
 
 // Parts of the address that are sent as they are.
 const plain = ["status", "pattern", "batchId", "errorCode", "createdBy"];
-const timed = ["range", "since", "until"];
+const timed = ["range", "since", "until", "ended", "endedSince", "endedUntil"];
 
 /** The names of all filters that an address has. */
 export function filtersIn(query: URLSearchParams): string[] {
@@ -18,9 +18,11 @@ export function filtersIn(query: URLSearchParams): string[] {
 /** The same for the API. A range ends now. */
 export function queryOfFilter(query: URLSearchParams, now: number): Query {
   const out: Query = {};
-  for (const n of filtersIn(query)) if (n !== "range") out[n] = query.get(n) ?? "";
-  const span = spans.find((s) => s[0] === query.get("range"))?.[2] ?? 0;
-  if (span && !out.since) out.since = new Date(now - span).toISOString();
+  for (const n of filtersIn(query)) if (n !== "range" && n !== "ended") out[n] = query.get(n) ?? "";
+  for (const [range, since] of [["range", "since"], ["ended", "endedSince"]] as const) {
+    const span = spans.find((s) => s[0] === query.get(range))?.[2] ?? 0;
+    if (span && !out[since]) out[since] = new Date(now - span).toISOString();
+  }
   return out;
 }
 

@@ -41,14 +41,20 @@ function readLines(text: string): Inputs {
 
 const kinds = ["string", "number", "boolean", "json"];
 
-/** Reads CSV (RFC 4180). What a column holds may be said behind its name, as for the command line: `amount:number`. Else numbers, booleans and JSON in a cell are taken as such, all else as text. */
+/** Reads CSV (RFC 4180) as the command line does: a cell is text unless the name of its column says otherwise, as in `amount:number`. */
 function readCSV(text: string): Inputs {
   const out: Inputs = { form: "CSV", inputs: [], problems: [] };
   const rows = cells(text.replace(/^\ufeff/, ""));
   const columns = (rows[0]?.cells ?? []).map((c) => {
-    const [, name = "", kind = ""] = /^(.*?)(?::([^:]*))?$/.exec(c.text.trim()) ?? [];
-    return kinds.includes(kind) ? { name: name.trim(), kind } : { name: c.text.trim(), kind: "" };
+    const text = c.text.trim();
+    const at = text.lastIndexOf(":");
+    return at < 0 ? { name: text, kind: "string" } : { name: text.slice(0, at), kind: text.slice(at + 1) };
   });
+  const odd = columns.findIndex((c) => !kinds.includes(c.kind));
+  if (odd >= 0) {
+    out.problems.push({ line: 1, reason: `column ${odd + 1}: the type after the colon must be string, number, boolean or json, not ${JSON.stringify(columns[odd]!.kind)}` });
+    return out;
+  }
   if (columns.some((c) => c.name === "") || new Set(columns.map((c) => c.name)).size !== columns.length) {
     out.problems.push({ line: 1, reason: "needs a name for each column, each once" });
     return out;
@@ -58,7 +64,7 @@ function readCSV(text: string): Inputs {
     else if (row.cells.length !== columns.length) out.problems.push({ line: row.line, reason: `has ${row.cells.length} cells, and there are ${columns.length} names` });
     else {
       try {
-        out.inputs.push(Object.fromEntries(columns.map((c, i) => [c.name, cellOf(c, row.cells[i]!)]).filter(([, v]) => v !== undefined)));
+        out.inputs.push(Object.fromEntries(columns.map((c, i) => [c.name, cellOf(c, row.cells[i]!.text)]).filter(([, v]) => v !== undefined)));
       } catch (err) {
         out.problems.push({ line: row.line, reason: (err as Error).message });
       }
@@ -68,32 +74,27 @@ function readCSV(text: string): Inputs {
 }
 
 /** The value of a cell; an empty one of a column with a kind, but for text, leaves the field out. */
-function cellOf(of: { name: string; kind: string }, cell: Row["cells"][number]): unknown {
-  if (of.kind === "") return cell.quoted ? cell.text : valueOf(cell.text);
-  if (of.kind === "string") return cell.text;
-  const text = cell.text.trim();
+function cellOf(of: { name: string; kind: string }, cell: string): unknown {
+  if (of.kind === "string") return cell;
+  const text = cell.trim();
   if (text === "") return undefined;
   const bad = () => new Error(`${of.name}: ${JSON.stringify(text.slice(0, 40))} is no ${of.kind === "json" ? "JSON" : of.kind}`);
+  if (of.kind === "boolean") {
+    if (/^(1|t|T|TRUE|true|True)$/.test(text)) return true;
+    if (/^(0|f|F|FALSE|false|False)$/.test(text)) return false;
+    throw bad();
+  }
   let value: unknown;
   try {
     value = parseExact(text);
   } catch {
     throw bad();
   }
-  if (of.kind === "boolean" && typeof value !== "boolean" || of.kind === "number" && typeof value !== "number" && !isExact(value)) throw bad();
+  if (of.kind === "number" && typeof value !== "number" && !isExact(value)) throw bad();
   return value;
 }
 
-function valueOf(text: string): unknown {
-  if (!/^(true|false|null|-?\d|[[{])/.test(text)) return text;
-  try {
-    return parseExact(text);
-  } catch {
-    return text;
-  }
-}
-
-interface Row { line: number; cells: { text: string; quoted: boolean }[]; open: boolean }
+interface Row { line: number; cells: { text: string }[]; open: boolean }
 
 function cells(text: string): Row[] {
   const rows: Row[] = [];
@@ -117,7 +118,7 @@ function cells(text: string): Row[] {
         }
       }
       while (at < text.length && text[at] !== "," && text[at] !== "\n" && text[at] !== "\r") cell += text[at++];
-      row.cells.push({ text: cell, quoted });
+      row.cells.push({ text: cell });
       if (text[at] !== ",") break;
       at++;
     }

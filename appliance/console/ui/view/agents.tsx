@@ -7,12 +7,12 @@ import { AnswerBox } from "../part/answerbox.tsx";
 import { Confirm } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
-import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Command, Empty, Failure, Gone, Waiting } from "../part/notice.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State } from "../part/state.tsx";
 import { Choice, Tabs } from "../part/tabs.tsx";
 import { Pre, Text, bytes, count, reveal } from "../part/text.tsx";
-import { When, lasted, timeOfDay } from "../part/time.tsx";
+import { At, When, lasted, timeOfDay } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { queryOf, setQuery } from "../route.ts";
 import { askOfAgent } from "../store/ask.ts";
@@ -119,20 +119,21 @@ function ConnectedView({ id }: { id: string }) {
   const tasks = useLoad("agent-tasks:" + id, (signal) => get<AgentTaskList>(`/api/agents/${seg(id)}/tasks`, {}, signal), { on: works, pause: 1000 });
   const running = [...new Set(tasks.data?.tasks.filter((t) => t.status === "running").map((t) => t.executionId))].join(" ");
   useEffect(() => (running ? watch(...running.split(" ")) : undefined), [running]);
-  useEvery(heartbeatMs, a.reload);
+  const gone = a.error?.status === 404;
+  useEvery(gone ? 0 : heartbeatMs, a.reload);
   const [asking, setAsking] = useState(false);
   useTitle(a.data?.name ?? "Agent");
   if (!a.data) return a.error ? <div class="page"><Failure error={a.error} again={a.reload} /></div> : <Waiting />;
   const d = a.data;
   return <div class="page"><header class="head"><div class="line"><h1><Text>{d.name}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" /><State status={d.status === "connected" && !d.healthy ? "unhealthy" : d.status} /><span class="push" />
-    {d.status === "connected" && may("agents.disconnect") && <button class="button" onClick={() => setAsking(true)}>Disconnect&hellip;</button>}</div></header>
-    {a.error && <Failure error={a.error} old again={a.reload} />}
+    {d.status === "connected" && !gone && may("agents.disconnect") && <button class="button" onClick={() => setAsking(true)}>Disconnect&hellip;</button>}</div></header>
+    {gone ? <Gone what="This agent" to="/agents" /> : a.error && <Failure error={a.error} old again={a.reload} />}
     <div tabIndex={0} class="scrolls two-columns"><section><h2>Now</h2><dl class="facts">
       <div><dt>Capabilities</dt><dd>{d.capabilities.map((c) => <span key={c} class="badge"><Text>{c}</Text></span>)}</dd></div><div><dt>Tasks</dt><dd>{count(d.activeTasks)} of {count(d.maxTasks)}</dd></div>
       <div><dt>Heartbeat</dt><dd><When at={d.lastHeartbeat} /></dd></div><div><dt>Connected</dt><dd><When at={d.connectedAt} /></dd></div>{d.region && <div><dt>Region</dt><dd><Text>{d.region}</Text></dd></div>}</dl></section>
       <section><h2>Over its life</h2><dl class="facts"><div><dt>Succeeded</dt><dd>{count(d.statistics.tasksSucceeded)}</dd></div><div><dt>Failed</dt><dd>{count(d.statistics.tasksFailed)}</dd></div><div><dt>Mean latency</dt><dd>{lasted(d.statistics.averageLatency)}</dd></div></dl></section>
       <section><h2>Metadata</h2><Value value={d.metadata} label="Metadata" /></section>
-      <section class="whole"><h2>Tasks</h2>{tasks.error && <Failure error={tasks.error} old={Boolean(tasks.data)} again={tasks.reload} />}{tasks.data && <Tasks tasks={tasks.data.tasks} />}</section></div>
+      <section class="whole"><h2>Tasks</h2>{tasks.error && !gone && <Failure error={tasks.error} old={Boolean(tasks.data)} again={tasks.reload} />}{tasks.data && <Tasks tasks={tasks.data.tasks} />}</section></div>
     {asking && <Confirm title="Disconnect this agent?" action="Disconnect" danger close={() => setAsking(false)} run={() => post(`/api/agents/${seg(id)}/disconnect`, { reason: "disconnected in the console" }).then(a.reload)}><p>Its session ends; what it works on is handed to others. It may connect again by itself.</p></Confirm>}
   </div>;
 }
@@ -156,20 +157,21 @@ function ManagedView({ id }: { id: string }) {
   if (!a.data) return a.error ? <div class="page"><Failure error={a.error} again={a.reload} /></div> : <Waiting />;
   const d = a.data;
   const ask = askOfAgent(d);
-  const gone = Boolean(d.stoppedAt);
+  const removed = a.error?.status === 404;
+  const gone = Boolean(d.stoppedAt) || removed;
   return <div class="page full">
     <header class="head"><div class="line"><h1><Text>{d.name}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" /><State status={d.statusReason === "blocked" ? "blocked" : d.status} word={d.statusReason ? `${d.status}: ${d.statusReason.replaceAll("_", " ")}` : undefined} /><span class="push" />
-      {d.status === "busy" && may("agents.send") && <button class="button" onClick={() => setAsking("interrupt")}>Interrupt&hellip;</button>}
-      {may("agents.restart") && <button class="button" onClick={() => setAsking("restart")}>Restart&hellip;</button>}
+      {d.status === "busy" && !removed && may("agents.send") && <button class="button" onClick={() => setAsking("interrupt")}>Interrupt&hellip;</button>}
+      {may("agents.restart") && !removed && <button class="button" onClick={() => setAsking("restart")}>Restart&hellip;</button>}
       {!gone && may("agents.stop") && <button class="button" onClick={() => setAsking("stop")}>Stop&hellip;</button>}</div>
       <div class="line soft"><span><Text>{d.type}</Text></span><span>on <Text>{d.runtime}</Text></span><span>turn {d.turn ?? 0}</span><span>made <When at={d.createdAt} /></span>{d.workdir && <span class="mono clip"><Text>{d.workdir}</Text></span>}{d.exitCode !== undefined && <span>exit code {d.exitCode}</span>}</div>
       <Tabs of="Agent" tabs={[{ key: "terminal", name: "Terminal" }, { key: "log", name: "Log" }, { key: "events", name: "Events" }, { key: "about", name: "About" }]} /></header>
-    {a.error && <Failure error={a.error} old again={a.reload} />}
-    {ask && <article class="said asks-you"><AnswerBox ask={ask} done={a.reload} /></article>}
+    {removed ? <Gone what="This agent" to="/agents?tab=managed" /> : a.error && <Failure error={a.error} old again={a.reload} />}
+    {ask && !removed && <article class="said asks-you"><AnswerBox ask={ask} done={a.reload} /></article>}
     {tab === "terminal" && (gone ? <Empty title="The agent has stopped">Its terminal is gone; the log has what left its screen.</Empty> : <TerminalTab agent={id} />)}
     {tab === "log" && (log.data ? <div tabIndex={0} class="scrolls"><Pre label="Log" text={log.data.logs.map((l) => `${timeOfDay(l.timestamp)} ${l.stream.padEnd(8)} ${l.line}`).join("\n")} /></div> : log.error ? <Failure error={log.error} again={log.reload} /> : <Waiting />)}
     {tab === "events" && events.data?.hasMore && <p class="bar soft">The newest {count(events.data.events.length)} are here; <code>wardroom agent events {id}</code> has all of them.</p>}
-    {tab === "events" && (events.data ? <ol tabIndex={0} class="journal scrolls">{events.data.events.map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <span class="nums">{timeOfDay(e.timestamp)}</span> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol> : events.error ? <Failure error={events.error} again={events.reload} /> : <Waiting />)}
+    {tab === "events" && (events.data ? <ol tabIndex={0} class="journal scrolls">{events.data.events.map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <At at={e.timestamp} /> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol> : events.error ? <Failure error={events.error} again={events.reload} /> : <Waiting />)}
     {tab === "about" && <About d={d} gone={gone} />}
     {asking === "stop" && <Confirm title="Stop this agent?" action="Stop the agent" danger close={() => setAsking("")} run={() => del(`/api/managed-agents/${seg(id)}`).then(a.reload)}><p>Its process ends. It can be restarted, with its session where the tool can resume one.</p></Confirm>}
     {asking === "restart" && <Confirm title="Restart this agent?" action="Restart" danger close={() => setAsking("")} run={() => call("POST", `/api/managed-agents/${seg(id)}/restart`, { body: {}, timeout: 120_000 }).then(a.reload)}><p>What it does now is lost. It begins again under its id.</p></Confirm>}

@@ -11,7 +11,7 @@ import { Choice } from "../part/tabs.tsx";
 import { Text, bytes, count } from "../part/text.tsx";
 import { When, absolute } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
-import { queryOf, setQuery } from "../route.ts";
+import { isID, queryOf, setQuery, timeOfID } from "../route.ts";
 import { useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 
@@ -22,12 +22,14 @@ const words: Record<string, string> = { success: "completed", failure: "failed",
 
 export function AuditView() {
   useTitle("Audit");
-  const query = Object.fromEntries(["category", "outcome", "since", ...fields].map((n) => [n, queryOf(n)]));
+  const query = Object.fromEntries(["category", "outcome", "since", "until", ...fields].map((n) => [n, queryOf(n)]));
+  const sel = queryOf("sel");
+  const at = isID(sel) && !query.since && !query.until ? timeOfID(sel) : 0; // of one that was opened by its id: the records of its time are shown
+  if (at) [query.since, query.until] = [new Date(at - 1000).toISOString(), new Date(at + 60_000).toISOString()];
   const l = usePages("audit?" + JSON.stringify(query), (cursor, signal) => get<AuditPage>("/api/audit", { ...query, limit: 100, cursor }, signal), (p) => p.records);
   const status = useLoad("audit-status", (signal) => get<AuditStatus>("/api/audit/status", {}, signal));
   const filtered = Object.values(query).some(Boolean);
-  const sel = Number(queryOf("sel"));
-  const chosen = l.rows?.find((r) => r.sequence === sel);
+  const chosen = l.rows?.find((r) => r.eventId === sel || String(r.sequence) === sel);
   return <div class="page full">
     <header class="head"><div class="line"><h1>Audit</h1>{status.data && <Trail s={status.data} />}<span class="push" />
       <button class="button" onClick={() => { l.reload(); status.reload(); }}>Read again</button>
@@ -36,12 +38,12 @@ export function AuditView() {
         <Choice label="Category" value={query.category!} set={(v) => setQuery({ category: v, sel: "" })} options={[["", "any"], ...categories.map((c): [string, string] => [c, c])]} />
         <Choice label="Outcome" value={query.outcome!} set={(v) => setQuery({ outcome: v, sel: "" })} options={[["", "any"], ...outcomes.map((c): [string, string] => [c, c])]} />
         {fields.map((n) => <label key={n} class="choice"><span>{n}</span><input name={n} key={query[n]} defaultValue={query[n]} placeholder={n === "action" ? "keys.*" : n === "resource" ? "patterns/classify" : ""} spellcheck={false} autocomplete="off" /></label>)}
-        <button class="button">Filter</button>{filtered && <button type="button" class="link" onClick={() => setQuery({ category: "", outcome: "", since: "", action: "", actor: "", resource: "", sel: "" })}>clear</button>}
+        <button class="button">Filter</button>{filtered && <button type="button" class="link" onClick={() => setQuery({ category: "", outcome: "", since: "", until: "", action: "", actor: "", resource: "", sel: "" })}>clear</button>}
       </form></header>
     {status.data && <Sinks s={status.data} />}
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{status.error && <Failure error={status.error} />}{!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && (filtered ? <Empty title="Nothing fits these filters" /> : <Empty title="Nothing is recorded yet">What is recorded is set by <code>audit</code> in the configuration.</Empty>)}
-    {l.rows && l.rows.length > 0 && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Records" rows={l.rows} id={(r) => String(r.sequence)} pick={(r) => setQuery({ sel: String(r.sequence) })} chosen={chosen ? String(chosen.sequence) : ""} more={l.more} columns={[
+    {l.rows && l.rows.length > 0 && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Records" rows={l.rows} id={(r) => String(r.sequence)} pick={(r) => setQuery({ sel: String(r.sequence), ...(at && { since: query.since!, until: query.until! }) })} chosen={chosen ? String(chosen.sequence) : ""} more={l.more} columns={[
       { head: "Outcome", cell: (r) => <State status={words[r.outcome]!} word={r.outcome} /> },
       { head: "At", cell: (r) => <When at={r.timestamp} /> },
       { head: "Action", cell: (r) => <span class="mono"><Text>{r.action}</Text></span> },
@@ -71,7 +73,7 @@ function Sinks({ s }: { s: AuditStatus }) {
 function Record({ r }: { r: AuditRecord }) {
   const fact = (name: string, value?: string) => value ? <div><dt>{name}</dt><dd class="mono"><Text>{value}</Text></dd></div> : null;
   return <aside class="detail" aria-label="Selected record"><header><h2 class="mono"><Text>{r.action}</Text></h2><span class="push" /><Copy text={() => location.href} label="Copy a link to this record" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></header>
-    <div class="body" tabIndex={0}><dl class="facts">{fact("Number", String(r.sequence))}{fact("At", absolute(r.timestamp))}{fact("Outcome", r.outcome)}{fact("Category", r.category)}{fact("Who", r.actor.id)}{fact("Known as", r.actor.type)}{fact("From", r.actor.ip)}{fact("By", r.actor.userAgent)}
+    <div class="body" tabIndex={0}><dl class="facts">{fact("Id", r.eventId)}{fact("Number", String(r.sequence))}{fact("At", absolute(r.timestamp))}{fact("Outcome", r.outcome)}{fact("Category", r.category)}{fact("Who", r.actor.id)}{fact("Known as", r.actor.type)}{fact("From", r.actor.ip)}{fact("By", r.actor.userAgent)}
       {fact("What", r.resource.type)}{fact("Which", r.resource.id)}{fact("Version", r.resource.version)}{fact("Request", r.request.requestId)}{fact("Path", [r.request.method, r.request.path].filter(Boolean).join(" "))}{fact("Hash", r.hash)}{fact("Before it", r.previousHash)}</dl>
       <h3>Details</h3><Value value={r.details} label="Details" /></div></aside>;
 }

@@ -2,12 +2,13 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, address, call, freshKey, get, post, seg } from "../api/client.ts";
-import type { BatchBody, BatchDetail, BatchList, BatchResult, BatchRow, PatternList } from "../api/types.gen.ts";
+import type { BatchBody, BatchDetail, BatchList, BatchResult, BatchRow } from "../api/types.gen.ts";
 import { Confirm, Dialog, useAct } from "../part/dialog.tsx";
 import { csv, download, jsonLines } from "../part/export.ts";
 import { Copy, ID } from "../part/id.tsx";
 import { indented } from "../part/json.tsx";
 import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { PatternField } from "../part/patternfield.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State, kindOf } from "../part/state.tsx";
 import { Choice } from "../part/tabs.tsx";
@@ -36,14 +37,12 @@ export function BatchesView() {
   const status = queryOf("status");
   const pattern = queryOf("pattern");
   const l = usePages(`batches?${status}&${pattern}`, (cursor, signal) => get<BatchList>("/api/batches", { status, pattern, limit: 100, cursor }, signal), (p) => p.batches, live);
-  const patterns = useLoad(may("patterns.read") ? "patterns" : "", (signal) => get<PatternList>("/api/patterns", { limit: 100 }, signal));
   const [starting, setStarting] = useState(false);
-  const known = [...new Set([...(pattern ? [pattern] : []), ...(patterns.data?.patterns ?? []).map((p) => p.name)])];
   return <div class="page full">
     <header class="head"><div class="line"><h1>Batches</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}<span class="push" />
       {may("executions.create") && <button class="button main" onClick={() => setStarting(true)}>Start one&hellip;</button>}</div>
       <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ...states.map((s): [string, string] => [s, s])]} />
-        <Choice late label="Pattern" value={pattern} set={(p) => setQuery({ pattern: p })} options={[["", "any"], ...known.map((n): [string, string] => [n, n])]} /></div></header>
+        <PatternField label="Pattern" value={pattern} set={(p) => setQuery({ pattern: p })} /></div></header>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && (status || pattern ? <Empty title="No batch fits these filters"><button class="button" onClick={() => setQuery({ status: "", pattern: "" })}>Show all</button></Empty>
@@ -59,7 +58,7 @@ export function BatchesView() {
       { head: "Creator", class: "wide", cell: (b) => <Text class="soft">{b.createdBy}</Text> },
       { head: "Id", class: "mid", cell: (b) => <ID id={b.batchId} to={"/batches/" + b.batchId} /> },
     ]} />}
-    {starting && <Start patterns={known} pattern={pattern} close={() => setStarting(false)} />}
+    {starting && <Start pattern={pattern} close={() => setStarting(false)} />}
   </div>;
 }
 
@@ -142,7 +141,7 @@ export function BatchView({ id }: { id: string }) {
 const sample = '{"text": "It burns"}\n{"text": "Thanks a lot"}';
 
 /** Starts a batch from a file or from typed lines, each of which is looked at before. */
-function Start({ patterns, pattern, close }: { patterns: string[]; pattern: string; close: () => void }) {
+function Start({ pattern, close }: { pattern: string; close: () => void }) {
   const [name, setName] = useState(pattern);
   const [text, setText] = useState("");
   const [atOnce, setAtOnce] = useState("5");
@@ -165,8 +164,8 @@ function Start({ patterns, pattern, close }: { patterns: string[]; pattern: stri
     open(made.batchId);
   });
   return <Dialog title="Start a batch" close={close} wide><form onSubmit={(e) => { e.preventDefault(); begin(); }}><div class="body form">
-    <label><span>Pattern</span><select required value={name} onChange={(e) => setName(e.currentTarget.value)}><option value="" />{patterns.map((n) => <option key={n} value={n}>{n}</option>)}</select></label>
-    <label><span>Inputs: JSON lines, or CSV with a line of names first</span><textarea class="mono" rows={8} value={text} placeholder={sample} spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} /></label>
+    <PatternField form label="Pattern" value={name} set={setName} />
+    <label><span>Inputs: JSON lines, or CSV with a line of names first, whose cells are text unless a name says otherwise, as for the command line: amount:number, urgent:boolean, tags:json</span><textarea class="mono" rows={8} value={text} placeholder={sample} spellcheck={false} onInput={(e) => setText(e.currentTarget.value)} /></label>
     <p class="line"><button type="button" class="button" onClick={() => file.current!.click()}>From a file&hellip;</button><input ref={file} type="file" class="sr" tabIndex={-1} aria-label="File with inputs" accept=".jsonl,.ndjson,.csv,.json,text/csv" onChange={(e) => { const f = e.currentTarget.files?.[0]; if (f) void a.act(async () => { if (f.size > 16 << 20) throw new ApiError("VALIDATION_ERROR", "The file is larger than 16 MiB; the command line takes it.", 400, ""); setText(await f.text()); }); }} />
       <span role="status">{read.inputs.length > 0 && `${plural(read.inputs.length, "input")} read as ${read.form}`}{read.problems.length > 0 && <span class="hot">{read.inputs.length > 0 ? "; " : ""}{plural(read.problems.length, "line")} cannot be read</span>}</span></p>
     {read.problems.length > 0 && <ul class="problems">{read.problems.slice(0, 20).map((p) => <li key={p.line}><span class="mono">line {p.line}</span> <Text>{p.reason}</Text></li>)}</ul>}

@@ -11,7 +11,7 @@ import { Value, indented } from "../part/json.tsx";
 import { Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Text, bytes, count } from "../part/text.tsx";
-import { lasted, timeOfDay, absolute } from "../part/time.tsx";
+import { At, lasted } from "../part/time.tsx";
 import { onward } from "../route.ts";
 import { askOfQuestion } from "../store/ask.ts";
 import { readJournal } from "../store/journal.ts";
@@ -76,7 +76,7 @@ export function Entry({ execution, node, top, critical, version, close }: {
         {e.agentId && <Fact name="Agent"><Text>{e.name || ""}</Text> <ID id={e.agentId} to={"/agents/" + e.agentId} /></Fact>}
         {e.threadId && <Fact name="Thread"><ID id={e.threadId} to={"/threads/" + e.threadId} /></Fact>}
         {e.kind === "thread" && <Fact name="Thread"><ID id={e.id} to={"/threads/" + e.id} /></Fact>}
-        <Fact name="Began"><time dateTime={e.startedAt} title={absolute(e.startedAt)}>{timeOfDay(e.startedAt)}</time></Fact>
+        <Fact name="Began"><At at={e.startedAt} /></Fact>
         <Fact name={node.running ? "Goes on since" : "Took"}>{lasted(node.to - node.from)}</Fact>
         {e.attempt && e.attempt > 1 ? <Fact name="Attempt">{e.attempt}</Fact> : null}
         {facts.confidence !== undefined && <Fact name="Confidence">{facts.confidence}{facts.fallback ? ", by fallback" : ""}</Fact>}
@@ -130,9 +130,9 @@ const isFilled = (v: unknown): boolean => v !== undefined && v !== null && !(typ
 
 /** Every attempt at a task, and answers that came too late. */
 function Attempts({ task: t }: { task: Task }) {
-  return <section><h3>Attempts</h3><ol class="plain attempts">{t.attempts.map((a) => <li key={a.attempt}><span class="nums soft">{a.attempt}</span> <State status={a.status} /> <Text>{a.agentName ?? ""}</Text> <ID id={a.agentId} to={"/agents/" + a.agentId} /> <span class="soft nums">{timeOfDay(a.startedAt)}, {lasted(a.duration)}</span>
+  return <section><h3>Attempts</h3><ol class="plain attempts">{t.attempts.map((a) => <li key={a.attempt}><span class="nums soft">{a.attempt}</span> <State status={a.status} /> <Text>{a.agentName ?? ""}</Text> <ID id={a.agentId} to={"/agents/" + a.agentId} /> <span class="soft nums"><At at={a.startedAt} />, {lasted(a.duration)}</span>
     {a.error && <div><strong class="mono">{a.error.code}</strong> <Text>{a.error.message}</Text>{a.retry && <span class="soft"> It was to be handed out again.</span>}</div>}</li>)}</ol>
-    {(t.late?.length ?? 0) > 0 && <><h3>Came too late</h3><ol class="plain">{t.late!.map((l, i) => <li key={i}>attempt {l.attempt} of <ID id={l.agentId} to={"/agents/" + l.agentId} /> <span class="soft">{timeOfDay(l.at)}</span> <Text>{l.reason}</Text></li>)}</ol></>}</section>;
+    {(t.late?.length ?? 0) > 0 && <><h3>Came too late</h3><ol class="plain">{t.late!.map((l, i) => <li key={i}>attempt {l.attempt} of <ID id={l.agentId} to={"/agents/" + l.agentId} /> <span class="soft"><At at={l.at} /></span> <Text>{l.reason}</Text></li>)}</ol></>}</section>;
 }
 
 function Fact({ name, children }: { name: string; children: ComponentChildren }) {

@@ -10,7 +10,7 @@ import { Empty, Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Tabs } from "../part/tabs.tsx";
 import { Text, plural, reveal } from "../part/text.tsx";
-import { Lasted, When, lasted, timeOfDay } from "../part/time.tsx";
+import { At, Lasted, When, lasted } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { href, onward, queryOf, setQuery } from "../route.ts";
 import { readJournal } from "../store/journal.ts";
@@ -146,7 +146,7 @@ function Messages({ id }: { id: string }) {
   if (!journal.data) return journal.error ? <Failure error={journal.error} again={journal.reload} /> : <Waiting />;
   if (said.length === 0) return <Empty title="Nobody said anything">Agents of an org chart ask their managers, and people where nobody else can answer.</Empty>;
   return <ol tabIndex={0} class="talk scrolls">{said.slice(0, 500).map((m) => <li key={m.e.sequence}>
-    <div class="line"><strong><Text>{m.from || "\u2192"}</Text></strong>{m.to && <span class="soft">to <Text>{m.to}</Text></span>}<span class="badge">{m.what}</span><span class="push" /><span class="soft nums">{timeOfDay(m.e.timestamp)}</span></div>
+    <div class="line"><strong><Text>{m.from || "\u2192"}</Text></strong>{m.to && <span class="soft">to <Text>{m.to}</Text></span>}<span class="badge">{m.what}</span><span class="push" /><span class="soft"><At at={m.e.timestamp} /></span></div>
     <Value value={m.content} label={m.what} markdown />
   </li>)}{said.length > 500 && <li class="soft">{said.length - 500} more: see the journal.</li>}</ol>;
 }
@@ -163,6 +163,6 @@ function JournalTab({ id }: { id: string }) {
       <button class="button" disabled={from + 100 >= events.length} onClick={() => setQuery({ from: String(from + 100) })}>After</button>
       <a class="button" href={address(`/api/executions/${id}/events`, { since: events[from]?.sequence ? events[from]!.sequence - 1 : 0 })} target="_blank" rel="noopener">JSON</a></div>
     {!journal.data.whole && <p class="soft">The first 5,000 events are here; <code>curl -s {location.origin + address(`/api/executions/${id}/events`, { since: events.at(-1)?.sequence ?? 0 })}</code> goes on from there.</p>}
-    <ol class="journal">{shown.map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <span class="nums">{timeOfDay(e.timestamp)}</span> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol>
+    <ol class="journal">{shown.map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <At at={e.timestamp} /> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol>
   </div>;
 }

@@ -1,22 +1,23 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, freshKey, get, now, post, seg } from "../api/client.ts";
-import type { ExecutionList, ExecutionRow, PatternList, ExecutionRetried } from "../api/types.gen.ts";
+import type { ExecutionList, ExecutionRow, ExecutionRetried } from "../api/types.gen.ts";
 import { listen } from "../live/live.ts";
 import type { FeedEvent } from "../live/hub.ts";
 import { Dialog, useAct } from "../part/dialog.tsx";
 import { csv, download, jsonLines } from "../part/export.ts";
 import { ID, shortID } from "../part/id.tsx";
 import { Empty, Failure, Waiting, Command } from "../part/notice.tsx";
+import { PatternField } from "../part/patternfield.tsx";
 import { Rows, type Column } from "../part/rows.tsx";
 import { State } from "../part/state.tsx";
 import { Choice } from "../part/tabs.tsx";
-import { Text, count, plural } from "../part/text.tsx";
+import { Text, count, plural, revealed } from "../part/text.tsx";
 import { Lasted, When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
-import { href, place, queryOf, setQuery } from "../route.ts";
+import { href, isID, place, queryOf, setQuery } from "../route.ts";
 import { filtersIn, keyOfFilter, queryOfFilter, spans, statuses } from "../store/filter.ts";
 import { SavedViews } from "../part/views.tsx";
-import { keep, pauseAfter, recall, useLoad } from "../store/load.ts";
+import { keep, pauseAfter, recall } from "../store/load.ts";
 import { may } from "../store/session.ts";
 import { more } from "./lazy.tsx";
 
@@ -38,15 +39,24 @@ const always: Col[] = [
 
 const id: Col = { key: "id", head: "Id", class: "mid", cell: (x) => <ID id={x.executionId} to={"/executions/" + x.executionId} /> };
 
+/** The first agents by name, and how many more there are. */
+function Team({ x }: { x: ExecutionRow }) {
+  const names = x.agentNames ?? [];
+  if (names.length === 0) return <span class="soft">--</span>;
+  const more = (x.agentCount ?? 0) - names.length;
+  return <span class="team" title={revealed(names.join(", ")) + (more > 0 ? ` and ${count(more)} more` : "")}><Text>{names.map((n) => (isID(n) ? shortID(n) : n)).join(", ")}</Text>{more > 0 && <span class="soft"> +{count(more)}</span>}</span>;
+}
+
 // Columns that a person chooses, beside metadata.
 const chosen: Col[] = [
+  { key: "agents", head: "Agents", class: "mid", cell: (x) => <Team x={x} /> },
   { key: "error", head: "Why", class: "mid", cell: (x) => x.errorCode ? <span class="mono removed"><Text>{x.errorCode}</Text></span> : x.openQuestions ? <span class="hot">{plural(x.openQuestions, "question")}</span> : null },
   { key: "creator", head: "Creator", class: "mid", cell: (x) => <Text>{x.createdBy}</Text> },
   { key: "priority", head: "Priority", class: "mid", cell: (x) => <span class={x.priority ? "" : "soft"}>{x.priority ?? "normal"}</span> },
   { key: "batch", head: "Batch", class: "mid", cell: (x) => x.batchId ? <ID id={x.batchId} to={"/batches/" + x.batchId} /> : null },
 ];
 
-const usual = "error";
+const usual = "agents,error";
 
 /** The columns that an address names; of metadata by its keys. */
 function columnsOf(names: string): Column<ExecutionRow>[] {
@@ -106,8 +116,9 @@ function useList(filter: URLSearchParams) {
         }
         const now = recall<List>(key) ?? before;
         list = { ...now, rows: now.rows.map((r) => newer.get(r.executionId) ?? r) };
-        const newest = before.rows[0]?.executionId ?? "";
-        fresh = page.executions.filter((r) => r.executionId > newest).length;
+        const have = new Set(before.rows.map((r) => r.executionId));
+        const oldest = before.rows.at(-1)?.executionId ?? "";
+        fresh = page.executions.filter((r) => r.executionId > oldest && !have.has(r.executionId)).length; // also what came between: it changed, and fits now
         if (fresh >= pageSize) fresh = Math.max(fresh, page.total - before.total);
         if (before.rows.length === 0 && fresh > 0) { list = begun(page); fresh = 0; }
       }
@@ -208,11 +219,12 @@ function MoreFilters({ filter, close }: { filter: URLSearchParams; close: () => 
     const text = (n: string) => String(f.get(n) ?? "").trim();
     const time = (n: string) => (text(n) ? new Date(text(n)).toISOString() : "");
     close();
-    setQuery({ errorCode: text("errorCode"), createdBy: text("createdBy"), batchId: text("batchId"), since: time("since"), until: time("until"), ...(key.trim() && { ["metadata." + key.trim()]: text("value") }) }, false);
+    setQuery({ errorCode: text("errorCode"), createdBy: text("createdBy"), batchId: text("batchId"), since: time("since"), until: time("until"), ended: text("ended"), ...(key.trim() && { ["metadata." + key.trim()]: text("value") }) }, false);
   }}><div class="body form">
     {field("errorCode", "Failed with", "TIMEOUT")}{field("createdBy", "Creator", "as records have it")}{field("batchId", "Batch", "batch_...")}
     <div class="pair"><label><span>Metadata</span><input value={key} onInput={(e) => setKey(e.currentTarget.value)} placeholder="key" spellcheck={false} autocomplete="off" /></label><label><span>is</span><input name="value" placeholder="value" spellcheck={false} autocomplete="off" /></label></div>
     <div class="pair"><label><span>Made from</span><input type="datetime-local" name="since" defaultValue={local(filter.get("since") ?? "")} /></label><label><span>until</span><input type="datetime-local" name="until" defaultValue={local(filter.get("until") ?? "")} /></label></div>
+    <label><span>Ended within</span><select name="ended" defaultValue={filter.get("ended") ?? ""}>{spans.map(([v, name]) => <option key={v} value={v} selected={v === (filter.get("ended") ?? "")}>{name}</option>)}</select></label>
   </div><footer><button type="button" class="button" onClick={close}>Close</button><button class="button main">Filter</button></footer></form></Dialog>;
 }
 
@@ -254,13 +266,12 @@ function Export({ filter, total, close }: { filter: URLSearchParams; total: numb
     <footer><button class="button" onClick={close}>Close</button><button class="button" disabled={a.busy} onClick={() => run("csv")}>CSV</button><button class="button main" disabled={a.busy} onClick={() => run("jsonl")}>JSON lines</button></footer></Dialog>;
 }
 
-const names: Record<string, string> = { errorCode: "failed with", createdBy: "creator", batchId: "batch", since: "from", until: "until" };
+const names: Record<string, string> = { errorCode: "failed with", createdBy: "creator", batchId: "batch", since: "from", until: "until", ended: "ended within", endedSince: "ended from", endedUntil: "ended until" };
 
 export function ExecutionsView() {
   useTitle("Executions");
   const filter = place.value.query;
   const l = useList(filter);
-  const patterns = useLoad(may("patterns.read") ? "patterns" : "", (signal) => get<PatternList>("/api/patterns", { limit: 100 }, signal), { on: (e) => e.topics.includes("patterns") });
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   const [doing, setDoing] = useState("");
   useEffect(() => setMarked(new Set()), [l.key]);
@@ -270,15 +281,11 @@ export function ExecutionsView() {
     return () => removeEventListener("wardroom-key", press);
   });
   const pattern = queryOf("pattern");
-  const known = useMemo(() => {
-    const list = (patterns.data?.patterns ?? []).map((p) => p.name);
-    return pattern && !list.includes(pattern) ? [pattern, ...list] : list;
-  }, [patterns.data, pattern]);
   const mark = (id: string) => setMarked((s) => { const n = new Set(s); if (!n.delete(id)) n.add(id); return n; });
   const states = queryOf("status").split(",").filter(Boolean);
   const active = filtersIn(filter);
   const further = active.filter((n) => n in names || n.startsWith("metadata."));
-  const cols = queryOf("cols") ? queryOf("cols").split(",").filter((n) => n !== "none") : [usual];
+  const cols = queryOf("cols") ? queryOf("cols").split(",").filter((n) => n !== "none") : usual.split(",");
   const columns = useMemo(() => columnsOf(cols.join(",")), [cols.join(",")]);
   const clear = () => setQuery(Object.fromEntries(active.map((n) => [n, ""])));
   const list = l.list;
@@ -293,9 +300,9 @@ export function ExecutionsView() {
     </div>
     <div class="bar">
       <div class="chips" role="group" aria-label="State">{statuses.map((s) => <button key={s} class="chip" aria-pressed={states.includes(s)} onClick={() => setQuery({ status: statuses.filter((o) => states.includes(o) !== (o === s)).join(",") })}>{s}</button>)}</div>
-      <Choice late label="Pattern" value={pattern} set={(p) => setQuery({ pattern: p })} options={[["", "any"], ...known.map((n): [string, string] => [n, n])]} />
+      <PatternField label="Pattern" value={pattern} set={(p) => setQuery({ pattern: p })} />
       <Choice label="Made in" value={queryOf("range")} set={(range) => setQuery({ range, since: "", until: "" })} options={spans.map(([v, name]) => [v, name])} />
-      {further.map((n) => <button key={n} class="chip" aria-pressed="true" onClick={() => setQuery({ [n]: "" })}>{names[n] ?? n} {n === "since" || n === "until" ? <When at={filter.get(n)} /> : <Text>{n === "batchId" ? shortID(filter.get(n)!) : filter.get(n)!}</Text>} &times;<span class="sr"> take this filter away</span></button>)}
+      {further.map((n) => <button key={n} class="chip" aria-pressed="true" onClick={() => setQuery({ [n]: "" })}>{names[n] ?? n} {/^(ended)?(since|until)$/i.test(n) ? <When at={filter.get(n)} /> : <Text>{n === "batchId" ? shortID(filter.get(n)!) : filter.get(n)!}</Text>} &times;<span class="sr"> take this filter away</span></button>)}
       <button class="link" onClick={() => setDoing("filters")}>+ filter</button>
       {active.length > 0 && <button class="link" onClick={clear}>clear</button>}
       <span class="push" />

@@ -9,9 +9,10 @@ import { notifyOf } from "../live/notify.ts";
 import { Dialog } from "../part/dialog.tsx";
 import { Icon } from "../part/icon.tsx";
 import { comeBack } from "../part/left.ts";
+import { Moments } from "../part/moments.tsx";
 import { Text } from "../part/text.tsx";
 import { roughly, tick } from "../part/time.tsx";
-import { go, href, pathOfID, place, segments } from "../route.ts";
+import { go, href, isID, place, segments } from "../route.ts";
 import { choose, setting } from "../setting.ts";
 import { changesInbox, readInbox } from "../store/ask.ts";
 import { inboxCount } from "../store/counts.ts";
@@ -78,6 +79,7 @@ function Framed({ children }: { children: ComponentChildren }) {
       <main id="main" tabIndex={-1} ref={main}>
         {serverVersion.value && firstVersion.value !== serverVersion.value && <div class="notice" role="status"><span>The server is another version now: {serverVersion.value}.</span><button class="button" onClick={() => location.reload()}>Load it</button></div>}
         {children}
+        <Moments />
       </main>
     </div>
     {open === "jump" && <Jump close={() => setOpen("")} />}
@@ -151,6 +153,7 @@ function keys(setOpen: (what: string) => void): () => void {
       case "n": tell("problem"); break;
       case "p": tell("problem before"); break;
       case "c": tell("remark"); break;
+      case "t": choose({ times: setting.peek().times === "absolute" ? "relative" : "absolute" }); break;
       case "]": tell("part"); break;
       case "[": tell("part before"); break;
       case "Escape": setOpen(""); return;
@@ -166,7 +169,7 @@ function keys(setOpen: (what: string) => void): () => void {
 
 const listed = (): [string, string][] => [
   ["Ctrl K", "jump to an id, a pattern or a screen"], ["g, then a letter", "a screen: " + screens().map((s) => `${s[2]} ${s[1]}`).join(", ")], ["/", "the filter of the screen"],
-  ["j k, arrows", "next and previous row"], ["Enter", "open it"], ["x, Space", "select it"], ["r", "show the new rows"], ["n p", "next and previous problem of a timeline, file of changes"], ["] [", "next and previous part of changes"], ["c", "remark on a line of changes"], ["1 \u2026 9", "an option of a prompt, which Enter then gives"],
+  ["j k, arrows", "next and previous row"], ["Enter", "open it"], ["x, Space", "select it"], ["r", "show the new rows"], ["n p", "next and previous problem of a timeline, file of changes"], ["] [", "next and previous part of changes"], ["c", "remark on a line of changes"], ["t", "times as they are, or how long ago"], ["1 \u2026 9", "an option of a prompt, which Enter then gives"],
   ["+ \u2212 0", "zoom of a timeline that has the focus"], ["\u2190 \u2192", "close and open an entry"], ["Ctrl Enter", "send a message or an answer"], ["Ctrl ]", "give a terminal back"], ["?", "this list"],
 ];
 
@@ -186,7 +189,7 @@ function Jump({ close }: { close: () => void }) {
   const further = useLoad(patterns.data?.hasMore && q ? "patterns-found:" + q : "", (signal) => get<PatternList>("/api/patterns", { search: q, limit: 12 }, signal));
   const hits: Hit[] = [];
   const id = /[a-z]+_[0-9A-HJKMNP-TV-Z]{26}/.exec(q)?.[0] ?? "";
-  if (id && pathOfID(id)) hits.push({ name: id, what: "open", to: pathOfID(id) });
+  if (isID(id)) hits.push({ name: id, what: "open", to: "/" + id });
   const fits = (s: string) => s.toLowerCase().includes(q.toLowerCase());
   for (const [key, name] of screens()) if (!id && fits(name)) hits.push({ name, what: "screen", to: key === "overview" ? "/" : "/" + key });
   for (const s of ["running", "failed", "pending", "completed", "cancelled"]) if (!id && q && fits(s + " executions")) hits.push({ name: s + " executions", what: "list", to: "/executions?status=" + s });

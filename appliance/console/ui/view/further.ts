@@ -15,3 +15,4 @@ export { Workspaces } from "./workspaces.tsx";
 export { cell } from "../part/export.ts";
 export { statuses } from "../store/filter.ts";
 export { Drawing } from "./drawing.tsx";
+export { PatternField } from "../part/patternfield.tsx";

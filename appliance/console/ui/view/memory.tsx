@@ -1,6 +1,6 @@
 // What earlier work came to, by full text, and what was decided in it.
 
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { freshKey, get, post, seg } from "../api/client.ts";
 import type { DecisionList, ExperienceBody, ExperienceList, ThreadBody } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
@@ -33,7 +33,9 @@ export function MemoryView() {
     const page = await get<ExperienceList>("/api/managed-threads/experiences", { q, outcome, role, repo, limit: size, ...(q ? { offset } : { cursor }) }, signal);
     return q ? { ...page, nextCursor: page.hasMore ? String((offset ?? 0) + page.experiences.length) : undefined } : page;
   }, (p) => p.experiences, { on: (e) => e.topics.includes("threads") });
-  const chosen = l.rows?.find((x) => x.id === sel);
+  const listed = l.rows?.find((x) => x.id === sel);
+  const alone = useLoad(sel && l.rows && !listed ? "experience:" + sel : "", (signal) => get<ExperienceBody>("/api/managed-threads/experiences/" + seg(sel), {}, signal)); // a link to what lies further down
+  const chosen = listed ?? alone.data;
   const filtered = q || outcome || role || repo;
   return <div class="page full">
     <header class="head"><div class="line"><h1>Memory</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div>
@@ -42,8 +44,9 @@ export function MemoryView() {
         {filtered && <button class="link" onClick={() => { setTyped(""); setQuery({ q: "", outcome: "", role: "", repo: "" }); }}>clear</button>}</div></header>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {!l.rows && !l.error && <Waiting />}
-    {l.rows?.length === 0 && (filtered ? <Empty title="Nothing fits" /> : <Empty title="Nothing is remembered yet">What a thread's work came to is kept when it ends, and given to later threads that it helps.</Empty>)}
-    {l.rows && l.rows.length > 0 && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Experiences" rows={l.rows} id={(x) => x.id} pick={(x) => setQuery({ sel: x.id === sel ? "" : x.id })} chosen={sel} total={l.total} more={l.more} columns={[
+    {alone.error && <Failure error={alone.error} again={alone.reload} />}
+    {l.rows?.length === 0 && !chosen && (filtered ? <Empty title="Nothing fits" /> : <Empty title="Nothing is remembered yet">What a thread's work came to is kept when it ends, and given to later threads that it helps.</Empty>)}
+    {l.rows && (l.rows.length > 0 || chosen) && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Experiences" rows={l.rows} id={(x) => x.id} pick={(x) => setQuery({ sel: x.id === sel ? "" : x.id })} chosen={sel} total={l.total} more={l.more} columns={[
       { head: "Outcome", cell: (x) => <State status={x.outcome === "successful" ? "completed" : x.outcome} word={x.outcome} /> },
       { head: "Objective", class: "grow", cell: (x) => <Text>{x.objective.split("\n", 1)[0]}</Text> },
       { head: "Role", class: "mid", cell: (x) => <Text>{x.role}</Text> }, { head: "Repository", class: "wide", cell: (x) => <Text>{x.repo}</Text> },
@@ -64,20 +67,36 @@ function Detail({ x }: { x: ExperienceBody }) {
 
 /** What was decided in the execution of a thread, and a place to write a decision down for later threads. */
 export function ThreadDecisions({ thread: t }: { thread: ThreadBody }) {
-  const d = useLoad("thread-decisions:" + t.id, (signal) => get<DecisionList>(`/api/managed-threads/${seg(t.id)}/shared-decisions`, { limit: 100 }, signal), { on: (e) => e.subject === t.id || e.data.executionId === t.executionId });
+  const sel = queryOf("sel");
+  const d = useLoad("thread-decisions:" + t.id + " " + sel, (signal) => readDecisions(t.id, sel, signal), { on: (e) => e.subject === t.id || e.data.executionId === t.executionId });
   const [text, setText] = useState("");
   const [key, setKey] = useState(freshKey);
   const a = useAct();
   const latest = useRef(text);
   latest.current = text;
   const add = () => void a.act(() => post(`/api/managed-threads/${seg(t.id)}/shared-decisions`, { category: "decision", summary: text.trim() }, key)).then((ok) => { if (ok) { setText(writtenSince(text, latest.current)); setKey(freshKey()); d.reload(); } });
-  return <section><h2>Decided</h2>{d.error && <Failure error={d.error} old={Boolean(d.data)} again={d.reload} />}{d.first && <Waiting />}{d.data && <Decisions list={d.data} />}
+  return <section><h2>Decided</h2>{d.error && <Failure error={d.error} old={Boolean(d.data)} again={d.reload} />}{d.first && <Waiting />}{d.data && <Decisions list={d.data} sel={sel} />}
     {may("threads.decide") && <form class="saying" onSubmit={(e) => { e.preventDefault(); if (text.trim()) add(); }}><label><span>Write down a decision: later threads begin with it</span><textarea rows={2} value={text} onInput={(e) => { setText(e.currentTarget.value); a.clear(); }} /></label>{a.error && <Failure error={a.error} />}<button class="button" disabled={a.busy || !text.trim()}>Write it down</button></form>}</section>;
 }
 
+/** Reads the decisions of a thread, the newest at first, as far as the one that is looked for. */
+async function readDecisions(thread: string, sel: string, signal: AbortSignal): Promise<DecisionList> {
+  const read = (cursor?: string) => get<DecisionList>(`/api/managed-threads/${seg(thread)}/shared-decisions`, { limit: 100, cursor }, signal);
+  const list = await read();
+  while (sel && list.hasMore && list.decisions.length < 2000 && !list.decisions.some((d) => d.id === sel)) {
+    const next = await read(list.nextCursor);
+    list.decisions.push(...next.decisions);
+    [list.hasMore, list.nextCursor] = [next.hasMore, next.nextCursor];
+  }
+  return list;
+}
+
 /** Decisions, those that people wrote told apart. */
-function Decisions({ list }: { list: DecisionList }) {
+function Decisions({ list, sel }: { list: DecisionList; sel?: string }) {
+  const chosen = useRef<HTMLLIElement>(null);
+  const there = list.decisions.some((d) => d.id === sel);
+  useEffect(() => { if (there) chosen.current?.scrollIntoView({ block: "nearest" }); }, [there, sel]);
   if (list.decisions.length === 0) return <p class="soft">None.</p>;
-  return <><ol class="plain">{list.decisions.map((d) => <li key={d.id}><div class="line"><span class="badge"><Text>{d.category.replaceAll("_", " ")}</Text></span><span class="soft">by <Text>{d.createdBy}</Text></span><span class="push" /><When at={d.updatedAt ?? d.createdAt} /></div><Markdown text={d.summary} label="Decision" /></li>)}</ol>
+  return <><ol class="plain">{list.decisions.map((d) => <li key={d.id} id={d.id} ref={d.id === sel ? chosen : undefined} class={d.id === sel ? "chosen" : undefined} aria-current={d.id === sel ? "true" : undefined}><div class="line"><span class="badge"><Text>{d.category.replaceAll("_", " ")}</Text></span><span class="soft">by <Text>{d.createdBy}</Text></span><span class="push" /><When at={d.updatedAt ?? d.createdAt} /></div><Markdown text={d.summary} label="Decision" /></li>)}</ol>
     {list.hasMore && <p class="soft">{count(list.total - list.decisions.length)} older ones are not shown.</p>}</>;
 }

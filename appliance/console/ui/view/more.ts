@@ -2,6 +2,7 @@
 
 export { Durations, Throughput } from "../part/chart.tsx";
 export { AuditView } from "./audit.tsx";
+export { Elsewhere } from "./elsewhere.tsx";
 export { Histogram } from "./histogram.tsx";
 export { BatchView, BatchesView } from "./batches.tsx";
 export { CompareExecutions, CompareVersions } from "./compare.tsx";

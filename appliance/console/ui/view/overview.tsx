@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { call, freshKey, get } from "../api/client.ts";
+import { call, freshKey, get, now } from "../api/client.ts";
 import type { ExecutionAccepted, ExecutionList, HealthBody, Overview } from "../api/types.gen.ts";
 import { counts, watchTopics } from "../live/live.ts";
 import { useAct } from "../part/dialog.tsx";
@@ -10,12 +10,15 @@ import { Lasted, When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { href, onward, queryOf, setQuery } from "../route.ts";
 import { changesInbox, readInbox } from "../store/ask.ts";
-import { useLoad } from "../store/load.ts";
+import { queryOfFilter } from "../store/filter.ts";
+import { useEvery, useLoad } from "../store/load.ts";
 import { chartOf, of, ranges } from "../store/overview.ts";
 import { may } from "../store/session.ts";
 import { more } from "./lazy.tsx";
 
 const executions = { on: (e: { topics: string[] }) => e.topics.includes("executions"), pause: 1000 };
+
+const failedLately = "status=failed&ended=1h";
 
 const Throughput = more((m) => m.Throughput);
 const Durations = more((m) => m.Durations);
@@ -28,12 +31,14 @@ export function OverviewView() {
   const inbox = useLoad("inbox", readInbox, { on: changesInbox });
   const running = useLoad("overview-running", (signal) => get<ExecutionList>("/api/executions", { status: "running", limit: 8 }, signal), executions);
   const failed = useLoad("overview-failed", (signal) => get<ExecutionList>("/api/executions", { status: "failed", limit: 10 }, signal), executions);
+  // The same question as the list that the tile leads to.
+  const failures = useLoad("overview-failures", (signal) => get<ExecutionList>("/api/executions", { ...queryOfFilter(new URLSearchParams(failedLately), now()), limit: 1 }, signal), executions);
+  useEvery(60_000, failures.reload);
   const o = all.data;
-  const now = counts.value && (!o || Date.parse(counts.value.at) >= Date.parse(o.at)) ? counts.value : o; // what there is
+  const there = counts.value && (!o || Date.parse(counts.value.at) >= Date.parse(o.at)) ? counts.value : o; // what there is
   const h = health.data;
   const checks = (h?.checks ?? []).filter((c) => c.status !== "ok");
-  const hour = o?.ranges.find((r) => r.range === "1h");
-  const never = now && Object.values(now.executions).every((n) => n === 0);
+  const never = there && Object.values(there.executions).every((n) => n === 0);
   const range = ranges.some((r) => r[0] === queryOf("range")) ? queryOf("range") : "1h";
   const c = o && chartOf(o, range);
   const tile = (to: string, n: number | undefined, name: string, kind: string) => <Tile to={to} n={n} name={name} kind={n ? kind : ""} />;
@@ -42,13 +47,13 @@ export function OverviewView() {
     {all.error && <Failure error={all.error} old={Boolean(o)} again={all.reload} />}
     {never && <First />}
     <div class="tiles">
-      {tile("/inbox", inbox.data?.total ?? now?.waiting.people, "need you", "needs")}
-      {tile("/executions?status=running", now && of(now.executions, "running"), "running", "runs")}
-      {tile("/executions?status=pending", now?.waiting.queue, "waiting for their turn", "")}
-      {tile("/executions?status=failed&range=1h", hour?.failed, "failed in an hour", "failed")}
-      <a class="tile" href={href("/agents?status=connected")}><strong class="nums">{now ? `${count(now.agents.healthy)}/${count(now.agents.connected)}` : "\u2013"}</strong><span>agents healthy</span></a>
-      {tile("/agents?tab=managed&status=busy", now && of(now.managedAgents, "busy"), "managed agents busy", "runs")}
-      {tile("/webhooks", now?.waiting.deliveries, "deliveries waiting", "")}
+      {tile("/inbox", inbox.data?.total ?? there?.waiting.people, "need you", "needs")}
+      {tile("/executions?status=running", there && of(there.executions, "running"), "running", "runs")}
+      {tile("/executions?status=pending", there?.waiting.queue, "waiting for their turn", "")}
+      {tile("/executions?" + failedLately, failures.data?.total, "failed in an hour", "failed")}
+      <a class="tile" href={href("/agents?status=connected")}><strong class="nums">{there ? `${count(there.agents.healthy)}/${count(there.agents.connected)}` : "\u2013"}</strong><span>agents healthy</span></a>
+      {tile("/agents?tab=managed&status=busy", there && of(there.managedAgents, "busy"), "managed agents busy", "runs")}
+      {tile("/webhooks", there?.waiting.deliveries, "deliveries waiting", "")}
     </div>
     {c && <section class="card charts" aria-label="Over time"><div class="chips" role="group" aria-label="Range">{ranges.map(([key, words]) => <button key={key} class="chip" aria-pressed={key === range} title={"The last " + words} onClick={() => setQuery({ range: key === "1h" ? "" : key })}>{key}</button>)}</div>
       <div class="columns"><Throughput range={c.range} from={c.from} to={c.to} step={c.step} spans={c.spans} /><Durations range={c.range} from={c.from} to={c.to} step={c.fine.step} spans={c.fine.spans} /></div></section>}

@@ -60,6 +60,7 @@ function Settings() {
     <Choice label="Theme" value={s.theme} set={(v) => choose({ theme: v as typeof s.theme })} options={[["system", "as the system"], ["light", "light"], ["dark", "dark"]]} />
     <Choice label="Rows" value={s.rows} set={(v) => choose({ rows: v as typeof s.rows })} options={[["comfortable", "comfortable"], ["compact", "compact"]]} />
     <Choice label="Times" value={s.zone} set={(v) => choose({ zone: v as typeof s.zone })} options={[["local", "of this machine"], ["utc", "UTC"]]} />
+    <Choice label="Times are" value={s.times} set={(v) => choose({ times: v as typeof s.times })} options={[["relative", "how long ago"], ["absolute", "date and time"]]} />
     <Choice label="Single keys" value={s.keys ? "on" : "off"} set={(v) => choose({ keys: v === "on" })} options={[["on", "on"], ["off", "off"]]} />
     <Choice label="Notifications" value={notifying() === "on" ? "on" : "off"} set={(v) => void setNotifying(v === "on")} options={[["off", "off"], ["on", "of what waits for you"]]} />
     {s.notify && notifying() !== "on" && <p class="hot" role="status">{notifying() === "refused" ? "This browser refuses notifications of this page: allow them beside its address." : "This browser shows no notifications to pages of this address."}</p>}

@@ -11,7 +11,7 @@ import { Empty, Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Tabs } from "../part/tabs.tsx";
 import { Pre, Text, bytes, count, plural, reveal, writtenSince } from "../part/text.tsx";
-import { Lasted, When, lasted, timeOfDay } from "../part/time.tsx";
+import { At, Lasted, When, lasted } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { queryOf } from "../route.ts";
 import { askOfThread, type Prompt } from "../store/ask.ts";
@@ -115,7 +115,7 @@ export function ThreadView({ id }: { id: string }) {
       <section><h2>Summary</h2>{t.summary ? <Markdown text={t.summary} label="Summary" /> : <p class="soft">None yet.</p>}{t.completion && <><h2>Outcome</h2><Value value={{ state: t.completion.state, summary: t.completion.summary }} label="Outcome" markdown />
         {t.completion.artifacts.length > 0 && <ul>{t.completion.artifacts.map((a, i) => <li key={i}><span class="badge">{a.type}</span> <span class="mono">{reveal(a.value)}</span></li>)}</ul>}</>}</section></div>}
     {tab === "workspace" && <div tabIndex={0} class="scrolls">{t.workspace ? <WorkspaceFacts w={t.workspace as WorkspaceBody} /> : <Empty title="No workspace here">It is not reserved yet, or the agent works on a machine of its own.</Empty>}</div>}
-    {tab === "events" && <div tabIndex={0} class="scrolls">{log.data ? <>{(log.data.events.length > newest || !log.data.whole) && <p class="soft">The newest {newest} are here; <code>wardroom thread events {id}</code> has all of them.</p>}<ol class="journal">{log.data.events.slice(-newest).map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <span class="nums">{timeOfDay(e.timestamp)}</span> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol></> : <Waiting />}</div>}
+    {tab === "events" && <div tabIndex={0} class="scrolls">{log.data ? <>{(log.data.events.length > newest || !log.data.whole) && <p class="soft">The newest {newest} are here; <code>wardroom thread events {id}</code> has all of them.</p>}<ol class="journal">{log.data.events.slice(-newest).map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <At at={e.timestamp} /> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol></> : <Waiting />}</div>}
     {asking === "stop" && <Confirm title="Stop this thread?" action="Stop the thread" danger close={() => setAsking("")} run={() => del(`/api/managed-threads/${seg(id)}`).then(reload)}><p>Its agent ends, and the thread is over. Its workspace stays for a time.</p></Confirm>}
     {asking === "complete" && <Confirm title="Complete this thread?" action="Complete" close={() => setAsking("")} run={() => post(`/api/managed-threads/${seg(id)}/complete`, {}).then(reload)}><p>The thread ends with what it has; the finish actions of its policy are done.</p></Confirm>}
   </div>;
@@ -183,10 +183,19 @@ function Conversation({ thread: t, log, queue, error, reload }: { thread: Thread
   const shown = all ? turns : turns.slice(-50);
   const older = () => { follow.current = false; wantOlder(t.id); reload(); };
   const ended = over.has(t.status);
+  const sel = queryOf("sel");
+  const told = sel !== "" && turns.some((turn) => turn.inputs.some((e) => inputOf(e) === sel));
+  useEffect(() => { // a link to a message: what is older is read until it is there
+    if (!sel || !log) return;
+    if (!told) { if (!log.whole) older(); return; }
+    follow.current = false;
+    setAll(true);
+    requestAnimationFrame(() => box.current?.querySelector(`[data-input="${CSS.escape(sel)}"]`)?.scrollIntoView({ block: "center" }));
+  }, [sel, told, log?.events.length]);
   const first = log?.whole ? log.events.find((e) => e.type === "thread_input")?.sequence : undefined; // of the message that has the objective
   return <div class="conversation">
     <div class="talk-box" ref={box} tabIndex={0} role="region" aria-label="Conversation" onScroll={(e) => { const el = e.currentTarget; follow.current = el.scrollHeight - el.scrollTop - el.clientHeight < 60; }}>
-      <article class="said you"><header><strong>Objective</strong><span class="push" /><span class="soft nums">{timeOfDay(t.createdAt)}</span></header><Markdown text={t.objective} label="Objective" /></article>
+      <article class="said you"><header><strong>Objective</strong><span class="push" /><span class="soft"><At at={t.createdAt} /></span></header><Markdown text={t.objective} label="Objective" /></article>
       {log && !log.whole && shown.length === turns.length && <button class="link" onClick={older}>Read what was earlier</button>}
       {shown.length < turns.length && <button class="link" onClick={() => setAll(true)}>Show {plural(turns.length - shown.length, "earlier turn")}</button>}
       {shown.map((turn) => <TurnView key={turn.key} turn={turn} objective={t.objective} first={first} />)}
@@ -194,7 +203,7 @@ function Conversation({ thread: t, log, queue, error, reload }: { thread: Thread
       {!log && !error && <Waiting />}
       {ask && <article class="said asks-you"><header><State status="blocked" word="waits for you" /></header><AnswerBox ask={ask} keys done={reload} /></article>}
       {t.status === "running" && <p class="soft line" role="status"><State status="running" word="works" /></p>}
-      {ended && t.completion && <article class="said over"><header><State status={t.completion.state === "complete" ? "completed" : t.completion.state} word={t.completion.state} /><span class="push" /><span class="soft nums">{t.endedAt && timeOfDay(t.endedAt)}</span></header><Markdown text={t.completion.summary} label="Outcome" />
+      {ended && t.completion && <article class="said over"><header><State status={t.completion.state === "complete" ? "completed" : t.completion.state} word={t.completion.state} /><span class="push" /><span class="soft">{t.endedAt && <At at={t.endedAt} />}</span></header><Markdown text={t.completion.summary} label="Outcome" />
         {t.completion.changes && t.completion.changes.fileCount > 0 && <p class="soft">{plural(t.completion.changes.fileCount, "file")} changed, <span class="added">+{count(t.completion.changes.insertions)}</span> <span class="removed">&minus;{count(t.completion.changes.deletions)}</span>, {plural(t.completion.changes.commitCount, "commit")}</p>}</article>}
     </div>
     {!ended && may("threads.send") && <Composer id={t.id} queue={queue} sent={reload} />}
@@ -205,9 +214,10 @@ function Conversation({ thread: t, log, queue, error, reload }: { thread: Thread
 function Message({ e, objective }: { e: ThreadEventRow; objective?: string }) {
   const d = e.data as Data;
   const text = String(d.text ?? "");
-  const head = <><strong><Text>{String(d.createdBy ?? e.principal ?? "")}</Text></strong>{d.truncated === true && <span class="badge">cut</span>}<span class="push" /><span class="soft nums">{timeOfDay(e.timestamp)}</span></>;
+  const head = <><strong><Text>{String(d.createdBy ?? e.principal ?? "")}</Text></strong>{d.truncated === true && <span class="badge">cut</span>}<span class="push" /><span class="soft"><At at={e.timestamp} /></span></>;
   if (objective !== undefined && text.startsWith(objective)) return text.length === objective.length ? null : <details class="note"><summary class="line soft">The objective as it was sent{d.truncated === true ? ", cut" : ""}</summary><Pre text={text} label="The objective as it was sent" /></details>;
-  return <article class="said you"><header>{head}</header><Markdown text={text} label="Message" /></article>;
+  const chosen = inputOf(e) !== "" && queryOf("sel") === inputOf(e);
+  return <article class={"said you" + (chosen ? " chosen" : "")} data-input={inputOf(e)} aria-current={chosen ? "true" : undefined}><header>{head}</header><Markdown text={text} label="Message" /></article>;
 }
 
 function TurnView({ turn, objective, first }: { turn: Turn; objective: string; first?: number }) {
@@ -218,12 +228,12 @@ function TurnView({ turn, objective, first }: { turn: Turn; objective: string; f
   const failed = turn.tools.filter((t) => failedTool(t)).length;
   return <>
     {turn.inputs.map((e) => <Message key={e.sequence} e={e} objective={e.sequence === first ? objective : undefined} />)}
-    {turn.notes.map((e) => <p key={e.sequence} class="note soft"><span class="nums">{timeOfDay(e.timestamp)}</span> {noteOf(e)}</p>)}
+    {turn.notes.map((e) => <p key={e.sequence} class="note soft"><At at={e.timestamp} /> {noteOf(e)}</p>)}
     {(said || turn.tools.length > 0 || turn.prompts.length > 0 || turn.end) && <article class="said agent">
       <header>{end ? <strong>Turn {String(end.turn ?? "")}</strong> : <State status="running" word="works" />}{end && <span class="soft nums">{lasted(Number(end.durationMs ?? 0))}</span>}
-        {end?.interrupted === true && <span class="badge">interrupted</span>}{end?.refused === true && <span class="badge">refused</span>}<span class="push" /><span class="soft nums">{timeOfDay(turn.end?.timestamp ?? turn.began)}</span></header>
+        {end?.interrupted === true && <span class="badge">interrupted</span>}{end?.refused === true && <span class="badge">refused</span>}<span class="push" /><span class="soft"><At at={turn.end?.timestamp ?? turn.began} /></span></header>
       {tools.size > 0 && <details class="tools"><summary>{[...tools].map(([name, n]) => <span key={name} class="badge"><Text>{name}</Text>{n > 1 ? " \u00d7" + n : ""}</span>)}{failed > 0 && <span class="hot">{failed} failed</span>}</summary>
-        {turn.tools.map((t) => <div key={t.event.sequence} class="card"><div class="line"><strong><Text>{toolOf(t)}</Text></strong>{failedTool(t) && <State status="failed" word={String(t.done!.outcome)} />}{t.done?.durationMs !== undefined && <span class="soft nums">{lasted(Number(t.done.durationMs))}</span>}<span class="push" /><span class="soft nums">{timeOfDay(t.event.timestamp)}</span></div><ToolInput input={(t.event.data as Data).input} label="Input" /></div>)}</details>}
+        {turn.tools.map((t) => <div key={t.event.sequence} class="card"><div class="line"><strong><Text>{toolOf(t)}</Text></strong>{failedTool(t) && <State status="failed" word={String(t.done!.outcome)} />}{t.done?.durationMs !== undefined && <span class="soft nums">{lasted(Number(t.done.durationMs))}</span>}<span class="push" /><span class="soft"><At at={t.event.timestamp} /></span></div><ToolInput input={(t.event.data as Data).input} label="Input" /></div>)}</details>}
       {turn.prompts.map((e) => { const d = e.data as Data; const p = d.prompt as Prompt | undefined; return d.autoAnswered === true ? <p key={e.sequence} class="note soft">{p?.tool ? <Text>{p.tool}</Text> : "a prompt"}: answered by {ruleOf(d.ruling as Ruling | undefined)}: <strong><Text>{String(d.answer ?? "")}</Text></strong></p> : <p key={e.sequence} class="note soft">asked: <Text>{p?.text ?? "a login"}</Text></p>; })}
       {fail && <div class="cause"><State status="failed" word={fail.code ?? "failed"} /> <Text>{fail.message ?? ""}</Text></div>}
       {said && <Markdown text={said} label="What the agent said" />}

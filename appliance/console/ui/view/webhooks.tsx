@@ -6,7 +6,7 @@ import type { DeliveriesRetried, DeliveryBody, DeliveryDetail, DeliveryList, Web
 import { Confirm, Dialog, useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
-import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Command, Empty, Failure, Gone, Waiting } from "../part/notice.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State } from "../part/state.tsx";
 import { Choice } from "../part/tabs.tsx";
@@ -94,26 +94,31 @@ export function WebhookView({ id }: { id: string }) {
   const [asking, setAsking] = useState("");
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   useTitle("Webhook");
+  const alone = useLoad(sel && l.rows && !l.rows.some((r) => r.id === sel) ? "delivery-of:" + sel : "", (signal) => get<DeliveryDetail>(`/api/webhooks/${seg(id)}/deliveries/${seg(sel)}`, {}, signal)); // a link to what lies further down
+  const gone = w.error?.status === 404;
+  useEffect(() => { if (l.error?.status === 404) w.reload(); }, [l.error]);
   if (!w.data) return w.error ? <div class="page"><Failure error={w.error} again={w.reload} /></div> : <Waiting />;
   const d = w.data;
-  const mine = may("webhooks.update") && !d.declared;
-  const retriable = may("webhooks.retry");
-  const chosen = l.rows?.find((r) => r.id === sel);
+  const mine = may("webhooks.update") && !d.declared && !gone;
+  const retriable = may("webhooks.retry") && !gone;
+  const listed = l.rows?.find((r) => r.id === sel);
+  const chosen = listed ?? alone.data;
   const mark = (key: string) => setMarked((s) => { const n = new Set(s); if (!n.delete(key)) n.add(key); return n; });
   return <div class="page full"><header class="head"><div class="line"><h1 class="mono"><Text>{d.url}</Text></h1><ID id={id} /><State status={d.enabled ? "enabled" : "disabled"} />{d.declared && <span class="badge">of the configuration</span>}<span class="push" />
     {mine && <button class="button" disabled={a.busy} onClick={() => void a.act(() => call("PATCH", "/api/webhooks/" + seg(id), { body: { enabled: !d.enabled } }).then(w.reload))}>{d.enabled ? "Disable" : "Enable"}</button>}
     {mine && <button class="button" onClick={() => setAsking("edit")}>Change&hellip;</button>}{mine && <button class="button" onClick={() => setAsking("rotate")}>New secret&hellip;</button>}
-    {may("webhooks.delete") && !d.declared && <button class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}
-    {may("webhooks.test") && <button class="button" disabled={a.busy} onClick={() => void a.act(() => post<WebhookTestBody>(`/api/webhooks/${seg(id)}/test`, { event: testEvent(d) }).then((r) => { setSaid(`The test ${r.status}: ${r.statusCode || r.lastError || ""}`); l.reload(); }))}>Send a test</button>}</div>
+    {may("webhooks.delete") && !d.declared && !gone && <button class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}
+    {may("webhooks.test") && !gone && <button class="button" disabled={a.busy} onClick={() => void a.act(() => post<WebhookTestBody>(`/api/webhooks/${seg(id)}/test`, { event: testEvent(d) }).then((r) => { setSaid(`The test ${r.status}: ${r.statusCode || r.lastError || ""}`); l.reload(); }))}>Send a test</button>}</div>
     {d.disabledReason && <p class="hot"><Text>{d.disabledReason}</Text></p>}
     <p class="soft line"><Text>{d.events.join(", ")}</Text>{d.statistics && <><span>{count(d.statistics.deliveriesSucceeded)} delivered</span><span>{count(d.statistics.deliveriesFailed)} failed</span><span>{count(d.statistics.deliveriesPending)} wait</span></>}</p>
     <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s, sel: "" })} options={[["", "any"], ["pending", "pending"], ["succeeded", "succeeded"], ["failed", "failed"], ["cancelled", "cancelled"]]} /><span class="push" />
       {marked.size > 0 && <><span class="nums">{count(marked.size)} selected</span><button class="button" onClick={() => setAsking("some")}>Retry&hellip;</button><button class="link" onClick={() => setMarked(new Set())}>none</button></>}
       {retriable && <button class="button" onClick={() => setAsking("all")}>Retry all that failed&hellip;</button>}</div></header>
     {secret && <Secret secret={secret} />}
-    {a.error && <Failure error={a.error} />}{said && <p role="status" class="notice"><Text>{said}</Text></p>}{l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
-    {l.rows?.length === 0 && <Empty title="No deliveries" />}
-    {l.rows && l.rows.length > 0 && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Deliveries" rows={l.rows} id={(x) => x.id} pick={(x) => setQuery({ sel: x.id === sel ? "" : x.id })} chosen={sel} total={l.total} more={l.more} marked={marked} mark={retriable ? mark : undefined} columns={[
+    {gone ? <Gone what="This endpoint" to="/webhooks" /> : w.error && <Failure error={w.error} old again={w.reload} />}{alone.error && !gone && <Failure error={alone.error} again={alone.reload} />}
+    {a.error && <Failure error={a.error} />}{said && <p role="status" class="notice"><Text>{said}</Text></p>}{l.error && !gone && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
+    {l.rows?.length === 0 && !chosen && <Empty title="No deliveries" />}
+    {l.rows && (l.rows.length > 0 || chosen) && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Deliveries" rows={l.rows} id={(x) => x.id} pick={(x) => setQuery({ sel: x.id === sel ? "" : x.id })} chosen={sel} total={l.total} more={l.more} marked={marked} mark={retriable ? mark : undefined} columns={[
       { head: "State", cell: (x) => <State status={x.status} /> }, { head: "Event", class: "grow", cell: (x) => <><Text>{x.event}</Text>{x.test && <span class="badge">test</span>}</> }, { head: "Answer", class: "num", cell: (x) => x.statusCode || <span class="soft">--</span> },
       { head: "Attempts", class: "num mid", cell: (x) => x.attempts }, { head: "Error", class: "wide", cell: (x) => <Text class="soft">{x.lastError ?? ""}</Text> }, { head: "At", cell: (x) => <When at={x.timestamp} /> },
     ]} /></div>{chosen && <Detail key={chosen.id} row={chosen} reload={l.reload} />}</div>}

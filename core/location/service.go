@@ -1,0 +1,216 @@
+package location
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+var _ core.LocationService = (*Service)(nil)
+
+// Store is the part of the durable state that a Service reads.
+type Store interface {
+	FindExecutions(ctx context.Context, filter core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error)
+	FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*core.ThreadRecord, core.PageInfo, error)
+	FindDecision(ctx context.Context, id string) (*core.Decision, error)
+	FindDelivery(ctx context.Context, id string) (*core.Delivery, error)
+	Events(ctx context.Context, subject string, after uint64, limit int) (page []core.Event, more bool, err error)
+	Log(ctx context.Context, after uint64, limit int) (page []core.Event, more bool, err error)
+	LastSeq() uint64
+}
+
+// Service locates things. It holds nothing and is safe for concurrent use. Store is needed.
+type Service struct {
+	Store Store
+}
+
+const (
+	// slack is how far the time of an event may lie from that of an id that was made for it.
+	slack     = 5 * time.Second
+	eventPage = 500 // events that are read at once
+	// Bounds of what one call looks at.
+	maxExecutions = 20_000
+	maxThreads    = 5_000
+	maxEvents     = 500_000
+)
+
+// Locate implements core.LocationService.
+func (s *Service) Locate(ctx context.Context, id string) (*core.Location, error) {
+	at, _ := core.IDTime(id)
+	switch {
+	case core.ValidID(core.PrefixTask, id):
+		return s.inExecution(ctx, core.Location{ID: id, Kind: core.LocatedTask}, at)
+	case core.ValidID(core.PrefixMessage, id):
+		return s.inExecution(ctx, core.Location{ID: id, Kind: core.LocatedMessage}, at)
+	case core.ValidID(core.PrefixInput, id):
+		return s.inThread(ctx, core.Location{ID: id, Kind: core.LocatedInput}, at)
+	case core.ValidID(core.PrefixEvent, id):
+		return s.inLog(ctx, core.Location{ID: id, Kind: core.LocatedEvent}, at)
+	case core.ValidID(core.PrefixDecision, id):
+		d, err := s.Store.FindDecision(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return &core.Location{ID: id, Kind: core.LocatedDecision, ExecutionID: d.ExecutionID, ThreadID: d.ThreadID}, nil
+	case core.ValidID(core.PrefixDelivery, id):
+		d, err := s.Store.FindDelivery(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		return &core.Location{ID: id, Kind: core.LocatedDelivery, WebhookID: d.WebhookID}, nil
+	}
+	return nil, core.Invalid("id", "must be the id of a task, a message, an input, a decision, a delivery or an event: task_, msg_, in_, dec_, dlv_, evt_ and 26 letters and digits")
+}
+
+// inExecution finds the execution in whose journal something stands that was made at a time: one that was made before and ended
+// after it. Those that run come first.
+func (s *Service) inExecution(ctx context.Context, found core.Location, at time.Time) (*core.Location, error) {
+	after, err := s.seqBefore(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	events := 0
+	for _, statuses := range [][]core.ExecutionStatus{
+		{core.ExecutionPending, core.ExecutionRunning}, {core.ExecutionCompleted, core.ExecutionFailed, core.ExecutionCancelled},
+	} {
+		filter := core.ExecutionFilter{Statuses: statuses, Until: at.Add(time.Millisecond), Page: core.Page{Limit: core.MaxPageLimit}}
+		for looked := 0; looked < maxExecutions; {
+			rows, info, err := s.Store.FindExecutions(ctx, filter)
+			if err != nil {
+				return nil, err
+			}
+			for _, row := range rows {
+				if end := cmp.Or(row.CompletedAt, row.CancelledAt); end != nil && end.Before(at.Add(-slack)) {
+					continue
+				}
+				has, err := s.names(ctx, row.ID, found.ID, after, time.Time{}, &events)
+				if err != nil {
+					return nil, err
+				}
+				if has {
+					found.ExecutionID = row.ID
+					return &found, nil
+				}
+			}
+			looked += max(len(rows), 1)
+			if !info.HasMore || events > maxEvents {
+				break
+			}
+			filter.Cursor = info.NextCursor
+		}
+	}
+	return nil, core.NotFound(found.Kind, found.ID)
+}
+
+// inThread finds the thread that an input was sent to at a time, the youngest first.
+func (s *Service) inThread(ctx context.Context, found core.Location, at time.Time) (*core.Location, error) {
+	after, err := s.seqBefore(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	filter := core.ThreadFilter{Page: core.Page{Limit: core.MaxPageLimit}}
+	for looked, events := 0, 0; looked < maxThreads && events <= maxEvents; {
+		list, info, err := s.Store.FindThreads(ctx, filter)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range list {
+			if t.CreatedAt.After(at.Add(slack)) {
+				continue
+			}
+			has, err := s.names(ctx, t.ID, found.ID, after, at.Add(slack), &events)
+			if err != nil {
+				return nil, err
+			}
+			if has {
+				found.ThreadID = t.ID
+				return &found, nil
+			}
+		}
+		if looked += len(list); !info.HasMore {
+			break
+		}
+		filter.Cursor = info.NextCursor
+	}
+	return nil, core.NotFound(found.Kind, found.ID)
+}
+
+// inLog finds the public event with an id. Thread events, whose ids are made up of their times, are not in the log.
+func (s *Service) inLog(ctx context.Context, found core.Location, at time.Time) (*core.Location, error) {
+	after, err := s.seqBefore(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	for looked := 0; looked < maxEvents; {
+		page, more, err := s.Store.Log(ctx, after, eventPage)
+		if err != nil {
+			return nil, err
+		}
+		for i := range page {
+			ev := &page[i]
+			if after = ev.Seq; ev.ID != found.ID {
+				continue
+			}
+			found.Subject = cmp.Or(core.NoticeOf(ev.Subject), ev.Subject)
+			if name, ok := strings.CutPrefix(ev.Subject, core.PatternSubject("")); ok {
+				found.Subject, found.Pattern = "", name
+			}
+			return &found, nil
+		}
+		if looked += len(page); !more || len(page) == 0 || page[len(page)-1].Time.After(at.Add(slack)) {
+			break
+		}
+	}
+	return nil, core.NotFound(found.Kind, found.ID)
+}
+
+// names reports whether an event of a subject behind a sequence, and not later than a time if there is one, names an id. events
+// counts those that were read.
+func (s *Service) names(ctx context.Context, subject, id string, after uint64, until time.Time, events *int) (bool, error) {
+	quoted := []byte(`"` + id + `"`)
+	for *events <= maxEvents {
+		page, more, err := s.Store.Events(ctx, subject, after, eventPage)
+		if err != nil {
+			return false, err
+		}
+		*events += len(page)
+		for i := range page {
+			ev := &page[i]
+			if !until.IsZero() && ev.Time.After(until) {
+				return false, nil
+			}
+			if bytes.Contains(ev.Data, quoted) {
+				return true, nil
+			}
+			after = ev.Seq
+		}
+		if !more || len(page) == 0 {
+			return false, nil
+		}
+	}
+	return false, nil
+}
+
+// seqBefore returns a sequence behind which everything lies that happened at a time or later: that of a public event of before.
+// It is 0 where the log begins later.
+func (s *Service) seqBefore(ctx context.Context, at time.Time) (uint64, error) {
+	at = at.Add(-slack)
+	low, high := uint64(0), s.Store.LastSeq()
+	for low < high {
+		middle := low + (high-low)/2
+		page, _, err := s.Store.Log(ctx, middle, 1)
+		if err != nil {
+			return 0, err
+		}
+		if len(page) == 0 || page[0].Seq > high || !page[0].Time.Before(at) {
+			high = middle
+			continue
+		}
+		low = page[0].Seq
+	}
+	return low, nil
+}

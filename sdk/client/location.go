@@ -1,0 +1,19 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// Location says what something lies in.
+type Location struct {
+	Meta
+	wire.Location
+}
+
+// Locate finds a task, a message, an input of a thread, a decision, a delivery or a public event by its id alone.
+func (c *Client) Locate(ctx context.Context, id string) (*Location, error) {
+	return ask[Location](ctx, c, request{method: http.MethodGet, path: "/api/ids/" + segment(id)})
+}
