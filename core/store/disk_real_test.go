@@ -39,7 +39,12 @@ func mountSmall(t *testing.T, size, flags int) string {
 		t.Skipf("a small file system cannot be mounted (it takes root): %v", err)
 	}
 	t.Cleanup(func() {
-		if err := unix.Unmount(dir, flags); err != nil {
+		var err error
+		coretest.WaitFor(t, "the file system to be free", func() bool { // a child that another test starts has its files until it is the program
+			err = unix.Unmount(dir, flags)
+			return !errors.Is(err, unix.EBUSY)
+		})
+		if err != nil {
 			t.Errorf("unmount: %v", err)
 		}
 	})
