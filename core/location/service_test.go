@@ -11,8 +11,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/location"
-	"github.com/wardroom/wardroom/core/store"
-	"github.com/wardroom/wardroom/core/store/kv/memory"
+	"github.com/wardroom/wardroom/core/storetest"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -21,11 +20,7 @@ func TestLocate(t *testing.T) {
 	ctx := context.Background()
 	clock := coretest.NewClock()
 	ids := core.NewIDs(clock)
-	s, err := store.OpenOn(ctx, memory.New(), store.Options{Clock: clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
+	s := storetest.NewMemory(t)
 	update := func(fn func(tx core.Tx) error) {
 		t.Helper()
 		if err := s.Update(ctx, fn); err != nil {
