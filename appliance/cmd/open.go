@@ -16,8 +16,9 @@ func (c *cli) openCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "open [ID]",
 		Short: "Open the web console, at the screen of ID if one is given",
-		Long: "Open the web console in a browser, at the screen of an execution, thread, agent, question, webhook or workspace if\n" +
-			"its ID is given. Where no browser can be started, or with --print, the address is printed.",
+		Long: "Open the web console in a browser; with an ID at the screen on which that is shown: an execution, task, message,\n" +
+			"thread, agent, question, delivery, decision, experience, event or anything else of the product. What has no screen\n" +
+			"says so there. Where no browser can be started, or with --print, the address is printed.",
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			address, err := c.consoleAddress(args)

@@ -12,7 +12,7 @@ import (
 
 var _ core.LocationService = (*Service)(nil)
 
-// Store is the part of the durable state that a Service reads.
+// Store is the part of the durable state that a Service reads. It has many methods because what an id may name is of many kinds.
 type Store interface {
 	FindExecutions(ctx context.Context, filter core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error)
 	FindThreads(ctx context.Context, filter core.ThreadFilter) ([]*core.ThreadRecord, core.PageInfo, error)

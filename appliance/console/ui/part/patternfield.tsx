@@ -13,15 +13,19 @@ const pauseMs = 200;
 export function PatternField({ label, value, set, form }: { label: string; value: string; set: (name: string) => void; form?: boolean }) {
   const [text, setText] = useState(value);
   const [sought, setSought] = useState("");
-  const put = useRef(value);
-  useEffect(() => { if (value !== put.current) { put.current = value; setText(value); } }, [value]);
+  const put = useRef([value]); // told by this field, the last at the end: what comes back late takes nothing of what is typed since
   useEffect(() => {
-    const t = setTimeout(() => setSought(text === value ? "" : text.trim()), pauseMs);
+    if (!put.current.includes(value)) setText(value);
+    if (value !== put.current.at(-1) && put.current.includes(value)) return;
+    put.current = [value];
+  }, [value]);
+  useEffect(() => {
+    const t = setTimeout(() => setSought(!form && text === value ? "" : text.trim()), pauseMs);
     return () => clearTimeout(t);
-  }, [text, value]);
+  }, [text, value, form]);
   const found = useLoad(may("patterns.read") ? "patterns-sought:" + sought : "", (signal) => get<PatternList>("/api/patterns", { search: sought, limit: offered }, signal), { on: (e) => e.topics.includes("patterns") });
   const names = [...new Set((found.data?.patterns ?? []).map((p) => p.name))];
-  const tell = (name: string) => { if (name !== put.current) { put.current = name; set(name); } };
+  const tell = (name: string) => { if (name !== put.current.at(-1)) { put.current.push(name); set(name); } };
   const id = "patterns-of-" + (form ? "form" : "filter");
   return <label class={form ? undefined : "choice pattern-field"}><span>{label}</span>
     <input name={form ? "pattern" : undefined} required={form} list={id} value={text} placeholder={form ? "a name, or a part of it" : "any"} spellcheck={false} autocomplete="off"
