@@ -416,6 +416,7 @@ var (
 		{regexp.MustCompile(`"(devel|v0\.0\.0-\d{14}-[0-9a-f]{12}(\+dirty)?)"`), `"<version>"`},
 		{regexp.MustCompile(`(?m)^(info version: )".*"$`), `$1"<version>"`}, // of a product that make built
 		{regexp.MustCompile(`127\.0\.0\.1:\d+`), "<address>"},
+		{regexp.MustCompile(`(?m)^(ix/xz/\w+ ~ )[0-9a-f]{16} `), "$1<time> "}, // when executions ended
 		{regexp.MustCompile(`[0-9a-f]{40,64}`), "<hash>"},
 		{regexp.MustCompile(`(?m)^(ix/xz/\w+ ~ )[0-9a-f]{16}`), "${1}<time>"}, // when an execution ended
 	}

@@ -26,6 +26,8 @@ var unpaged = map[string]string{
 	"/api/admin/secrets/providers":                         "a row a provider of the configuration",
 	"/api/audit/status":                                    "figures, and one row a sink",
 	"/api/executions/{executionId}/tasks/{taskId}":         "one task, whose attempts are bounded by retries, with what was asked up to 64 KiB",
+	"/api/ids/{id}":                                        "one place",
+	"/api/managed-threads/experiences/{experienceId}":      "one record",
 	"/api/overview":                                        "a number a minute of a day and an hour of a month",
 	"/api/webhooks/{webhookId}/deliveries/{deliveryId}":    "one delivery with its event and 16 attempts",
 	"/api/auth/can":                                        "one answer",

@@ -1,11 +1,13 @@
 package api_test
 
 import (
+	"context"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/api"
 )
 
 func TestListExperiences(t *testing.T) {
@@ -31,4 +33,25 @@ func TestListExperiences(t *testing.T) {
 	for _, query := range []string{"?outcome=good", "?limit=0", "?q=a&cursor=b", "?query=a", "?q=%00"} {
 		r.do("GET", threadsPath+"/experiences"+query, "").wants(t, 400, core.CodeValidation)
 	}
+}
+
+// One experience is read like its row in the list: by those who may read its execution.
+func TestGetExperience(t *testing.T) {
+	hidden := false
+	r := newRig(t, func(o *api.Options) {
+		o.Authorize = func(_ context.Context, _ core.Principal, a api.Access) error {
+			if hidden && a.ID == execID {
+				return core.Forbidden(a.Action, a.Scope, "no")
+			}
+			return nil
+		}
+	})
+	p := r.do("GET", threadsPath+"/experiences/exp_2", "")
+	p.wants(t, 200, "")
+	if p.at("outcome") != "failed" || !strings.Contains(p.text, `"details":{}`) {
+		t.Error(p.text)
+	}
+	r.do("GET", threadsPath+"/experiences/exp_3", "").wants(t, 404, core.CodeNotFound)
+	hidden = true
+	r.do("GET", threadsPath+"/experiences/exp_2", "").wants(t, 404, core.CodeNotFound)
 }

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -44,6 +45,16 @@ func (f *fakeMemory) FindDecisions(_ context.Context, filter core.DecisionFilter
 	}
 	return []*core.Decision{someDecision(decisionID), {Decision: wire.Decision{ID: "dec_2", ExecutionID: execID, Category: "finding", CreatedBy: "system", Count: 1}}},
 		core.PageInfo{Total: 2}, nil
+}
+
+func (f *fakeMemory) FindExperience(ctx context.Context, id string) (*core.Experience, error) {
+	list, _, err := f.FindExperiences(ctx, core.ExperienceFilter{})
+	for _, e := range list {
+		if e.ID == id {
+			return e, nil
+		}
+	}
+	return nil, cmp.Or(err, error(core.NotFound("experience", id)))
 }
 
 func (f *fakeMemory) FindExperiences(_ context.Context, filter core.ExperienceFilter) ([]*core.Experience, core.PageInfo, error) {

@@ -60,7 +60,7 @@ func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 	o := api.Options{
 		Patterns: r.patterns, Executions: r.executions, Timelines: r.executions, Batches: r.batches, Agents: r.agents,
 		Idempotency: r.keys, Journal: r.journal, Gatherer: prometheus.NewRegistry(),
-		ManagedAgents: r.managed, Plugins: r.plugins, ServerLog: fakeServerLog{}, Secrets: fakeSecrets{}, Questions: r.questions, Overview: r.overview,
+		ManagedAgents: r.managed, Plugins: r.plugins, ServerLog: fakeServerLog{}, Secrets: fakeSecrets{}, Questions: r.questions, Overview: r.overview, Locations: fakeLocations{},
 		PatternSchema: json.RawMessage(`{"type":"object"}`),
 		Threads:       r.threads, Memory: r.memory, Workspaces: r.workspaces, Webhooks: r.webhooks, Schedules: r.schedules, Triggers: r.triggers,
 		Keys: &fakeAPIKeys{}, AgentTokens: &fakeAgentTokens{}, SignIn: signIn(&fakeSignIn{}), Audit: &fakeAudit{}, Erasures: fakeErasures{}, Compliance: fakeCompliance{},

@@ -20,9 +20,9 @@ export function PatternField({ label, value, set, form }: { label: string; value
     put.current = [value];
   }, [value]);
   useEffect(() => {
-    const t = setTimeout(() => setSought(text === value ? "" : text.trim()), pauseMs);
+    const t = setTimeout(() => setSought(!form && text === value ? "" : text.trim()), pauseMs);
     return () => clearTimeout(t);
-  }, [text, value]);
+  }, [text, value, form]);
   const found = useLoad(may("patterns.read") ? "patterns-sought:" + sought : "", (signal) => get<PatternList>("/api/patterns", { search: sought, limit: offered }, signal), { on: (e) => e.topics.includes("patterns") });
   const names = [...new Set((found.data?.patterns ?? []).map((p) => p.name))];
   const tell = (name: string) => { if (name !== put.current.at(-1)) { put.current.push(name); set(name); } };
