@@ -418,7 +418,6 @@ var (
 		{regexp.MustCompile(`127\.0\.0\.1:\d+`), "<address>"},
 		{regexp.MustCompile(`(?m)^(ix/xz/\w+ ~ )[0-9a-f]{16} `), "$1<time> "}, // when executions ended
 		{regexp.MustCompile(`[0-9a-f]{40,64}`), "<hash>"},
-		{regexp.MustCompile(`(?m)^(ix/xz/\w+ ~ )[0-9a-f]{16}`), "${1}<time>"}, // when an execution ended
 	}
 )
 
