@@ -288,7 +288,7 @@ func (s *Server) streamFeed(c *call) error {
 		}
 		return filter.frame(c, ev)
 	}
-	var stream core.EventStream = live
+	stream := live
 	if counts != nil {
 		stream = counts
 		if frame := filter.frame(c, counts.first); frame != nil && !w.write(frame) {

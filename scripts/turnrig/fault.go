@@ -10,6 +10,7 @@ import (
 
 	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/holder/proc"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // What is killed.
@@ -24,6 +25,9 @@ func (r *rig) faults(ctx context.Context, random *rand.Rand) error {
 	for {
 		if testbed.Pause(ctx, time.Duration(float64(r.options.killEvery)*(0.5+random.Float64()))) != nil {
 			return nil
+		}
+		if err := r.release(ctx); err != nil {
+			return fmt.Errorf("restart the plugin: %w", err)
 		}
 		victim := victims[random.IntN(len(victims))]
 		a := r.actors[random.IntN(len(r.actors))]
@@ -67,6 +71,19 @@ func (r *rig) killPlugin() error {
 		if testbed.Parent(pid) == r.server.PID() { // others may use the same binaries
 			_ = unix.Kill(pid, unix.SIGKILL) // it may have ended
 		}
+	}
+	return err
+}
+
+// release restarts the plugin by hand, as an operator does, if it was killed so often that the server leaves it alone.
+func (r *rig) release(ctx context.Context) error {
+	p, err := r.server.Client.GetPlugin(ctx, testbed.RuntimePlugin)
+	if err == nil && p.State == wire.PluginQuarantined {
+		r.say("the plugin is restarted by hand")
+		_, err = r.server.Client.RestartPlugin(ctx, testbed.RuntimePlugin)
+	}
+	if ctx.Err() != nil {
+		return nil
 	}
 	return err
 }
