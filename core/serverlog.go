@@ -16,7 +16,7 @@ var LogLevels = []string{"trace", "debug", "info", "warn", "error"}
 // LogParts are the parts of the server whose lines have a name of their own, after that of the program: log.parts and
 // wardroom log-level give each a level. What a plugin says is in the part plugins.NAME.
 var LogParts = []string{
-	"access", "admin", "agents", "alerts", "api", "audit", "engine", "erasures", "http", "memory", "plugins", "roles", "runtimes",
+	"access", "admin", "agents", "alerts", "api", "audit", "engine", "erasures", "http", "memory", "overview", "plugins", "roles", "runtimes",
 	"schedules", "secrets", "sso", "store", "threads", "tls", "tokens", "tracing", "triggers", "webhooks", "workspaces",
 }
 

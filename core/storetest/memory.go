@@ -42,14 +42,14 @@ func NewMemory(tb testing.TB) *Memory {
 		m.mu.Lock()
 		committed := m.committed
 		m.mu.Unlock()
-		if committed != nil {
+		if committed != nil && len(events) > 0 {
 			committed(events)
 		}
 	}})
 	return m
 }
 
-// OnCommit has fn called as OnCommit of the store's options is: by its writer, with the events of each commit, those of
+// OnCommit has fn called as OnCommit of the store's options is: by its writer, with the events of each commit that has any, those of
 // Put included.
 func (m *Memory) OnCommit(fn func(events []core.Event)) {
 	m.mu.Lock()

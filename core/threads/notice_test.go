@@ -15,6 +15,7 @@ import (
 // notices returns what was told outside of a thread: the types of the events, and their data.
 func (r *rig) notices(id string) (kinds []core.EventType, data []map[string]any) {
 	r.t.Helper()
+	r.store.Put(func(core.Tx) error { return nil }) // events are read a moment after what they follow from
 	page, _, err := r.store.Events(r.ctx, core.NoticeSubject(id), 0, 1000)
 	if err != nil {
 		r.t.Fatal(err)
