@@ -267,3 +267,31 @@ func TestVeryWide(t *testing.T) {
 		})
 	}
 }
+
+// A connected agent that is not known any more while its page is open says so as well, and cannot be disconnected.
+func TestAgentRemovedWhileOpen(t *testing.T) {
+	list, err := shared.Client.ListAgents(t.Context(), client.AgentFilter{})
+	if err != nil || len(list.Agents) == 0 {
+		t.Fatal(list, err)
+	}
+	p := beforeIn(t, `const real = fetch; window.fetch = (to, how) => window.removed && String(to).includes("/api/agents/agent_")
+		? Promise.resolve(new Response(JSON.stringify({error: {code: "NOT_FOUND", message: "there is no such agent", details: {}}, requestId: "req_1"}), {status: 404})) : real(to, how);`)
+	p.do(chromedp.Navigate(shared.URL + "/agents/" + list.Agents[0].ID))
+	p.until("it", `[...document.querySelectorAll("button")].some((b) => b.innerText.startsWith("Disconnect"))`)
+	p.do(chromedp.Evaluate(`window.removed = true`, nil))
+	p.until("that it was removed", `document.querySelector("main .notice.bad")?.innerText.includes("This agent was removed") && document.querySelectorAll("main .notice.bad").length === 1 && document.querySelector("h1").innerText !== ""`)
+	if p.holds(`[...document.querySelectorAll("main button")].some((b) => b.innerText.startsWith("Disconnect"))`) {
+		t.Error("an agent that is gone can be disconnected")
+	}
+}
+
+// Steps that are done at the same time are drawn beside each other, each with its texts inside.
+func TestParallelStepsAreDrawn(t *testing.T) {
+	p := open(t, "/patterns/startup-team")
+	p.until("both, apart, with what they say", `(() => {
+		const boxes = [...document.querySelectorAll(".flow .box .box")], [a, b] = boxes.map((e) => e.getBoundingClientRect());
+		const inside = (e, r) => [...e.querySelectorAll("span, strong")].every((s) => { const q = s.getBoundingClientRect(); return q.left >= r.left && q.right <= r.right + 1 && q.top >= r.top && q.bottom <= r.bottom + 1; });
+		return boxes.length === 2 && a.right <= b.left && a.top === b.top && inside(boxes[0], a) && inside(boxes[1], b) && boxes.every((e) => e.innerText.includes("engineer"));
+	})()`)
+	p.shoot("drawn")
+}

@@ -83,6 +83,6 @@ function StepBox({ box, states, live }: { box: Box; states: Map<string, string>;
   return <li class={"k-" + box.kind}>
     <div class={"box" + (state ? " s-" + kindOf(state) : live ? " idle" : "")}>
       {live && state ? <a class="cover" href={href(place.value.path + "?sel=" + encodeURIComponent("step:" + box.path))}>{inner}</a> : inner}
-      {box.steps.length > 0 && <ol class={box.kind === "parallel" || box.kind === "condition" ? "beside" : "flow"}>{box.steps.map((s) => <StepBox key={s.path} box={s} states={states} live={live} />)}</ol>}
+      {box.steps.length > 0 && <ol class={box.kind === "parallel" || box.kind === "condition" ? "abreast" : "flow"}>{box.steps.map((s) => <StepBox key={s.path} box={s} states={states} live={live} />)}</ol>}
     </div></li>;
 }
