@@ -84,7 +84,7 @@ func TestMigrationKilled(t *testing.T) {
 		}
 	}
 	s.start()
-	if log := s.log.String(); !strings.Contains(log, "a migration that was interrupted goes on: from=5 to=6") {
+	if log := s.log.String(); !strings.Contains(log, "a migration that was interrupted goes on: from=5 to=7") {
 		t.Errorf("the last start does not say that it goes on:\n%s", tail(log, 2000))
 	}
 	holdsFormer(t, s)
