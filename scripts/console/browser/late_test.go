@@ -109,7 +109,11 @@ func TestPagesAreJoined(t *testing.T) {
 				newest += n
 				first := newest
 				p.mu.Unlock()
-				begun(t)
+				b, err := shared.Client.StartBatch(t.Context(), client.BatchRequest{Pattern: "urgency", Inputs: []json.RawMessage{[]byte(`{"text": "x"}`)}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _, _ = shared.Client.CancelBatch(context.WithoutCancel(t.Context()), b.BatchID) })
 				p.do(chromedp.Evaluate(`document.querySelector(".rows").scrollTop = 0; 0`, nil))
 				p.until("what came", fmt.Sprintf(`document.querySelector("tr[data-index='0']")?.dataset.id === "batch_%d"`, first))
 			}
