@@ -15,9 +15,13 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal asks for an orderly end. The second one finds the default again and kills.
-	context.AfterFunc(ctx, stop)
+	signaled, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal asks for an orderly end. The second one kills: the default is back before that end begins.
+	ctx, end := context.WithCancel(context.Background())
+	context.AfterFunc(signaled, func() {
+		stop()
+		end()
+	})
 	code := cmd.Execute(ctx, cmd.Deps{
 		Run: func(ctx context.Context, opts cmd.RunOptions) error {
 			return appliance.Run(ctx, appliance.Options(opts))
