@@ -17,7 +17,8 @@ func (a *App) newOverview() *overview.Service {
 	})
 }
 
-// newCounter makes what computes the numbers for those who follow them. Nobody does before the overview is there.
+// newCounter returns the counter of the numbers of the overview. It computes nothing before the first stream of events
+// follows it, which is after the overview is made.
 func (a *App) newCounter() *overview.Counter {
 	return overview.NewCounter(overview.CounterOptions{
 		Counts:  func(ctx context.Context) (*core.OverviewCounts, error) { return a.overview.Counts(ctx) },

@@ -44,7 +44,7 @@ type OverviewService interface {
 // EventCounts has other numbers of what there is: its data is an OverviewCounts of everything. It has no subject, and is live only.
 const EventCounts EventType = "counts"
 
-// CountFeed has the numbers of what there is told as they change. Methods are safe for concurrent use.
+// CountFeed reports the numbers of what there is as they change. Methods are safe for concurrent use.
 type CountFeed interface {
 	// FollowCounts returns the numbers of now. From then on, until leave is called, each change of them comes as an EventCounts
 	// among the live events of all, at most twice a second. They are computed once, however many follow them.

@@ -54,7 +54,7 @@ type Options struct {
 	Logger  hclog.Logger  // default: none
 	Config  Config        // zero fields: defaults
 	// Changed is called when an agent begins or ceases to be able to take tasks. It must be quick and call nothing of the service;
-	// nil: nobody is told.
+	// nil means that there is no such call.
 	Changed func()
 }
 

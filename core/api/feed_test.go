@@ -470,5 +470,5 @@ func TestFeedCountsWithdrawn(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "event: counts") {
 		t.Errorf("told %q, %v", text, err)
 	}
-	coretest.WaitFor(t, "nobody to follow the numbers", func() bool { return counts.left.Load() == 1 })
+	coretest.WaitFor(t, "the end of following the numbers", func() bool { return counts.left.Load() == 1 })
 }

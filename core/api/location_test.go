@@ -24,7 +24,7 @@ func (fakeLocations) Locate(_ context.Context, id string) (*core.Location, error
 	return nil, core.NotFound("task", id)
 }
 
-// A location is told to those who may read what the thing lies in; to others it is not found.
+// TestLocate: who may read what a thing lies in receives its location, and for all others it is not found.
 func TestLocate(t *testing.T) {
 	need := ""
 	var refused api.Access

@@ -93,7 +93,7 @@ type Options struct {
 	Config   Config
 	Observer Observer
 	Alert    Alert
-	Notice   func(core.Event) // takes how far batches are, quickly; nil: nobody is told
+	Notice   func(core.Event) // receives the progress of batches, and must not block; may be nil
 	Tracer   core.Tracer      // nil: nothing is traced
 }
 

@@ -39,7 +39,8 @@ func NewNotices(bus *Bus, clock core.Clock) *Notices {
 	return &Notices{bus: bus, clock: clock, told: map[noticeKey]*told{}}
 }
 
-// Publish hands a notice on, now or within NoticePause. It does not block. Where nobody listens to all events it does nothing.
+// Publish sends a notice to the streams of all events, now or within NoticePause. It does not block, and does nothing if
+// there is no such stream.
 func (n *Notices) Publish(e core.Event) {
 	if n.bus.all.count.Load() == 0 {
 		return

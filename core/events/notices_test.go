@@ -20,7 +20,7 @@ func TestNotices(t *testing.T) {
 	notice := func(subject string, i int) core.Event {
 		return core.Event{Type: core.EventBatchProgress, Subject: subject, Data: fmt.Appendf(nil, "%d", i)}
 	}
-	n.Publish(notice("a", 0)) // nobody listens
+	n.Publish(notice("a", 0)) // there is no stream
 	sub := bus.Subscribe("", events.SubscribeOptions{})
 	defer sub.Close()
 	told := func() string {

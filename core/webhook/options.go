@@ -125,7 +125,7 @@ type Options struct {
 	// Version is that of the product, for User-Agent.
 	Version  string
 	Observer Observer
-	Notice   func(core.Event) // takes that deliveries of an endpoint changed, quickly; nil: nobody is told
+	Notice   func(core.Event) // receives a notice when deliveries of an endpoint change, and must not block; may be nil
 	Tracer   core.Tracer      // nil: nothing is traced
 	// Mask replaces fields of what is delivered that receivers must not read in clear; nil: none.
 	Mask core.Masker
