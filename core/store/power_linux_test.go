@@ -146,9 +146,8 @@ func TestPowerCut(t *testing.T) {
 		if err := child.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		for lines.Scan() { // those that were acknowledged meanwhile
-			acknowledged[lines.Text()] = true
-		}
+		// What is acknowledged from the cut on does not count: where power is cut the program ends too, and a sync that is under
+		// way while its file system is shut down may end without an error though nothing of it is on disk.
 		_, _ = io.Copy(io.Discard, stdout)
 		_ = child.Wait() // it was killed
 		d = after

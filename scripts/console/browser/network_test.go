@@ -338,7 +338,11 @@ func TestUpgradedUnderTab(t *testing.T) {
 
 // What is removed while it is open says so, stays on the screen as it was, and nothing else breaks.
 func TestRemovedWhileOpen(t *testing.T) {
-	done, err := shared.Client.Execute(t.Context(), client.ExecuteRequest{Pattern: "startup-team", Input: []byte(`{"task": "a word counter"}`)})
+	request := client.ExecuteRequest{Pattern: "startup-team", Input: []byte(`{"task": "a word counter"}`)}
+	if _, err := shared.Client.Execute(t.Context(), request); err != nil { // one that stays
+		t.Fatal(err)
+	}
+	done, err := shared.Client.Execute(t.Context(), request)
 	if err != nil {
 		t.Fatal(err)
 	}
