@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -168,7 +170,19 @@ func (s *Service) inLog(ctx context.Context, found core.Location, at time.Time) 
 	return nil, core.NotFound(found.Kind, found.ID)
 }
 
-// names reports whether an event of a subject behind a sequence, and not later than a time if there is one, names an id. events
+// subjectOf is what the data of an event says it is about. An answer of an agent may quote any other id.
+type subjectOf struct {
+	TaskID    string      `json:"taskId"`
+	MessageID string      `json:"messageId"`
+	InputID   string      `json:"inputId"`
+	Tasks     []subjectOf `json:"tasks"` // of an event about several
+}
+
+func (o subjectOf) is(id string) bool {
+	return o.TaskID == id || o.MessageID == id || o.InputID == id || slices.ContainsFunc(o.Tasks, func(one subjectOf) bool { return one.is(id) })
+}
+
+// names reports whether an event of a subject behind a sequence, and not later than a time if there is one, is about an id. events
 // counts those that were read.
 func (s *Service) names(ctx context.Context, subject, id string, after uint64, until time.Time, events *int) (bool, error) {
 	quoted := []byte(`"` + id + `"`)
@@ -184,7 +198,10 @@ func (s *Service) names(ctx context.Context, subject, id string, after uint64, u
 				return false, nil
 			}
 			if bytes.Contains(ev.Data, quoted) {
-				return true, nil
+				var about subjectOf
+				if json.Unmarshal(ev.Data, &about) == nil && about.is(id) {
+					return true, nil
+				}
 			}
 			after = ev.Seq
 		}

@@ -48,6 +48,12 @@ func TestLocate(t *testing.T) {
 		update(func(tx core.Tx) error {
 			return tx.Append(event(e.ID, core.EventTaskAssigned, "", fmt.Sprintf(`{"tasks":[{"taskId":%q}]}`, task)))
 		})
+		if n > 0 { // what quotes an id is not what it names
+			quoting := executions[n-1].ID
+			update(func(tx core.Tx) error {
+				return tx.Append(event(quoting, core.EventTaskCompleted, "", fmt.Sprintf(`{"taskId":"task_other","result":{"taskId":%[1]q,"seen":[%[1]q,%[2]q]}}`, task, message)))
+			})
+		}
 		if n >= 4 && n%3 != 0 {
 			old, at := *executions[n-4], clock.Now()
 			old.Status, old.CompletedAt = core.ExecutionCompleted, &at
