@@ -127,10 +127,16 @@ func TestPluginsChange(t *testing.T) {
 		return `[...document.querySelectorAll("main .card")].some((c) => c.innerText.includes("runtime-local") && c.querySelector(".line")?.innerText.includes("` + word + `"))`
 	}
 	p.until("the plugin", state("ready"))
+	runtimes := openIn(t, server.URL+"/agents?tab=runtimes")
+	ready := func(word string) string {
+		return `[...document.querySelectorAll("main .card .line")].some((l) => l.innerText.includes("local") && l.querySelector(".state")?.innerText.trim() === "` + word + `")`
+	}
+	runtimes.until("its runtime", ready("ready"))
 	if _, err := server.Client.DisablePlugin(t.Context(), "runtime-local"); err != nil {
 		t.Fatal(err)
 	}
 	p.until("that it stands", state("disabled"))
+	runtimes.until("that its runtime does too", ready("not ready"))
 	if _, err := server.Client.EnablePlugin(t.Context(), "runtime-local"); err != nil {
 		t.Fatal(err)
 	}

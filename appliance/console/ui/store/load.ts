@@ -1,7 +1,8 @@
 // What a screen shows: read from the server, read again when something happens to it, and kept while that goes on.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError } from "../api/client.ts";
+import { ApiError, get } from "../api/client.ts";
+import type { RuntimeList } from "../api/types.gen.ts";
 import { listen, watchTopics } from "../live/live.ts";
 import type { FeedEvent } from "../live/hub.ts";
 
@@ -103,6 +104,11 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
   const own = state.key === key ? state : { key, data: recall<T>(key), error: undefined };
   return { data: own.data, error: own.error, first: own.data === undefined && !own.error, reload: () => again.current() };
 }
+
+const ofRuntimes = ["agents", "health", "plugins"];
+
+/** Reads the runtimes that agents are started on, as several screens show them. */
+export const useRuntimes = (wanted = true): Loaded<RuntimeList> => useLoad(wanted ? "runtimes" : "", (signal) => get<RuntimeList>("/api/runtimes", {}, signal), { topics: ["plugins"], on: (e) => e.topics.some((t) => ofRuntimes.includes(t)), pause: 2000 });
 
 /** Does something again and again while the page is looked at: for what no event tells of. 0 does nothing. */
 export function useEvery(ms: number, what: () => void): void {

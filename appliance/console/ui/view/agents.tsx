@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { call, del, get, post, seg } from "../api/client.ts";
-import type { AgentDetail, AgentList, AgentTask, AgentTaskList, LogList, ManagedAgentBody, ManagedAgentList, ManagedEventList, RuntimeList } from "../api/types.gen.ts";
+import type { AgentDetail, AgentList, AgentTask, AgentTaskList, LogList, ManagedAgentBody, ManagedAgentList, ManagedEventList } from "../api/types.gen.ts";
 import type { FeedEvent } from "../live/hub.ts";
 import { watch } from "../live/live.ts";
 import { AnswerBox } from "../part/answerbox.tsx";
@@ -16,7 +16,7 @@ import { At, When, lasted, timeOfDay } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { queryOf, setQuery } from "../route.ts";
 import { askOfAgent } from "../store/ask.ts";
-import { useEvery, useLoad } from "../store/load.ts";
+import { useEvery, useLoad, useRuntimes } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
 import { further } from "./lazy.tsx";
@@ -68,7 +68,7 @@ function Managed() {
   const status = queryOf("status");
   const type = queryOf("type");
   const runtime = queryOf("runtime");
-  const runtimes = useLoad("runtimes", (signal) => get<RuntimeList>("/api/runtimes", {}, signal));
+  const runtimes = useRuntimes();
   const known = runtimes.data?.runtimes ?? [];
   const names = (list: string[], now: string): [string, string][] => [["", "any"], ...[...new Set(now ? [now, ...list] : list)].map((n): [string, string] => [n, n])];
   const texts = Object.fromEntries(["name", "reason", "executionId"].map((n) => [n, queryOf(n)])) as Record<"name" | "reason" | "executionId", string>;
@@ -100,7 +100,7 @@ function Managed() {
 }
 
 function Runtimes() {
-  const l = useLoad("runtimes", (signal) => get<RuntimeList>("/api/runtimes", {}, signal), { on: (e) => e.topics.includes("agents") || e.topics.includes("health"), pause: 2000 });
+  const l = useRuntimes();
   if (!l.data) return l.error ? <Failure error={l.error} again={l.reload} /> : <Waiting />;
   if (l.data.runtimes.length === 0) return <Empty title="No runtimes are configured">Managed agents run on runtimes: see runtimes in the configuration.</Empty>;
   return <div tabIndex={0} class="scrolls cards">{l.data.runtimes.map((r) => <section key={r.name} class="card"><div class="line"><h2><Text>{r.name}</Text></h2><State status={r.ready ? "ready" : "failed"} word={r.ready ? "ready" : "not ready"} /></div>

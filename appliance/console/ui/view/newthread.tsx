@@ -1,15 +1,15 @@
 // A new thread: what is asked for, what the server makes of it, and only then the start.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { address, call, freshKey, get } from "../api/client.ts";
-import type { PrepareThreadRequest, RuntimeList, ThreadBody, ThreadPlanBody } from "../api/types.gen.ts";
+import { address, call, freshKey } from "../api/client.ts";
+import type { PrepareThreadRequest, ThreadBody, ThreadPlanBody } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
 import { Failure } from "../part/notice.tsx";
 import { Pre, Text, plural, reveal } from "../part/text.tsx";
 import { useTitle } from "../part/title.ts";
 import { onward, queryOf } from "../route.ts";
-import { useLoad } from "../store/load.ts";
+import { useRuntimes } from "../store/load.ts";
 import { may } from "../store/session.ts";
 
 interface Form {
@@ -68,7 +68,7 @@ export function NewThread() {
   useTitle("New thread");
   const [f, setForm] = useState<Form>(() => ({ ...kept(), ...(queryOf("execution") && { execution: queryOf("execution") }) }));
   const [plan, setPlan] = useState<{ of: Form; body: ThreadPlanBody; key: string } | undefined>();
-  const runtimes = useLoad(may("agents.read") ? "runtimes" : "", (signal) => get<RuntimeList>("/api/runtimes", {}, signal), { on: (e) => e.topics.includes("health"), pause: 2000 });
+  const runtimes = useRuntimes(may("agents.read"));
   const a = useAct();
   const told = useRef<HTMLElement>(null);
   const list = runtimes.data?.runtimes ?? [];

@@ -2,14 +2,14 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, call, freshKey, get } from "../api/client.ts";
-import type { ManagedAgentBody, ManagedAgentList, ManagedAgentScreen, RuntimeList, ScreenList, ThreadBody } from "../api/types.gen.ts";
+import type { ManagedAgentBody, ManagedAgentList, ManagedAgentScreen, ScreenList, ThreadBody } from "../api/types.gen.ts";
 import { Dialog, useAct } from "../part/dialog.tsx";
 import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Text, count, reveal } from "../part/text.tsx";
 import { When } from "../part/time.tsx";
 import { href, onward } from "../route.ts";
-import { useLoad } from "../store/load.ts";
+import { useLoad, useRuntimes } from "../store/load.ts";
 
 const most = 48; // agents of a wall
 const everyMs = 1000;
@@ -109,7 +109,7 @@ const presets = ["readonly", "standard", "permissive", "autonomous"];
 
 /** Starts an agent of a type that a runtime has; what the others lack is said. */
 export function SpawnAgent({ close }: { close: () => void }) {
-  const l = useLoad("runtimes", (signal) => get<RuntimeList>("/api/runtimes", {}, signal));
+  const l = useRuntimes();
   const [type, setType] = useState("");
   const [runtime, setRuntime] = useState("");
   const [fields, setFields] = useState({ name: "", workdir: "", preset: "standard", capabilities: "" });
