@@ -24,13 +24,19 @@ func spawnShell(t testing.TB, name string) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = shared.Client.StopManagedAgent(context.WithoutCancel(t.Context()), a.ID, true, 0) })
+	untilReady(t, a.ID)
+	return a.ID
+}
+
+// untilReady waits until an agent takes messages.
+func untilReady(t testing.TB, id string) {
+	t.Helper()
 	if err := testbed.Until(t.Context(), waiting, "the shell is ready", func(ctx context.Context) (bool, error) {
-		now, err := shared.Client.GetManagedAgent(ctx, a.ID)
+		now, err := shared.Client.GetManagedAgent(ctx, id)
 		return err == nil && now.Status == client.ManagedReady, err
 	}); err != nil {
 		t.Fatal(err)
 	}
-	return a.ID
 }
 
 // prompts is how many questions one turn of the bench asks.
