@@ -170,7 +170,7 @@ func (s *Service) inLog(ctx context.Context, found core.Location, at time.Time) 
 	return nil, core.NotFound(found.Kind, found.ID)
 }
 
-// subjectOf is what the data of an event says it is about. An answer of an agent may quote any other id.
+// subjectOf holds the ids that an event is about. An answer of an agent, deeper in its data, may quote any other id.
 type subjectOf struct {
 	TaskID    string      `json:"taskId"`
 	MessageID string      `json:"messageId"`
@@ -178,6 +178,7 @@ type subjectOf struct {
 	Tasks     []subjectOf `json:"tasks"` // of an event about several
 }
 
+// is reports whether an id is one of them.
 func (o subjectOf) is(id string) bool {
 	return o.TaskID == id || o.MessageID == id || o.InputID == id || slices.ContainsFunc(o.Tasks, func(one subjectOf) bool { return one.is(id) })
 }
@@ -199,7 +200,8 @@ func (s *Service) names(ctx context.Context, subject, id string, after uint64, u
 			}
 			if bytes.Contains(ev.Data, quoted) {
 				var about subjectOf
-				if json.Unmarshal(ev.Data, &about) == nil && about.is(id) {
+				_ = json.Unmarshal(ev.Data, &about) // a field of another type leaves the others as they are
+				if about.is(id) {
 					return true, nil
 				}
 			}

@@ -42,7 +42,7 @@ func TestLocate(t *testing.T) {
 		want[started] = core.Location{ID: started, Kind: core.LocatedEvent, Subject: e.ID}
 		update(func(tx core.Tx) error {
 			return errors.Join(tx.PutExecution(e), tx.Append(event(e.ID, core.EventExecutionStarted, started, "{}"),
-				event(e.ID, core.EventMessageSent, "", fmt.Sprintf(`{"messageId":%q}`, message))))
+				event(e.ID, core.EventMessageSent, "", fmt.Sprintf(`{"tasks":2,"messageId":%q}`, message))))
 		})
 		clock.Advance(time.Minute) // it waits for an agent
 		update(func(tx core.Tx) error {
