@@ -350,7 +350,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		AccessLog:  a.stderr,
 		Tracer:     a.tracing,
 		LimitStall: netlimit.LimitStall,
-		Clock:      a.clock, IDs: a.ids, Logger: a.log, Version: a.opts.Version, BaseURL: c.Server.BaseURL, Config: apiConfig(c),
+		Clock:      a.clock, IDs: a.ids, Logger: a.log, Version: a.opts.Version, BaseURL: c.Server.BaseURL, Prefix: c.Server.BasePath(), Config: apiConfig(c),
 	}))
 	a.api = server
 	a.serving.Store(server)

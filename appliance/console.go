@@ -7,12 +7,13 @@ import (
 	"github.com/wardroom/wardroom/appliance/docsite"
 )
 
-// front returns what the listener serves: the API, behind the console and the documentation where there are such.
+// front returns what the listener serves: the API, behind the console and the documentation where there are such, at the
+// root and below the path of server.baseUrl.
 func (a *App) front() http.Handler {
 	c := a.config.Load().Server
 	handler := a.api.Handler()
 	if c.Console.Enabled {
-		handler = console.New(handler, console.Options{BaseURL: c.BaseURL, Serves: a.api.ServesHost})
+		handler = console.New(handler, console.Options{Prefix: c.BasePath(), Serves: a.api.ServesHost})
 	}
 	if c.Docs.Enabled {
 		version := a.opts.Version
@@ -20,8 +21,8 @@ func (a *App) front() http.Handler {
 			version = ""
 		}
 		handler = docsite.New(handler, docsite.Options{
-			BaseURL: c.BaseURL, Serves: a.api.ServesHost, Version: version, OpenAPI: a.api.Document(),
+			Prefix: c.BasePath(), Serves: a.api.ServesHost, Version: version, OpenAPI: a.api.Document(),
 		})
 	}
-	return handler
+	return belowPath(c.BasePath(), handler)
 }

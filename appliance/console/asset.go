@@ -28,6 +28,15 @@ type asset struct {
 	packed func() ([]byte, bool) // gzip, and whether it is worth it; made on first use
 }
 
+// Icon is the picture of the product, as SVG: what a tab is found by.
+func Icon() []byte {
+	data, err := files.ReadFile("dist/icon.svg")
+	if err != nil {
+		panic("console: " + err.Error()) // it is part of the program
+	}
+	return data
+}
+
 // kinds are the types of files that the console has.
 var kinds = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",

@@ -5,7 +5,6 @@ import (
 	"html"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/wardroom/wardroom/core/api"
@@ -13,9 +12,9 @@ import (
 
 // Options say how the console is reached.
 type Options struct {
-	// BaseURL is the address at which browsers reach the server, "" for the root of whatever host they used. Its path
-	// goes before each address of the page, whether or not a proxy takes it away on the way.
-	BaseURL string
+	// Prefix goes before each address of the page: the path at which browsers reach the server, "" for the root. Requests
+	// come without it.
+	Prefix string
 	// Serves reports whether a request was sent to a host that is ours; nil: all are. Others go on to the API, which
 	// refuses them.
 	Serves func(*http.Request) bool
@@ -25,7 +24,6 @@ type Options struct {
 type Handler struct {
 	next   http.Handler
 	opts   Options
-	prefix string // of all addresses: "" or "/path"
 	assets *assets
 	page   []byte
 	etag   string // of the page
@@ -37,31 +35,22 @@ func New(next http.Handler, o Options) *Handler {
 	if err != nil {
 		panic("console: " + err.Error()) // the directory is embedded
 	}
-	h := &Handler{next: next, opts: o, prefix: Prefix(o.BaseURL), assets: loadAssets(tree)}
+	h := &Handler{next: next, opts: o, assets: loadAssets(tree)}
 	h.page = []byte(h.render())
 	h.etag = `"` + h.assets.digest + "-" + fmt.Sprint(len(h.page)) + `"`
 	return h
 }
 
-// Prefix is the path of an address without the slash at its end: "" for one without a path, and for none.
-func Prefix(baseURL string) string {
-	u, err := url.Parse(baseURL)
-	if err != nil {
-		return ""
-	}
-	return strings.TrimRight(u.EscapedPath(), "/")
-}
-
 // render makes the one page. All of it that is not fixed are addresses.
 func (h *Handler) render() string {
-	at := html.EscapeString(h.prefix + "/assets/" + h.assets.digest + "/")
+	at := html.EscapeString(h.opts.Prefix + "/assets/" + h.assets.digest + "/")
 	return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<meta name="wardroom-base" content="` + html.EscapeString(h.prefix) + `">
+<meta name="wardroom-base" content="` + html.EscapeString(h.opts.Prefix) + `">
 <meta name="wardroom-assets" content="` + at + `">
 <title>Wardroom</title>
 <link rel="icon" href="` + at + `icon.svg" type="image/svg+xml">
@@ -78,7 +67,6 @@ func (h *Handler) render() string {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	r = Below(h.prefix, r)
 	if r.Method != http.MethodGet && r.Method != http.MethodHead || reserved(r.URL.Path) || h.opts.Serves != nil && !h.opts.Serves(r) {
 		h.next.ServeHTTP(w, r)
 		return
@@ -101,27 +89,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_, _ = w.Write(h.page) // a reader that went away misses nothing
-}
-
-// Below takes the prefix of all addresses away from that of a request, where a proxy left it.
-func Below(prefix string, r *http.Request) *http.Request {
-	if prefix == "" {
-		return r
-	}
-	escaped, ok := strings.CutPrefix(r.URL.EscapedPath(), prefix)
-	if !ok || escaped != "" && escaped[0] != '/' {
-		return r
-	}
-	if escaped == "" {
-		escaped = "/"
-	}
-	plain, err := url.PathUnescape(escaped)
-	if err != nil {
-		return r
-	}
-	below := r.Clone(r.Context())
-	below.URL.Path, below.URL.RawPath = plain, escaped
-	return below
 }
 
 // reserved reports whether a path belongs to the API, to sign-in, or to documents.

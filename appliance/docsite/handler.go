@@ -18,9 +18,9 @@ import (
 
 // Options say what is served, and how it is reached.
 type Options struct {
-	// BaseURL is the address at which browsers reach the server, "" for the root of whatever host they used. Its path goes
-	// before each address of a page, whether or not a proxy takes it away on the way.
-	BaseURL string
+	// Prefix goes before each address of a page: the path at which browsers reach the server, "" for the root. Requests
+	// come without it.
+	Prefix string
 	// Serves reports whether a request was sent to a host that is ours; nil: all are. Others go on to the next handler.
 	Serves func(*http.Request) bool
 	// Version is that of the binary; "" shows none.
@@ -31,11 +31,12 @@ type Options struct {
 
 // Handler serves the documentation before the next handler. It is safe for concurrent use.
 type Handler struct {
-	next   http.Handler
-	opts   Options
-	prefix string       // of all addresses: "" or "/path"
-	style  string       // address of the style sheet
-	site   func() *site // made when somebody first asks: most servers are never asked
+	next  http.Handler
+	opts  Options
+	files map[string]file // by their addresses, below root
+	style string          // address of the style sheet
+	icon  string          // likewise
+	site  func() *site    // made when somebody first asks: most servers are never asked
 }
 
 // root is where the pages are, below the prefix.
@@ -51,26 +52,40 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 
 // New makes the handler. What is not below /docs goes on to next.
 func New(next http.Handler, o Options) *Handler {
-	h := &Handler{next: next, opts: o, prefix: console.Prefix(o.BaseURL)}
-	sum := sha256.Sum256(style)
-	h.style = h.prefix + root + "/assets/" + hex.EncodeToString(sum[:8]) + ".css"
-	h.site = sync.OnceValue(func() *site { return newSite(h.prefix+root, o.OpenAPI) })
+	h := &Handler{next: next, opts: o, files: map[string]file{}}
+	h.style = h.keep(file{kind: "text/css; charset=utf-8", data: style}, ".css")
+	h.icon = h.keep(file{kind: "image/svg+xml", data: console.Icon()}, ".svg")
+	h.site = sync.OnceValue(func() *site { return newSite(o.Prefix+root, o.OpenAPI) })
 	return h
+}
+
+// file is what pages load beside themselves. Its address has its checksum, so that browsers keep it.
+type file struct {
+	kind string
+	data []byte
+}
+
+// keep serves a file, and returns its address.
+func (h *Handler) keep(f file, ending string) string {
+	sum := sha256.Sum256(f.data)
+	name := "assets/" + hex.EncodeToString(sum[:8]) + ending
+	h.files[name] = f
+	return h.opts.Prefix + root + "/" + name
 }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	below := console.Below(h.prefix, r)
-	rest, ok := strings.CutPrefix(below.URL.Path, root)
+	rest, ok := strings.CutPrefix(r.URL.Path, root)
 	if !ok || rest != "" && rest[0] != '/' || r.Method != http.MethodGet && r.Method != http.MethodHead ||
 		h.opts.Serves != nil && !h.opts.Serves(r) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
 	name := strings.Trim(rest, "/")
+	f, ok := h.files[name]
 	switch {
-	case h.prefix+root+rest == h.style:
-		h.send(w, r, http.StatusOK, "text/css; charset=utf-8", "public, max-age=31536000, immutable", style)
+	case ok:
+		h.send(w, r, http.StatusOK, f.kind, "public, max-age=31536000, immutable", f.data)
 	case name == "search":
 		h.search(w, r)
 	default:
@@ -80,12 +95,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // view holds the data of the template.
 type view struct {
-	Root, Style, Version string
-	Title, Name          string // Name is that of the page; empty where there is none
-	Query                string
-	Navigation           []chapter
-	Body                 template.HTML
-	Contents             []section
+	Root, Style, Icon, Version string
+	Title, Name                string // Name is that of the page; empty where there is none
+	Query                      string
+	Navigation                 []chapter
+	Body                       template.HTML
+	Contents                   []section
 }
 
 // page serves one page, or says that there is none.
@@ -103,7 +118,7 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, name string) {
 
 // show sends a page in its frame.
 func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v view) {
-	v.Root, v.Style, v.Version, v.Navigation = h.prefix+root, h.style, h.opts.Version, h.site().chapters
+	v.Root, v.Style, v.Icon, v.Version, v.Navigation = h.opts.Prefix+root, h.style, h.icon, h.opts.Version, h.site().chapters
 	var out bytes.Buffer
 	if err := pageTemplate.Execute(&out, v); err != nil {
 		http.Error(w, "the page could not be made", http.StatusInternalServerError)
@@ -167,7 +182,7 @@ func (h *Handler) search(w http.ResponseWriter, r *http.Request) {
 	default:
 		b.WriteString("<ol class=\"found\">\n")
 		for _, f := range found {
-			address := h.prefix + root + "/" + f.page.name
+			address := h.opts.Prefix + root + "/" + f.page.name
 			if f.ID != "" {
 				address += "#" + f.ID
 			}

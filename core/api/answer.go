@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/wardroom/wardroom/core"
@@ -83,6 +84,9 @@ func (c *call) respond(a answer) {
 	}
 	if a.status < http.StatusBadRequest && (a.raw != nil || a.body != nil) && a.typ == "" && c.masks() {
 		a.raw = c.s.opts.Mask.Mask(a.bytesOf())
+	}
+	if strings.HasPrefix(a.location, "/") { // one of ours
+		a.location = c.s.opts.Prefix + a.location
 	}
 	writeAnswer(c.w, c, a)
 }

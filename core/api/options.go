@@ -109,7 +109,10 @@ type Options struct {
 	Logger  hclog.Logger
 	Version string
 	BaseURL string // where clients reach the service, for the OpenAPI document; empty: wherever they asked
-	Config  Config // zero fields take their defaults
+	// Prefix goes before the paths of ours that answers and pages lead to: the path of BaseURL, "" for none. Requests come
+	// without it.
+	Prefix string
+	Config Config // zero fields take their defaults
 }
 
 // resource describes the noun that a group of routes serves. A route whose resource is not in the table cannot be declared.

@@ -194,7 +194,7 @@ func (s *Server) signedIn(c *call, returnTo string) (core.Principal, answer, err
 	case core.ErrorCode(err) != core.CodeUnauthorized:
 		return p, answer{}, err
 	case s.opts.SignIn.Provider != nil:
-		return p, answer{status: http.StatusSeeOther, location: loginPath + "?returnTo=" + url.QueryEscape(returnTo)}, nil
+		return p, answer{status: http.StatusSeeOther, location: loginPath + "?returnTo=" + url.QueryEscape(s.opts.Prefix+returnTo)}, nil
 	}
 	return p, c.page200(pageContent{Title: "Sign in first", Text: "Sign in to this server in this browser, then open this page again."}), nil
 }

@@ -21,7 +21,8 @@ const (
 type pageContent struct {
 	Title   string
 	Text    string
-	Next    string      // a path of ours that it goes on to; "": it stays
+	Prefix  string      // of the addresses in it; set by pageOf
+	Next    string      // an address that it goes on to; "": it stays
 	AskCode bool        // it has a field for the code of a command line
 	Grant   *core.Grant // it asks whether this may act for User
 	User    string
@@ -40,12 +41,12 @@ var pageTemplate = template.Must(template.New("page").Parse(`<!doctype html>
 <body><h1>{{.Title}}</h1>
 {{if .Text}}<p>{{.Text}}</p>
 {{end}}{{if .Next}}<p><a href="{{.Next}}">Go on</a></p>
-{{end}}{{if .AskCode}}<form method="get" action="/auth/cli"><p><label>Code <input name="code" autocomplete="off" required></label>
+{{end}}{{if .AskCode}}<form method="get" action="{{.Prefix}}/auth/cli"><p><label>Code <input name="code" autocomplete="off" required></label>
 <button>Go on</button></p></form>
 {{end}}{{with .Grant}}<p>A command line{{if .Client}} that calls itself <b>{{.Client}}</b>{{end}} at {{.Address}} asks to act for you, <b>{{$.User}}</b>.
 Approve only if you began this login yourself, and the command line shows this code:</p>
 <p><code>{{.UserCode}}</code></p>
-<form method="post" action="/auth/cli/decide"><input type="hidden" name="code" value="{{.UserCode}}"><input type="hidden" name="token" value="{{$.Token}}">
+<form method="post" action="{{$.Prefix}}/auth/cli/decide"><input type="hidden" name="code" value="{{.UserCode}}"><input type="hidden" name="token" value="{{$.Token}}">
 <button name="decision" value="approve">Approve</button><button name="decision" value="refuse">Refuse</button></form>
 {{end}}</body></html>
 `))
@@ -61,6 +62,7 @@ func (c *call) page200(content pageContent) answer { return c.pageOf(http.Status
 
 func (c *call) pageOf(status int, content pageContent) answer {
 	var text bytes.Buffer
+	content.Prefix = c.s.opts.Prefix
 	if err := pageTemplate.Execute(&text, content); err != nil {
 		panic(err) // of the template, which has seen all kinds of content in tests
 	}

@@ -281,6 +281,16 @@ func (s Server) ServedHosts() []string {
 	return hosts
 }
 
+// BasePath is the path of BaseURL, escaped and without the slash at its end: "" for one without a path, and for none. It goes
+// before each address that the server leads browsers to, whether or not a proxy takes it away on the way.
+func (s Server) BasePath() string {
+	u, err := url.Parse(s.BaseURL)
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(u.EscapedPath(), "/")
+}
+
 // LoopbackOnly reports whether Listen can be reached from this machine only. A host name other than
 // localhost is not resolved, and counts as reachable from elsewhere.
 func (s Server) LoopbackOnly() bool {

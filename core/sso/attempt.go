@@ -120,8 +120,10 @@ func LocalPath(text string) string {
 		return ""
 	case strings.ContainsRune(text, '\\') || strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }):
 		return ""
-	case strings.HasPrefix(text, "/auth/login") || strings.HasPrefix(text, "/auth/logout") || strings.HasPrefix(text, "/auth/callback"):
-		return "" // in circles, or out again
+	}
+	path, _, _ := strings.Cut(text, "?")
+	if strings.Contains(path, "/auth/login") || strings.Contains(path, "/auth/logout") || strings.Contains(path, "/auth/callback") {
+		return "" // in circles, or out again; the path of server.baseUrl may stand before it
 	}
 	return text
 }

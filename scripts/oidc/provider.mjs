@@ -40,7 +40,7 @@ const provider = new Provider(issuer, {
   ttl: { AccessToken: 300, IdToken: 300, Session: 3600, Grant: 3600, Interaction: 600 },
 });
 // Servers of tests are on ports of their own.
-provider.Client.prototype.redirectUriAllowed = (uri) => /^http:\/\/127\.0\.0\.1:\d+\/auth\/callback$/.test(uri);
+provider.Client.prototype.redirectUriAllowed = (uri) => /^http:\/\/127\.0\.0\.1:\d+(\/[^?#]*)?\/auth\/callback$/.test(uri);
 provider.Client.prototype.postLogoutRedirectUriAllowed = (uri) => /^http:\/\/127\.0\.0\.1:\d+(\/|$)/.test(uri);
 server.on('request', provider.callback());
 process.stdin.on('end', () => process.exit(0)).resume();

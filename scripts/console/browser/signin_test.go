@@ -109,13 +109,7 @@ func TestSignIn(t *testing.T) {
 		return
 	}
 	p.click(button("Sign in with your organization"))
-	p.until("the provider", `document.querySelector("input[name=login]")`)
-	p.click(css("input[name=login]"))
-	p.do(chromedp.KeyEvent("ann"))
-	p.click(css("input[name=password]"))
-	p.do(chromedp.KeyEvent("any"), chromedp.KeyEvent(kb.Enter))
-	p.until("the provider's question", `document.querySelector("form button[type=submit], form input[type=submit]") && !document.querySelector("input[name=login]")`)
-	p.click(css("form button[type=submit], form input[type=submit]"))
+	p.atProvider("ann")
 	p.until("who we are, where we wanted to go", `location.pathname === "/audit" || document.querySelector(".me")?.innerText.includes("ann")`)
 	p.until("our name", `document.querySelector(".me")?.innerText.includes("ann")`)
 	if p.holds(`document.querySelector('nav a[href="/audit"]')`) {
@@ -127,6 +121,18 @@ func TestSignIn(t *testing.T) {
 		t.Error("a viewer is offered to run a pattern")
 	}
 	p.shoot("viewer")
+}
+
+// atProvider signs in at the provider's pages, as whoever has the name.
+func (p *page) atProvider(name string) {
+	p.t.Helper()
+	p.until("the provider", `document.querySelector("input[name=login]")`)
+	p.click(css("input[name=login]"))
+	p.do(chromedp.KeyEvent(name))
+	p.click(css("input[name=password]"))
+	p.do(chromedp.KeyEvent("any"), chromedp.KeyEvent(kb.Enter))
+	p.until("the provider's question", `document.querySelector("form button[type=submit], form input[type=submit]") && !document.querySelector("input[name=login]")`)
+	p.click(css("form button[type=submit], form input[type=submit]"))
 }
 
 // signOut leaves by the page of who one is.

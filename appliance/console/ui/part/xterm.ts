@@ -24,7 +24,7 @@ const ackEvery = 64 << 10; // bytes
 const pauses = [250, 500, 1000, 2000, 4000, 8000];
 const frameShare = 4; // much output has this many times as long as the frame before, until it is drawn again
 const framePause = { least: 50, most: 250 }; // ms
-const muchOutput = 32 << 10; // bytes for the emulator since the last frame; a key's echo and a screen that is drawn anew are fewer
+const muchOutput = 32 << 10; // bytes that the emulator has to take, or took since the last frame; a key's echo and a screen that is drawn anew are fewer
 const maxWaiting = 4 << 20; // bytes that the emulator did not take yet; beyond, the socket is closed and resumed
 const dark = { background: "#0d1117", foreground: "#f0f6fc", cursor: "#f0f6fc", selectionBackground: "#264f78" };
 const light = {
@@ -46,7 +46,7 @@ export class Screen {
   private acked = 0; // of them, acknowledged
   private timer?: ReturnType<typeof setTimeout>;
   private repaint?: number; // the next bytes draw the whole screen, and stand for everything up to here
-  private fresh = 0; // bytes for the emulator since the last frame
+  private fresh = 0; // bytes that the emulator took since the last frame
   private card = false; // a graphics card draws
   private closed = false;
   private state: Shown = { state: "connecting", writing: false, title: "", others: [], total: 0 };
@@ -179,7 +179,7 @@ export class Screen {
     const draw = () => {
       if (!rows && !after.length) return;
       const pause = began ? framePause.most : next - performance.now();
-      if (this.fresh > muchOutput && pause > 0) {
+      if (this.fresh + this.waiting > muchOutput && pause > 0) {
         timer ??= setTimeout(() => { timer = undefined; draw(); }, pause);
         return;
       }
@@ -293,8 +293,8 @@ export class Screen {
       if (data[0] !== 0x1b || data[1] !== 0x63) this.term.write("\x1bc"); // begins with a reset, in its place among what waits
     } else this.offset = (this.offset ?? 0) + data.length;
     this.waiting += data.length;
-    this.fresh += data.length;
     this.term.write(data, () => {
+      this.fresh += data.length;
       if (socket !== this.socket) return;
       this.waiting -= data.length;
       this.took += data.length;

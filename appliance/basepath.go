@@ -1,0 +1,33 @@
+package appliance
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// belowPath takes the path of server.baseUrl away from that of a request, where a proxy left it: handlers see the same
+// path however the server is reached. "" takes nothing away.
+func belowPath(prefix string, next http.Handler) http.Handler {
+	if prefix == "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		escaped, ok := strings.CutPrefix(r.URL.EscapedPath(), prefix)
+		if !ok || escaped != "" && escaped[0] != '/' {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if escaped == "" {
+			escaped = "/"
+		}
+		plain, err := url.PathUnescape(escaped)
+		if err != nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		below := r.Clone(r.Context())
+		below.URL.Path, below.URL.RawPath = plain, escaped
+		next.ServeHTTP(w, below)
+	})
+}
