@@ -113,6 +113,7 @@ func TestWebhooksChange(t *testing.T) {
 	}
 	one.until("that it is off", button("Enable"))
 	list.until("that it is off in the list", main+`.includes("disabled")`)
+	one.away(true) // what it reads meanwhile is not found
 	if err := server.Client.DeleteWebhook(t.Context(), w.ID); err != nil {
 		t.Fatal(err)
 	}
