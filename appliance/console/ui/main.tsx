@@ -4,7 +4,7 @@ import { effect } from "@preact/signals";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { signInNeeded } from "./api/client.ts";
-import { listen, open } from "./live/live.ts";
+import { connection, listen, open } from "./live/live.ts";
 import { go, pathOfID, segments } from "./route.ts";
 import { asked, readSession, session } from "./store/session.ts";
 import { AgentView, AgentsView } from "./view/agents.tsx";
@@ -66,5 +66,7 @@ effect(() => {
   open();
 });
 listen({ events: () => undefined, gap: () => { if (!session.peek()) void readSession(); } });
+// A stream that is refused: the session is over, or a right was withdrawn. Else nothing would be asked for until a person does something.
+effect(() => { if (connection.value.state === "refused") void readSession(); });
 void readSession();
 render(<Frame><Screen /></Frame>, document.getElementById("app")!);
