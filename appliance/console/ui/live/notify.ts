@@ -1,5 +1,7 @@
-// Notifications of the browser: of what begins to wait for a person while the page is not looked at, if they are switched on.
+// What begins to wait for a person: told to who hears the page and, while it is not looked at, by notifications of the browser, if
+// they are switched on.
 
+import { signal } from "@preact/signals";
 import { revealed } from "../part/text.tsx";
 import { go } from "../route.ts";
 import { choose, setting } from "../setting.ts";
@@ -18,17 +20,26 @@ export async function setNotifying(on: boolean): Promise<void> {
   choose({ notify: on });
 }
 
+/** What began to wait for a person last, for who hears the page; "" after a while. */
+export const news = signal("");
+const newsMs = 10_000;
+let old: ReturnType<typeof setTimeout> | undefined;
+
 const known = new Set<string>();
 const maxKnown = 2000;
 const most = 3; // at once; of more, one tells how many
 let first = true;
 
-/** Tells of what waits now and did not before. What waits when the page is opened is no news. */
+/** Tells of what waits now and did not before: to who hears the page, and by notifications. What waits when the page is opened is no news. */
 export function notifyOf(asks: Ask[]): void {
   const fresh = asks.filter((a) => !known.has(a.key));
   for (const a of fresh) known.add(a.key);
   while (known.size > maxKnown) known.delete(known.values().next().value!);
-  if (first || fresh.length === 0 || notifying() !== "on" || document.hasFocus()) { first = false; return; }
+  if (first || fresh.length === 0) { first = false; return; }
+  news.value = fresh.length > 1 ? `${fresh.length} more wait for you` : titleOf(fresh[0]!) + ": " + bodyOf(fresh[0]!);
+  clearTimeout(old);
+  old = setTimeout(() => { news.value = ""; }, newsMs);
+  if (notifying() !== "on" || document.hasFocus()) return;
   const show = (title: string, body: string, tag: string, to: string) => {
     try {
       const n = new Notification(title, { body, tag }); // a tag is shown once, however many tabs tell of it
@@ -41,8 +52,9 @@ export function notifyOf(asks: Ask[]): void {
     show(`${fresh.length} wait for you`, "Questions, approvals and logins of agents.", "wardroom-many", "/inbox");
     return;
   }
-  for (const a of fresh) {
-    const verb = a.kind === "approval" ? "asks leave" : a.kind === "login" ? "needs a login" : "asks";
-    show(revealed(a.who) + " " + verb, revealed((a.tool ? a.tool + ": " : "") + a.text).slice(0, 240), "wardroom-" + a.key, "/inbox?ask=" + encodeURIComponent(a.key));
-  }
+  for (const a of fresh) show(titleOf(a), bodyOf(a), "wardroom-" + a.key, "/inbox?ask=" + encodeURIComponent(a.key));
 }
+
+const titleOf = (a: Ask): string => revealed(a.who) + " " + (a.kind === "approval" ? "asks leave" : a.kind === "login" ? "needs a login" : "asks");
+
+const bodyOf = (a: Ask): string => revealed((a.tool ? a.tool + ": " : "") + a.text).slice(0, 240);

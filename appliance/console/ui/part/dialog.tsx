@@ -1,22 +1,23 @@
 import type { ComponentChildren } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, freshKey } from "../api/client.ts";
 import { Failure } from "./notice.tsx";
 
-/** A dialog over the page. Escape and a click beside it close it. */
-export function Dialog({ title, close, wide, children }: { title: string; close: () => void; wide?: boolean; children: ComponentChildren }) {
+/** A dialog over the page. Escape and a click beside it close it. about is the id of what it says. */
+export function Dialog({ title, about, close, wide, children }: { title: string; about?: string; close: () => void; wide?: boolean; children: ComponentChildren }) {
   const ref = useRef<HTMLDialogElement>(null);
   useLayoutEffect(() => { // shown as soon as it is there: the next key is for it
     const el = ref.current!;
     const before = document.activeElement as HTMLElement | null;
     el.showModal();
+    if (document.activeElement === el.querySelector("header button")) el.focus(); // what the dialog is for is heard first
     return () => { el.close(); before?.focus?.(); };
   }, []);
   const pressed = useRef(false); // the press began beside the dialog: one that began in it may select text, and end anywhere
-  return <dialog ref={ref} class={wide ? "wide" : ""} aria-label={title} onCancel={(e) => { e.preventDefault(); close(); }}
+  return <dialog ref={ref} tabIndex={-1} class={wide ? "wide" : ""} aria-label={title} aria-describedby={about} onCancel={(e) => { e.preventDefault(); close(); }}
     onPointerDown={(e) => { pressed.current = e.target === ref.current; }} onClick={(e) => { if (pressed.current && e.target === ref.current) close(); }}>
     <div class="dialog">
-      <header><h2>{title}</h2><button class="quiet" aria-label="Close" onClick={close}>&times;</button></header>
+      <header role="none"><h2>{title}</h2><button class="quiet" aria-label="Close" onClick={close}>&times;</button></header>
       {children}
     </div>
   </dialog>;
@@ -55,8 +56,9 @@ export function Confirm({ title, action, danger, close, run, children }: {
 }) {
   const a = useAct();
   const [key] = useState(freshKey);
-  return <Dialog title={title} close={close}>
-    <div class="body">{children}{a.error && <Failure error={a.error} />}</div>
+  const about = useId();
+  return <Dialog title={title} about={about} close={close}>
+    <div class="body" id={about}>{children}{a.error && <Failure error={a.error} />}</div>
     <footer>
       <button class="button" autoFocus={danger} onClick={close}>Keep as it is</button>
       <button class={"button " + (danger ? "danger" : "main")} disabled={a.busy} autoFocus={!danger}

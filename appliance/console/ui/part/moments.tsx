@@ -25,7 +25,7 @@ function forget(): void {
 function look(e: FocusEvent): void {
   forget();
   const of = e.target as HTMLElement;
-  if (setting.peek().times === "absolute" || !of.matches(":focus-visible") || of.closest("dialog") || of.hasAttribute("aria-describedby")) return;
+  if (setting.peek().times === "absolute" || !of.matches(":focus-visible") || of.closest("dialog") || of.id === "main" || of.hasAttribute("aria-describedby")) return;
   const timesIn = (el: Element | null) => [...el?.querySelectorAll<HTMLElement>("time[datetime]") ?? []];
   const own = timesIn(of);
   const times = own.length ? own : timesIn(of.closest("tr, li")); // of the row that a link or a button is in

@@ -15,16 +15,18 @@ interface Props<T> {
   row: T;
   id: string;
   index: number;
+  table: string; // the ids of its cells begin with it
   columns: Column<T>[];
   chosen: boolean;
   marked?: boolean; // undefined: rows cannot be
   act: Acts<T>;
 }
 
-/** A row of a table. */
+/** A row of a table. Its cells are its name: who hears the page goes from row to row as well. */
 export class Row<T> extends Kept<Props<T>> {
-  override render({ row, id, index, columns, chosen, marked, act }: Props<T>) {
-    return <tr data-index={index} data-id={id} tabIndex={0} aria-rowindex={index + 2}
+  override render({ row, id, index, table, columns, chosen, marked, act }: Props<T>) {
+    const cells = columns.map((_, i) => `${table}-${index}-${i}`);
+    return <tr data-index={index} data-id={id} tabIndex={0} aria-rowindex={index + 2} aria-labelledby={cells.join(" ")}
       class={(chosen ? "chosen" : "") + (marked ? " marked" : "")} aria-current={chosen ? "true" : undefined}
       onClick={(e) => {
         if ((e.target as Element).closest("a,button,input,label") || getSelection()?.toString()) return;
@@ -32,11 +34,11 @@ export class Row<T> extends Kept<Props<T>> {
         else act.open(row);
       }}>
       {marked !== undefined && <td class="check"><input type="checkbox" checked={marked} aria-label={"Select " + id} onChange={() => act.mark(id)} /></td>}
-      <Cells row={row} columns={columns} />
+      <Cells row={row} columns={columns} ids={cells} />
     </tr>;
   }
 }
 
-function Cells<T>({ row, columns }: { row: T; columns: Column<T>[] }) {
-  return <>{columns.map((c) => <td key={c.head} class={c.class}>{c.cell(row)}</td>)}</>;
+function Cells<T>({ row, columns, ids }: { row: T; columns: Column<T>[]; ids: string[] }) {
+  return <>{columns.map((c, i) => <td key={c.head} id={ids[i]} class={c.class}>{c.cell(row)}</td>)}</>;
 }

@@ -1,6 +1,6 @@
 // A table of which only the rows in view are in the document.
 
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { go, href, place } from "../route.ts";
 import { rowHeight } from "../setting.ts";
 import { blockOf, drawnRows } from "./block.ts";
@@ -32,6 +32,7 @@ const scrolled = new Map<string, number>();
 
 export function Rows<T>(p: Props<T>) {
   const box = useRef<HTMLDivElement>(null);
+  const table = useId();
   const [view, setView] = useState({ top: 0, height: 800 });
   const height = rowHeight();
   const at = place.value.key + p.label;
@@ -88,7 +89,7 @@ export function Rows<T>(p: Props<T>) {
   for (let i = first; i < last; i++) {
     const row = p.rows[i]!;
     const id = p.id(row);
-    rows.push(<Row key={id} row={row} id={id} index={i} columns={p.columns} chosen={p.chosen === id} marked={p.mark && (p.marked?.has(id) ?? false)} act={act} />);
+    rows.push(<Row key={id} row={row} id={id} index={i} table={table} columns={p.columns} chosen={p.chosen === id} marked={p.mark && (p.marked?.has(id) ?? false)} act={act} />);
   }
   return <div class="rows" ref={box} onKeyDown={keys}>
     <table aria-label={p.label} aria-rowcount={p.total === undefined ? undefined : p.total + 1}>

@@ -10,7 +10,7 @@ export function Tabs({ tabs, of }: { tabs: Tab[]; of: string }) {
   const chosen = queryOf("tab") || tabs[0]!.key;
   return <nav class="tabs" aria-label={of}>
     {tabs.map((t) => <a key={t.key} href={href(place.value.path + (t.key === tabs[0]!.key ? "" : "?tab=" + t.key))}
-      aria-current={chosen === t.key ? "page" : undefined}>{t.name}{t.n ? <span class="count">{count(t.n)}</span> : null}</a>)}
+      aria-current={chosen === t.key ? "page" : undefined}>{t.name} {t.n ? <span class="count">{count(t.n)}</span> : null}</a>)}
   </nav>;
 }
 

@@ -183,6 +183,6 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
         </ul>}</div></div>
       {drawn && <aside class="pane drawn" aria-label="Drawing" tabIndex={0}>{definition === undefined ? <p class="soft">The drawing comes with the first text that the server would take.</p> : <>{check && problems.length > 0 && <p class="soft">Of the last text without problems.</p>}<Drawing name="" definition={definition} /></>}</aside>}</div>
     <p class="help-line soft" role="status">{help ? <><span class="mono"><Text>{help.path}</Text></span> <Text>{help.words || "The schema says nothing of it."}</Text></> : "Ctrl+Space offers what may stand here."}</p>
-    <ul id="problems" class="problems" aria-label="Problems">{problems.map((p, i) => <li key={i}><button class="link" onClick={() => show(p)}>{p.line ? `${p.line}:${p.column ?? 1} ` : ""}<span class="mono"><Text>{p.path}</Text></span> <Text>{p.reason}</Text></button></li>)}</ul>
+    <ul id="problems" class="problems">{problems.map((p, i) => <li key={i}><button class="link" onClick={() => show(p)}>{p.line ? `${p.line}:${p.column ?? 1} ` : ""}<span class="mono"><Text>{p.path}</Text></span> <Text>{p.reason}</Text></button></li>)}</ul>
   </div>;
 }

@@ -52,7 +52,7 @@ export function ExecutionView({ id }: { id: string }) {
       <div class="line">
         <h1><a href={href("/patterns/" + seg(x.pattern.name))}><Text>{x.pattern.name}</Text></a><span class="soft">@{x.pattern.version}</span></h1>
         <ID id={id} /><Copy text={id} label="Copy the id" />
-        <State status={x.status} /><Lasted from={x.startedAt ?? x.createdAt} to={x.completedAt ?? x.cancelledAt} />
+        <State status={x.status} /> <Lasted from={x.startedAt ?? x.createdAt} to={x.completedAt ?? x.cancelledAt} />{" "}
         {x.waiting && !over && <span class="badge needs">waits for {x.waiting.for === "people" ? "you" : x.waiting.for}{open > 0 ? ": " + plural(open, "question") : ""}</span>}
         <span class="push" />
         {open > 0 && <a class="button main" href={href("/inbox?execution=" + id)}>Answer {plural(open, "question")}</a>}

@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { clockSkew, firstVersion, get, seg, serverVersion, signInNeeded } from "../api/client.ts";
 import type { PatternList } from "../api/types.gen.ts";
 import { connectNow, connection } from "../live/live.ts";
-import { notifyOf } from "../live/notify.ts";
+import { news, notifyOf } from "../live/notify.ts";
 import { Dialog } from "../part/dialog.tsx";
 import { Icon } from "../part/icon.tsx";
 import { comeBack } from "../part/left.ts";
@@ -71,14 +71,15 @@ function Framed({ children }: { children: ComponentChildren }) {
         <Me open={() => setOpen("account")} />
       </header>
       <nav class={"side" + (open === "menu" ? " open" : "")} aria-label="Screens">
-        {screens().map(([key, name]) => <a key={key} href={href(key === "overview" ? "/" : "/" + key)} aria-current={at === key ? "page" : undefined}><Icon name={key} /><span>{name}</span>{key === "inbox" && n > 0 && <span class="count needs">{n}</span>}</a>)}
+        {screens().map(([key, name]) => <a key={key} href={href(key === "overview" ? "/" : "/" + key)} aria-current={at === key ? "page" : undefined}><Icon name={key} /><span>{name}</span> {key === "inbox" && n > 0 && <span class="count needs">{n}</span>}</a>)}
         <span class="push" />
         <Me open={() => setOpen("account")} />
         <button class="quiet help" onClick={() => setOpen("keys")}><Icon name="keys" /><span>Keys</span><kbd>?</kbd></button>
       </nav>
-      <main id="main" tabIndex={-1} ref={main}>
+      <main id="main" tabIndex={-1} ref={main} aria-label={all.find(([key]) => key === at)?.[1]} onClickCapture={backToRow}>
         {serverVersion.value && firstVersion.value !== serverVersion.value && <div class="notice" role="status"><span>The server is another version now: {serverVersion.value}.</span><button class="button" onClick={() => location.reload()}>Load it</button></div>}
         {children}
+        <p class="sr" role="status">{news.value}</p>
         <Moments />
       </main>
     </div>
@@ -89,6 +90,11 @@ function Framed({ children }: { children: ComponentChildren }) {
   </>;
 }
 
+/** Gives the focus back to the row whose details are closed: with them went the button that had it. */
+function backToRow(e: MouseEvent): void {
+  if ((e.target as Element).closest(".detail > header button[aria-label=Close]")) (e.currentTarget as Element).querySelector<HTMLElement>("tr.chosen, .line.chosen")?.focus({ preventScroll: true });
+}
+
 function Connected() {
   const c = connection.value;
   const [shown, setShown] = useState(false);
@@ -97,8 +103,12 @@ function Connected() {
     const t = setTimeout(() => setShown(true), 1000);
     return () => clearTimeout(t);
   }, [c]);
-  if (c.state === "live" || !shown) return <span class="live" role="status" title="What is shown changes by itself"><i class="dot" />{c.state === "live" ? "live" : "\u2026"}</span>;
-  return <span class="live off" role="status"><i class="dot" />{c.state === "refused" ? "not permitted" : c.state === "connecting" ? "connecting" : "no connection"} <span class="nums">{roughly(tick.value - clockSkew.value - c.since)}</span> <button class="link" onClick={connectNow}>try now</button></span>;
+  const off = c.state !== "live" && shown;
+  const broke = useRef(false); // that it is there is news after a break alone
+  if (off) broke.current = true;
+  const word = off ? (c.state === "refused" ? "not permitted" : c.state === "connecting" ? "connecting" : "no connection") : c.state === "live" ? "live" : "\u2026";
+  return <span class={off ? "live off" : "live"} title={off ? undefined : "What is shown changes by itself"}><i class="dot" /><span role="status">{broke.current && word}</span>{!broke.current && word}
+    {off && <> <span class="nums">{roughly(tick.value - clockSkew.value - c.since)}</span> <button class="link" onClick={connectNow}>try now</button></>}</span>;
 }
 
 function Me({ open }: { open: () => void }) {

@@ -114,10 +114,11 @@ export function AskDetail({ ask, gone, next }: { ask: Ask; gone: boolean; next: 
         {ask.agentId && <ID id={ask.agentId} to={"/agents/" + ask.agentId} />}
         {ask.expires && !gone && <Left until={ask.expires} />}
       </p>
-      {gone ? <div class="notice good" role="status"><div>
-        {q ? <><State status={q.status} /> {q.answeredBy && <>by <Text>{q.answeredBy}</Text></>} {q.closedAt && <When at={q.closedAt} />}{q.answer !== undefined && <p><Text>{typeof q.answer === "string" ? q.answer : JSON.stringify(q.answer)}</Text></p>}</>
-          : question.first && ask.source === "question" ? <span>Answered.</span> : closed.data ? <span><Text>{closed.data.how}</Text>{closed.data.by && <> by <strong><Text>{closed.data.by}</Text></strong></>} <When at={closed.data.at} /></span>
+      {gone ? <div class="notice good"><div><div role="status">
+        {q ? <><State status={q.status} /> {q.answeredBy && <>by <Text>{q.answeredBy}</Text></>}{q.answer !== undefined && <p><Text>{typeof q.answer === "string" ? q.answer : JSON.stringify(q.answer)}</Text></p>}</>
+          : question.first && ask.source === "question" ? <span>Answered.</span> : closed.data ? <span><Text>{closed.data.how}</Text>{closed.data.by && <> by <strong><Text>{closed.data.by}</Text></strong></>}</span>
           : <span>It does not wait any more: it was answered, or it ended.</span>}
+        </div>{(q?.closedAt ?? closed.data?.at) && <span class="soft"><When at={q?.closedAt ?? closed.data?.at} /></span>}
       </div><button class="button" onClick={next}>Next</button></div>
         : <AnswerBox ask={ask} keys done={next} />}
     </div>

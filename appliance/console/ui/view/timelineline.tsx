@@ -38,13 +38,14 @@ export class Line extends Kept<Props> {
           <button class={"fold" + (n.children.length ? "" : " none")} tabIndex={-1} aria-hidden="true" onClick={(ev) => { ev.stopPropagation(); act.toggle(n); }}><Icon name={open ? "down" : "right"} /></button>
           {e ? <State status={e.status} short /> : <Icon name="role" />}
           {e && e.kind === "step" && <span class="path">{e.id}</span>}
-          {e && e.kind !== "step" && e.kind !== "role" && <Icon name={e.kind} />}
+          {e && e.kind !== "step" && e.kind !== "role" && <><Icon name={e.kind} /><span class="sr">{e.kind}</span></>}
           <span class="title"><Text>{n.title}</Text></span>
           {e?.role && e.kind === "step" && <span class="soft"><Text>{e.role}</Text></span>}
           {!e && <span class="soft">{count(n.children.length)}</span>}
           {e?.attempt && e.attempt > 1 ? <span class="badge" title="Attempt">{"\u00d7" + e.attempt}</span> : null}
           <span class="push" />
-          <span class="soft nums">{e ? lasted(took) : ""}</span>
+          {critical && <span class="sr">critical path</span>}
+          <span class="soft nums" aria-hidden="true">{e ? lasted(took) : ""}</span>
         </>}
       </div>
       <div role="gridcell" class="lanes" aria-label={more ? "" : `begins after ${lasted(begins)}, ${n.running ? "goes on since" : "takes"} ${lasted(took)}`}>
