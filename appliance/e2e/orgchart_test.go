@@ -151,13 +151,16 @@ func (s *staff) open(id string, n int) []client.Question {
 }
 
 // prompts counts how often the model was asked for an answer to a text that holds words.
-func (s *staff) prompts(words string) (n int) {
+func (s *staff) prompts(words string) int { return len(s.asked(words)) }
+
+// asked are the requests of those prompts: for people who read why there are more, or fewer.
+func (s *staff) asked(words string) (list []fakemodel.Request) {
 	for _, q := range s.model.Requests() {
 		if q.Kind == "text" && strings.Contains(q.User, words) {
-			n++
+			list = append(list, q)
 		}
 	}
-	return n
+	return list
 }
 
 // crewDefinition has one role for each of the three command lines.
@@ -306,8 +309,8 @@ workflow:
 		t.Errorf("output %s, %v", e.Output, err)
 	}
 	for words, want := range map[string]int{"first-words": 1, "second-words": 1, "third-words": 1} {
-		if n := s.prompts(words); n != want {
-			t.Errorf("%q was answered %d times, want %d", words, n, want)
+		if asked := s.asked(words); len(asked) != want {
+			t.Errorf("%q was answered %d times, want %d: %+v", words, len(asked), want, asked)
 		}
 	}
 	var ids []string
