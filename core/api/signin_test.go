@@ -298,3 +298,22 @@ func TestSessionsOfOthers(t *testing.T) {
 		t.Error(f.ended)
 	}
 }
+
+// What answers and pages lead to lies below the prefix; what is elsewhere is left alone.
+func TestPrefix(t *testing.T) {
+	r := newRig(t, func(o *api.Options) { o.Prefix = "/lab" })
+	r.executions.start = func(context.Context, core.ExecuteRequest) (*core.Execution, error) {
+		return someExecution(execID, core.ExecutionPending), nil
+	}
+	for _, c := range []struct{ method, path, body, location string }{
+		{"POST", "/api/patterns/classify/execute?async=true", `{"input":{}}`, "/lab/api/executions/" + execID},
+		{"GET", "/auth/cli?code=BCDF-GHJK", "", "/lab/auth/login?returnTo=" + url.QueryEscape("/lab/auth/cli?again=true&code=BCDF-GHJK")},
+	} {
+		if got := r.do(c.method, c.path, c.body).header.Get("Location"); got != c.location {
+			t.Errorf("%s %s leads to %q, want %q", c.method, c.path, got, c.location)
+		}
+	}
+	if got := r.do("GET", "/auth/login?returnTo=%2F", "", "Host: 127.0.0.1").header.Get("Location"); strings.HasPrefix(got, "/lab") || got == "" {
+		t.Errorf("the sign-in leads to %q", got)
+	}
+}

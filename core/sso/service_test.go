@@ -262,7 +262,7 @@ func TestLocalPath(t *testing.T) {
 	for path, want := range map[string]bool{
 		"/": true, "/console/": true, "/console/#/executions?a=b&c=%2F%2Fevil": true, "/a//b": true, "/authority": true, "/auth/cli?code=BCDF-GHJK": true,
 		"": false, "console": false, "//evil.example": false, `/\evil.example`: false, "/\t/evil.example": false, "/a\nb": false, "https://evil.example": false,
-		"javascript:alert(1)": false, "/auth/login": false, "/auth/logout?x": false, "/auth/callback": false, "/a\u00a0b": false, "/\xff": false,
+		"javascript:alert(1)": false, "/auth/login": false, "/auth/logout?x": false, "/auth/callback": false, "/lab/auth/login": false, "/lab/auth/logout?x": false, "/lab/auth/cli?code=x": true, "/a\u00a0b": false, "/\xff": false,
 		"/" + strings.Repeat("a", 1024): false,
 		// Who else it could lead to: users in addresses, slashes that only look like some, letters that a browser leaves out; behind
 		// the first slash those that it does not leave out are a part of the path.

@@ -2,6 +2,7 @@ package browser_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -9,8 +10,6 @@ import (
 	"github.com/chromedp/cdproto/accessibility"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
-
-	"github.com/wardroom/wardroom/sdk/client"
 )
 
 // heard is how a screen reader gets what has the focus: its name, and what describes it.
@@ -20,7 +19,7 @@ func (p *page) heard() (name, description string) {
 		nodes, err := accessibility.GetFullAXTree().Do(ctx)
 		for _, n := range nodes {
 			for _, property := range n.Properties {
-				if property.Name == "focused" && string(property.Value.Value) == "true" && n.Role != nil && string(n.Role.Value) != `"RootWebArea"` {
+				if property.Name == "focused" && string(property.Value.Value) == "true" && text(n.Role) != "RootWebArea" {
 					name, description = text(n.Name), text(n.Description)
 				}
 			}
@@ -30,12 +29,12 @@ func (p *page) heard() (name, description string) {
 	return name, description
 }
 
-// text is what a value of the accessibility tree says; "" for none.
-func text(v *accessibility.Value) string {
-	if v == nil {
-		return ""
+// text returns a value of the accessibility tree; "" for one that is no text, and for none.
+func text(v *accessibility.Value) (s string) {
+	if v != nil {
+		_ = json.Unmarshal(v.Value, &s)
 	}
-	return strings.Trim(string(v.Value), `"`)
+	return s
 }
 
 // Who hears the page knows the screen, the row and the dialog that the focus is on, hears of a question at once and of its answer once,
@@ -54,18 +53,12 @@ func TestHeard(t *testing.T) {
 	if name, _ := p.heard(); !strings.Contains(name, "completed") || !strings.Contains(name, "startup-team") {
 		t.Errorf("a row is heard as %q", name)
 	}
-	e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "enterprise-review", Input: []byte(`{"task": "a word counter"}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_, _ = shared.Client.CancelExecution(context.WithoutCancel(t.Context()), e.ExecutionID, "over")
-	})
+	id := asks(t)
 	p.until("news of the question", `[...document.querySelectorAll("[role=status].sr")].some((s) => /asks: ./.test(s.innerText))`)
-	p.do(chromedp.Navigate(shared.URL + "/inbox?execution=" + e.ExecutionID))
+	p.do(chromedp.Navigate(shared.URL + "/inbox?execution=" + id))
 	p.until("the question", `document.querySelector(".answerbox textarea")`)
 	p.do(chromedp.Evaluate(`document.querySelector(".answerbox textarea").focus()`, nil), chromedp.KeyEvent("yes"), chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(2)))
-	p.do(chromedp.Navigate(shared.URL + "/executions/" + e.ExecutionID))
+	p.do(chromedp.Navigate(shared.URL + "/executions/" + id))
 	p.until("the timeline", `document.querySelectorAll("[role=treegrid] .line").length > 1`)
 	p.click(`document.querySelector("[role=treegrid] .line[data-key^='task:']")`)
 	p.click(`document.querySelector(".detail > header button[aria-label=Close]")`)
@@ -76,14 +69,7 @@ func TestHeard(t *testing.T) {
 	if p.holds(`[...document.querySelectorAll("[role=status]")].some((s) => s.querySelector("time"))`) {
 		t.Error("a status has a time in it, which would be told each second")
 	}
-	other, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "enterprise-review", Input: []byte(`{"task": "a word counter"}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_, _ = shared.Client.CancelExecution(context.WithoutCancel(t.Context()), other.ExecutionID, "over")
-	})
-	p.do(chromedp.Navigate(shared.URL + "/executions/" + other.ExecutionID))
+	p.do(chromedp.Navigate(shared.URL + "/executions/" + asks(t)))
 	p.click(button("Cancel"))
 	p.until("the dialog", `document.querySelector("dialog")`)
 	if p.holds(`document.getElementById(document.querySelector("dialog").getAttribute("aria-describedby")).innerText.trim() === ""`) {

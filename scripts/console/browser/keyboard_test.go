@@ -103,6 +103,19 @@ func TestMainJobByKeyboard(t *testing.T) {
 	p.until("the execution that was answered, at its end", `document.querySelector("h1")?.innerText.startsWith("enterprise-review") && document.querySelector(".head .state")?.innerText.includes("completed")`)
 }
 
+// asks runs an org chart that soon asks a person, until the test is over, and returns its id.
+func asks(t *testing.T) string {
+	t.Helper()
+	e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "enterprise-review", Input: []byte(`{"task": "a word counter"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = shared.Client.CancelExecution(context.WithoutCancel(t.Context()), e.ExecutionID, "over")
+	})
+	return e.ExecutionID
+}
+
 // A step is run again from where it is selected, after a look at what is kept; n and p go from problem to problem.
 func TestRerunAndProblems(t *testing.T) {
 	done, err := shared.Client.Execute(t.Context(), client.ExecuteRequest{Pattern: "startup-team", Input: []byte(`{"task": "a word counter"}`)})
@@ -121,14 +134,7 @@ func TestRerunAndProblems(t *testing.T) {
 	p.until("the new execution, which says what it repeats", `!location.pathname.endsWith("`+done.ExecutionID+`") && document.querySelector(".head")?.innerText.includes("from step `+step+`")`)
 	p.until("its end", `document.querySelector(".head .state")?.innerText.includes("completed")`)
 
-	e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "enterprise-review", Input: []byte(`{"task": "a word counter"}`)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_, _ = shared.Client.CancelExecution(context.WithoutCancel(t.Context()), e.ExecutionID, "over")
-	})
-	p.do(chromedp.Navigate(shared.URL + "/executions/" + e.ExecutionID))
+	p.do(chromedp.Navigate(shared.URL + "/executions/" + asks(t)))
 	p.until("a question", `[...document.querySelectorAll("[role=row]")].some((r) => r.dataset.key?.startsWith("question:"))`)
 	p.do(chromedp.KeyEvent("n"))
 	p.until("it is selected, and has the focus", `new URLSearchParams(location.search).get("sel") && document.activeElement?.dataset.key === new URLSearchParams(location.search).get("sel") && document.querySelector(".detail .state.needs, .detail .state.failed")`)

@@ -7,8 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -319,18 +317,7 @@ func TestImpatience(t *testing.T) {
 
 // A refusal that comes after somebody signed in asks nobody to do so again: what it was about is read by the new session.
 func TestLateRefusal(t *testing.T) {
-	s, err := testbed.NewServer(shared.binary, t.TempDir(), "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity:\n  authentication: {apiKeys: {enabled: true}}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	key, err := os.ReadFile(filepath.Join(s.Dir, "store", "admin.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, key := secured(t, "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity:\n  authentication: {apiKeys: {enabled: true}}\n")
 	p := openIn(t, "about:blank")
 	defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
 	p.away(true)
@@ -350,7 +337,7 @@ func TestLateRefusal(t *testing.T) {
 	signIn := func(field string) {
 		t.Helper()
 		p.click(css(field))
-		p.do(chromedp.KeyEvent(strings.TrimSpace(string(key))), chromedp.KeyEvent(kb.Enter))
+		p.do(chromedp.KeyEvent(key), chromedp.KeyEvent(kb.Enter))
 	}
 	const overview = `document.querySelectorAll(".tile strong").length >= 6 && [...document.querySelectorAll(".tile strong")].every((n) => /\d/.test(n.innerText)) && !document.querySelector("dialog")`
 	p.do(chromedp.Navigate(s.URL + "/patterns"))

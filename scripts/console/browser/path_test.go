@@ -6,8 +6,6 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -99,28 +97,9 @@ func TestUnderPath(t *testing.T) {
 				config += fmt.Sprintf("  rbac: {enabled: true, defaultRole: viewer}\n  sso: {enabled: true, oidc: {issuer: %q, clientId: wardroom, clientSecret: sekret}}\n", issuer)
 			}
 			config += "agentTypes: {shell: {command: sh, env: {PS1: \"ready> \"}, ready: {pattern: \"^ready> $\"}}}\n" + runtimes
-			s, err := testbed.NewServer(shared.binary, t.TempDir(), config)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(s.Close)
-			if err := s.Start(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			s, key := secured(t, config)
 			proxy.leads(t, s.URL)
-			key, err := os.ReadFile(filepath.Join(s.Dir, "store", "admin.key"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			admin, err := client.New(s.URL, client.Options{Token: strings.TrimSpace(string(key))})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer admin.Close()
-			const definition = "name: echo\nversion: 1.0.0\nagents: {capabilities: [echo], min: 1}\naggregation: {strategy: first}\n"
-			if _, err := admin.CreatePattern(t.Context(), client.PatternInput{Definition: definition}); err != nil {
-				t.Fatal(err)
-			}
+			admin := withEcho(t, s, key)
 			guest, err := admin.CreateKey(t.Context(), client.APIKeySpec{Name: "guest", Scopes: []string{"admin"}}, "")
 			if err != nil {
 				t.Fatal(err)
@@ -128,7 +107,7 @@ func TestUnderPath(t *testing.T) {
 			p := openIn(t, "about:blank")
 			defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
 			below := func(path string) string { return fmt.Sprintf(`decodeURI(location.pathname) === %q`, under+path) }
-			p.away(true) // that nobody is known yet is answered with 401, which browsers tell of
+			p.away(true) // that nobody is known yet is answered with 401, which browsers report
 			p.do(chromedp.Navigate(proxy.address("/patterns?q=ec")))
 			p.click(css(".sign-in input[type=password]"))
 			p.do(chromedp.KeyEvent(guest.Key), chromedp.KeyEvent(kb.Enter))
@@ -183,7 +162,7 @@ func TestUnderPath(t *testing.T) {
 			p.do(chromedp.Navigate(proxy.address("/docs")))
 			p.until("the documentation", `document.querySelector("h1")`)
 			p.click(`[...document.querySelectorAll("nav a")].find((a) => /console/i.test(a.innerText))`)
-			p.until("a page of it", below("/docs/console")+` || `+below("/docs/console.html")+` || `+below("/docs/console.md"))
+			p.until("a page of it", below("/docs/console"))
 
 			p.do(chromedp.Navigate(proxy.address("/executions")))
 			p.until("the list", fmt.Sprintf(`document.querySelector("tr[data-id='%s']")`, e.ExecutionID))

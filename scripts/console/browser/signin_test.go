@@ -17,6 +17,39 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
+// secured starts a server that wants to know who asks, and returns the key of its administrator.
+func secured(t *testing.T, config string) (s *testbed.Server, key string) {
+	t.Helper()
+	s, err := testbed.NewServer(shared.binary, t.TempDir(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	if err := s.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(s.Dir, "store", "admin.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, strings.TrimSpace(string(text))
+}
+
+// withEcho stores the pattern echo in a server, and returns the client of its administrator.
+func withEcho(t *testing.T, s *testbed.Server, key string) *client.Client {
+	t.Helper()
+	admin, err := client.New(s.URL, client.Options{Token: key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(admin.Close)
+	const definition = "name: echo\nversion: 1.0.0\nagents: {capabilities: [echo], min: 1}\naggregation: {strategy: first}\n"
+	if _, err := admin.CreatePattern(t.Context(), client.PatternInput{Definition: definition}); err != nil {
+		t.Fatal(err)
+	}
+	return admin
+}
+
 // openProvider starts a real OpenID provider on loopback and returns its issuer; "" where its library is not installed.
 func openProvider(t *testing.T) string {
 	t.Helper()
@@ -61,31 +94,12 @@ func TestSignIn(t *testing.T) {
 	if issuer != "" {
 		config += fmt.Sprintf("  rbac: {enabled: true, defaultRole: viewer}\n  sso: {enabled: true, oidc: {issuer: %q, clientId: wardroom, clientSecret: sekret}}\n", issuer)
 	}
-	s, err := testbed.NewServer(shared.binary, t.TempDir(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Close)
-	key, err := os.ReadFile(filepath.Join(s.Dir, "store", "admin.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	admin, err := client.New(s.URL, client.Options{Token: strings.TrimSpace(string(key))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer admin.Close()
-	const definition = "name: echo\nversion: 1.0.0\nagents: {capabilities: [echo], min: 1}\naggregation: {strategy: first}\n"
-	if _, err := admin.CreatePattern(t.Context(), client.PatternInput{Definition: definition}); err != nil {
-		t.Fatal(err)
-	}
+	s, key := secured(t, config)
+	withEcho(t, s, key)
 
 	p := openIn(t, "about:blank")
 	defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
-	p.away(true)                                                              // that nobody is known yet is answered with 401, which browsers tell of
+	p.away(true)                                                              // that nobody is known yet is answered with 401, which browsers report
 	p.do(chromedp.Navigate(s.URL + "/patterns"))
 	p.until("the sign-in", `document.querySelector(".sign-in input[type=password]")`)
 	if p.holds(`document.querySelector("nav, .tile, table")`) {
@@ -95,7 +109,7 @@ func TestSignIn(t *testing.T) {
 	p.click(css(".sign-in input[type=password]"))
 	p.do(chromedp.KeyEvent("wrm_wrong"), chromedp.KeyEvent(kb.Enter))
 	p.until("a refusal", `document.querySelector(".sign-in .notice.bad")`)
-	p.do(chromedp.Evaluate(`document.querySelector(".sign-in input[type=password]").select()`, nil), chromedp.KeyEvent(strings.TrimSpace(string(key))), chromedp.KeyEvent(kb.Enter))
+	p.do(chromedp.Evaluate(`document.querySelector(".sign-in input[type=password]").select()`, nil), chromedp.KeyEvent(key), chromedp.KeyEvent(kb.Enter))
 	p.until("where we wanted to go", `location.pathname === "/patterns" && document.querySelector("tr[data-id=echo] button")`)
 	p.do(chromedp.Navigate(s.URL + "/audit"))
 	p.until("the trail after a reload: the session has taken the key's place", `document.querySelector("tr[data-index]") && document.querySelector("main").innerText.includes("patterns.create")`)

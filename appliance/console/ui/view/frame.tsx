@@ -106,8 +106,9 @@ function Connected() {
   const off = c.state !== "live" && shown;
   const broke = useRef(false); // that it is there is news after a break alone
   if (off) broke.current = true;
+  const told = off || broke.current && c.state === "live";
   const word = off ? (c.state === "refused" ? "not permitted" : c.state === "connecting" ? "connecting" : "no connection") : c.state === "live" ? "live" : "\u2026";
-  return <span class={off ? "live off" : "live"} title={off ? undefined : "What is shown changes by itself"}><i class="dot" /><span role="status">{broke.current && word}</span>{!broke.current && word}
+  return <span class={off ? "live off" : "live"} title={off ? undefined : "What is shown changes by itself"}><i class="dot" /><span role="status">{told && word}</span>{!told && word}
     {off && <> <span class="nums">{roughly(tick.value - clockSkew.value - c.since)}</span> <button class="link" onClick={connectNow}>try now</button></>}</span>;
 }
 
