@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+
+	"github.com/wardroom/wardroom/appliance/console"
 )
 
 // belowPath takes the path of server.baseUrl away from that of a request, where a proxy left it: handlers see the same
@@ -15,6 +17,10 @@ func belowPath(prefix string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		escaped, ok := strings.CutPrefix(r.URL.EscapedPath(), prefix)
 		if !ok || escaped != "" && escaped[0] != '/' {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if console.Reserved(r.URL.EscapedPath()) && !console.Reserved(escaped) { // of a prefix such as /api, which a proxy took away
 			next.ServeHTTP(w, r)
 			return
 		}

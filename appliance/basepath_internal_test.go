@@ -9,21 +9,24 @@ import (
 
 // Handlers see the same path whether or not a proxy took that of server.baseUrl away.
 func TestBelowPath(t *testing.T) {
-	h := belowPath("/a%20b/c", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	echo := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.URL.EscapedPath()+" "+r.URL.Path+" "+r.URL.RawQuery)
-	}))
-	for path, want := range map[string]string{
-		"/api/x":                "/api/x /api/x ",
-		"/a%20b/c/api/x%2Fy?q":  "/api/x%2Fy /api/x/y q",
-		"/a%20b/c":              "/ / ",
-		"/a%20b/c/":             "/ / ",
-		"/a%20b/cd":             "/a%20b/cd /a b/cd ",
-		"/a%20b/c/a%20b/c/api/": "/a%20b/c/api/ /a b/c/api/ ",
+	})
+	for _, c := range []struct{ prefix, path, want string }{
+		{"", "/a%20b/c", "/a%20b/c /a b/c "},
+		{"/a%20b/c", "/api/x", "/api/x /api/x "},
+		{"/a%20b/c", "/a%20b/c/api/x%2Fy?q", "/api/x%2Fy /api/x/y q"},
+		{"/a%20b/c", "/a%20b/c", "/ / "},
+		{"/a%20b/c", "/a%20b/c/", "/ / "},
+		{"/a%20b/c", "/a%20b/cd", "/a%20b/cd /a b/cd "},
+		{"/a%20b/c", "/a%20b/c/a%20b/c/api/", "/a%20b/c/api/ /a b/c/api/ "},
+		{"/api", "/api/x", "/api/x /api/x "},
+		{"/api", "/api/api/x", "/api/x /api/x "},
 	} {
 		w := httptest.NewRecorder()
-		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-		if got := w.Body.String(); got != want {
-			t.Errorf("%s is seen as %q, want %q", path, got, want)
+		belowPath(c.prefix, echo).ServeHTTP(w, httptest.NewRequest(http.MethodGet, c.path, nil))
+		if got := w.Body.String(); got != c.want {
+			t.Errorf("below %q, %s is seen as %q, want %q", c.prefix, c.path, got, c.want)
 		}
 	}
 }

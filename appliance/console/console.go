@@ -67,7 +67,7 @@ func (h *Handler) render() string {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead || reserved(r.URL.Path) || h.opts.Serves != nil && !h.opts.Serves(r) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || Reserved(r.URL.Path) || h.opts.Serves != nil && !h.opts.Serves(r) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
@@ -91,8 +91,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(h.page) // a reader that went away misses nothing
 }
 
-// reserved reports whether a path belongs to the API, to sign-in, or to documents.
-func reserved(path string) bool {
+// Reserved reports whether a path belongs to the API, to sign-in, or to documents.
+func Reserved(path string) bool {
 	for _, tree := range []string{"/api", "/auth", "/docs"} {
 		if rest, ok := strings.CutPrefix(path, tree); ok && (rest == "" || rest[0] == '/') {
 			return true
