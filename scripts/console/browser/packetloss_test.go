@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,10 +38,14 @@ func newLossyLink(ctx context.Context) (w *lossyLink, end func(), err error) {
 			return nil, nil, fmt.Errorf("%s is not installed (Debian: apt-get install iproute2 iptables)", tool)
 		}
 	}
-	id := os.Getpid() % 10_000
-	net := fmt.Sprintf("10.231.%d.", id%250)
-	w = &lossyLink{name: fmt.Sprintf("wardroom-%d", id), bad: net + "2", good: net + "3"}
-	host, peer := fmt.Sprintf("wrh%d", id), fmt.Sprintf("wrp%d", id)
+	clearLossyLinks(ctx)
+	network, err := freeNetwork()
+	if err != nil {
+		return nil, nil, err
+	}
+	id := strconv.Itoa(os.Getpid())
+	w = &lossyLink{name: lossyName + id, bad: network + "2", good: network + "3"}
+	host, peer := "wrh"+id, "wrp"+id
 	end = func() {
 		ctx := context.WithoutCancel(ctx)
 		_ = exec.CommandContext(ctx, "ip", "link", "del", host).Run() // its peer goes with it
@@ -52,7 +58,7 @@ func newLossyLink(ctx context.Context) (w *lossyLink, end func(), err error) {
 		{"ip", "link", "set", host, "addrgenmode", "none"}, // no address that comes seconds later
 		inside("iptables", "-A", "INPUT", "-d", w.bad, "-m", "statistic", "--mode", "random", "--probability", "0.3", "-j", "DROP"),
 		inside("iptables", "-A", "OUTPUT", "-s", w.bad, "-m", "statistic", "--mode", "random", "--probability", "0.3", "-j", "DROP"),
-		{"ip", "addr", "add", net + "1/24", "dev", host},
+		{"ip", "addr", "add", network + "1/24", "dev", host},
 		{"ip", "link", "set", host, "up"},
 		{"ip", "-n", w.name, "addr", "add", w.bad + "/24", "dev", peer},
 		{"ip", "-n", w.name, "addr", "add", w.good + "/24", "dev", peer},
@@ -66,6 +72,39 @@ func newLossyLink(ctx context.Context) (w *lossyLink, end func(), err error) {
 	}
 	w.firewall = inside("iptables", "-L", "-v", "-x", "-n")
 	return w, end, nil
+}
+
+// lossyName begins the names of namespaces; the process that made one follows.
+const lossyName = "wardroom-"
+
+// clearLossyLinks removes the namespaces of processes that were killed, with their interfaces.
+func clearLossyLinks(ctx context.Context) {
+	names, _ := filepath.Glob("/run/netns/" + lossyName + "*") // the pattern is right
+	for _, name := range names {
+		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(name), lossyName))
+		if err != nil {
+			continue // of somebody else
+		}
+		if _, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid))); errors.Is(err, os.ErrNotExist) {
+			_ = exec.CommandContext(ctx, "ip", "netns", "del", filepath.Base(name)).Run()
+		}
+	}
+}
+
+// freeNetwork returns the first three numbers of addresses that no interface of this machine has: of two with the same ones, packets
+// take either.
+func freeNetwork() (string, error) {
+	taken, err := net.InterfaceAddrs()
+	if err != nil {
+		return "", err
+	}
+	for i := range 256 {
+		prefix := fmt.Sprintf("10.231.%d.", (os.Getpid()+i)%256)
+		if !slices.ContainsFunc(taken, func(a net.Addr) bool { return strings.HasPrefix(a.String(), prefix) }) {
+			return prefix, nil
+		}
+	}
+	return "", errors.New("interfaces have all networks of 10.231.0.0/16")
 }
 
 // lost counts the packets that the kernel dropped.

@@ -149,11 +149,14 @@ func (r *rig) staff(ctx context.Context, server *testbed.Server, logs string) (c
 		crew = append(crew, p)
 		// One after the other: lists of agents have them in this order.
 		err = testbed.Until(ctx, waiting, name+" is connected", func(ctx context.Context) (bool, error) {
+			if err := p.Check(); err != nil {
+				return false, err
+			}
 			h, err := server.Client.HealthDetailed(ctx)
 			return err == nil && h.Components != nil && h.Components.Agents.Connected >= len(crew), nil
 		})
 		if err != nil {
-			return crew, err
+			return crew, fmt.Errorf("%w\n%s", err, p.Tail())
 		}
 	}
 	return crew, nil
