@@ -20,10 +20,18 @@ export async function setNotifying(on: boolean): Promise<void> {
   choose({ notify: on });
 }
 
-/** What began to wait for a person last, for who hears the page; "" after a while. */
+/** What happened last that who hears the page is to know; "" after a while. */
 export const news = signal("");
 const newsMs = 10_000;
+const mostNews = 240; // characters
 let old: ReturnType<typeof setTimeout> | undefined;
+
+/** Makes one line the news. */
+export function tell(line: string): void {
+  news.value = revealed(line).slice(0, mostNews);
+  clearTimeout(old);
+  old = setTimeout(() => { news.value = ""; }, newsMs);
+}
 
 const known = new Set<string>();
 const maxKnown = 2000;
@@ -36,9 +44,7 @@ export function notifyOf(asks: Ask[]): void {
   for (const a of fresh) known.add(a.key);
   while (known.size > maxKnown) known.delete(known.values().next().value!);
   if (first || fresh.length === 0) { first = false; return; }
-  news.value = fresh.length > 1 ? `${fresh.length} more wait for you` : titleOf(fresh[0]!) + ": " + bodyOf(fresh[0]!);
-  clearTimeout(old);
-  old = setTimeout(() => { news.value = ""; }, newsMs);
+  tell(fresh.length > 1 ? `${fresh.length} more wait for you` : titleOf(fresh[0]!) + ": " + bodyOf(fresh[0]!));
   if (notifying() !== "on" || document.hasFocus()) return;
   const show = (title: string, body: string, tag: string, to: string) => {
     try {
@@ -57,4 +63,4 @@ export function notifyOf(asks: Ask[]): void {
 
 const titleOf = (a: Ask): string => revealed(a.who) + " " + (a.kind === "approval" ? "asks leave" : a.kind === "login" ? "needs a login" : "asks");
 
-const bodyOf = (a: Ask): string => revealed((a.tool ? a.tool + ": " : "") + a.text).slice(0, 240);
+const bodyOf = (a: Ask): string => revealed((a.tool ? a.tool + ": " : "") + a.text).slice(0, mostNews);

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { del, freshKey, get, post, seg, type Query } from "../api/client.ts";
 import type { ThreadBody, ThreadEventList, ThreadEventRow, ThreadQueueBody, WorkspaceBody } from "../api/types.gen.ts";
 import { watch } from "../live/live.ts";
+import { tell } from "../live/notify.ts";
 import { AnswerBox, ToolInput } from "../part/answerbox.tsx";
 import { Confirm, useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
@@ -173,6 +174,20 @@ function turnsOf(events: ThreadEventRow[], waiting: ReadonlySet<string>): Turn[]
   return turns;
 }
 
+/** Lets who hears the page know what the agent answered, and that the thread ended. What was there when it was opened is no news. */
+function useHeard(t: ThreadBody, turns: Turn[], read: boolean): void {
+  const heard = useRef<{ id: string; turn: number; status: string } | undefined>(undefined);
+  useEffect(() => {
+    if (!read) return;
+    const last = turns.findLast((turn) => turn.end);
+    const before = heard.current;
+    heard.current = { id: t.id, turn: last?.end?.sequence ?? 0, status: t.status };
+    if (before?.id !== t.id) return;
+    if (over.has(t.status) && t.status !== before.status) tell(`${t.status}: ${t.completion?.summary ?? ""}`);
+    else if (heard.current.turn > before.turn) tell(`Turn ${String((last!.end!.data as Data).turn ?? "")}: ${failOf(last!)?.message ?? saidIn(last!)}`);
+  }, [turns, t.status, read]);
+}
+
 function Conversation({ thread: t, log, queue, error, reload }: { thread: ThreadBody; log?: Told; queue?: ThreadQueueBody; error?: import("../api/client.ts").ApiError; reload: () => void }) {
   const turns = useMemo(() => turnsOf(log?.events ?? [], new Set(queue?.inputs.filter((i) => i.state === "waiting").map((i) => i.inputId))), [log, queue]);
   const box = useRef<HTMLDivElement>(null);
@@ -180,6 +195,7 @@ function Conversation({ thread: t, log, queue, error, reload }: { thread: Thread
   const [all, setAll] = useState(false);
   useEffect(() => { const el = box.current; if (el && follow.current) el.scrollTop = el.scrollHeight; }, [turns, t.status, queue?.queued]);
   const ask = askOfThread(t);
+  useHeard(t, turns, Boolean(log));
   const shown = all ? turns : turns.slice(-50);
   const older = () => { follow.current = false; wantOlder(t.id); reload(); };
   const ended = over.has(t.status);
@@ -220,10 +236,18 @@ function Message({ e, objective }: { e: ThreadEventRow; objective?: string }) {
   return <article class={"said you" + (chosen ? " chosen" : "")} data-input={inputOf(e)} aria-current={chosen ? "true" : undefined}><header>{head}</header><Markdown text={text} label="Message" /></article>;
 }
 
+/** What the agent said in a turn. */
+function saidIn(turn: Turn): string {
+  const output = (turn.end?.data as Data | undefined)?.output;
+  return typeof output === "string" ? output : turn.said.map((e) => String((e.data as Data).text ?? "")).join("");
+}
+
+const failOf = (turn: Turn): { code?: string; message?: string } | undefined => (turn.end?.data as Data | undefined)?.error as { code?: string; message?: string } | undefined;
+
 function TurnView({ turn, objective, first }: { turn: Turn; objective: string; first?: number }) {
   const end = turn.end?.data as Data | undefined;
-  const said = typeof end?.output === "string" ? end.output : turn.said.map((e) => String((e.data as Data).text ?? "")).join("");
-  const fail = end?.error as { code?: string; message?: string } | undefined;
+  const said = saidIn(turn);
+  const fail = failOf(turn);
   const tools = turn.tools.reduce((m, t) => m.set(toolOf(t), (m.get(toolOf(t)) ?? 0) + 1), new Map<string, number>());
   const failed = turn.tools.filter((t) => failedTool(t)).length;
   return <>
