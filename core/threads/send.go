@@ -2,6 +2,7 @@ package threads
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"unicode/utf8"
 
@@ -249,9 +250,18 @@ func (t *thread) sendNow(ctx context.Context, in core.ThreadInput) (core.ThreadR
 		sent := inputOf(&core.QueuedInput{ID: key, Message: in.Message, CreatedBy: core.PrincipalFrom(ctx).ID}, inputSent)
 		err = t.change(context.WithoutCancel(ctx), func(c *change) error {
 			c.event(core.EventThreadInput, sent)
+			if repeatable { // a request before this one may have ended between the event and its answer
+				c.extra = append(c.extra, func(tx core.Tx) error {
+					err := tx.ClaimIdempotency(&core.IdempotencyClaim{Scope: "sent " + t.id, Key: key}, key, c.now)
+					if core.ErrorCode(err) == core.CodeConflict {
+						return errUnchanged
+					}
+					return err
+				})
+			}
 			return nil
 		})
-		if err != nil { // the agent has it all the same
+		if err != nil && !errors.Is(err, errUnchanged) { // the agent has it all the same
 			t.log.Warn("a message that was sent cannot be told", "input", key, "error", err)
 		}
 	}

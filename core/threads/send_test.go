@@ -301,6 +301,16 @@ func TestSendAgain(t *testing.T) {
 				if got := r.agents.messages(); len(got) != 1 {
 					t.Errorf("the agent got %q", got)
 				}
+				events, _, err := r.store.Events(r.ctx, id, 0, 1<<20)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sent := slices.DeleteFunc(events, func(ev core.Event) bool {
+					return ev.Type != core.EventThreadInput || field(ev, "inputId") != again.InputID
+				})
+				if want := map[bool]int{true: 1}[in.Message != ""]; len(sent) != want {
+					t.Errorf("it has %d events, want %d", len(sent), want)
+				}
 			})
 		}
 	}
