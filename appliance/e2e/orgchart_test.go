@@ -75,6 +75,19 @@ func (s *staff) explain(id string) {
 	if line, err := s.api.GetTimeline(ctx, id); err == nil {
 		for _, e := range line.Entries {
 			s.t.Logf("%-10s %s step=%s role=%s agent=%s attempt=%d %s %s", e.Kind, e.ID, e.Step, e.Role, e.AgentID, e.Attempt, e.Status, e.Detail)
+			if e.Kind != "role" {
+				continue
+			}
+			log, err := s.api.ManagedAgentLogs(ctx, e.AgentID, client.LogOptions{Tail: 500})
+			if err != nil {
+				s.t.Logf("its log: %v", err)
+				continue
+			}
+			for _, line := range log.Logs {
+				if line.Stream != "terminal" {
+					s.t.Logf("  %s %-7s %s", line.Timestamp.Format("15:04:05.000"), line.Stream, line.Line)
+				}
+			}
 		}
 	}
 	for _, a := range s.serving(ctx) {

@@ -1,9 +1,11 @@
 package threads_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -210,6 +212,36 @@ func TestQueue(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestQueueIsOfOneMoment: a message that comes, or that the agent takes, while its queue is read is in the list and in the count, or
+// in neither.
+func TestQueueIsOfOneMoment(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.script = func(a *scripted, _ string) { a.busy() }
+	r.open()
+	id := r.spawn(shellSpec("one")).ID
+	r.until(id, "the first to be taken", func(rec *core.ThreadRecord) bool { return rec.SentSeq == 1 && rec.Work != nil && rec.Work.Begun })
+	check := func(what string, want int, meanwhile func()) {
+		t.Helper()
+		q, err := r.QueuedThreadInputs(context.WithValue(r.ctx, atQueue{}, sync.OnceFunc(meanwhile)), id, 0, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		waiting := slices.DeleteFunc(slices.Clone(q.Inputs), func(in core.ThreadQueueItem) bool { return in.State != core.InputWaiting })
+		if q.Queued != want || len(waiting) != want {
+			t.Errorf("%s: %d are counted, %d in the list, want %d", what, q.Queued, len(waiting), want)
+		}
+	}
+	check("one that came", 1, func() {
+		if _, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: "two"}); err != nil {
+			t.Error(err)
+		}
+	})
+	check("one that was taken", 0, func() {
+		r.agents.do("", func(a *scripted) { a.end("did one") })
+		r.until(id, "the second to be taken", func(rec *core.ThreadRecord) bool { return rec.SentSeq == 2 && rec.Work != nil && rec.Work.Begun })
+	})
 }
 
 // TestWithdrawAfterTheEnd: what a failed thread was asked can be withdrawn too.

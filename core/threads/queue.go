@@ -2,6 +2,7 @@ package threads
 
 import (
 	"context"
+	"reflect"
 	"slices"
 
 	"github.com/wardroom/wardroom/core"
@@ -12,10 +13,38 @@ func (s *Service) QueuedThreadInputs(ctx context.Context, id string, after uint6
 	if limit < 1 || limit > core.MaxPageLimit {
 		return nil, core.Invalid("limit", "must be from 1 to %d", core.MaxPageLimit)
 	}
-	r, err := s.stored(ctx, id)
+	r, err := s.opts.Store.FindThread(ctx, id)
 	if err != nil {
 		return nil, err
 	}
+	for range queueLooks - 1 {
+		queue, err := s.queueOf(ctx, r, after, limit)
+		if err != nil {
+			return nil, err
+		}
+		now, err := s.opts.Store.FindThread(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if sameQueue(r, now) {
+			return queue, nil
+		}
+		r = now
+	}
+	return s.queueOf(ctx, r, after, limit)
+}
+
+// queueLooks is how often a queue is read that changes meanwhile.
+const queueLooks = 4
+
+// sameQueue reports whether two records of a thread have the same messages in the same states.
+func sameQueue(a, b *core.ThreadRecord) bool {
+	return a.InputSeq == b.InputSeq && a.SentSeq == b.SentSeq && a.Withdrawals == b.Withdrawals && reflect.DeepEqual(a.Work, b.Work)
+}
+
+// queueOf reads the messages of a record.
+func (s *Service) queueOf(ctx context.Context, r *core.ThreadRecord, after uint64, limit int) (*core.ThreadQueue, error) {
+	id := r.ID
 	queue := &core.ThreadQueue{ThreadID: id, Queued: r.QueuedInputs, Inputs: []core.ThreadQueueItem{}}
 	for at := max(after, firstWaiting(r)-1); ; {
 		page, err := s.opts.Store.QueuedInputs(ctx, id, at, inputPage)

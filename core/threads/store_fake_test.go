@@ -22,6 +22,17 @@ type memStore struct {
 	broken    string                    // id of an execution that cannot be read
 }
 
+// atQueue is what a context has happen once, before a queue is read with it.
+type atQueue struct{}
+
+// QueuedInputs implements core.ThreadStore.
+func (s *memStore) QueuedInputs(ctx context.Context, threadID string, after uint64, limit int) ([]*core.QueuedInput, error) {
+	if once, ok := ctx.Value(atQueue{}).(func()); ok {
+		once()
+	}
+	return s.Memory.QueuedInputs(ctx, threadID, after, limit)
+}
+
 // FindExecution implements core.ExecutionReader.
 func (s *memStore) FindExecution(ctx context.Context, id string) (*core.Execution, error) {
 	s.mu.Lock()

@@ -189,7 +189,11 @@ function useHeard(t: ThreadBody, turns: Turn[], read: boolean): void {
 }
 
 function Conversation({ thread: t, log, queue, error, reload }: { thread: ThreadBody; log?: Told; queue?: ThreadQueueBody; error?: import("../api/client.ts").ApiError; reload: () => void }) {
-  const turns = useMemo(() => turnsOf(log?.events ?? [], new Set(queue?.inputs.filter((i) => i.state === "waiting").map((i) => i.inputId))), [log, queue]);
+  const waiting = useMemo(() => { // the queue may have been read before a turn that is told by now
+    const answered = new Set(log?.events.filter((e) => e.type === "thread_turn_complete").map(inputOf));
+    return queue?.inputs.filter((i) => i.state === "waiting" && (Boolean(i.attempt) || !answered.has(i.inputId))) ?? [];
+  }, [log, queue]);
+  const turns = useMemo(() => turnsOf(log?.events ?? [], new Set(waiting.map((i) => i.inputId))), [log, waiting]);
   const box = useRef<HTMLDivElement>(null);
   const follow = useRef(true);
   const [all, setAll] = useState(false);
@@ -222,7 +226,7 @@ function Conversation({ thread: t, log, queue, error, reload }: { thread: Thread
       {ended && t.completion && <article class="said over"><header><State status={t.completion.state === "complete" ? "completed" : t.completion.state} word={t.completion.state} /><span class="push" /><span class="soft">{t.endedAt && <At at={t.endedAt} />}</span></header><Markdown text={t.completion.summary} label="Outcome" />
         {t.completion.changes && t.completion.changes.fileCount > 0 && <p class="soft">{plural(t.completion.changes.fileCount, "file")} changed, <span class="added">+{count(t.completion.changes.insertions)}</span> <span class="removed">&minus;{count(t.completion.changes.deletions)}</span>, {plural(t.completion.changes.commitCount, "commit")}</p>}</article>}
     </div>
-    {!ended && may("threads.send") && <Composer id={t.id} queue={queue} sent={reload} />}
+    {!ended && may("threads.send") && <Composer id={t.id} waiting={waiting} more={queue?.hasMore ? queue.queued - queue.inputs.filter((i) => i.state === "waiting").length : 0} sent={reload} />}
   </div>;
 }
 
@@ -289,7 +293,7 @@ function noteOf(e: ThreadEventRow) {
   }
 }
 
-function Composer({ id, queue, sent }: { id: string; queue?: ThreadQueueBody; sent: () => void }) {
+function Composer({ id, waiting, more, sent }: { id: string; waiting: ThreadQueueBody["inputs"]; more: number; sent: () => void }) {
   const draft = "draft:" + id;
   const [text, setText] = useState(() => { try { return sessionStorage.getItem(draft) ?? ""; } catch { return ""; } });
   const a = useAct();
@@ -302,9 +306,8 @@ function Composer({ id, queue, sent }: { id: string; queue?: ThreadQueueBody; se
     key.current ||= freshKey(); // a repeat of the same text after a lost answer sends nothing twice
     void a.act(() => post(`/api/managed-threads/${seg(id)}/send`, { message: text }, key.current)).then((ok) => { if (ok) { write(writtenSince(text, latest.current)); sent(); } });
   };
-  const waiting = queue?.inputs.filter((i) => i.state === "waiting") ?? [];
   return <form class="composer" onSubmit={(e) => { e.preventDefault(); send(); }}>
-    {waiting.length > 0 && <details open class="queue"><summary>{plural(queue!.queued, "message")} queued</summary><ul>{waiting.map((i) => <Queued key={i.inputId} id={id} input={i} done={sent} />)}</ul></details>}
+    {waiting.length > 0 && <details open class="queue"><summary>{plural(waiting.length + more, "message")} queued</summary><ul>{waiting.map((i) => <Queued key={i.inputId} id={id} input={i} done={sent} />)}</ul></details>}
     {a.error && <Failure error={a.error} />}
     <label><span class="sr">Message</span><textarea rows={2} placeholder="Message to the agent" value={text} onInput={(e) => write(e.currentTarget.value)}
       onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); send(); } }} /></label>
