@@ -192,6 +192,31 @@ func TestFrozenTool(t *testing.T) {
 	}
 }
 
+// TestSlowTool stops the command line while a message is typed, as a busy machine does, for longer than it takes to be typed again:
+// what it has not read is neither confirmed nor repeated, and reaches the model once.
+func TestSlowTool(t *testing.T) {
+	t.Parallel()
+	for _, tool := range tools {
+		t.Run(tool.name, func(t *testing.T) {
+			t.Parallel()
+			needs(t, tool.name)
+			k := &killing{crew: managed(t, toolPath(t)), tool: tool, model: startModel(t), name: "slow-" + tool.name}
+			k.begin()
+			k.signal(-k.pid, syscall.SIGSTOP)
+			k.send("please")
+			slowly(t, "a look at what was typed", func() bool {
+				logs := k.read("/api/managed-agents/" + k.agent + "/logs")
+				return strings.Count(string(logs.body), "typed and not taken") > 1 || strings.Contains(string(logs.body), "is not read yet")
+			})
+			k.signal(-k.pid, syscall.SIGCONT)
+			k.judge(false)
+			if s := k.sends[0]; s.err != nil || s.response == nil || s.response.Error != nil {
+				t.Errorf("%q came to %s", s.text, s.outcome())
+			}
+		})
+	}
+}
+
 // begin spawns the thread, and waits until its agent is ready.
 func (k *killing) begin() {
 	k.t.Helper()

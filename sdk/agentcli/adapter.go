@@ -105,6 +105,12 @@ type Lined interface {
 	ClearLine() []Step
 }
 
+// Announcer is a Driver whose CLI shows that a turn begins before it is known whose message began it. A message that is on its way
+// is not typed again meanwhile. Only the session's goroutine calls it.
+type Announcer interface {
+	Announced() bool
+}
+
 // Resumer is a Driver that can tell why its CLI ended before it was ready: because the session that it was to resume is
 // not there. The runtime then starts it once more with a new session, and says so.
 type Resumer interface {

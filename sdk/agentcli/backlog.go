@@ -53,18 +53,11 @@ func (d *delivery) unread() bool {
 // askUnread asks the process whether all was read. One that cannot be reached is asked again.
 func (d *delivery) askUnread() {
 	b := &d.backlog
-	p, ok := d.s.proc.(Backlogger)
-	if b.mute = !ok; b.mute || b.asked || time.Now().Before(b.again) {
+	if b.asked || time.Now().Before(b.again) {
 		return
 	}
 	b.asked = true
-	var unread int
-	var err error
-	d.s.do(func() {
-		ctx, cancel := context.WithTimeout(d.s.ctx, measureTimeout)
-		defer cancel()
-		unread, err = p.Unread(ctx)
-	}, func() {
+	d.measure(func(unread int, err error) {
 		b.asked, b.again = false, time.Now().Add(screenEvery)
 		switch {
 		case errors.Is(err, errors.ErrUnsupported):
@@ -73,6 +66,21 @@ func (d *delivery) askUnread() {
 			b.moved = time.Now()
 		}
 	})
+}
+
+// measure asks how many bytes the command has not read by now. done runs on the loop; errors.ErrUnsupported where that is not known.
+func (d *delivery) measure(done func(unread int, err error)) {
+	var unread int
+	err := errors.ErrUnsupported
+	p, ok := d.s.proc.(Backlogger)
+	d.s.do(func() {
+		if !ok {
+			return
+		}
+		ctx, cancel := context.WithTimeout(d.s.ctx, measureTimeout)
+		defer cancel()
+		unread, err = p.Unread(ctx)
+	}, func() { done(unread, err) })
 }
 
 // takenAs returns what is remembered of a message that is sent again, if the agent took it under a key before; nil if it

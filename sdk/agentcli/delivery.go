@@ -307,12 +307,33 @@ func (d *delivery) codeTyped(m *message, before uint64) {
 	d.answer(m, runtime.SendResult{Sent: true}, nil)
 }
 
-// unconfirmed submits a message once more, or gives up.
+// unconfirmed looks at a message that was typed and not taken yet. As long as the command has not read it, nothing is typed behind
+// it: a command that stood still would take both.
 func (d *delivery) unconfirmed(m *message) {
 	if d.cur != m {
 		return
 	}
 	m.stop = nil
+	d.measure(func(unread int, err error) {
+		switch {
+		case d.cur != m:
+		case err == nil && unread > 0:
+			if !m.unread {
+				d.s.book.note("a message was typed, and is not read yet")
+			}
+			m.unread = true
+			m.stop = d.s.after(confirmFirst, func() { d.unconfirmed(m) })
+		case m.unread: // now it may come
+			m.unread = false
+			m.stop = d.s.after(confirmAgain, func() { d.unconfirmed(m) })
+		default:
+			d.untaken(m)
+		}
+	})
+}
+
+// untaken submits a message once more that was read, or gives up.
+func (d *delivery) untaken(m *message) {
 	if d.s.fusion.turn != nil {
 		// Another turn came first. The CLI may hold the message until that ends: Enter is not repeated, and as long
 		// as the turn runs nothing can be said.
@@ -326,6 +347,11 @@ func (d *delivery) unconfirmed(m *message) {
 			d.s.book.note("a message was typed, and a dialog stands in its way")
 		}
 		m.dialog, m.held = true, true
+		m.stop = d.s.after(confirmAgain, func() { d.unconfirmed(m) })
+		return
+	}
+	if a, ok := d.s.driver.(Announcer); ok && a.Announced() { // it is known in a moment
+		m.held = true
 		m.stop = d.s.after(confirmAgain, func() { d.unconfirmed(m) })
 		return
 	}

@@ -51,6 +51,7 @@ type message struct {
 	held      bool       // another turn ran, or a dialog stood, when it was looked at last
 	dialog    bool       // a dialog stood after it was typed
 	behind    bool       // the log says that it waits for input to be read
+	unread    bool       // the command had not read all of it when it was looked at last
 	stop      func()     // cancels the wait for the confirmation
 	end       func()     // handles the end of the process, which waits for its typing; or nil
 	answered  bool       // done is closed

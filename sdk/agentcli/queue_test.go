@@ -81,6 +81,36 @@ func TestLostEnterIsRepeated(t *testing.T) {
 	}
 }
 
+// TestUnreadIsNotRepeated has a CLI stand still while it is typed to: what it has not read is neither confirmed nor typed again, and it
+// takes it once when it goes on.
+func TestUnreadIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	c := &fakeCLI{}
+	g, f := ready(t, c, nil)
+	f.confirm = true
+	frozen := make(chan struct{})
+	c.mu.Lock()
+	c.frozen = frozen
+	c.mu.Unlock()
+	answer := g.begin("a", "hello")
+	wait(t, "a look at it", func() bool {
+		return strings.Contains(g.logs("a", runtime.LogOptions{}), "is not read yet")
+	})
+	p := g.l.process()
+	p.mu.Lock()
+	if n := strings.Count(string(p.written), "\r"); n != 1 {
+		t.Errorf("Enter was typed %d times: %q", n, p.written)
+	}
+	p.mu.Unlock()
+	close(frozen)
+	if got := answer(); got.Text != "ANSWER[hello]" || got.Turn != 1 {
+		t.Errorf("answer %+v", got)
+	}
+	if got := c.messages(); !slices.Equal(got, []string{"hello"}) {
+		t.Errorf("messages %q", got)
+	}
+}
+
 func TestNotDelivered(t *testing.T) {
 	t.Parallel()
 	c := &fakeCLI{ignore: 2}

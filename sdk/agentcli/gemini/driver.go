@@ -156,6 +156,11 @@ func (d *driver) works() {
 	}
 }
 
+var _ agentcli.Announcer = (*driver)(nil)
+
+// Announced implements agentcli.Announcer: the title shows that gemini works, and its hook is on its way.
+func (d *driver) Announced() bool { return d.beginning != nil }
+
 // beginUnhooked begins a turn of which no hook tells.
 func (d *driver) beginUnhooked() {
 	d.stopBeginning()
