@@ -2,7 +2,7 @@
 // checked Config.
 //
 // It owns every key an operator may write. A key is one field of Config or of what is in it, in config.go,
-// agenttype.go, plugin.go, runtime.go, security.go, thread.go or webhook.go: its tags are the name, default, bounds, rules and whether
+// agenttype.go, observability.go, plugin.go, runtime.go, security*.go, thread.go or webhook.go: its tags are the name, default, bounds, rules and whether
 // a reload takes it over, its comment is the text for operators. The reader, the checks, the JSON Schema, the packaged
 // file, the effective dump and the reload are made of them, so that a new key is written in two places: here, and
 // where appliance hands the value to what needs it. A rule of texts that is new is written in rules.go, one between
