@@ -269,8 +269,8 @@ func (c *cli) logLevelCommand() *cobra.Command {
 		Short: "Show or change how much the server of this machine logs",
 		Long: "Show how much the server of this machine and its plugins log, or change it while they run: to trace, debug,\n" +
 			"info, warn or error. --part changes one part alone, which lines of the log are named after, such as webhooks\n" +
-			"or plugins.docker; plugins is all plugins. A level without --part is that of all parts. The next reload or\n" +
-			"restart brings log.level and log.parts of the configuration back.",
+			"or plugins.runtime-docker; plugins is all plugins. A level without --part is that of all parts. The next\n" +
+			"reload or restart brings log.level and log.parts of the configuration back.",
 		Args: cobra.MaximumNArgs(1),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
