@@ -91,6 +91,11 @@ func TestKilledUnderEachScreen(t *testing.T) {
 	for i, p := range pages {
 		p.do(browserpage.BringToFront())
 		p.until("the break, with what was shown: "+paths[i], `document.querySelector(".live.off") && document.querySelector("h1")?.innerText === window.opened`)
+		for _, width := range []int64{390, 320} { // what the header has to tell then fits on a phone
+			p.do(chromedp.EmulateViewport(width, 800))
+			p.until(fmt.Sprintf("%s in %d pixels", paths[i], width), fmt.Sprintf(`innerWidth === %[1]d && document.documentElement.scrollWidth <= %[1]d`, width))
+		}
+		p.do(chromedp.EmulateViewport(1440, 900))
 	}
 	if err := shared.Start(t.Context()); err != nil {
 		t.Fatal(err)
