@@ -95,7 +95,10 @@ func (s *Service) catchUp(ctx context.Context, e *entry, now time.Time) bool {
 	case wire.CatchUpLast:
 		keep = 1
 	}
-	newest, rest := e.cal.overdue(r.Cursor, now.Add(-grace), r.Fired, keep)
+	newest, rest := e.cal.overdue(ctx, r.Cursor, now.Add(-grace), r.Fired, keep)
+	if ctx.Err() != nil {
+		return false
+	}
 	if r.CatchUp == wire.CatchUpLast && len(newest) > 0 {
 		// One that is on time makes up for all before it.
 		if following, ok := e.cal.unfired(newest[0], r.Fired); ok && !e.cal.startOf(following).After(now) {

@@ -201,9 +201,9 @@ func (s *Service) check(ctx context.Context, r *core.ScheduleRecord, env map[str
 	wrong(len(text) > maxTarget, "target", "must be at most 65536 bytes as JSON, as it is written at each tick")
 	secret, err := json.Marshal(env)
 	wrong(err != nil || len(secret) > maxTarget, "target.thread.preparation.env", "must be at most 65536 bytes as JSON")
-	if cal != nil && r.EndAt != nil {
+	if cal != nil {
 		_, ok := cal.next(r.Cursor)
-		wrong(!ok, "endAt", "leaves no tick")
+		wrong(!ok, cal.bound(), "leaves no tick")
 	}
 	if err := core.InvalidAll("schedule", problems); err != nil {
 		return nil, err

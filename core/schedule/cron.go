@@ -20,6 +20,9 @@ const (
 	horizon = 9 * 366 // days
 )
 
+// lastTick is the last second that JSON has: no tick is after it.
+var lastTick = time.Date(9999, time.December, 31, 23, 59, 59, 0, time.UTC)
+
 // starBit marks a field that does not restrict anything, in the bits of package cron.
 const starBit = 1 << 63
 
@@ -120,31 +123,39 @@ func (p *plan) read(parts []string) string {
 func (p *plan) next(after time.Time) (time.Time, bool) {
 	if p.every > 0 {
 		if after.Before(p.anchor) {
-			return p.anchor, true
+			return p.bounded(p.anchor)
 		}
-		n := after.Sub(p.anchor)/p.every + 1
-		return p.anchor.Add(n * p.every), true
+		// By Unix time: a time.Duration has no more than 292 years.
+		from, step := p.anchor.Unix(), int64(p.every/time.Second)
+		return p.bounded(time.Unix(from+((after.Unix()-from)/step+1)*step, 0).UTC())
 	}
 	y, m, d := after.In(p.zone).Date()
 	day := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 	for range horizon {
 		switch {
+		case day.Year() > lastTick.Year():
+			return time.Time{}, false
 		case p.bits.Month&(1<<day.Month()) == 0:
 			day = time.Date(day.Year(), day.Month()+1, 1, 0, 0, 0, 0, time.UTC)
 			continue
 		case !p.onDay(day):
 		case p.elapsed:
 			if t, ok := p.elapsedOn(day, after); ok {
-				return t, true
+				return p.bounded(t)
 			}
 		default:
 			if t, ok := p.timesOn(day, after); ok {
-				return t, true
+				return p.bounded(t)
 			}
 		}
 		day = day.AddDate(0, 0, 1)
 	}
 	return time.Time{}, false
+}
+
+// bounded returns a tick, unless it is in a year that JSON does not have, in UTC or by the clocks of the zone.
+func (p *plan) bounded(t time.Time) (time.Time, bool) {
+	return t, !t.After(lastTick) && t.In(p.zone).Year() <= lastTick.Year()
 }
 
 // onDay reports whether a day of the calendar has ticks, by day of the month and of the week: where both are restricted,

@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +94,42 @@ func TestTicksRise(t *testing.T) {
 				at = next
 			}
 		}
+	}
+}
+
+// Ticks are right however far away they are, and none is in a year that JSON does not have.
+func TestFarTicks(t *testing.T) {
+	for _, tt := range []struct{ name, cron, zone, start, want string }{
+		{"Every", "@every 90m", "UTC", "2400-01-01T00:00:00Z", "2400-01-01T00:00:00Z 2400-01-01T01:30:00Z"},
+		{"EveryLast", "@every 8784h", "UTC", "9998-02-01T00:00:00Z", "9998-07-03T00:00:00Z 9999-07-04T00:00:00Z"},
+		{"Last", "0 0 * * *", "UTC", "9999-12-30T12:00:00Z", "9999-12-31T00:00:00Z"},
+		{"Elapsed", "*/30 * * * *", "UTC", "9999-12-31T23:15:00Z", "9999-12-31T23:30:00Z"},
+		{"Year10000", "0 0 1 1 *", "UTC", "9999-12-31T23:59:00Z", ""},
+		{"Year10000InUTC", "30 23 31 12 *", "America/New_York", "9999-12-31T00:00:00Z", ""},
+		{"Year10000InZone", "0 0 1 1 *", "Asia/Tokyo", "9999-12-31T00:00:00Z", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			start, err := time.Parse(time.RFC3339, tt.start)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cal, problems := newCalendar(&core.ScheduleRecord{Schedule: core.Schedule{
+				Cron: tt.cron, TimeZone: tt.zone, StartAt: &start, Jitter: 86_400_000,
+			}, Anchor: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)})
+			if problems != nil {
+				t.Fatal(problems)
+			}
+			var got []string
+			for _, tick := range cal.preview(cal.anchor, 2, nil).Ticks {
+				got = append(got, tick.At.Format(time.RFC3339))
+				if _, err := json.Marshal(tick); err != nil {
+					t.Error(err)
+				}
+			}
+			if strings.Join(got, " ") != tt.want {
+				t.Errorf("got  %s\nwant %s", strings.Join(got, " "), tt.want)
+			}
+		})
 	}
 }
 
@@ -202,14 +240,19 @@ func TestOverdue(t *testing.T) {
 		t.Fatal(problems)
 	}
 	now := time.Date(2026, 1, 2, 0, 0, 30, 0, time.UTC)
-	newest, rest := cal.overdue(now.Add(-10*time.Minute), now, nil, 3)
+	newest, rest := cal.overdue(t.Context(), now.Add(-10*time.Minute), now, nil, 3)
 	if len(newest) != 3 || !newest[2].Equal(now.Truncate(time.Minute)) || rest.count != 7 || !rest.last.Equal(newest[0].Add(-time.Minute)) {
 		t.Errorf("%v, %+v", newest, rest)
 	}
-	if newest, rest = cal.overdue(now.Add(-10*time.Minute), now, nil, 0); len(newest) != 0 || rest.count != 10 || !rest.last.Equal(now.Truncate(time.Minute)) {
+	if newest, rest = cal.overdue(t.Context(), now.Add(-10*time.Minute), now, nil, 0); len(newest) != 0 || rest.count != 10 || !rest.last.Equal(now.Truncate(time.Minute)) {
 		t.Errorf("%v, %+v", newest, rest)
 	}
-	if newest, rest = cal.overdue(now.AddDate(-20, 0, 0), now, nil, 2); len(newest) != 2 || rest.count != maxCounted {
+	if newest, rest = cal.overdue(t.Context(), now.AddDate(-20, 0, 0), now, nil, 2); len(newest) != 2 || rest.count != maxCounted {
 		t.Errorf("%v, %+v", newest, rest)
+	}
+	over, stop := context.WithCancel(t.Context())
+	stop()
+	if newest, _ = cal.overdue(over, now.AddDate(-20, 0, 0), now, nil, 2); len(newest) != 0 {
+		t.Errorf("went on after its context ended: %v", newest)
 	}
 }

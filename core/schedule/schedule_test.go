@@ -230,6 +230,40 @@ func TestBounds(t *testing.T) {
 	r.wants(s.ID, "03:07=started 03:08=started 03:11=started")
 }
 
+// A start in hundreds of years keeps the loop from nothing, and neither does one that a former version stored.
+func TestFarStart(t *testing.T) {
+	r := newRig(t)
+	far := time.Date(2400, 1, 1, 0, 0, 0, 0, time.UTC)
+	s := r.create(func(s *core.ScheduleSpec) { s.Cron, s.StartAt = "@every 90m", &far })
+	if s.NextAt == nil || s.NextAt.Before(far) {
+		t.Errorf("starts %s, next %s", far, s.NextAt)
+	}
+	list, err := r.store.AllSchedules(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	never := time.Date(9999, 12, 31, 23, 59, 0, 0, time.UTC)
+	stored := *list[0]
+	stored.ID, stored.Name, stored.StartAt = "sched_stored", "stored", &never
+	if err := r.store.Update(ctx, func(tx core.Tx) error { return tx.PutSchedule(&stored) }); err != nil {
+		t.Fatal(err)
+	}
+	r.restart(time.Minute)
+	r.create(func(s *core.ScheduleSpec) { s.Name = "near" })
+	r.pass(time.Minute)
+	if got := r.executions(); len(got) != 1 {
+		t.Errorf("executions %v", got)
+	}
+	if got := r.get(stored.ID); got.Status != wire.ScheduleEnded {
+		t.Errorf("%+v", got)
+	}
+	for _, id := range []string{s.ID, stored.ID} {
+		if err := r.DeleteSchedule(ctx, id); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // Rights are asked about at each tick. Without them the schedule is blocked, tells so once, and goes on when they are back.
 func TestBlocked(t *testing.T) {
 	r := newRig(t)
@@ -376,7 +410,7 @@ func TestDelete(t *testing.T) {
 func TestRefused(t *testing.T) {
 	r := newRig(t)
 	r.create(nil)
-	early := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+	early, late := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 0, 0, time.UTC)
 	for name, tt := range map[string]struct {
 		change func(s *core.ScheduleSpec)
 		code   core.Code
@@ -392,6 +426,7 @@ func TestRefused(t *testing.T) {
 		"CatchUp":    {func(s *core.ScheduleSpec) { s.CatchUp = "some" }, core.CodeValidation, "catchUp"},
 		"Limit":      {func(s *core.ScheduleSpec) { s.CatchUpLimit = 101 }, core.CodeValidation, "catchUpLimit"},
 		"OverBefore": {func(s *core.ScheduleSpec) { s.EndAt = &early }, core.CodeValidation, "leaves no tick"},
+		"NoTickLeft": {func(s *core.ScheduleSpec) { s.Cron, s.StartAt = "0 0 1 1 *", &late }, core.CodeValidation, "startAt: leaves no tick"},
 		"NoTarget":   {func(s *core.ScheduleSpec) { s.Target = core.Target{} }, core.CodeValidation, "one of execution and thread"},
 		"TooLarge": {func(s *core.ScheduleSpec) {
 			s.Target = core.Target{Execution: &core.ExecutionTarget{Pattern: "p", Input: []byte(`"` + strings.Repeat("x", 70_000) + `"`)}}

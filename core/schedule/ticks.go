@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"context"
 	"encoding/binary"
 	"hash/fnv"
 	"slices"
@@ -48,10 +49,21 @@ func (c *calendar) next(after time.Time) (time.Time, bool) {
 	return t, true
 }
 
+// bound is the field that leaves no tick where there is none.
+func (c *calendar) bound() string {
+	switch {
+	case !c.end.IsZero():
+		return "endAt"
+	case !c.start.IsZero():
+		return "startAt"
+	}
+	return "cron"
+}
+
 // startOf returns when a tick is to be started: the jitter of each is drawn by its time, so that it is the same after a
 // crash, and never reaches the next tick.
 func (c *calendar) startOf(tick time.Time) time.Time {
-	most := c.jitter
+	most := min(c.jitter, lastTick.Sub(tick))
 	if following, ok := c.plan.next(tick); ok {
 		most = min(most, following.Sub(tick)-time.Second)
 	}
@@ -146,8 +158,8 @@ type dropped struct {
 }
 
 // overdue returns the newest ticks up to keep, in order, that were to be started after a time and up to now, and those
-// before them.
-func (c *calendar) overdue(after, now time.Time, fired []core.TickSpan, keep int) (newest []time.Time, rest dropped) {
+// before them. What it returns once ctx ended is not all.
+func (c *calendar) overdue(ctx context.Context, after, now time.Time, fired []core.TickSpan, keep int) (newest []time.Time, rest dropped) {
 	// However long it was: the window from now back grows until it holds enough.
 	from := after
 	for window := time.Hour; window > 0; window *= 4 {
@@ -156,11 +168,11 @@ func (c *calendar) overdue(after, now time.Time, fired []core.TickSpan, keep int
 			from = after
 			break
 		}
-		if found := c.within(from, now, fired, keep+1); len(found) > keep {
+		if found := c.within(ctx, from, now, fired, keep+1); len(found) > keep {
 			break
 		}
 	}
-	for t := from; ; {
+	for t := from; ctx.Err() == nil; {
 		tick, ok := c.unfired(t, fired)
 		if !ok || c.startOf(tick).After(now) {
 			break
@@ -173,7 +185,7 @@ func (c *calendar) overdue(after, now time.Time, fired []core.TickSpan, keep int
 		t = tick
 	}
 	if from.After(after) {
-		older := c.within(after, from, fired, maxCounted)
+		older := c.within(ctx, after, from, fired, maxCounted)
 		rest.count += len(older)
 		if rest.last.IsZero() && len(older) > 0 {
 			rest.last = from
@@ -183,9 +195,9 @@ func (c *calendar) overdue(after, now time.Time, fired []core.TickSpan, keep int
 	return newest, rest
 }
 
-// within returns up to limit ticks after a time and up to another.
-func (c *calendar) within(after, until time.Time, fired []core.TickSpan, limit int) (list []time.Time) {
-	for len(list) < limit {
+// within returns up to limit ticks after a time and up to another, until ctx ends.
+func (c *calendar) within(ctx context.Context, after, until time.Time, fired []core.TickSpan, limit int) (list []time.Time) {
+	for len(list) < limit && ctx.Err() == nil {
 		t, ok := c.unfired(after, fired)
 		if !ok || t.After(until) {
 			break
