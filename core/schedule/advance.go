@@ -17,7 +17,7 @@ import (
 // errStale says that a record was written by a transaction whose outcome was not known here.
 var errStale = errors.New("the schedule was changed")
 
-// advance does what is due of an entry, whose mu is held, and returns when to look again; zero: after a change only.
+// advance does what is due of an entry, whose turn is taken, and returns when to look again; zero: after a change only.
 func (s *Service) advance(ctx context.Context, e *entry) time.Time {
 	for ctx.Err() == nil {
 		now := s.now()
@@ -129,6 +129,9 @@ func (s *Service) catchUp(ctx context.Context, e *entry, now time.Time) bool {
 // tick does what the overlap policy says of a tick that is due. It returns false for one that has to be tried again.
 func (s *Service) tick(ctx context.Context, e *entry, tick time.Time) bool {
 	busy := !s.idle(ctx, e)
+	if ctx.Err() != nil { // then it is not known
+		return false
+	}
 	running := len(e.rec.Running)
 	skip := func(reason string) bool {
 		return s.write(ctx, e, func(next *core.ScheduleRecord) *core.ScheduleRun {
@@ -235,7 +238,10 @@ func (s *Service) start(ctx context.Context, e *entry, tick time.Time, queued bo
 			s.opts.Observer.Lag(max(0, s.now().Sub(e.cal.startOf(tick))))
 		}
 		return true
-	case ctx.Err() != nil:
+	case ctx.Err() != nil: // it counts as tried
+		if e.failing.IsZero() {
+			e.failing = s.opts.Clock.Now()
+		}
 		return false
 	case errors.Is(err, errStale):
 		return s.reload(ctx, e)

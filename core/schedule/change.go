@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/turn"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -144,7 +145,7 @@ func (s *Service) CreateSchedule(ctx context.Context, spec core.ScheduleSpec) (*
 		return nil, err
 	}
 	shown := snapshot{r, cal}
-	e := &entry{rec: r, cal: cal, shown: shown}
+	e := &entry{turn: turn.New(), rec: r, cal: cal, shown: shown}
 	s.mu.Lock()
 	e.due = s.seen
 	s.entries[r.ID] = e
@@ -226,11 +227,11 @@ func (s *Service) check(ctx context.Context, r *core.ScheduleRecord, env map[str
 
 // UpdateSchedule implements core.ScheduleService.
 func (s *Service) UpdateSchedule(ctx context.Context, id string, patch core.SchedulePatch) (*core.Schedule, error) {
-	e, err := s.locked(id)
+	e, err := s.claimed(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	defer e.mu.Unlock()
+	defer e.turn.Release()
 	p := core.PrincipalFrom(ctx)
 	next := *e.rec
 	if len(next.SealedEnv) > 0 && patch.Target == nil && next.Principal.ID != p.ID {
@@ -331,11 +332,11 @@ func (s *Service) ResumeSchedule(ctx context.Context, id string) (*core.Schedule
 
 // set writes what change makes of a record, if it makes anything.
 func (s *Service) set(ctx context.Context, id string, change func(next *core.ScheduleRecord) bool) (*core.Schedule, error) {
-	e, err := s.locked(id)
+	e, err := s.claimed(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	defer e.mu.Unlock()
+	defer e.turn.Release()
 	next := *e.rec
 	if !change(&next) {
 		return snapshot{e.rec, e.cal}.view(true), nil
@@ -360,18 +361,22 @@ func (s *Service) set(ctx context.Context, id string, change func(next *core.Sch
 func (s *Service) changeError(ctx context.Context, e *entry, err error) error {
 	if errors.Is(err, errStale) && s.reload(ctx, e) {
 		s.changed(e)
-		return core.Conflict("schedule", e.rec.ID, "", "the schedule was changed meanwhile; look at it and try again")
+		return changedMeanwhile(e)
 	}
 	return err
 }
 
+func changedMeanwhile(e *entry) error {
+	return core.Conflict("schedule", e.rec.ID, "", "the schedule was changed meanwhile; look at it and try again")
+}
+
 // DeleteSchedule implements core.ScheduleService.
 func (s *Service) DeleteSchedule(ctx context.Context, id string) error {
-	e, err := s.locked(id)
+	e, err := s.claimed(ctx, id)
 	if err != nil {
 		return err
 	}
-	defer e.mu.Unlock()
+	defer e.turn.Release()
 	by := core.PrincipalFrom(ctx).ID
 	err = s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		if err := tx.DeleteSchedule(id); err != nil {
@@ -393,13 +398,23 @@ func (s *Service) DeleteSchedule(ctx context.Context, id string) error {
 
 // RunSchedule implements core.ScheduleService.
 func (s *Service) RunSchedule(ctx context.Context, id string) (core.RunRef, error) {
-	e, err := s.locked(id)
+	e, err := s.find(id)
 	if err != nil {
 		return core.RunRef{}, err
 	}
-	defer e.mu.Unlock()
+	work, err := e.turn.Take(ctx)
+	if err != nil {
+		return core.RunRef{}, err
+	}
+	defer e.turn.Release()
+	if e.gone {
+		return core.RunRef{}, core.NotFound("schedule", id)
+	}
 	by := core.PrincipalFrom(ctx).ID
-	ref, err := s.launch(ctx, e, nil, func(_ *core.ScheduleRecord, run *core.ScheduleRun) { run.Reason = "asked for by " + by })
+	ref, err := s.launch(work, e, nil, func(_ *core.ScheduleRecord, run *core.ScheduleRun) { run.Reason = "asked for by " + by })
+	if err != nil && errors.Is(context.Cause(work), turn.ErrWanted) {
+		return core.RunRef{}, changedMeanwhile(e)
+	}
 	if err != nil {
 		return core.RunRef{}, s.changeError(ctx, e, err)
 	}

@@ -27,9 +27,10 @@ type launcher struct {
 	ids   core.IDs
 	clock core.Clock
 
-	mu       sync.Mutex // guards all below
-	refuse   error      // of starts
-	revoked  bool       // the credential of everyone
+	mu       sync.Mutex                                     // guards all below
+	refuse   error                                          // of starts
+	hold     func(ctx context.Context, t core.Target) error // what a start waits for; may be nil
+	revoked  bool                                           // the credential of everyone
 	env      map[string]string
 	by       []string // who started something
 	canceled []core.RunRef
@@ -53,9 +54,12 @@ func (l *launcher) CheckTarget(ctx context.Context, t core.Target) error {
 
 func (l *launcher) Launch(ctx context.Context, t core.Target, env map[string]string, along core.AlongFunc) (core.RunRef, error) {
 	l.mu.Lock()
-	err := l.refuse
+	err, hold := l.refuse, l.hold
 	l.env = env
 	l.mu.Unlock()
+	if hold != nil {
+		err = hold(ctx, t)
+	}
 	if err != nil {
 		return core.RunRef{}, err
 	}

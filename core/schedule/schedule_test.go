@@ -2,6 +2,8 @@ package schedule_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -318,6 +320,81 @@ func TestFailures(t *testing.T) {
 	if run := r.get(s.ID).LastRun; run.Code != core.CodeNotFound || !strings.Contains(run.Reason, "does not exist") {
 		t.Errorf("%+v", run)
 	}
+}
+
+// A start that hangs keeps no change from being made, and is tried again where the change was refused.
+func TestChangeDuringStart(t *testing.T) {
+	name, never := "other", "0 0 30 2 *"
+	for what, change := range map[string]func(r *rig, id string) error{
+		"Pause":  func(r *rig, id string) error { _, err := r.PauseSchedule(ctx, id, ""); return err },
+		"Delete": func(r *rig, id string) error { return r.DeleteSchedule(ctx, id) },
+		"Rename": func(r *rig, id string) error {
+			_, err := r.UpdateSchedule(core.WithPrincipal(ctx, ann), id, core.SchedulePatch{Name: &name})
+			return err
+		},
+		"Refused": func(r *rig, id string) error {
+			_, err := r.UpdateSchedule(core.WithPrincipal(ctx, ann), id, core.SchedulePatch{Cron: &never})
+			wantCode(r.tb, err, core.CodeValidation)
+			return nil
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newRig(t)
+			s := r.create(nil)
+			hanging := make(chan struct{}, 1)
+			hold := func(ctx context.Context, _ core.Target) error {
+				hanging <- struct{}{}
+				<-ctx.Done()
+				return core.Unavailable("timeout", "the host does not answer")
+			}
+			r.launch.set(func() { r.launch.hold = hold })
+			r.settle()
+			r.clock.Advance(time.Minute)
+			<-hanging
+			gone, leave := context.WithCancel(ctx)
+			leave()
+			if _, err := r.RunSchedule(gone, s.ID); !errors.Is(err, context.Canceled) {
+				t.Errorf("who left still waits for the start: %v", err)
+			}
+			r.launch.set(func() { r.launch.hold = nil })
+			if err := change(r, s.ID); err != nil {
+				t.Fatal(err)
+			}
+			r.pass(5 * time.Second)
+			want := 0
+			if what == "Rename" || what == "Refused" {
+				want = 1
+			}
+			if got := r.executions(); len(got) != want {
+				t.Errorf("executions %v", got)
+			}
+			if want == 1 {
+				r.wants(s.ID, "03:05=started")
+			}
+		})
+	}
+	t.Run("RunByHand", func(t *testing.T) {
+		r := newRig(t)
+		s := r.create(nil)
+		hanging := make(chan struct{}, 1)
+		r.launch.set(func() {
+			r.launch.hold = func(ctx context.Context, _ core.Target) error {
+				hanging <- struct{}{}
+				<-ctx.Done()
+				return ctx.Err()
+			}
+		})
+		ran := make(chan error, 1)
+		go func() {
+			_, err := r.RunSchedule(ctx, s.ID)
+			ran <- err
+		}()
+		<-hanging
+		if _, err := r.PauseSchedule(ctx, s.ID, ""); err != nil {
+			t.Error(err)
+		}
+		wantCode(t, <-ran, core.CodeConflict)
+	})
 }
 
 func TestRunByHand(t *testing.T) {

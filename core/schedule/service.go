@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/seal"
+	"github.com/wardroom/wardroom/core/internal/turn"
 )
 
 var _ core.ScheduleService = (*Service)(nil)
@@ -75,7 +77,7 @@ type Service struct {
 	stop          context.CancelFunc
 	wg            sync.WaitGroup
 
-	mu      sync.Mutex // guards all below; taken after that of an entry, never before
+	mu      sync.Mutex // guards all below; taken after the turn of an entry, never before
 	entries map[string]*entry
 	names   map[string]string // id by name; "" while one is being made
 	seen    time.Time         // by the clock on the wall, when the loop looked last
@@ -84,7 +86,7 @@ type Service struct {
 
 // entry is a schedule at work.
 type entry struct {
-	mu       sync.Mutex // held while a tick or a change is worked on; guards all up to due
+	turn     *turn.Turn // taken while a tick is worked on, claimed for a change; guards all up to shown
 	rec      *core.ScheduleRecord
 	cal      *calendar
 	gone     bool      // it was deleted
@@ -141,7 +143,7 @@ func (s *Service) Open(ctx context.Context) error {
 			s.log.Error("a schedule cannot be read and is left out", "schedule", r.ID, "name", r.Name, "reason", problems[0].Reason)
 			continue
 		}
-		s.entries[r.ID] = &entry{rec: r, cal: cal, shown: snapshot{r, cal}, due: now}
+		s.entries[r.ID] = &entry{turn: turn.New(), rec: r, cal: cal, shown: snapshot{r, cal}, due: now}
 		s.names[r.Name] = r.ID
 	}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -230,11 +232,17 @@ func (s *Service) look(ctx context.Context) time.Duration {
 
 // work does what is due of a schedule.
 func (s *Service) work(ctx context.Context, e *entry) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	ctx, err := e.turn.Take(ctx)
+	if err != nil { // the service closes
+		return
+	}
+	defer e.turn.Release()
 	var due time.Time
 	if !e.gone {
 		due = s.guarded(ctx, e)
+	}
+	if errors.Is(context.Cause(ctx), turn.ErrWanted) { // whether the change comes about or not
+		due = s.now()
 	}
 	s.mu.Lock()
 	if e.again {
@@ -257,7 +265,7 @@ func (s *Service) guarded(ctx context.Context, e *entry) (due time.Time) {
 	return s.advance(ctx, e)
 }
 
-// changed makes a change of an entry known, whose mu is held.
+// changed makes a change of an entry known, whose turn is held.
 func (s *Service) changed(e *entry) {
 	e.calm()
 	s.mu.Lock()
@@ -276,15 +284,18 @@ func (s *Service) find(id string) (*entry, error) {
 	return nil, core.NotFound("schedule", id)
 }
 
-// locked returns an entry with its mu held. NOT_FOUND.
-func (s *Service) locked(id string) (*entry, error) {
+// claimed returns an entry whose turn the caller has for a change, and which is not deleted. A start that is under way
+// ends for it: before it is stored together with its tick it leaves nothing behind. NOT_FOUND.
+func (s *Service) claimed(ctx context.Context, id string) (*entry, error) {
 	e, err := s.find(id)
 	if err != nil {
 		return nil, err
 	}
-	e.mu.Lock()
+	if err := e.turn.Claim(ctx); err != nil {
+		return nil, err
+	}
 	if e.gone {
-		e.mu.Unlock()
+		e.turn.Release()
 		return nil, core.NotFound("schedule", id)
 	}
 	return e, nil
