@@ -255,11 +255,11 @@ func (r *Runtime) List(_ context.Context, filter runtime.ListFilter) ([]runtime.
 
 // Events implements runtime.Runtime.
 func (r *Runtime) Events(ctx context.Context, opts runtime.EventOptions) (runtime.EventStream, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.open {
-		return nil, errClosed()
+	leave, err := r.enter() // without the lock, which Prune takes while it holds the journal's
+	if err != nil {
+		return nil, err
 	}
+	defer leave()
 	return r.events.Read(ctx, opts), nil
 }
 

@@ -256,6 +256,37 @@ func TestPrune(t *testing.T) {
 	}
 }
 
+// TestPruneWhileFollowersCome opens streams of events while agents are pruned.
+func TestPruneWhileFollowersCome(t *testing.T) {
+	g, _ := fake(t, &fakeCLI{}, nil)
+	g.spawn(runtime.Spec{ID: "a", Type: "fake", Installation: "i1"})
+	g.status("a", runtime.StatusReady)
+	var group sync.WaitGroup
+	for _, call := range []func() error{
+		func() error {
+			_, err := g.Prune(t.Context(), runtime.PruneOptions{Installation: "i2"})
+			return err
+		},
+		func() error {
+			s, err := g.Events(t.Context(), runtime.EventOptions{})
+			if err == nil {
+				err = s.Close()
+			}
+			return err
+		},
+	} {
+		group.Go(func() {
+			for range 20000 {
+				if err := call(); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
 func TestEventsAreReadAgain(t *testing.T) {
 	g, _ := ready(t, &fakeCLI{}, func(o *agentcli.Options) { o.KeepEvents = 20 })
 	first := g.events("a")
