@@ -118,10 +118,10 @@ func Refusal(status int, reason string) *audit.Error {
 		e := audit.Errorf(audit.CodeForbidden, "the service refuses the credential (%d)%s", status, reason)
 		e.Hint, e.Retry = "check the credential and its rights", true
 		return e
-	case status == http.StatusTooManyRequests || status >= 500 || status == http.StatusRequestTimeout:
-		return audit.Errorf(audit.CodeUnavailable, "the service is busy or broken (%d)%s", status, reason)
 	case status == http.StatusInsufficientStorage:
 		return audit.Errorf(audit.CodeFull, "the service has no room (%d)%s", status, reason)
+	case status == http.StatusTooManyRequests || status >= 500 || status == http.StatusRequestTimeout:
+		return audit.Errorf(audit.CodeUnavailable, "the service is busy or broken (%d)%s", status, reason)
 	}
 	e := audit.Errorf(audit.CodeInvalidArgument, "%s", fmt.Sprintf("the service does not take what it is sent (%d)%s", status, reason))
 	e.Retry = true // it may after a change there
