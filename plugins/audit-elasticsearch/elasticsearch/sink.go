@@ -173,9 +173,25 @@ type original struct {
 // item is the server's result for one document.
 type item struct {
 	Status int `json:"status"`
-	Error  *struct {
-		Type string `json:"type"`
+	Error  struct {
+		Type  string `json:"type"`
+		Cause struct {
+			Type string `json:"type"`
+		} `json:"caused_by"`
 	} `json:"error"`
+}
+
+// unfit reports whether the document does not fit, and never will. The same status stands for what is wrong with the data
+// stream or the cluster, such as an index that is closed or too many shards.
+func (it item) unfit() bool {
+	if it.Status != http.StatusBadRequest {
+		return false
+	}
+	switch it.Error.Type {
+	case "mapper_parsing_exception", "document_parsing_exception", "strict_dynamic_mapping_exception", "x_content_parse_exception":
+		return true
+	}
+	return it.Error.Cause.Type == "max_bytes_length_exceeded_exception"
 }
 
 // Write implements audit.Sink.
@@ -214,18 +230,18 @@ func (s *sink) settle(ctx context.Context, r audit.Record, it item) error {
 		}
 		it = items[0]
 	}
-	reason := ""
-	if it.Error != nil {
-		reason = it.Error.Type
-	}
 	switch {
 	case kept(it.Status):
 		return nil
-	case it.Status == http.StatusBadRequest:
+	case it.unfit():
 		s.last = r.Sequence - 1
-		return audit.Errorf(audit.CodeRejected, "the server does not take a record: %.100s", reason)
+		return audit.Errorf(audit.CodeRejected, "the server does not take a record: %.100s", it.Error.Type)
 	}
-	return remote.Refusal(it.Status, reason)
+	e := remote.Refusal(it.Status, it.Error.Type)
+	if e.Hint == "" {
+		e.Hint = "check the data stream and its index template, and that the cluster may make shards"
+	}
+	return e
 }
 
 // kept reports whether a document is there: it was made, or it was there before.

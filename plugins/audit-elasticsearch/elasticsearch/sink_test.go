@@ -101,6 +101,39 @@ func TestRejected(t *testing.T) {
 	}
 }
 
+// What is wrong with the data stream or the cluster is not taken for a fault of a record.
+func TestRefusedForTheCluster(t *testing.T) {
+	r := search.Start(t)
+	s := start(t, []string{r.URL()}, search.Password)
+	if _, err := s.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		kind, cause string
+		rejected    bool
+	}{
+		{"mapper_parsing_exception", "illegal_argument_exception", true},
+		{"document_parsing_exception", "", true},
+		{"strict_dynamic_mapping_exception", "", true},
+		{"x_content_parse_exception", "", true},
+		{"illegal_argument_exception", "max_bytes_length_exceeded_exception", true},
+		{"illegal_argument_exception", "", false},
+		{"validation_exception", "", false},
+		{"index_closed_exception", "", false},
+	} {
+		r.Change(func() { r.Kind, r.Cause = test.kind, test.cause })
+		last, err := s.Write(t.Context(), records(1, 3, 1))
+		e := audit.AsError(err)
+		if last != 0 || e == nil || (e.Code == audit.CodeRejected) != test.rejected || e.Retry == test.rejected || (e.Hint == "") != test.rejected {
+			t.Errorf("%s for %q: %d, %+v", test.kind, test.cause, last, e)
+		}
+	}
+	r.Change(func() { r.Kind, r.Cause = "", "" })
+	if last, err := s.Write(t.Context(), records(1, 3, 1)); last != 3 || err != nil {
+		t.Errorf("afterwards: %d, %v", last, err)
+	}
+}
+
 // Where one host does not answer, the next one gets the records.
 func TestHosts(t *testing.T) {
 	r := search.Start(t)

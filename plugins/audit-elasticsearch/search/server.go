@@ -32,6 +32,8 @@ type Server struct {
 	Down     bool                  // 503 to everything
 	Full     int                   // so many documents are taken of a request, the others are 429
 	Refuses  func(doc []byte) bool // documents that do not fit the mapping
+	Kind     string                // every document is refused with 400 and an error of this type
+	Cause    string                // type of its cause, if it has one
 	Requests int
 }
 
@@ -162,7 +164,11 @@ func (s *Server) bulk(w http.ResponseWriter, body []byte, fail func(int, string)
 			result := map[string]any{"_index": at.Index, "status": status}
 			if kind != "" {
 				errors = true
-				result["error"] = map[string]any{"type": kind, "reason": "a long text"}
+				e := map[string]any{"type": kind, "reason": "a long text"}
+				if s.Cause != "" {
+					e["caused_by"] = map[string]any{"type": s.Cause, "reason": "a long text"}
+				}
+				result["error"] = e
 			} else {
 				s.ids[at.ID] = true
 				var doc map[string]json.RawMessage
@@ -179,6 +185,8 @@ func (s *Server) bulk(w http.ResponseWriter, body []byte, fail func(int, string)
 func (s *Server) put(op, index, id string, line []byte) (status int, kind string) {
 	var doc map[string]json.RawMessage
 	switch {
+	case s.Kind != "":
+		return 400, s.Kind
 	case !s.templates[index]:
 		return 404, "index_not_found_exception"
 	case op != "create": // only write ops with an op_type of create are allowed in data streams

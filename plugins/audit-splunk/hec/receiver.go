@@ -20,6 +20,12 @@ const Token = "11111111-2222-3333-4444-555555555555"
 // maxContent is the size of a request that collectors take by default.
 const maxContent = 1_000_000
 
+// texts are those of codes with the status 400.
+var texts = map[int]string{
+	5: "No data", 6: "Invalid data format", 7: "Incorrect index", 10: "Data channel is missing", 11: "Invalid data channel",
+	12: "Event field is required", 13: "Event field cannot be blank", 14: "ACK is disabled", 15: "Error in handling indexed fields",
+}
+
 // Receiver is a running collector. Its fields may be changed with Change.
 type Receiver struct {
 	server *httptest.Server
@@ -34,6 +40,7 @@ type Receiver struct {
 	NoAck   bool                    // the token has no acknowledgement
 	Silent  bool                    // acknowledgements never come
 	Refuses func(event []byte) bool // events that it calls invalid
+	Code    int                     // 400 with this code for whatever is sent; 0: none
 }
 
 // Start runs one until the end of the test.
@@ -100,12 +107,16 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	channel := req.Header.Get("X-Splunk-Request-Channel")
 	if channel == "" && !r.NoAck {
-		say(400, 10, "Data channel is missing", nil)
+		say(400, 10, texts[10], nil)
 		return
 	}
 	body, err := io.ReadAll(io.LimitReader(req.Body, maxContent+1))
 	if err != nil || len(body) > maxContent {
 		say(413, 27, "Request entity too large", nil)
+		return
+	}
+	if r.Code != 0 {
+		say(400, r.Code, texts[r.Code], map[string]any{"invalid-event-number": 0})
 		return
 	}
 	switch req.URL.Path {
@@ -121,7 +132,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // take indexes events. Each is an object with event; they stand one after the other.
 func (r *Receiver) take(body []byte, say func(int, int, string, map[string]any)) {
 	if len(bytes.TrimSpace(body)) == 0 {
-		say(400, 5, "No data", nil)
+		say(400, 5, texts[5], nil)
 		return
 	}
 	decoder := json.NewDecoder(bytes.NewReader(body))
@@ -130,18 +141,18 @@ func (r *Receiver) take(body []byte, say func(int, int, string, map[string]any))
 		at := map[string]any{"invalid-event-number": n}
 		var e map[string]json.RawMessage
 		if err := decoder.Decode(&e); err != nil {
-			say(400, 6, "Invalid data format", at)
+			say(400, 6, texts[6], at)
 			return
 		}
 		switch event, ok := e["event"]; {
 		case !ok:
-			say(400, 12, "Event field is required", at)
+			say(400, 12, texts[12], at)
 			return
 		case string(event) == `""` || string(event) == "null":
-			say(400, 13, "Event field cannot be blank", at)
+			say(400, 13, texts[13], at)
 			return
 		case r.Refuses != nil && r.Refuses(event):
-			say(400, 6, "Invalid data format", at)
+			say(400, 6, texts[6], at)
 			return
 		default:
 			batch = append(batch, event)
@@ -167,11 +178,11 @@ func (r *Receiver) answerAcks(body []byte, w http.ResponseWriter, say func(int, 
 		Acks []int64 `json:"acks"`
 	}
 	if r.NoAck {
-		say(400, 14, "ACK is disabled", nil)
+		say(400, 14, texts[14], nil)
 		return
 	}
 	if json.Unmarshal(body, &ask) != nil {
-		say(400, 6, "Invalid data format", nil)
+		say(400, 6, texts[6], nil)
 		return
 	}
 	acks := map[string]bool{}

@@ -164,13 +164,8 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 		}
 		taken, ack, err := s.taken(a, n)
 		if err != nil && taken == 0 {
-			// One event that is refused for good may be the only one of its request: only then it is left out.
-			if n == 1 && a.Status == http.StatusBadRequest && len(acks) == 0 {
-				s.last = batch[0].Sequence - 1
-				return s.last, audit.Errorf(audit.CodeRejected, "the collector does not take a record: %s", textOf(a.Body))
-			}
-			if n > 1 && a.Status == http.StatusBadRequest && invalidEvent(a) >= 0 {
-				return s.split(ctx, batch, acks, end, invalidEvent(a))
+			if bad := invalidEvent(a, n); bad >= 0 {
+				return s.split(ctx, batch[:bad+1], acks, end, textOf(a.Body))
 			}
 			return s.last, err
 		}
@@ -187,23 +182,34 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 	return s.last, nil
 }
 
-// split sends what stands before a refused event, and says that the event is refused. mu is held.
-func (s *sink) split(ctx context.Context, batch []audit.Record, acks []int64, end uint64, bad int) (uint64, error) {
-	if bad > 0 && bad < len(batch) {
+// split sends what stands before the last event, which is refused for a reason, and says that it is. mu is held.
+func (s *sink) split(ctx context.Context, batch []audit.Record, acks []int64, end uint64, reason string) (uint64, error) {
+	if err := s.await(ctx, acks); err != nil { // first: what is written below counts with all before it
+		return s.last, err
+	}
+	s.last = max(end, batch[0].Sequence-1)
+	if before := batch[:len(batch)-1]; len(before) > 0 {
 		s.mu.Unlock()
-		last, err := s.Write(ctx, batch[:bad])
+		last, err := s.Write(ctx, before)
 		s.mu.Lock()
 		if err != nil {
 			return last, err
 		}
-		end = last
 	}
-	if err := s.await(ctx, acks); err != nil {
-		return s.last, err
-	}
-	s.last = max(end, batch[0].Sequence-1)
-	return s.last, audit.Errorf(audit.CodeRejected, "the collector does not take a record")
+	return s.last, audit.Errorf(audit.CodeRejected, "the collector does not take a record: %s", reason)
 }
+
+// Codes of the collector.
+const (
+	codeBadData   = 6
+	codeBadIndex  = 7
+	codeNoEvent   = 12
+	codeBlank     = 13
+	codeNoAck     = 14
+	codeBadFields = 15
+)
+
+const hintAck = "enable indexer acknowledgement for the token, or set acknowledge to false"
 
 // answer is the response of the collector.
 type answer struct {
@@ -227,15 +233,28 @@ func (s *sink) taken(a remote.Answer, n int) (taken int, ack int64, err error) {
 		return n, -1, nil
 	case body.AckID == nil:
 		e := audit.Errorf(audit.CodeForbidden, "the collector gives no acknowledgement")
-		e.Hint, e.Retry = "enable indexer acknowledgement for the token, or set acknowledge to false", true
+		e.Hint, e.Retry = hintAck, true
 		return 0, -1, e
 	}
 	return n, *body.AckID, nil
 }
 
-func invalidEvent(a remote.Answer) int {
+// invalidEvent returns which of n events the collector will never take, or -1: the same status stands for what is wrong with
+// its settings, and then the events are kept.
+func invalidEvent(a remote.Answer, n int) int {
 	var body answer
-	if json.Unmarshal(a.Body, &body) != nil || body.Invalid == nil {
+	if a.Status != http.StatusBadRequest || json.Unmarshal(a.Body, &body) != nil {
+		return -1
+	}
+	switch body.Code {
+	case codeBadData, codeNoEvent, codeBlank, codeBadFields:
+	default:
+		return -1
+	}
+	switch {
+	case n == 1:
+		return 0
+	case body.Invalid == nil || *body.Invalid < 0 || *body.Invalid >= n:
 		return -1
 	}
 	return *body.Invalid
@@ -292,7 +311,22 @@ func (s *sink) Flush(context.Context) (uint64, error) {
 	return s.last, nil
 }
 
-func refusal(a remote.Answer) *audit.Error { return remote.Refusal(a.Status, textOf(a.Body)) }
+func refusal(a remote.Answer) *audit.Error {
+	e := remote.Refusal(a.Status, textOf(a.Body))
+	var said answer
+	if a.Status != http.StatusBadRequest || json.Unmarshal(a.Body, &said) != nil {
+		return e
+	}
+	switch said.Code {
+	case codeBadIndex:
+		e.Hint = "check that the index is there, and that the token may write to it"
+	case codeNoAck:
+		e.Hint = hintAck
+	default:
+		e.Hint = "check the settings of the token and of the collector"
+	}
+	return e
+}
 
 // textOf returns the reason that the collector gives: one of its fixed texts.
 func textOf(body []byte) string {

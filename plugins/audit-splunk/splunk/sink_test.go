@@ -101,3 +101,33 @@ func TestRejected(t *testing.T) {
 		t.Errorf("%d, %v, %d events", last, err, len(r.Events()))
 	}
 }
+
+// A refused event with a request to itself, behind one whose acknowledgement is awaited, is named as well.
+func TestRejectedBehindARequest(t *testing.T) {
+	r := hec.Start(t)
+	s := start(t, r, nil)
+	r.Change(func() { r.Refuses = func(e []byte) bool { return bytes.Contains(e, []byte(`"sequence":2,`)) } })
+	if last, err := s.Write(t.Context(), records(1, 2, maxBody)); last != 1 || audit.AsError(err).Code != audit.CodeRejected {
+		t.Errorf("%d, %v", last, err)
+	}
+}
+
+// What is wrong with the settings of the collector is not taken for a fault of a record.
+func TestRefusedForSettings(t *testing.T) {
+	r := hec.Start(t)
+	s := start(t, r, nil)
+	for code, rejected := range map[int]bool{5: false, 6: true, 7: false, 10: false, 11: false, 12: true, 13: true, 14: false, 15: true} {
+		r.Change(func() { r.Code = code })
+		for _, n := range []int{1, 3} {
+			last, err := s.Write(t.Context(), records(1, n, 10))
+			e := audit.AsError(err)
+			if last != 0 || e == nil || (e.Code == audit.CodeRejected) != rejected || e.Retry == rejected || (e.Hint == "") != rejected {
+				t.Errorf("code %d, %d records: %d, %+v", code, n, last, e)
+			}
+		}
+	}
+	r.Change(func() { r.Code = 0 })
+	if last, err := s.Write(t.Context(), records(1, 3, 10)); last != 3 || err != nil {
+		t.Errorf("afterwards: %d, %v", last, err)
+	}
+}
