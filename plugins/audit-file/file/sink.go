@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -88,6 +89,11 @@ func (s *Sink) Open(context.Context, uint64) (uint64, error) {
 
 // open opens the file and finds its end. mu is held.
 func (s *Sink) open() error {
+	if s.f != nil && s.durable < s.last { // it may be another file than the one that is there now
+		if err := s.sync(); err != nil {
+			return err
+		}
+	}
 	s.shut()
 	if s.closed {
 		return fs.ErrClosed
@@ -95,7 +101,7 @@ func (s *Sink) open() error {
 	if err := os.MkdirAll(filepath.Dir(s.o.Path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(s.o.Path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0o600)
+	f, err := os.OpenFile(s.o.Path, os.O_RDWR|os.O_CREATE|os.O_APPEND|syscall.O_NOFOLLOW|syscall.O_CLOEXEC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -129,6 +135,13 @@ func (s *Sink) shut() {
 		}
 		s.f = nil
 	}
+}
+
+// drop closes the file after a failure. What is not durable counts as written only if open finds it. mu is held.
+func (s *Sink) drop() {
+	s.shut()
+	s.last = s.durable
+	maps.DeleteFunc(s.recent, func(sequence uint64, _ [sha256.Size]byte) bool { return sequence > s.durable })
 }
 
 // findEnd cuts off a line that a crash left without its end, and remembers the last records. mu is held.
@@ -166,13 +179,9 @@ func (s *Sink) findEnd(f *os.File, size int64) error {
 			s.remember(r.Sequence, line)
 		}
 	}
-	if err := f.Truncate(at); err != nil {
-		return err
-	}
-	_, err := f.Seek(at, io.SeekStart)
 	s.size = at
 	s.began = s.firstTime(f)
-	return err
+	return f.Truncate(at)
 }
 
 // firstTime returns when the file was begun: the time of its first record. mu is held.
@@ -216,7 +225,7 @@ func (s *Sink) Write(_ context.Context, batch []audit.Record) (uint64, error) {
 	for len(batch) > 0 {
 		n, err := s.append(batch)
 		if err != nil {
-			s.shut() // the end of the file is found anew
+			s.drop() // the end of the file is found anew
 			return s.durable, failure("write", err)
 		}
 		batch = batch[n:]
@@ -231,7 +240,7 @@ func (s *Sink) Write(_ context.Context, batch []audit.Record) (uint64, error) {
 	return s.durable, nil
 }
 
-// ready opens the file if it is not, or if somebody moved it. mu is held.
+// ready opens the file if it is not, or if somebody moved it or cut it. mu is held.
 func (s *Sink) ready() error {
 	if s.f != nil && !s.reopen.Load() {
 		mine, err := s.f.Stat()
@@ -239,7 +248,7 @@ func (s *Sink) ready() error {
 			return err
 		}
 		now, err := os.Stat(s.o.Path)
-		if err == nil && os.SameFile(mine, now) {
+		if err == nil && os.SameFile(mine, now) && mine.Size() == s.size {
 			return nil
 		}
 	}
@@ -286,7 +295,7 @@ func (s *Sink) append(batch []audit.Record) (int, error) {
 // sync forces what was written to disk. mu is held.
 func (s *Sink) sync() error {
 	if err := s.f.Sync(); err != nil {
-		s.shut() // what of it is on disk is not known
+		s.drop() // what of it is on disk is not known
 		return err
 	}
 	s.durable, s.synced = s.last, s.o.Now()

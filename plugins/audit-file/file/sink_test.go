@@ -187,6 +187,44 @@ func TestMoved(t *testing.T) {
 	sound(t, append(first, second...), 30)
 }
 
+// Whoever copies the file and cuts it, as logrotate does with copytruncate, finds each record in one of both.
+func TestCut(t *testing.T) {
+	for _, size := range []int64{0, 10} { // with the begin of a line
+		o := options(t)
+		s := start(t, o)
+		list := records(0, 30, "ann")
+		write(t, s, list[:20])
+		first, _ := os.ReadFile(o.Path)
+		if err := os.Truncate(o.Path, size); err != nil {
+			t.Fatal(err)
+		}
+		if last := write(t, s, list[20:]); last != 30 {
+			t.Errorf("durable up to %d", last)
+		}
+		second, _ := os.ReadFile(o.Path)
+		sound(t, append(first, second...), 30)
+	}
+}
+
+// What is in a file that was moved counts as durable only once that file is synced.
+func TestMovedBeforeItIsSynced(t *testing.T) {
+	o := options(t)
+	o.Sync = syncInterval
+	s := start(t, o)
+	list := records(0, 20, "ann")
+	write(t, s, list[:10])
+	if err := errors.Join(os.Rename(o.Path, o.Path+".1"), s.f.Close()); err != nil { // a closed file cannot be synced
+		t.Fatal(err)
+	}
+	s.Reopen()
+	if last, err := s.Write(t.Context(), list[10:]); last != 0 || err == nil {
+		t.Errorf("durable up to %d, %v", last, err)
+	}
+	write(t, s, list)
+	text, _ := os.ReadFile(o.Path)
+	sound(t, text, 20)
+}
+
 func TestFsync(t *testing.T) {
 	o := options(t)
 	o.Sync = syncInterval
