@@ -278,12 +278,28 @@ func fresh(dir string) error {
 	return os.Mkdir(dir, 0o755)
 }
 
-// killGroups ends whatever is in the groups of an agent.
+// below returns the groups that an agent, such as one that runs containers, made in a group.
+func below(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var dirs []string
+	for _, entry := range entries {
+		if entry.IsDir() {
+			dirs = append(dirs, filepath.Join(dir, entry.Name()))
+		}
+	}
+	return dirs
+}
+
+// killGroups ends whatever is in the groups of an agent, and in those below.
 func killGroups(dirs []string) {
 	for _, dir := range dirs {
 		if err := os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0); err == nil {
 			continue
 		}
+		killGroups(below(dir))
 		for _, field := range strings.Fields(readText(filepath.Join(dir, "cgroup.procs"))) {
 			pid, err := strconv.Atoi(field)
 			if err != nil || pid == os.Getpid() {
@@ -300,12 +316,24 @@ func killGroups(dirs []string) {
 func removeGroups(dirs []string) {
 	for _, dir := range dirs {
 		for wait := time.Millisecond; wait < 200*time.Millisecond; wait *= 2 {
-			if err := os.Remove(dir); err == nil || errors.Is(err, fs.ErrNotExist) {
+			if err := removeGroup(dir); err == nil || errors.Is(err, fs.ErrNotExist) {
 				break
 			}
 			time.Sleep(wait)
 		}
 	}
+}
+
+// removeGroup removes a group, and before it those below.
+func removeGroup(dir string) error {
+	err := os.Remove(dir)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, inner := range below(dir) {
+		_ = removeGroup(inner) // then dir stays as well
+	}
+	return os.Remove(dir)
 }
 
 // outOfMemory reports whether the kernel ended a process of the groups because their limit was met.

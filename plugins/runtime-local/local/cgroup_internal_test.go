@@ -1,10 +1,13 @@
 package local
 
 import (
+	"errors"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -76,5 +79,43 @@ func TestSettings(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(base, "w/b")); !os.IsNotExist(err) {
 		t.Errorf("a refused group is left: %v", err)
+	}
+}
+
+// TestNestedGroups ends and removes what an agent made in its group. Directories stand for groups.
+func TestNestedGroups(t *testing.T) {
+	c := cgroups{unified: t.TempDir()}
+	g, err := c.make("a", runtime.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := filepath.Join(g.unified, "tools", "one")
+	command := exec.Command("sleep", "60")
+	if err := errors.Join(os.MkdirAll(inner, 0o700), command.Start()); err != nil {
+		t.Fatal(err)
+	}
+	files := []string{filepath.Join(inner, "cgroup.procs")}
+	if err := os.WriteFile(files[0], []byte(strconv.Itoa(command.Process.Pid)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{g.unified, filepath.Dir(inner), inner} {
+		kill := filepath.Join(dir, "cgroup.kill") // that cannot be written, as of a kernel that has none
+		if err := os.Symlink("none/none", kill); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, kill)
+	}
+	killGroups(g.dirs())
+	if err := command.Wait(); err == nil || command.ProcessState.Exited() {
+		t.Errorf("the process ended with %v, want killed", err)
+	}
+	for _, file := range files { // the kernel's own are in no way
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.remove()
+	if _, err := c.make("a", runtime.Limits{}); err != nil {
+		t.Errorf("the agent cannot be started again: %v", err)
 	}
 }
