@@ -8,7 +8,8 @@
 // # What a stranger learns
 //
 // Nothing. A request for an id that does not exist, one without a signature and one with a wrong one get the same answer,
-// after the same work: as many secrets are tried over the same body, made-up ones where there are none.
+// after the same work: as many secrets are tried over the same body, made-up ones where there are none. A request that
+// waited for others of its trigger is checked again: by then its secret may be over.
 //
 // # Once per request
 //

@@ -35,20 +35,28 @@ func (s *Service) receive(ctx context.Context, id string, r core.TriggerRequest)
 	if !ok {
 		return nil, "unauthorized", refused()
 	}
-	now := s.opts.Clock.Now()
-	_, t := s.peek(id)
+	came := s.opts.Clock.Now()
+	waits, t := s.peek(id)
 	if t == nil {
 		t = &snapshot{rec: new(core.TriggerRecord)}
 	}
-	if !p.good(t.rec.Scheme, valid(t.secrets, now), r.Body, now) {
+	if !p.good(t.rec.Scheme, valid(t.secrets, came), r.Body, came) {
 		return nil, "unauthorized", refused()
 	}
-	// From here on the sender is who it should be.
+	defer waits.received.Add(-1)
+	if waits.received.Add(1) > maxReceived {
+		return nil, "limited", core.RateLimited(maxReceived, 0, time.Second, "%d requests to the trigger are under way; try again in a second", maxReceived)
+	}
 	e, err := s.locked(id)
 	if err != nil {
 		return nil, "unauthorized", refused() // it was deleted meanwhile
 	}
 	defer e.mu.Unlock()
+	now := s.opts.Clock.Now()
+	if !p.good(e.rec.Scheme, valid(e.secrets, now), r.Body, came) {
+		return nil, "unauthorized", refused() // it was given another secret meanwhile
+	}
+	// From here on the sender is who it should be.
 	if !e.rec.Enabled {
 		return nil, "disabled", core.Conflict("trigger", id, "disabled", "the trigger is disabled")
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -21,6 +22,7 @@ var _ core.TriggerService = (*Service)(nil)
 const (
 	maxTriggers = 1000
 	maxRuns     = 50              // entries of a history
+	maxReceived = 128             // requests to one trigger that are worked on or wait for each other
 	startTime   = 2 * time.Minute // how long a start may take
 )
 
@@ -70,6 +72,8 @@ type entry struct {
 	secrets []secret
 	limit   *rate.Limiter
 	gone    bool // it was deleted
+
+	received atomic.Int32 // requests that are worked on or wait for mu
 
 	shown *snapshot // guarded by Service.mu
 }
