@@ -77,11 +77,6 @@ func (a *App) openAccess(ctx context.Context) (err error) {
 	if err := a.access.Open(ctx); err != nil {
 		return err
 	}
-	a.wg.Add(1)
-	go func() {
-		defer a.wg.Done()
-		a.watchAccess(a.work)
-	}()
 	if !c.Security.Authentication.APIKeys.Enabled {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package appliance_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -285,6 +287,19 @@ func TestGuardedPattern(t *testing.T) {
 	s.wants(err, 404)
 	_, err = ann.GetExecution(ctx, e.ExecutionID) // who made it
 	s.wants(err, 0)
+}
+
+// One loop looks for lost rights: api.Server.Recheck must not run twice at once.
+func TestAccessIsWatchedOnce(t *testing.T) {
+	openSecured(t, "")
+	loops := func() int {
+		stacks := make([]byte, 4<<20)
+		return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("appliance.(*App).watchAccess("))
+	}
+	coretest.WaitFor(t, "a loop", func() bool { return loops() > 0 })
+	if n := loops(); n != 1 {
+		t.Errorf("%d loops", n)
+	}
 }
 
 // TestForeignWorkspace names the workspace of somebody else's execution in bodies.

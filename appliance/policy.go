@@ -303,14 +303,18 @@ func (a *App) watchAccess(ctx context.Context) {
 		if revision == seen && a.access == nil && !a.config.Load().Security.AgentAuth.Certificates() {
 			continue // nothing ended, and nothing ends by itself
 		}
+		known := true // of all agents, whether they may go on; else the next look asks again
 		a.agents.EndSessions(ctx, func(p core.Principal) bool {
 			if revision == seen && (p.Expires.IsZero() || now.Before(p.Expires)) {
 				return false
 			}
 			p, err := a.refresh(ctx, p)
+			known = known && (err == nil || core.ErrorCode(err) == core.CodeUnauthorized)
 			return core.ErrorCode(err) == core.CodeUnauthorized || err == nil && a.policy != nil && !a.policy.Decide(ctx, p, connect).Allowed
 		})
-		seen = revision
+		if known {
+			seen = revision
+		}
 	}
 }
 

@@ -155,8 +155,8 @@ func TestActions(t *testing.T) {
 
 // A stream ends once its caller lost the right to it, for whatever reason, and others go on.
 func TestWithdrawnStream(t *testing.T) {
-	revision, revoked := uint64(1), map[string]bool{}
-	allowed := map[string]bool{"ann": true, "bob": true, "eve": true}
+	revision, revoked, hidden, away := uint64(1), map[string]bool{}, map[string]bool{}, false
+	allowed := map[string]bool{"ann": true, "bob": true, "eve": true, "joe": true, "kim": true}
 	r := newRig(t, func(o *api.Options) {
 		o.Authenticate = func(r *http.Request) (core.Principal, error) {
 			return core.Principal{Kind: core.PrincipalAPIKey, ID: strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")}, nil
@@ -165,9 +165,15 @@ func TestWithdrawnStream(t *testing.T) {
 			if !allowed[p.ID] {
 				return core.Forbidden(a.Action, a.Scope, "no")
 			}
+			if hidden[p.ID] {
+				return core.NotFound("execution", a.ID)
+			}
 			return nil
 		}
 		o.Refresh = func(_ context.Context, p core.Principal) (core.Principal, error) {
+			if away {
+				return p, core.Unavailable("store_failed", "the store does not answer")
+			}
 			if revoked[p.ID] {
 				return p, core.Errorf(core.CodeUnauthorized, "revoked")
 			}
@@ -199,7 +205,7 @@ func TestWithdrawnStream(t *testing.T) {
 		}()
 		return over
 	}
-	ann, bob, eve := open("ann"), open("bob"), open("eve")
+	ann, bob, eve, joe, kim := open("ann"), open("bob"), open("eve"), open("joe"), open("kim")
 	r.server.Recheck(t.Context())
 	revoked["ann"], revision = true, 2
 	r.server.Recheck(t.Context())
@@ -207,14 +213,24 @@ func TestWithdrawnStream(t *testing.T) {
 	allowed["bob"], revision = false, 3
 	r.server.Recheck(t.Context())
 	<-bob
+	hidden["joe"], revision = true, 4 // by the allow-list of the pattern
+	r.server.Recheck(t.Context())
+	<-joe
 	select {
 	case <-eve:
 		t.Error("the stream of another ended")
 	default:
 	}
-	revoked["eve"], revision = true, 4
+	revoked["eve"], revision, away = true, 5, true
+	r.server.Recheck(t.Context())
+	away = false // what could not be found out is asked again
 	r.server.Recheck(t.Context())
 	<-eve
+	select {
+	case <-kim:
+		t.Error("the stream of another ended")
+	default:
+	}
 }
 
 // waitingStream has no events.

@@ -65,8 +65,9 @@ func (s *Server) Recheck(ctx context.Context) {
 	}
 	revision, now := o.Revision(), o.Clock.Now()
 	for _, w := range s.watches.due(revision, now) {
-		switch s.still(ctx, w) {
-		case nil:
+		switch may, known := s.still(ctx, w); {
+		case !known: // the next look asks again
+		case may:
 			w.revision = revision
 		default:
 			w.end()
@@ -88,8 +89,9 @@ func (set *watches) due(revision uint64, now time.Time) []*watch {
 	return list
 }
 
-// still returns why a caller may not go on, or nil. A failure to find out is no reason to end what goes on.
-func (s *Server) still(ctx context.Context, w *watch) error {
+// still reports whether a caller may go on, and whether that could be found out: a failure to is no reason to end what goes on.
+// What is hidden from the caller by now is not there for them.
+func (s *Server) still(ctx context.Context, w *watch) (may, known bool) {
 	p, err := s.opts.Refresh(ctx, w.principal)
 	s.watches.mu.Lock()
 	granted := slices.Clone(w.granted)
@@ -99,8 +101,9 @@ func (s *Server) still(ctx context.Context, w *watch) error {
 			err = s.opts.Authorize(core.WithPrincipal(ctx, p), p, a)
 		}
 	}
-	if code := core.ErrorCode(err); code == core.CodeUnauthorized || code == core.CodeForbidden {
-		return err
+	switch core.ErrorCode(err) {
+	case core.CodeUnauthorized, core.CodeForbidden, core.CodeNotFound:
+		return false, true
 	}
-	return nil
+	return err == nil, err == nil
 }
