@@ -289,6 +289,45 @@ func TestGuardedPattern(t *testing.T) {
 	s.wants(err, 0)
 }
 
+// A stream of what belongs to a pattern ends once the pattern's allow-list leaves its reader out, and that of who made it goes on.
+func TestGuardEndsStream(t *testing.T) {
+	s := openSecured(t, "")
+	ctx := t.Context()
+	admin := s.client(s.adminKey)
+	_, err := admin.CreatePattern(ctx, client.PatternInput{Definition: echo, Name: "echo"})
+	s.wants(err, 0)
+	ann, _ := s.key("ann", "execute", "read")
+	bob, _ := s.key("bob", "read")
+	e, err := ann.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
+	s.wants(err, 0)
+	open := func(c *client.Client) <-chan struct{} {
+		stream, err := c.WatchExecution(ctx, e.ExecutionID, "")
+		s.wants(err, 0)
+		over := make(chan struct{})
+		go func() {
+			defer close(over)
+			defer stream.Close()
+			for {
+				if _, err := stream.Next(); err != nil {
+					return
+				}
+			}
+		}()
+		return over
+	}
+	owner, reader := open(ann), open(bob)
+	_, err = admin.UpdatePattern(ctx, "echo", client.PatternInput{Definition: guardedEcho, Name: "echo"})
+	s.wants(err, 0)
+	<-reader
+	_, err = bob.GetExecution(ctx, e.ExecutionID)
+	s.wants(err, 404)
+	select {
+	case <-owner:
+		t.Error("the stream of who made it ended")
+	default:
+	}
+}
+
 // One loop looks for lost rights: api.Server.Recheck must not run twice at once.
 func TestAccessIsWatchedOnce(t *testing.T) {
 	openSecured(t, "")

@@ -271,7 +271,7 @@ func (a *App) accessRevision() uint64 {
 	if a.policy == nil {
 		return a.keyChanges.Load()
 	}
-	return a.keyChanges.Load() + a.policy.Loads()
+	return a.keyChanges.Load() + a.policy.Loads() + a.patterns.GuardChanges()
 }
 
 // recheckEvery is how often what goes on is looked at for callers who lost their right to it.

@@ -121,6 +121,14 @@ func (c *catalog) family(name string) *family {
 	return c.families[name]
 }
 
+// latestHash returns the hash of the definition of the latest version of a name; "" if there is none.
+func (c *catalog) latestHash(name string) string {
+	if f := c.family(name); f != nil {
+		return f.patterns[0].Hash
+	}
+	return ""
+}
+
 // listings returns the latest version of every name in list order. The slice is never changed.
 func (c *catalog) listings() []*listing {
 	c.mu.RLock()

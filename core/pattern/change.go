@@ -185,7 +185,13 @@ func (s *Service) transact(ctx context.Context, name string, fn func(*change, []
 	return s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		c.tx, c.after = tx, nil
 		// Who asks at the event finds the versions that it tells of.
-		tx.AfterCommit(func() { s.catalog.replace(name, c.after) })
+		tx.AfterCommit(func() {
+			before := s.catalog.latestHash(name)
+			s.catalog.replace(name, c.after)
+			if s.guarded.Load() && s.catalog.latestHash(name) != before {
+				s.guards.Add(1)
+			}
+		})
 		stored, err := tx.FindPatternVersions(name)
 		if err != nil && core.ErrorCode(err) != core.CodeNotFound {
 			return err

@@ -54,7 +54,8 @@ type Service struct {
 
 	catalog catalog
 	cache   *cache
-	guarded atomic.Bool // some definition, in use or kept for what runs, has an allow-list
+	guarded atomic.Bool   // some definition, in use or kept for what runs, has an allow-list
+	guards  atomic.Uint64 // changes after which a pattern may have another allow-list
 
 	// writing is held over each change, from its transaction to the catalog's update, so that the catalog
 	// learns of changes in the order in which they were stored.
@@ -112,6 +113,9 @@ func mayBeGuarded(source string) bool {
 // Guarded reports whether there may be a definition with an allow-list, those included that are kept for what ran. It stays true until
 // the next start.
 func (s *Service) Guarded() bool { return s.guarded.Load() }
+
+// GuardChanges returns a number that grows whenever a pattern may have got another allow-list.
+func (s *Service) GuardChanges() uint64 { return s.guards.Load() }
 
 // FindPatterns implements core.PatternService. The patterns of a list have neither Source nor Definition.
 func (s *Service) FindPatterns(_ context.Context, filter core.PatternFilter) ([]*core.Pattern, core.PageInfo, error) {

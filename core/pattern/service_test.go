@@ -482,3 +482,38 @@ func TestGuarded(t *testing.T) {
 		t.Error("forgotten at the next start")
 	}
 }
+
+// Each change of an allow-list counts, and no other does while there are none.
+func TestGuardChanges(t *testing.T) {
+	ctx := t.Context()
+	s := pattern.NewService(newMemory(t), core.SystemClock{}, pattern.Options{})
+	if err := s.Open(ctx); err != nil {
+		t.Fatal(err)
+	}
+	const text = "name: a\nversion: 1.0.0\nagents: {capabilities: [a], min: 1}\n"
+	count := func(what string, want uint64, err error) {
+		t.Helper()
+		if got := s.GuardChanges(); err != nil || got != want {
+			t.Errorf("%s: %d, want %d, %v", what, got, want, err)
+		}
+	}
+	update := func(text string) error {
+		_, err := s.UpdatePattern(ctx, "a", core.PatternInput{Source: text})
+		return err
+	}
+	_, err := s.CreatePattern(ctx, core.PatternInput{Source: text})
+	count("made without", 0, err)
+	count("described", 0, update(text+"description: x\n"))
+	const newer = "name: a\nversion: 2.0.0\nagents: {capabilities: [a], min: 1}\nsecurity: {allowedUsers: [ann]}\n"
+	count("a version with a list", 1, update(newer))
+	count("the same again", 1, update(newer))
+	count("another list", 2, update(strings.Replace(newer, "ann", "bob", 1)))
+	count("a former version", 2, update(text))
+	_, err = s.DeletePattern(ctx, "a", "2.0.0")
+	count("the version with a list is deleted", 3, err)
+	_, err = s.CreatePattern(ctx, core.PatternInput{Source: "not: [one"})
+	if err == nil {
+		t.Error("a broken definition is taken")
+	}
+	count("refused", 3, nil)
+}
