@@ -188,11 +188,11 @@ func secretProblems(text string) (list []string) {
 
 // UpdateTrigger implements core.TriggerService.
 func (s *Service) UpdateTrigger(ctx context.Context, id string, patch core.TriggerPatch) (*core.Trigger, error) {
-	e, err := s.locked(id)
+	e, err := s.claimed(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	defer e.mu.Unlock()
+	defer e.turn.Release()
 	p := core.PrincipalFrom(ctx)
 	next := *e.rec
 	if patch.Target == nil {
@@ -254,11 +254,11 @@ func (s *Service) RotateTrigger(ctx context.Context, id, text string, overlap ti
 	if reasons := secretProblems(text); len(reasons) > 0 {
 		return nil, core.Invalid("secret", "%s", reasons[0])
 	}
-	e, err := s.locked(id)
+	e, err := s.claimed(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	defer e.mu.Unlock()
+	defer e.turn.Release()
 	now := s.opts.Clock.Now().UTC()
 	secrets := []secret{{Text: text}}
 	if overlap > 0 && len(e.secrets) > 0 && e.secrets[0].Text != text {
@@ -292,11 +292,11 @@ func (s *Service) RotateTrigger(ctx context.Context, id, text string, overlap ti
 
 // DeleteTrigger implements core.TriggerService.
 func (s *Service) DeleteTrigger(ctx context.Context, id string) error {
-	e, err := s.locked(id)
+	e, err := s.claimed(ctx, id)
 	if err != nil {
 		return err
 	}
-	defer e.mu.Unlock()
+	defer e.turn.Release()
 	by := core.PrincipalFrom(ctx).ID
 	if err := s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		if err := tx.DeleteTrigger(id); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/textproto"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/core/internal/turn"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -47,14 +49,24 @@ func (s *Service) receive(ctx context.Context, id string, r core.TriggerRequest)
 	if waits.received.Add(1) > maxReceived {
 		return nil, "limited", core.RateLimited(maxReceived, 0, time.Second, "%d requests to the trigger are under way; try again in a second", maxReceived)
 	}
-	e, err := s.locked(id)
-	if err != nil {
-		return nil, "unauthorized", refused() // it was deleted meanwhile
+	for range maxTurns {
+		if out, what, err = s.take(ctx, waits, &p, r, came); !errors.Is(err, turn.ErrWanted) {
+			return out, what, err
+		}
 	}
-	defer e.mu.Unlock()
-	now := s.opts.Clock.Now()
-	if !p.good(e.rec.Scheme, valid(e.secrets, now), r.Body, came) {
-		return nil, "unauthorized", refused() // it was given another secret meanwhile
+	return nil, string(wire.TriggerFailed), core.Unavailable("changing", "the trigger is changed again and again; send the request again")
+}
+
+// take works on a request once it is its turn. ErrWanted where a change is waited for, and nothing was started.
+func (s *Service) take(ctx context.Context, e *entry, p *proof, r core.TriggerRequest, came time.Time) (out *core.TriggerReceipt, what string, err error) {
+	work, err := e.turn.Take(ctx)
+	if err != nil {
+		return nil, string(wire.TriggerFailed), err // the sender has left
+	}
+	defer e.turn.Release()
+	id, now := e.rec.ID, s.opts.Clock.Now()
+	if e.gone || !p.good(e.rec.Scheme, valid(e.secrets, now), r.Body, came) {
+		return nil, "unauthorized", refused() // it was deleted, or given another secret, meanwhile
 	}
 	// From here on the sender is who it should be.
 	if !e.rec.Enabled {
@@ -79,15 +91,18 @@ func (s *Service) receive(ctx context.Context, id string, r core.TriggerRequest)
 			return &core.TriggerReceipt{TriggerID: id, Outcome: wire.TriggerDuplicate, RunRef: refOf(before)}, string(wire.TriggerDuplicate), nil
 		}
 	}
-	ref, err := s.start(ctx, e, &p, keys, r)
+	ref, err := s.start(work, e, p, keys, r)
+	if err != nil && errors.Is(context.Cause(work), turn.ErrWanted) {
+		return nil, "", turn.ErrWanted
+	}
 	switch code := core.ErrorCode(err); {
 	case err == nil:
 		return &core.TriggerReceipt{TriggerID: id, Outcome: wire.TriggerStarted, RunRef: ref}, string(wire.TriggerStarted), nil
 	case code == core.CodeForbidden || code == core.CodeUnauthorized:
-		s.block(ctx, e, &p, core.AsError(err))
+		s.block(ctx, e, p, core.AsError(err))
 		return nil, string(wire.TriggerBlocked), core.Forbidden("executions.create", "", "the trigger is blocked: whoever it belongs to may not start what it starts")
 	default:
-		s.fail(ctx, e, &p, core.AsError(err))
+		s.fail(ctx, e, p, core.AsError(err))
 		return nil, string(wire.TriggerFailed), err
 	}
 }
@@ -161,7 +176,7 @@ func targetFor(t *core.Trigger, p *proof, raw []byte, header func(string) string
 // BodyPath is the file in the workspace of a thread that holds the body of the request.
 const BodyPath = ".wardroom/trigger.json"
 
-// start starts the target for a request, whose entry is locked.
+// start starts the target for a request, whose turn it is.
 func (s *Service) start(ctx context.Context, e *entry, p *proof, keys []string, r core.TriggerRequest) (core.RunRef, error) {
 	ctx, done := context.WithTimeout(ctx, startTime)
 	defer done()

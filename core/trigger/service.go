@@ -14,6 +14,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/seal"
+	"github.com/wardroom/wardroom/core/internal/turn"
 )
 
 var _ core.TriggerService = (*Service)(nil)
@@ -24,6 +25,7 @@ const (
 	maxRuns     = 50              // entries of a history
 	maxReceived = 128             // requests to one trigger that are worked on or wait for each other
 	startTime   = 2 * time.Minute // how long a start may take
+	maxTurns    = 5               // of a request whose start gave way to changes
 )
 
 // Store is the part of core.Store that the service uses.
@@ -60,20 +62,20 @@ type Service struct {
 	log   hclog.Logger
 	box   *seal.Box
 
-	mu      sync.Mutex // guards all below; taken after that of an entry, never before
+	mu      sync.Mutex // guards all below; taken after the turn of an entry, never before
 	entries map[string]*entry
 	names   map[string]string // id by name
 }
 
 // entry is a trigger at work.
 type entry struct {
-	mu      sync.Mutex // held while a request or a change is worked on
+	turn    *turn.Turn // of the request or the change that is worked on
 	rec     *core.TriggerRecord
 	secrets []secret
 	limit   *rate.Limiter
 	gone    bool // it was deleted
 
-	received atomic.Int32 // requests that are worked on or wait for mu
+	received atomic.Int32 // requests that are worked on or wait for their turn
 
 	shown *snapshot // guarded by Service.mu
 }
@@ -126,7 +128,7 @@ func (s *Service) Open(ctx context.Context) error {
 func (s *Service) add(r *core.TriggerRecord, secrets []secret) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.entries[r.ID] = &entry{rec: r, secrets: secrets, limit: limiter(r.RatePerMinute), shown: &snapshot{r, secrets}}
+	s.entries[r.ID] = &entry{turn: turn.New(), rec: r, secrets: secrets, limit: limiter(r.RatePerMinute), shown: &snapshot{r, secrets}}
 	s.names[r.Name] = r.ID
 }
 
@@ -135,7 +137,7 @@ func limiter(perMinute int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(float64(perMinute)/60), max(perMinute/6, min(perMinute, 10)))
 }
 
-// show makes a change of an entry known, whose mu is held.
+// show makes a change of an entry known, whose turn is taken.
 func (s *Service) show(e *entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,15 +154,17 @@ func (s *Service) peek(id string) (*entry, *snapshot) {
 	return nil, nil
 }
 
-// locked returns an entry with its mu held. NOT_FOUND.
-func (s *Service) locked(id string) (*entry, error) {
+// claimed returns an entry for a change, which a start that is under way gives way to. NOT_FOUND, or an error of ctx.
+func (s *Service) claimed(ctx context.Context, id string) (*entry, error) {
 	e, _ := s.peek(id)
 	if e == nil {
 		return nil, core.NotFound("trigger", id)
 	}
-	e.mu.Lock()
+	if err := e.turn.Claim(ctx); err != nil {
+		return nil, err
+	}
 	if e.gone {
-		e.mu.Unlock()
+		e.turn.Release()
 		return nil, core.NotFound("trigger", id)
 	}
 	return e, nil

@@ -2,8 +2,10 @@ package trigger_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -56,6 +58,79 @@ func TestWaitsForRotation(t *testing.T) {
 			waits.Wait()
 			if core.ErrorCode(err) != tt.code {
 				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// hangingLauncher has the first starts wait for a host that does not answer.
+type hangingLauncher struct {
+	*launcher
+	hanging chan struct{} // has a value for each start that hangs
+	hangs   atomic.Bool
+}
+
+func (l *hangingLauncher) Launch(ctx context.Context, target core.Target, env map[string]string, along core.AlongFunc) (core.RunRef, error) {
+	if !l.hangs.Load() {
+		return l.launcher.Launch(ctx, target, env, along)
+	}
+	l.hanging <- struct{}{}
+	<-ctx.Done()
+	return core.RunRef{}, core.Unavailable("timeout", "the host does not answer")
+}
+
+// A start that hangs keeps no change from being made and no sender from leaving. Its request is looked at again after the change.
+func TestChangeDuringStart(t *testing.T) {
+	off := false
+	for name, tt := range map[string]struct {
+		change func(r *rig, id string) error
+		code   core.Code // of the request
+	}{
+		"Rename": {func(r *rig, id string) error {
+			_, err := r.UpdateTrigger(ann, id, core.TriggerPatch{Name: new("other")})
+			return err
+		}, ""},
+		"Disable": {func(r *rig, id string) error {
+			_, err := r.UpdateTrigger(ann, id, core.TriggerPatch{Enabled: &off})
+			return err
+		}, core.CodeConflict},
+		"Rotate": {func(r *rig, id string) error {
+			_, err := r.RotateTrigger(ann, id, "another-secret-of-ann", 0)
+			return err
+		}, core.CodeUnauthorized},
+		"Delete": {func(r *rig, id string) error { return r.DeleteTrigger(ann, id) }, core.CodeUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.opts.Observer = nil
+			launch := &hangingLauncher{launcher: r.launch, hanging: make(chan struct{}, 8)}
+			r.opts.Launcher = launch
+			r.open()
+			own := r.create(nil)
+			launch.hangs.Store(true)
+			var err error
+			var waits sync.WaitGroup
+			waits.Go(func() { _, err = r.Receive(ctx, own.ID, r.signed(hookSecret, "{}", r.clock.Now())) })
+			<-launch.hanging
+			gone, leave := context.WithCancel(ctx)
+			leave()
+			if _, err := r.Receive(gone, own.ID, r.signed(hookSecret, `{"n":2}`, r.clock.Now())); !errors.Is(err, context.Canceled) {
+				t.Errorf("who left waits on: %v", err)
+			}
+			launch.hangs.Store(false)
+			if err := tt.change(r, own.ID); err != nil {
+				t.Fatal(err)
+			}
+			waits.Wait()
+			if core.ErrorCode(err) != tt.code {
+				t.Errorf("the request: %v, want %s", err, tt.code)
+			}
+			want := 0
+			if tt.code == "" {
+				want = 1
+			}
+			if got := r.executions(); got != want {
+				t.Errorf("%d executions, want %d", got, want)
 			}
 		})
 	}
