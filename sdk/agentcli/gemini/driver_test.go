@@ -86,6 +86,8 @@ const (
 		`{"id":"2","type":"gemini","content":"an earlier answer","model":"m","tokens":{"input":9}}` + "\n"
 )
 
+func (r *rig) announced() bool { return r.driver.(agentcli.Announcer).Announced() }
+
 func (r *rig) title(s string) {
 	r.driver.OSC(0, []byte(s))
 	r.note()
@@ -397,8 +399,14 @@ func TestTitleBeforeTheHook(t *testing.T) {
 			r.title(busy)
 			r.Pass(time.Second)
 			r.want("")
+			if !r.announced() {
+				t.Error("the turn that the title shows is not announced")
+			}
 			tell(r)
 			r.Pass(100 * time.Millisecond)
+			if r.announced() {
+				t.Error("a turn that began is announced still")
+			}
 			want := "busy"
 			if name == "Hooked" {
 				want = "took[a person's] session[s-0]"
