@@ -310,7 +310,11 @@ func (s *Service) alert(e *entry, what string, cause *core.Error) {
 // launch starts the target of an entry, and writes the record with what change makes of it in the transaction that stores
 // what was started. tick is nil for one that was asked for by hand. The entry has the new record once nil is returned.
 func (s *Service) launch(ctx context.Context, e *entry, tick *time.Time, change func(next *core.ScheduleRecord, run *core.ScheduleRun)) (core.RunRef, error) {
-	ctx, done := context.WithTimeout(ctx, startTime)
+	limit := startTime
+	if tick != nil && e.tries > 0 {
+		limit = retryTime
+	}
+	ctx, done := context.WithTimeout(ctx, limit)
 	defer done()
 	p, err := s.opts.Launcher.Principal(ctx, e.rec.Principal)
 	if err != nil {

@@ -8,7 +8,7 @@ func (s *Service) Idle() bool {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.working > 0 {
+	if s.working != [lanes]int{} {
 		return false
 	}
 	for _, e := range s.entries {

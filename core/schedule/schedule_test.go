@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -319,6 +320,73 @@ func TestFailures(t *testing.T) {
 	}
 	if run := r.get(s.ID).LastRun; run.Code != core.CodeNotFound || !strings.Contains(run.Reason, "does not exist") {
 		t.Errorf("%+v", run)
+	}
+}
+
+// Threads whose host does not answer keep neither executions nor, once they failed, other threads from their ticks.
+func TestThreadsHang(t *testing.T) {
+	const all, half = 8, 4
+	r := newRig(t)
+	var mu sync.Mutex // guards what follows
+	hanging, most, longest := 0, 0, time.Duration(0)
+	release := make(chan struct{})
+	r.launch.set(func() {
+		r.launch.hold = func(ctx context.Context, target core.Target) error {
+			if target.Thread == nil || target.Thread.AgentType != "slow" {
+				return nil
+			}
+			until, _ := ctx.Deadline()
+			mu.Lock()
+			hanging++
+			most, longest = max(most, hanging), max(longest, time.Until(until))
+			wait := release
+			mu.Unlock()
+			select {
+			case <-ctx.Done():
+			case <-wait:
+			}
+			mu.Lock()
+			hanging--
+			mu.Unlock()
+			return core.Unavailable("timeout", "the host does not answer")
+		}
+	})
+	thread := func(name, agent string) *core.Schedule {
+		return r.create(func(s *core.ScheduleSpec) {
+			s.Name, s.Target = name, core.Target{Thread: &core.ThreadTarget{ThreadBrief: wire.ThreadBrief{AgentType: agent}}}
+		})
+	}
+	for i := range all {
+		thread(fmt.Sprint("slow", i), "slow")
+	}
+	healthy, execution := thread("healthy", "claude"), r.create(nil)
+	hang := func(want int) {
+		t.Helper()
+		coretest.WaitFor(t, fmt.Sprintf("%d starts to hang", want), func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return hanging == want
+		})
+	}
+	r.settle()
+	r.clock.Advance(time.Minute)
+	hang(all)
+	coretest.WaitFor(t, "the execution", func() bool { return r.get(execution.ID).Counts.Started == 1 })
+	mu.Lock()
+	close(release)
+	release, most, longest = make(chan struct{}), 0, 0
+	mu.Unlock()
+	r.settle()
+	r.clock.Advance(2 * time.Second) // they are tried again
+	hang(half)
+	r.clock.Advance(time.Minute)
+	for _, s := range []*core.Schedule{healthy, execution} {
+		coretest.WaitFor(t, s.Name, func() bool { return r.get(s.ID).Counts.Started == 2 })
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if most != half || longest > 20*time.Second {
+		t.Errorf("%d hang at once, for %s", most, longest)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/seal"
 	"github.com/wardroom/wardroom/core/internal/turn"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 var _ core.ScheduleService = (*Service)(nil)
@@ -20,7 +21,7 @@ var _ core.ScheduleService = (*Service)(nil)
 // Bounds of schedules.
 const (
 	maxSchedules = 1000
-	maxWorkers   = 8   // schedules whose ticks are worked on at once
+	maxWorkers   = 8   // schedules of executions whose ticks are worked on at once, and as many of threads
 	maxRuns      = 50  // entries of a history
 	maxQueue     = 100 // ticks of a schedule that wait
 	maxRunning   = 100 // runs of a schedule at once
@@ -35,6 +36,7 @@ const (
 	retryMost  = 30 * time.Second // between such starts
 	retryFor   = 10 * time.Minute // how long such starts are tried
 	startTime  = 2 * time.Minute  // how long a start may take
+	retryTime  = 20 * time.Second // how long one may take that failed before
 )
 
 // Store is the part of core.Store that the service uses.
@@ -81,8 +83,19 @@ type Service struct {
 	entries map[string]*entry
 	names   map[string]string // id by name; "" while one is being made
 	seen    time.Time         // by the clock on the wall, when the loop looked last
-	working int
+	working [lanes]int        // goroutines at work
 }
+
+// lane is what shares a bound of goroutines.
+type lane uint8
+
+// The lanes. A start of a thread may wait for a host that does not answer; one that failed before probably does.
+const (
+	laneExecutions lane = iota
+	laneThreads
+	laneFailing // of threads
+	lanes
+)
 
 // entry is a schedule at work.
 type entry struct {
@@ -94,6 +107,7 @@ type entry struct {
 	tries    int       // that failed
 	retryAt  time.Time // when the next start is tried
 	shown    snapshot  // what it was after the last change; guarded by Service.mu
+	ails     bool      // its starts fail, or did at its last tick; guarded by Service.mu
 	due      time.Time // when to look at it next; zero: after a change; guarded by Service.mu
 	underWay bool      // a goroutine works on it; guarded by Service.mu
 	again    bool      // it is looked at once more after that; guarded by Service.mu
@@ -143,7 +157,9 @@ func (s *Service) Open(ctx context.Context) error {
 			s.log.Error("a schedule cannot be read and is left out", "schedule", r.ID, "name", r.Name, "reason", problems[0].Reason)
 			continue
 		}
-		s.entries[r.ID] = &entry{turn: turn.New(), rec: r, cal: cal, shown: snapshot{r, cal}, due: now}
+		e := &entry{turn: turn.New(), rec: r, cal: cal, shown: snapshot{r, cal}, due: now}
+		e.ails = e.failed()
+		s.entries[r.ID] = e
 		s.names[r.Name] = r.ID
 	}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
@@ -215,23 +231,48 @@ func (s *Service) look(ctx context.Context) time.Duration {
 			if !e.due.IsZero() {
 				wait = min(wait, e.due.Sub(now))
 			}
-		case s.working >= maxWorkers: // the next one that is done looks again
+		case !s.room(e.lane()): // the next one that is done looks again
 			e.due = now
 		default:
+			in := e.lane()
 			e.underWay = true
-			s.working++
+			s.working[in]++
 			s.wg.Add(1)
 			go func() {
 				defer s.wg.Done()
-				s.work(ctx, e)
+				s.work(ctx, e, in)
 			}()
 		}
 	}
 	return wait
 }
 
-// work does what is due of a schedule.
-func (s *Service) work(ctx context.Context, e *entry) {
+// lane returns the lane of an entry. The caller holds Service.mu.
+func (e *entry) lane() lane {
+	switch {
+	case e.shown.rec.Target.Thread == nil:
+		return laneExecutions
+	case e.ails:
+		return laneFailing
+	}
+	return laneThreads
+}
+
+// room reports whether one more goroutine may work in a lane: executions do not wait behind threads, nor those threads
+// that can be started behind those that fail. The caller holds mu.
+func (s *Service) room(in lane) bool {
+	switch threads := s.working[laneThreads] + s.working[laneFailing]; in {
+	case laneExecutions:
+		return s.working[in] < maxWorkers
+	case laneFailing:
+		return threads < maxWorkers && s.working[in] < maxWorkers/2
+	default:
+		return threads < maxWorkers
+	}
+}
+
+// work does what is due of a schedule, in a lane.
+func (s *Service) work(ctx context.Context, e *entry, in lane) {
 	ctx, err := e.turn.Take(ctx)
 	if err != nil { // the service closes
 		return
@@ -248,8 +289,8 @@ func (s *Service) work(ctx context.Context, e *entry) {
 	if e.again {
 		due = s.seen
 	}
-	e.shown, e.due, e.underWay, e.again = snapshot{e.rec, e.cal}, due, false, false
-	s.working--
+	e.shown, e.ails, e.due, e.underWay, e.again = snapshot{e.rec, e.cal}, e.failed(), due, false, false
+	s.working[in]--
 	s.mu.Unlock()
 	s.kick()
 }
@@ -269,9 +310,14 @@ func (s *Service) guarded(ctx context.Context, e *entry) (due time.Time) {
 func (s *Service) changed(e *entry) {
 	e.calm()
 	s.mu.Lock()
-	e.shown, e.due = snapshot{e.rec, e.cal}, s.seen
+	e.shown, e.ails, e.due = snapshot{e.rec, e.cal}, e.failed(), s.seen
 	s.mu.Unlock()
 	s.kick()
+}
+
+// failed reports whether starts fail, or did at the last tick.
+func (e *entry) failed() bool {
+	return e.tries > 0 || e.rec.LastRun != nil && e.rec.LastRun.Outcome == wire.TickFailed
 }
 
 // find returns an entry. NOT_FOUND.
