@@ -50,7 +50,8 @@ func (e *Engine) StartBatch(ctx context.Context, req core.BatchRequest) (*core.B
 		return nil, err
 	}
 	detached := context.WithoutCancel(ctx)
-	if err := e.storeInputs(detached, b.ID, req.Inputs); err != nil {
+	// The request is recorded with the batch, which its record names, and not with what is stored before.
+	if err := e.storeInputs(core.WithAuditIntent(detached, nil), b.ID, req.Inputs); err != nil {
 		e.releaseItems(b.CreatedBy, b.Total)
 		return nil, err
 	}
