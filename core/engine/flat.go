@@ -48,8 +48,7 @@ func (r *flat) resume(c *change) {
 		r.advance(c)
 		return
 	}
-	for !c.over && r.step == nil { // so that the failure names the agents of the step it was at
-		r.enter(c)
+	for r.step == nil && r.enter(c) { // so that the failure names the agents of the step it was at
 	}
 	if !c.over {
 		r.timeout(c)

@@ -19,7 +19,11 @@ var errUnreadable = core.Errorf(core.CodeInternal, "an event of the execution's 
 // resume takes up an execution where its journal stands.
 func (e *Engine) resume(ctx context.Context, exec *core.Execution) error {
 	plan, err := e.patterns.Plan(ctx, exec.Hash)
-	if err != nil {
+	switch {
+	case err == nil:
+	case transient(ctx, err):
+		return err
+	default:
 		return e.interrupt(ctx, exec, err)
 	}
 	events, err := e.journal(ctx, exec.ID)
@@ -158,7 +162,7 @@ func (r *flat) restoreComposed(path string) {
 	if !ok {
 		return
 	}
-	plan, err := r.eng.patterns.Plan(r.eng.detached(), hash)
+	plan, err := r.composed(hash)
 	if err != nil {
 		return
 	}

@@ -496,10 +496,11 @@ type rig struct {
 	config engine.Config
 	roles  *spawner // or nil
 
-	streams engine.Streams   // noStreams if nil
-	adHoc   engine.AdHoc     // or nil
-	alert   engine.Alert     // or nil
-	notice  func(core.Event) // or nil
+	patterns engine.Patterns  // the shelf if nil
+	streams  engine.Streams   // noStreams if nil
+	adHoc    engine.AdHoc     // or nil
+	alert    engine.Alert     // or nil
+	notice   func(core.Event) // or nil
 
 	still, seen int // looks of passTime since commits were seen
 }
@@ -534,6 +535,9 @@ func (r *rig) open() *rig {
 	}
 	if r.roles != nil {
 		options.Roles = r.roles
+	}
+	if r.patterns != nil {
+		options.Patterns = r.patterns
 	}
 	if r.streams != nil {
 		options.Streams = r.streams

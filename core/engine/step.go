@@ -191,16 +191,43 @@ func (r *flat) compose(c *change, step *core.Step, path string, input json.RawMe
 		r.fail(c, core.CodeInternal, fmt.Sprintf("step %q: the composed pattern was not pinned", path), nil)
 		return false
 	}
-	plan, err := r.eng.patterns.Plan(r.eng.detached(), hash)
+	plan, err := r.composed(hash)
 	if err == nil {
 		input, err = plan.CheckInput(input)
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case transient(r.eng.detached(), err): // the engine stops; the next start goes on here
+		return false
+	default:
 		r.failWith(c, fmt.Errorf("step %q: %w", path, err))
 		return false
 	}
 	r.seq = &sequence{plan: plan, prefix: path + "/", input: input, parent: r.seq}
 	return true
+}
+
+// composed returns the plan of a pattern that runs inside this execution. A store that cannot be read now is tried again
+// until it can, as in commit, or the engine stops.
+func (r *flat) composed(hash string) (core.Plan, error) {
+	warned := false
+	for {
+		plan, err := r.eng.patterns.Plan(r.eng.detached(), hash)
+		if err == nil || !transient(r.eng.detached(), err) {
+			if warned {
+				r.eng.writable.accept()
+			}
+			return plan, err
+		}
+		if !warned {
+			r.eng.log.Warn("store cannot be read; the execution waits", "execution", r.exec.ID, "error", err)
+			warned = true
+		}
+		r.eng.writable.refuse(err)
+		if !r.eng.pause(storeRetry) {
+			return nil, err
+		}
+	}
 }
 
 // leave ends the innermost sequence: a composed one becomes an outcome of its parent's step, the
