@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/sdk/internal/clip"
 )
 
 const (
@@ -44,14 +46,7 @@ func (s *Screen) osc(end uint64, bell bool) {
 
 // cleanTitle returns data as valid text of a bounded size.
 func cleanTitle(data []byte) string {
-	if len(data) > maxTitle {
-		end := maxTitle
-		for end > 0 && !utf8.RuneStart(data[end]) {
-			end--
-		}
-		data = data[:end]
-	}
-	return strings.ToValidUTF8(string(data), "\uFFFD")
+	return clip.Text(strings.ToValidUTF8(string(data), "\uFFFD"), maxTitle)
 }
 
 // link begins or ends a hyperlink: "params;uri".

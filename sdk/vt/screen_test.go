@@ -50,12 +50,19 @@ func TestTitle(t *testing.T) {
 		{"InvalidUTF8", "\x1b]0;a\xffb\x07", "a\ufffdb"},
 		{"Long", "\x1b]0;" + strings.Repeat("é", 2000) + "\x07", strings.Repeat("é", 512)},
 		{"LongOdd", "\x1b]0;a" + strings.Repeat("é", 2000) + "\x07", "a" + strings.Repeat("é", 511)},
+		{"LongInvalid", "\x1b]0;" + strings.Repeat("a\xff", 512) + "\x07", strings.Repeat("a\ufffd", 256)},
+		{"LongAfterInvalid", "\x1b]0;" + strings.Repeat("\xff", 2000) + "a\x07", "\ufffda"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := vt.New(vt.Options{})
 			s.Write([]byte(tt.in))
 			if got := s.Title(); got != tt.want {
 				t.Errorf("%q, want %q", got, tt.want)
+			}
+			if o, err := vt.Restore(s.Snapshot(), vt.Options{}); err != nil {
+				t.Error(err)
+			} else if o.Title() != tt.want {
+				t.Errorf("restored: %q", o.Title())
 			}
 		})
 	}
