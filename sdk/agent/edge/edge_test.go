@@ -1,9 +1,11 @@
 package edge_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -422,6 +424,48 @@ func TestRuntimeRefuses(t *testing.T) {
 	s.spawn("thread_1", func(p *protocol.ThreadSpawn) { p.AgentType = "broken" })
 	if st := s.status(); st.Code != string(runtime.CodeCLINotFound) || st.Message != "broken is not installed; install it" {
 		t.Fatalf("status %+v", st)
+	}
+}
+
+// withGit has a script take the place of git.
+func (s *site) withGit(script string) {
+	s.t.Helper()
+	s.stop()
+	s.opts.Git = filepath.Join(s.t.TempDir(), "git")
+	if err := os.WriteFile(s.opts.Git, []byte("#!/bin/sh\n"+script), 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	s.start()
+}
+
+// TestCloneInTime ends a clone that takes too long, and with it what git started, which holds its output open.
+func TestCloneInTime(t *testing.T) {
+	s := newSite(t)
+	s.opts.CloneTimeout = 100 * time.Millisecond
+	s.withGit("sleep 60 &\nwait\n")
+	began := time.Now()
+	s.spawn("thread_1", func(p *protocol.ThreadSpawn) { p.Workspace = &protocol.ThreadWorkspace{Repo: "https://example.com/x"} })
+	if st := s.status(); st.Code != "CLONE_FAILED" || !strings.Contains(st.Message, "in time") {
+		t.Errorf("status %+v", st)
+	}
+	if took := time.Since(began); took > 8*time.Second {
+		t.Errorf("it ended after %v: a child of git lives", took)
+	}
+}
+
+// TestCloneWithMuchOutput keeps the last words of a git that writes megabytes.
+func TestCloneWithMuchOutput(t *testing.T) {
+	s := newSite(t)
+	var log bytes.Buffer
+	s.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	s.withGit("head -c 4194304 /dev/zero | tr '\\0' x >&2\necho the reason >&2\nexit 128\n")
+	s.spawn("thread_1", func(p *protocol.ThreadSpawn) { p.Workspace = &protocol.ThreadWorkspace{Repo: "https://example.com/x"} })
+	if st := s.status(); st.Code != "CLONE_FAILED" || !strings.HasSuffix(st.Message, "the reason") {
+		t.Errorf("status %+v", st)
+	}
+	s.stop()
+	if !strings.Contains(log.String(), "the reason") || log.Len() > 100<<10 {
+		t.Errorf("a log of %d bytes", log.Len())
 	}
 }
 

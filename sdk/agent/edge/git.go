@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,13 +11,18 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agent"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
+	"github.com/wardroom/wardroom/sdk/vt"
 )
 
 const codeCloneFailed = "CLONE_FAILED"
+
+// maxOutput is how much of what git writes is kept, in bytes: the last of it.
+const maxOutput = 16 << 10
 
 // gitSettings win over those of the site and of repositories. What a repository could run is off. Credential helpers
 // and ssh keys of the site stay in force: they are how it reaches its repositories.
@@ -161,19 +165,24 @@ func (e *Edge) gitText(ctx context.Context, kind, dir string, args ...string) (s
 		"GIT_SSH_COMMAND=ssh -oBatchMode=yes", "LC_ALL=C",
 	)
 	cmd.WaitDelay = 10 * time.Second
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	// A group of its own: git has children that speak to the remote, and they have to end with it.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	stdout, stderr := vt.NewRing(maxOutput), vt.NewRing(maxOutput)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
 	err := cmd.Run()
 	switch {
 	case err == nil:
-		return strings.TrimSpace(stdout.String()), nil
+		text, _ := stdout.From(0)
+		return strings.TrimSpace(string(text)), nil
 	case ctx.Err() != nil:
 		return "", &agent.Error{Code: codeCloneFailed, Message: "the repository was not cloned in time"}
 	case errors.Is(err, exec.ErrNotFound):
 		return "", &agent.Error{Code: codeCloneFailed, Message: "this site has no git"}
 	}
-	e.opts.Logger.Info("edge: git failed", "command", args[0], "error", err, "stderr", stderr.String())
-	return "", &agent.Error{Code: codeCloneFailed, Message: "git " + args[0] + " failed: " + e.lastWords(stderr.String())}
+	text, _ := stderr.From(0)
+	e.opts.Logger.Info("edge: git failed", "command", args[0], "error", err, "stderr", string(text))
+	return "", &agent.Error{Code: codeCloneFailed, Message: "git " + args[0] + " failed: " + e.lastWords(string(text))}
 }
 
 // lastWords are the end of what git said, without the paths of this site.
