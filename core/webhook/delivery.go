@@ -34,8 +34,15 @@ func (s *Service) FindDelivery(ctx context.Context, webhookID, id string) (*core
 	if err != nil {
 		return nil, nil, err
 	}
+	shown := *d
+	if d.Status != core.DeliveryPending { // as of its last attempt
+		shown.Attempts = max(0, d.Attempts-1)
+		if shown.Attempts+shown.Manual == 0 {
+			shown.FirstAt = nil
+		}
+	}
 	req := &core.DeliveryRequest{URL: rec.URL, Headers: map[string]string{}, Body: body}
-	for name, values := range requestHeader(shownHeaders(&rec.Webhook), nil, d, body, "Wardroom/"+s.opts.Version, s.clock.Now()) {
+	for name, values := range requestHeader(shownHeaders(&rec.Webhook), nil, &shown, body, "Wardroom/"+s.opts.Version, s.clock.Now()) {
 		if name != headerSignature && name != headerTimestamp {
 			req.Headers[name] = values[0]
 		}

@@ -278,6 +278,10 @@ func TestRetryDelivery(t *testing.T) {
 	r.emit(core.EventPatternCreated, "p", data{})
 	r.wait(1, core.DeliveryFailed)
 	d := r.store.rows()[0]
+	_, first, err := r.FindDelivery(ctx, w.ID, d.ID)
+	if err != nil || first.Headers["X-Service-Delivery"] != d.ID || first.Headers["X-Service-Retry-Count"]+first.Headers["X-Service-Original-Timestamp"] != "" {
+		t.Errorf("the request of the first attempt is %+v, %v", first, err)
+	}
 	in.set(nil)
 	made, err := r.RetryDelivery(ctx, w.ID, d.ID)
 	if err != nil || made.Status != core.DeliveryPending {
@@ -297,7 +301,7 @@ func TestRetryDelivery(t *testing.T) {
 		t.Errorf("the delivery is %+v, %v", whole, err)
 	}
 	if request == nil || request.URL != in.URL || string(request.Body) != string(last.body) || request.Headers["X-Service-Delivery"] != d.ID ||
-		request.Headers["X-Service-Signature"] != "" {
+		request.Headers["X-Service-Signature"] != "" || request.Headers["X-Service-Retry-Count"] != "1" {
 		t.Errorf("the request is %+v", request)
 	}
 	_, _, err = r.FindDelivery(ctx, "wh_none", d.ID)

@@ -56,7 +56,7 @@ type DeliveryDetail struct {
 // DeliveryRequest is the request of an attempt, without signature and time, which each attempt has its own of.
 type DeliveryRequest struct {
 	URL     string            `json:"url"`
-	Headers map[string]string `json:"headers" doc:"As of the next attempt; X-Service-Signature and X-Service-Timestamp are made for each."`
+	Headers map[string]string `json:"headers" doc:"As of the next attempt, or of the last one once it is over; X-Service-Signature and X-Service-Timestamp are made for each."`
 	Body    json.RawMessage   `json:"body"`
 }
 
