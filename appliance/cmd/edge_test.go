@@ -5,7 +5,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/appliance/cmd"
 	"github.com/wardroom/wardroom/core/coretest"
@@ -43,6 +45,18 @@ func runtimeServer(t *testing.T) string {
 	s := httptest.NewServer(server.Handler())
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// A runtime that is not there is told of once, with what to do.
+func TestEdgeWithoutRuntime(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	r := start(ctx, "http://127.0.0.1:1", cmd.Deps{}, "edge", "--root", t.TempDir(), "--runtime", "http://127.0.0.1:1")
+	<-r.done
+	if text := r.stderr.String(); strings.Count(text, "tells no agent types") != 1 ||
+		!strings.Contains(text, "--runtime") || !strings.Contains(text, "runtime-local") {
+		t.Errorf("stderr: %s", text)
+	}
 }
 
 // The command offers what the runtime has, and ends in order with a signal.

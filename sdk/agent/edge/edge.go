@@ -47,6 +47,8 @@ type Options struct {
 	// Runtime runs the agents, for example that of sdk/runtime/client. Its agents must work on the file system
 	// that Root is on.
 	Runtime runtime.Runtime
+	// RuntimeHint, when not empty, is logged where Runtime does not answer: how to start or name it.
+	RuntimeHint string
 	// Types are the agent types that are offered. Empty: all that the runtime knows.
 	Types []string
 	// Max is how many threads run at once. 0: 4.
@@ -179,7 +181,7 @@ func (e *Edge) ID() string {
 
 // typesOfRuntime asks the runtime for its agent types, until it answers with some or ctx ends.
 func (e *Edge) typesOfRuntime(ctx context.Context) []string {
-	pause := newRetry()
+	pause, told := newRetry(), ""
 	for {
 		caps, err := e.opts.Runtime.Capabilities(ctx)
 		if err == nil && len(caps.Types) > 0 {
@@ -188,7 +190,14 @@ func (e *Edge) typesOfRuntime(ctx context.Context) []string {
 		if ctx.Err() != nil {
 			return nil
 		}
-		e.opts.Logger.Warn("edge: the runtime tells no agent types; it is asked again", "error", err)
+		if why := fmt.Sprint(err); why != told { // once for each reason: it may last
+			told = why
+			args := []any{"error", err}
+			if e.opts.RuntimeHint != "" {
+				args = append(args, "hint", e.opts.RuntimeHint)
+			}
+			e.opts.Logger.Warn("edge: the runtime tells no agent types; it is asked until it does", args...)
+		}
 		if !pause.Wait(ctx) {
 			return nil
 		}
