@@ -66,7 +66,10 @@ func (l launcher) CheckTarget(ctx context.Context, t core.Target) error {
 	}
 	err := l.app.engine.CheckRequest(ctx, req)
 	if core.ErrorCode(err) == core.CodeNotFound {
-		return core.Invalid("target.execution.pattern", "there is no pattern %s of that version", t.Execution.Pattern)
+		if t.Execution.Version == "" {
+			return core.Invalid("target.execution.pattern", "there is no pattern %s", t.Execution.Pattern)
+		}
+		return core.Invalid("target.execution.pattern", "there is no pattern %s of the version %s", t.Execution.Pattern, t.Execution.Version)
 	}
 	return err
 }

@@ -34,8 +34,18 @@ func TestSchedulesEndToEnd(t *testing.T) {
 	s.wants(err, 403)
 	_, err = ben.CreateSchedule(ctx, nightly("n", "guarded"))
 	s.wants(err, 403)
-	_, err = ben.CreateSchedule(ctx, nightly("n", "nowhere"))
+	unknown := nightly("n", "nowhere")
+	_, err = ben.CreateSchedule(ctx, unknown)
 	s.wants(err, 400)
+	if !strings.HasSuffix(err.Error(), "there is no pattern nowhere") {
+		t.Error(err)
+	}
+	unknown.Target.Execution.Version = "9.x"
+	_, err = ben.CreateSchedule(ctx, unknown)
+	s.wants(err, 400)
+	if !strings.HasSuffix(err.Error(), "there is no pattern nowhere of the version 9.x") {
+		t.Error(err)
+	}
 	own, err := ann.CreateSchedule(ctx, nightly("guarded", "guarded"))
 	s.wants(err, 0)
 	if own.RunsAs != "ann" || own.Status != wire.ScheduleActive || own.NextAt == nil {
