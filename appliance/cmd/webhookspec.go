@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -185,6 +186,9 @@ func orEmpty(s *string) string {
 	return *s
 }
 
+// resetFields are the fields that webhook update --reset takes.
+var resetFields = []string{"headers", "filters", "retries", "timeout", "ordered", "clientCertificate", "ca"}
+
 func (c *cli) webhookUpdate() *cobra.Command {
 	var flags webhookFlags
 	var enable, disable, rotate bool
@@ -202,6 +206,11 @@ func (c *cli) webhookUpdate() *cobra.Command {
 			p, err := c.webhookPatch(cmd, &flags)
 			if err != nil {
 				return err
+			}
+			for _, field := range reset {
+				if !slices.Contains(resetFields, field) {
+					return usagef(cmd, "--reset does not take %q; it takes %s", field, strings.Join(resetFields, ", "))
+				}
 			}
 			p.RotateSecret, p.Reset = rotate, reset
 			if cmd.Flags().Changed("url") {
@@ -234,7 +243,7 @@ func (c *cli) webhookUpdate() *cobra.Command {
 	cmd.Flags().BoolVar(&disable, "disable", false, "deliver nothing until it is enabled")
 	cmd.Flags().BoolVar(&rotate, "rotate-secret", false, "give it a new secret, which is shown this once")
 	cmd.Flags().DurationVar(&overlap, "overlap", 0, "how long the former secret signs as well, up to 168h; 0 ends all former ones (default the server's, which is 0)")
-	cmd.Flags().StringSliceVar(&reset, "reset", nil, "fields to set to their defaults: headers, filters, retries, timeout, ordered, clientCertificate, ca")
+	cmd.Flags().StringSliceVar(&reset, "reset", nil, "fields to set to their defaults: "+strings.Join(resetFields, ", "))
 	exclusive(cmd, "enable", "disable")
 	exclusive(cmd, "rotate-secret", "secret")
 	exclusive(cmd, "rotate-secret", "secret-file")
