@@ -358,7 +358,7 @@ func (c *cli) localStatus(ctx context.Context, s *adminSocket) error {
 			cells = append(cells, []cell{{text: row.Kind}, {text: clean(row.Name)}, status(row.Status), {text: since}, {text: clean(strings.TrimSpace(text))}})
 		}
 		s.line("")
-		s.table([]string{"KIND", "NAME", "STATUS", "SINCE", "MESSAGE"}, cells)
+		s.grid([]string{"KIND", "NAME", "STATUS", "SINCE", "MESSAGE"}, []int{0, 0, 0, 0, uncut}, cells)
 	}); err != nil {
 		return err
 	}

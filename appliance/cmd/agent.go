@@ -141,7 +141,7 @@ func (c *cli) agentTasks() *cobra.Command {
 				rows[i] = []cell{{text: t.TaskID}, {text: t.ExecutionID}, {text: t.Pattern.Name + "@" + t.Pattern.Version}, {text: t.Step}, status(t.Status),
 					{text: moment(&t.StartedAt)}, {text: took}}
 			}
-			s.table([]string{"TASK", "EXECUTION", "PATTERN", "STEP", "STATUS", "STARTED", "TOOK"}, rows)
+			s.grid([]string{"TASK", "EXECUTION", "PATTERN", "STEP", "STATUS", "STARTED", "TOOK"}, []int{0, uncut, uncut, 0, 0, 0, 0}, rows)
 		})
 }
 

@@ -76,7 +76,7 @@ func (c *cli) doctorCommand() *cobra.Command {
 				for _, f := range d.findings {
 					cells = append(cells, []cell{{text: f.Check}, status(f.Status), {text: clean(f.Message)}, {text: clean(f.Next)}})
 				}
-				s.table([]string{"CHECK", "STATUS", "MESSAGE", "NEXT"}, cells)
+				s.grid([]string{"CHECK", "STATUS", "MESSAGE", "NEXT"}, []int{0, 0, uncut, uncut}, cells)
 			})
 			if err == nil && bad {
 				return &outcomeError{code: exitFailed, message: "something does not work"}

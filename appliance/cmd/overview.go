@@ -18,8 +18,8 @@ func (c *cli) overviewCommand() *cobra.Command {
 		Use:   "overview",
 		Short: "Show in numbers what there is, what waits, and how much was done",
 		Long: "Show in numbers what there is, what waits, and how many executions started, completed and failed over the last hour,\n" +
-			"24 hours, 7 days and 30 days. A bar stands for two minutes, half an hour, six hours and a day. Durations are right to\n" +
-			"6 %.",
+			"24 hours, 7 days and 30 days. A bar stands for two minutes, half an hour, six hours and a day, and for a multiple of\n" +
+			"it on a narrow terminal. Durations are right to 6 %.",
 	}
 	cmd.Flags().Bool("watch", false, "show it again and again until Ctrl-C")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -71,20 +71,33 @@ func overviewScreen(s *screen, o *client.Overview) {
 		"waiting", fmt.Sprintf("%d for people, %d deliveries", o.Waiting.People, o.Waiting.Deliveries),
 	)
 	s.line("")
+	head := []string{"LAST", "STARTED", "COMPLETED", "FAILED", "P50", "P95"}
 	var rows [][]cell
+	var known []wire.OverviewRange
 	for _, sum := range o.Ranges {
 		r, ok := ranges[sum.Range]
 		if !ok {
 			continue // of a newer server
 		}
+		known = append(known, sum)
+		rows = append(rows, plain(r.name, fmt.Sprint(sum.Started), fmt.Sprint(sum.Completed), fmt.Sprint(sum.Failed), millisText(sum.P50), millisText(sum.P95)))
+	}
+	room := s.width - total(widthsOf(append([][]cell{plain(head...)}, rows...))) - len("  ||")
+	for i, sum := range known {
+		r := ranges[sum.Range]
+		bars := r.bars
+		for n := 2; s.width > 0 && !s.wide && bars > room && n <= r.bars; n++ {
+			if r.bars%n == 0 {
+				bars = r.bars / n
+			}
+		}
 		spans := o.Minutes
 		if r.long > 24*time.Hour {
 			spans = o.Hours
 		}
-		rows = append(rows, plain(r.name, fmt.Sprint(sum.Started), fmt.Sprint(sum.Completed), fmt.Sprint(sum.Failed), millisText(sum.P50), millisText(sum.P95),
-			sparkline(startedOver(sum.At, o.At, r.bars, spans))))
+		rows[i] = append(rows[i], cell{text: sparkline(startedOver(sum.At, o.At, bars, spans))})
 	}
-	s.table([]string{"LAST", "STARTED", "COMPLETED", "FAILED", "P50", "P95", "STARTED OVER TIME"}, rows)
+	s.table(append(head, "STARTED OVER TIME"), rows)
 }
 
 func names[W ~string](words []W) []string {

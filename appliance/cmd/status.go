@@ -69,5 +69,5 @@ func healthScreen(s *screen, address string, h *client.Health) {
 		cells = append(cells, []cell{{text: check.Name}, status(check.Status), {text: text}})
 	}
 	s.line("")
-	s.table([]string{"CHECK", "STATUS", "MESSAGE"}, cells)
+	s.grid([]string{"CHECK", "STATUS", "MESSAGE"}, []int{0, 0, uncut}, cells)
 }

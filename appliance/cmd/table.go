@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/rivo/uniseg"
 	"golang.org/x/term"
+
+	"github.com/wardroom/wardroom/core"
 )
 
 // screen gathers what a command shows to a person.
@@ -65,51 +68,42 @@ func (s *screen) line(format string, args ...any) {
 // table writes aligned columns below a head.
 func (s *screen) table(head []string, rows [][]cell) { s.grid(head, nil, rows) }
 
-// leastCut is the narrowest that a column is cut to, unless its head is wider.
-const leastCut = 8
+// Bounds of the columns of a table that is cut to a terminal.
+const (
+	leastCut = 8  // the narrowest that a column is cut to, unless its head is wider
+	leastID  = 22 // of one of ids: enough of its beginning to name it by
+)
 
-// grid writes aligned columns below a head. Those with a cut are no wider than that; on a terminal that is narrower than
-// the table they are cut further, the widest first. Widths are those of a terminal: wide characters count twice, colours
-// not at all.
+// uncut, as the cut of a column, has its texts kept: where the table is too narrow they stand below their rows.
+const uncut = -1
+
+// grid writes aligned columns below a head. Those with a cut are no wider than that; a table that is wider than the
+// terminal is cut further. Widths are those of a terminal: wide characters count twice, colours not at all.
 func (s *screen) grid(head []string, cuts []int, rows [][]cell) {
 	all := make([][]cell, 0, len(rows)+1)
 	if head != nil {
 		all = append(all, plain(head...))
 	}
 	all = append(all, rows...)
-	var widths []int
 	for _, row := range all {
 		for i := range row {
 			row[i].text = clean(row[i].text)
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], uniseg.StringWidth(row[i].text))
 		}
 	}
-	if s.wide {
-		cuts = nil
-	}
+	widths := widthsOf(all)
+	var below [][]string
+	cuts = slices.Concat(cuts, make([]int, len(widths)-len(cuts)))
 	for i, most := range cuts {
-		if most > 0 {
+		if most > 0 && !s.wide {
 			widths[i] = min(widths[i], max(most, uniseg.StringWidth(head[i])))
 		}
 	}
-	for s.width > 0 && total(widths) > s.width {
-		widest := -1
-		for i, most := range cuts {
-			if most > 0 && widths[i] > max(leastCut, uniseg.StringWidth(head[i])) && (widest < 0 || widths[i] > widths[widest]) {
-				widest = i
-			}
-		}
-		if widest < 0 {
-			break // what is left is needed whole
-		}
-		widths[widest]--
+	if s.width > 0 && !s.wide && head != nil && total(widths) > s.width {
+		all, widths, below = s.fit(all, widths, cuts)
 	}
-	for _, row := range all {
+	for n, row := range all {
 		var line strings.Builder
-		for i, field := range row {
+		for i, field := range row[:min(len(row), len(widths))] {
 			if uniseg.StringWidth(field.text) > widths[i] {
 				field.text = cutColumns(field.text, widths[i], "...")
 			}
@@ -118,9 +112,146 @@ func (s *screen) grid(head []string, cuts []int, rows [][]cell) {
 				line.WriteString(strings.Repeat(" ", widths[i]-uniseg.StringWidth(field.text)+2))
 			}
 		}
-		s.buf.WriteString(strings.TrimRight(line.String(), " "))
-		s.buf.WriteByte('\n')
+		s.line("%s", strings.TrimRight(line.String(), " "))
+		if below != nil {
+			for _, text := range below[n] {
+				s.line("  %s", text)
+			}
+		}
 	}
+}
+
+// widthsOf returns how wide the columns of these rows are.
+func widthsOf(rows [][]cell) []int {
+	var widths []int
+	for _, row := range rows {
+		for i, field := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], uniseg.StringWidth(field.text))
+		}
+	}
+	return widths
+}
+
+// fit makes a table with a head as narrow as the terminal. What must stay whole goes behind the other columns, and below
+// its row where there is no room; times lose what matters least; then columns are cut, and the last ones go if that is not
+// enough.
+func (s *screen) fit(all [][]cell, widths, cuts []int) (rows [][]cell, kept []int, below [][]string) {
+	rows, below = make([][]cell, len(all)), make([][]string, len(all))
+	var keptCuts, rest []int
+	for i, most := range cuts {
+		if most == uncut {
+			rest = append(rest, i)
+			continue
+		}
+		kept, keptCuts = append(kept, widths[i]), append(keptCuts, most)
+		for n, row := range all {
+			rows[n] = append(rows[n], slices.Concat(row, make([]cell, len(widths)))[i])
+		}
+	}
+	kept = s.narrow(rows, kept, keptCuts)
+	if len(rest) == 0 {
+		return rows, kept, nil
+	}
+	room := s.width - total(kept) - 2
+	for n, row := range all {
+		rows[n] = rows[n][:len(kept)]
+		for k, i := range rest {
+			switch {
+			case i >= len(row) || row[i].text == "":
+			case k == 0 && uniseg.StringWidth(row[i].text) <= room:
+				rows[n] = append(rows[n], row[i])
+			case n > 0: // of a head nothing stands below
+				below[n] = append(below[n], wrapColumns(row[i].text, s.width-2)...)
+			}
+		}
+	}
+	return rows, append(kept, room), below
+}
+
+// narrow returns the widths of as many columns as fit the terminal when they are cut, the widest first: those with a cut,
+// then the others, and of ids, by whose beginnings things can be named, last. Times are shortened, and never cut.
+func (s *screen) narrow(rows [][]cell, widths, cuts []int) []int {
+	times := make([]bool, len(widths))
+	for i := range widths {
+		if total(widths) > s.width {
+			widths[i], times[i] = s.shortTimes(rows, i, widths[i])
+		}
+	}
+	for n := len(widths); ; n-- {
+		now := slices.Clone(widths[:n])
+		s.cut(now, func(i int) int {
+			if cuts[i] <= 0 {
+				return now[i]
+			}
+			return max(leastCut, uniseg.StringWidth(rows[0][i].text))
+		})
+		for _, ofID := range []int{s.width, leastID} {
+			s.cut(now, func(i int) int {
+				switch {
+				case times[i]:
+					return now[i]
+				case i == 0 || areIDs(rows[1:], i):
+					return ofID
+				}
+				return leastCut
+			})
+		}
+		if total(now) <= s.width || n <= 1 {
+			return now
+		}
+	}
+}
+
+// cut takes columns from the widest that is wider than the least of it, the last of several, until all fit the
+// terminal or none is left.
+func (s *screen) cut(widths []int, least func(i int) int) {
+	for total(widths) > s.width {
+		widest := -1
+		for i, w := range widths {
+			if w > least(i) && (widest < 0 || w >= widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return // what is left is needed
+		}
+		widths[widest]--
+	}
+}
+
+// areIDs reports whether a column is of ids.
+func areIDs(rows [][]cell, column int) bool {
+	return !slices.ContainsFunc(rows, func(row []cell) bool {
+		_, made := core.IDTime(row[column].text)
+		return row[column].text != "" && !made
+	})
+}
+
+// nearTime is how near a time is to have its time of day shown rather than its year, where there is no room for both.
+const nearTime = 180 * 24 * time.Hour
+
+// shortTimes shortens the times of a column, and returns how wide it is then, and whether it has any.
+func (s *screen) shortTimes(rows [][]cell, column, width int) (int, bool) {
+	found := false
+	for _, row := range rows[1:] {
+		at, err := time.ParseInLocation(time.DateTime, row[column].text, time.Local)
+		found = found || err == nil
+		switch {
+		case err != nil:
+		case at.Sub(s.now).Abs() < nearTime:
+			row[column].text = at.Format("01-02 15:04")
+		default:
+			row[column].text = at.Format(time.DateOnly)
+		}
+	}
+	now := 0
+	for _, row := range rows {
+		now = max(now, uniseg.StringWidth(row[column].text))
+	}
+	return min(now, width), found
 }
 
 // total returns the width of a table with these columns.
