@@ -161,7 +161,7 @@ func (c *cli) agentTokenList() *cobra.Command {
 func (c *cli) agentTokenRevoke() *cobra.Command {
 	var flags authFlags
 	cmd := &cobra.Command{
-		Use: "revoke-token TOKEN", Short: "End a token that agents register with, and disconnect its agents",
+		Use: "revoke-token ID", Short: "End a token that agents register with, and disconnect its agents",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			said := func() error {
 				return c.showValue(map[string]any{"id": args[0], "revoked": true}, func(s *screen) { s.line("%s is revoked", clean(args[0])) })

@@ -290,7 +290,7 @@ func (c *cli) authRotate() *cobra.Command {
 	var flags authFlags
 	var overlap string
 	cmd := &cobra.Command{
-		Use: "rotate-key KEY", Short: "Give an API key another secret; it is shown once",
+		Use: "rotate-key ID", Short: "Give an API key another secret; it is shown once",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			both, err := config.ParseDuration(overlap)
 			if err != nil || both < 0 {
@@ -316,7 +316,7 @@ func (c *cli) authRotate() *cobra.Command {
 func (c *cli) authRevoke() *cobra.Command {
 	var flags authFlags
 	cmd := &cobra.Command{
-		Use: "revoke-key KEY", Short: "End an API key at once, and for good",
+		Use: "revoke-key ID", Short: "End an API key at once, and for good",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			said := func() error {
 				return c.showValue(map[string]any{"id": args[0], "revoked": true}, func(s *screen) { s.line("%s is revoked", clean(args[0])) })

@@ -95,6 +95,7 @@ func hintFor(err error) string {
 		interrupt *interruption
 		conn      *client.ConnectionError
 		api       *client.Error
+		own       *core.Error
 	)
 	switch {
 	case errors.As(err, &interrupt):
@@ -109,6 +110,8 @@ func hintFor(err error) string {
 		return "look at the server with `wardroom status`"
 	case errors.As(err, &api):
 		return apiHint(api)
+	case errors.As(err, &own) && own.Code == core.CodeNotFound:
+		return apiHint(&client.Error{Code: client.CodeNotFound, Details: own.Details})
 	}
 	return ""
 }
@@ -130,10 +133,22 @@ func apiHint(e *client.Error) string {
 			return fmt.Sprintf("list what there is with `wardroom %s list`", resource)
 		case "managed agent":
 			return "list what there is with `wardroom agent list --managed`"
+		case "key":
+			return "list what there is with `wardroom auth list-keys`; with --config the whole id is needed"
+		case "agent token":
+			return "list what there is with `wardroom agent list-tokens`; with --config the whole id is needed"
+		}
+	case client.CodeValidation:
+		if field, _ := e.Details["field"].(string); field == "target.execution.pattern" {
+			return "list what there is with `wardroom pattern list`"
 		}
 	case client.CodeConflict:
 		id, _ := e.Details["id"].(string)
+		status, _ := e.Details["status"].(string)
 		switch {
+		case resource == "pattern" && status == "read-only":
+			name, _, _ := strings.Cut(id, "@")
+			return fmt.Sprintf("copy it with `wardroom pattern get %s -o jsonpath=.definition > FILE`, give it a name and a version in FILE, and store it with `wardroom pattern put FILE`", clean(name))
 		case resource == "pattern":
 			return "replace a version with `wardroom pattern put FILE`"
 		case resource == "managed agent" && id != "":

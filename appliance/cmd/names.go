@@ -270,6 +270,9 @@ func (c *cli) resolve(cmd *cobra.Command, k kind, args []string, word string) (s
 
 // resolveAll turns the names among the arguments and flags of a command into ids.
 func (c *cli) resolveAll(cmd *cobra.Command, list []parameter, of kind, args []string) ([]string, error) {
+	if f := cmd.Flags().Lookup("config"); f != nil && f.Changed {
+		return args, nil // the server may not run
+	}
 	args = slices.Clone(args)
 	for i := range args {
 		if k := argumentKind(list, of, i); k != nil {

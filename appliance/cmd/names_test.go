@@ -163,3 +163,61 @@ func TestCompletion(t *testing.T) {
 		t.Errorf("offered %q", got)
 	}
 }
+
+// TestCredentialNames has keys and tokens named like everything else, but for a store that no server may run on.
+func TestCredentialNames(t *testing.T) {
+	asked := make(chan string, 10)
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Method + " " + r.URL.Path
+		switch r.Method + " " + r.URL.Path {
+		case "GET /api/auth/keys":
+			say(w, 200, `{"keys":[{"id":"key_`+newest+`","name":"ci","status":"active"}],"total":1}`)
+		case "GET /api/auth/agent-tokens":
+			say(w, 200, `{"tokens":[{"id":"atok_`+newest+`","status":"active"}],"total":1}`)
+		case "DELETE /api/auth/keys/key_" + newest, "DELETE /api/auth/agent-tokens/atok_" + newest:
+			w.WriteHeader(http.StatusNoContent)
+		case "POST /api/auth/keys/key_" + newest + "/rotate":
+			say(w, 200, `{"id":"key_`+newest+`","name":"ci","key":"wk_1"}`)
+		default:
+			resource := "key"
+			if strings.Contains(r.URL.Path, "token") {
+				resource = "agent token"
+			}
+			missing(w, resource, "none")
+		}
+	})
+	for _, tt := range []struct {
+		args []string
+		code int
+		want string // of stderr
+	}{
+		{[]string{"auth", "rotate-key", "ci"}, 0, ""},
+		{[]string{"auth", "revoke-key", "key_01M7W"}, 0, ""},
+		{[]string{"agent", "revoke-token", "atok_01M7W"}, 0, ""},
+		{[]string{"auth", "rotate-key", "nosuch"}, 3, "wardroom auth list-keys"},
+		{[]string{"agent", "revoke-token", "nosuch"}, 3, "wardroom agent list-tokens"},
+	} {
+		execute(t, url, tt.args...).expect(t, tt.code, tt.want)
+	}
+	for len(asked) > 0 {
+		<-asked
+	}
+	execute(t, url, "auth", "revoke-key", "ci", "--config", "none.yaml").expect(t, 3)
+	if len(asked) > 0 {
+		t.Errorf("the server was asked %s about a store", <-asked)
+	}
+}
+
+func TestHints(t *testing.T) {
+	for details, want := range map[string]string{
+		`{"resource":"pattern","id":"triage@1.0.0"}`:                            "replace a version",
+		`{"resource":"pattern","id":"startup-team@1.0.0","status":"read-only"}`: "wardroom pattern get startup-team -o jsonpath=.definition > FILE",
+	} {
+		url := serve(t, func(w http.ResponseWriter, _ *http.Request) { refuse(w, 409, "CONFLICT", "no", details) })
+		execute(t, url, "pattern", "delete", "triage").expect(t, 4, want)
+	}
+	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, 422, "VALIDATION_ERROR", "no", `{"field":"target.execution.pattern","reason":"there is no pattern report"}`)
+	})
+	execute(t, url, "schedule", "create", "--name", "s", "--cron", "@daily", "--pattern", "report").expect(t, 2, "wardroom pattern list")
+}
