@@ -68,6 +68,11 @@ func TestTablesFit(t *testing.T) {
 			},
 		},
 		{
+			"BelowFromWithin", []string{"TASK", "EXECUTION", "PATTERN", "STEP", "STATUS", "STARTED", "TOOK"}, []int{0, uncut, uncut, 0, 0, 0, 0},
+			[]string{other, one, "enterprise-review@1.0.0", "implementation", "completed", near, "1.2 s"},
+			[]string{other + "  implementation  completed  03-01 10:11  1.2 s", "  " + one, "  enterprise-review@1.0.0"},
+		},
+		{
 			"BelowIfNeeded", []string{"CHECK", "STATUS", "MESSAGE", "NEXT"}, []int{0, 0, uncut, uncut},
 			[]string{"git", "degraded", "git is not there: threads with a repository are refused", "install git 2.36 or newer"},
 			[]string{"git    degraded  git is not there: threads with a repository are refused", "  install git 2.36 or newer"},
