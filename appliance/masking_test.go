@@ -288,3 +288,45 @@ func (s *secured) post(path, contentType, body string) (code int, answer string)
 	req.Header.Set("Content-Type", contentType)
 	return s.send(s.adminKey, req)
 }
+
+// The plan of a thread shows the memory as the list of experiences does.
+func TestMaskedPlan(t *testing.T) {
+	s := newSite(t, "{finish: {commit: true}}")
+	first := s.spawn("echo hello", nil)
+	s.await(first.ID, "the first turn", func(thread *client.Thread) bool { return thread.TurnCount == 1 })
+	s.send(first.ID, `printf '\140\140\140wardroom\n{"state":"complete","summary":"The patient is called Canary Jones."}\n\140\140\140\n'`)
+	s.await(first.ID, "the end", func(thread *client.Thread) bool { return thread.Status == client.ThreadCompleted })
+	s.app.Close()
+	text, err := os.ReadFile(s.file())
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, s.file(), string(text)+withKeys+"  dataProtection: {masking: {enabled: true, fields: [summary]}}\n")
+	s.open()
+	key, err := os.ReadFile(filepath.Join(s.dir, "store", "admin.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan := func(token string) string {
+		c, err := client.New("http://"+s.app.Addr(), client.Options{Token: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.api = c
+		plan, err := c.PrepareThread(t.Context(), client.ThreadSpec{ExecutionID: client.NewExecution, Role: "maker", Objective: "Make another widget"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(plan.Body)
+	}
+	if admin := strings.TrimSpace(string(key)); !strings.Contains(plan(admin), "Canary Jones") {
+		t.Error("it is masked for who may read it in clear")
+	}
+	made, err := s.api.CreateKey(t.Context(), client.APIKeySpec{Name: "reader", Scopes: []string{"executions:read"}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := plan(made.Key); strings.Contains(got, "Canary Jones") || !strings.Contains(got, "***") {
+		t.Errorf("%s", got)
+	}
+}

@@ -8,6 +8,7 @@ type MemoryQuery struct {
 	Repo        string
 	Role        string
 	Objective   string
+	Mask        Masker // masks what is told of records, which what is masked does not select either; nil: all is in clear
 }
 
 // MemoryContext holds the decisions and experiences that a thread gets, within its bounds.

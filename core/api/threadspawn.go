@@ -132,6 +132,9 @@ func (s *Server) prepareThread(c *call) (answer, error) {
 		return answer{}, err
 	}
 	spec.Provision = req.Provision
+	if c.masks() {
+		spec.Mask = s.opts.Mask
+	}
 	if err := c.mayIn(req.ExecutionID); err != nil {
 		return answer{}, err
 	}

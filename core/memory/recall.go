@@ -46,6 +46,9 @@ func (s *Service) Recall(ctx context.Context, q core.MemoryQuery) (*core.MemoryC
 	if m.Experiences, err = s.experiences(ctx, q, c.MaxExperiences); err != nil {
 		return nil, err
 	}
+	if q.Mask != nil {
+		mask(m)
+	}
 	s.write(m, c.MaxContextBytes)
 	return m, nil
 }
@@ -167,7 +170,7 @@ func (s *Service) experiences(ctx context.Context, q core.MemoryQuery, most int)
 
 // relevant adds the experiences whose words are those of the objective.
 func (s *Service) relevant(ctx context.Context, q core.MemoryQuery, all map[string]*candidate) error {
-	if strings.TrimSpace(q.Objective) == "" {
+	if strings.TrimSpace(q.Objective) == "" || q.Mask != nil && hides(q.Mask) {
 		return nil
 	}
 	waiting, cancel := context.WithCancel(ctx)
@@ -179,12 +182,12 @@ func (s *Service) relevant(ctx context.Context, q core.MemoryQuery, all map[stri
 		return err
 	}
 	words := bounded(q.Objective, maxObjectiveQuery)
-	found, _, err := s.find(ctx, core.ExperienceFilter{Query: words}, 0, candidatesFound)
+	found, _, err := s.find(ctx, core.ExperienceFilter{Query: words, NoDetails: q.Mask != nil}, 0, candidatesFound)
 	if err != nil {
 		return err
 	}
 	if q.Repo != "" {
-		same, _, err := s.find(ctx, core.ExperienceFilter{Query: words, Repo: q.Repo}, 0, candidatesOfRepo)
+		same, _, err := s.find(ctx, core.ExperienceFilter{Query: words, NoDetails: q.Mask != nil, Repo: q.Repo}, 0, candidatesOfRepo)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/masking"
 	"github.com/wardroom/wardroom/core/memory"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -125,6 +126,51 @@ func golden(t *testing.T, name, got string) {
 	must(t, err)
 	if got != string(want) {
 		t.Errorf("%s is not what is made (go test -update rewrites it):\n%s", path, got)
+	}
+}
+
+// Who sees fields masked gets them masked in the file, too, and finds nothing by what they hold; what is stored stays.
+func TestMaskedMemory(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fields       []string
+		hidden, kept string
+		experiences  int
+	}{
+		"Summaries":     {[]string{"summary"}, "A clock was not injected.,The tests pass.", "Fix the login,It took", 2},
+		"OfExperiences": {[]string{"experiences.summary"}, "A clock was not injected.", "The tests pass.,Fix the login", 2},
+		"OfDecisions":   {[]string{"decisions.summary"}, "The tests pass.", "A clock was not injected.", 2},
+		"Details":       {[]string{"details.error.message"}, "It took", "A clock was not injected.", 2},
+		"Nothing":       {[]string{"input.ssn"}, "Jones", "A clock was not injected.,It took", 2},
+		"Searched":      {[]string{"objective"}, "1. `successful`", "The tests pass.", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, "")
+			q := fill(t, r)
+			if tt.experiences == 0 { // they matter by their words alone
+				q.Repo, q.Role = "", ""
+			}
+			clear := r.recall(q).File
+			m := new(masking.Masker)
+			must(t, m.Apply(masking.Config{Enabled: true, Fields: tt.fields, Method: masking.Redact}))
+			q.Mask = m
+			found := r.recall(q)
+			for text := range strings.SplitSeq(tt.hidden, ",") {
+				if strings.Contains(found.File.Content, text) {
+					t.Errorf("shown is %q", text)
+				}
+			}
+			for text := range strings.SplitSeq(tt.kept, ",") {
+				if !strings.Contains(found.File.Content, text) {
+					t.Errorf("%q is hidden", text)
+				}
+			}
+			if len(found.Experiences) != tt.experiences {
+				t.Errorf("%d experiences", len(found.Experiences))
+			}
+			if q.Mask = nil; r.recall(q).File != clear {
+				t.Error("it is masked for agents")
+			}
+		})
 	}
 }
 

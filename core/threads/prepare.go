@@ -72,7 +72,7 @@ func (t *thread) furnishOnce(ctx context.Context, r *core.ThreadRecord) (*core.W
 			return nil, nil, err
 		}
 	}
-	memory, err := t.s.recall(ctx, r, ws)
+	memory, err := t.s.recall(ctx, r, ws, nil)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -280,7 +280,7 @@ func (h *hosting) ask(ctx context.Context) bool {
 	}
 	var memory *core.MemoryContext
 	if err == nil {
-		memory, err = t.s.recall(ctx, r, nil)
+		memory, err = t.s.recall(ctx, r, nil, nil)
 	}
 	if err != nil {
 		if runtimecode.Passing(err) {

@@ -374,16 +374,22 @@ func (s *Service) PrepareThread(ctx context.Context, spec core.ThreadSpec) (*cor
 	if err != nil {
 		return nil, err
 	}
-	memory, err := s.recall(ctx, draft, ws)
+	memory, err := s.recall(ctx, draft, ws, spec.Mask)
 	if err != nil {
 		return nil, err
 	}
-	files := append(spec.Preparation.ContextFiles[:len(spec.Preparation.ContextFiles):len(spec.Preparation.ContextFiles)], memory.File)
+	given := slices.Clip(spec.Preparation.ContextFiles)
 	if spec.Provision {
 		if ws, err = s.opts.Workspaces.ProvisionWorkspace(ctx, ws.ID); err != nil {
 			return nil, err
 		}
-		if err := s.opts.Workspaces.WriteContext(ctx, ws.ID, files); err != nil {
+		whole := memory
+		if spec.Mask != nil {
+			if whole, err = s.recall(ctx, draft, ws, nil); err != nil {
+				return nil, err
+			}
+		}
+		if err := s.opts.Workspaces.WriteContext(ctx, ws.ID, append(given, whole.File)); err != nil {
 			return nil, err
 		}
 	}
@@ -400,7 +406,7 @@ func (s *Service) PrepareThread(ctx context.Context, spec core.ThreadSpec) (*cor
 		ExecutionID: spec.ExecutionID, Name: spec.Name, AgentType: spec.AgentType, Objective: spec.Objective, Role: spec.Role,
 		Preparation: spec.Preparation, Policy: spec.Policy, Metadata: raw,
 	}
-	plan.Preparation.Env, plan.Preparation.ContextFiles = nil, files
+	plan.Preparation.Env, plan.Preparation.ContextFiles = nil, append(given, memory.File)
 	plan.Preparation.Workspace = &core.WorkspaceSpec{
 		WorkspaceID: ws.ID, Path: ws.Path, Repo: ws.Repo, Branch: ws.Branch, WorkBranch: ws.WorkBranch, BaseCommit: ws.BaseCommit,
 		Depth: ws.Depth, Filter: ws.Filter, Submodules: ws.Submodules,
@@ -408,9 +414,9 @@ func (s *Service) PrepareThread(ctx context.Context, spec core.ThreadSpec) (*cor
 	return plan, nil
 }
 
-// recall asks what a thread should know. ws may be nil.
-func (s *Service) recall(ctx context.Context, r *core.ThreadRecord, ws *core.Workspace) (*core.MemoryContext, error) {
-	q := core.MemoryQuery{ExecutionID: r.ExecutionID, Repo: workspaceSpec(&r.Preparation).Repo, Role: r.Role, Objective: r.Objective}
+// recall asks what a thread should know. ws may be nil, and mask, which is that of who reads it.
+func (s *Service) recall(ctx context.Context, r *core.ThreadRecord, ws *core.Workspace, mask core.Masker) (*core.MemoryContext, error) {
+	q := core.MemoryQuery{ExecutionID: r.ExecutionID, Repo: workspaceSpec(&r.Preparation).Repo, Role: r.Role, Objective: r.Objective, Mask: mask}
 	if ws != nil {
 		q.Repo = ws.Repo
 	}
