@@ -734,7 +734,7 @@ export interface DeliveryList {
 
 export interface DeliveryRequest {
   body: unknown;
-  /** As of the next attempt; X-Service-Signature and X-Service-Timestamp are made for each. */
+  /** As of the next attempt, or of the last one once it is over; X-Service-Signature and X-Service-Timestamp are made for each. */
   headers: Record<string, string>;
   url: string;
 }
