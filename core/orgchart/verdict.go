@@ -26,7 +26,7 @@ func (v Verdict) Approved() bool { return v.Verdict == Approve }
 // line "Verdict: approve", or plain words. It returns false when there is no verdict, when there are several that
 // contradict each other, and when an approval is tied to a condition: a gate opens for a clear yes only.
 func ReadVerdict(result json.RawMessage) (Verdict, bool) {
-	r := readValue(result, 0)
+	r := (&reader{left: maxRead}).value(result, 0)
 	word := r.signals.verdict()
 	if word == "" {
 		return Verdict{}, false
@@ -81,6 +81,20 @@ func (s signals) verdict() string {
 // against reports whether one says yes and the other no.
 func (s signals) against(other signals) bool {
 	return s&saysApprove != 0 && other&refusal != 0 || s&refusal != 0 && other&saysApprove != 0
+}
+
+// reader reads one answer.
+type reader struct {
+	left int // bytes of text that are read yet
+}
+
+// takes reports whether a text is still read, and counts it. What is not read may say anything.
+func (rd *reader) takes(text string) bool {
+	if len(text) > rd.left {
+		return false
+	}
+	rd.left -= len(text)
+	return true
 }
 
 // reading is what was read from one place of an answer.

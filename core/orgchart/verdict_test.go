@@ -272,6 +272,7 @@ func TestReadVerdictHostile(t *testing.T) {
 		"many objects":    text(strings.Repeat(`{"a":1}`, 1<<16)),
 		"deep arrays":     strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
 		"deep objects":    strings.Repeat(`{"result":`, 5000) + `"approved"` + strings.Repeat("}", 5000),
+		"deep verdicts":   strings.Repeat(`{"verdict":`, 5000) + `"approved"` + strings.Repeat("}", 5000),
 		"one long line":   text(strings.Repeat("i do not ", 1<<16) + "know"),
 		"many lines":      text(strings.Repeat("verdict\n", 1<<16)),
 		"many conditions": text(strings.Repeat(", if , but ", 1<<16)),

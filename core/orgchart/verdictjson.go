@@ -3,6 +3,7 @@ package orgchart
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -41,15 +42,15 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// readValue reads a JSON value.
-func readValue(value json.RawMessage, depth int) reading {
+// value reads a JSON value.
+func (rd *reader) value(value json.RawMessage, depth int) reading {
 	value = bytes.TrimSpace(value)
 	if len(value) == 0 || depth > maxWrapped {
 		return reading{}
 	}
 	switch value[0] {
 	case '{':
-		return readObject(value, depth)
+		return rd.object(value, depth)
 	case '[':
 		var list []json.RawMessage
 		if json.Unmarshal(value, &list) != nil {
@@ -57,7 +58,7 @@ func readValue(value json.RawMessage, depth int) reading {
 		}
 		var all reading
 		for _, item := range list {
-			if r := readValue(item, depth+1); r.signals != 0 {
+			if r := rd.value(item, depth+1); r.signals != 0 {
 				all = all.join(r)
 			}
 		}
@@ -67,7 +68,7 @@ func readValue(value json.RawMessage, depth int) reading {
 		if json.Unmarshal(value, &text) != nil {
 			return reading{}
 		}
-		return readText(text, depth+1)
+		return rd.text(text, depth+1)
 	}
 	return reading{}
 }
@@ -109,11 +110,11 @@ func plainKey(key string) string {
 	}, key))
 }
 
-func readObject(object json.RawMessage, depth int) reading {
+func (rd *reader) object(object json.RawMessage, depth int) reading {
 	list := members(object)
 	var own, inner reading
 	for _, m := range list {
-		r := readMember(m, depth)
+		r := rd.member(m, depth)
 		own.signals |= r.signals
 		inner = inner.fill(r)
 	}
@@ -122,7 +123,7 @@ func readObject(object json.RawMessage, depth int) reading {
 			if m.key != key || weakKeys[key] && own.signals != 0 && m.value[0] == '"' {
 				continue
 			}
-			r := readValue(m.value, depth+1)
+			r := rd.value(m.value, depth+1)
 			if own.signals == 0 || own.signals.against(r.signals) {
 				inner = inner.join(r)
 			} else {
@@ -140,16 +141,17 @@ func readObject(object json.RawMessage, depth int) reading {
 			}
 		}
 	}
+	from := ""
 	for _, key := range feedbackKeys {
 		for _, m := range list {
 			if own.feedback == "" && m.key == key {
-				own.feedback = plainText(m.value)
+				own.feedback, from = plainText(m.value), key
 			}
 		}
 	}
-	if own.signals == 0 {
+	if own.signals == 0 && !slices.Contains(wrapperKeys, from) { // that of a wrapper was read
 		// As a last resort: an answer that puts its verdict into the remarks.
-		own.signals = readText(own.feedback, depth+1).signals
+		own.signals = rd.text(own.feedback, depth+1).signals
 	}
 	// The remarks of a wrapped answer are nearer to the verdict than those of the wrapping.
 	if inner.signals != 0 && inner.feedback != "" {
@@ -158,8 +160,8 @@ func readObject(object json.RawMessage, depth int) reading {
 	return own.fill(inner)
 }
 
-// readMember reads the verdict in one key, if it is a key for that.
-func readMember(m member, depth int) reading {
+// member reads the verdict in one key, if it is a key for that.
+func (rd *reader) member(m member, depth int) reading {
 	var text string
 	var flag, isFlag bool
 	switch {
@@ -191,13 +193,16 @@ func readMember(m member, depth int) reading {
 		return pick(saysReject, 0)
 	case string(m.value) == "null":
 	case text != "" && (strong || approveFlags[m.key]):
+		if !rd.takes(text) {
+			return reading{signals: saysUnclear}
+		}
 		return readWords(text)
 	case text != "" && weakKeys[m.key]:
 		if s, ok := exact[normalize(text)]; ok && !statusWords[normalize(text)] {
 			return reading{signals: s}
 		}
-	case strong && m.value[0] == '{':
-		return readObject(m.value, depth+1)
+	case strong && m.value[0] == '{' && depth < maxWrapped:
+		return rd.object(m.value, depth+1)
 	case strong:
 		return reading{signals: saysUnclear}
 	}

@@ -8,22 +8,23 @@ import (
 	"strings"
 )
 
-// Bounds of what is read of one text, so that no answer keeps a run busy: a verdict stands at the beginning or at the
+// Bounds of what is read, so that no answer keeps a run busy: a verdict stands at the beginning or at the
 // end.
 const (
 	maxText    = 128 << 10 // bytes; of a longer text the beginning and the end are read, half of this each
+	maxRead    = 256 << 10 // bytes of all texts of an answer; what comes after that is unclear
 	maxScanned = 1 << 20   // bytes looked at for objects, failed attempts included
 )
 
-// readText reads an answer in words, which may hold objects.
-func readText(text string, depth int) reading {
+// text reads an answer in words, which may hold objects.
+func (rd *reader) text(text string, depth int) reading {
 	text = strings.TrimSpace(text)
 	if text == "" || depth > maxWrapped {
 		return reading{}
 	}
 	if strings.ContainsRune(`{["`, rune(text[0])) && json.Valid([]byte(text)) {
 		if text[0] != '"' || len(text) > 2 {
-			return readValue(json.RawMessage(text), depth+1)
+			return rd.value(json.RawMessage(text), depth+1)
 		}
 		return reading{}
 	}
@@ -34,7 +35,10 @@ func readText(text string, depth int) reading {
 	if len(text) > maxText {
 		text = strings.ToValidUTF8(text[:maxText/2], "") + "\n" + strings.ToValidUTF8(text[len(text)-maxText/2:], "")
 	}
-	objects, rest := readObjects(text, depth)
+	if !rd.takes(text) {
+		return reading{signals: saysUnclear}
+	}
+	objects, rest := rd.objects(text, depth)
 	labels, remarks := readLabels(rest)
 	if objects.signals != 0 {
 		if objects.signals.against(labels.signals) {
@@ -49,8 +53,8 @@ func readText(text string, depth int) reading {
 	return labels.fill(said)
 }
 
-// readObjects reads the JSON objects in a text that hold a verdict, and returns the text without them.
-func readObjects(text string, depth int) (reading, string) {
+// objects reads the JSON objects in a text that hold a verdict, and returns the text without them.
+func (rd *reader) objects(text string, depth int) (reading, string) {
 	var all reading
 	var rest strings.Builder
 	budget := maxScanned
@@ -66,7 +70,7 @@ func readObjects(text string, depth int) (reading, string) {
 		dec := json.NewDecoder(strings.NewReader(text[at:]))
 		err := dec.Decode(&object)
 		if err == nil {
-			r := readObject(object, depth+1)
+			r := rd.object(object, depth+1)
 			if r.signals != 0 {
 				all = all.join(r)
 			} else {
