@@ -2,6 +2,7 @@ package threads
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"strings"
 	"unicode/utf8"
@@ -20,6 +21,9 @@ type continuation struct {
 	asked bool                // a message comes behind them: the objective of the new one
 }
 
+// errWithdrawn says that a message was withdrawn since those of a continuation were read.
+var errWithdrawn = errors.New("a message was withdrawn")
+
 // ContinueThread implements core.ThreadService. The old thread stays as it ended: a new one has its workspace, its
 // session and the messages that got no answer, and both name the other.
 func (s *Service) ContinueThread(ctx context.Context, id string, in core.ThreadContinue) (*core.Thread, error) {
@@ -31,6 +35,19 @@ func (s *Service) ContinueThread(ctx context.Context, id string, in core.ThreadC
 	if len(in.Message) > maxObjective || !utf8.ValidString(in.Message) {
 		return nil, core.Invalid("message", "must be at most %d KiB of valid UTF-8", maxObjective>>10)
 	}
+	for tries := 1; ; tries++ {
+		next, err := s.continueThread(ctx, id, in)
+		switch {
+		case !errors.Is(err, errWithdrawn):
+			return next, err
+		case tries >= maxTries:
+			return nil, core.Conflict("thread", id, "", "messages of the thread were withdrawn meanwhile; look at its queue and try again")
+		}
+	}
+}
+
+// continueThread is ContinueThread with what the thread and its queue are now. errWithdrawn.
+func (s *Service) continueThread(ctx context.Context, id string, in core.ThreadContinue) (*core.Thread, error) {
 	old, err := s.opts.Store.FindThread(ctx, id)
 	if err != nil {
 		return nil, err
@@ -94,7 +111,7 @@ func continues(old *core.ThreadRecord) error {
 	return nil
 }
 
-// take stores, in the transaction of the new thread, that it goes on with the old one.
+// take stores, in the transaction of the new thread, that it goes on with the old one. errWithdrawn.
 func (from *continuation) take(tx core.Tx, r *core.ThreadRecord) error {
 	latest, err := tx.FindThread(from.old.ID)
 	if err != nil {
@@ -102,6 +119,9 @@ func (from *continuation) take(tx core.Tx, r *core.ThreadRecord) error {
 	}
 	if err := continues(latest); err != nil {
 		return err
+	}
+	if latest.Withdrawals != from.old.Withdrawals {
+		return errWithdrawn
 	}
 	next := *latest
 	next.ContinuedBy, next.UpdatedAt, next.Work, next.SentSeq, next.QueuedInputs = r.ID, r.CreatedAt, nil, next.InputSeq, 0

@@ -266,6 +266,60 @@ func TestWithdrawAfterTheEnd(t *testing.T) {
 	}
 }
 
+// TestContinueWithdrawn: a message that is withdrawn while another thread is about to go on with it is given to no agent.
+func TestContinueWithdrawn(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	refuse := true
+	r.agents.script = func(a *scripted, text string) {
+		a.busy()
+		if refuse {
+			a.fail(wire.TurnModelError, false)
+			return
+		}
+		a.end("did " + text)
+	}
+	r.open()
+	old := r.spawn(spec()).ID
+	r.untilStatus(old, core.ThreadFailed)
+	queue, err := r.QueuedThreadInputs(r.ctx, old, 0, 10)
+	if err != nil || len(queue.Inputs) != 1 {
+		t.Fatalf("%+v, %v", queue, err)
+	}
+	refuse = false
+	r.meanwhile = func() { // each time anew
+		if err := r.store.Update(r.ctx, func(tx core.Tx) error {
+			latest, err := tx.FindThread(old)
+			if err != nil {
+				return err
+			}
+			next := *latest
+			next.Withdrawals++
+			return tx.PutThread(&next)
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := r.ContinueThread(r.ctx, old, core.ThreadContinue{Message: "second thoughts"}); core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("the queue never rests: %v", err)
+	}
+	r.meanwhile = func() {
+		r.meanwhile = nil
+		if err := r.WithdrawThreadInput(r.ctx, old, queue.Inputs[0].InputID); err != nil {
+			t.Error(err)
+		}
+	}
+	next, err := r.ContinueThread(r.ctx, old, core.ThreadContinue{Message: "second thoughts"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.until(next.ID, "the turn", func(rec *core.ThreadRecord) bool {
+		return rec.TurnCount > 0 && rec.QueuedInputs == 0 && rec.Work == nil
+	})
+	if got := r.agents.messages(); len(got) != 2 || !strings.Contains(got[1], "second thoughts") {
+		t.Errorf("the agents got %q", got)
+	}
+}
+
 // TestUpdateThread: a workspace is changed only while its agent waits, and the agent waits as long.
 func TestUpdateThread(t *testing.T) {
 	r := newRig(t, core.SystemClock{})

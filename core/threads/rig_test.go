@@ -26,6 +26,8 @@ type rig struct {
 	config threads.Config
 	// observer is told of what happens, if it is not nil.
 	observer threads.Observer
+	// meanwhile is called while a spawn or a continuation is checked, if it is not nil.
+	meanwhile func()
 	*threads.Service
 }
 
@@ -49,7 +51,12 @@ func (r *rig) make() *threads.Service {
 	return threads.New(threads.Options{
 		Store: r.store, Streams: r.store, ManagedAgents: r.agents, Hosts: r.hosts, Workspaces: r.spaces, Memory: r.memory,
 		Clock: r.clock, IDs: r.ids, Config: r.config, SealKey: [32]byte{1, 2, 3}, Observer: r.observer,
-		AgentTypes: func(context.Context) []string { return []string{"claude", "codex", "gemini", "shell"} },
+		AgentTypes: func(context.Context) []string {
+			if r.meanwhile != nil {
+				r.meanwhile()
+			}
+			return []string{"claude", "codex", "gemini", "shell"}
+		},
 	})
 }
 
