@@ -140,6 +140,9 @@ type ThreadRecord struct {
 	// Work is the message that the agent works on, or nil; Speech what it said in the turn that runs.
 	Work   *ThreadWork   `json:"work,omitempty"`
 	Speech *ThreadSpeech `json:"speech,omitempty"`
+	// Answer is the answer of a person to the open prompt of a thread that a connected agent hosts, which may not have it
+	// yet; nil: none.
+	Answer *ThreadReply `json:"answer,omitempty"`
 	// BlockedSince is when people began to be waited for; WaitAlerted reports whether an alert was sent about that.
 	BlockedSince *time.Time `json:"blockedSince,omitempty"`
 	WaitAlerted  bool       `json:"waitAlerted,omitempty"`
@@ -153,6 +156,14 @@ type ThreadRecord struct {
 
 // ThreadKindRole is the kind of a thread whose agent serves a role of an org chart.
 const ThreadKindRole = "role"
+
+// ThreadReply is an answer as it is handed to the host of a thread.
+type ThreadReply struct {
+	InputID    string `json:"inputId"` // the host drops one that it knows
+	PromptID   string `json:"promptId"`
+	Choice     string `json:"choice,omitempty"`
+	SealedText []byte `json:"sealedText,omitempty"` // encrypted: it may be the code of a login
+}
 
 // ThreadEnding is how a thread is to end.
 type ThreadEnding struct {

@@ -115,24 +115,48 @@ func compileRules(list []core.AutoAnswerRule, at string, log hclog.Logger) *rule
 }
 
 // answerPrompts answers the prompts that rules answer, until ctx ends. After a crash it does so again: a prompt that
-// was answered is not open any more.
+// was answered is not open any more. What a person answered to one of a hosted thread it hands over again after a crash,
+// and whenever the host comes back.
 func (t *thread) answerPrompts(ctx context.Context) {
-	last := ""
+	last, seen := "", t.backs()
 	for t.await(ctx, nil, func(r *core.ThreadRecord) bool {
 		p, ok := readPrompt(r.Prompt)
 		if r.Status != core.ThreadBlocked || !ok {
 			last = ""
 		}
-		return r.Status == core.ThreadBlocked && ok && p.ID != last && r.Ending == nil
+		return r.Status == core.ThreadBlocked && ok && (p.ID != last || r.Answer != nil && t.backs() != seen) && r.Ending == nil
 	}) {
+		backs := t.backs()
 		r := t.record()
 		p, ok := readPrompt(r.Prompt)
 		if !ok {
 			continue
 		}
-		last = p.ID
-		if ruling := r.Ruling; r.Kind != core.ThreadKindRole && answers(ruling) && ruling.PromptID == p.ID {
+		fresh := p.ID != last
+		last, seen = p.ID, backs
+		switch ruling := r.Ruling; {
+		case r.Answer != nil:
+			if err := t.giveReply(r); err != nil {
+				t.log.Info("an answer was not handed over; it is once the host is back", "prompt", p.ID, "error", err)
+			}
+		case fresh && r.Kind != core.ThreadKindRole && answers(ruling) && ruling.PromptID == p.ID:
 			t.answerPrompt(ctx, p.ID, ruling.Answer)
+		}
+	}
+}
+
+// backs returns how often the host came back with the thread.
+func (t *thread) backs() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.remote.backs
+}
+
+// forgetAnswer drops an answer whose prompt is not open any more.
+func (c *change) forgetAnswer() {
+	if a := c.rec.Answer; a != nil {
+		if p, ok := readPrompt(c.rec.Prompt); !ok || p.ID != a.PromptID {
+			c.rec.Answer = nil
 		}
 	}
 }
@@ -174,13 +198,7 @@ func (t *thread) answerPrompt(ctx context.Context, prompt, answer string) {
 func (t *thread) giveAnswer(ctx context.Context, a core.ThreadAnswer) error {
 	r := t.record()
 	if t.isRemote() {
-		ok := t.s.opts.Hosts.InputThread(r.AgentID, core.RemoteInput{
-			ThreadID: t.id, InputID: t.s.opts.IDs.New(core.PrefixInput), PromptID: a.PromptID, Choice: a.Choice, Text: a.Text,
-		})
-		if !ok {
-			return core.Conflict("thread", t.id, string(r.Status), "the agent that hosts the thread is gone")
-		}
-		return nil
+		return t.toHost(r, t.s.opts.IDs.New(core.PrefixInput), a)
 	}
 	_, err := t.s.opts.ManagedAgents.AnswerManagedAgent(ctx, r.ManagedAgentID, core.ManagedAgentAnswer(a))
 	if a.PromptID == wire.PromptLogin && runtimecode.Of(err) == runtimecode.NoPrompt {
@@ -188,6 +206,55 @@ func (t *thread) giveAnswer(ctx context.Context, a core.ThreadAnswer) error {
 		_, err = t.s.opts.ManagedAgents.SendManagedAgent(ctx, r.ManagedAgentID, core.ManagedAgentInput{Message: a.Text})
 	}
 	return err
+}
+
+// toHost hands an answer to the host of the thread, under an id that it takes once.
+func (t *thread) toHost(r *core.ThreadRecord, inputID string, a core.ThreadAnswer) error {
+	ok := t.s.opts.Hosts.InputThread(r.AgentID, core.RemoteInput{
+		ThreadID: t.id, InputID: inputID, PromptID: a.PromptID, Choice: a.Choice, Text: a.Text,
+	})
+	if !ok {
+		return core.Conflict("thread", t.id, string(r.Status), "the agent that hosts the thread is gone")
+	}
+	return nil
+}
+
+// giveReply hands the answer of a person that the record has to the host.
+func (t *thread) giveReply(r *core.ThreadRecord) error {
+	a := core.ThreadAnswer{PromptID: r.Answer.PromptID, Choice: r.Answer.Choice}
+	if sealed := r.Answer.SealedText; len(sealed) > 0 && !t.s.seal.Open(t.id, sealed, &a.Text) {
+		return core.Conflict("thread", t.id, string(r.Status), "the answer cannot be read any more: the key that sealed it (threads.key) was "+
+			"replaced; answer again")
+	}
+	return t.toHost(r, r.Answer.InputID, a)
+}
+
+// replyHosted stores the answer of a person to a prompt of a hosted thread, and hands it over: the host may be away, and
+// what was acknowledged outlives us.
+func (t *thread) replyHosted(ctx context.Context, a core.ThreadAnswer) error {
+	reply := &core.ThreadReply{InputID: t.s.opts.IDs.New(core.PrefixInput), PromptID: a.PromptID, Choice: a.Choice}
+	if a.Text != "" {
+		var err error
+		if reply.SealedText, err = t.s.seal.Seal(t.id, a.Text); err != nil {
+			return err
+		}
+	}
+	err := t.change(ctx, func(c *change) error {
+		if p, ok := readPrompt(c.rec.Prompt); !ok || p.ID != a.PromptID || c.rec.Ending != nil {
+			return core.Conflict("thread", t.id, string(c.rec.Status), "the thread does not wait for an answer")
+		}
+		c.rec.Answer = reply
+		c.answeredBy(core.PrincipalFrom(ctx), c.rec.Prompt, a)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	r := t.record()
+	if r.Answer == nil || r.Answer.InputID != reply.InputID { // the prompt was closed, or answered anew, meanwhile
+		return nil
+	}
+	return t.giveReply(r)
 }
 
 // AnswerThread implements core.ThreadService.
@@ -213,6 +280,8 @@ func (s *Service) AnswerThread(ctx context.Context, id string, a core.ThreadAnsw
 	a.PromptID = p.ID
 	if isQuestion(p.ID) {
 		err = s.answerQuestion(ctx, r, p, a)
+	} else if t.isRemote() {
+		err = t.replyHosted(ctx, a)
 	} else if err = t.giveAnswer(ctx, a); err == nil {
 		t.answeredBy(ctx, r.Prompt, a)
 	}
@@ -235,19 +304,26 @@ func (t *thread) answeredBy(ctx context.Context, prompt json.RawMessage, a core.
 	if core.IsReserved(by.ID) {
 		return
 	}
-	ruling := &core.PromptRuling{PromptID: a.PromptID, Answer: cmp.Or(a.Choice, "text"), By: core.RulingByPerson, Person: by.ID}
 	err := t.change(ctx, func(c *change) error {
 		if c.rec.Status.Terminal() {
 			return errUnchanged
 		}
-		c.rec.Ruling = ruling
-		c.event(core.EventThreadStatus, statusData{Status: statusAnswered, Ruling: ruling})
-		c.ruled(prompt, ruling)
+		c.answeredBy(by, prompt, a)
 		return nil
 	})
 	if err != nil {
 		t.log.Warn("who answered a prompt was not stored", "prompt", a.PromptID, "principal", by.ID, "error", err)
 	}
+}
+
+func (c *change) answeredBy(by core.Principal, prompt json.RawMessage, a core.ThreadAnswer) {
+	if core.IsReserved(by.ID) {
+		return
+	}
+	ruling := &core.PromptRuling{PromptID: a.PromptID, Answer: cmp.Or(a.Choice, "text"), By: core.RulingByPerson, Person: by.ID}
+	c.rec.Ruling = ruling
+	c.event(core.EventThreadStatus, statusData{Status: statusAnswered, Ruling: ruling})
+	c.ruled(prompt, ruling)
 }
 
 // check reports whether a prompt takes an answer.

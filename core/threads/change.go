@@ -79,6 +79,7 @@ func (t *thread) store(ctx context.Context, fn func(c *change) error) (*change, 
 		}
 		return nil, err
 	}
+	c.forgetAnswer()
 	next.UpdatedAt = c.now
 	next.QueuedInputs = waits(&next)
 	// Once begun, the transaction is awaited: what is stored and what is known never differ.

@@ -15,6 +15,7 @@ type mailbox struct {
 	back   bool // it was away, or we were, and is here: what it may not have is sent again
 	gone   bool // it is gone for good
 	holds  bool // of back: it says that it hosts the thread
+	backs  int  // how often it came back with the thread
 	over   bool // the thread is: nobody looks any more
 }
 
@@ -65,6 +66,9 @@ func (s *Service) HostAway(agentID string) {
 func (s *Service) HostBack(agentID string, threadIDs []string) {
 	s.hosted(agentID, func(id string, m *mailbox) {
 		m.away, m.back, m.gone, m.holds = false, true, false, slices.Contains(threadIDs, id)
+		if m.holds {
+			m.backs++
+		}
 	})
 	for _, id := range threadIDs {
 		if s.find(id) == nil && s.opts.Hosts != nil {

@@ -1,6 +1,8 @@
 package threads_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"sync"
@@ -259,6 +261,49 @@ func TestRemoteAfterTheEnd(t *testing.T) {
 		e.mu.Unlock()
 	}
 	waiting.Wait()
+}
+
+// TestAnswerWhileHostIsAway: an answer that was acknowledged outlives us, until the prompt closes, and has one id.
+func TestAnswerWhileHostIsAway(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	e := newEdge(r)
+	r.open()
+	id := r.readied(spec())
+	e.mu.Lock()
+	e.tell(core.EventManagedBusy, core.AgentSignal{}, "")
+	e.tell(core.EventManagedQuestion, core.AgentSignal{Prompt: json.RawMessage(`{"id":"p1","kind":"question","text":"Which?"}`)}, "")
+	e.mu.Unlock()
+	r.untilStatus(id, core.ThreadBlocked)
+	r.HostAway("agent_1")
+	ann := core.WithPrincipal(r.ctx, core.Principal{Kind: core.PrincipalAPIKey, ID: "ann"})
+	if _, err := r.AnswerThread(ann, id, core.ThreadAnswer{Text: "canary"}); err != nil {
+		t.Fatal(err)
+	}
+	rec := r.record(id)
+	if rec.Ruling == nil || rec.Ruling.Person != "ann" || rec.Answer == nil || bytes.Contains(rec.Answer.SealedText, []byte("canary")) {
+		t.Fatalf("stored %+v, %+v", rec.Ruling, rec.Answer)
+	}
+	given := func() (n int) {
+		r.hosts.mu.Lock()
+		defer r.hosts.mu.Unlock()
+		for _, in := range r.hosts.inputs {
+			if in.PromptID == "p1" && in.Text == "canary" && in.InputID == rec.Answer.InputID {
+				n++
+			}
+		}
+		return n
+	}
+	if given() != 1 {
+		t.Errorf("handed over %d times", given())
+	}
+	r.reopen()
+	coretest.WaitFor(t, "the answer after a restart", func() bool { return given() == 2 })
+	e.resume()
+	coretest.WaitFor(t, "the answer once the host is back", func() bool { return given() == 3 })
+	e.mu.Lock()
+	e.tell(core.EventManagedUnblocked, core.AgentSignal{}, "")
+	e.mu.Unlock()
+	r.until(id, "the turn to go on", func(rec *core.ThreadRecord) bool { return rec.Status == core.ThreadRunning && rec.Answer == nil })
 }
 
 func TestHostAway(t *testing.T) {
