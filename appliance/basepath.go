@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/appliance/console"
+	"github.com/wardroom/wardroom/core/api"
 )
 
 // belowPath takes the path of server.baseUrl away from that of a request, where a proxy left it: handlers see the same
@@ -20,7 +21,7 @@ func belowPath(prefix string, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if console.Reserved(r.URL.EscapedPath()) && !console.Reserved(escaped) { // of a prefix such as /api, which a proxy took away
+		if console.Reserved(r.URL.EscapedPath()) && !ours(escaped) { // of a prefix such as /api, which a proxy took away
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -36,4 +37,10 @@ func belowPath(prefix string, next http.Handler) http.Handler {
 		below.URL.Path, below.URL.RawPath = plain, escaped
 		next.ServeHTTP(w, below)
 	})
+}
+
+// ours reports whether a path, which begins like one of ours in any case, is one of ours: /auth/methods below a prefix /api is
+// none, for it is the rest of the API's own /api/auth/methods.
+func ours(path string) bool {
+	return api.SignInPage(path) || strings.HasPrefix(path, "/api/") || path == "/docs" || strings.HasPrefix(path, "/docs/")
 }

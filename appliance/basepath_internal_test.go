@@ -22,6 +22,13 @@ func TestBelowPath(t *testing.T) {
 		{"/a%20b/c", "/a%20b/c/a%20b/c/api/", "/a%20b/c/api/ /a b/c/api/ "},
 		{"/api", "/api/x", "/api/x /api/x "},
 		{"/api", "/api/api/x", "/api/x /api/x "},
+		{"/api", "/api/auth/methods", "/api/auth/methods /api/auth/methods "},
+		{"/api", "/api/auth/login?next=%2F", "/auth/login /auth/login next=%2F"},
+		{"/api", "/api/docs/security", "/docs/security /docs/security "},
+		{"/docs", "/docs/api", "/docs/api /docs/api "},
+		{"/docs", "/docs/api/patterns", "/api/patterns /api/patterns "},
+		{"/auth", "/auth/login", "/auth/login /auth/login "},
+		{"/auth", "/auth/auth/login", "/auth/login /auth/login "},
 	} {
 		w := httptest.NewRecorder()
 		belowPath(c.prefix, echo).ServeHTTP(w, httptest.NewRequest(http.MethodGet, c.path, nil))

@@ -12,8 +12,13 @@ import (
 func (a *App) front() http.Handler {
 	c := a.config.Load().Server
 	handler := a.api.Handler()
+	// Who may not come from where it does, or names another host, gets the API's refusal.
+	serves := func(r *http.Request) bool {
+		_, err := a.gate.Admit(r)
+		return err == nil && a.api.ServesHost(r)
+	}
 	if c.Console.Enabled {
-		handler = console.New(handler, console.Options{Prefix: c.BasePath(), Serves: a.api.ServesHost})
+		handler = console.New(handler, console.Options{Prefix: c.BasePath(), Serves: serves})
 	}
 	if c.Docs.Enabled {
 		version := a.opts.Version
@@ -21,7 +26,7 @@ func (a *App) front() http.Handler {
 			version = ""
 		}
 		handler = docsite.New(handler, docsite.Options{
-			Prefix: c.BasePath(), Serves: a.api.ServesHost, Version: version, OpenAPI: a.api.Document(),
+			Prefix: c.BasePath(), Serves: serves, Version: version, OpenAPI: a.api.Document(),
 		})
 	}
 	return belowPath(c.BasePath(), handler)

@@ -151,6 +151,30 @@ security:
 	a.Close()
 }
 
+// Who may not come from where it does gets no page either.
+func TestAllowlistCoversPages(t *testing.T) {
+	s := newTLSSite(t, `    clientAuth: none
+  network:
+    ipAllowlist: {enabled: true, ranges: [192.0.2.0/24]}
+`)
+	for _, path := range []string{"/api/patterns", "/", "/docs/", "/docs/search?q=key"} {
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.Pool()}, DisableKeepAlives: true}}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+s.app.Addr()+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept", "text/html")
+		a, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = a.Body.Close()
+		if a.StatusCode != http.StatusForbidden && a.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %d", path, a.StatusCode)
+		}
+	}
+}
+
 func TestLimits(t *testing.T) {
 	s := newTLSSite(t, `    clientAuth: none
   rateLimit:

@@ -3,6 +3,7 @@ package api
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
@@ -14,7 +15,13 @@ const (
 	loginPath    = "/auth/login"
 	callbackPath = "/auth/callback"
 	cliPath      = "/auth/cli"
+	logoutPath   = "/auth/logout"
 )
+
+// SignInPage reports whether a path is one of those that people sign in by, which stand beside the API.
+func SignInPage(path string) bool {
+	return slices.Contains([]string{loginPath, callbackPath, cliPath, logoutPath}, path)
+}
 
 // signInRoutes are the pages that browsers are sent to, and the login of command lines.
 func (s *Server) signInRoutes() []Route {
@@ -31,7 +38,7 @@ func (s *Server) signInRoutes() []Route {
 	}
 	routes := []Route{
 		route(http.MethodGet, "session.logout", Route{
-			Path: "/auth/logout", OperationID: "logoutPage", Summary: "Sign a browser out, also at the identity provider.",
+			Path: logoutPath, OperationID: "logoutPage", Summary: "Sign a browser out, also at the identity provider.",
 			Description: "Only for pages of this site, and for people who type the address.",
 			Responses: append(page("The browser is signed out."),
 				Response{Status: http.StatusSeeOther, Location: true, Doc: "To the identity provider, which signs it out too."}),

@@ -1,6 +1,8 @@
 package api_test
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -8,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/api"
 )
 
 // Of two editors that read the same state one stores its change, and the other learns that there is another one now.
@@ -65,6 +68,39 @@ func TestIfMatch(t *testing.T) {
 	put("1.0.0", "whatever it is", "*").wants(t, 200, "")
 	r.do("DELETE", "/api/patterns/a?version=1.0.0", "", "If-Match: "+now).wants(t, http.StatusPreconditionFailed, core.CodeConflict)
 }
+
+// If-Match is compared with what the caller sees, and a refusal has no tag of what is masked for them.
+func TestIfMatchOfMasked(t *testing.T) {
+	r := newRig(t, func(o *api.Options) {
+		o.Mask = redactor("first")
+		o.Decide = func(_ context.Context, _ core.Principal, a core.Access) core.Ruling {
+			return core.Ruling{Allowed: a.Action != "data.unmasked"}
+		}
+	})
+	r.patterns.find = func(name, version string) (*core.Pattern, error) {
+		return &core.Pattern{Name: name, Version: version, Description: "first"}, nil
+	}
+	r.patterns.update = func(name string, in core.PatternInput) (core.PatternUpdate, error) {
+		return core.PatternUpdate{Pattern: &core.Pattern{Name: name, Version: in.Version}}, nil
+	}
+	read := r.do("GET", "/api/patterns/a?version=1.0.0", "")
+	if strings.Contains(read.text, "first") {
+		t.Fatalf("not masked: %s", read.text)
+	}
+	tag := read.header.Get("ETag")
+	r.do("PUT", "/api/patterns/a", `{"definition": "name: a\nversion: 1.0.0\n", "version": "1.0.0"}`, "If-Match: "+tag).wants(t, 200, "")
+	if got := r.do("DELETE", "/api/patterns/a?version=1.0.0", "", `If-Match: "x"`).header.Get("ETag"); got != tag {
+		t.Errorf("a refusal has the tag %s, what was read %s", got, tag)
+	}
+}
+
+// redactor masks a word.
+type redactor string
+
+func (m redactor) Active() bool                   { return true }
+func (m redactor) Mask(raw []byte) []byte         { return bytes.ReplaceAll(raw, []byte(m), []byte("***")) }
+func (m redactor) Masks(...string) bool           { return false }
+func (m redactor) MaskText(_, text string) string { return text }
 
 // The list of patterns counts what became of their executions, where it is asked for.
 func TestPatternUse(t *testing.T) {

@@ -108,14 +108,20 @@ func newHTTPClient(trust *tls.Config) *http.Client {
 	transport.MaxIdleConnsPerHost = 64
 	return &http.Client{
 		Transport: transport,
-		// A redirect turns a POST into a GET and would make a creating call look like a read.
+		// A redirect turns a POST into a GET and would make a creating call look like a read. The credential is for this server
+		// alone: elsewhere, or in clear, it is not sent.
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
-			if via[0].Method != http.MethodGet || len(via) >= 5 {
+			if via[0].Method != http.MethodGet || len(via) >= 5 || !sameServer(via[0].URL, req.URL) {
 				return http.ErrUseLastResponse
 			}
 			return nil
 		},
 	}
+}
+
+// sameServer reports whether a redirect leads to the same server: at the same address, or by TLS on the same host.
+func sameServer(from, to *url.URL) bool {
+	return from.Scheme == to.Scheme && from.Host == to.Host || from.Scheme == "http" && to.Scheme == "https" && from.Hostname() == to.Hostname()
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

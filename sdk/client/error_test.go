@@ -67,6 +67,19 @@ func TestNoRedirectOfPost(t *testing.T) {
 	}
 }
 
+// A redirect to another address gets no request, and so no credential.
+func TestNoRedirectElsewhere(t *testing.T) {
+	other := newServer(t, answer(200, `{}`))
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+r.URL.Path, http.StatusFound)
+	})
+	_, err := newClient(t, s.URL, client.Options{Token: "secret"}).GetSession(t.Context())
+	var e *client.Error
+	if !errors.As(err, &e) || e.Status != http.StatusFound || len(other.seen()) != 0 {
+		t.Errorf("err = %v, and the other address got %d requests", err, len(other.seen()))
+	}
+}
+
 func TestExecutionIDOfTimeout(t *testing.T) {
 	s := newServer(t, answer(408, `{"error":{"code":"TIMEOUT","message":"late","details":{"timeoutMs":5,"executionId":"exec_9"}}}`))
 	_, err := newClient(t, s.URL, client.Options{}).Execute(t.Context(), client.ExecuteRequest{Pattern: "x"})
