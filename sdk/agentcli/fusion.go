@@ -87,6 +87,13 @@ type running struct {
 // maxRunning bounds the tools whose end is waited for: of more, the oldest are forgotten.
 const maxRunning = 64
 
+// Bounds of what a prompt holds: its options, each of their labels in bytes, and the name of a tool.
+const (
+	maxOptions = 32
+	maxLabel   = 1 << 10
+	maxTool    = 200
+)
+
 // mayStart reports whether a source may begin a turn: one that is less trusted than those that began turns
 // before only repeats late what is known.
 func (f *fusion) mayStart(source string) bool {
@@ -250,12 +257,18 @@ func (f *fusion) onBlocked(sig Signal) {
 	f.s.emit(runtime.Event{Type: kind, Source: sig.Source, Prompt: f.s.agent.Prompt})
 }
 
-// clean returns a prompt without secrets.
+// clean returns a prompt without secrets, and of a size that events hold.
 func (f *fusion) clean(p *runtime.Prompt) *runtime.Prompt {
 	c := *p
+	c.Tool, c.Options = f.toolName(p.Tool), slices.Clone(p.Options[:min(len(p.Options), maxOptions)])
+	for i := range c.Options {
+		c.Options[i].Label = clip.Text(f.s.redact.text(c.Options[i].Label), maxLabel)
+	}
 	c.Text, c.Input = shortened(f.s.redact.text(p.Text), maxEventInput), boundInput(f.s.redact.object(p.Input))
 	return &c
 }
+
+func (f *fusion) toolName(name string) string { return clip.Text(f.s.redact.text(name), maxTool) }
 
 func (f *fusion) onUnblocked(sig Signal) {
 	if f.s.agent.Prompt == nil {
@@ -305,7 +318,7 @@ func (f *fusion) onTool(sig Signal) {
 	f.tool = true
 	var tool *runtime.ToolCall
 	if sig.Tool != nil {
-		tool = &runtime.ToolCall{Name: sig.Tool.Name, Input: boundInput(f.s.redact.object(sig.Tool.Input))}
+		tool = &runtime.ToolCall{Name: f.toolName(sig.Tool.Name), Input: boundInput(f.s.redact.object(sig.Tool.Input))}
 		if len(f.tools) >= maxRunning {
 			f.tools = slices.Delete(f.tools, 0, 1)
 		}
@@ -321,12 +334,13 @@ func (f *fusion) onToolDone(sig Signal) {
 	if sig.Tool == nil {
 		return
 	}
-	i := slices.IndexFunc(f.tools, func(r running) bool { return r.name == sig.Tool.Name })
+	name := f.toolName(sig.Tool.Name)
+	i := slices.IndexFunc(f.tools, func(r running) bool { return r.name == name })
 	if i < 0 {
 		return
 	}
 	e := runtime.Event{
-		Type: runtime.EventToolDone, Source: sig.Source, Tool: &runtime.ToolCall{Name: sig.Tool.Name},
+		Type: runtime.EventToolDone, Source: sig.Source, Tool: &runtime.ToolCall{Name: name},
 		DurationMs: max(f.s.o.Now().Sub(f.tools[i].since), 0).Milliseconds(),
 	}
 	if sig.Failed {

@@ -190,6 +190,44 @@ func TestLargeEvents(t *testing.T) {
 	}
 }
 
+// TestLargePrompt bounds and redacts what an event tells of a prompt and of tools, whatever hooks were given.
+func TestLargePrompt(t *testing.T) {
+	const secret = "tok-5up3rs3cret"
+	big := secret + strings.Repeat("x", 1<<20)
+	prompt := &runtime.Prompt{ID: "p1", Kind: runtime.PromptQuestion, Text: "which?", Tool: big}
+	for i := range 100 {
+		prompt.Options = append(prompt.Options, runtime.Option{ID: fmt.Sprint(i + 1), Label: big[:4<<10]})
+	}
+	c := &fakeCLI{turn: func(p *process, msg string) {
+		for _, s := range []agentcli.Signal{
+			{Kind: took, Text: msg}, {Kind: agentcli.SignalTool, Tool: &runtime.ToolCall{Name: big}},
+			{Kind: agentcli.SignalToolDone, Tool: &runtime.ToolCall{Name: big}}, {Kind: agentcli.SignalBlocked, Prompt: prompt},
+			{Kind: agentcli.SignalUnblocked}, {Kind: turnEnd, Text: "done"},
+		} {
+			s.Source = runtime.SourceHook
+			p.hook(s)
+		}
+	}}
+	g, _ := fake(t, c, nil)
+	g.l.script = c.run
+	g.spawn(runtime.Spec{ID: "a", Type: "fake", Env: map[string]string{"API_TOKEN": secret}})
+	g.status("a", runtime.StatusReady)
+	g.ask("a", "go")
+	events := g.events("a")
+	if got, want := types(events), "started ready busy tool_running tool_done question unblocked turn_complete ready"; got != want {
+		t.Fatalf("events %s, want %s", got, want)
+	}
+	for _, e := range events {
+		data, err := json.Marshal(e)
+		if err != nil || len(data) > 100<<10 || strings.Contains(string(data), secret) {
+			t.Errorf("an event %s of %d bytes, %v, secret %t", e.Type, len(data), err, strings.Contains(string(data), secret))
+		}
+		if p := e.Prompt; p != nil && (len(p.Options) != 32 || len(p.Options[0].Label) != 1<<10 || len(p.Tool) != 200) {
+			t.Errorf("a prompt with %d options, the first of %d bytes, for a tool of %d", len(p.Options), len(p.Options[0].Label), len(p.Tool))
+		}
+	}
+}
+
 func jsonSize(t testing.TB, v any) int {
 	t.Helper()
 	data, err := json.Marshal(v)

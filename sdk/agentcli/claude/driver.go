@@ -1,6 +1,8 @@
 package claude
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"time"
 	"unicode/utf8"
@@ -12,8 +14,14 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// maxBacklog is how many hooks wait while the end of a turn is read.
-const maxBacklog = 64
+// Bounds of what hooks leave behind, which what runs beside an agent can call too.
+const (
+	maxBacklog = 64 // hooks that wait while the end of a turn is read
+	maxTools   = 64 // that are remembered: of more, the oldest are forgotten
+	maxOpen    = 64 // requests that are open: more are answered in the terminal
+	// maxKept bounds what hooks that wait, or requests that are open, were given, in bytes. One hook is below it.
+	maxKept = 8 << 20
+)
 
 // title is what the window title said last.
 type title int
@@ -79,9 +87,17 @@ type state struct {
 }
 
 type tool struct {
-	Name  string         `json:"name"`
-	Input map[string]any `json:"input,omitempty"`
-	Asked bool           `json:"asked,omitempty"` // its request came: it will not ask again
+	Name  string `json:"name"`
+	Sum   string `json:"sum"`             // of its input
+	Asked bool   `json:"asked,omitempty"` // its request came: it will not ask again
+	Order int    `json:"order,omitempty"` // of those that are remembered, the oldest has the lowest
+}
+
+// sumOf tells inputs of tools apart without keeping them.
+func sumOf(input map[string]any) string {
+	data, _ := json.Marshal(input) // it was JSON
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }
 
 func (adapter) NewDriver(plan agentcli.Plan, room agentcli.Room, host agentcli.Host) agentcli.Driver {
@@ -142,7 +158,11 @@ func (d *driver) idle() {
 
 func (d *driver) Hook(call *agentcli.HookCall) {
 	if d.ending != nil { // what comes next is of the next turn, or of nobody
-		if len(d.backlog) >= maxBacklog {
+		size := len(call.Payload)
+		for _, c := range d.backlog {
+			size += len(c.Payload)
+		}
+		if len(d.backlog) >= maxBacklog || size > maxKept {
 			call.Answer(nil)
 			return
 		}
@@ -197,7 +217,7 @@ func (d *driver) toolBegins(p hook.Payload) {
 		return
 	}
 	d.hooked(p)
-	d.state.Tools[p.ToolUseID] = tool{Name: p.Tool, Input: p.Input}
+	d.remember(p)
 	if p.Tool == questionTool {
 		return
 	}
@@ -205,6 +225,21 @@ func (d *driver) toolBegins(p hook.Payload) {
 		Kind: agentcli.SignalTool, Source: runtime.SourceHook,
 		Tool: &runtime.ToolCall{Name: p.Tool, Input: p.Input},
 	})
+}
+
+// remember keeps a tool that runs, or is about to.
+func (d *driver) remember(p hook.Payload) {
+	oldest, order := "", 0
+	for id, t := range d.state.Tools {
+		if oldest == "" || t.Order < d.state.Tools[oldest].Order {
+			oldest = id
+		}
+		order = max(order, t.Order)
+	}
+	if _, again := d.state.Tools[p.ToolUseID]; !again && len(d.state.Tools) >= maxTools {
+		delete(d.state.Tools, oldest)
+	}
+	d.state.Tools[p.ToolUseID] = tool{Name: p.Tool, Sum: sumOf(p.Input), Order: order + 1}
 }
 
 func (d *driver) toolEnds(p hook.Payload) {
@@ -254,6 +289,10 @@ func (d *driver) Load(b []byte) {
 		s.Transcript, s.Offset = d.state.Transcript, -1
 	}
 	d.state = s
+	for i := range d.state.Requests {
+		r := &d.state.Requests[i]
+		r.size = r.encoded()
+	}
 	d.sawBusy = s.Turn
 	d.login.begun = s.Login
 	d.file.path, d.file.offset = s.Transcript, -1

@@ -2,6 +2,7 @@ package claude_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -399,6 +400,39 @@ func TestSeveralRequests(t *testing.T) {
 	}
 	r.hook("Stop", map[string]any{})
 	r.want("unblocked[deny] turn_end")
+}
+
+// What calls hooks by itself, or tells of the begin of tools and not of their end, does not fill the memory and the state.
+func TestHooksWithoutEnd(t *testing.T) {
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+	text := strings.Repeat("x", 1<<20)
+	for i := range 100 {
+		r.hook("PreToolUse", map[string]any{"tool_name": "Write", "tool_input": map[string]any{"content": text[:64<<10]}, "tool_use_id": fmt.Sprint(i)})
+	}
+	if n := len(r.driver.Save()); n > 64<<10 {
+		t.Errorf("with tools that run the state has %d bytes", n)
+	}
+	for _, test := range []struct{ calls, size, open int }{{100, 10, 64}, {10, 1 << 20, 7}} {
+		r, open := readyRig(t), 0
+		r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+		for i := range test.calls {
+			call := r.hook("PermissionRequest", map[string]any{"tool_name": "Write", "tool_input": map[string]any{"i": i, "content": text[:test.size]}})
+			if !call.Answered {
+				open++
+			} else if call.Answer != "" {
+				t.Errorf("a request got the answer %q", call.Answer)
+			}
+		}
+		if open != test.open {
+			t.Errorf("%d requests of %d bytes are open, want %d", open, test.size, test.open)
+		}
+		back := newRig(t) // a later process counts those that are open
+		back.driver.Load(r.driver.Save())
+		if call := back.hook("PermissionRequest", map[string]any{"tool_name": "Edit", "tool_input": map[string]any{"content": text[:test.size]}}); !call.Answered {
+			t.Errorf("one more request of %d bytes is open after a restart", test.size)
+		}
+	}
 }
 
 func TestQuestions(t *testing.T) {

@@ -33,6 +33,14 @@ type request struct {
 	Prompt      *runtime.Prompt   `json:"prompt"`
 	Suggestions []json.RawMessage `json:"suggestions,omitempty"`
 	Screen      *dialog.Standing  `json:"screen,omitempty"` // as it was read: no hook came for it
+
+	size int // bytes that are kept for it
+}
+
+// encoded is how many bytes it takes in the state.
+func (r *request) encoded() int {
+	data, _ := json.Marshal(r) // it was JSON
+	return len(data)
 }
 
 func (r *request) is(tool string, input map[string]any) bool {
@@ -63,21 +71,31 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 	if len(d.state.Requests) > 0 && d.state.Requests[0].Screen != nil { // it is this one
 		d.resolve(0, "")
 	}
+	sum := sumOf(p.Input)
 	for id, t := range d.state.Tools {
-		if t.Name == p.Tool && !t.Asked && reflect.DeepEqual(t.Input, p.Input) {
+		if t.Name == p.Tool && !t.Asked && t.Sum == sum {
 			t.Asked = true
 			d.state.Tools[id] = t
 			break
 		}
 	}
-	d.state.Asked++
-	id := fmt.Sprintf("p%d", d.state.Asked)
+	id := fmt.Sprintf("p%d", d.state.Asked+1)
 	r := request{Suggestions: p.Suggestions}
 	if p.Tool == questionTool {
 		r.Prompt = dialog.QuestionPrompt(id, p.Tool, p.Input)
 	} else {
 		r.Prompt = dialog.ApprovalPrompt(id, p.Tool, p.Input, len(p.Suggestions) > 0)
 	}
+	r.size = max(r.encoded(), len(call.Payload))
+	kept := r.size
+	for _, open := range d.state.Requests {
+		kept += open.size
+	}
+	if len(d.state.Requests) >= maxOpen || kept > maxKept {
+		call.Answer(nil)
+		return
+	}
+	d.state.Asked++
 	d.held[id] = call
 	d.state.Requests = append(d.state.Requests, r)
 	if len(d.state.Requests) == 1 {
@@ -338,8 +356,9 @@ func (d *driver) decide(at int, call *agentcli.HookCall, decision map[string]any
 
 // dropTool forgets a tool that was refused: no other hook tells of it.
 func (d *driver) dropTool(p *runtime.Prompt) {
+	sum := sumOf(p.Input)
 	for id, t := range d.state.Tools {
-		if t.Asked && t.Name == p.Tool && reflect.DeepEqual(t.Input, p.Input) {
+		if t.Asked && t.Name == p.Tool && t.Sum == sum {
 			delete(d.state.Tools, id)
 			return
 		}

@@ -9,10 +9,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/wardroom/wardroom/sdk/internal/clip"
 )
 
 // MaxPayload bounds what Parse reads. Inputs of tools may hold whole files; beyond this nobody looks at them.
 const MaxPayload = 8 << 20
+
+// Bounds of what Parse keeps of names and ids, and of a path, in bytes: what runs beside an agent can call hooks too.
+const (
+	maxName = 200
+	maxPath = 4 << 10
+)
 
 // Payload is the standard input of a hook. Fields that an event lacks are zero.
 type Payload struct {
@@ -50,6 +58,10 @@ func Parse(data []byte) (Payload, error) {
 	if err := json.Unmarshal(data, &p); err != nil {
 		return Payload{}, fmt.Errorf("hook: the payload is not understood: %w", err)
 	}
+	for _, name := range []*string{&p.Event, &p.SessionID, &p.TurnID, &p.PromptID, &p.Source, &p.Tool, &p.ToolUseID, &p.Notification} {
+		*name = clip.Text(*name, maxName)
+	}
+	p.Transcript = clip.Text(p.Transcript, maxPath)
 	return p, nil
 }
 

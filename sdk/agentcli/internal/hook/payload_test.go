@@ -21,6 +21,15 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// Names and ids are kept by drivers: what calls a hook by itself does not choose how long they are.
+func TestParseCuts(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	p, err := hook.Parse([]byte(`{"tool_name":"` + long + `","tool_use_id":"` + long + `","session_id":"` + long + `","transcript_path":"/` + long + `"}`))
+	if err != nil || len(p.Tool) != 200 || len(p.ToolUseID) != 200 || len(p.SessionID) != 200 || len(p.Transcript) != 4<<10 {
+		t.Errorf("%d, %d, %d, %d bytes, %v", len(p.Tool), len(p.ToolUseID), len(p.SessionID), len(p.Transcript), err)
+	}
+}
+
 func TestCommand(t *testing.T) {
 	argv := []string{"printf", "%s\n", "/a b/hook", "it's", "$HOME;`ls`", ""}
 	out, err := exec.Command("sh", "-c", hook.Command(argv, "Stop")).Output()
