@@ -49,6 +49,10 @@ func TestExamples(t *testing.T) {
 			t.Run("Answer", func(t *testing.T) { testAnswer(t, command) })
 			t.Run("Ask", func(t *testing.T) { testAsk(t, append(command, "--ask")) })
 			t.Run("Heartbeat", func(t *testing.T) { testHeartbeat(t, command) })
+			if l.name == "typescript" {
+				t.Run("Progress", func(t *testing.T) { testProgress(t, command) })
+				t.Run("Pause", func(t *testing.T) { testPause(t, command) })
+			}
 		})
 	}
 }
@@ -259,6 +263,46 @@ func testHeartbeat(t *testing.T, command []string) {
 		if h.Status != protocol.StatusHealthy || h.ActiveTasks != 0 {
 			t.Errorf("got %+v", h)
 		}
+	}
+}
+
+// testProgress has a handler that reports without end: the server gets no more than it takes.
+func testProgress(t *testing.T, command []string) {
+	const script = `import { Agent } from "wardroom-agent";
+const handler = (task) => { for (let i = 0; i < 1000; i++) task.progress({ text: String(i) }); return {}; };
+await new Agent({ url: process.argv[3], name: "progress", capabilities: ["urgency"], handler }).run();
+`
+	path := filepath.Join(filepath.Dir(filepath.Dir(command[1])), "progress.mjs")
+	must(t, os.WriteFile(path, []byte(script), 0o600))
+	srv := newServer(t, agenttest.Options{MessagesPerSecond: 10})
+	start(t, srv, []string{command[0], path})
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1, "x")))
+	result(t, c)
+	if n := len(c.Types()); n < 1 || n > 2*4 { // the second may end within
+		t.Errorf("%d frames of progress", n)
+	}
+}
+
+// testPause drops sessions that were of no use, and ends one for too many frames: the agent does not come back at once.
+func testPause(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	began := time.Now()
+	for range 5 {
+		c = reconnect(t, srv, c)
+	}
+	if took := time.Since(began); took < 775*time.Millisecond { // the half of 50 ms and on to 800 ms
+		t.Errorf("it came back five times within %v", took)
+	}
+	must(t, c.Ack("unknown")) // of use
+	must(t, c.Sync(testContext(t)))
+	must(t, c.Close(4429, "too many frames"))
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := srv.Accept(ctx); err == nil {
+		t.Error("it came back at once after too many frames")
 	}
 }
 

@@ -6,6 +6,7 @@ import { MessageRefused, Refused, TaskError } from "./errors.js";
 const SUBPROTOCOL = "wardroom.agent.v1";
 const PATH = "/api/agents/connect";
 const FINAL_CLOSE_CODES = new Set([4400, 4403, 4409]); // refused, disconnected by an operator, resumed elsewhere
+const FLOODED = 4429; // too many frames for too long
 const FINAL_ERRORS = new Set(["VALIDATION_ERROR", "UNAUTHORIZED", "FORBIDDEN", "CONFLICT"]);
 const FIRST_DELAY = 50; // milliseconds between attempts to connect
 const LAST_DELAY = 5000;
@@ -14,6 +15,9 @@ const SILENCE = 3; // heartbeats without a word of the server: it is gone
 const REMEMBERED = 1000; // acknowledged answers, and replies, in case a task or a message comes once more
 const MAX_FRAME = 16 << 20;
 const MAX_MESSAGE = 4096; // characters of an error
+const PROGRESS_RATE = 40; // frames of progress a second, well below what a server takes by default
+const RATE_SHARE = 0.4; // of what a server takes that says so
+const MAX_UNSENT = 64 << 10; // bytes that wait in the connection, beyond which progress is dropped
 const GRACE = 5000; // for handlers that were aborted to end
 /** An agent, which runs once. */
 export class Agent {
@@ -22,6 +26,9 @@ export class Agent {
     #session;
     #ws; // the registered connection
     #limit = MAX_FRAME; // bytes of a frame that the server takes
+    #rate = PROGRESS_RATE;
+    #progressAt = 0; // the second in which progress was sent last
+    #progressSent = 0; // frames in that second
     #ran = false;
     #draining = false;
     #stopping = new AbortController();
@@ -66,9 +73,12 @@ export class Agent {
         let delay = FIRST_DELAY;
         try {
             while (!this.#stopping.signal.aborted) {
+                let flooded = false;
                 try {
-                    if (await this.#connect())
-                        delay = FIRST_DELAY; // it was a working session: come back quickly
+                    const end = await this.#connect();
+                    flooded = end === "flooded"; // the server wants to be left alone for a while
+                    if (end === "useful")
+                        delay = FIRST_DELAY; // come back quickly
                 }
                 catch (error) {
                     if (error instanceof Refused)
@@ -77,7 +87,7 @@ export class Agent {
                 }
                 if (this.#stopping.signal.aborted)
                     break;
-                await sleep(delay * (0.5 + Math.random() / 2), undefined, { signal: this.#stopping.signal }).catch(() => { });
+                await sleep(flooded ? LAST_DELAY : delay * (0.5 + Math.random() / 2), undefined, { signal: this.#stopping.signal }).catch(() => { });
                 delay = Math.min(2 * delay, LAST_DELAY);
             }
             this.#forgetState();
@@ -109,7 +119,7 @@ export class Agent {
         });
         this.stop();
     }
-    /** Runs one session and returns whether it got as far as working. */
+    /** Runs one session and returns how it ended: it was useful if a frame came after the registration, so that the server works. */
     #connect() {
         return new Promise((resolve, reject) => {
             const headers = this.#options.token ? { Authorization: `Bearer ${this.#options.token}` } : {};
@@ -120,6 +130,7 @@ export class Agent {
             let heart;
             let failure;
             let heard = 0; // when the server was heard last
+            let useful = false;
             const late = setTimeout(() => {
                 failure ??= new Error("the server did not register the agent in time");
                 ws.terminate();
@@ -151,6 +162,7 @@ export class Agent {
                         this.#registered(ws, frame.payload);
                     }
                     else {
+                        useful ||= heart !== undefined;
                         this.#act(frame);
                     }
                 }
@@ -181,7 +193,7 @@ export class Agent {
                     return reject(failure);
                 if (failure && !this.#stopping.signal.aborted)
                     this.#options.log(`connection lost: ${textOf(failure)}`);
-                resolve(heart !== undefined);
+                resolve(code === FLOODED ? "flooded" : useful ? "useful" : "useless");
             });
         });
     }
@@ -205,6 +217,7 @@ export class Agent {
             this.#considering.clear();
         }
         this.#limit = p.config?.maxMessageBytes || MAX_FRAME;
+        this.#rate = rateOf(p.config?.messagesPerSecond) ?? PROGRESS_RATE;
         this.#ws = ws;
         for (const answer of this.#answers.values())
             this.#send(answer.type, answer.payload);
@@ -236,6 +249,7 @@ export class Agent {
                 break;
             case "config_update":
                 this.#limit = p.config?.maxMessageBytes || this.#limit;
+                this.#rate = rateOf(p.config?.messagesPerSecond) ?? this.#rate;
                 break;
             case "message_reply":
                 question?.settle({ messageId: p.messageId ?? "", from: p.from ?? "", content: p.content });
@@ -357,7 +371,7 @@ export class Agent {
             input: p.input, timeout: p.timeout ?? 0, priority: p.priority ?? "normal", attempt: work.attempt, capability: p.capability ?? "",
             role: p.role ?? "", step: p.step ?? "", config: p.config ?? {}, context: p.context ?? {}, traceparent: p.traceparent ?? "",
             signal: work.abort.signal,
-            progress: (shown) => this.#send("task_progress", { taskId, ...shown }),
+            progress: (shown) => this.#progress({ taskId, ...shown }),
             ask: (content, options = {}) => this.#ask(taskId, content, options, work.abort.signal),
             tell: (content, options = {}) => {
                 const [payload, id] = this.#question(taskId, content, { kind: "feedback", ...options });
@@ -427,6 +441,18 @@ export class Agent {
     #send(type, payload, id) {
         this.#ws?.send(frameOf(type, payload, id), () => { }); // a send that fails is followed by "close"
     }
+    /** Sends progress, unless much waits already, or the agent has sent too many of late. */
+    #progress(payload) {
+        if (!this.#ws || this.#ws.bufferedAmount > MAX_UNSENT)
+            return;
+        const second = Math.floor(performance.now() / 1000);
+        if (second !== this.#progressAt)
+            [this.#progressAt, this.#progressSent] = [second, 0];
+        if (this.#progressSent >= this.#rate)
+            return;
+        this.#progressSent++;
+        this.#send("task_progress", payload);
+    }
     #noteIdle() {
         if (this.#running.size === 0 && this.#answers.size === 0)
             for (const resolve of this.#idle.splice(0))
@@ -477,6 +503,12 @@ export class Agent {
 }
 function frameOf(type, payload, id) {
     return JSON.stringify({ type, id, timestamp: new Date().toISOString(), payload });
+}
+/** Returns how many frames of progress a second a server gets that takes so many frames; undefined: it did not say. */
+function rateOf(messagesPerSecond) {
+    if (!messagesPerSecond || messagesPerSecond < 0)
+        return undefined;
+    return Math.min(PROGRESS_RATE, Math.max(1, Math.floor(RATE_SHARE * messagesPerSecond)));
 }
 function textOf(error) {
     return (error instanceof Error ? error.message || error.name : String(error)).slice(0, MAX_MESSAGE);

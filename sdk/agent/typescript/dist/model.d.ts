@@ -47,7 +47,10 @@ export interface Task {
     readonly traceparent: string;
     /** Aborted when the task is cancelled, given to others, or out of time: nobody waits for its answer any more. */
     readonly signal: AbortSignal;
-    /** Shows a text, or data, to whoever watches. It is not stored, and dropped while there is no connection. */
+    /**
+     * Shows a text, or data, to whoever watches. It is not stored, and dropped while there is no connection, when much waits to be
+     * sent, or where the agent has sent too much of late.
+     */
     progress(shown: {
         text: string;
     } | {

@@ -11,6 +11,7 @@ import type { AskOptions, Message, Reply, Task } from "./model.js";
 const SUBPROTOCOL = "wardroom.agent.v1";
 const PATH = "/api/agents/connect";
 const FINAL_CLOSE_CODES = new Set([4400, 4403, 4409]); // refused, disconnected by an operator, resumed elsewhere
+const FLOODED = 4429; // too many frames for too long
 const FINAL_ERRORS = new Set(["VALIDATION_ERROR", "UNAUTHORIZED", "FORBIDDEN", "CONFLICT"]);
 const FIRST_DELAY = 50; // milliseconds between attempts to connect
 const LAST_DELAY = 5000;
@@ -19,6 +20,9 @@ const SILENCE = 3; // heartbeats without a word of the server: it is gone
 const REMEMBERED = 1000; // acknowledged answers, and replies, in case a task or a message comes once more
 const MAX_FRAME = 16 << 20;
 const MAX_MESSAGE = 4096; // characters of an error
+const PROGRESS_RATE = 40; // frames of progress a second, well below what a server takes by default
+const RATE_SHARE = 0.4; // of what a server takes that says so
+const MAX_UNSENT = 64 << 10; // bytes that wait in the connection, beyond which progress is dropped
 const GRACE = 5000; // for handlers that were aborted to end
 
 /** Is called once for a task, however often the server sends it. What it returns, as JSON, is the result. */
@@ -80,6 +84,9 @@ export class Agent {
   #session: { agentId: string; token: string } | undefined;
   #ws: WebSocket | undefined; // the registered connection
   #limit = MAX_FRAME; // bytes of a frame that the server takes
+  #rate = PROGRESS_RATE;
+  #progressAt = 0; // the second in which progress was sent last
+  #progressSent = 0; // frames in that second
   #ran = false;
   #draining = false;
   readonly #stopping = new AbortController();
@@ -123,14 +130,17 @@ export class Agent {
     let delay = FIRST_DELAY;
     try {
       while (!this.#stopping.signal.aborted) {
+        let flooded = false;
         try {
-          if (await this.#connect()) delay = FIRST_DELAY; // it was a working session: come back quickly
+          const end = await this.#connect();
+          flooded = end === "flooded"; // the server wants to be left alone for a while
+          if (end === "useful") delay = FIRST_DELAY; // come back quickly
         } catch (error) {
           if (error instanceof Refused) throw error;
           this.#options.log(`connection lost: ${textOf(error)}`);
         }
         if (this.#stopping.signal.aborted) break;
-        await sleep(delay * (0.5 + Math.random() / 2), undefined, { signal: this.#stopping.signal }).catch(() => {});
+        await sleep(flooded ? LAST_DELAY : delay * (0.5 + Math.random() / 2), undefined, { signal: this.#stopping.signal }).catch(() => {});
         delay = Math.min(2 * delay, LAST_DELAY);
       }
       this.#forgetState();
@@ -160,8 +170,8 @@ export class Agent {
     this.stop();
   }
 
-  /** Runs one session and returns whether it got as far as working. */
-  #connect(): Promise<boolean> {
+  /** Runs one session and returns how it ended: it was useful if a frame came after the registration, so that the server works. */
+  #connect(): Promise<"useful" | "useless" | "flooded"> {
     return new Promise((resolve, reject) => {
       const headers = this.#options.token ? { Authorization: `Bearer ${this.#options.token}` } : {};
       // ws itself refuses a server that does not agree to the subprotocol.
@@ -171,6 +181,7 @@ export class Agent {
       let heart: NodeJS.Timeout | undefined;
       let failure: Error | undefined;
       let heard = 0; // when the server was heard last
+      let useful = false;
       const late = setTimeout(() => {
         failure ??= new Error("the server did not register the agent in time");
         ws.terminate();
@@ -201,6 +212,7 @@ export class Agent {
             }, interval);
             this.#registered(ws, frame.payload);
           } else {
+            useful ||= heart !== undefined;
             this.#act(frame);
           }
         } catch (error) {
@@ -227,7 +239,7 @@ export class Agent {
         }
         if (failure instanceof Refused || (failure && !heart && !this.#stopping.signal.aborted)) return reject(failure);
         if (failure && !this.#stopping.signal.aborted) this.#options.log(`connection lost: ${textOf(failure)}`);
-        resolve(heart !== undefined);
+        resolve(code === FLOODED ? "flooded" : useful ? "useful" : "useless");
       });
     });
   }
@@ -244,7 +256,7 @@ export class Agent {
   }
 
   /** Begins a session. */
-  #registered(ws: WebSocket, p: { agentId: string; resumeToken: string; resumed?: boolean; config?: { maxMessageBytes?: number } }): void {
+  #registered(ws: WebSocket, p: { agentId: string; resumeToken: string; resumed?: boolean; config?: { maxMessageBytes?: number; messagesPerSecond?: number } }): void {
     this.#session = { agentId: p.agentId, token: p.resumeToken };
     this.#saveState();
     if (!p.resumed) { // the tasks were given to others; answers are still worth sending
@@ -252,6 +264,7 @@ export class Agent {
       this.#considering.clear();
     }
     this.#limit = p.config?.maxMessageBytes || MAX_FRAME;
+    this.#rate = rateOf(p.config?.messagesPerSecond) ?? PROGRESS_RATE;
     this.#ws = ws;
     for (const answer of this.#answers.values()) this.#send(answer.type, answer.payload);
     for (const [id, question] of this.#questions) this.#send("message", question.payload, id);
@@ -280,6 +293,7 @@ export class Agent {
         break;
       case "config_update":
         this.#limit = p.config?.maxMessageBytes || this.#limit;
+        this.#rate = rateOf(p.config?.messagesPerSecond) ?? this.#rate;
         break;
       case "message_reply":
         question?.settle({ messageId: p.messageId ?? "", from: p.from ?? "", content: p.content });
@@ -396,7 +410,7 @@ export class Agent {
       input: p.input, timeout: p.timeout ?? 0, priority: p.priority ?? "normal", attempt: work.attempt, capability: p.capability ?? "",
       role: p.role ?? "", step: p.step ?? "", config: p.config ?? {}, context: p.context ?? {}, traceparent: p.traceparent ?? "",
       signal: work.abort.signal,
-      progress: (shown) => this.#send("task_progress", { taskId, ...shown }),
+      progress: (shown) => this.#progress({ taskId, ...shown }),
       ask: (content, options = {}) => this.#ask(taskId, content, options, work.abort.signal),
       tell: (content, options = {}) => {
         const [payload, id] = this.#question(taskId, content, { kind: "feedback", ...options });
@@ -465,6 +479,16 @@ export class Agent {
     this.#ws?.send(frameOf(type, payload, id), () => {}); // a send that fails is followed by "close"
   }
 
+  /** Sends progress, unless much waits already, or the agent has sent too many of late. */
+  #progress(payload: object): void {
+    if (!this.#ws || this.#ws.bufferedAmount > MAX_UNSENT) return;
+    const second = Math.floor(performance.now() / 1000);
+    if (second !== this.#progressAt) [this.#progressAt, this.#progressSent] = [second, 0];
+    if (this.#progressSent >= this.#rate) return;
+    this.#progressSent++;
+    this.#send("task_progress", payload);
+  }
+
   #noteIdle(): void {
     if (this.#running.size === 0 && this.#answers.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
   }
@@ -508,6 +532,12 @@ export class Agent {
 
 function frameOf(type: string, payload: object, id?: string): string {
   return JSON.stringify({ type, id, timestamp: new Date().toISOString(), payload });
+}
+
+/** Returns how many frames of progress a second a server gets that takes so many frames; undefined: it did not say. */
+function rateOf(messagesPerSecond: number | undefined): number | undefined {
+  if (!messagesPerSecond || messagesPerSecond < 0) return undefined;
+  return Math.min(PROGRESS_RATE, Math.max(1, Math.floor(RATE_SHARE * messagesPerSecond)));
 }
 
 function textOf(error: unknown): string {

@@ -51,7 +51,10 @@ export interface Task {
   /** Aborted when the task is cancelled, given to others, or out of time: nobody waits for its answer any more. */
   readonly signal: AbortSignal;
 
-  /** Shows a text, or data, to whoever watches. It is not stored, and dropped while there is no connection. */
+  /**
+   * Shows a text, or data, to whoever watches. It is not stored, and dropped while there is no connection, when much waits to be
+   * sent, or where the agent has sent too much of late.
+   */
   progress(shown: { text: string } | { data: unknown }): void;
   /** Asks another role and waits for its reply. Rejects with MessageRefused if it goes nowhere, and when signal is aborted. */
   ask(content: unknown, options?: AskOptions): Promise<Reply>;
