@@ -14,7 +14,7 @@ import (
 const (
 	defaultDiff = 1 << 20
 	maxDiff     = 16 << 20
-	maxIndex    = 1 << 30 // of the index that is copied for one
+	maxIndex    = 128 << 20 // of the index that is copied for one
 )
 
 // DiffWorkspace implements core.WorkspaceService.
@@ -62,20 +62,14 @@ func (s *Service) patch(ctx context.Context, w *core.Workspace, most int) (text 
 	ctx, cancel := context.WithTimeout(ctx, s.config().CheckoutTimeout)
 	defer cancel()
 	t := s.treeOf(w)
-	index, err := readRegular(filepath.Join(t.admin, "index"), maxIndex)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", false, err
-	}
 	dir, err := os.MkdirTemp(filepath.Join(s.opts.Root, "private"), "diff-")
 	if err != nil {
 		return "", false, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // the next start clears what stays
 	own := filepath.Join(dir, "index")
-	if len(index) > 0 {
-		if err := os.WriteFile(own, []byte(index), 0o600); err != nil {
-			return "", false, err
-		}
+	if err := copyIndex(own, t.admin); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", false, err
 	}
 	env := []string{"GIT_INDEX_FILE=" + own}
 	untracked, err := t.untracked(ctx)

@@ -127,20 +127,48 @@ func (t *tree) usesLFS(sum *treeSummary) bool {
 
 // readRegular reads up to most bytes of a file that is no link and no device.
 func readRegular(path string, most int64) (string, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	f, _, err := openRegular(path)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = f.Close() }() // only read
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	if !info.Mode().IsRegular() {
-		return "", errors.New("not a regular file")
-	}
 	text, err := io.ReadAll(io.LimitReader(f, most))
 	return string(text), err
+}
+
+// openRegular opens a file to read that is no link and no device, and returns its size.
+func openRegular(path string) (*os.File, int64, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("not a regular file")
+	}
+	if err != nil {
+		return nil, 0, errors.Join(err, f.Close())
+	}
+	return f, info.Size(), nil
+}
+
+// copyIndex copies the index of a worktree, which agents may write, for a look that changes nothing. One of more than
+// maxIndex bytes is not copied.
+func copyIndex(to, admin string) error {
+	from, size, err := openRegular(filepath.Join(admin, "index"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }() // only read
+	if size > maxIndex {
+		return core.Errorf(core.CodeConflict, "git's index of the worktree has %d bytes, of which at most %d are read; look what an agent did to it", size, maxIndex)
+	}
+	own, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(own, io.LimitReader(from, maxIndex)) // it may grow meanwhile
+	return errors.Join(err, own.Close())
 }
 
 // place moves a complete tree to where it belongs and points git's files there.

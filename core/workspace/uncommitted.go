@@ -38,8 +38,7 @@ func (s *Service) uncommitted(ctx context.Context, rem *remote, f found) string 
 		return ""
 	}
 	// A copy: git may write what it found out about files.
-	index, err := readRegular(filepath.Join(admin, "index"), maxIndex)
-	if err != nil || len(index) == maxIndex || os.WriteFile(filepath.Join(own, "index"), []byte(index), 0o600) != nil {
+	if copyIndex(filepath.Join(own, "index"), admin) != nil {
 		return ""
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)

@@ -1,6 +1,9 @@
 package workspace_test
 
 import (
+	"encoding/binary"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,6 +51,27 @@ func TestDiff(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(r.root, "private", "diff-*"))
 	if len(left) > 0 {
 		t.Errorf("left behind %v", left)
+	}
+}
+
+// An agent may write git's index: one with a hole of hundreds of megabytes, which git passes over, is not copied.
+func TestDiffOfAHugeIndex(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	path := strings.TrimSpace(r.agentGit(w, "rev-parse", "--path-format=absolute", "--git-path", "index"))
+	index, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const hole = 200 << 20
+	head := binary.BigEndian.AppendUint32(append(index[:len(index)-20:len(index)-20], "ZZZZ"...), hole) // an extension that may be left out
+	if err := errors.Join(os.WriteFile(path, head, 0o644), os.Truncate(path, int64(len(head))+hole+20)); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.DiffWorkspace(t.Context(), w.ID, 0)
+	if wantError(t, err, core.CodeConflict); !strings.Contains(fmt.Sprint(err), "at most 134217728 are read") {
+		t.Error(err)
 	}
 }
 
