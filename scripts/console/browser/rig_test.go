@@ -212,6 +212,10 @@ func openFor(t testing.TB, address string, limit time.Duration) *page {
 	return p
 }
 
+// movedAddresses is how a browser fails what it loads when the addresses of its machine change, as they do when a container engine
+// or a cluster on the same machine makes a network. That is nothing of the page, which asks again.
+const movedAddresses = "net::ERR_NETWORK_CHANGED"
+
 // hear takes notice of what goes wrong in the page.
 func (p *page) hear(ev any) {
 	p.mu.Lock()
@@ -225,7 +229,7 @@ func (p *page) hear(ev any) {
 			complain("console: %s %s", e.Type, e.Args[0].Value)
 		}
 	case *log.EventEntryAdded:
-		if e.Entry.Level == log.LevelError && !p.calm {
+		if e.Entry.Level == log.LevelError && !p.calm && !strings.Contains(e.Entry.Text, movedAddresses) {
 			complain("%s: %s %s", e.Entry.Source, e.Entry.Text, e.Entry.URL)
 		}
 	case *network.EventRequestWillBeSent:
@@ -242,7 +246,7 @@ func (p *page) hear(ev any) {
 			p.acks++
 		}
 	case *network.EventLoadingFailed:
-		if !e.Canceled && !p.calm && e.ErrorText != "net::ERR_ABORTED" {
+		if !e.Canceled && !p.calm && e.ErrorText != "net::ERR_ABORTED" && e.ErrorText != movedAddresses {
 			complain("request failed: %s %s", p.requests[e.RequestID], e.ErrorText)
 		}
 	}
