@@ -24,6 +24,7 @@ func TestBelowPath(t *testing.T) {
 		{"/api", "/api/api/x", "/api/x /api/x "},
 		{"/api", "/api/auth/methods", "/api/auth/methods /api/auth/methods "},
 		{"/api", "/api/auth/login?next=%2F", "/auth/login /auth/login next=%2F"},
+		{"/api", "/api/auth/cli/decide", "/auth/cli/decide /auth/cli/decide "},
 		{"/api", "/api/docs/security", "/docs/security /docs/security "},
 		{"/docs", "/docs/api", "/docs/api /docs/api "},
 		{"/docs", "/docs/api/patterns", "/api/patterns /api/patterns "},

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -20,7 +21,7 @@ const (
 
 // SignInPage reports whether a path is one of those that people sign in by, which stand beside the API.
 func SignInPage(path string) bool {
-	return slices.Contains([]string{loginPath, callbackPath, cliPath, logoutPath}, path)
+	return slices.Contains([]string{loginPath, callbackPath, cliPath, logoutPath}, path) || strings.HasPrefix(path, cliPath+"/")
 }
 
 // signInRoutes are the pages that browsers are sent to, and the login of command lines.
