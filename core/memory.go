@@ -8,7 +8,7 @@ type MemoryQuery struct {
 	Repo        string
 	Role        string
 	Objective   string
-	Mask        Masker // masks what is told of records, which what is masked does not select either; nil: all is in clear
+	Mask        Masker // masks fields of records, which are not found by masked fields either; nil: nothing is masked
 }
 
 // MemoryContext holds the decisions and experiences that a thread gets, within its bounds.

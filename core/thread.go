@@ -244,7 +244,7 @@ type ThreadSpec struct {
 	Runtime     string // "": the first healthy one; RuntimeConnected: a connected agent
 	AgentID     string // of a connected agent that is to host it; "": any that offers the type
 	Provision   bool   // of prepare: check the workspace out
-	Mask        Masker // of prepare: masks what the plan tells of the memory; nil: all is in clear
+	Mask        Masker // of prepare: masks the memory in the plan; nil: nothing is masked
 	// Sanitized are the texts that something was taken out of before.
 	Sanitized []SanitizedField
 }

@@ -80,7 +80,7 @@ func (c *cli) runEdge(cmd *cobra.Command, flags edgeFlags) error {
 	}
 	defer client.CloseIdle()
 	opts.Runtime = client
-	opts.RuntimeHint = fmt.Sprintf("is there a runtime server at %s, as --runtime says? PORT=3100 /usr/lib/wardroom/plugins/runtime-local starts one where it is looked for by default", flags.runtime)
+	opts.RuntimeHint = fmt.Sprintf("--runtime is %s: is a runtime server there? PORT=3100 /usr/lib/wardroom/plugins/runtime-local starts one where it is looked for by default", flags.runtime)
 	if opts.URL, opts.Token, opts.TLS, err = c.address(); err != nil {
 		return err
 	}

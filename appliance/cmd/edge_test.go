@@ -47,7 +47,7 @@ func runtimeServer(t *testing.T) string {
 	return s.URL
 }
 
-// A runtime that is not there is told of once, with what to do.
+// A runtime that does not answer is logged once, with what to do.
 func TestEdgeWithoutRuntime(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()

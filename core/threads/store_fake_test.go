@@ -22,13 +22,13 @@ type memStore struct {
 	broken    string                    // id of an execution that cannot be read
 }
 
-// atQueue is what a context has happen once, before a queue is read with it.
+// atQueue is the key of a function in a context, which is called before a queue is read with that context.
 type atQueue struct{}
 
 // QueuedInputs implements core.ThreadStore.
 func (s *memStore) QueuedInputs(ctx context.Context, threadID string, after uint64, limit int) ([]*core.QueuedInput, error) {
-	if once, ok := ctx.Value(atQueue{}).(func()); ok {
-		once()
+	if before, ok := ctx.Value(atQueue{}).(func()); ok {
+		before()
 	}
 	return s.Memory.QueuedInputs(ctx, threadID, after, limit)
 }

@@ -181,8 +181,8 @@ type item struct {
 	} `json:"error"`
 }
 
-// unfit reports whether the document does not fit, and never will. The same status stands for what is wrong with the data
-// stream or the cluster, such as an index that is closed or too many shards.
+// unfit reports whether the document itself is refused, for good. The status 400 is also that of an unusable data stream or
+// cluster, such as a closed index or too many shards.
 func (it item) unfit() bool {
 	if it.Status != http.StatusBadRequest {
 		return false

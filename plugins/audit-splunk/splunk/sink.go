@@ -239,8 +239,8 @@ func (s *sink) taken(a remote.Answer, n int) (taken int, ack int64, err error) {
 	return n, *body.AckID, nil
 }
 
-// invalidEvent returns which of n events the collector will never take, or -1: the same status stands for what is wrong with
-// its settings, and then the events are kept.
+// invalidEvent returns the index of the event, of n, that the collector refuses for good, or -1. The status 400 is also that of
+// wrong settings; the events are kept then.
 func invalidEvent(a remote.Answer, n int) int {
 	var body answer
 	if a.Status != http.StatusBadRequest || json.Unmarshal(a.Body, &body) != nil {

@@ -33,16 +33,16 @@ func TestConversation(t *testing.T) {
 	p := open(t, "/threads/"+a.ID)
 	const talk = `document.querySelector(".talk-box")?.innerText`
 	p.until("the first turn", talk+`?.includes("hello from the shell") && `+talk+`.includes("Turn 1")`)
-	const listens = `window.told = ""; new MutationObserver(() => { told += document.querySelector("main > [role=status].sr").innerText + "\n"; }).observe(document.body, {subtree: true, childList: true, characterData: true})`
+	const listens = `window.heard = ""; new MutationObserver(() => { heard += document.querySelector("main > [role=status].sr").innerText + "\n"; }).observe(document.body, {subtree: true, childList: true, characterData: true})`
 	p.do(chromedp.Evaluate(listens, nil))
 	p.click(css(".composer textarea"))
 	p.do(chromedp.KeyEvent("echo it is $((6*7))"), chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(2)))
 	turns(2)
 	p.until("the second one, without a reload", talk+`?.includes("Turn 2") && [...document.querySelectorAll(".talk-box .you")].at(-1).innerText.includes("echo it is $((6*7))") && [...document.querySelectorAll(".talk-box .agent")].at(-1).innerText.includes("it is 42")`)
 	p.until("each message once, and none queued", `document.querySelectorAll(".talk-box .you").length === 2 && !document.querySelector(".composer .queue")`)
-	p.until("what who hears the page is told", `told.includes("Turn 2: it is 42")`)
-	if p.holds(`told.includes("Turn 1")`) {
-		t.Error("what was there when the page was opened is told as news")
+	p.until("the news for screen readers", `heard.includes("Turn 2: it is 42")`)
+	if p.holds(`heard.includes("Turn 1")`) {
+		t.Error("what was there when the page was opened is announced as news")
 	}
 	p.checkAxe(t, "thread")
 	p.shoot("conversation")
