@@ -37,15 +37,20 @@ func serve(ctx context.Context, wardroom, dir string, runtimes ...string) (*appl
 	return &appliance{s}, s.Start(ctx)
 }
 
-// lacks makes sure that none of the runtimes can be used yet, and that the server says so and why.
+// lacks waits until the server reports that none of the runtimes can be used yet, and why. A server is ready before
+// it has looked for its plugins.
 func (a *appliance) lacks(ctx context.Context, runtimes ...string) error {
 	for _, name := range runtimes {
-		p, err := a.Client.GetPlugin(ctx, "runtime-"+name)
+		var p *client.Plugin
+		err := testbed.Until(ctx, testbed.ReadyLimit, "the missing plugin of "+name+" has failed", func(ctx context.Context) (_ bool, err error) {
+			p, err = a.Client.GetPlugin(ctx, "runtime-"+name)
+			return err == nil && p.State == "failed", err
+		})
 		if err != nil {
 			return err
 		}
-		if p.State != "failed" || p.Reason == "" || p.Hint == "" {
-			return fmt.Errorf("the missing plugin %s is %s, with reason %q and hint %q", p.Name, p.State, p.Reason, p.Hint)
+		if p.Reason == "" || p.Hint == "" {
+			return fmt.Errorf("the missing plugin %s has failed with reason %q and hint %q", p.Name, p.Reason, p.Hint)
 		}
 	}
 	return nil
