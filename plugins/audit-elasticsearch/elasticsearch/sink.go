@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -22,7 +23,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/plugin"
 )
 
-// maxBody bounds a bulk request; servers take 100 MB, and recommend much less.
+// maxBody bounds a bulk request; servers take 100 MB, and recommend much less. A proxy before them may take less still.
 const maxBody = 4 << 20
 
 const schema = `{
@@ -68,6 +69,7 @@ type sink struct {
 
 	mu   sync.Mutex // guards below; one call at a time
 	host int        // that answered last
+	body int        // bytes that go into one request; less than maxBody once one was refused as too large
 	last uint64
 }
 
@@ -82,7 +84,7 @@ func open(raw json.RawMessage) (*sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sink{client: client, config: c, header: http.Header{}}
+	s := &sink{client: client, config: c, header: http.Header{}, body: maxBody}
 	if c.Username != "" {
 		s.header["Authorization"] = []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password))}
 	}
@@ -202,8 +204,15 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 		return 0, err
 	}
 	for len(batch) > 0 {
-		n := fitting(batch)
+		n := s.fitting(batch)
 		items, err := s.bulk(ctx, batch[:n], true)
+		if errors.Is(err, errTooLarge) {
+			if n > 1 {
+				s.body = size(batch[:n]) / 2
+				continue
+			}
+			items, err = s.bulk(ctx, batch[:n], false) // once instead of twice
+		}
 		if err != nil {
 			return s.last, err
 		}
@@ -247,16 +256,27 @@ func (s *sink) settle(ctx context.Context, r audit.Record, it item) error {
 // kept reports whether a document is there: it was made, or it was there before.
 func kept(status int) bool { return status >= 200 && status < 300 || status == http.StatusConflict }
 
-// fitting is how many records go into one request.
-func fitting(batch []audit.Record) int {
-	size := 0
-	for i, r := range batch {
-		if size += 2*len(r.JSON) + 256; size > maxBody && i > 0 {
+// fitting is how many records go into one request. mu is held.
+func (s *sink) fitting(batch []audit.Record) int {
+	total := 0
+	for i := range batch {
+		if total += size(batch[i : i+1]); total > s.body && i > 0 {
 			return i
 		}
 	}
 	return len(batch)
 }
+
+// size is about how many bytes a request of records has.
+func size(batch []audit.Record) (bytes int) {
+	for _, r := range batch {
+		bytes += 2*len(r.JSON) + 256
+	}
+	return bytes
+}
+
+// errTooLarge is the refusal of a request whose body is larger than the server, or a proxy before it, takes.
+var errTooLarge = remote.Refusal(http.StatusRequestEntityTooLarge, "")
 
 // bulk sends documents, with the record as an object or without. mu is held.
 func (s *sink) bulk(ctx context.Context, batch []audit.Record, object bool) ([]item, error) {
@@ -286,6 +306,9 @@ func (s *sink) bulk(ctx context.Context, batch []audit.Record, object bool) ([]i
 	a, err := s.do(ctx, http.MethodPost, "/_bulk", "application/x-ndjson", body.Bytes())
 	if err != nil {
 		return nil, err
+	}
+	if a.Status == http.StatusRequestEntityTooLarge {
+		return nil, errTooLarge
 	}
 	if a.Status != http.StatusOK {
 		return nil, refusal(a)

@@ -79,6 +79,27 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// A server, or the proxy before it, that takes smaller requests than are sent gets smaller ones; a record that alone is too
+// large for it is kept, and the error names the remedy.
+func TestTooLarge(t *testing.T) {
+	r := search.Start(t)
+	s := start(t, []string{r.URL()}, search.Password)
+	if _, err := s.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	r.Change(func() { r.Largest = 48 << 10 })
+	if last, err := s.Write(t.Context(), records(1, 600, 10<<10)); err != nil || last != 600 || len(r.Records()) != 600 {
+		t.Fatalf("%d, %v, %d documents", last, err, len(r.Records()))
+	}
+	if last, err := s.Write(t.Context(), records(601, 1, 40<<10)); err != nil || last != 601 { // as text alone it fits
+		t.Errorf("%d, %v", last, err)
+	}
+	last, err := s.Write(t.Context(), records(602, 1, 50<<10))
+	if e := audit.AsError(err); last != 601 || e == nil || !e.Retry || e.Hint == "" {
+		t.Errorf("%d, %+v", last, e)
+	}
+}
+
 // A record that does not fit as an object is kept as text, and one that does not fit at all is named.
 func TestRejected(t *testing.T) {
 	r := search.Start(t)

@@ -34,6 +34,7 @@ type Server struct {
 	Refuses  func(doc []byte) bool // documents that do not fit the mapping
 	Kind     string                // every document is refused with 400 and an error of this type
 	Cause    string                // type of its cause, if it has one
+	Largest  int                   // bytes of the largest body that is taken; 0: any
 	Requests int
 }
 
@@ -92,6 +93,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(req.Body, 100<<20))
 	if err != nil {
 		fail(400, "parse_exception")
+		return
+	}
+	if s.Largest > 0 && len(body) > s.Largest { // as a proxy refuses it
+		w.WriteHeader(413)
 		return
 	}
 	if name, ok := strings.CutPrefix(req.URL.Path, "/_index_template/"); ok {

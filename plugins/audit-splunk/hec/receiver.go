@@ -4,6 +4,7 @@ package hec
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -38,6 +39,7 @@ type Receiver struct {
 
 	Busy    bool                    // 503, as while its queues are full
 	NoAck   bool                    // the token has no acknowledgement
+	Largest int                     // bytes of the largest request that is taken; 0: those of maxContent
 	Silent  bool                    // acknowledgements never come
 	Refuses func(event []byte) bool // events that it calls invalid
 	Code    int                     // 400 with this code for whatever is sent; 0: none
@@ -110,8 +112,9 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		say(400, 10, texts[10], nil)
 		return
 	}
-	body, err := io.ReadAll(io.LimitReader(req.Body, maxContent+1))
-	if err != nil || len(body) > maxContent {
+	largest := cmp.Or(r.Largest, maxContent)
+	body, err := io.ReadAll(io.LimitReader(req.Body, int64(largest)+1))
+	if err != nil || len(body) > largest {
 		say(413, 27, "Request entity too large", nil)
 		return
 	}

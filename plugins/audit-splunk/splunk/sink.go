@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	maxBody = 800 << 10 // of one request; collectors take 1 MB by default
+	maxBody = 800 << 10 // of one request; collectors take 1 MB by default, and a proxy before them may take less
 	ackWait = 20 * time.Second
 	ackLook = 200 * time.Millisecond
 )
@@ -75,7 +75,8 @@ type sink struct {
 	ack    bool
 	look   time.Duration
 	wait   time.Duration
-	mu     sync.Mutex // guards last; one call at a time
+	mu     sync.Mutex // guards below; one call at a time
+	body   int        // bytes that go into one request; less than maxBody once one was refused as too large
 	last   uint64
 }
 
@@ -99,7 +100,7 @@ func open(raw json.RawMessage) (*sink, error) {
 		header: http.Header{
 			"Authorization": {"Splunk " + c.Token}, "Content-Type": {"application/json"}, "X-Splunk-Request-Channel": {channel()},
 		},
-		meta: c, ack: c.Acknowledge == nil || *c.Acknowledge, look: ackLook, wait: ackWait,
+		meta: c, ack: c.Acknowledge == nil || *c.Acknowledge, look: ackLook, wait: ackWait, body: maxBody,
 	}, nil
 }
 
@@ -148,7 +149,7 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 	for len(batch) > 0 {
 		var body bytes.Buffer
 		n := 0
-		for ; n < len(batch) && (n == 0 || body.Len()+len(batch[n].JSON) < maxBody); n++ {
+		for ; n < len(batch) && (n == 0 || body.Len()+len(batch[n].JSON) < s.body); n++ {
 			data, err := json.Marshal(event{
 				Time: json.Number(strconv.FormatFloat(float64(batch[n].Time.UnixMilli())/1000, 'f', 3, 64)), Source: s.meta.Source,
 				Sourcetype: s.meta.Sourcetype, Index: s.meta.Index, Event: batch[n].JSON,
@@ -161,6 +162,10 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 		a, err := s.client.Do(ctx, http.MethodPost, s.base+"/event", s.header, body.Bytes())
 		if err != nil {
 			return s.last, err
+		}
+		if a.Status == http.StatusRequestEntityTooLarge && n > 1 {
+			s.body = body.Len() / 2
+			continue
 		}
 		taken, ack, err := s.taken(a, n)
 		if err != nil && taken == 0 {

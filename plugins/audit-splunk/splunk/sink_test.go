@@ -112,6 +112,21 @@ func TestRejectedBehindARequest(t *testing.T) {
 	}
 }
 
+// A collector, or the proxy before it, that takes smaller requests than are sent gets smaller ones; an event that alone is too
+// large for it is kept, and the error names the remedy.
+func TestTooLarge(t *testing.T) {
+	r := hec.Start(t)
+	s := start(t, r, nil)
+	r.Change(func() { r.Largest = 48 << 10 })
+	if last, err := s.Write(t.Context(), records(1, 300, 10<<10)); err != nil || last != 300 || len(r.Events()) != 300 {
+		t.Fatalf("%d, %v, %d events", last, err, len(r.Events()))
+	}
+	last, err := s.Write(t.Context(), records(301, 1, 50<<10))
+	if e := audit.AsError(err); last != 300 || e == nil || !e.Retry || e.Hint == "" {
+		t.Errorf("%d, %+v", last, e)
+	}
+}
+
 // What is wrong with the settings of the collector is not taken for a fault of a record.
 func TestRefusedForSettings(t *testing.T) {
 	r := hec.Start(t)

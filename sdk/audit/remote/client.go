@@ -125,5 +125,8 @@ func Refusal(status int, reason string) *audit.Error {
 	}
 	e := audit.Errorf(audit.CodeInvalidArgument, "%s", fmt.Sprintf("the service does not take what it is sent (%d)%s", status, reason))
 	e.Retry = true // it may after a change there
+	if status == http.StatusRequestEntityTooLarge {
+		e.Hint = "raise the size of a request that the service, or the proxy before it, takes"
+	}
 	return e
 }
