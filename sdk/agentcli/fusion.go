@@ -518,6 +518,10 @@ func (f *fusion) complete(h *heldTurn, text string) {
 	f.s.delivery.answer(m, runtime.SendResult{Sent: true, Response: response}, nil)
 }
 
+// maxURLs bounds the addresses of logins that are remembered, the latest ones, lest a screen that shows ever other ones grows
+// the record of its session.
+const maxURLs = 16
+
 func (f *fusion) onLogin(sig Signal) {
 	f.unblock(sig.Source, "")
 	f.s.agent.Status, f.s.agent.Reason = runtime.StatusError, runtime.ReasonLoginRequired
@@ -534,6 +538,7 @@ func (f *fusion) onLogin(sig Signal) {
 	}
 	if !slices.Contains(f.s.urls, sig.URL) {
 		f.s.urls = append(f.s.urls, sig.URL)
+		f.s.urls = f.s.urls[max(0, len(f.s.urls)-maxURLs):]
 		f.s.emit(runtime.Event{Type: runtime.EventLoginRequired, Source: sig.Source, LoginURL: sig.URL, Reason: runtime.ReasonLoginRequired})
 	}
 	for _, m := range f.s.delivery.takeQueue() {

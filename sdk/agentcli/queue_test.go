@@ -395,6 +395,20 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+// A screen that shows ever other addresses of logins does not grow what is kept of its session.
+func TestLoginsAreBounded(t *testing.T) {
+	t.Parallel()
+	g, _ := fake(t, &fakeCLI{silent: true}, nil)
+	g.spawn(runtime.Spec{ID: "a", Type: "fake"})
+	for i := range 100 {
+		g.l.process().signal(agentcli.Signal{Kind: agentcli.SignalLogin, URL: fmt.Sprint("https://login.example/", i)})
+	}
+	wait(t, "the last address", func() bool { return g.status("a", runtime.StatusError).LoginURL == "https://login.example/99" })
+	if n, err := g.Logins(t.Context(), "a"); err != nil || n > 16 {
+		t.Errorf("%d addresses are kept, %v", n, err)
+	}
+}
+
 // An answer to a login is what the login has shown, whatever it looks like, once an address is known: before, it would be
 // typed where messages are.
 func TestLoginIsAnswered(t *testing.T) {
