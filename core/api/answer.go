@@ -17,6 +17,7 @@ type answer struct {
 	location   string
 	body       any    // encoded as JSON, unless raw is set
 	raw        []byte // the body as it is; aliases nothing that changes
+	edited     any    // what of body a caller can change, where it holds more than that, such as counts; nil: all of it
 	typ        string // content type of raw; empty: JSON
 	retryAfter []string
 	replayed   bool
@@ -114,7 +115,7 @@ func writeAnswer(w http.ResponseWriter, c *call, a answer) {
 	if c != nil && body != nil {
 		buf := buffers.Get().(*bytes.Buffer)
 		defer putBuffer(buf)
-		status, body = c.shape(status, a.typ, body, buf)
+		status, body = c.shape(a, body, buf)
 	}
 	if body == nil {
 		w.WriteHeader(status)

@@ -159,7 +159,7 @@ func parameters(r *Route) []any {
 		add("Last-Event-ID", "header", "Resume after this event.", false, object{"type": "string"})
 	}
 	if r.Edits {
-		add("If-Match", "header", "ETag of the answer to a GET of it: 412 where it is another by now, and nothing is changed.", false,
+		add("If-Match", "header", "ETag of the answer to a GET of it: 412 where it is another by now, and nothing is changed. What it only counts is not compared.", false,
 			object{"type": "string"})
 	}
 	if r.read() {

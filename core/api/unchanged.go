@@ -44,7 +44,8 @@ func (e *editing) lock(path string) (unlock func()) {
 }
 
 // unchanged makes sure that a thing still is what the caller's If-Match names, and keeps others that send one from changing it
-// until done is called. current returns what a GET of the thing answers now; without the header it is not called.
+// until done is called. current returns what a GET of the thing answers now; without the header it is not called. What of it
+// changes by itself, such as counts, is not compared.
 //
 // Our tags are weak, for bodies travel compressed and plain; they are compared weakly here too, since equal bytes are what an
 // editor looked at.
@@ -57,11 +58,11 @@ func (c *call) unchanged(current func() (answer, error)) (done func(), err error
 	now, err := current()
 	if err == nil {
 		body := now.bytesOf()
-		if c.masks() { // the tag of what is masked would tell whether a guess is right
+		if c.masks() {
 			body = c.s.opts.Mask.Mask(body)
 		}
-		tag := entityTag(body)
-		if matches(given, tag) {
+		tag := c.tag(now, body)
+		if matchesEdited(given, tag) {
 			return unlock, nil
 		}
 		c.w.Header()["Etag"] = []string{tag}

@@ -130,3 +130,24 @@ func TestPatternUse(t *testing.T) {
 		t.Errorf("not asked for: %s", p.text)
 	}
 }
+
+// What deliveries count of an endpoint is no change that its editor did not see, and shows to who polls.
+func TestIfMatchPassesOverCounts(t *testing.T) {
+	r := newRig(t)
+	one := someWebhook("whk_one")
+	r.webhooks.find = func(string) (*core.Webhook, error) { found := *one; return &found, nil }
+	r.webhooks.update = func(context.Context, string, core.WebhookPatch) (*core.Webhook, error) { return one, nil }
+	read := r.do("GET", "/api/webhooks/whk_one", "").header.Get("ETag")
+	one.Statistics.Total++
+	if again := r.do("GET", "/api/webhooks/whk_one", "", "If-None-Match: "+read); again.status != http.StatusOK {
+		t.Errorf("a poll after a delivery: %d", again.status)
+	}
+	patch := func() reply {
+		return r.do("PATCH", "/api/webhooks/whk_one", `{"enabled": false}`, "If-Match: "+read)
+	}
+	if done := patch(); done.status != http.StatusOK {
+		t.Errorf("an edit after a delivery: %d %s", done.status, done.text)
+	}
+	one.URL += "/moved"
+	patch().wants(t, http.StatusPreconditionFailed, core.CodeConflict)
+}

@@ -78,8 +78,7 @@ func (s *Server) createWebhook(c *call) (answer, error) {
 	return webhookCreated(w), nil
 }
 
-// webhookCreated answers with a new endpoint. What is kept for a repeat of the request has no secret.
-// webhookCreated answers a create. A repeat cannot show the secret again: the caller has the one it gave, or rotates.
+// webhookCreated answers a create. A repeat of it cannot show the secret again: the caller has the one it gave, or rotates.
 func webhookCreated(w *core.Webhook) answer {
 	a := created(webhookPath(w.ID), newWebhookBody(w, true))
 	if w.Secret != "" {
@@ -126,5 +125,7 @@ func webhookAnswer(w *core.Webhook, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(newWebhookBody(w, true)), nil
+	a := ok(newWebhookBody(w, true))
+	a.edited = newWebhookBody(w, false)
+	return a, nil
 }
