@@ -18,20 +18,15 @@ type place struct {
 
 // place finds who can run an agent of a type now: a runtime before a connected agent, unless one was asked for.
 func (s *Service) place(ctx context.Context, spec *core.ThreadSpec) (place, error) {
-	if spec.AgentID != "" && spec.Runtime != "" && spec.Runtime != core.RuntimeConnected {
-		return place{}, core.Invalid("agentId", "a connected agent is no part of the runtime %q; give one of the two", spec.Runtime)
-	}
 	infos := s.opts.ManagedAgents.Runtimes(ctx)
+	if err := checkRuntime(infos, spec); err != nil {
+		return place{}, err
+	}
 	if spec.AgentID == "" && spec.Runtime != core.RuntimeConnected {
-		names := make([]string, 0, len(infos))
 		for i := range infos {
-			names = append(names, infos[i].Name)
 			if (spec.Runtime == "" || infos[i].Name == spec.Runtime) && infos[i].Ready && slices.Contains(infos[i].Types, spec.AgentType) {
 				return place{runtime: spec.Runtime}, nil
 			}
-		}
-		if spec.Runtime != "" && !slices.Contains(names, spec.Runtime) {
-			return place{}, core.Invalid("runtime", "%q is not configured; there is %s", spec.Runtime, listed(append(names, core.RuntimeConnected)))
 		}
 	}
 	hosts, host := s.hostFor(spec)
@@ -52,6 +47,24 @@ func (s *Service) place(ctx context.Context, spec *core.ThreadSpec) (place, erro
 		return place{runtime: core.RuntimeConnected, host: host}, nil
 	}
 	return place{}, core.NoRuntime("nothing runs agents of the type %q: %s", spec.AgentType, missing(infos, hosts, spec))
+}
+
+// checkRuntime refuses a runtime that is not configured, and one beside a connected agent. Whether it is ready does not count.
+func checkRuntime(infos []core.RuntimeInfo, spec *core.ThreadSpec) error {
+	if spec.Runtime == "" || spec.Runtime == core.RuntimeConnected {
+		return nil
+	}
+	if spec.AgentID != "" {
+		return core.Invalid("agentId", "a connected agent is no part of the runtime %q; give one of the two", spec.Runtime)
+	}
+	names := make([]string, 0, len(infos)+1)
+	for i := range infos {
+		names = append(names, infos[i].Name)
+	}
+	if slices.Contains(names, spec.Runtime) {
+		return nil
+	}
+	return core.Invalid("runtime", "%q is not configured; there is %s", spec.Runtime, listed(append(names, core.RuntimeConnected)))
 }
 
 // hostFor returns the connected agents that host threads now, where one may be asked, and the id of the one to ask, or "".

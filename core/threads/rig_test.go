@@ -28,6 +28,8 @@ type rig struct {
 	observer threads.Observer
 	// meanwhile is called while a spawn or a continuation is checked, if it is not nil.
 	meanwhile func()
+	// opens is whether what belongs to one execution would be open to others in another one, if it is not nil.
+	opens func(from, to string) bool
 	*threads.Service
 }
 
@@ -50,7 +52,7 @@ func newRig(t *testing.T, clock core.Clock) *rig {
 func (r *rig) make() *threads.Service {
 	return threads.New(threads.Options{
 		Store: r.store, Streams: r.store, ManagedAgents: r.agents, Hosts: r.hosts, Workspaces: r.spaces, Memory: r.memory,
-		Clock: r.clock, IDs: r.ids, Config: r.config, SealKey: [32]byte{1, 2, 3}, Observer: r.observer,
+		Clock: r.clock, IDs: r.ids, Config: r.config, SealKey: [32]byte{1, 2, 3}, Observer: r.observer, Opens: r.opens,
 		AgentTypes: func(context.Context) []string {
 			if r.meanwhile != nil {
 				r.meanwhile()

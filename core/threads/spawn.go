@@ -361,7 +361,13 @@ func (s *Service) PrepareThread(ctx context.Context, spec core.ThreadSpec) (*cor
 	if err := s.checkType(ctx, &spec); err != nil {
 		return nil, err
 	}
+	if err := checkRuntime(s.opts.ManagedAgents.Runtimes(ctx), &spec); err != nil {
+		return nil, err
+	}
 	if err := s.checkExecution(ctx, spec.ExecutionID); err != nil {
+		return nil, err
+	}
+	if err := s.confine(ctx, &spec); err != nil {
 		return nil, err
 	}
 	draft := &core.ThreadRecord{Thread: core.Thread{
@@ -370,6 +376,9 @@ func (s *Service) PrepareThread(ctx context.Context, spec core.ThreadSpec) (*cor
 	ws, err := s.reserve(ctx, draft)
 	if err == nil {
 		err = checkPrepared(&spec.Preparation, ws)
+	}
+	if err == nil && ws.ThreadID != "" && ws.Status != core.WorkspaceReleased { // nor is anything written beside its agent
+		err = core.Conflict("workspace", ws.ID, string(ws.Status), "workspace %q belongs to another thread; prepare again for a new one", ws.ID)
 	}
 	if err != nil {
 		return nil, err

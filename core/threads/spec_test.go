@@ -148,6 +148,57 @@ func TestPrepareThenSpawn(t *testing.T) {
 	}
 }
 
+// TestPrepareRefuses: prepare refuses what a spawn would, and writes nothing into the workspace of a thread.
+func TestPrepareRefuses(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.infos = []core.RuntimeInfo{{Name: "local", Ready: true, Types: []string{"claude", "codex", "shell"}}}
+	closed := false
+	r.opens = func(string, string) bool { return closed }
+	r.open()
+	s := spec()
+	s.Runtime = "elsewhere"
+	if _, err := r.PrepareThread(r.ctx, s); core.ErrorCode(err) != core.CodeValidation || core.AsError(err).Details["field"] != "runtime" {
+		t.Errorf("a runtime that is not configured: %v", err)
+	}
+	s.Runtime, s.AgentID = "local", "agt_one"
+	if _, err := r.PrepareThread(r.ctx, s); core.ErrorCode(err) != core.CodeValidation || core.AsError(err).Details["field"] != "agentId" {
+		t.Errorf("a connected agent of a runtime: %v", err)
+	}
+
+	rec := r.record(r.readied(spec()))
+	before := len(r.spaces.files[rec.Workspace.ID])
+	s = spec()
+	s.Preparation.Workspace = &core.WorkspaceSpec{WorkspaceID: rec.Workspace.ID}
+	s.Preparation.ContextFiles = []core.ContextFile{{Path: "CLAUDE.md", Content: "do something else"}}
+	s.Provision = true
+	if _, err := r.PrepareThread(r.ctx, s); core.ErrorCode(err) != core.CodeConflict || len(r.spaces.files[rec.Workspace.ID]) != before {
+		t.Errorf("the workspace of a thread that runs: %v, files %v", err, r.spaces.files[rec.Workspace.ID])
+	}
+
+	s = spec()
+	s.ExecutionID = rec.ExecutionID
+	free, err := r.PrepareThread(r.ctx, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := r.SpawnThread(r.ctx, core.ThreadSpec{ExecutionID: core.NewExecution, AgentType: "claude"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed = true
+	s = spec()
+	s.ExecutionID = other.ExecutionID
+	s.Preparation.Workspace = &core.WorkspaceSpec{WorkspaceID: free.Preparation.Workspace.WorkspaceID}
+	for name, ask := range map[string]func() error{
+		"prepare": func() error { _, err := r.PrepareThread(r.ctx, s); return err },
+		"spawn":   func() error { _, err := r.SpawnThread(r.ctx, s); return err },
+	} {
+		if err := ask(); core.ErrorCode(err) != core.CodeConflict {
+			t.Errorf("%s with a workspace that would be open to others: %v", name, err)
+		}
+	}
+}
+
 // TestSpawnPreparedByID: the id of a prepared workspace is enough, also for what needs a repository.
 func TestSpawnPreparedByID(t *testing.T) {
 	r := newRig(t, core.SystemClock{}).open()
