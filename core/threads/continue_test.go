@@ -353,6 +353,29 @@ func TestUpdateThread(t *testing.T) {
 	r.until(id, "the message", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 2 })
 }
 
+// The files of a thread that is over are another thread's once that took up its workspace.
+func TestFilesOfAnotherThread(t *testing.T) {
+	r := newRig(t, core.SystemClock{}).open()
+	id := r.spawn(shellSpec("")).ID
+	r.untilStatus(id, core.ThreadReady)
+	if err := r.StopThread(r.ctx, id, core.ThreadStop{}); err != nil {
+		t.Fatal(err)
+	}
+	over := r.untilStatus(id, core.ThreadStopped)
+	if _, err := r.UpdateThread(r.ctx, id, core.WorkspaceMerge); err != nil {
+		t.Errorf("while it is its own: %v", err)
+	}
+	next := shellSpec("")
+	next.Preparation.Workspace = &core.WorkspaceSpec{WorkspaceID: over.Workspace.ID}
+	r.untilStatus(r.spawn(next).ID, core.ThreadReady)
+	if _, err := r.UpdateThread(r.ctx, id, core.WorkspaceMerge); core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("beside the agent of another thread: %v", err)
+	}
+	if _, err := r.DiffThread(r.ctx, id, 1<<10); core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("the changes of another thread: %v", err)
+	}
+}
+
 // Who waits for the turn of a continued thread receives that of the message, behind those that got no answer; also when the message
 // equals the first objective.
 func TestContinueAndWait(t *testing.T) {

@@ -15,7 +15,8 @@ func (s *Service) DiffThread(ctx context.Context, id string, most int) (*core.Wo
 	return s.opts.Workspaces.DiffWorkspace(ctx, r.Workspace.ID, most)
 }
 
-// withFiles returns the record of a thread that has a workspace of its own here.
+// withFiles returns the record of a thread that has a workspace of its own here. One that another thread took up since is that
+// one's: others may read it, and its agent works in it.
 func (s *Service) withFiles(ctx context.Context, id string) (*core.ThreadRecord, error) {
 	r, err := s.stored(ctx, id)
 	if err != nil {
@@ -26,6 +27,12 @@ func (s *Service) withFiles(ctx context.Context, id string) (*core.ThreadRecord,
 	}
 	if r.ContinuedBy != "" {
 		return nil, core.Conflict("thread", id, string(r.Status), "the thread %s goes on with the workspace; ask for that one", r.ContinuedBy)
+	}
+	switch ws, err := s.opts.Workspaces.FindWorkspace(ctx, r.Workspace.ID); {
+	case err != nil:
+		return nil, err
+	case ws.ThreadID != id:
+		return nil, core.Conflict("thread", id, string(r.Status), "the workspace belongs to another thread by now; ask for that one")
 	}
 	return r, nil
 }
