@@ -21,6 +21,7 @@ import (
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/sdk/agent"
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // secured is a server whose callers need keys.
@@ -369,6 +370,59 @@ func TestForeignWorkspace(t *testing.T) {
 	if len(list.Workspaces) != 0 {
 		t.Errorf("bob lists %+v", list.Workspaces)
 	}
+}
+
+// What outlives its execution is for its owner and administrators, and a workspace that is prepared for an execution to come for
+// all that may spawn in it.
+func TestWithoutExecution(t *testing.T) {
+	s := openSecured(t, "")
+	ctx := t.Context()
+	admin := s.client(s.adminKey)
+	_, err := admin.CreatePattern(ctx, client.PatternInput{Definition: guardedEcho, Name: "echo"})
+	s.wants(err, 0)
+	ann, _ := s.key("ann", "execute", "read")
+	bob, _ := s.key("bob", "execute", "read")
+	prepared := func(execution string) (workspace string) {
+		t.Helper()
+		plan, err := ann.PrepareThread(ctx, client.ThreadSpec{ExecutionID: execution, AgentType: "claude"})
+		s.wants(err, 0)
+		return plan.Preparation.Workspace.WorkspaceID
+	}
+	e, err := ann.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: "echo", Input: []byte(`{}`)})
+	s.wants(err, 0)
+	left := prepared(e.ExecutionID)
+	schedule, err := ann.CreateSchedule(ctx, client.ScheduleSpec{
+		ScheduleSpec: wire.ScheduleSpec{Name: "daily", ScheduleTiming: wire.ScheduleTiming{Cron: "0 0 * * *"}},
+		Target:       client.Target{Thread: &client.ThreadSpec{ExecutionID: e.ExecutionID, AgentType: "claude"}},
+	})
+	s.wants(err, 0)
+	_, err = ann.CancelExecution(ctx, e.ExecutionID, "")
+	s.wants(err, 0)
+	s.wants(admin.DeleteExecution(ctx, e.ExecutionID), 0)
+	for _, c := range []struct {
+		who                 *client.Client
+		workspace, schedule int
+	}{{admin, 0, 0}, {ann, 404, 0}, {bob, 404, 404}} {
+		_, err := c.who.GetWorkspace(ctx, left)
+		s.wants(err, c.workspace)
+		_, err = c.who.GetSchedule(ctx, schedule.ID)
+		s.wants(err, c.schedule)
+	}
+	list, err := admin.ListWorkspaces(ctx, client.WorkspaceFilter{})
+	s.wants(err, 0)
+	pruned, err := admin.PruneWorkspaces(ctx, client.WorkspacePrune{IDs: []string{left}})
+	s.wants(err, 0)
+	if len(list.Workspaces) != 1 || len(pruned.Pruned) != 1 || !pruned.Pruned[0].Removed {
+		t.Errorf("an administrator lists %+v, and prunes %+v", list.Workspaces, pruned.Pruned)
+	}
+
+	id := prepared("new")
+	_, err = ann.GetWorkspace(ctx, id)
+	s.wants(err, 0)
+	spec := client.ThreadSpec{ExecutionID: "new", AgentType: "claude"}
+	spec.Preparation.Workspace = &client.WorkspaceSpec{WorkspaceID: id}
+	_, err = ann.PrepareThread(ctx, spec)
+	s.wants(err, 0)
 }
 
 // Roles count at once after a reload, and a broken policy leaves the one before in force.

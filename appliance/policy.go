@@ -111,7 +111,7 @@ func kindOf(access core.Access) string {
 
 // aboutWhat completes what a request is about: the pattern that it belongs to, who made it, and the allow-list that the pattern
 // has now. What runs or ran goes by the allow-lists of what it runs as well, the composed patterns included, whatever became of
-// them. NOT_FOUND.
+// them. What outlives its execution, such as a workspace, is for its owner and administrators alone. NOT_FOUND.
 func (a *App) aboutWhat(ctx context.Context, access core.Access) (whole core.Access, guards []*core.Guard, err error) {
 	executionID := ""
 	var pinned []string
@@ -135,7 +135,9 @@ func (a *App) aboutWhat(ctx context.Context, access core.Access) (whole core.Acc
 		if err != nil {
 			return access, nil, err
 		}
-		executionID = w.ExecutionID
+		if core.ValidID(core.PrefixExecution, w.ExecutionID) { // else it is prepared for an execution to come
+			executionID = w.ExecutionID
+		}
 	case "batch":
 		b, err := a.store.FindBatch(ctx, access.ID)
 		if err != nil {
@@ -168,6 +170,11 @@ func (a *App) aboutWhat(ctx context.Context, access core.Access) (whole core.Acc
 	}
 	if executionID != "" {
 		e, err := a.store.FindExecution(ctx, executionID)
+		if core.ErrorCode(err) == core.CodeNotFound && executionID != access.ID {
+			// It was deleted, and its allow-lists with it: what is left is for its owner and administrators.
+			access.Guard = &core.Guard{}
+			return access, nil, nil
+		}
 		if err != nil {
 			return access, nil, err
 		}
