@@ -162,6 +162,9 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	root.SetOut(deps.Stdout)
 	root.SetErr(deps.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 { // the flag is one of a command that there is not
+			return cmd.Args(cmd, words)
+		}
 		return usagef(cmd, "%s%s", err, nearFlags(cmd, err))
 	})
 
