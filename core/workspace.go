@@ -97,8 +97,9 @@ type WorkspaceWork interface {
 	// InspectWorkspace returns what happened in a workspace; nil for one without a repository.
 	InspectWorkspace(ctx context.Context, id string) (*WorkspaceChanges, error)
 	// DiffWorkspace returns what the files of a workspace differ in from the commit that it began at, committed or not;
-	// most bounds the patch in bytes, 0 is 1 MiB. NOT_FOUND; CONFLICT for one without files or repository.
-	DiffWorkspace(ctx context.Context, id string, most int) (*WorkspaceDiff, error)
+	// most bounds the patch in bytes, 0 is 1 MiB. With a path, only that file counts. NOT_FOUND, for a file that did not change
+	// too; CONFLICT for one without files or repository.
+	DiffWorkspace(ctx context.Context, id, path string, most int) (*WorkspaceDiff, error)
 	// UpdateWorkspace takes what is new on the branch that a workspace began at into its work branch. Nothing may run in
 	// it. CONFLICT when files are not committed, or both sides changed the same, with details.conflicts: then nothing
 	// changes.

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func (c *cli) threadContinue() *cobra.Command {
@@ -176,8 +177,7 @@ func (c *cli) threadWithdraw() *cobra.Command {
 }
 
 func (c *cli) threadDiff() *cobra.Command {
-	var most int
-	var stat bool
+	var of patchFlags
 	cmd := shows(c, &cobra.Command{
 		Use:   "diff ID",
 		Short: "Show what a thread changed, committed or not",
@@ -185,20 +185,32 @@ func (c *cli) threadDiff() *cobra.Command {
 			"files that git does not know.",
 		Example: "  wardroom thread diff thread_... | less -R\n  wardroom thread diff thread_... --stat",
 	}, func(api *client.Client, ctx context.Context, id string) (*client.ThreadDiff, error) {
-		return api.DiffThread(ctx, id, most)
-	}, func(s *screen, d *client.ThreadDiff) {
-		if stat {
-			diffStat(s, d)
-			return
-		}
-		c.writePatch(s, d.Patch)
-		if d.Truncated {
-			fmt.Fprintln(c.deps.Stderr, "there is more; ask for it with --max-bytes")
-		}
-	})
-	cmd.Flags().IntVar(&most, "max-bytes", 0, "bytes of it at most, up to 16777216 (default 1048576)")
-	cmd.Flags().BoolVar(&stat, "stat", false, "the files and counts only")
+		return api.DiffThread(ctx, id, of.most)
+	}, func(s *screen, d *client.ThreadDiff) { c.writeDiff(s, &d.WorkspaceDiff, of) })
+	of.addTo(cmd)
 	return cmd
+}
+
+// patchFlags are those of commands that show a patch.
+type patchFlags struct {
+	most int
+	stat bool
+}
+
+func (f *patchFlags) addTo(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.most, "max-bytes", 0, "bytes of it at most, up to 16777216 (default 1048576)")
+	cmd.Flags().BoolVar(&f.stat, "stat", false, "the files and counts only")
+}
+
+func (c *cli) writeDiff(s *screen, d *wire.WorkspaceDiff, of patchFlags) {
+	if of.stat {
+		diffStat(s, d.Changes)
+		return
+	}
+	c.writePatch(s, d.Patch)
+	if d.Truncated {
+		fmt.Fprintln(c.deps.Stderr, "there is more; ask for it with --max-bytes")
+	}
 }
 
 // writePatch shows a patch: as it is to a file or another program, without control characters to a terminal.
@@ -212,14 +224,18 @@ func (c *cli) writePatch(s *screen, patch string) {
 	}
 }
 
-func diffStat(s *screen, d *client.ThreadDiff) {
-	if d.Changes == nil {
+func diffStat(s *screen, changes *wire.WorkspaceChanges) {
+	if changes == nil {
 		return
 	}
-	s.line("%s", changesText(d.Changes))
+	s.line("%s", changesText(changes))
 	var rows [][]cell
-	for _, f := range d.Changes.Files {
-		rows = append(rows, plain(f.Status, fmt.Sprintf("+%d -%d", f.Insertions, f.Deletions), clean(f.Path)))
+	for _, f := range changes.Files {
+		name := clean(f.Path)
+		if f.From != "" {
+			name = clean(f.From) + " -> " + name
+		}
+		rows = append(rows, plain(f.Status, fmt.Sprintf("+%d -%d", f.Insertions, f.Deletions), name))
 	}
 	if len(rows) > 0 {
 		s.table([]string{"STATUS", "LINES", "FILE"}, rows)

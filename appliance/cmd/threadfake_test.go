@@ -225,6 +225,16 @@ func (f *fake) workspaces(handle func(route string, h func(w http.ResponseWriter
 		}
 		say(w, 200, kept)
 	})
+	const diff = `{"workspaceId":"ws_1","baseCommit":"abc","workBranch":"w","patch":"+x\n","truncated":false,"changes":{"commits":[],"commitCount":0,` +
+		`"files":[{"path":"src/main.go","from":"main.go","status":"renamed","insertions":1,"deletions":0}],"fileCount":1,"insertions":1,"deletions":0,"uncommitted":1,"unpushed":0}}`
+	handle("GET /api/workspaces/{id}/changes", func(w http.ResponseWriter, _ *http.Request, _ string) { say(w, 200, diff) })
+	handle("GET /api/workspaces/{id}/changes/{path}", func(w http.ResponseWriter, r *http.Request, _ string) {
+		if path := r.PathValue("path"); path != "src/main.go" {
+			missing(w, "changed file", path)
+			return
+		}
+		say(w, 200, diff)
+	})
 	handle("POST /api/workspaces/prune", func(w http.ResponseWriter, _ *http.Request, body string) {
 		if strings.Contains(body, `"mirrors":true`) {
 			say(w, 200, `{"pruned":[],"removed":0,"freedBytes":0,"dryRun":false}`)

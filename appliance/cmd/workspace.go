@@ -16,7 +16,7 @@ func (c *cli) workspaceCommand() *cobra.Command {
 		Use: "workspace", Aliases: []string{"workspaces"}, Short: "Look at the directories that threads work in, and remove old ones",
 	})
 	c.nouns[cmd] = workspaces
-	cmd.AddCommand(workspaces.lists(c, &cobra.Command{Use: "list", Short: "List workspaces, newest first"}), c.workspaceGet(), c.workspaceUsage(), c.workspacePrune())
+	cmd.AddCommand(workspaces.lists(c, &cobra.Command{Use: "list", Short: "List workspaces, newest first"}), c.workspaceGet(), c.workspaceDiff(), c.workspaceUsage(), c.workspacePrune())
 	return cmd
 }
 
@@ -65,6 +65,29 @@ func workspaceStatus(status string) cell {
 func (c *cli) workspaceGet() *cobra.Command {
 	return shows(c, &cobra.Command{Use: "get ID", Aliases: []string{"show"}, Short: "Show a workspace"},
 		(*client.Client).GetWorkspace, workspaceFields)
+}
+
+func (c *cli) workspaceDiff() *cobra.Command {
+	var of patchFlags
+	cmd := &cobra.Command{
+		Use:   "diff ID [PATH]",
+		Short: "Show what is changed in a workspace, or one file of it, committed or not",
+		Long: "Show what the files of a workspace differ in from the commit that it began at: what is committed, what is not,\n" +
+			"and files that git does not know. PATH is that of one file, from the top of the repository.",
+		Example: "  wardroom workspace diff ws_... | less -R\n  wardroom workspace diff ws_... src/main.go\n  wardroom workspace diff ws_... --stat",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			path := ""
+			if len(args) > 1 {
+				path = args[1]
+			}
+			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+				d, err := api.WorkspaceChanges(ctx, args[0], path, of.most)
+				return show(c, d, err, func(s *screen, d *client.WorkspaceDiff) { c.writeDiff(s, &d.WorkspaceDiff, of) })
+			})
+		},
+	}
+	of.addTo(cmd)
+	return cmd
 }
 
 func workspaceFields(s *screen, w *client.Workspace) {

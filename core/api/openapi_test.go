@@ -119,6 +119,8 @@ func TestOperations(t *testing.T) {
 		"GET /api/workspaces",
 		"GET /api/workspaces/usage",
 		"GET /api/workspaces/{workspaceId}",
+		"GET /api/workspaces/{workspaceId}/changes",
+		"GET /api/workspaces/{workspaceId}/changes/{path}",
 		"GET /auth/callback",
 		"GET /auth/cli",
 		"GET /auth/login",

@@ -133,10 +133,8 @@ func (s *Server) threadRoutes() []Route {
 		}),
 		reads(Route{
 			Path: one + "/diff", OperationID: "diffThread",
-			Summary: "Show what the files of a thread differ in from the commit that it began at, committed or not.",
-			Query: []Param{
-				{Name: "maxBytes", Type: ParamInteger, Default: "1048576", Min: 1, Max: 16 << 20, Doc: "Bytes of the patch at most."},
-			},
+			Summary:   "Show what the files of a thread differ in from the commit that it began at, committed or not.",
+			Query:     []Param{patchBytes()},
 			Responses: []Response{{Status: 200, Body: wire.ThreadDiff{}, Doc: "The patch, and counts."}},
 			Fails:     []int{404, 409}, Handle: s.diffThread,
 		}),

@@ -38,6 +38,22 @@ func (s *Server) workspaceRoutes() []Route {
 			Responses: []Response{{Status: 200, Body: wire.WorkspaceRow{}, Doc: "The workspace."}},
 			Fails:     []int{404}, Handle: s.getWorkspace,
 		}),
+		reads(Route{
+			Path: "/api/workspaces/{workspaceId}/changes", OperationID: "getWorkspaceChanges",
+			Summary:     "Get what the files of a workspace differ in from the commit that it began at.",
+			Description: "What is committed, what is not, and files that git does not know, as long as the workspace has files. One without a repository is a 409.",
+			Query:       []Param{patchBytes()},
+			Responses:   []Response{{Status: 200, Body: core.WorkspaceDiff{}, Doc: "The files, and the patch."}},
+			Fails:       []int{404, 409}, Handle: s.getWorkspaceChanges,
+		}),
+		reads(Route{
+			Path: "/api/workspaces/{workspaceId}/changes/{path}", OperationID: "getWorkspaceFileChanges",
+			Summary:     "Get what one file of a workspace differs in.",
+			Description: "The path is that of files in the changes, as one segment: a slash is %2F. One that did not change is a 404.",
+			Query:       []Param{patchBytes()},
+			Responses:   []Response{{Status: 200, Body: core.WorkspaceDiff{}, Doc: "The file, and its patch."}},
+			Fails:       []int{404, 409}, Handle: s.getWorkspaceFileChanges,
+		}),
 		{
 			Method: http.MethodPost, Path: "/api/workspaces/prune", OperationID: "pruneWorkspaces", Tag: tag,
 			Resource: resource, Action: "workspaces.prune", Scope: "executions:create",
@@ -126,6 +142,25 @@ func (s *Server) getWorkspace(c *call) (answer, error) {
 		return answer{}, err
 	}
 	return ok(newWorkspaceRow(w)), nil
+}
+
+// patchBytes bounds the patch of an answer.
+func patchBytes() Param {
+	return Param{Name: "maxBytes", Type: ParamInteger, Default: "1048576", Min: 1, Max: 16 << 20, Doc: "Bytes of the patch at most."}
+}
+
+func (s *Server) getWorkspaceChanges(c *call) (answer, error) { return s.workspaceChanges(c, "") }
+
+func (s *Server) getWorkspaceFileChanges(c *call) (answer, error) {
+	return s.workspaceChanges(c, c.param("path"))
+}
+
+func (s *Server) workspaceChanges(c *call, path string) (answer, error) {
+	d, err := s.opts.Workspaces.DiffWorkspace(c.ctx, c.param("workspaceId"), path, int(c.query.integer("maxBytes")))
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(d), nil
 }
 
 func (s *Server) pruneWorkspaces(c *call) (answer, error) {

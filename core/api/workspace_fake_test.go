@@ -12,6 +12,7 @@ type fakeWorkspaces struct {
 	findAll func(core.WorkspaceFilter) ([]*core.Workspace, core.PageInfo, error)
 	find    func(id string) (*core.Workspace, error)
 	prune   func(core.WorkspacePrune) ([]core.WorkspacePruned, error)
+	diff    func(id, path string, most int) (*core.WorkspaceDiff, error)
 }
 
 func someWorkspace(id string, status core.WorkspaceStatus) *core.Workspace {
@@ -39,6 +40,13 @@ func (f *fakeWorkspaces) FindWorkspace(_ context.Context, id string) (*core.Work
 		return f.find(id)
 	}
 	return someWorkspace(id, core.WorkspaceReady), nil
+}
+
+func (f *fakeWorkspaces) DiffWorkspace(_ context.Context, id, path string, most int) (*core.WorkspaceDiff, error) {
+	if f.diff != nil {
+		return f.diff(id, path, most)
+	}
+	return &core.WorkspaceDiff{WorkspaceID: id, BaseCommit: "abc", WorkBranch: "wardroom/x"}, nil
 }
 
 func (f *fakeWorkspaces) PruneWorkspaces(_ context.Context, prune core.WorkspacePrune) ([]core.WorkspacePruned, error) {

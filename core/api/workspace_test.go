@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"testing"
 
@@ -28,6 +29,31 @@ func TestWorkspaces(t *testing.T) {
 	r.do("GET", "/api/workspaces/"+workspaceID, "").wants(t, 200, "")
 	r.workspaces.find = func(id string) (*core.Workspace, error) { return nil, core.NotFound("workspace", id) }
 	r.do("GET", "/api/workspaces/"+workspaceID, "").wants(t, 404, core.CodeNotFound)
+}
+
+func TestWorkspaceChanges(t *testing.T) {
+	r := newRig(t)
+	asked := ""
+	r.workspaces.diff = func(id, path string, most int) (*core.WorkspaceDiff, error) {
+		asked = fmt.Sprintf("%s %q %d", id, path, most)
+		if path == "gone" {
+			return nil, core.NotFound("changed file", path)
+		}
+		return &core.WorkspaceDiff{WorkspaceID: id, Patch: "+x\n"}, nil
+	}
+	of := "/api/workspaces/" + workspaceID + "/changes"
+	for path, want := range map[string]string{
+		of: workspaceID + ` "" 1048576`, of + "?maxBytes=500": workspaceID + ` "" 500`,
+		of + "/src%2Fa%20b.go?maxBytes=7": workspaceID + ` "src/a b.go" 7`,
+	} {
+		p := r.do("GET", path, "")
+		p.wants(t, 200, "")
+		if asked != want || p.at("patch") != "+x\n" {
+			t.Errorf("%s: asked for %s, want %s: %s", path, asked, want, p.text)
+		}
+	}
+	r.do("GET", of+"/gone", "").wants(t, 404, core.CodeNotFound)
+	r.do("GET", of+"?maxBytes=0", "").wants(t, 400, core.CodeValidation)
 }
 
 func TestPruneWorkspaces(t *testing.T) {

@@ -12,7 +12,7 @@ func (s *Service) DiffThread(ctx context.Context, id string, most int) (*core.Wo
 	if err != nil {
 		return nil, err
 	}
-	return s.opts.Workspaces.DiffWorkspace(ctx, r.Workspace.ID, most)
+	return s.opts.Workspaces.DiffWorkspace(ctx, r.Workspace.ID, "", most)
 }
 
 // withFiles returns the record of a thread that has a workspace of its own here. One that another thread took up since is that

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
@@ -18,7 +19,7 @@ const (
 )
 
 // DiffWorkspace implements core.WorkspaceService.
-func (s *Service) DiffWorkspace(ctx context.Context, id string, most int) (*core.WorkspaceDiff, error) {
+func (s *Service) DiffWorkspace(ctx context.Context, id, path string, most int) (*core.WorkspaceDiff, error) {
 	switch {
 	case most < 0 || most > maxDiff:
 		return nil, core.Invalid("maxBytes", "must be from 1 to %d", maxDiff)
@@ -38,13 +39,37 @@ func (s *Service) DiffWorkspace(ctx context.Context, id string, most int) (*core
 	if err != nil {
 		return nil, explain(err, nil, "")
 	}
-	patch, truncated, err := s.patch(ctx, w, most)
+	var paths []string
+	if path != "" {
+		file, ok := fileOf(changes, path)
+		if !ok {
+			return nil, core.NotFound("changed file", path)
+		}
+		if paths = append(paths, path); file.From != "" {
+			paths = append(paths, file.From)
+		}
+		changes.Files, changes.FileCount, changes.Insertions, changes.Deletions = []core.WorkspaceFile{file}, 1, file.Insertions, file.Deletions
+	}
+	patch, truncated, err := s.patch(ctx, w, most, paths...)
 	if err != nil {
 		return nil, explain(err, nil, "")
+	}
+	if path != "" && patch == "" {
+		return nil, core.NotFound("changed file", path)
 	}
 	return &core.WorkspaceDiff{
 		WorkspaceID: w.ID, BaseCommit: w.BaseCommit, WorkBranch: w.WorkBranch, Patch: patch, Truncated: truncated, Changes: changes,
 	}, nil
+}
+
+// fileOf returns what changed of a file; false for one that did not. Of one beyond the files that changes hold, the patch decides.
+func fileOf(changes *core.WorkspaceChanges, path string) (core.WorkspaceFile, bool) {
+	for _, file := range changes.Files {
+		if file.Path == path {
+			return file, true
+		}
+	}
+	return core.WorkspaceFile{Path: path, Status: "modified"}, changes.FileCount > len(changes.Files)
 }
 
 // withRepository returns a workspace that has a directory with a repository.
@@ -56,9 +81,9 @@ func (s *Service) withRepository(ctx context.Context, id string) (*core.Workspac
 	return w, err
 }
 
-// patch makes the patch from the base to the files as they are, those that git does not know included. Its index is a
-// copy, so that nothing changes.
-func (s *Service) patch(ctx context.Context, w *core.Workspace, most int) (text string, truncated bool, err error) {
+// patch makes the patch from the base to the files as they are, or to those at some paths, those that git does not know
+// included. Its index is a copy, so that nothing changes.
+func (s *Service) patch(ctx context.Context, w *core.Workspace, most int, paths ...string) (text string, truncated bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config().CheckoutTimeout)
 	defer cancel()
 	t := s.treeOf(w)
@@ -75,6 +100,15 @@ func (s *Service) patch(ctx context.Context, w *core.Workspace, most int) (text 
 	untracked, err := t.untracked(ctx)
 	if err != nil {
 		return "", false, err
+	}
+	about := notContext
+	if len(paths) > 0 {
+		untracked = slices.DeleteFunc(untracked, func(name string) bool { return !slices.Contains(paths, name) })
+		about = slices.Clone(notContext[:1])
+		for _, path := range paths {
+			about = append(about, ":(top,literal)"+path)
+		}
+		about = append(about, notContext[2:]...)
 	}
 	if len(untracked) > 0 {
 		add := call{
@@ -102,7 +136,7 @@ func (s *Service) patch(ctx context.Context, w *core.Workspace, most int) (text 
 		"diff", "--patch", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--src-prefix=a/", "--dst-prefix=b/", renames, t.base,
 	}
 	out, err := s.git(ctx, call{
-		args: append(args, notContext...), gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir, remote: s.lazyRemote(w), env: env, most: most + 1,
+		args: append(args, about...), gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir, remote: s.lazyRemote(w), env: env, most: most + 1,
 	})
 	if err != nil {
 		return "", false, err

@@ -46,7 +46,7 @@ func TestInspect(t *testing.T) {
 	}
 	for path, want := range map[string]core.WorkspaceFile{
 		"src/main.go":  {Path: "src/main.go", Status: "modified", Insertions: 1, Deletions: 1},
-		"new name.txt": {Path: "new name.txt", Status: "renamed"},
+		"new name.txt": {Path: "new name.txt", From: "old.txt", Status: "renamed"},
 		"gone.txt":     {Path: "gone.txt", Status: "deleted", Deletions: 2},
 		"added.txt":    {Path: "added.txt", Status: "added", Insertions: 3},
 		"README.md":    {Path: "README.md", Status: "modified", Insertions: 2, Deletions: 1},

@@ -64,9 +64,10 @@ func parseDiff(out []byte) []core.WorkspaceFile {
 			if len(fields) != 5 || i+1 >= len(parts) {
 				continue
 			}
-			letter := fields[4][0]
+			letter, from := fields[4][0], ""
 			i++
 			if letter == 'R' || letter == 'C' {
+				from = parts[i]
 				i++
 			}
 			if i >= len(parts) {
@@ -77,7 +78,11 @@ func parseDiff(out []byte) []core.WorkspaceFile {
 				continue
 			}
 			at[parts[i]] = len(files)
-			files = append(files, core.WorkspaceFile{Path: strings.ToValidUTF8(parts[i], "\ufffd"), Status: status})
+			file := core.WorkspaceFile{Path: strings.ToValidUTF8(parts[i], "\ufffd"), Status: status}
+			if letter == 'R' {
+				file.From = strings.ToValidUTF8(from, "\ufffd")
+			}
+			files = append(files, file)
 			continue
 		}
 		fields := strings.SplitN(part, "\t", 3)

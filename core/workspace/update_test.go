@@ -16,7 +16,7 @@ func TestDiff(t *testing.T) {
 	src := newSource(t)
 	r := newRig(t)
 	w := r.provision("x", src.spec())
-	d, err := r.DiffWorkspace(t.Context(), w.ID, 0)
+	d, err := r.DiffWorkspace(t.Context(), w.ID, "", 0)
 	if err != nil || d.Patch != "" || d.Truncated || d.BaseCommit != w.BaseCommit {
 		t.Fatalf("a fresh workspace: %+v, %v", d, err)
 	}
@@ -26,7 +26,7 @@ func TestDiff(t *testing.T) {
 	write(t, filepath.Join(w.Path, "new ä.txt"), "one\n")
 	write(t, filepath.Join(w.Path, ".wardroom/thread-memory.md"), "not work\n")
 	status := r.agentGit(w, "status", "--porcelain")
-	d, err = r.DiffWorkspace(t.Context(), w.ID, 0)
+	d, err = r.DiffWorkspace(t.Context(), w.ID, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,11 +42,25 @@ func TestDiff(t *testing.T) {
 		t.Errorf("the index changed: %q, was %q", now, status)
 	}
 	write(t, filepath.Join(w.Path, "large.txt"), strings.Repeat("a line of it\n", 100_000))
-	d, err = r.DiffWorkspace(t.Context(), w.ID, 5000)
+	d, err = r.DiffWorkspace(t.Context(), w.ID, "", 5000)
 	if err != nil || !d.Truncated || len(d.Patch) > 5000 || !strings.HasSuffix(d.Patch, "\n") {
 		t.Errorf("truncated %v, %d bytes, %v", d.Truncated, len(d.Patch), err)
 	}
-	_, err = r.DiffWorkspace(t.Context(), w.ID, -1)
+	for path, want := range map[string]string{"src/main.go": "+func main() { run() }", "new ä.txt": "+one", "README.md": "+# changed"} {
+		d, err := r.DiffWorkspace(t.Context(), w.ID, path, 0)
+		if err != nil || !strings.Contains(d.Patch, want) || strings.Count(d.Patch, "diff --git") != 1 || len(d.Changes.Files) != 1 || d.Changes.Files[0].Path != path {
+			t.Errorf("%s: %+v, %v", path, d, err)
+		}
+	}
+	r.agentGit(w, "mv", "README.md", "READ ME.md")
+	if d, err = r.DiffWorkspace(t.Context(), w.ID, "READ ME.md", 0); err != nil || !strings.Contains(d.Patch, "/dev/null") && !strings.Contains(d.Patch, "rename from README.md") {
+		t.Errorf("%+v, %v", d, err)
+	}
+	for _, path := range []string{"gone.txt", "missing", "../x", ".wardroom/thread-memory.md", "src", ":(top)src", "*"} {
+		_, err := r.DiffWorkspace(t.Context(), w.ID, path, 0)
+		wantError(t, err, core.CodeNotFound)
+	}
+	_, err = r.DiffWorkspace(t.Context(), w.ID, "", -1)
 	wantError(t, err, core.CodeValidation)
 	left, _ := filepath.Glob(filepath.Join(r.root, "private", "diff-*"))
 	if len(left) > 0 {
@@ -69,7 +83,7 @@ func TestDiffOfAHugeIndex(t *testing.T) {
 	if err := errors.Join(os.WriteFile(path, head, 0o644), os.Truncate(path, int64(len(head))+hole+20)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = r.DiffWorkspace(t.Context(), w.ID, 0)
+	_, err = r.DiffWorkspace(t.Context(), w.ID, "", 0)
 	if wantError(t, err, core.CodeConflict); !strings.Contains(fmt.Sprint(err), "at most 134217728 are read") {
 		t.Error(err)
 	}

@@ -63,11 +63,15 @@ func (c *Client) WithdrawThreadInput(ctx context.Context, id, inputID string) er
 
 // DiffThread returns what the files of a thread differ in; maxBytes bounds the patch (0: the server's default).
 func (c *Client) DiffThread(ctx context.Context, id string, maxBytes int) (*ThreadDiff, error) {
+	return ask[ThreadDiff](ctx, c, request{method: http.MethodGet, path: threadPath(id) + "/diff", query: patchQuery(maxBytes)})
+}
+
+func patchQuery(maxBytes int) url.Values {
 	query := url.Values{}
 	if maxBytes > 0 {
 		query.Set("maxBytes", strconv.Itoa(maxBytes))
 	}
-	return ask[ThreadDiff](ctx, c, request{method: http.MethodGet, path: threadPath(id) + "/diff", query: query})
+	return query
 }
 
 // MergeThread merges what is new on the branch that a thread began at into its work. CONFLICT while its agent works, and

@@ -94,6 +94,8 @@ func TestThreadRequests(t *testing.T) {
 			_, err := c.ListWorkspaces(ctx, client.WorkspaceFilter{Status: client.WorkspaceReady, ExecutionID: "e"})
 			return err
 		}, `GET /api/workspaces?executionId=e&status=ready  `},
+		{"Changes", func(ctx context.Context) error { _, err := c.WorkspaceChanges(ctx, "w/1", "", 0); return err }, `GET /api/workspaces/w%2F1/changes  `},
+		{"FileChanges", func(ctx context.Context) error { _, err := c.WorkspaceChanges(ctx, "w/1", "a/b", 7); return err }, `GET /api/workspaces/w%2F1/changes/a%2Fb?maxBytes=7  `},
 		{"Workspace", func(ctx context.Context) error { _, err := c.GetWorkspace(ctx, "w/1"); return err }, `GET /api/workspaces/w%2F1  `},
 		{"Prune", func(ctx context.Context) error {
 			_, err := c.PruneWorkspaces(ctx, client.WorkspacePrune{IDs: []string{"w"}, Force: true, DryRun: true, Mirrors: true})

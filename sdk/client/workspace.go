@@ -33,6 +33,12 @@ type Workspace struct {
 	wire.WorkspaceRow
 }
 
+// WorkspaceDiff is the difference between the files of a workspace and the commit that it began at.
+type WorkspaceDiff struct {
+	Meta
+	wire.WorkspaceDiff
+}
+
 // WorkspacePruneResult lists what a prune removed, or would remove.
 type WorkspacePruneResult struct {
 	Meta
@@ -86,6 +92,16 @@ func (c *Client) Workspaces(ctx context.Context, filter WorkspaceFilter) iter.Se
 // GetWorkspace returns one workspace.
 func (c *Client) GetWorkspace(ctx context.Context, id string) (*Workspace, error) {
 	return ask[Workspace](ctx, c, request{method: http.MethodGet, path: workspacesPath + "/" + segment(id)})
+}
+
+// WorkspaceChanges returns what the files of a workspace differ in, or one file if path is not empty; maxBytes bounds the patch
+// (0: the server's default). CONFLICT for a workspace without files or repository, NOT_FOUND for a file that did not change.
+func (c *Client) WorkspaceChanges(ctx context.Context, id, path string, maxBytes int) (*WorkspaceDiff, error) {
+	of := workspacesPath + "/" + segment(id) + "/changes"
+	if path != "" {
+		of += "/" + segment(path)
+	}
+	return ask[WorkspaceDiff](ctx, c, request{method: http.MethodGet, path: of, query: patchQuery(maxBytes)})
 }
 
 // PruneWorkspaces removes workspaces. It may be sent again: what is removed stays removed.

@@ -78,6 +78,7 @@ type WorkspaceCommit struct {
 // WorkspaceFile is one changed file.
 type WorkspaceFile struct {
 	Path       string `json:"path"`
+	From       string `json:"from,omitempty" doc:"Former path of one that was renamed."`
 	Status     string `json:"status"` // added, modified, deleted, renamed, untracked
 	Insertions int    `json:"insertions"`
 	Deletions  int    `json:"deletions"`
