@@ -50,6 +50,9 @@ type ErasureRecord struct {
 	Erasure
 	Subject string `json:"subject,omitempty"` // until it is over
 	Cancel  bool   `json:"cancel,omitempty"`
+	// Through is the greatest id, without its prefix, of what there was of the subject when the erasure was asked for. It
+	// lies behind that of the erasure for what was made while the clock was ahead.
+	Through string `json:"through,omitempty"`
 	// Runtimes had agents of the subject, and are to forget them.
 	Runtimes []string `json:"runtimes,omitempty"`
 	// Place is how far the present step has come; what it means is the step's matter.

@@ -3,6 +3,7 @@ package erasure
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -10,17 +11,39 @@ import (
 )
 
 // filters select the executions of a subject: those that it made, and those that are labelled with it.
-func filters(subject string, until time.Time) []core.ExecutionFilter {
+func filters(subject string) []core.ExecutionFilter {
 	page := core.Page{Limit: core.MaxPageLimit}
 	return []core.ExecutionFilter{
-		{CreatedBy: subject, Until: until, Page: page},
-		{Metadata: map[string]string{core.SubjectKey: subject}, Until: until, Page: page},
+		{CreatedBy: subject, Page: page},
+		{Metadata: map[string]string{core.SubjectKey: subject}, Page: page},
 	}
+}
+
+// farAhead is how far behind an erasure an id lies that was there when it was asked for, by its time: it was made while the clock
+// was ahead.
+const farAhead = 36 * time.Hour
+
+// covers reports whether an erasure takes what has an id: it was there when the erasure was asked for. Its id tells, and not its
+// time, since ids rise also where the clock is set back.
+func covers(e *core.ErasureRecord, id string) bool {
+	_, made, _ := strings.Cut(id, "_")
+	_, asked, _ := strings.Cut(e.ID, "_")
+	if made <= asked {
+		return true
+	}
+	at, known := core.IDTime(id)
+	own, ours := core.IDTime(e.ID)
+	return made <= e.Through && known && ours && at.Sub(own) > farAhead
+}
+
+// coversRow is covers for an execution: items of a batch go with it, whenever they began.
+func coversRow(e *core.ErasureRecord, row *core.Execution) bool {
+	return covers(e, row.ID) || row.BatchID != "" && covers(e, row.BatchID)
 }
 
 // eachExecution calls fn with each execution of a subject once, as rows of a list.
 func (s *Service) eachExecution(ctx context.Context, subject string, fn func(row *core.Execution) error) error {
-	for i, filter := range filters(subject, time.Time{}) {
+	for i, filter := range filters(subject) {
 		for {
 			rows, info, err := s.opts.Store.FindExecutions(ctx, filter)
 			if err != nil {
@@ -133,15 +156,21 @@ func (s *Service) eachThread(ctx context.Context, executionID string, fn func(t 
 	}
 }
 
-// count tells in p what there is of a subject, and what of it runs.
-func (s *Service) count(ctx context.Context, subject string, p *core.Erasure) error {
+// count tells in p what there is of a subject, and what of it runs. through is the greatest of the ids of executions, batches and
+// managed agents, without its prefix.
+func (s *Service) count(ctx context.Context, subject string, p *core.Erasure) (through string, err error) {
+	see := func(id string) {
+		_, made, _ := strings.Cut(id, "_")
+		through = max(through, made)
+	}
 	add := func(counts core.DataCounts, kind string, n int) {
 		if n > 0 {
 			counts[kind] += n
 		}
 	}
 	one := core.Page{Limit: 1}
-	err := s.eachExecution(ctx, subject, func(row *core.Execution) error {
+	err = s.eachExecution(ctx, subject, func(row *core.Execution) error {
+		see(row.ID)
 		add(p.Planned, core.DataExecutions, 1)
 		if !row.Status.Terminal() {
 			add(p.Active, core.DataExecutions, 1)
@@ -161,9 +190,10 @@ func (s *Service) count(ctx context.Context, subject string, p *core.Erasure) er
 		return err
 	})
 	if err != nil {
-		return err
+		return "", err
 	}
 	err = s.eachBatch(ctx, subject, func(b *core.Batch) error {
+		see(b.ID)
 		add(p.Planned, core.DataBatches, 1)
 		if !b.Status.Terminal() {
 			add(p.Active, core.DataBatches, 1)
@@ -171,9 +201,10 @@ func (s *Service) count(ctx context.Context, subject string, p *core.Erasure) er
 		return nil
 	})
 	if err != nil {
-		return err
+		return "", err
 	}
 	err = s.eachManaged(ctx, subject, func(a *core.ManagedAgent) error {
+		see(a.ID)
 		add(p.Planned, core.DataManagedAgents, 1)
 		if a.StoppedAt == nil && a.Status != wire.ManagedStopped {
 			add(p.Active, core.DataManagedAgents, 1)
@@ -181,24 +212,24 @@ func (s *Service) count(ctx context.Context, subject string, p *core.Erasure) er
 		return nil
 	})
 	if err != nil {
-		return err
+		return "", err
 	}
 	schedules, err := s.schedules(ctx, subject)
 	if err != nil {
-		return err
+		return "", err
 	}
 	triggers, err := s.triggers(ctx, subject)
 	if err != nil {
-		return err
+		return "", err
 	}
 	_, sessions, err := s.opts.Store.FindSessions(ctx, core.SessionFilter{User: subject, Page: one})
 	if err != nil {
-		return err
+		return "", err
 	}
 	add(p.Planned, core.DataSchedules, len(schedules))
 	add(p.Planned, core.DataTriggers, len(triggers))
 	add(p.Planned, core.DataSessions, sessions.Total)
-	return s.eachAudit(ctx, subject, func(*core.AuditRecord) error {
+	return through, s.eachAudit(ctx, subject, func(*core.AuditRecord) error {
 		add(p.Planned, core.DataAudit, 1)
 		return nil
 	})

@@ -203,15 +203,20 @@ func (s *Service) Plan(ctx context.Context, subject string) (*core.Erasure, erro
 	if err := checkSubject(subject); err != nil {
 		return nil, err
 	}
-	p := &core.Erasure{Planned: core.DataCounts{}, Active: core.DataCounts{}}
-	if err := s.count(ctx, subject, p); err != nil {
-		return nil, err
+	p, _, err := s.plan(ctx, subject)
+	return p, err
+}
+
+// plan is Plan for a subject that was checked. through is that of count.
+func (s *Service) plan(ctx context.Context, subject string) (p *core.Erasure, through string, err error) {
+	p = &core.Erasure{Planned: core.DataCounts{}, Active: core.DataCounts{}}
+	if through, err = s.count(ctx, subject, p); err != nil {
+		return nil, "", err
 	}
-	var err error
 	if s.opts.Remaining != nil {
 		p.Remaining, err = s.opts.Remaining(ctx, subject)
 	}
-	return p, err
+	return p, through, err
 }
 
 // Erase implements core.ErasureService.
@@ -236,7 +241,7 @@ func (s *Service) Erase(ctx context.Context, req core.ErasureRequest) (*core.Era
 			return &e.Erasure, nil
 		}
 	}
-	plan, err := s.Plan(ctx, req.Subject)
+	plan, through, err := s.plan(ctx, req.Subject)
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +252,7 @@ func (s *Service) Erase(ctx context.Context, req core.ErasureRequest) (*core.Era
 	if _, err := rand.Read(random); err != nil {
 		return nil, core.AsError(err)
 	}
-	e := &core.ErasureRecord{Erasure: *plan, Subject: req.Subject, Cancel: req.Cancel}
+	e := &core.ErasureRecord{Erasure: *plan, Subject: req.Subject, Cancel: req.Cancel, Through: through}
 	e.ID, e.Status, e.CreatedAt = s.opts.IDs.New(core.PrefixErasure), wire.ErasureRunning, s.opts.Clock.Now().UTC()
 	e.Pseudonym = "erased-" + strings.ToLower(base32.StdEncoding.EncodeToString(random))
 	e.RequestedBy, e.Step = core.PrincipalFrom(ctx).ID, steps[0].name

@@ -128,3 +128,117 @@ func TestEraseBesideBroken(t *testing.T) {
 		}
 	}
 }
+
+// erased is what a test erases of ann, whose executions are put before.
+func erased(t *testing.T, m *storetest.Memory, n nothing, clock *coretest.Clock, ids core.IDs, req core.ErasureRequest) *core.Erasure {
+	t.Helper()
+	s := erasure.New(erasure.Options{Store: m, Work: n, Memory: n, Managed: n, Workspaces: n, Trail: n, Clock: clock, IDs: ids})
+	s.Open()
+	defer s.Close()
+	begun, err := s.Erase(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e *core.Erasure
+	coretest.WaitFor(t, "the erasure to end", func() bool {
+		e, err = s.FindErasure(t.Context(), begun.ID)
+		return err == nil && e.Status != wire.ErasureRunning
+	})
+	return e
+}
+
+// What was made before a clock was set back is erased: neither its time nor that in its id lies before the request.
+func TestEraseAfterClockWentBack(t *testing.T) {
+	for name, restart := range map[string]bool{"WhileItRuns": false, "OverARestart": true} {
+		t.Run(name, func(t *testing.T) {
+			clock := coretest.NewStepClock()
+			ids := core.NewIDs(clock)
+			if restart {
+				clock.Step(365 * 24 * time.Hour) // a machine that starts in another year
+			}
+			m := storetest.NewMemory(t)
+			made := clock.Now().UTC()
+			execution := ids.New(core.PrefixExecution)
+			batch := ids.New(core.PrefixBatch)
+			m.Put(func(tx core.Tx) error {
+				return errors.Join(tx.PutExecution(&core.Execution{
+					ID: execution, Status: core.ExecutionCompleted, Pattern: core.PatternRef{Name: "p"}, CreatedBy: "ann", CreatedAt: made, CompletedAt: &made,
+				}), tx.PutBatch(&core.Batch{ID: batch, Status: core.BatchCompleted, CreatedBy: "ann", CreatedAt: made, CompletedAt: &made}))
+			})
+			if restart {
+				clock.Step(-365 * 24 * time.Hour)
+				ids = core.NewIDs(clock)
+			} else {
+				clock.Step(-2 * time.Hour)
+			}
+			e := erased(t, m, nothing{store: m}, clock, ids, core.ErasureRequest{Subject: "ann", Confirm: "ann"})
+			if e.Done[core.DataExecutions] != 1 || e.Done[core.DataBatches] != 1 {
+				t.Errorf("planned %v, done %v", e.Planned, e.Done)
+			}
+			_, err := m.FindExecution(t.Context(), execution)
+			_, batchErr := m.FindBatch(t.Context(), batch)
+			if core.ErrorCode(err) != core.CodeNotFound || core.ErrorCode(batchErr) != core.CodeNotFound {
+				t.Errorf("the execution: %v; the batch: %v", err, batchErr)
+			}
+		})
+	}
+}
+
+// cancelling is a nothing whose batches go on for a moment until they are cancelled.
+type cancelling struct {
+	nothing
+	cancel func(id string)
+}
+
+func (c cancelling) CancelBatch(_ context.Context, id string) (*core.Batch, error) {
+	c.cancel(id)
+	return nil, nil
+}
+
+// An item of a batch that began after the request, before the batch was cancelled, goes with its batch. What the subject starts
+// by itself then stays.
+func TestEraseItemsOfBatch(t *testing.T) {
+	clock := coretest.NewClock()
+	ids := core.NewIDs(clock)
+	m := storetest.NewMemory(t)
+	batch := &core.Batch{ID: ids.New(core.PrefixBatch), Status: core.BatchRunning, CreatedBy: "ann", CreatedAt: clock.Now()}
+	m.Put(func(tx core.Tx) error { return tx.PutBatch(batch) })
+	var item, own string
+	c := cancelling{nothing{store: m}, func(string) {
+		if item != "" {
+			return
+		}
+		clock.Advance(time.Second)
+		now := clock.Now()
+		item, own = ids.New(core.PrefixExecution), ids.New(core.PrefixExecution)
+		over := *batch
+		over.Status, over.CompletedAt = core.BatchCancelled, &now
+		e := &core.Execution{
+			ID: item, BatchID: batch.ID, Status: core.ExecutionCompleted, Pattern: core.PatternRef{Name: "p"}, CreatedBy: "ann", CreatedAt: now, CompletedAt: &now,
+		}
+		other := *e
+		other.ID, other.BatchID = own, ""
+		m.Put(func(tx core.Tx) error {
+			return errors.Join(tx.PutExecution(e), tx.PutExecution(&other), tx.PutBatch(&over))
+		})
+		clock.Advance(time.Minute) // what the erasure waits for
+	}}
+	s := erasure.New(erasure.Options{Store: m, Work: c, Memory: c, Managed: c, Workspaces: c, Trail: c, Clock: clock, IDs: ids})
+	s.Open()
+	defer s.Close()
+	begun, err := s.Erase(t.Context(), core.ErasureRequest{Subject: "ann", Confirm: "ann", Cancel: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	coretest.WaitFor(t, "the erasure to end", func() bool {
+		clock.Advance(time.Second)
+		e, err := s.FindErasure(t.Context(), begun.ID)
+		return err == nil && e.Status != wire.ErasureRunning
+	})
+	if _, err := m.FindExecution(t.Context(), item); core.ErrorCode(err) != core.CodeNotFound {
+		t.Errorf("the item of the batch: %v", err)
+	}
+	if _, err := m.FindExecution(t.Context(), own); err != nil {
+		t.Errorf("what the subject started after the request: %v", err)
+	}
+}

@@ -182,7 +182,7 @@ const cancelReason = "the data of its subject is erased"
 func (s *Service) stop(ctx context.Context, e *core.ErasureRecord) (bool, error) {
 	active := core.DataCounts{}
 	err := s.eachBatch(ctx, e.Subject, func(b *core.Batch) error {
-		if b.Status.Terminal() || b.CreatedAt.After(e.CreatedAt) {
+		if b.Status.Terminal() || !covers(e, b.ID) {
 			return nil
 		}
 		active[core.DataBatches]++
@@ -196,7 +196,7 @@ func (s *Service) stop(ctx context.Context, e *core.ErasureRecord) (bool, error)
 		return false, err
 	}
 	err = s.eachExecution(ctx, e.Subject, func(row *core.Execution) error {
-		if row.Status.Terminal() || row.CreatedAt.After(e.CreatedAt) {
+		if row.Status.Terminal() || !coversRow(e, row) {
 			return nil
 		}
 		active[core.DataExecutions]++
@@ -210,7 +210,7 @@ func (s *Service) stop(ctx context.Context, e *core.ErasureRecord) (bool, error)
 		return false, err
 	}
 	err = s.eachManaged(ctx, e.Subject, func(a *core.ManagedAgent) error {
-		if a.StoppedAt != nil || a.CreatedAt.After(e.CreatedAt) {
+		if a.StoppedAt != nil || !covers(e, a.ID) {
 			return nil
 		}
 		active[core.DataManagedAgents]++
@@ -240,13 +240,16 @@ func over(err error) error {
 // and deliveries go all the same.
 func (s *Service) eraseExecutions(ctx context.Context, e *core.ErasureRecord) (bool, error) {
 	unreadable := map[string]bool{}
-	for _, filter := range filters(e.Subject, e.CreatedAt) {
+	for _, filter := range filters(e.Subject) {
 		for {
 			rows, info, err := s.opts.Store.FindExecutions(ctx, filter)
 			if err != nil {
 				return false, err
 			}
 			for _, row := range rows {
+				if !coversRow(e, row) {
+					continue
+				}
 				err := s.eraseExecution(ctx, e, row.ID)
 				if errors.Is(err, core.ErrUnreadable) {
 					s.log.Error("an execution cannot be read and stays where it is: see wardroom store repair", "erasure", e.ID, "execution", row.ID)
@@ -367,7 +370,7 @@ func (s *Service) eraseWorkspaces(ctx context.Context, e *core.ErasureRecord, ex
 
 func (s *Service) eraseBatches(ctx context.Context, e *core.ErasureRecord) (bool, error) {
 	return true, s.eachBatch(ctx, e.Subject, func(b *core.Batch) error {
-		if b.CreatedAt.After(e.CreatedAt) {
+		if !covers(e, b.ID) {
 			return nil
 		}
 		if err := s.mark(ctx, e, core.DataBatches, b.ID); err != nil {
@@ -379,7 +382,7 @@ func (s *Service) eraseBatches(ctx context.Context, e *core.ErasureRecord) (bool
 
 func (s *Service) eraseManaged(ctx context.Context, e *core.ErasureRecord) (bool, error) {
 	return true, s.eachManaged(ctx, e.Subject, func(a *core.ManagedAgent) error {
-		if a.CreatedAt.After(e.CreatedAt) {
+		if !covers(e, a.ID) {
 			return nil
 		}
 		if err := s.onRuntime(ctx, e, a.Runtime); err != nil {
