@@ -40,6 +40,7 @@ const (
 	DataDeliveries    = "deliveries"
 	DataEvents        = "events"
 	DataAudit         = "audit"
+	DataErasures      = "erasures"
 )
 
 // ErrUnreadable is wrapped by errors about a stored record that cannot be decoded: whose it is cannot be told.
@@ -120,7 +121,8 @@ type ErasureStore interface {
 	EraseDeliveries(ctx context.Context, e *ErasureRecord) (done bool, err error)
 	// EraseIdempotency removes the answers to requests of the subject, and those about what is marked.
 	EraseIdempotency(ctx context.Context, e *ErasureRecord) (done bool, err error)
-	// EraseNames puts the pseudonym in the place of the subject in questions, decisions and threads of others.
+	// EraseNames puts the pseudonym in the place of the subject in questions, decisions, finished threads and cancelled
+	// executions of others, and in erasures that the subject asked for.
 	EraseNames(ctx context.Context, e *ErasureRecord) (done bool, err error)
 	// RedactAudit calls redact with audit records, and puts what it returns in their place; nil leaves one as it is.
 	// redact returns ErrUnreadable for one that it cannot read.

@@ -14,6 +14,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 	"github.com/wardroom/wardroom/core/store/kv"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 var _ core.ErasureStore = (*Store)(nil)
@@ -23,10 +24,11 @@ var erasures = &table[core.ErasureRecord]{
 	facets: func(e *core.ErasureRecord) []facet { return []facet{{'s', string(e.Status)}} },
 }
 
-// Bounds of one step of an erasure: what it looks at, and what it changes.
+// Bounds of one step of an erasure: what it looks at, and what it changes, in things and in bytes of what it writes.
 const (
 	eraseLook   = 5000
 	eraseChange = 500
+	eraseBytes  = 8 << 20
 )
 
 // PutErasure implements core.ErasureTx.
@@ -118,9 +120,16 @@ type eraseChanges struct {
 	writes []write
 	drops  []string // ids of deliveries
 	moves  []creatorMove
+	size   int    // of the values of writes
 	next   []byte // where the next step goes on; nil: nowhere
 	grown  int64  // bytes that audit records become longer by
 	broken int    // records that cannot be read, and stay as they are
+}
+
+// write adds a write.
+func (c *eraseChanges) write(w write) {
+	c.writes = append(c.writes, w)
+	c.size += len(w.value)
 }
 
 // creatorMove is a record that has another creator from then on.
@@ -158,7 +167,7 @@ func (s *Store) eraseStep(ctx context.Context, e *core.ErasureRecord, kind, pref
 			from = e.Place
 		}
 		return scan(txn, []byte(prefix), from, true, func(key, value []byte) (bool, error) {
-			if looked == eraseLook || changed >= eraseChange {
+			if looked == eraseLook || changed >= eraseChange || c.size >= eraseBytes {
 				c.next = slices.Clone(key)
 				return false, nil
 			}
@@ -260,7 +269,7 @@ func (s *Store) EraseEvents(ctx context.Context, e *core.ErasureRecord) (bool, e
 			return 0, err
 		}
 		if gone && !held {
-			c.writes = append(c.writes, write{key: slices.Clone(key)})
+			c.write(write{key: slices.Clone(key)})
 			return 1, nil
 		}
 		if group || !gone && !bytes.Contains(value, []byte(rawjson.Verbatim(e.Subject))) {
@@ -278,13 +287,13 @@ func (s *Store) EraseEvents(ctx context.Context, e *core.ErasureRecord) (bool, e
 		if gone {
 			data = erasedData(data)
 		}
-		if data = renamed(data, e.Subject, e.Pseudonym); !bytes.Equal(data, event.Data) {
+		if data = renamed(data, nameMembers, e.Subject, e.Pseudonym); !bytes.Equal(data, event.Data) {
 			event.Data, changed = data, true
 		}
 		if !changed {
 			return 0, nil
 		}
-		c.writes = append(c.writes, write{slices.Clone(key), appendEvent(nil, &event)})
+		c.write(write{slices.Clone(key), appendEvent(nil, &event)})
 		return 1, nil
 	})
 }
@@ -311,10 +320,10 @@ func erasedData(data json.RawMessage) json.RawMessage {
 }
 
 // nameMembers are where records and events name who did something.
-var nameMembers = []string{"by", "createdBy", "updatedBy", "deletedBy", "answeredBy", "owner", "requestedBy"}
+var nameMembers = []string{"by", "createdBy", "updatedBy", "deletedBy", "answeredBy", "cancelledBy", "owner", "requestedBy"}
 
-// renamed returns a JSON object with a pseudonym in the place of a name; raw itself where the name is nowhere.
-func renamed(raw []byte, name, pseudonym string) []byte {
+// renamed returns a JSON object with a pseudonym in the place of a name in some members; raw itself where the name is in none.
+func renamed(raw []byte, members []string, name, pseudonym string) []byte {
 	if !bytes.Contains(raw, []byte(rawjson.Verbatim(name))) {
 		return raw
 	}
@@ -323,7 +332,7 @@ func renamed(raw []byte, name, pseudonym string) []byte {
 		return raw
 	}
 	changed := false
-	for _, member := range nameMembers {
+	for _, member := range members {
 		var text string
 		if value, ok := have[member]; ok && json.Unmarshal(value, &text) == nil && text == name {
 			have[member], _ = json.Marshal(pseudonym)
@@ -357,7 +366,7 @@ func (s *Store) EraseDeliveries(ctx context.Context, e *core.ErasureRecord) (boo
 		}
 		place := d.place()
 		d.ResponseBody, d.LastError, d.Former = "", "", nil
-		c.writes = append(c.writes, write{slices.Clone(key), appendDelivery(nil, place, &d.Delivery)})
+		c.write(write{slices.Clone(key), appendDelivery(nil, place, &d.Delivery)})
 		return 1, nil
 	})
 }
@@ -382,9 +391,14 @@ func (s *Store) EraseIdempotency(ctx context.Context, e *core.ErasureRecord) (bo
 
 // EraseNames implements core.ErasureStore. The place begins with the prefix of the table that is being looked at.
 func (s *Store) EraseNames(ctx context.Context, e *core.ErasureRecord) (bool, error) {
-	tables := []struct{ prefix, kind, list string }{
-		{prefixQuestion, core.DataQuestions, kindQuestion}, {prefixDecision, core.DataDecisions, kindDecision},
-		{prefixThread, core.DataThreads, kindThread},
+	tables := []struct {
+		prefix, kind, list string
+		members            []string
+	}{
+		{prefixQuestion, core.DataQuestions, kindQuestion, nameMembers}, {prefixDecision, core.DataDecisions, kindDecision, nameMembers},
+		{prefixThread, core.DataThreads, kindThread, nameMembers},
+		// What the subject made itself goes, or was started after the request: that stays.
+		{prefixExecution, core.DataExecutions, "", []string{"cancelledBy"}}, {prefixErasure, core.DataErasures, "", []string{"requestedBy"}},
 	}
 	at := 0
 	for i, tb := range tables {
@@ -396,22 +410,19 @@ func (s *Store) EraseNames(ctx context.Context, e *core.ErasureRecord) (bool, er
 		if bytes.Contains(value, []byte(rawjson.Verbatim(e.Subject))) && !json.Valid(value) {
 			return 0, damaged(tables[at].kind, string(key[len(tables[at].prefix):]), errRecord)
 		}
-		fresh := renamed(value, e.Subject, e.Pseudonym)
+		fresh := renamed(value, tables[at].members, e.Subject, e.Pseudonym)
 		if bytes.Equal(fresh, value) {
 			return 0, nil
 		}
-		if tables[at].kind == core.DataThreads {
-			var thread core.Thread
-			if json.Unmarshal(value, &thread) != nil || !thread.Status.Terminal() {
-				return 0, nil // its supervisor would write the name again
-			}
+		if !atRest(tables[at].prefix, value) {
+			return 0, nil // who works on it would write the name again
 		}
-		c.writes = append(c.writes, write{slices.Clone(key), fresh})
+		c.write(write{slices.Clone(key), fresh})
 		var was, is struct {
 			CreatedBy string `json:"createdBy"`
 		}
-		if err := errors.Join(json.Unmarshal(value, &was), json.Unmarshal(fresh, &is)); err == nil && was != is {
-			tb := tables[at]
+		tb := tables[at]
+		if err := errors.Join(json.Unmarshal(value, &was), json.Unmarshal(fresh, &is)); err == nil && was != is && tb.list != "" {
 			c.moves = append(c.moves, creatorMove{tb.prefix, tb.list, string(key[len(tb.prefix):]), was.CreatedBy, is.CreatedBy})
 		}
 		return 1, nil
@@ -421,6 +432,25 @@ func (s *Store) EraseNames(ctx context.Context, e *core.ErasureRecord) (bool, er
 	}
 	e.Place = []byte(tables[at+1].prefix)
 	return false, nil
+}
+
+// atRest reports whether nobody works on a thread, an execution or an erasure any more. Other records are at rest.
+func atRest(prefix string, value []byte) bool {
+	var of struct {
+		Status string `json:"status"`
+	}
+	if json.Unmarshal(value, &of) != nil {
+		return false
+	}
+	switch prefix {
+	case prefixThread:
+		return core.ThreadStatus(of.Status).Terminal()
+	case prefixExecution:
+		return core.ExecutionStatus(of.Status).Terminal()
+	case prefixErasure:
+		return of.Status != string(wire.ErasureRunning)
+	}
+	return true
 }
 
 // RedactAudit implements core.ErasureStore.
@@ -448,7 +478,7 @@ func (s *Store) RedactAudit(ctx context.Context, e *core.ErasureRecord, redact f
 			return 0, err
 		}
 		c.grown += int64(len(record) - len(row.Record))
-		c.writes = append(c.writes, write{slices.Clone(key), append(slices.Clone(value[:auditHeader]), record...)})
+		c.write(write{slices.Clone(key), append(slices.Clone(value[:auditHeader]), record...)})
 		return 1, nil
 	})
 }

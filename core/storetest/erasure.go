@@ -198,7 +198,8 @@ func testEraseIdempotency(t *testing.T, open Opener) {
 	mustRestore(t, s)
 }
 
-// In questions, decisions and finished threads of others the name becomes the pseudonym, and texts stay as they are.
+// In questions, decisions, finished threads and cancelled executions of others, and in erasures that are over, the name becomes
+// the pseudonym, and texts stay as they are.
 func testEraseNames(t *testing.T, open Opener) {
 	s := open(t, store.Options{})
 	execID := idAt(start, 1)
@@ -209,11 +210,28 @@ func testEraseNames(t *testing.T, open Opener) {
 	over.CreatedBy, runs.CreatedBy = "ann", "ann"
 	others := decision(ownID(core.PrefixDecision, start, 2), execID, "g")
 	others.CreatedBy = "ann smith"
+	cancelled := execution(idAt(start, 2), "vote", core.ExecutionCancelled)
+	cancelled.CreatedBy, cancelled.CancelledBy, cancelled.CancelReason = "bob", "ann", "ann wants it"
+	later := execution(idAt(start, 3), "vote", core.ExecutionCompleted)
+	later.CreatedBy = "ann"
+	former := &core.ErasureRecord{Erasure: core.Erasure{ID: core.PrefixErasure + "0", Status: wire.ErasureCompleted, RequestedBy: "ann"}}
 	mustUpdate(t, s, func(tx core.Tx) error {
-		return errors.Join(tx.PutExecution(put), tx.PutQuestion(q), tx.PutDecision(d), tx.PutDecision(others), tx.PutThread(over), tx.PutThread(runs))
+		return errors.Join(tx.PutExecution(put), tx.PutQuestion(q), tx.PutDecision(d), tx.PutDecision(others), tx.PutThread(over), tx.PutThread(runs),
+			tx.PutExecution(cancelled), tx.PutExecution(later), tx.PutErasure(former))
 	})
 	e := erasing(t, s)
-	erased(t, s, e, s.EraseNames, core.DataCounts{core.DataQuestions: 1, core.DataDecisions: 1, core.DataThreads: 1})
+	erased(t, s, e, s.EraseNames, core.DataCounts{
+		core.DataQuestions: 1, core.DataDecisions: 1, core.DataThreads: 1, core.DataExecutions: 1, core.DataErasures: 1,
+	})
+	if got, err := s.FindExecution(ctx, cancelled.ID); err != nil || got.CancelledBy != "erased-1" || got.CreatedBy != "bob" || got.CancelReason != cancelled.CancelReason {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if list, _, err := s.FindExecutions(ctx, core.ExecutionFilter{CreatedBy: "ann"}); err != nil || len(list) != 1 || list[0].ID != later.ID {
+		t.Errorf("what came after the request: %+v, %v", list, err)
+	}
+	if got, err := s.FindErasure(ctx, former.ID); err != nil || got.RequestedBy != "erased-1" {
+		t.Errorf("%+v, %v", got, err)
+	}
 	if got, err := s.FindQuestion(ctx, q.ID); err != nil || got.AnsweredBy != "erased-1" || got.Text != q.Text {
 		t.Errorf("%+v, %v", got, err)
 	}
