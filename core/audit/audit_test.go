@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -527,5 +528,39 @@ func TestEndWhileTheQueueWrites(t *testing.T) {
 			t.Fatalf("%d of 20 records are there", len(seen))
 		}
 		r.Close()
+	}
+}
+
+// How often a refusal came again is told at the end of the service too, to the sinks as well.
+func TestEndTellsRepeats(t *testing.T) {
+	for name, names := range map[string][]string{"Trail": nil, "Sinks": {"file"}} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, "", names)
+			to := &sink{}
+			r.Deliver(func(string) sinks.Sink { return to })
+			for range 5 {
+				entry := core.AuditEntry{Category: wire.AuditAuthorization, Action: "keys.create", Outcome: wire.AuditDenied, Actor: wire.AuditActor{ID: "eve"}}
+				if err := r.Record(t.Context(), entry); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if names == nil {
+				r.Close()
+			} else {
+				r.Drain()
+			}
+			var told []string
+			for _, record := range r.records() {
+				if record.Action == "keys.create" {
+					told = append(told, string(record.Details))
+				}
+			}
+			if len(told) != 2 || told[1] != `{"repeated":4}` {
+				t.Errorf("the trail tells %q", told)
+			}
+			if names != nil && !slices.ContainsFunc(to.got, func(record sinks.Record) bool { return bytes.Contains(record.JSON, []byte(`"repeated":4`)) }) {
+				t.Error("the sink was not told")
+			}
+		})
 	}
 }

@@ -72,13 +72,13 @@ func withRepeats(details map[string]any, n int) map[string]any {
 	return all
 }
 
-// over returns the records of refusals that came again, and whose time is over.
-func (f *folds) over(now time.Time) []core.AuditEntry {
+// over returns the records of refusals that came again, and whose time is over; with whatever of all of them.
+func (f *folds) over(now time.Time, whatever bool) []core.AuditEntry {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var list []core.AuditEntry
 	for key, have := range f.entries {
-		if now.Before(have.until) && now.After(have.until.Add(-2*foldFor)) { // not if the clock was set back
+		if !whatever && now.Before(have.until) && now.After(have.until.Add(-2*foldFor)) { // not if the clock was set back
 			continue
 		}
 		if have.n > 0 {
@@ -89,6 +89,13 @@ func (f *folds) over(now time.Time) []core.AuditEntry {
 		delete(f.entries, key)
 	}
 	return list
+}
+
+// unfold has the records of refusals written that came again, and whose time is over; with whatever of all of them.
+func (s *Service) unfold(whatever bool) {
+	for _, entry := range s.folds.over(s.opts.Clock.Now(), whatever) {
+		s.push(s.config.Load(), entry)
+	}
 }
 
 // seen are the credentials that were used in the last hour. The zero value is ready.

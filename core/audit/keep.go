@@ -20,9 +20,7 @@ func (s *Service) keep() {
 	signed, retained := s.opts.Clock.Now(), s.opts.Clock.Now()
 	for pause.For(s.work, s.opts.Clock, keepEvery) {
 		now := s.opts.Clock.Now()
-		for _, entry := range s.folds.over(now) {
-			s.push(s.config.Load(), entry)
-		}
+		s.unfold(false)
 		s.queue.signal() // what was lost is reported as soon as there is room
 		if now.Sub(signed) >= checkpointAfter || now.Before(signed) {
 			signed = now

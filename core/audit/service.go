@@ -163,6 +163,7 @@ const lastDelivery = time.Second
 func (s *Service) Drain() {
 	if s.store != nil && s.delivery.Err() == nil && len(s.all()) > 0 {
 		ctx, cancel := context.WithTimeout(context.Background(), lastDelivery)
+		s.unfold(true)
 		s.flush(ctx)
 		s.checkpoint(ctx)
 		look := time.NewTicker(10 * time.Millisecond)
@@ -212,6 +213,7 @@ func (s *Service) Close() {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
+	s.unfold(true)
 	s.flush(ctx)
 	s.checkpoint(ctx)
 }
