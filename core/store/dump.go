@@ -51,18 +51,22 @@ type Summary struct {
 }
 
 // Dump writes every key of one consistent snapshot to w while the store stays in use. progress, which may
-// be nil, is called with the number of records written so far.
+// be nil, is called with the number of records written so far. A writer that stalls holds up nobody, but for a store whose
+// write failed: that takes no writes until the dump has ended.
 func (s *Store) Dump(ctx context.Context, w io.Writer, progress func(records uint64)) (Summary, error) {
-	var sum Summary
-	var failed error
-	err := s.view(ctx, func(txn kv.Snapshot) error {
-		sum, failed = dump(ctx, s.closing, txn, w, progress)
-		return nil
-	})
-	if err == nil {
-		err = failed
+	if err := ctx.Err(); err != nil {
+		return Summary{}, err
 	}
-	return sum, err
+	s.dumping.RLock()
+	defer s.dumping.RUnlock()
+	s.dbMu.RLock()
+	txn, err := s.snapshot()
+	s.dbMu.RUnlock()
+	if err != nil {
+		return Summary{}, err
+	}
+	defer txn.Discard()
+	return dump(ctx, s.closing, txn, w, progress)
 }
 
 func dump(ctx, closing context.Context, txn kv.Snapshot, w io.Writer, progress func(uint64)) (Summary, error) {

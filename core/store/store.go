@@ -64,8 +64,10 @@ type Store struct {
 
 	ballast  atomic.Bool     // is there
 	reserved map[string]bool // write-ahead logs with all their blocks; used at open, then by the monitor
-	// compacting is held by what uses db for long without dbMu, and by whoever closes it.
+	// compacting is held by what uses db for long without dbMu, and by whoever closes it. So is dumping, for reading by dumps,
+	// of which there may be several: how long one takes is up to whoever reads it.
 	compacting sync.Mutex
+	dumping    sync.RWMutex
 	retainMu   sync.Mutex // one retention or value log collection at a time
 	owed       Retired    // what was retired, and whose space a merge did not give back yet; guarded by retainMu
 	owedRuns   int        // runs since it was retired; guarded by retainMu
@@ -239,6 +241,8 @@ func (s *Store) Close() error {
 		s.wg.Wait()
 		s.compacting.Lock()
 		defer s.compacting.Unlock()
+		s.dumping.Lock()
+		defer s.dumping.Unlock()
 		s.dbMu.Lock()
 		defer s.dbMu.Unlock()
 		s.closed = true
@@ -259,15 +263,12 @@ func (s *Store) view(ctx context.Context, fn func(txn kv.Snapshot) error) error 
 	}
 	s.dbMu.RLock()
 	defer s.dbMu.RUnlock()
-	if s.closed {
-		return errClosed
+	txn, err := s.snapshot()
+	if err != nil {
+		return err
 	}
-	if s.db == nil {
-		return core.Unavailable("store_failed", "the store is being reopened after a failure")
-	}
-	txn := s.db.Snapshot()
 	defer txn.Discard()
-	err := fn(txn)
+	err = fn(txn)
 	if d := asDamage(err); d != nil && d.key != nil {
 		s.note(d.key, d)
 	}
@@ -276,6 +277,17 @@ func (s *Store) view(ctx context.Context, fn func(txn kv.Snapshot) error) error 
 		return err
 	}
 	return core.AsError(fmt.Errorf("store: read: %w", err))
+}
+
+// snapshot returns the keys as they are. The caller holds dbMu, and whoever discards it later than that holds dumping too.
+func (s *Store) snapshot() (kv.Snapshot, error) {
+	if s.closed {
+		return nil, errClosed
+	}
+	if s.db == nil {
+		return nil, core.Unavailable("store_failed", "the store is being reopened after a failure")
+	}
+	return s.db.Snapshot(), nil
 }
 
 // get returns a copy of a key's value, or nil if the key does not exist.

@@ -327,6 +327,11 @@ func (w *writer) reopen() {
 		return // the monitor asks again
 	}
 	defer s.compacting.Unlock()
+	if !s.dumping.TryLock() { // whoever waits here for dbMu holds up all reads
+		s.log.Warn("the store is not opened again before a dump of it has ended")
+		return
+	}
+	defer s.dumping.Unlock()
 	s.dbMu.Lock()
 	defer s.dbMu.Unlock()
 	if s.db != nil {
