@@ -31,6 +31,7 @@ func (s *Store) migrate(ctx context.Context, steps []migration) error {
 	if err != nil {
 		return err
 	}
+	s.sealFormer(ctx)
 	want := schemaVersion(steps)
 	if s.opts.Path != "" && !s.opts.NoMigrationDump && have > 0 && have < want {
 		if err := s.dumpFormer(ctx, have, want); err != nil {
@@ -99,6 +100,64 @@ func (s *Store) dumpSealed(ctx context.Context, w io.Writer) (sum Summary, err e
 		return sum, err
 	}
 	return sum, sealed.Close()
+}
+
+// sealFormer encrypts the dumps that were made before the store was: nothing of an encrypted store lies beside it in clear. What
+// fails is tried again by the next start.
+func (s *Store) sealFormer(ctx context.Context) {
+	if s.ring == nil || s.opts.Path == "" {
+		return
+	}
+	for _, name := range []string{migratingDump, formerDump} {
+		path := filepath.Join(s.opts.Path, name)
+		if err := s.sealDump(ctx, path); err != nil {
+			s.log.Error("a dump of before the store was encrypted is still in clear; the next start tries again", "dump", path, "error", err)
+		}
+	}
+}
+
+// sealDump puts an encrypted dump, of the same age, in the place of one in clear. One that is not there is no error.
+func (s *Store) sealDump(ctx context.Context, path string) (err error) {
+	in, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }() // only read from
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	sealed, from, err := atrest.Sealed(in)
+	if err != nil || sealed {
+		return err
+	}
+	envelope, _, err := s.FileEnvelope(ctx)
+	if err != nil {
+		return err
+	}
+	temp := path + ".new"
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	to, err := atrest.NewWriter(&roomyWriter{s: s, f: f}, envelope)
+	if err == nil {
+		if _, err = io.Copy(to, from); err == nil {
+			err = to.Close()
+		}
+	}
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		if err = os.Chtimes(temp, info.ModTime(), info.ModTime()); err == nil {
+			err = os.Rename(temp, path)
+		}
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return syncPath(s.opts.Path)
 }
 
 // roomyWriter writes to a file as long as the disk keeps what is to be left free.

@@ -168,3 +168,50 @@ func TestDumpOfEncryptedStoreBeforeMigration(t *testing.T) {
 		t.Errorf("%+v, %v", sum, err)
 	}
 }
+
+// A dump of before a migration that was made in clear is encrypted once the store is, and keeps its age.
+func TestDumpBeforeMigrationIsEncryptedLater(t *testing.T) {
+	cut := errors.New("power cut")
+	for name, failure := range map[string]error{formerDump: nil, migratingDump: cut} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			canary := migration{to: 2, what: "a secret", run: func(_ context.Context, db kv.DB) error {
+				return commitWrites(db, []write{{[]byte("~2"), []byte("canary-of-the-store")}})
+			}}
+			if err := former(t, Options{Path: dir, NoMigrationDump: true}, []migration{canary}); err != nil {
+				t.Fatal(err)
+			}
+			if err := former(t, Options{Path: dir}, []migration{canary, mark(3, failure)}); !errors.Is(err, failure) {
+				t.Fatal(err)
+			}
+			made := time.Now().Add(-20 * 24 * time.Hour).Truncate(time.Second)
+			if err := os.Chtimes(filepath.Join(dir, name), made, made); err != nil {
+				t.Fatal(err)
+			}
+			encryption := newEncryption(t)
+			if err := former(t, Options{Path: dir, Encryption: encryption}, []migration{canary, mark(3, nil)}); err != nil {
+				t.Fatal(err)
+			}
+			for path, data := range filesOf(t, dir) {
+				if strings.Contains(data, "canary-of-the-store") {
+					t.Errorf("%s is in clear", filepath.Base(path))
+				}
+			}
+			f, err := os.Open(filepath.Join(dir, formerDump))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = f.Close() }()
+			if info, err := f.Stat(); err != nil || !info.ModTime().Equal(made) {
+				t.Errorf("%v, %v, want the time %v", info, err, made)
+			}
+			plain, err := atrest.NewReader(context.Background(), f, encryption.Source)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if sum, err := Verify(plain, nil); err != nil || sum.Schema != 2 {
+				t.Errorf("%+v, %v", sum, err)
+			}
+		})
+	}
+}
