@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/dgraph-io/badger/v4"
 
@@ -31,9 +30,6 @@ const (
 	convertMoving = convertDir + "-moving"
 	convertDone   = convertDir + "-done"
 )
-
-// convertBatch bounds what is copied in a transaction, in bytes.
-const convertBatch = 256 << 10
 
 // convert encrypts the store at opts.Path, which no process uses, and puts it in the place of the one in clear.
 func convert(ctx context.Context, opts Options) error {
@@ -136,44 +132,21 @@ func copyRecords(ctx context.Context, from, to kv.DB, values *valueSpace, progre
 		}
 	}
 	tell()
-	limits := to.Limits()
-	var writes []write
-	var size, large int64
-	flush := func() error {
-		if len(writes) == 0 {
-			return nil
-		}
-		if err := values.reserve(large); err != nil {
-			return err
-		}
-		if err := commitWrites(to, writes); err != nil {
-			return err
-		}
-		values.wrote(large)
-		done += int64(len(writes))
-		writes, size, large = nil, 0, 0
+	load := newBulk(to, values)
+	load.wrote = func(records int) {
+		done += int64(records)
 		tell()
-		return ctx.Err()
 	}
 	err = scan(txn, nil, last, true, func(key, value []byte) (bool, error) {
 		if bytes.Equal(key, last) {
 			return true, nil
 		}
-		w := write{slices.Clone(key), append([]byte{}, value...)}
-		n, l := entrySize(w.key, w.value, limits), largeSize(w.key, w.value, limits.Large)
-		if len(writes) > 0 && (size+n > min(limits.Size, convertBatch) || large+l > maxValue || int64(len(writes)) >= min(limits.Count, repairChunk)) {
-			if err := flush(); err != nil {
-				return false, err
-			}
-		}
-		writes = append(writes, w)
-		size, large = size+n, large+l
-		return true, nil
+		return true, errors.Join(load.put(key, value), ctx.Err())
 	})
 	if err != nil {
 		return err
 	}
-	return flush()
+	return load.flush()
 }
 
 // lastKey returns the last key, nil when there is none, and how many there are.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -88,26 +87,33 @@ func restoreInto(ctx context.Context, r io.Reader, dir string, encryption *Encry
 		return Summary{}, err
 	}
 	db := sealed(badgerDB{opened}, ring)
-	load := opened.NewWriteBatch()
+	load := newBulk(db, &valueSpace{dir: dir})
+	load.room = func(bytes int64) error { return roomToRestore(dir, bytes) }
 	sum, err := decodeDump(r, progress, func(key, value []byte) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		key = slices.Clone(key)
-		if ring != nil {
-			return load.Set(key, ring.Seal(key, value))
-		}
-		return load.Set(key, slices.Clone(value))
+		return errors.Join(load.put(key, value), ctx.Err())
 	})
-	if err != nil {
-		load.Cancel()
-	} else {
-		err = load.Flush()
+	if err == nil {
+		err = load.flush()
 	}
 	if err == nil {
 		err = checkRestored(db, sum)
 	}
 	return sum, errors.Join(err, db.Close())
+}
+
+// restoreFree is what a restore leaves free: the database writes through memory maps what it was given before, and on a full disk
+// that would kill the process.
+const restoreFree = 96 << 20
+
+func roomToRestore(dir string, bytes int64) error {
+	free, err := diskFree(dir)
+	if err != nil {
+		return fmt.Errorf("free space: %w", err)
+	}
+	if need := restoreFree + uint64(bytes); free < need {
+		return fmt.Errorf("the disk is full: %d MiB are free, and %d MiB needed to go on; free some space, or restore to a larger disk", free>>20, need>>20)
+	}
+	return nil
 }
 
 // checkRestored refuses a dump whose records could not be a store of ours.
