@@ -313,6 +313,40 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
+// A step back whose record goes with a transaction that fails is told of by the next one, and once by those of one commit.
+func TestClockSetBackBeforeAFailure(t *testing.T) {
+	r := newRig(t, "", nil)
+	if err := r.execute(core.WithAuditIntent(t.Context(), intent())); err != nil {
+		t.Fatal(err)
+	}
+	r.clock.Step(-24 * time.Hour)
+	refused := errors.New("no room")
+	if err := r.store.RecordAudit(t.Context(), func(tx core.AuditTx) error {
+		return errors.Join(r.Hook(core.WithAuditIntent(t.Context(), intent()), tx), refused)
+	}); !errors.Is(err, refused) {
+		t.Fatal(err)
+	}
+	if err := r.store.RecordAudit(t.Context(), func(tx core.AuditTx) error {
+		ctx := core.WithAuditIntent(t.Context(), intent())
+		return errors.Join(r.Hook(ctx, tx), r.Hook(ctx, tx))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.execute(core.WithAuditIntent(t.Context(), intent())); err != nil {
+		t.Fatal(err)
+	}
+	steps := 0
+	for _, record := range r.records() {
+		if record.Action == "system.clock" {
+			steps++
+		}
+	}
+	if steps != 1 {
+		t.Errorf("%d records of the step", steps)
+	}
+	r.sound()
+}
+
 func TestFind(t *testing.T) {
 	r := newRig(t, "", nil)
 	for range 30 {

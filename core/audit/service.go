@@ -52,6 +52,7 @@ type Service struct {
 	config atomic.Pointer[Config]
 	signed atomic.Uint64 // sequence of the last checkpoint
 	last   atomic.Int64  // time of the last record, Unix ms: it tells when the clock is set back
+	noted  uint64        // sequence of the record of a step back that is not committed yet; 0: none. For transactions alone
 	queue  queue
 	folds  folds
 	seen   seen
@@ -332,10 +333,19 @@ const clockBack = time.Minute
 func (s *Service) noteClock(tx core.AuditTx, c *Config) error {
 	now := s.opts.Clock.Now().UnixMilli()
 	last := s.last.Load()
-	s.last.Store(now)
 	if last-now < clockBack.Milliseconds() {
+		s.last.Store(now)
 		return nil
 	}
+	sequence := tx.AuditHead().Sequence
+	if s.noted != 0 && sequence >= s.noted {
+		return nil // by a transaction of the same commit, which has it in its trail
+	}
+	s.noted = sequence + 1
+	tx.AfterCommit(func() {
+		s.last.Store(now) // not before: a transaction may fail, or be run again
+		s.noted = 0
+	})
 	return tx.AppendAudit(s.seal(&core.AuditEntry{
 		Category: wire.AuditAdmin, Action: "system.clock", Outcome: wire.AuditSuccess, Actor: system, Resource: wire.AuditResource{Type: "system"},
 		Details: map[string]any{"setBackMs": last - now},
@@ -398,6 +408,7 @@ func (s *Service) checkpoint(ctx context.Context) {
 		}
 		tx.AfterCommit(func() {
 			s.signed.Store(head.Sequence + 1)
+			s.noted = 0 // of a commit that failed
 			s.wakeSinks()
 		})
 		return nil
