@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -31,10 +32,12 @@ var languages = []struct {
 	build func(t *testing.T) []string
 	// think is the flag value for half a second.
 	think string
+	// script returns the command of an agent whose tasks say what it does, or is nil.
+	script func(t *testing.T, command []string) []string
 }{
-	{"go", buildGo, "500ms"},
-	{"python", buildPython, "0.5"},
-	{"typescript", buildTypeScript, "0.5"},
+	{"go", buildGo, "500ms", nil},
+	{"python", buildPython, "0.5", scriptPython},
+	{"typescript", buildTypeScript, "0.5", scriptTypeScript},
 }
 
 func TestExamples(t *testing.T) {
@@ -49,9 +52,18 @@ func TestExamples(t *testing.T) {
 			t.Run("Answer", func(t *testing.T) { testAnswer(t, command) })
 			t.Run("Ask", func(t *testing.T) { testAsk(t, append(command, "--ask")) })
 			t.Run("Heartbeat", func(t *testing.T) { testHeartbeat(t, command) })
-			if l.name == "typescript" {
-				t.Run("Progress", func(t *testing.T) { testProgress(t, command) })
+			if l.script != nil { // the library for Go has tests of its own
+				script := l.script(t, command)
 				t.Run("Pause", func(t *testing.T) { testPause(t, command) })
+				t.Run("Progress", func(t *testing.T) { testProgress(t, script) })
+				t.Run("TooLarge", func(t *testing.T) { testTooLarge(t, script) })
+				t.Run("Clock", func(t *testing.T) { testClock(t, script) })
+				t.Run("Unknown", func(t *testing.T) { testUnknown(t, script) })
+				t.Run("State", func(t *testing.T) { testState(t, script) })
+			}
+			if l.name == "python" {
+				t.Run("Unreadable", func(t *testing.T) { testUnreadable(t, command) })
+				t.Run("OwnError", func(t *testing.T) { testOwnError(t, l.script(t, command)) })
 			}
 		})
 	}
@@ -268,19 +280,122 @@ func testHeartbeat(t *testing.T, command []string) {
 
 // testProgress has a handler that reports without end: the server gets no more than it takes.
 func testProgress(t *testing.T, command []string) {
-	const script = `import { Agent } from "wardroom-agent";
-const handler = (task) => { for (let i = 0; i < 1000; i++) task.progress({ text: String(i) }); return {}; };
-await new Agent({ url: process.argv[3], name: "progress", capabilities: ["urgency"], handler }).run();
-`
-	path := filepath.Join(filepath.Dir(filepath.Dir(command[1])), "progress.mjs")
-	must(t, os.WriteFile(path, []byte(script), 0o600))
 	srv := newServer(t, agenttest.Options{MessagesPerSecond: 10})
-	start(t, srv, []string{command[0], path})
+	start(t, srv, command)
 	c := accept(t, srv)
-	must(t, c.Task(task("t1", 1, "x")))
+	must(t, c.Task(task("t1", 1, "progress")))
 	result(t, c)
 	if n := len(c.Types()); n < 1 || n > 2*4 { // the second may end within
 		t.Errorf("%d frames of progress", n)
+	}
+}
+
+// testTooLarge has handlers send what the server does not take: it would end the connection, and come again with the next.
+func testTooLarge(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{MaxMessageBytes: 8192})
+	start(t, srv, command)
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1, "large progress")))
+	result(t, c)
+	must(t, c.Task(task("t2", 1, "large question")))
+	var e protocol.TaskError
+	next(t, c, protocol.TypeTaskError, &e)
+	if e.Error.Code != "AGENT_ERROR" || !strings.Contains(e.Error.Message, "VALIDATION_ERROR: content: the message") {
+		t.Errorf("got %+v", e)
+	}
+	must(t, c.Send(protocol.TypeMessage, "msg_1", protocol.MessageDelivery{
+		MessageID: "msg_1", ExecutionID: "e1", TaskID: "t9", From: "developer", MessageType: "question",
+		Content: json.RawMessage(`"large"`), WantsReply: true,
+	}))
+	must(t, c.Task(task("t3", 1, "")))
+	result(t, c)
+	if types := c.Types(); len(types) != 0 {
+		t.Errorf("sent too: %v", types)
+	}
+}
+
+// testClock lets the time of a task pass while it waits for a reply: it stands still.
+func testClock(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	short := func(id, text string) {
+		t.Helper()
+		work := task(id, 1, text)
+		work.Timeout = 400
+		must(t, c.Task(work))
+	}
+	short("t1", "ask")
+	asked, err := c.Next(testContext(t), protocol.TypeMessage, nil)
+	must(t, err)
+	short("t2", "wait")
+	var e protocol.TaskError
+	if next(t, c, protocol.TypeTaskError, &e); e.TaskID != "t2" || e.Error.Code != "TIMEOUT" || !e.Retryable {
+		t.Errorf("got %+v", e)
+	}
+	must(t, c.Send(protocol.TypeMessageReply, asked.ID, protocol.MessageReply{MessageID: "m1", TaskID: "t1", From: "user", Content: json.RawMessage(`7`)}))
+	if r := result(t, c); r.TaskID != "t1" || !sameJSON(t, r.Result, `7`) {
+		t.Errorf("got %+v", r)
+	}
+	short("t3", "ask and wait") // it goes on after the reply
+	asked, err = c.Next(testContext(t), protocol.TypeMessage, nil)
+	must(t, err)
+	must(t, c.Send(protocol.TypeMessageReply, asked.ID, protocol.MessageReply{MessageID: "m2", TaskID: "t3", From: "user", Content: json.RawMessage(`7`)}))
+	if next(t, c, protocol.TypeTaskError, &e); e.TaskID != "t3" || e.Error.Code != "TIMEOUT" {
+		t.Errorf("got %+v", e)
+	}
+}
+
+// testUnknown asks a server that has not taken up its tasks yet: the question is sent again.
+func testUnknown(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1, "ask")))
+	asked, err := c.Next(testContext(t), protocol.TypeMessage, nil)
+	must(t, err)
+	must(t, c.Send(protocol.TypeError, asked.ID, protocol.Error{Code: "NOT_FOUND", Message: "the task is not known"}))
+	again, err := c.Next(testContext(t), protocol.TypeMessage, nil)
+	must(t, err)
+	if again.ID != asked.ID {
+		t.Errorf("asked again as %s, first as %s", again.ID, asked.ID)
+	}
+}
+
+// testState has an agent whose state cannot be kept work on.
+func testState(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, append([]string{"env", "STATE=" + filepath.Join(t.TempDir(), "missing", "state")}, command...))
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1, "")))
+	result(t, c)
+}
+
+// testUnreadable sends what is no frame: it is skipped.
+func testUnreadable(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	for _, text := range []string{
+		"no JSON", `7`, `{"type":"task","payload":[]}`, `{"type":"task","payload":{}}`, `{"type":"task_ack"}`, strings.Repeat("[", 100000),
+	} {
+		must(t, c.SendText([]byte(text)))
+	}
+	must(t, c.Task(task("t1", 1, "x")))
+	result(t, c)
+}
+
+// testOwnError has handlers raise what asyncio itself raises: it is an error of theirs.
+func testOwnError(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	for _, text := range []string{"raise TimeoutError", "raise CancelledError"} {
+		must(t, c.Task(task(text, 1, text)))
+		var e protocol.TaskError
+		if next(t, c, protocol.TypeTaskError, &e); e.TaskID != text || e.Error.Code != "AGENT_ERROR" || e.Retryable {
+			t.Errorf("%s: got %+v", text, e)
+		}
 	}
 }
 
@@ -428,6 +543,72 @@ func buildPython(t *testing.T) []string {
 	}
 	missing(t, "no python3 with the websockets package (Debian: apt-get install python3-websockets)")
 	return nil
+}
+
+func scriptPython(t *testing.T, command []string) []string {
+	const script = `import asyncio, logging, os, sys
+from wardroom_agent import Agent
+
+async def handler(task):
+    what = task.input["text"]
+    if what == "progress":
+        for i in range(1000):
+            await task.progress(text=str(i))
+    elif what == "large progress":
+        await task.progress(text="x" * 8000)
+    elif what == "large question":
+        await task.ask("x" * 8000)
+    elif what == "ask":
+        return (await task.ask("?")).content
+    elif what == "ask and wait":
+        await task.ask("?")
+        await asyncio.Event().wait()
+    elif what == "wait":
+        await asyncio.Event().wait()
+    elif what == "raise TimeoutError":
+        raise asyncio.TimeoutError("of its own")
+    elif what == "raise CancelledError":
+        raise asyncio.CancelledError()
+    return {}
+
+async def on_message(message):
+    return "x" * 8000
+
+async def main():
+    await Agent(sys.argv[2], "script", ["urgency"], handler, on_message=on_message, max_concurrent_tasks=4,
+                state_file=os.environ.get("STATE", "")).run()
+
+logging.basicConfig()
+asyncio.run(main())
+`
+	path := filepath.Join(t.TempDir(), "script.py")
+	must(t, os.WriteFile(path, []byte(script), 0o600))
+	return append(command[:len(command)-1:len(command)-1], path)
+}
+
+func scriptTypeScript(t *testing.T, command []string) []string {
+	const script = `import { Agent } from "wardroom-agent";
+const large = "x".repeat(8000);
+const end = new Promise(() => {});
+async function handler(task) {
+  switch (task.input.text) {
+    case "progress": for (let i = 0; i < 1000; i++) task.progress({ text: String(i) }); break;
+    case "large progress": task.progress({ text: large }); break;
+    case "large question": await task.ask(large); break;
+    case "ask": return (await task.ask("?")).content;
+    case "ask and wait": await task.ask("?"); await end; break;
+    case "wait": await end; break;
+  }
+  return {};
+}
+await new Agent({
+  url: process.argv[3], name: "script", capabilities: ["urgency"], handler, onMessage: () => large, maxConcurrentTasks: 4,
+  stateFile: process.env.STATE,
+}).run();
+`
+	path := filepath.Join(filepath.Dir(filepath.Dir(command[1])), "script.mjs")
+	must(t, os.WriteFile(path, []byte(script), 0o600))
+	return []string{command[0], path}
 }
 
 func buildTypeScript(t *testing.T) []string {

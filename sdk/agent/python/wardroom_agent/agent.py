@@ -26,12 +26,18 @@ MessageHandler = Callable[[Message], Awaitable[Any]]
 SUBPROTOCOL = "wardroom.agent.v1"
 PATH = "/api/agents/connect"
 FINAL_CLOSE_CODES = {4400, 4403, 4409}  # refused, disconnected by an operator, resumed elsewhere
+FLOODED = 4429  # too many frames for too long
 FINAL_ERRORS = {"VALIDATION_ERROR", "UNAUTHORIZED", "FORBIDDEN", "CONFLICT"}
 FIRST_DELAY, LAST_DELAY = 0.05, 5.0  # seconds between attempts to connect
 CONNECT_TIME = 10.0  # seconds for a connection, and for a registration
 SILENCE = 3  # heartbeats without a word of the server: it is gone
 REMEMBERED = 1000  # acknowledged answers, and replies, in case a task or a message comes once more
 MAX_FRAME = 16 << 20
+FRAME_OVERHEAD = 1024  # more than what a frame adds to its payload
+PROGRESS_RATE = 40  # frames of progress a second, well below what a server takes by default
+RATE_SHARE = 0.4  # of what a server takes that says so
+MAX_UNSENT = 64 << 10  # bytes that wait in the connection, beyond which progress is dropped
+FRESH, UNKNOWN_PAUSE = 10.0, 1.0  # seconds that a server may not know a task in, and after which it is asked again
 GRACE = 5.0  # seconds for what is cancelled to end
 
 log = logging.getLogger("wardroom_agent")
@@ -69,7 +75,10 @@ class Agent:
         self._ws: Any = None  # the registered connection
         self._loop: Optional[asyncio.AbstractEventLoop] = None
         self._limit = MAX_FRAME  # bytes of a frame that the server takes
-        self._heard = 0.0  # when the server was heard last
+        self._rate = PROGRESS_RATE
+        self._progress_at, self._progress_sent = 0, 0  # the second in which progress was sent last, and frames in it
+        self._heard = False  # a frame arrived since the last heartbeat
+        self._attached = 0.0  # when the session began
         self._free: asyncio.Semaphore
         self._stopping: asyncio.Event
         self._draining = False
@@ -81,6 +90,7 @@ class Agent:
         self._questions: Dict[str, Tuple[Dict[str, Any], "asyncio.Future[Reply]"]] = {}  # by envelope id, until there is a reply
         self._ask_prefix = f"ask-{random.SystemRandom().getrandbits(64):016x}-"  # ids are never used again
         self._asked = 0
+        self._sending: "set[asyncio.Task[None]]" = set()
         self._considering: Dict[str, "asyncio.Task[None]"] = {}  # by message id
         self._replies: "collections.OrderedDict[str, Dict[str, Any]]" = collections.OrderedDict()
 
@@ -97,12 +107,15 @@ class Agent:
         try:
             while not stop.done():
                 serving = asyncio.ensure_future(self._connect())
+                flooded = False
                 try:
                     await asyncio.wait({serving, stop}, return_when=asyncio.FIRST_COMPLETED)
                     if stop.done():
                         break
-                    if await serving:
-                        delay = FIRST_DELAY  # it was a working session: come back quickly
+                    end = await serving
+                    flooded = end == "flooded"  # the server wants to be left alone for a while
+                    if end == "useful":
+                        delay = FIRST_DELAY  # come back quickly
                 except (OSError, asyncio.TimeoutError, websockets.WebSocketException) as error:
                     response = getattr(error, "response", error)
                     if getattr(response, "status_code", 0) in (401, 403):
@@ -112,7 +125,7 @@ class Agent:
                     if stop.done():
                         await self._leave()
                     await _ended(serving)
-                await asyncio.wait({stop}, timeout=random.uniform(delay / 2, delay))
+                await asyncio.wait({stop}, timeout=LAST_DELAY if flooded else random.uniform(delay / 2, delay))
                 delay = min(2 * delay, LAST_DELAY)
         finally:
             self._stopping.set()
@@ -135,8 +148,11 @@ class Agent:
         await _ended(idle, stop)
         self.stop()
 
-    async def _connect(self) -> bool:
-        """Runs one session and returns whether it got as far as working."""
+    async def _connect(self) -> str:
+        """Runs one session and returns how it ended: useful, useless or flooded.
+
+        It was useful if a frame came after the registration, so that the server works.
+        """
         # The name of the parameter for headers changed when the library got its new client.
         parameters = inspect.signature(websockets.connect.__init__).parameters
         headers = "additional_headers" if "additional_headers" in parameters else "extra_headers"
@@ -150,19 +166,19 @@ class Agent:
             if ws.subprotocol != SUBPROTOCOL:
                 raise Refused("the server does not speak " + SUBPROTOCOL)
             await self._send("register", self._registration(), ws=ws)
-            frame: Dict[str, Any] = {}
+            frame: Optional[Dict[str, Any]] = None
             with contextlib.suppress(websockets.ConnectionClosed):
-                frame = json.loads(await asyncio.wait_for(ws.recv(), CONNECT_TIME))
-            worked = frame.get("type") == "registered"
-            if worked:
-                await self._serve(ws, frame["payload"])
+                frame = _frame_of(await asyncio.wait_for(ws.recv(), CONNECT_TIME))
+            useful = False
+            if frame and frame.get("type") == "registered" and _is_registration(frame["payload"]):
+                useful = await self._serve(ws, frame["payload"])
             elif frame:
                 self._refuse(frame)
                 await ws.close()
             if ws.close_code in FINAL_CLOSE_CODES:
                 self._forget_state()
                 raise Refused(f"closed with {ws.close_code} {ws.close_reason}")
-            return worked
+            return "flooded" if ws.close_code == FLOODED else "useful" if useful else "useless"
 
     def _registration(self) -> Dict[str, Any]:
         p: Dict[str, Any] = {
@@ -178,8 +194,9 @@ class Agent:
             }
         return p
 
-    async def _serve(self, ws: Any, p: Mapping[str, Any]) -> None:
-        """Is one session, from its registration to the end of the connection."""
+    async def _serve(self, ws: Any, p: Mapping[str, Any]) -> bool:
+        """Is one session, from its registration to the end of the connection. Returns whether a frame came."""
+        useful = False
         self._session = (p["agentId"], p["resumeToken"])
         self._save_state()
         if not p.get("resumed"):  # the tasks were given to others; answers are still worth sending
@@ -189,8 +206,9 @@ class Agent:
                 considering.cancel()
         config = p.get("config") or {}
         self._limit = config.get("maxMessageBytes") or MAX_FRAME
-        self._ws, self._heard = ws, self._now()
-        heart = asyncio.ensure_future(self._heartbeats(ws, config.get("heartbeatInterval", 10000) / 1000))
+        self._rate = _rate_of(config.get("messagesPerSecond")) or PROGRESS_RATE
+        self._ws, self._heard, self._attached = ws, True, self._now()
+        heart = asyncio.ensure_future(self._heartbeats(ws, (config.get("heartbeatInterval") or 10000) / 1000))
         try:
             for task_id in list(self._answers):
                 await self._deliver(task_id)
@@ -199,16 +217,22 @@ class Agent:
             if self._draining:
                 await self._beat()
             async for text in ws:
-                self._heard = self._now()
-                await self._act(json.loads(text))
+                self._heard, useful = True, True
+                frame = _frame_of(text)
+                if frame:
+                    try:
+                        await self._act(frame)
+                    except (AttributeError, KeyError, TypeError, ValueError) as error:
+                        log.warning("a frame of type %s cannot be read: %r", frame.get("type"), error)
         except websockets.ConnectionClosed:
             pass  # its close code tells
         finally:
             self._ws = None
             await _ended(heart)
+        return useful
 
     async def _act(self, frame: Mapping[str, Any]) -> None:
-        kind, p, frame_id = frame.get("type"), frame.get("payload") or {}, frame.get("id")
+        kind, p, frame_id = frame.get("type"), frame["payload"], frame.get("id")
         if kind == "task":
             await self._take(p, frame_id)
         elif kind == "task_ack":
@@ -223,12 +247,17 @@ class Agent:
         elif kind == "message":
             await self._hear(p)
         elif kind == "config_update":
-            self._limit = (p.get("config") or {}).get("maxMessageBytes") or self._limit
+            config = p.get("config") or {}
+            self._limit = config.get("maxMessageBytes") or self._limit
+            self._rate = _rate_of(config.get("messagesPerSecond")) or self._rate
         elif kind == "message_reply" and frame_id in self._questions:
             future = self._questions[frame_id][1]
             if not future.done():
                 future.set_result(Reply(p.get("messageId", ""), p.get("from", ""), p.get("content")))
         elif kind == "error" and frame_id in self._questions:
+            if p.get("code") == "NOT_FOUND" and self._now() - self._attached < FRESH:
+                asyncio.get_running_loop().call_later(UNKNOWN_PAUSE, self._ask_again, frame_id)
+                return
             future = self._questions[frame_id][1]
             if not future.done():
                 future.set_exception(MessageRefused(p.get("code", ""), p.get("message", "")))
@@ -272,13 +301,13 @@ class Agent:
     async def _handle(self, task: Task) -> Answer:
         report: Dict[str, Any] = {"taskId": task.task_id, "executionId": task.execution_id}
         try:
-            result = await asyncio.wait_for(self._handler(task), task.timeout or None)
+            result = await self._timed(task)
             payload = {**report, "status": "completed", "result": result}
             try:
                 size = len(json.dumps(payload, allow_nan=False).encode())
             except (TypeError, ValueError, RecursionError, UnicodeEncodeError) as error:
                 raise TaskError("BAD_RESULT", f"the result is not JSON: {error}") from error
-            if size + 1024 > self._limit:  # it would end the connection, be sent again by the next, and so on for ever
+            if size + FRAME_OVERHEAD > self._limit:  # it would end the connection, be sent again by the next, and so on for ever
                 raise TaskError("RESULT_TOO_LARGE", f"the result has {size} bytes, the server takes messages of {self._limit}")
             return "task_result", payload
         except TaskError as error:
@@ -287,11 +316,26 @@ class Agent:
                 if error.details is not None and len(json.dumps(error.details, allow_nan=False)) + 8192 < self._limit:
                     detail["details"] = dict(error.details)
             return "task_error", {**report, "error": detail, "retryable": error.retryable}
-        except asyncio.TimeoutError:
+        except _TimeOver:
             return "task_error", {**report, "error": {"code": "TIMEOUT", "message": "the task's time was over"}, "retryable": True}
         except Exception as error:  # whatever goes wrong in a handler is the task's error
             text = (str(error) or type(error).__name__)[:4096]
             return "task_error", {**report, "error": {"code": "AGENT_ERROR", "message": text}, "retryable": False}
+
+    async def _timed(self, task: Task) -> Any:
+        """Calls the handler, and cancels it once the task's time is over."""
+        handler = asyncio.ensure_future(self._handler(task))
+        task._clock.start(handler)
+        try:
+            return await handler
+        except asyncio.CancelledError:
+            if self._stopping.is_set() or self._running.get(task.task_id) is not asyncio.current_task():
+                raise
+            if task._clock.over:
+                raise _TimeOver() from None
+            raise RuntimeError("the handler was cancelled") from None  # by itself
+        finally:
+            task._clock.stop()
 
     async def _deliver(self, task_id: str, frame_id: Optional[str] = None) -> None:
         kind, payload = self._answers[task_id]
@@ -300,19 +344,43 @@ class Agent:
             await self._send(kind, payload, frame_id)
 
     async def _progress(self, task_id: str, payload: Mapping[str, Any]) -> None:
+        """Sends progress, unless much waits already, or the agent has sent too many of late."""
+        payload = {"taskId": task_id, **payload}
+        size = _size_of(payload)
+        if not self._ws or self._ws.transport.get_write_buffer_size() > MAX_UNSENT or size + FRAME_OVERHEAD > self._limit:
+            return
+        second = int(self._now())
+        if second != self._progress_at:
+            self._progress_at, self._progress_sent = second, 0
+        if self._progress_sent >= self._rate:
+            return
+        self._progress_sent += 1
         with contextlib.suppress(websockets.ConnectionClosed):
-            await self._send("task_progress", {"taskId": task_id, **payload})
+            await self._send("task_progress", payload)
 
-    async def _ask(self, task_id: str, kind: str, content: Any, topic: str, to: str) -> Reply:
-        question, ask_id = self._question(task_id, kind, content, topic, to)
+    async def _ask(self, task: Task, kind: str, content: Any, topic: str, to: str) -> Reply:
+        question, ask_id = self._question(task.task_id, kind, content, topic, to)
         reply: "asyncio.Future[Reply]" = asyncio.get_running_loop().create_future()
         self._questions[ask_id] = (question, reply)  # each new session sends it again, until there is a reply
+        task._clock.pause()
         try:
             with contextlib.suppress(websockets.ConnectionClosed):
                 await self._send("message", question, ask_id)
             return await reply
         finally:
+            task._clock.resume()
             del self._questions[ask_id]
+
+    def _ask_again(self, ask_id: str) -> None:
+        """Sends a question once more to a server that did not know its task yet."""
+        async def send(question: Mapping[str, Any]) -> None:
+            with contextlib.suppress(websockets.ConnectionClosed):
+                await self._send("message", question, ask_id)
+
+        if ask_id in self._questions:
+            sending = asyncio.ensure_future(send(self._questions[ask_id][0]))
+            self._sending.add(sending)  # the loop itself does not keep it
+            sending.add_done_callback(self._sending.discard)
 
     async def _tell(self, task_id: str, kind: str, content: Any, topic: str, to: str) -> None:
         said, said_id = self._question(task_id, kind, content, topic, to)
@@ -320,9 +388,20 @@ class Agent:
             await self._send("message", said, said_id)
 
     def _question(self, task_id: str, kind: str, content: Any, topic: str, to: str) -> Tuple[Dict[str, Any], str]:
-        self._asked += 1
         p = {"taskId": task_id, "messageType": kind, "topic": topic, "to": to, "content": content}
-        return {key: value for key, value in p.items() if value != "" or key == "content"}, self._ask_prefix + str(self._asked)
+        p = {key: value for key, value in p.items() if value != "" or key == "content"}
+        self._check_size(p)
+        self._asked += 1
+        return p, self._ask_prefix + str(self._asked)
+
+    def _check_size(self, payload: Mapping[str, Any]) -> None:
+        """Raises MessageRefused for what would end the connection, be sent again by the next, and so on for ever."""
+        try:
+            size = _size_of(payload)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise MessageRefused("VALIDATION_ERROR", f"content: it is not JSON: {error}") from error
+        if size + FRAME_OVERHEAD > self._limit:
+            raise MessageRefused("VALIDATION_ERROR", f"content: the message has {size} bytes, the server takes frames of {self._limit}")
 
     async def _hear(self, p: Mapping[str, Any]) -> None:
         """Answers a message of another role, once; one that comes again is answered from memory."""
@@ -337,9 +416,9 @@ class Agent:
             reply: Dict[str, Any] = {"messageId": message.message_id}
             if self._on_message:
                 content = await self._on_message(message)
-                json.dumps(content, allow_nan=False)
                 if message.wants_reply:  # without content it only says that the message has arrived
                     reply["content"] = content
+                    self._check_size(reply)
             elif message.wants_reply:
                 return
             self._replies[message.message_id] = reply
@@ -356,14 +435,18 @@ class Agent:
             await self._send("message_reply", self._replies[message_id])
 
     async def _heartbeats(self, ws: Any, interval: float) -> None:
+        silent = 0
         with contextlib.suppress(websockets.ConnectionClosed):
             while True:
                 await asyncio.sleep(interval)
-                if self._now() - self._heard > SILENCE * interval:  # it answers heartbeats, so it is gone
+                silent = 0 if self._heard else silent + 1  # no clock: this loop may have been held up by a handler
+                self._heard = False
+                if silent >= SILENCE:  # it answers heartbeats, so it is gone
                     log.warning("connection lost: nothing was heard of the server")
                     ws.transport.abort()
                     return
-                await self._beat()
+                with contextlib.suppress(asyncio.TimeoutError):  # a server that reads nothing does not end the watch
+                    await asyncio.wait_for(self._beat(), interval)
 
     async def _beat(self) -> None:
         status = "draining" if self._draining else "busy" if len(self._running) >= self._slots else "healthy"
@@ -420,21 +503,57 @@ class Agent:
         if not self._state_file or not self._session:
             return
         directory = os.path.dirname(os.path.abspath(self._state_file))
-        handle, temp = tempfile.mkstemp(dir=directory)  # mode 0600
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump({"agentId": self._session[0], "resumeToken": self._session[1]}, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temp, self._state_file)
-        except BaseException:
-            os.unlink(temp)
-            raise
+            handle, temp = tempfile.mkstemp(dir=directory)  # mode 0600
+            try:
+                with os.fdopen(handle, "w", encoding="utf-8") as file:
+                    json.dump({"agentId": self._session[0], "resumeToken": self._session[1]}, file)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(temp, self._state_file)
+            except BaseException:
+                os.unlink(temp)
+                raise
+        except OSError as error:  # a full disk costs the session at a restart, not the work
+            log.warning("the session is not kept: %s", error)
 
     def _forget_state(self) -> None:
         if self._state_file:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(self._state_file)
+
+
+class _TimeOver(Exception):
+    """The task's time was over. Not a TimeoutError, as a handler may have one of its own."""
+
+
+def _frame_of(text: Any) -> Optional[Dict[str, Any]]:
+    """Returns a frame with an object as its payload, or None for what is no frame, which is logged."""
+    try:
+        frame = json.loads(text)
+        if isinstance(frame, dict) and isinstance(frame.setdefault("payload", {}) or {}, dict):
+            frame["payload"] = frame["payload"] or {}
+            return frame
+        problem: Any = "it is no object"
+    except (ValueError, RecursionError) as error:
+        problem = error
+    log.warning("a frame of the server cannot be read: %s", problem)
+    return None
+
+
+def _is_registration(p: Mapping[str, Any]) -> bool:
+    return isinstance(p.get("agentId"), str) and isinstance(p.get("resumeToken"), str) and isinstance(p.get("config") or {}, dict)
+
+
+def _size_of(payload: Mapping[str, Any]) -> int:
+    return len(json.dumps(payload, allow_nan=False))  # ASCII
+
+
+def _rate_of(messages_per_second: Optional[int]) -> int:
+    """Returns how many frames of progress a second a server gets that takes so many frames; 0: it did not say."""
+    if not messages_per_second or messages_per_second < 0:
+        return 0
+    return min(PROGRESS_RATE, max(1, int(RATE_SHARE * messages_per_second)))
 
 
 async def _ended(*tasks: "asyncio.Future[Any]") -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Mapping, Optional
 
+from .clock import Clock
+
 if TYPE_CHECKING:
     from .agent import Agent
 
@@ -50,16 +52,24 @@ class Task:
     context: Mapping[str, Any]
     traceparent: str  # of the attempt, as W3C Trace Context has it; empty: it is in no trace
     _agent: "Agent" = dataclasses.field(repr=False, compare=False)
+    _clock: Clock = dataclasses.field(repr=False, compare=False)
 
     async def progress(self, *, text: Optional[str] = None, data: Any = None) -> None:
-        """Shows text, or data, to whoever watches. It is not stored, and dropped while there is no connection."""
+        """Shows text, or data, to whoever watches.
+
+        It is not stored, and dropped while there is no connection, when much waits to be sent, where the agent has sent too much of
+        late, and when it is larger than a frame may be.
+        """
         if (text is None) == (data is None):
             raise ValueError("progress takes either text or data")
         await self._agent._progress(self.task_id, {"text": text} if data is None else {"data": data})
 
     async def ask(self, content: Any, *, topic: str = "", to: str = "", kind: str = "question") -> Reply:
-        """Asks another role, as the org chart routes it, and waits for its reply. Raises MessageRefused if it goes nowhere."""
-        return await self._agent._ask(self.task_id, kind, content, topic, to)
+        """Asks another role, as the org chart routes it, and waits for its reply; the task's time stands still meanwhile.
+
+        Raises MessageRefused if it goes nowhere.
+        """
+        return await self._agent._ask(self, kind, content, topic, to)
 
     async def tell(self, content: Any, *, topic: str = "", to: str = "", kind: str = "feedback") -> None:
         """Says something to another role and waits for nothing. It is dropped while there is no connection."""
@@ -67,12 +77,13 @@ class Task:
 
 
 def task_of(agent: "Agent", p: Mapping[str, Any]) -> Task:
+    timeout = p.get("timeout", 0) / 1000
     return Task(
         task_id=p["taskId"], execution_id=p.get("executionId", ""), pattern_name=p.get("patternName", ""),
-        pattern_version=p.get("patternVersion", ""), input=p.get("input"), timeout=p.get("timeout", 0) / 1000,
+        pattern_version=p.get("patternVersion", ""), input=p.get("input"), timeout=timeout,
         priority=p.get("priority", "normal"), attempt=p.get("attempt", 0), capability=p.get("capability", ""),
         role=p.get("role", ""), step=p.get("step", ""), config=p.get("config") or {}, context=p.get("context") or {},
-        traceparent=p.get("traceparent", ""), _agent=agent,
+        traceparent=p.get("traceparent", ""), _agent=agent, _clock=Clock(timeout),
     )
 
 

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import WebSocket from "ws";
+import { Clock } from "./clock.js";
 import { MessageRefused, Refused, TaskError } from "./errors.js";
 const SUBPROTOCOL = "wardroom.agent.v1";
 const PATH = "/api/agents/connect";
@@ -18,6 +19,8 @@ const MAX_MESSAGE = 4096; // characters of an error
 const PROGRESS_RATE = 40; // frames of progress a second, well below what a server takes by default
 const RATE_SHARE = 0.4; // of what a server takes that says so
 const MAX_UNSENT = 64 << 10; // bytes that wait in the connection, beyond which progress is dropped
+const FRESH = 10_000; // how long a server that was just started may not know a task
+const UNKNOWN_PAUSE = 1000; // before it is asked again
 const GRACE = 5000; // for handlers that were aborted to end
 /** An agent, which runs once. */
 export class Agent {
@@ -26,6 +29,7 @@ export class Agent {
     #session;
     #ws; // the registered connection
     #limit = MAX_FRAME; // bytes of a frame that the server takes
+    #attached = 0; // when the session began
     #rate = PROGRESS_RATE;
     #progressAt = 0; // the second in which progress was sent last
     #progressSent = 0; // frames in that second
@@ -218,6 +222,7 @@ export class Agent {
         }
         this.#limit = p.config?.maxMessageBytes || MAX_FRAME;
         this.#rate = rateOf(p.config?.messagesPerSecond) ?? PROGRESS_RATE;
+        this.#attached = performance.now();
         this.#ws = ws;
         for (const answer of this.#answers.values())
             this.#send(answer.type, answer.payload);
@@ -255,6 +260,13 @@ export class Agent {
                 question?.settle({ messageId: p.messageId ?? "", from: p.from ?? "", content: p.content });
                 break;
             case "error":
+                if (question && p.code === "NOT_FOUND" && performance.now() - this.#attached < FRESH) {
+                    setTimeout(() => {
+                        if (this.#questions.get(frame.id) === question)
+                            this.#send("message", question.payload, frame.id);
+                    }, UNKNOWN_PAUSE).unref();
+                    break;
+                }
                 if (question) {
                     question.refuse(new MessageRefused(p.code ?? "", p.message ?? ""));
                     break;
@@ -297,7 +309,7 @@ export class Agent {
         this.#noteIdle();
     }
     async #work(p, taskId, attempt, frameId) {
-        const work = { attempt, abort: new AbortController() };
+        const work = { attempt, abort: new AbortController(), clock: new Clock(p.timeout ?? 0) };
         this.#running.set(taskId, work);
         if (this.#free === 0)
             await new Promise((resolve) => this.#waiting.push(resolve));
@@ -328,11 +340,7 @@ export class Agent {
             const error = { code, message: message.slice(0, MAX_MESSAGE), ...(details && { details }) };
             return { type: "task_error", payload: { ...report, error, retryable } };
         };
-        let timer;
-        const over = new Promise((resolve) => {
-            if (p.timeout > 0)
-                timer = setTimeout(resolve, Math.min(p.timeout, 2 ** 31 - 1), "over");
-        });
+        const over = new Promise((resolve) => work.clock.start(() => resolve("over")));
         const task = this.#taskOf(p, taskId, work);
         try {
             const outcome = await Promise.race([(async () => ({ result: await this.#options.handler(task) }))(), over]);
@@ -351,7 +359,7 @@ export class Agent {
             return this.#unsendable(answer.type, answer.payload) ? failed(error.code, error.message, error.retryable) : answer;
         }
         finally {
-            clearTimeout(timer);
+            work.clock.stop();
         }
     }
     /** Says why a frame cannot be sent, or nothing. */
@@ -372,7 +380,7 @@ export class Agent {
             role: p.role ?? "", step: p.step ?? "", config: p.config ?? {}, context: p.context ?? {}, traceparent: p.traceparent ?? "",
             signal: work.abort.signal,
             progress: (shown) => this.#progress({ taskId, ...shown }),
-            ask: (content, options = {}) => this.#ask(taskId, content, options, work.abort.signal),
+            ask: (content, options = {}) => this.#ask(taskId, content, options, work),
             tell: (content, options = {}) => {
                 const [payload, id] = this.#question(taskId, content, { kind: "feedback", ...options });
                 this.#send("message", payload, id);
@@ -381,12 +389,16 @@ export class Agent {
     }
     #question(taskId, content, { kind, topic, to }) {
         const payload = { taskId, messageType: kind, ...(topic && { topic }), ...(to && { to }), content: content ?? null };
+        const problem = this.#unsendable("message", payload); // it would be sent again by each session, and end it
+        if (problem)
+            throw new MessageRefused("VALIDATION_ERROR", `content: the message ${problem}`);
         return [payload, this.#askPrefix + String(++this.#asked)];
     }
-    async #ask(taskId, content, options, signal) {
+    async #ask(taskId, content, options, { abort: { signal }, clock }) {
         signal.throwIfAborted();
         const [payload, id] = this.#question(taskId, content, { kind: "question", ...options });
         let aborted = () => { };
+        clock.pause();
         try {
             return await new Promise((settle, refuse) => {
                 aborted = () => refuse(signal.reason);
@@ -396,6 +408,7 @@ export class Agent {
             });
         }
         finally {
+            clock.resume();
             signal.removeEventListener("abort", aborted);
             this.#questions.delete(id);
         }
@@ -448,7 +461,7 @@ export class Agent {
         const second = Math.floor(performance.now() / 1000);
         if (second !== this.#progressAt)
             [this.#progressAt, this.#progressSent] = [second, 0];
-        if (this.#progressSent >= this.#rate)
+        if (this.#progressSent >= this.#rate || this.#unsendable("task_progress", payload))
             return;
         this.#progressSent++;
         this.#send("task_progress", payload);

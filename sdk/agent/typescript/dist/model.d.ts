@@ -49,14 +49,17 @@ export interface Task {
     readonly signal: AbortSignal;
     /**
      * Shows a text, or data, to whoever watches. It is not stored, and dropped while there is no connection, when much waits to be
-     * sent, or where the agent has sent too much of late.
+     * sent, where the agent has sent too much of late, or when it is larger than a frame may be.
      */
     progress(shown: {
         text: string;
     } | {
         data: unknown;
     }): void;
-    /** Asks another role and waits for its reply. Rejects with MessageRefused if it goes nowhere, and when signal is aborted. */
+    /**
+     * Asks another role and waits for its reply; the task's time stands still meanwhile. Rejects with MessageRefused if it goes
+     * nowhere, and when signal is aborted.
+     */
     ask(content: unknown, options?: AskOptions): Promise<Reply>;
     /** Says something to another role and waits for nothing. It is dropped while there is no connection. */
     tell(content: unknown, options?: AskOptions): void;

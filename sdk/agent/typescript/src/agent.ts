@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import WebSocket from "ws";
 
+import { Clock } from "./clock.js";
 import { MessageRefused, Refused, TaskError } from "./errors.js";
 import type { AskOptions, Message, Reply, Task } from "./model.js";
 
@@ -23,6 +24,8 @@ const MAX_MESSAGE = 4096; // characters of an error
 const PROGRESS_RATE = 40; // frames of progress a second, well below what a server takes by default
 const RATE_SHARE = 0.4; // of what a server takes that says so
 const MAX_UNSENT = 64 << 10; // bytes that wait in the connection, beyond which progress is dropped
+const FRESH = 10_000; // how long a server that was just started may not know a task
+const UNKNOWN_PAUSE = 1000; // before it is asked again
 const GRACE = 5000; // for handlers that were aborted to end
 
 /** Is called once for a task, however often the server sends it. What it returns, as JSON, is the result. */
@@ -66,6 +69,7 @@ interface Answer {
 interface Work {
   attempt: number; // the highest seen; the answer echoes it
   abort: AbortController;
+  clock: Clock;
 }
 
 interface Question {
@@ -84,6 +88,7 @@ export class Agent {
   #session: { agentId: string; token: string } | undefined;
   #ws: WebSocket | undefined; // the registered connection
   #limit = MAX_FRAME; // bytes of a frame that the server takes
+  #attached = 0; // when the session began
   #rate = PROGRESS_RATE;
   #progressAt = 0; // the second in which progress was sent last
   #progressSent = 0; // frames in that second
@@ -265,6 +270,7 @@ export class Agent {
     }
     this.#limit = p.config?.maxMessageBytes || MAX_FRAME;
     this.#rate = rateOf(p.config?.messagesPerSecond) ?? PROGRESS_RATE;
+    this.#attached = performance.now();
     this.#ws = ws;
     for (const answer of this.#answers.values()) this.#send(answer.type, answer.payload);
     for (const [id, question] of this.#questions) this.#send("message", question.payload, id);
@@ -299,6 +305,12 @@ export class Agent {
         question?.settle({ messageId: p.messageId ?? "", from: p.from ?? "", content: p.content });
         break;
       case "error":
+        if (question && p.code === "NOT_FOUND" && performance.now() - this.#attached < FRESH) {
+          setTimeout(() => {
+            if (this.#questions.get(frame.id!) === question) this.#send("message", question.payload, frame.id);
+          }, UNKNOWN_PAUSE).unref();
+          break;
+        }
         if (question) {
           question.refuse(new MessageRefused(p.code ?? "", p.message ?? ""));
           break;
@@ -344,7 +356,7 @@ export class Agent {
   }
 
   async #work(p: Frame["payload"], taskId: string, attempt: number, frameId?: string): Promise<void> {
-    const work: Work = { attempt, abort: new AbortController() };
+    const work: Work = { attempt, abort: new AbortController(), clock: new Clock(p.timeout ?? 0) };
     this.#running.set(taskId, work);
     if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#free--;
@@ -370,10 +382,7 @@ export class Agent {
       const error = { code, message: message.slice(0, MAX_MESSAGE), ...(details && { details }) };
       return { type: "task_error", payload: { ...report, error, retryable } };
     };
-    let timer: NodeJS.Timeout | undefined;
-    const over = new Promise<"over">((resolve) => {
-      if (p.timeout > 0) timer = setTimeout(resolve, Math.min(p.timeout, 2 ** 31 - 1), "over");
-    });
+    const over = new Promise<"over">((resolve) => work.clock.start(() => resolve("over")));
     const task = this.#taskOf(p, taskId, work);
     try {
       const outcome = await Promise.race([(async () => ({ result: await this.#options.handler(task) }))(), over]);
@@ -389,7 +398,7 @@ export class Agent {
       const answer = failed(error.code, error.message, error.retryable, error.details);
       return this.#unsendable(answer.type, answer.payload) ? failed(error.code, error.message, error.retryable) : answer;
     } finally {
-      clearTimeout(timer);
+      work.clock.stop();
     }
   }
 
@@ -411,7 +420,7 @@ export class Agent {
       role: p.role ?? "", step: p.step ?? "", config: p.config ?? {}, context: p.context ?? {}, traceparent: p.traceparent ?? "",
       signal: work.abort.signal,
       progress: (shown) => this.#progress({ taskId, ...shown }),
-      ask: (content, options = {}) => this.#ask(taskId, content, options, work.abort.signal),
+      ask: (content, options = {}) => this.#ask(taskId, content, options, work),
       tell: (content, options = {}) => {
         const [payload, id] = this.#question(taskId, content, { kind: "feedback", ...options });
         this.#send("message", payload, id);
@@ -421,13 +430,16 @@ export class Agent {
 
   #question(taskId: string, content: unknown, { kind, topic, to }: AskOptions): [payload: object, id: string] {
     const payload = { taskId, messageType: kind, ...(topic && { topic }), ...(to && { to }), content: content ?? null };
+    const problem = this.#unsendable("message", payload); // it would be sent again by each session, and end it
+    if (problem) throw new MessageRefused("VALIDATION_ERROR", `content: the message ${problem}`);
     return [payload, this.#askPrefix + String(++this.#asked)];
   }
 
-  async #ask(taskId: string, content: unknown, options: AskOptions, signal: AbortSignal): Promise<Reply> {
+  async #ask(taskId: string, content: unknown, options: AskOptions, { abort: { signal }, clock }: Work): Promise<Reply> {
     signal.throwIfAborted();
     const [payload, id] = this.#question(taskId, content, { kind: "question", ...options });
     let aborted = () => {};
+    clock.pause();
     try {
       return await new Promise<Reply>((settle, refuse) => {
         aborted = () => refuse(signal.reason as Error);
@@ -436,6 +448,7 @@ export class Agent {
         this.#send("message", payload, id);
       });
     } finally {
+      clock.resume();
       signal.removeEventListener("abort", aborted);
       this.#questions.delete(id);
     }
@@ -484,7 +497,7 @@ export class Agent {
     if (!this.#ws || this.#ws.bufferedAmount > MAX_UNSENT) return;
     const second = Math.floor(performance.now() / 1000);
     if (second !== this.#progressAt) [this.#progressAt, this.#progressSent] = [second, 0];
-    if (this.#progressSent >= this.#rate) return;
+    if (this.#progressSent >= this.#rate || this.#unsendable("task_progress", payload)) return;
     this.#progressSent++;
     this.#send("task_progress", payload);
   }
