@@ -93,6 +93,9 @@ func (e *evaluation) value(t *term) []byte {
 			e.problems = append(e.problems, core.Problem{Path: t.ref.at, Line: t.ref.line, Reason: t.ref.String() + " has no value" + e.why(t.ref)})
 			return null
 		}
+		if !e.take(t.ref, value) {
+			return null
+		}
 		return bytes.TrimSpace(value)
 	case opList:
 		list := []byte{'['}
@@ -101,6 +104,9 @@ func (e *evaluation) value(t *term) []byte {
 				list = append(list, ',')
 			}
 			list = append(list, e.value(kid)...)
+			if len(e.problems) > 0 {
+				return null
+			}
 		}
 		return append(list, ']')
 	case opNot:

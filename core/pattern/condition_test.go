@@ -3,6 +3,7 @@ package pattern_test
 import (
 	"fmt"
 	"math/big"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -146,4 +147,25 @@ func FuzzNumbers(f *testing.F) {
 			t.Errorf("%s < %s is %v, == is %v, %v", a, b, less, equal, err)
 		}
 	})
+}
+
+// A condition that names a long value many times makes no more of it than a task does.
+func TestConditionValuesAreBounded(t *testing.T) {
+	list := "[" + strings.Repeat("${input.x}, ", 400) + "1]"
+	plan, problems := pattern.Parse(chart("  steps: [{type: condition, check: " + fmt.Sprintf("%q", list+" == "+list) + ", then: {type: assign, role: worker, task: t}}]\n"))
+	if plan == nil {
+		t.Fatal(problems)
+	}
+	c := plan.OrgChart()
+	scope := scopeOf(`{"x":"`+strings.Repeat("x", 1<<20)+`"}`, nil)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := c.Check(c.Chart().Steps[0], scope)
+	runtime.ReadMemStats(&after)
+	if err == nil || !strings.Contains(err.Error(), "come to more than") {
+		t.Errorf("got %.300v", err)
+	}
+	if made := (after.TotalAlloc - before.TotalAlloc) >> 20; made > 500 {
+		t.Errorf("it made %d MiB", made)
+	}
 }

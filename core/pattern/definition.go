@@ -43,13 +43,15 @@ type rules struct {
 	agentTypes []string // that roles may name; nil: any
 	// secret says why a reference of config cannot be resolved; may be nil.
 	secret func(ref core.SecretRef) error
+	// matching is how many instructions all regular expressions may have; 0: any number.
+	matching int
 }
 
 // Parse reads and checks a definition, flat or an org chart. It returns either a plan or every problem that
 // was found, by line. Texts over DefaultMaxDefinition bytes are refused. Agent types are not checked: which
 // there are is the operator's choice.
 func Parse(source string) (core.Plan, []core.Problem) {
-	plan, found := parse(source, identity{}, rules{limit: DefaultMaxDefinition})
+	plan, found := parse(source, identity{}, rules{limit: DefaultMaxDefinition, matching: maxInstructions})
 	if len(found) > 0 {
 		return nil, found
 	}
@@ -62,7 +64,7 @@ func parse(source string, given identity, r rules) (*Plan, []core.Problem) {
 	if root == nil {
 		return nil, found
 	}
-	p := &problems{list: found}
+	p := &problems{list: found, mostToMatch: r.matching}
 	if root.kind != mapNode {
 		p.add("", root.line, "must be a map, not %s", root.kind)
 		return nil, p.sorted()
@@ -85,7 +87,7 @@ func parse(source string, given identity, r rules) (*Plan, []core.Problem) {
 	if len(p.list) > 0 {
 		return nil, p.sorted()
 	}
-	plan.json = definitionJSON(root)
+	plan.json, plan.matching = definitionJSON(root), p.matching
 	return plan, nil
 }
 

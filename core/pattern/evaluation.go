@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
@@ -29,6 +30,16 @@ func (e *evaluation) run(what string, x expression) (json.RawMessage, error) {
 		return nil, core.InvalidAll(what, e.problems)
 	}
 	return value, nil
+}
+
+// take counts a value, and reports whether the evaluation may have it.
+func (e *evaluation) take(r *reference, value []byte) bool {
+	if e.taken += len(value); e.taken <= maxTaken {
+		return true
+	}
+	e.problems = append(e.problems, core.Problem{Path: r.at, Line: r.line,
+		Reason: fmt.Sprintf("the values up to %s come to more than %d bytes", r, maxTaken)})
+	return false
 }
 
 // resolve returns the JSON a reference stands for.

@@ -57,9 +57,7 @@ func (r *reference) append(dst []byte, e *evaluation) []byte {
 		}
 		return append(dst, "null"...)
 	}
-	if e.taken += len(value); e.taken > maxTaken {
-		e.problems = append(e.problems, core.Problem{Path: r.at, Line: r.line,
-			Reason: fmt.Sprintf("the values up to %s come to more than %d bytes", r, maxTaken)})
+	if !e.take(r, value) {
 		return append(dst, "null"...)
 	}
 	return rawjson.AppendCompact(dst, value)

@@ -21,6 +21,9 @@ const (
 	maxFields      = 1000
 	maxFieldName   = 256
 	maxPatternText = 1000
+	// maxInstructions bounds all regular expressions of a definition: 1000 bytes of text make half a million, of which each takes
+	// microseconds and 48 bytes.
+	maxInstructions = 500_000
 )
 
 // additionalKey says, with true or false, whether members that are not declared are passed on. With a type it is a field.
@@ -106,20 +109,52 @@ func (f *field) readBounds(s section) {
 	if len(text) > maxPatternText {
 		s.wrong("pattern", "is longer than %d bytes", maxPatternText)
 	} else if text != "" {
-		expression, err := regexp.Compile(text)
-		if err != nil {
-			s.wrong("pattern", "is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
-		}
-		f.pattern, f.patternSize = expression, instructions(text)
+		f.readPattern(s, text)
 	}
 }
 
-// instructions returns how long a regular expression is once it is compiled: a few bytes of text make many of them.
-func instructions(expression string) int {
-	parsed, err := syntax.Parse(expression, syntax.Perl)
+// readPattern compiles the regular expression of a string, unless those of the definition are too large together.
+func (f *field) readPattern(s section, text string) {
+	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
-		return 1
+		s.wrong("pattern", "is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return
 	}
+	if s.matching += weigh(parsed); s.mostToMatch > 0 && s.matching > s.mostToMatch {
+		s.wrong("pattern", "makes the expressions of the definition longer than %d instructions, which repetitions such as {1000} multiply, "+
+			"those of large classes such as \\p{L} most of all; maxLength bounds a text for less", s.mostToMatch)
+		return
+	}
+	expression, err := regexp.Compile(text)
+	if err != nil {
+		s.wrong("pattern", "is not a regular expression: %s", strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return
+	}
+	f.pattern, f.patternSize = expression, instructionsOf(parsed)
+}
+
+// weigh returns about how many instructions an expression is compiled to, without doing so. The ranges of a class count too, as
+// repetitions may copy them.
+func weigh(re *syntax.Regexp) int {
+	n := 0
+	for _, sub := range re.Sub {
+		n += weigh(sub)
+	}
+	switch re.Op {
+	case syntax.OpLiteral:
+		return len(re.Rune)
+	case syntax.OpCharClass:
+		return 1 + len(re.Rune)/8
+	case syntax.OpRepeat:
+		return (n + 1) * max(re.Min+1, re.Max, 1)
+	case syntax.OpCapture:
+		return n + 2
+	}
+	return n + max(1, len(re.Sub)-1)
+}
+
+// instructionsOf returns how long a regular expression is once it is compiled: a few bytes of text make many of them.
+func instructionsOf(parsed *syntax.Regexp) int {
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
 		return 1

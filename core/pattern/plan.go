@@ -22,6 +22,7 @@ type Plan struct {
 	namesAggregation bool
 	access           Access
 	json             json.RawMessage
+	matching         int // instructions of the regular expressions of input
 }
 
 // stepPlan holds what a step needs beside its core.Step.
@@ -144,15 +145,19 @@ func resultOf(o *core.Outcome) json.RawMessage {
 	return o.Result
 }
 
-// stepWeight is about what a step of an org chart takes beside its source text, in bytes.
-const stepWeight = 600
+// What a step of an org chart takes beside its source text, and an instruction of a regular expression, about, in bytes.
+const (
+	stepWeight        = 600
+	instructionWeight = 48
+)
 
 // weight is about what the plan of a source text takes in memory, in bytes, the text included.
 func (p *Plan) weight(source string) int {
-	if p.chart == nil {
-		return len(source)
+	weight := len(source) + instructionWeight*p.matching
+	if p.chart != nil {
+		weight += stepWeight * p.chart.count
 	}
-	return len(source) + stepWeight*p.chart.count
+	return weight
 }
 
 // declared returns the names of the input's fields, or nil if any are taken.

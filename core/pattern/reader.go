@@ -15,6 +15,9 @@ import (
 // problems collects what is wrong with a definition.
 type problems struct {
 	list []core.Problem
+
+	matching    int // instructions of the regular expressions so far
+	mostToMatch int // of them; 0: any number
 }
 
 // maxProblems bounds how many problems a report has: hostile text could cause millions.

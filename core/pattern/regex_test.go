@@ -9,6 +9,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/pattern"
 )
 
 // What regular expressions of an input cost is bounded, by the instructions that they are compiled to times the text that
@@ -35,6 +36,24 @@ func TestInputExpressionsAreBounded(t *testing.T) {
 			}
 		})
 	}
+	// So is what they take by themselves: unbounded, these 27 kB take 40 s and keep a GiB.
+	var fields strings.Builder
+	for i := range 50 {
+		fmt.Fprintf(&fields, "  f%d: {type: string, pattern: '(?:%s){1000}'}\n", i, strings.Repeat("abcdefghij", 49))
+	}
+	began := coretest.CPU(t)
+	_, found := pattern.Parse(head + fields.String())
+	if took := coretest.CPU(t) - began; took > 10*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	if len(found) != 49 || !strings.Contains(found[0].Reason, "longer than 500000 instructions") {
+		t.Errorf("%d problems: %.300v", len(found), found)
+	}
+	var ordinary strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&ordinary, "  f%d: {type: string, pattern: '^[\\p{L}\\p{N}_. -]{1,64}$'}\n", i)
+	}
+	mustParse(t, head+ordinary.String())
 	// An ordinary expression takes an ordinary text, however long.
 	plan := mustParse(t, head+"  a: {type: string, pattern: '^[a-z ]+$'}\n")
 	if _, err := plan.CheckInput(json.RawMessage(fmt.Sprintf(`{"a":%q}`, strings.Repeat("word ", 200_000)))); err != nil {
