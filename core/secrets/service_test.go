@@ -353,6 +353,24 @@ func TestSource(t *testing.T) {
 	if err := r.CheckSecret(ref("p")); err != nil {
 		t.Error(err)
 	}
+	r.ApplyConfig(secrets.Config{Allow: []string{"vault:db/**", "vault:*/**/p#*", "vault:**#k"}})
+	long := strings.Repeat("a", 1900) // trying each part of it took 40 s
+	began := coretest.CPU(t)
+	for text, want := range map[string]bool{
+		"vault:db/#p": true, "vault:db/x/y#p": true, "vault:db#p": false, "vault:dbx/y#p": false, "vault:x/y/p#q": true, "vault:x/p#q": false,
+		"vault:x#k": true, "vault:x/y#k": true, "vault:" + long + "#q": false, "vault:x/" + long + "#q": false,
+	} {
+		asked, _, err := core.ParseSecretRef(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.CheckSecret(asked); (err == nil) != want {
+			t.Errorf("%.40s: %v", text, err)
+		}
+	}
+	if took := coretest.CPU(t) - began; took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
 	if err := r.CheckSecret(core.SecretRef{Provider: "aws", Path: "a", Key: "b"}); err == nil {
 		t.Error("a provider that is not configured passes")
 	}

@@ -193,19 +193,26 @@ func matches(pattern, text string) bool {
 		ok, err := path.Match(pattern, text)
 		return ok && err == nil
 	}
-	// ** stands for any number of parts: try each place where it may end.
-	for end := len(text); end >= 0; end-- {
-		for begin := 0; begin <= end; begin++ {
-			ok, err := path.Match(before, text[:begin])
-			if err != nil {
-				return false
-			}
-			if !ok {
-				continue
-			}
-			if rest, err := path.Match(after, text[end:]); err == nil && rest {
-				return true
-			}
+	// ** stands for any number of parts. The first place where it may begin leaves most to it.
+	begin := 0
+	for ; ; begin++ {
+		if begin > len(text) {
+			return false
+		}
+		if n := len(before); n > 0 && !strings.ContainsRune(`*?]\`, rune(before[n-1])) && (begin == 0 || text[begin-1] != before[n-1]) {
+			continue // what is before ** ends otherwise; texts of users are long
+		}
+		ok, err := path.Match(before, text[:begin])
+		if err != nil {
+			return false
+		}
+		if ok {
+			break
+		}
+	}
+	for end := len(text); end >= begin; end-- {
+		if rest, err := path.Match(after, text[end:]); err == nil && rest {
+			return true
 		}
 	}
 	return false
