@@ -39,7 +39,7 @@ const (
 )
 
 // launchFailure explains why a process did not come to its handshake.
-func launchFailure(err error, p *process) *failure {
+func launchFailure(err error, p *process, redact func(string) string) *failure {
 	ended := ""
 	select {
 	case <-p.done:
@@ -64,7 +64,7 @@ func launchFailure(err error, p *process) *failure {
 	case strings.Contains(text, "timeout while waiting"), errors.Is(err, context.DeadlineExceeded):
 		return crashed("it did not get to its handshake in time")
 	case printed(text) != "":
-		f := crashed("it printed %q on its standard output where its handshake belongs", shorten(printed(text)))
+		f := crashed("it printed %q on its standard output where its handshake belongs", shorten(redact(printed(text))))
 		f.hint = "it is no plugin of Wardroom, or one that prints before it calls plugin.Main: tell its author"
 		return f
 	case ended != "":
@@ -142,7 +142,7 @@ func silent(err error, what string, redact func(string) string) *failure {
 	case plugin.CodeTimeout, plugin.CodeCanceled:
 		return crashed("it gave no answer to %s in time", what)
 	default:
-		f := crashed("it answers %s with an error: %s", what, redact(shortenTo(e.Message, 1000)))
+		f := crashed("it answers %s with an error: %s", what, shortenTo(redact(e.Message), 1000))
 		f.hint = "tell its author"
 		return f
 	}
@@ -158,7 +158,7 @@ func refused(ctx context.Context, i *instance, err error, what string, redact fu
 	if lost(ctx, i, string(e.Code)) {
 		return crashed("it ended, or broke its connection, during %s", what)
 	}
-	f := &failure{reason: "it does not take its settings: " + redact(shortenTo(e.Message, 1000)), hint: redact(e.Hint)}
+	f := &failure{reason: "it does not take its settings: " + shortenTo(redact(e.Message), 1000), hint: redact(e.Hint)}
 	if f.hint == "" {
 		f.hint = "wardroom plugin info NAME shows the settings that it takes"
 	}

@@ -94,6 +94,8 @@ func TestFaults(t *testing.T) {
 		{name: "PrintsAndEnds", spoil: script("echo usage: pen"), reason: `it printed "usage: pen"`, hint: "tell its author", crash: true},
 		{name: "Floods", spoil: script("while :; do echo xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx; done"), reason: `it printed "xxx`, hint: "tell its author", crash: true},
 		{name: "PrintsToStdout", spoil: script("echo Welcome to the plugin!; sleep 60"), reason: `it printed "Welcome to the plugin!" on its standard output`, hint: "tell its author", crash: true},
+		{name: "PrintsASecret", spoil: script(`echo "ink=$PEN_SECRET"; sleep 60`), reason: `it printed "ink=***"`, hint: "tell its author", crash: true},
+		{name: "RefusesWithASecret", mode: "long-refuse", reason: "xxx***", hint: "plugin info runtime-pen"},
 		{name: "Silent", mode: "silent", reason: "it did not get to its handshake in time", hint: "plugin logs runtime-pen", crash: true},
 		{name: "HangsInConfigure", mode: "hang-configure", reason: "it hangs: it gave no answer to the taking of its settings in time", hint: "plugin logs runtime-pen", crash: true},
 		{name: "CrashesInConfigure", mode: "crash-configure", reason: "it ended, or broke its connection, during the taking of its settings", hint: "plugin logs runtime-pen", crash: true},
@@ -123,6 +125,9 @@ func TestFaults(t *testing.T) {
 			contains(t, p.Hint, tt.hint)
 			if (p.Failures > 0) != tt.crash {
 				t.Errorf("%d failures count", p.Failures)
+			}
+			if text := p.Reason + r.log.String(); strings.Contains(text, "canary") || strings.Contains(text, "xxxcan") {
+				t.Errorf("a secret shows: %s", text)
 			}
 			if p.PID != 0 || p.NextAttempt.IsZero() {
 				t.Errorf("plugin %+v", p)

@@ -89,8 +89,8 @@ func (s *services) Secret(ctx context.Context, ref string) (secret.Value, error)
 func (s *services) Log(_ context.Context, level hclog.Level, message string, fields map[string]string) error {
 	args := make([]any, 0, 2*len(fields))
 	for _, name := range sortedNames(fields) {
-		args = append(args, shorten(name), shortenTo(fields[name], ringLine))
+		args = append(args, shorten(s.child.redact(name)), shortenTo(s.child.redact(fields[name]), ringLine))
 	}
-	s.child.log.own("").Log(level, shortenTo(strings.TrimSpace(message), ringLine), args...)
+	s.child.log.own("").Log(level, shortenTo(s.child.redact(strings.TrimSpace(message)), ringLine), args...)
 	return nil
 }

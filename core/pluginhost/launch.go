@@ -128,7 +128,7 @@ func (h *Host) launch(ctx context.Context, s Spec, b binary, log *pluginLogger) 
 			case <-time.After(exitGrace):
 			}
 		}
-		failed := launchFailure(out.err, proc)
+		failed := launchFailure(out.err, proc, log.redact)
 		i.end(h.opts.Limits.Stop, false) // and what it said last has come
 		if failed.crash {
 			failed.reason += words.text()
@@ -205,7 +205,7 @@ func (c *child) configure(ctx context.Context, i *instance) *failure {
 	}
 	var bad []string
 	for _, p := range problems {
-		text := c.redact(shortenTo(strings.TrimPrefix(p.Path+": "+p.Text, ": "), 300))
+		text := shortenTo(c.redact(strings.TrimPrefix(p.Path+": "+p.Text, ": ")), 300)
 		if p.Severity == plugin.SeverityWarning {
 			c.log.Logger.Warn("plugin warns about its settings", "problem", text)
 			continue

@@ -35,7 +35,7 @@ func (c *child) promises(ctx context.Context, i *instance, r *report) {
 		switch {
 		case !result.Passed():
 			broken++
-			r.add("contract", core.PluginCheckFailed, "%s: %s", result.Name, c.redact(shortenTo(fmt.Sprintf("%s: %v", result.About, result.Err), 300)))
+			r.add("contract", core.PluginCheckFailed, "%s: %s", result.Name, shortenTo(c.redact(fmt.Sprintf("%s: %v", result.About, result.Err)), 300))
 		case result.Skipped == "":
 			kept++
 		}

@@ -181,12 +181,12 @@ func (c *child) examine(ctx context.Context, i *instance) bool {
 	checks := make([]core.PluginCheck, 0, len(said.Checks))
 	for _, check := range said.Checks {
 		checks = append(checks, core.PluginCheck{
-			Name: shorten(check.Name), Status: healthWord(check.Status), Text: c.redact(shortenTo(check.Text, 1000)),
+			Name: shorten(check.Name), Status: healthWord(check.Status), Text: shortenTo(c.redact(check.Text), 1000),
 		})
 	}
 	c.mu.Lock()
 	was, why := c.status.Health, c.status.HealthReason
-	c.status.Health, c.status.HealthReason, c.checks = healthWord(said.Status), c.redact(shortenTo(said.Reason, 1000)), checks
+	c.status.Health, c.status.HealthReason, c.checks = healthWord(said.Status), shortenTo(c.redact(said.Reason), 1000), checks
 	if was != c.status.Health && (was != "" || c.status.Health != "ok") {
 		c.log.Logger.Info("plugin changed its health", "health", c.status.Health, "reason", c.status.HealthReason)
 	}

@@ -77,6 +77,8 @@ func configure(mode string) func(context.Context, json.RawMessage, plugin.Host) 
 			os.Exit(4)
 		case "refuse":
 			return plugin.Service{}, plugin.Errorf(plugin.CodeInvalidConfig, "the ink %s is dry", config)
+		case "long-refuse": // the secret lies where the text is cut
+			return plugin.Service{}, plugin.Errorf(plugin.CodeInvalidConfig, "%s%s", strings.Repeat("x", 992), os.Getenv("PEN_SECRET"))
 		case "unavailable":
 			return plugin.Service{}, &plugin.Error{Code: plugin.CodeUnavailable, Message: "the ink shop is closed", Hint: "knock"}
 		case "secret":
