@@ -29,8 +29,8 @@ type Options struct {
 	// StreamRetry says how long a Stream tries to come back after its connection was lost. Zero
 	// MaxElapsed means two minutes; a negative one gives up at once.
 	StreamRetry RetryPolicy
-	// StreamIdle is the silence after which a stream's connection is taken for dead and made anew. 0: a
-	// minute, four of the server's heartbeats.
+	// StreamIdle is the silence after which a stream's connection is taken for dead and made anew, one that is made anew
+	// and gets no answer as well. 0: a minute, four of the server's heartbeats.
 	StreamIdle time.Duration
 	// MaxResponse bounds an answer's body in bytes. 0: DefaultMaxResponse.
 	MaxResponse int64

@@ -253,12 +253,22 @@ func (s *Stream) connect() error {
 		r.header.Set("Last-Event-ID", s.last)
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
+	idle := s.c.opts.StreamIdle
+	timer := time.AfterFunc(idle, cancel)
+	if s.since.IsZero() {
+		timer.Stop() // what the first request starts may take its time
+	}
 	resp, err := s.c.send(ctx, r, body)
 	if err != nil {
+		if ctx.Err() != nil && s.ctx.Err() == nil {
+			err = &ConnectionError{Server: s.c.BaseURL(), Sent: true, Err: fmt.Errorf("no answer within %s", idle)}
+		}
+		timer.Stop()
 		cancel()
 		return err
 	}
 	if resp.StatusCode == http.StatusNoContent { // over, and nothing happened after the given event
+		timer.Stop()
 		cancel()
 		_ = resp.Body.Close()
 		s.finish(io.EOF)
@@ -266,14 +276,15 @@ func (s *Stream) connect() error {
 	}
 	if err := checkStream(resp); err != nil {
 		data, _ := s.c.read(ctx, resp)
+		timer.Stop()
 		cancel()
 		if resp.StatusCode != http.StatusOK {
 			return newError(resp, data)
 		}
 		return err
 	}
-	idle := s.c.opts.StreamIdle
-	watched := &watchedBody{body: resp.Body, idle: idle, cancel: cancel, timer: time.AfterFunc(idle, cancel)}
+	timer.Reset(idle)
+	watched := &watchedBody{body: resp.Body, idle: idle, cancel: cancel, timer: timer}
 	s.conn, s.reader, s.since = watched, NewEventReader(watched, 0), s.c.opts.Now()
 	if id := resp.Header.Get("X-Execution-Id"); s.id == "" && id != "" {
 		s.id = id

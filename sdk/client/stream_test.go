@@ -199,6 +199,26 @@ func TestStreamSilence(t *testing.T) {
 	}
 }
 
+// TestStreamSilentAgain makes the connection anew on a server that takes it and does not answer.
+func TestStreamSilentAgain(t *testing.T) {
+	s := newServer(t, cut(started), func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, events(completed))
+	opts, _ := noWait(client.Options{StreamIdle: 50 * time.Millisecond})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	stream, err := newClient(t, s.URL, opts).WatchExecution(ctx, "exec_1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var outages []string
+	stream.OnOutage(func(err error) { outages = append(outages, fmt.Sprint(err)) })
+	if names, err := drain(stream); err != nil || names != "started:1 completed:31" || stream.Resumed() != 1 {
+		t.Errorf("events = %s, err = %v, resumed %d", names, err, stream.Resumed())
+	}
+	if len(outages) != 2 || !strings.Contains(outages[0], "no answer within 50ms") {
+		t.Errorf("outages %q", outages)
+	}
+}
+
 func TestStreamGivesUp(t *testing.T) {
 	s := newServer(t, cut(started), answer(503, unavailable))
 	opts, pauses := noWait(client.Options{StreamRetry: client.RetryPolicy{MaxElapsed: 10 * time.Second}})
