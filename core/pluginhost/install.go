@@ -126,8 +126,12 @@ func entryFile(e ManifestEntry) []byte {
 	return m.Encode()
 }
 
-// keepFormer makes the plugin that is in place the one that Rollback brings back. It stays in place.
+// keepFormer makes the plugin that is in place the one that Rollback brings back. It stays in place. A binary that is not that of
+// the entry, as an install that was cut short leaves it, is none to come back to: what was kept before stays.
 func keepFormer(dir string, e ManifestEntry) error {
+	if sum, err := FileSHA256(filepath.Join(dir, e.Name)); err == nil && sum != e.SHA256 {
+		return nil
+	}
 	former := filepath.Join(dir, formerDir)
 	if err := os.MkdirAll(former, 0o755); err != nil {
 		return err

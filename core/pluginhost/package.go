@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"aead.dev/minisign"
 
@@ -26,6 +27,9 @@ const (
 	maxBinary  = 512 << 20
 	maxPackage = maxBinary
 )
+
+// packageTemp is the pattern of the directories that packages are unpacked to.
+const packageTemp = ".install-*"
 
 // Package is a plugin on its way into a directory: a bare binary, or a .tar.gz that holds manifest.json with one
 // entry, the binary that it names, and the files that the entry lists. What it holds lies in a temporary directory of the
@@ -61,8 +65,9 @@ func ReadPackage(path, dir string, about About, trust Trust) (*Package, error) {
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxPackage {
 		return nil, core.Invalid("file", "%s is not a file of at most %d MiB", path, maxPackage>>20)
 	}
+	sweepPackages(dir)
 	p := &Package{dir: dir}
-	if p.temp, err = os.MkdirTemp(dir, ".install-*"); err != nil {
+	if p.temp, err = os.MkdirTemp(dir, packageTemp); err != nil {
 		return nil, core.Errorf(core.CodeForbidden, "no file can be written to %s: %s", dir, lastError(err)).WithCause(err)
 	}
 	signed := minisign.NewReader(f) // of the very bytes that are unpacked
@@ -94,6 +99,22 @@ func ReadPackage(path, dir string, about About, trust Trust) (*Package, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// keptPackage is how long what a package was unpacked to may wait for Install. What is older was left by a process that died.
+const keptPackage = 24 * time.Hour
+
+// sweepPackages removes what processes that died have unpacked to a directory of plugins. What it cannot remove stays.
+func sweepPackages(dir string) {
+	left, err := filepath.Glob(filepath.Join(dir, packageTemp))
+	if err != nil {
+		return
+	}
+	for _, path := range left {
+		if info, err := os.Lstat(path); err == nil && info.IsDir() && time.Since(info.ModTime()) > keptPackage {
+			_ = os.RemoveAll(path)
+		}
+	}
 }
 
 // unpack reads an archive.

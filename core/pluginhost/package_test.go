@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/pluginhost"
@@ -63,6 +65,33 @@ func file(tb testing.TB, name string, data []byte) string {
 		tb.Fatal(err)
 	}
 	return path
+}
+
+// What a process that died has unpacked goes with a later package; what may still be installed stays.
+func TestPackageLeftOver(t *testing.T) {
+	dir := t.TempDir()
+	for name, age := range map[string]time.Duration{".install-old": 25 * time.Hour, ".install-new": time.Hour, "other": 25 * time.Hour} {
+		path := filepath.Join(dir, name)
+		if err := os.Mkdir(path, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(path, "runtime-pen"), nil, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Now().Add(-age)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	install(t, build(t, "1.0.0", "one", "helper one", 1), dir)
+	entries, err := os.ReadDir(dir)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if want := []string{".install-new", "files", "manifest.d", "other", "runtime-pen"}; err != nil || !slices.Equal(names, want) {
+		t.Errorf("left %v, want %v, %v", names, want, err)
+	}
 }
 
 func TestInstallArchive(t *testing.T) {

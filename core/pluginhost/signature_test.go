@@ -198,6 +198,17 @@ func TestRollback(t *testing.T) {
 	if n := len(helpers()); n != 2 {
 		t.Errorf("%d directories of files, want two", n)
 	}
+	// An install that dies before its entry is written is made anew: the version before it is still the one to come back to.
+	entry := filepath.Join(dir, pluginhost.InstalledDir, "runtime-pen.json")
+	before := content(t, entry)
+	install(t, build(t, "4.0.0", "four", "helper four", 1), dir)
+	if err := os.WriteFile(entry, []byte(before), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	install(t, build(t, "4.0.0", "four", "helper four", 1), dir)
+	if now, _, err := pluginhost.Rollback(dir, "runtime-pen"); err != nil || now.Version != "3.0.0" || content(t, filepath.Join(dir, "runtime-pen")) != "three" {
+		t.Errorf("rolled back to %+v, %v", now, err)
+	}
 	if err := os.WriteFile(filepath.Join(dir, "former", "runtime-pen"), []byte("changed"), 0o755); err != nil {
 		t.Fatal(err)
 	}
