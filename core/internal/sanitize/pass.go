@@ -56,7 +56,7 @@ func (p *pass) over(text string) string {
 		}
 		switch {
 		case kind == html.TextToken:
-			p.out.WriteString(raw)
+			p.text(raw)
 		case name == "" && p.options.HTML: // comments and the like
 			p.html = true
 		case name == "":
@@ -77,6 +77,31 @@ func (p *pass) over(text string) string {
 			inside = p.tag(kind, raw, &token)
 		}
 	}
+}
+
+// text writes a text. Tags stand in one inside of elements such as style and title, whose content is text in HTML; inside of svg
+// and math it is not, so nothing there must be taken for a tag.
+func (p *pass) text(raw string) {
+	if !p.options.HTML && tagLike(raw) {
+		p.scripts = true
+		raw = strings.ReplaceAll(raw, "<", "&lt;")
+	}
+	p.out.WriteString(raw)
+}
+
+// tagLike reports whether a text holds what a reader may take for a tag.
+func tagLike(text string) bool {
+	for i := strings.IndexByte(text, '<'); i >= 0 && i+1 < len(text); {
+		if c := text[i+1]; c == '/' || c == '!' || c == '?' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {
+			return true
+		}
+		next := strings.IndexByte(text[i+1:], '<')
+		if next < 0 {
+			return false
+		}
+		i += 1 + next
+	}
+	return false
 }
 
 // tag writes a tag without what could run, and returns the element whose content goes with it.
