@@ -65,7 +65,10 @@ func (b Block) Secrets() []string {
 			}
 		case sealed:
 			var text string
-			if json.Unmarshal([]byte(value.Reveal()), &text) == nil && text != "" {
+			if json.Unmarshal([]byte(value.Reveal()), &text) != nil {
+				text = value.Reveal() // a number, such as one of digits alone that stands without quotes
+			}
+			if text != "" {
 				texts = append(texts, text)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,6 +64,10 @@ func TestBlockIsNotShown(t *testing.T) {
 	}
 	if got := block.Secrets(); len(got) != 3 || got[0] != canary || got[2] != "https://"+canary+"@host" {
 		t.Errorf("secrets %v", got)
+	}
+	digits := blockOf(t, `      {password: 84736251, nested: {apiKey: [12345678, true]}, tokenFile: 11111111}`)
+	if got := digits.Secrets(); !slices.Equal(got, []string{"12345678", "84736251", "true"}) {
+		t.Errorf("secrets of digits %v", got)
 	}
 	var log strings.Builder
 	slog.New(slog.NewTextHandler(&log, nil)).Info("m", "block", block)
