@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/wardroom/wardroom/core"
@@ -135,7 +136,17 @@ func (c *child) resolved(ctx context.Context) (Spec, *failure) {
 // hidden takes secret values out of the texts of a plugin. It is safe for concurrent use.
 type hidden struct {
 	replace atomic.Pointer[func(string) string]
+
+	mu       sync.Mutex // guards all below
+	given    []string
+	lookedUp []string // the latest, oldest first
 }
+
+// maxLookedUp is how many secrets that a plugin looked up are hidden: former values of those that change are among them.
+const maxLookedUp = 256
+
+// maxHidden is the length of the longest of them: no line of a log holds more.
+const maxHidden = 64 << 10
 
 func newHidden(secrets []string) *hidden {
 	h := new(hidden)
@@ -143,8 +154,29 @@ func newHidden(secrets []string) *hidden {
 	return h
 }
 
+// set replaces what a plugin was given.
 func (h *hidden) set(secrets []string) {
-	r := redactor(secrets)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.given = secrets
+	h.renew()
+}
+
+// add hides what a plugin looked up as well.
+func (h *hidden) add(text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(text) > maxHidden || slices.Contains(h.lookedUp, text) {
+		return
+	}
+	h.lookedUp = append(h.lookedUp, text)
+	h.lookedUp = h.lookedUp[max(len(h.lookedUp)-maxLookedUp, 0):]
+	h.renew()
+}
+
+// renew is called with mu held.
+func (h *hidden) renew() {
+	r := redactor(slices.Concat(h.given, h.lookedUp))
 	h.replace.Store(&r)
 }
 

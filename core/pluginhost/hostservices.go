@@ -82,7 +82,11 @@ func (s *services) Secret(ctx context.Context, ref string) (secret.Value, error)
 			Code: secret.CodeNotConfigured, Message: "no secret provider is configured",
 		}
 	}
-	return s.child.host.opts.Secrets(ctx, s.child.spec.Name, ref)
+	v, err := s.child.host.opts.Secrets(ctx, s.child.spec.Name, ref)
+	if err == nil {
+		s.child.hidden.add(string(v.Reveal()))
+	}
+	return v, err
 }
 
 // Log implements plugin.HostServices.

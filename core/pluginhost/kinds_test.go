@@ -81,7 +81,7 @@ func TestHostServices(t *testing.T) {
 	spec.Config = json.RawMessage(`{"ref": "vault:ink#colour"}`)
 	r := newRig(t, spec)
 	r.opts.Secrets = func(_ context.Context, plugin, ref string) (secret.Value, error) {
-		return secret.NewValue([]byte(plugin+" "+ref), "1", time.Time{}), nil
+		return secret.NewValue([]byte(plugin+" "+ref), "1", time.Time{}), nil // it is hidden where the plugin logs it
 	}
 	r.opts.Keys = func(_ context.Context, plugin string) ([]byte, error) { return fmt.Appendf(nil, "%032s", plugin), nil }
 	r.open()
@@ -100,6 +100,13 @@ func TestHostServices(t *testing.T) {
 	}
 	if a, err := rt.Spawn(t.Context(), runtime.Spec{ID: "secret-vault:ink#colour"}); err != nil || a.ID != "runtime-pen vault:ink#colour" {
 		t.Errorf("secret: %+v, %v", a, err)
+	}
+	coretest.WaitFor(t, "what it logs", func() bool {
+		lines, err := r.PluginLogs(t.Context(), "runtime-pen", 0)
+		return err == nil && strings.Contains(joined(lines), "the ink is")
+	})
+	if strings.Contains(r.log.String(), "runtime-pen vault:ink#colour") {
+		t.Error("the log holds a secret that the plugin looked up")
 	}
 	if _, err := rt.Spawn(t.Context(), runtime.Spec{ID: "secret-vault:other"}); !strings.Contains(runtime.AsError(err).Error(), "FORBIDDEN") &&
 		runtime.ErrorCode(err) != runtime.CodeInternal {

