@@ -1,12 +1,14 @@
 package kubernetes
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -140,6 +142,24 @@ func TestVolumes(t *testing.T) {
 		if _, mounts, err := l.volumes(wish{spec: bad}); err == nil {
 			t.Errorf("%+v has %+v", bad, mounts)
 		}
+	}
+}
+
+// TestVolumesOfTheService has a request ask for what the chart mounts for work trees: the workspaces of all threads, and the copies of
+// repositories that they are made from, are not given away as volumes.
+func TestVolumesOfTheService(t *testing.T) {
+	root := t.TempDir()
+	text := fmt.Sprintf(`{"mounts": {%q: {"claim": "ws", "mode": "rw"}, "/srv": {"claim": "data", "mode": "ro"}}}`, root)
+	l := &Launcher{config: decoded(t, text), rooms: local.Rooms{Private: []string{root, "/srv/wardroom/store"}}}
+	for _, from := range []string{root, root + "/mirrors", root + "/trees/ws_1", "/srv", "/srv/wardroom/store/x"} {
+		_, mounts, err := l.volumes(wish{spec: &runtime.Spec{ID: "a", Volumes: []string{from + ":/data:ro"}}})
+		if runtime.ErrorCode(err) != runtime.CodeInvalidSpec {
+			t.Errorf("the volume %s gives %+v, %v", from, mounts, err)
+		}
+	}
+	spec := &runtime.Spec{ID: "a", Workdir: root + "/trees/ws_1", Volumes: []string{"/srv/data:/data:ro"}}
+	if _, _, err := l.volumes(wish{spec: spec, git: agentcli.Git{Dir: root + "/mirrors/m/worktrees/1", Common: root + "/mirrors/m"}}); err != nil {
+		t.Errorf("the work tree of a thread: %v", err)
 	}
 }
 

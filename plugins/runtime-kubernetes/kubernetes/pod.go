@@ -20,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/local"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -230,6 +231,9 @@ func (l *Launcher) volumes(w wish) ([]corev1.Volume, []corev1.VolumeMount, error
 			err = fmt.Errorf("%s holds what is mounted already", to)
 		}
 		if err == nil {
+			err = l.foreign(from)
+		}
+		if err == nil {
 			err = add(from, to, write)
 		}
 		if err != nil {
@@ -240,6 +244,18 @@ func (l *Launcher) volumes(w wish) ([]corev1.Volume, []corev1.VolumeMount, error
 		}
 	}
 	return volumes, mounts, nil
+}
+
+// foreign refuses a volume of what belongs to the service: of its state, and of the workspaces of threads, which it lets in only whom
+// their patterns do.
+func (l *Launcher) foreign(from string) error {
+	real := local.RealPath(from)
+	for _, own := range slices.Concat(l.rooms.Own, l.rooms.Private) {
+		if own = local.RealPath(own); within(real, own) || within(own, real) {
+			return fmt.Errorf("%s holds, or belongs to, the state of the service or the workspaces of threads", from)
+		}
+	}
+	return nil
 }
 
 // Modes of a mount.
