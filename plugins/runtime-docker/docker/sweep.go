@@ -2,6 +2,8 @@ package docker
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -62,7 +64,10 @@ func (l *Launcher) leftover(one *container.Summary) bool {
 		return false
 	}
 	h, err := l.load(id)
-	return err != nil || h.Nonce.String() != one.Labels[labelNonce]
+	if err != nil { // one that is there and cannot be read says nothing of its container
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	return h.Nonce.String() != one.Labels[labelNonce]
 }
 
 // has reports whether a probe is in use.

@@ -2,6 +2,8 @@ package kubernetes
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -43,18 +45,24 @@ func (l *Launcher) sweepOnce(ctx context.Context, grace time.Duration) {
 // be over is somebody's, who will ask for it.
 func (l *Launcher) leftover(pod *corev1.Pod, grace time.Duration) bool {
 	id := pod.Annotations[annotationAgent]
-	if v, known := l.recorded(pod); known {
+	v, known, err := l.recorded(pod)
+	if err != nil { // whose it is cannot be told at the moment
+		return false
+	}
+	if known {
 		return over(pod) && (v.Over || !v.Launched)
 	}
 	return !l.claims.Held(id) && time.Since(pod.CreationTimestamp.Time) >= grace
 }
 
-// recorded returns what is stored of the agent that has a pod.
-func (l *Launcher) recorded(pod *corev1.Pod) (record, bool) {
+// recorded returns what is stored of the agent that has a pod. An error is that of a record which is there and cannot be read.
+func (l *Launcher) recorded(pod *corev1.Pod) (v record, known bool, err error) {
 	id := pod.Annotations[annotationAgent]
 	if local.CheckID(id) != nil {
-		return record{}, false
+		return v, false, nil
 	}
-	v, err := l.load(id)
-	return v, err == nil && v.Handle.UID == string(pod.UID)
+	if v, err = l.load(id); errors.Is(err, fs.ErrNotExist) {
+		return v, false, nil
+	}
+	return v, err == nil && v.Handle.UID == string(pod.UID), err
 }
