@@ -105,8 +105,11 @@ func (l *Launcher) mayMount(v *volume) (why, hint string) {
 	mode := ""
 	for root, allowed := range l.config.Volumes {
 		real, err := filepath.EvalSymlinks(root)
-		if err != nil || !within(v.real, real) || allowed == modeWrite && v.real != real {
+		if err != nil || !within(v.real, real) {
 			continue
+		}
+		if allowed == modeWrite && v.real != real { // whatever a directory above it allows
+			return v.source + " is below a directory that agents may write to, which is mounted as a whole only", "ask for " + root
 		}
 		if mode != modeWrite {
 			mode = allowed
