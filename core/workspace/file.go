@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"github.com/wardroom/wardroom/core/internal/atomicfile"
 )
@@ -60,11 +61,20 @@ func diskUse(path string) int64 {
 			return nil //nolint:nilerr // files come and go while they are counted
 		}
 		if info, err := d.Info(); err == nil && !info.IsDir() {
-			sum += blocks(info.Size())
+			sum += onDisk(info)
 		}
 		return nil
 	})
 	return sum
+}
+
+// onDisk returns the bytes that a file takes: its holes take none. Of a short file the system may not tell.
+func onDisk(info fs.FileInfo) int64 {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if taken := blocks(min(info.Size(), 1)); ok && stat.Blocks*512 < info.Size() {
+		return max(stat.Blocks*512, taken)
+	}
+	return blocks(info.Size())
 }
 
 // blocks rounds a size up to the blocks it takes.

@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -51,6 +52,31 @@ func TestSizeIsMeasuredLater(t *testing.T) {
 	}
 	if _, err := r.ReserveWorkspace(t.Context(), core.WorkspaceRequest{ExecutionID: "exec_1"}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A file with a hole takes what was written of it: an agent that makes a huge one has nobody else refused, nor removed.
+func TestHolesTakeNoSpace(t *testing.T) {
+	r := newRig(t, func(o *workspace.Options) {
+		o.Config.MaxBytes, o.Config.MaxTotalBytes, o.Config.MaxReleasedBytes = 2<<20, 5<<20, 5<<20
+	})
+	old := r.sized("old", 1<<20)
+	r.over("old", old.ID)
+	w := r.sized("one", 1<<20)
+	if err := os.Truncate(filepath.Join(w.Path, "data"), 1<<40); err != nil {
+		t.Fatal(err)
+	}
+	r.sweep()
+	if got := r.find(w.ID); got.SizeBytes < 1<<20 || got.SizeBytes > 2<<20 || len(got.Warnings) > 0 {
+		t.Errorf("%d bytes, warnings %q", got.SizeBytes, got.Warnings)
+	}
+	if _, err := r.ReserveWorkspace(t.Context(), core.WorkspaceRequest{ExecutionID: "exec_1"}); err != nil {
+		t.Error(err)
+	}
+	r.over("one", w.ID)
+	r.sweep()
+	if got := r.find(old.ID); got.Status != core.WorkspaceReleased {
+		t.Errorf("the workspace of another thread is %s", got.Status)
 	}
 }
 
