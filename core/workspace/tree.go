@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -153,7 +154,7 @@ func openRegular(path string) (*os.File, int64, error) {
 }
 
 // copyIndex copies the index of a worktree, which agents may write, for a look that changes nothing. One of more than
-// maxIndex bytes is not copied.
+// maxIndex bytes is not copied, and a hole in it stays one: it takes no more of the disk than what was written.
 func copyIndex(to, admin string) error {
 	from, size, err := openRegular(filepath.Join(admin, "index"))
 	if err != nil {
@@ -167,8 +168,27 @@ func copyIndex(to, admin string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(own, io.LimitReader(from, maxIndex)) // it may grow meanwhile
-	return errors.Join(err, own.Close())
+	return errors.Join(copySparse(own, io.LimitReader(from, maxIndex)), own.Close()) // it may grow meanwhile
+}
+
+// copySparse copies to an empty file and leaves out what is zero.
+func copySparse(to *os.File, from io.Reader) error {
+	part, none := make([]byte, 64<<10), make([]byte, 64<<10)
+	for at := int64(0); ; {
+		n, err := io.ReadFull(from, part)
+		if !bytes.Equal(part[:n], none[:n]) {
+			if _, err := to.WriteAt(part[:n], at); err != nil {
+				return err
+			}
+		}
+		at += int64(n)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return to.Truncate(at)
+		case err != nil:
+			return err
+		}
+	}
 }
 
 // place moves a complete tree to where it belongs and points git's files there.
