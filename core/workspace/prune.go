@@ -36,12 +36,17 @@ func (s *Service) PruneWorkspaces(ctx context.Context, prune core.WorkspacePrune
 		}
 	}
 	results := []core.WorkspacePruned{}
+	var failed error // of those that nobody named: the others are not to suffer for one
 	for _, id := range ids {
 		result, err := s.prune(ctx, id, named, prune)
-		if err != nil {
+		switch {
+		case err == nil:
+			results = append(results, result)
+		case named || ctx.Err() != nil:
 			return results, err
+		case failed == nil:
+			failed = fmt.Errorf("workspace %s: %w", id, err)
 		}
-		results = append(results, result)
 	}
 	if prune.Mirrors {
 		mirrors, err := s.pruneMirrors(ctx, prune.DryRun)
@@ -50,7 +55,7 @@ func (s *Service) PruneWorkspaces(ctx context.Context, prune core.WorkspacePrune
 			return results, err
 		}
 	}
-	return results, nil
+	return results, failed
 }
 
 // EraseWorkspace removes a workspace with all that is left of it: its files and branch, whatever they hold, its record, and the
@@ -270,6 +275,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	var failed error // the first: a record that cannot be read is not to keep the others
 	for _, w := range all {
 		switch {
 		case w.Status == core.WorkspaceRemoved:
@@ -277,29 +283,33 @@ func (s *Service) Sweep(ctx context.Context) error {
 		case w.ExpiresAt == nil && w.ThreadID != "":
 			err = s.sweepOrphan(ctx, w)
 		}
-		if err != nil {
+		if err != nil && ctx.Err() != nil {
 			return err
+		}
+		if err != nil && failed == nil {
+			failed = fmt.Errorf("workspace %s: %w", w.ID, err)
 		}
 	}
 	pruned, err := s.PruneWorkspaces(ctx, core.WorkspacePrune{})
+	failed = firstError(failed, err)
 	for _, p := range pruned {
 		if p.Removed {
 			s.log.Info("an expired workspace was removed", "workspace", p.ID, "bytes", p.FreedBytes)
 		}
 	}
-	if err != nil {
-		return err
-	}
 	if all, err = s.opts.Store.AllWorkspaces(ctx); err != nil {
 		return err
 	}
-	if err := s.measure(ctx, all); err != nil {
-		return err
+	for _, step := range []func() error{
+		func() error { return s.measure(ctx, all) }, func() error { return s.retainBySize(ctx, all) }, func() error { return s.joinPacks(ctx) },
+	} {
+		err := step()
+		if err != nil && ctx.Err() != nil {
+			return err
+		}
+		failed = firstError(failed, err)
 	}
-	if err := s.retainBySize(ctx, all); err != nil {
-		return err
-	}
-	return s.joinPacks(ctx)
+	return failed
 }
 
 // sweepRemoved removes files that are still there, and the record once it is old.

@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -209,6 +210,43 @@ func TestOrphansAreReleased(t *testing.T) {
 	r.sweep()
 	if got := r.find(w.ID); got.Status != core.WorkspaceReleased || got.ExpiresAt == nil {
 		t.Errorf("%+v", got)
+	}
+}
+
+// brokenThread is a store in which the record of one thread cannot be read.
+type brokenThread struct {
+	memory
+	id string
+}
+
+func (b brokenThread) FindThread(ctx context.Context, id string) (*core.ThreadRecord, error) {
+	if id == b.id {
+		return nil, core.Errorf(core.CodeInternal, "the record of thread %s cannot be read", id)
+	}
+	return b.memory.FindThread(ctx, id)
+}
+
+// One workspace whose thread cannot be looked at is left alone, and keeps none of the others from being released and removed.
+func TestSweepPassesOverABrokenThread(t *testing.T) {
+	r := newRig(t, func(o *workspace.Options) {
+		store, _ := o.Store.(memory)
+		o.Store = brokenThread{store, "thread_broken"}
+	})
+	broken := r.provision("a", core.WorkspaceSpec{})
+	r.adopt(broken.ID, "thread_broken")
+	orphan := r.provision("b", core.WorkspaceSpec{})
+	r.adopt(orphan.ID, "thread_1")
+	r.store.putThread("thread_1", core.ThreadFailed)
+	expired := r.provision("c", core.WorkspaceSpec{})
+	r.clock.Advance(2 * time.Hour)
+	if err := r.Sweep(t.Context()); err == nil || !strings.Contains(err.Error(), "thread_broken") {
+		t.Errorf("what failed is not told: %v", err)
+	}
+	if got := r.find(orphan.ID); got.Status != core.WorkspaceReleased {
+		t.Errorf("the workspace of a thread that is over is %s", got.Status)
+	}
+	if exists(expired.Path) || !exists(broken.Path) {
+		t.Errorf("there: the expired one %t, the one of the broken thread %t", exists(expired.Path), exists(broken.Path))
 	}
 }
 

@@ -91,21 +91,23 @@ func (s *Service) retainBySize(ctx context.Context, all []*core.Workspace) error
 		return nil
 	}
 	released, sum := oldestReleased(all)
+	var failed error
 	for _, w := range released {
 		if sum <= most {
-			return nil
+			return failed
 		}
 		pruned, err := s.prune(ctx, w.ID, true, core.WorkspacePrune{})
-		if err != nil {
+		if err != nil && ctx.Err() != nil {
 			return err
 		}
+		failed = firstError(failed, err)
 		if pruned.Removed {
 			sum -= w.SizeBytes
 			s.log.Info("a workspace was removed before its time: those of threads that are over take more than they may",
 				"workspace", w.ID, "bytes", pruned.FreedBytes)
 		}
 	}
-	return nil
+	return failed
 }
 
 // oldestReleased returns the released workspaces, the oldest first, and what they take together.
