@@ -35,8 +35,9 @@ type fake struct {
 	stops     []string
 	stuck     string // id of an agent that cannot be reached
 	pruned    []runtime.PruneOptions
-	lagged    int // so many reads of events are answered with LAGGED, each after one event
-	reads     int // of events
+	pruning   error // what Prune answers
+	lagged    int   // so many reads of events are answered with LAGGED, each after one event
+	reads     int   // of events
 }
 
 func newFake(types ...string) *fake {
@@ -317,5 +318,5 @@ func (f *fake) Prune(_ context.Context, opts runtime.PruneOptions) (runtime.Prun
 	defer f.mu.Unlock()
 	opts.Keep = slices.Clone(opts.Keep)
 	f.pruned = append(f.pruned, opts)
-	return runtime.PruneReport{}, nil
+	return runtime.PruneReport{}, f.pruning
 }

@@ -556,6 +556,21 @@ func TestSweep(t *testing.T) {
 	}
 }
 
+// A runtime that cannot remove what is left over of agents keeps no other from it.
+func TestSweepPassesOverAFailingRuntime(t *testing.T) {
+	failing, other := newFake("claude"), newFake("codex")
+	failing.pruning = runtime.Errorf(runtime.CodeInternal, "remove the room of agent a: permission denied")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": failing, "docker": other}).ready("local", "docker")
+	if err := r.Sweep(ctx); err == nil || !strings.Contains(err.Error(), "local") {
+		t.Errorf("what failed is not told: %v", err)
+	}
+	other.mu.Lock()
+	defer other.mu.Unlock()
+	if len(other.pruned) == 0 {
+		t.Error("the other runtime was not asked to remove anything")
+	}
+}
+
 // TestNotices: that an agent waits for people or failed is told outside, in the transaction of its record; of the agent
 // of a thread its thread tells.
 func TestNotices(t *testing.T) {

@@ -2,6 +2,7 @@ package runtimes
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -45,15 +46,16 @@ func (s *Service) Sweep(ctx context.Context) error {
 	if err := s.settleUnsure(ctx, unsure); err != nil {
 		return err
 	}
+	var failed error // the first: a runtime that cannot remove what is left is not to keep the others from it
 	for _, src := range s.configured() {
 		if ready, _ := src.ready(); !ready {
 			continue
 		}
-		if err := s.prune(ctx, src); err != nil && runtime.ErrorCode(err) != runtime.CodeUnimplemented {
-			return core.AsError(translate(err, nil))
+		if err := s.prune(ctx, src); err != nil && runtime.ErrorCode(err) != runtime.CodeUnimplemented && failed == nil {
+			failed = fmt.Errorf("runtime %s: %w", src.Name, core.AsError(translate(err, nil)))
 		}
 	}
-	return nil
+	return failed
 }
 
 // prune has a runtime remove all that it has of agents that have no record here.
