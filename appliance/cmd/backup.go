@@ -29,8 +29,15 @@ import (
 // ageHeader is the first line of an encrypted archive.
 const ageHeader = "age-encryption.org/v1\n"
 
-// backupName matches the names that backup create gives to the archives of a directory, whose lexical order is their age.
-var backupName = regexp.MustCompile(`^wardroom-\d{8}T\d{6}Z\.backup(\.age)?$`)
+// backupName matches the names that backup create gives to the archives of a directory, whose lexical order is their age as long as
+// the clock is right; backupPart matches those of archives that are being written.
+var (
+	backupName = regexp.MustCompile(`^wardroom-\d{8}T\d{6}Z\.backup(\.age)?$`)
+	backupPart = regexp.MustCompile(`^wardroom-\d{8}T\d{6}Z\.backup(\.age)?\.part-\d+$`)
+)
+
+// partLife is how long nothing was written to an archive that nobody writes any more.
+const partLife = 24 * time.Hour
 
 func (c *cli) backupCommand() *cobra.Command {
 	cmd := group(&cobra.Command{
@@ -130,7 +137,7 @@ func (c *cli) backupCreate() *cobra.Command {
 			}
 			answer, err := c.createBackup(cmd.Context(), s, file, to, secrets || len(to) > 0, !clear && len(to) == 0)
 			if err == nil && keep > 0 {
-				answer.Removed, err = removeBackups(dir, keep)
+				answer.Removed, err = removeBackups(dir, keep, filepath.Base(file))
 			}
 			if err != nil {
 				return err
@@ -240,20 +247,37 @@ func proveBackup(ctx context.Context, r io.Reader) (*backup.Contents, store.Summ
 	return whole, p.sum, err
 }
 
-// removeBackups removes the oldest archives of a directory beyond keep, and returns their names.
-func removeBackups(dir string, keep int) (removed []string, err error) {
+// removeBackups removes the oldest archives of a directory beyond keep, and what one that was cut short has left there, and returns
+// their names. The newest is made, which stays.
+func removeBackups(dir string, keep int, made string) (removed []string, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
 	}
-	var names []string
+	var names, gone []string
 	for _, entry := range entries {
-		if entry.Type().IsRegular() && backupName.MatchString(entry.Name()) {
-			names = append(names, entry.Name())
+		switch name := entry.Name(); {
+		case !entry.Type().IsRegular():
+		case backupName.MatchString(name):
+			names = append(names, name)
+		case backupPart.MatchString(name):
+			// The file carries the real time, whatever our clock says.
+			if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > partLife {
+				gone = append(gone, name)
+			}
 		}
 	}
-	slices.Sort(names)
-	for _, name := range names[:max(0, len(names)-keep)] {
+	slices.SortFunc(names, func(a, b string) int {
+		// What seems to be made after the newest was named while the clock was wrong, or is wrong now: it is older in any case.
+		if late := a > made; late != (b > made) {
+			if late {
+				return -1
+			}
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
+	for _, name := range append(gone, names[:max(0, len(names)-keep)]...) {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {
 			return removed, err
 		}
