@@ -189,6 +189,9 @@ func (b *bundler) read(ctx context.Context, part bundlePart) ([]byte, error) {
 	return data, err
 }
 
+// credentialName matches what credentials are called, up to their value.
+const credentialName = `(?i)\b([a-z0-9_.-]*(?:password|passwd|passphrase|secret|token|api_?key|credential|private_?key|secret_?key|access_?key))(\\?["']?\s*[:=]\s*)`
+
 // credentials are texts that look like ones, with what is left of them.
 var credentials = []struct {
 	pattern *regexp.Regexp
@@ -198,9 +201,13 @@ var credentials = []struct {
 	{regexp.MustCompile(`\bey[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), "***"},
 	{regexp.MustCompile(`(?i)\b(bearer|basic)(["':= ]+)[A-Za-z0-9._~+/=-]{6,}`), "$1$2***"},
 	{regexp.MustCompile(`([a-z][a-z0-9+.-]*://)[^/\s:@"']*:[^@/\s"']+@`), "$1***@"},
-	{regexp.MustCompile(`(?i)\b([a-z0-9_.-]*(?:password|passwd|secret|token|api_?key|credential|private_?key))(["']?\s*[:=]\s*["']?)([^\s"',;}*][^\s"',;}]*)`), "$1$2***"},
+	{regexp.MustCompile(credentialName + `"(?:[^"\\]|\\.)+"`), `$1$2"***"`},
+	{regexp.MustCompile(credentialName + `\\"[^"\\]+\\"`), `$1$2\"***\"`}, // within a text that is quoted itself
+	{regexp.MustCompile(credentialName + `(["']?)[^\s"',;}*\\][^\s"',;}\\]*`), "$1$2$3***"},
 	{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----`), "***"},
-	{regexp.MustCompile(`\b(?:sk|ghp|gho|ghs|glpat|xoxb|AKIA)[-_]?[A-Za-z0-9_-]{12,}`), "***"},
+	{regexp.MustCompile(`\bwardroom-store-key-[A-Za-z0-9_:-]+`), "***"},
+	{regexp.MustCompile(`\bAGE-SECRET-KEY-[A-Z0-9-]+`), "***"},
+	{regexp.MustCompile(`\b(?:sk|ghp|gho|ghs|ghu|ghr|github_pat|glpat|xoxb|AKIA)[-_]?[A-Za-z0-9_-]{12,}`), "***"},
 }
 
 // redact cuts out of a text what looks like a credential.
