@@ -141,6 +141,10 @@ func (d *doctor) certificates() {
 	if !c.Enabled {
 		return
 	}
+	if c.ServerCertSecret != "" { // the server reads it, and says below what is wrong with it
+		d.add("certificate", "ok", "it comes from the secret "+c.ServerCertSecret, "")
+		return
+	}
 	data, err := os.ReadFile(c.ServerCert)
 	if err != nil {
 		d.add("certificate", "failed", "security.mtls.serverCert cannot be read: "+lastCause(err), "name another file, or run this as root")
