@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,6 +84,37 @@ func TestUpgradeKeepsWhatKeysMayDo(t *testing.T) {
 			t.Errorf("%s", text)
 		}
 	})
+}
+
+// TestPurgeOfADisk purges where the data are on a disk of their own, whose root cannot be removed.
+func TestPurgeOfADisk(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"etc/wardroom", "var/lib/wardroom", "var/log/wardroom"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	disk := filepath.Join(root, "var/lib/wardroom")
+	purge := `mount -t tmpfs disk "$1" || exit 99
+mkdir "$1/store" && echo x >"$1/store/x" || exit 98
+DPKG_ROOT=$2 sh ../../packaging/scripts/wardroom.postrm purge || exit 1
+[ -z "$(ls -A "$1")" ] || exit 2`
+	out, err := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", purge, "sh", disk, root).CombinedOutput()
+	var ended *exec.ExitError
+	if err != nil && (!errors.As(err, &ended) || os.Getuid() != 0 || ended.ExitCode() == 99) {
+		if os.Getenv("WARDROOM_REQUIRE_REAL") == "1" {
+			t.Fatalf("nothing can be mounted here: %v\n%s", err, out)
+		}
+		t.Skipf("nothing can be mounted here: %v\n%s", err, out)
+	}
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for _, dir := range []string{"etc/wardroom", "var/log/wardroom"} {
+		if _, err := os.Stat(filepath.Join(root, dir)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is left: %v", dir, err)
+		}
+	}
 }
 
 // debian is a directory in which dpkg installs packages as in the root of a machine.
