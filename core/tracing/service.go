@@ -5,8 +5,10 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/binary"
+	"maps"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,9 +58,10 @@ type Service struct {
 	current atomic.Pointer[pipeline] // nil: off
 	memory  memory
 
-	mu     sync.Mutex // guards closed, and changes of current
-	closed bool
 	wg     sync.WaitGroup // pipelines that come to their end
+	mu     sync.Mutex     // guards what follows, and changes of current
+	closed bool
+	ending map[*pipeline]bool // those that wg waits for
 }
 
 var _ core.Tracer = (*Service)(nil)
@@ -95,11 +98,16 @@ func (s *Service) ApplyConfig(c Config) error {
 		next.start()
 	}
 	if former != nil {
-		s.wg.Add(1)
-		go func() {
-			defer s.wg.Done()
+		if s.ending == nil {
+			s.ending = map[*pipeline]bool{}
+		}
+		s.ending[former] = true
+		s.wg.Go(func() {
 			former.close(former.timeout)
-		}()
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			delete(s.ending, former)
+		})
 	}
 	return nil
 }
@@ -109,7 +117,13 @@ func (s *Service) Close(ctx context.Context) {
 	s.mu.Lock()
 	s.closed = true
 	former := s.current.Swap(nil)
+	ending := slices.Collect(maps.Keys(s.ending))
 	s.mu.Unlock()
+	defer context.AfterFunc(ctx, func() {
+		for _, p := range ending {
+			p.cancel()
+		}
+	})()
 	if former != nil {
 		left := former.timeout
 		if until, ok := ctx.Deadline(); ok {

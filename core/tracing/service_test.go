@@ -169,6 +169,28 @@ func TestHangs(t *testing.T) {
 	end(s, time.Millisecond) // a stop does not wait for it
 }
 
+// TestHangsAfterReload has a reload take away a collector that never answers: a stop does not wait for what it was to get.
+func TestHangsAfterReload(t *testing.T) {
+	release, began := make(chan struct{}), make(chan struct{}, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		began <- struct{}{}
+		<-release
+	}))
+	defer server.Close()
+	defer close(release)
+	s, _ := open(t, tracing.Config{Enabled: true, Endpoint: server.URL, Ratio: 1, Timeout: time.Minute})
+	s.Record(span(s.Begin(core.TraceContext{}), "x"))
+	<-began
+	if err := s.ApplyConfig(tracing.Config{}); err != nil {
+		t.Fatal(err)
+	}
+	started := time.Now()
+	end(s, time.Millisecond)
+	if took := time.Since(started); took > 30*time.Second {
+		t.Errorf("a stop that had a millisecond took %s", took)
+	}
+}
+
 // TestHostile has collectors that answer what they should not.
 func TestHostile(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
