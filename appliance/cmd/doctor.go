@@ -100,7 +100,7 @@ func (d *doctor) run(ctx context.Context) {
 	}
 	d.tools(ctx)
 	d.server(ctx)
-	d.backups()
+	d.backups(backupsDir)
 }
 
 func (d *doctor) configuration() {
@@ -349,20 +349,27 @@ func (d *doctor) running(ctx context.Context, socket *adminSocket) {
 	}
 }
 
-func (d *doctor) backups() {
-	entries, err := os.ReadDir(backupsDir)
+func (d *doctor) backups(dir string) {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return // no package made it: backups are somebody else's matter
 	}
-	newest := time.Time{}
+	newest, ahead := time.Time{}, false
 	for _, entry := range entries {
-		if info, err := entry.Info(); err == nil && backupName.MatchString(entry.Name()) && info.ModTime().After(newest) {
+		info, err := entry.Info()
+		switch {
+		case err != nil || !backupName.MatchString(entry.Name()):
+		case info.ModTime().After(d.c.now().Add(time.Hour)): // made while the clock was wrong, or it is wrong now
+			ahead = true
+		case info.ModTime().After(newest):
 			newest = info.ModTime()
 		}
 	}
 	switch {
+	case newest.IsZero() && ahead:
+		d.add("backups", "degraded", "those in "+dir+" are of a time that is to come", "look at the clock of this machine, then: systemctl start wardroom-backup.service")
 	case newest.IsZero():
-		d.add("backups", "degraded", "there is none in "+backupsDir, "systemctl enable --now wardroom-backup.timer")
+		d.add("backups", "degraded", "there is none in "+dir, "systemctl enable --now wardroom-backup.timer")
 	case d.c.now().Sub(newest) > backupsAge:
 		d.add("backups", "degraded", "the newest is of "+newest.UTC().Format(time.DateTime), "systemctl status wardroom-backup.timer wardroom-backup.service")
 	default:
