@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -47,6 +48,33 @@ func get(t *testing.T, h http.Handler, path string) (status int, header http.Hea
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 	return w.Code, w.Header(), w.Body.String()
+}
+
+// A page is put into its frame and compressed once, not for each request: readers who are not signed in ask for it as well.
+func TestPageIsPackedOnce(t *testing.T) {
+	h := newSite(docsite.Options{})
+	r := httptest.NewRequest(http.MethodGet, "/docs/configuration", nil)
+	r.Header.Set("Accept-Encoding", "gzip")
+	var length int
+	ask := func() {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		if length = w.Body.Len(); w.Code != http.StatusOK || w.Header().Get("Content-Encoding") != "gzip" {
+			t.Fatalf("%d, encoding %q", w.Code, w.Header().Get("Content-Encoding"))
+		}
+	}
+	ask()
+	const requests = 20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range requests {
+		ask()
+	}
+	runtime.ReadMemStats(&after)
+	// The recorder keeps the body; a compressor alone takes more than 500 KiB.
+	if each := int(after.TotalAlloc-before.TotalAlloc) / requests; each > 4*length+64<<10 {
+		t.Errorf("each request takes %d bytes of memory for a body of %d", each, length)
+	}
 }
 
 func TestWhatIsServed(t *testing.T) {

@@ -53,22 +53,40 @@ var pageTemplate = template.Must(template.New("page").Parse(pageText))
 // New makes the handler. What is not below /docs goes on to next.
 func New(next http.Handler, o Options) *Handler {
 	h := &Handler{next: next, opts: o, files: map[string]file{}}
-	h.style = h.keep(file{kind: "text/css; charset=utf-8", data: style}, ".css")
-	h.icon = h.keep(file{kind: "image/svg+xml", data: console.Icon()}, ".svg")
-	h.site = sync.OnceValue(func() *site { return newSite(o.Prefix+root, o.OpenAPI) })
+	h.style = h.keep(newFile("text/css; charset=utf-8", style), ".css")
+	h.icon = h.keep(newFile("image/svg+xml", console.Icon()), ".svg")
+	h.site = sync.OnceValue(func() *site {
+		s := newSite(o.Prefix+root, o.OpenAPI)
+		for _, p := range s.byName {
+			p.framed = sync.OnceValues(func() (file, error) {
+				made := p.made()
+				return h.frame(view{Title: p.title, Name: p.name, Body: made.body, Contents: made.contents()})
+			})
+		}
+		return s
+	})
 	return h
 }
 
-// file is what pages load beside themselves. Its address has its checksum, so that browsers keep it.
+// file is what is sent: a page in its frame, or what pages load beside themselves.
 type file struct {
-	kind string
-	data []byte
+	kind   string
+	data   []byte
+	sum    string
+	packed func() ([]byte, bool) // gzip, and whether it is worth it; made on first use
 }
 
-// keep serves a file, and returns its address.
+func newFile(kind string, data []byte) file {
+	sum := sha256.Sum256(data)
+	return file{
+		kind: kind, data: data, sum: hex.EncodeToString(sum[:8]),
+		packed: sync.OnceValues(func() ([]byte, bool) { return console.Pack(data) }),
+	}
+}
+
+// keep serves a file, and returns its address, which has its checksum: so browsers keep it.
 func (h *Handler) keep(f file, ending string) string {
-	sum := sha256.Sum256(f.data)
-	name := "assets/" + hex.EncodeToString(sum[:8]) + ending
+	name := "assets/" + f.sum + ending
 	h.files[name] = f
 	return h.opts.Prefix + root + "/" + name
 }
@@ -85,7 +103,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, ok := h.files[name]
 	switch {
 	case ok:
-		h.send(w, r, http.StatusOK, f.kind, "public, max-age=31536000, immutable", f.data)
+		h.send(w, r, http.StatusOK, "public, max-age=31536000, immutable", f)
 	case name == "search":
 		h.search(w, r)
 	default:
@@ -112,43 +130,56 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, name string) {
 		})
 		return
 	}
-	made := p.made()
-	h.show(w, r, http.StatusOK, view{Title: p.title, Name: p.name, Body: made.body, Contents: made.contents()})
+	f, err := p.framed()
+	h.sendPage(w, r, http.StatusOK, f, err)
 }
 
-// show sends a page in its frame.
-func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v view) {
+// frame puts a page into its frame.
+func (h *Handler) frame(v view) (file, error) {
 	v.Root, v.Style, v.Icon, v.Version, v.Navigation = h.opts.Prefix+root, h.style, h.icon, h.opts.Version, h.site().chapters
 	var out bytes.Buffer
 	if err := pageTemplate.Execute(&out, v); err != nil {
+		return file{}, err
+	}
+	return newFile("text/html; charset=utf-8", out.Bytes()), nil
+}
+
+// show sends what is made for one request in the frame of a page.
+func (h *Handler) show(w http.ResponseWriter, r *http.Request, status int, v view) {
+	f, err := h.frame(v)
+	h.sendPage(w, r, status, f, err)
+}
+
+func (h *Handler) sendPage(w http.ResponseWriter, r *http.Request, status int, f file, err error) {
+	if err != nil {
 		http.Error(w, "the page could not be made", http.StatusInternalServerError)
 		return
 	}
-	h.send(w, r, status, "text/html; charset=utf-8", "no-cache", out.Bytes())
+	h.send(w, r, status, "no-cache", f)
 }
 
 // policy is the content security policy of a page: it may load the one style sheet, and use the search.
 const policy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // send answers a request.
-func (h *Handler) send(w http.ResponseWriter, r *http.Request, status int, kind, cache string, body []byte) {
+func (h *Handler) send(w http.ResponseWriter, r *http.Request, status int, cache string, f file) {
 	header := w.Header()
 	console.SetHeaders(header)
 	header.Set("Content-Security-Policy", policy)
-	header.Set("Content-Type", kind)
+	header.Set("Content-Type", f.kind)
 	header.Set("Cache-Control", cache)
 	header.Set("Vary", "Accept-Encoding")
 	if status == http.StatusOK {
-		sum := sha256.Sum256(body)
-		tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+		tag := `"` + f.sum + `"`
 		header.Set("ETag", tag)
 		if r.Header.Get("If-None-Match") == tag {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 	}
+	body := f.data
 	if api.TakesGzip(r) {
-		if packed, worth := console.Pack(body); worth {
+		if packed, worth := f.packed(); worth {
 			header.Set("Content-Encoding", "gzip")
 			body = packed
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/wardroom/wardroom/docs"
 )
 
-// site is all pages. Each is rendered when somebody first asks for it.
+// site is all pages. Each is rendered, put into its frame and compressed when somebody first asks for it.
 type site struct {
 	root     string // address of the pages
 	chapters []chapter
@@ -35,6 +35,7 @@ type page struct {
 	name, title string
 	source      func() []byte
 	made        func() *rendered
+	framed      func() (file, error) // as it is sent
 }
 
 // contentsFile is the page that everybody comes to first, and what the navigation is made of.
