@@ -39,3 +39,34 @@ func TestHeldKeyDestroysNothing(t *testing.T) {
 		t.Errorf("the execution is %v, %v", now, err)
 	}
 }
+
+// A second press on an option, as of a double click, does not answer what is asked next in the same place.
+func TestPressAnswersWhatWasSeen(t *testing.T) {
+	const asks = `{ const real = window.fetch; window.given = [];
+		const item = (n) => ({source: "managed_agent", kind: "approval", id: "magent_01ARZ3NDEKTSV4RRFFQ69G5FA" + n, name: "writer", promptId: "p" + n, text: "May I run number " + n + "?", tool: "Bash", input: {command: "rm " + n}, since: new Date(n * 1000).toISOString(), options: [{id: "allow", label: "Allow"}, {id: "deny", label: "Deny"}]});
+		const json = (v) => Promise.resolve(new Response(JSON.stringify(v), {headers: {"Content-Type": "application/json"}}));
+		window.fetch = (address, o) => {
+			const path = new URL(address, location.href).pathname;
+			if (o?.method === "POST" && path.endsWith("/answer")) { given.push(JSON.parse(o.body).promptId); return json({}); }
+			if (path === "/api/inbox") { const items = [1, 2, 3].filter((n) => !given.includes("p" + n)).map(item); return json({items, total: items.length, limit: 100, offset: 0, hasMore: false}); }
+			return real(address, o);
+		};
+		// The second press comes as soon as the next question is there.
+		new MutationObserver(() => {
+			const allow = document.querySelector(".answerbox [data-option=allow]");
+			if (given.length === 1 && !window.pressed && document.querySelector(".answerbox .asked")?.innerText.includes("number 2") && allow && !allow.disabled) { window.pressed = true; allow.click(); }
+		}).observe(document, {subtree: true, childList: true, characterData: true, attributes: true}); }`
+	p := beforeIn(t, asks)
+	p.do(chromedp.Navigate(shared.URL + "/inbox"))
+	p.until("the first", `document.querySelector(".answerbox .asked")?.innerText.includes("number 1")`)
+	p.click(css(".answerbox [data-option=allow]"))
+	p.until("the second press", `window.pressed`)
+	p.until("the next question, or the one after it", `document.querySelector(".answerbox .asked")?.innerText.match(/number [23]/)`)
+	p.click(css(".answerbox [data-option=deny]"))
+	p.until("an answer to each press that was seen", `given.length >= 2`)
+	var given string
+	p.do(chromedp.Evaluate(`given.join()`, &given))
+	if given != "p1,p2" {
+		t.Errorf("answered: %s, not p1 and p2", given)
+	}
+}

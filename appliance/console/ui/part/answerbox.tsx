@@ -1,6 +1,6 @@
 // What an agent asks, in full, and the ways to answer it.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { answer, answerCommand, type Ask } from "../store/ask.ts";
 import { href } from "../route.ts";
 import { may } from "../store/session.ts";
@@ -32,12 +32,32 @@ export function ToolInput({ input, label }: { input: unknown; label: string }) {
   </>;
 }
 
+// A press that was meant for the question before, such as the second of a double click, comes this soon after the next one is there.
+const turnMs = 500;
+let boxes = 0; // that are shown
+let left = -turnMs; // when the last one went
+
+/** Whether a question may be answered by a press: one that took the place of another may after a moment. */
+function useSeen(key: string): boolean {
+  const [seen, setSeen] = useState(() => (boxes > 0 || performance.now() - left < turnMs ? "" : key));
+  useLayoutEffect(() => {
+    boxes++;
+    return () => { boxes--; left = performance.now(); };
+  }, []);
+  useEffect(() => {
+    const timer = setTimeout(() => setSeen(key), turnMs);
+    return () => clearTimeout(timer);
+  }, [key]);
+  return seen === key;
+}
+
 export const refusal = /^(deny|no|reject|refuse|cancel)/i;
 
 export function AnswerBox({ ask, done, keys }: { ask: Ask; done?: () => void; keys?: boolean }) {
   const [text, setText] = useState("");
   const [choice, setChoice] = useState("");
   const a = useAct();
+  const seen = useSeen(ask.key);
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => { setText(""); setChoice(""); a.clear(); }, [ask.key]);
   const options = ask.options.length > 0 ? ask.options : ask.kind === "approval" ? [{ id: "allow", label: "Allow" }, { id: "deny", label: "Deny" }] : [];
@@ -51,6 +71,7 @@ export function AnswerBox({ ask, done, keys }: { ask: Ask; done?: () => void; ke
     return { choice: (words ? options.find((o) => refusal.test(o.id)) ?? options[0] : options[0])?.id, text: words };
   };
   const choose = (o: { id: string; label: string }) => {
+    if (!seen) return;
     const reason = text.trim();
     if (reason && !refusal.test(o.id) && ask.kind === "approval") return; // the text is a reason to refuse: said beside the button
     setChoice(o.id);
@@ -75,7 +96,7 @@ export function AnswerBox({ ask, done, keys }: { ask: Ask; done?: () => void; ke
     {!allowed && <p class="soft">You may read this, and not answer it.</p>}
     {allowed && <div class="answers">
       {options.map((o, i) => <button key={o.id} data-option={o.id} class={"button " + (refusal.test(o.id) ? "danger" : i === 0 ? "main" : "")}
-        disabled={a.busy || (text.trim() !== "" && ask.kind === "approval" && !refusal.test(o.id))} aria-busy={a.busy && choice === o.id} onClick={() => choose(o)}>
+        disabled={a.busy || (text.trim() !== "" && ask.kind === "approval" && !refusal.test(o.id))} aria-disabled={!seen} aria-busy={a.busy && choice === o.id} onClick={() => choose(o)}>
         <kbd>{i + 1}</kbd> <Text>{o.label || o.id}</Text>
       </button>)}
     </div>}
