@@ -112,6 +112,23 @@ func TestListTriesAgain(t *testing.T) {
 	p.until("what is new, and no error", button("1 new")+` && !document.querySelector("main .notice.bad")`)
 }
 
+// A screen whose answer broke off, or came from a proxy that did not find the server, is read again by itself.
+func TestScreenTriesAgain(t *testing.T) {
+	p := beforeIn(t, `{ const real = window.fetch, page = (status) => () => new Response("<html>of a proxy</html>", {status});
+		window.answers = {"broken": () => new Response(new ReadableStream({start(c) { c.enqueue(new TextEncoder().encode('{"patterns": [')); setTimeout(() => c.error(new TypeError("network error")), 50); }})), "bad-gateway": page(502), "gateway-timeout": page(504)};
+		window.fetch = (address, o) => { const make = window.failing; if (!make || new URL(address, location.href).pathname !== "/api/patterns") return real(address, o); window.failing = undefined; return Promise.resolve(make()); }; }`)
+	p.do(chromedp.Navigate(shared.URL + "/patterns"))
+	p.until("the rows, live", `document.querySelector("main tr[data-index]") && `+live)
+	for _, name := range []string{"broken", "bad-gateway", "gateway-timeout"} {
+		p.do(chromedp.Evaluate(fmt.Sprintf(`window.failing = answers[%q]; 0`, name), nil))
+		definition := "name: " + name + "\nversion: 1.0.0\nagents: {capabilities: [urgency], min: 1}\naggregation: {strategy: first}\n"
+		if _, err := shared.Client.CreatePattern(t.Context(), client.PatternInput{Definition: definition}); err != nil {
+			t.Fatal(err)
+		}
+		p.until("the new row after "+name+", and no error", fmt.Sprintf(`!window.failing && document.querySelector("main tr[data-id=%s]") && !document.querySelector("main .notice.bad")`, name))
+	}
+}
+
 // What is chosen from comes after the bar that it is in, and moves nothing there: a click goes where it was aimed.
 func TestNothingMovesInBars(t *testing.T) {
 	const places = `[...document.querySelectorAll(".head .bar *, form.bar *")].filter((e) => e.matches("button, input, select")).map((e) => { const r = e.getBoundingClientRect(); return [r.x, r.y, r.width].join(); })`

@@ -68,7 +68,9 @@ export async function call<T>(method: string, path: string, o: CallOptions = {})
   if (o.match) headers["If-Match"] = o.match;
   if (method !== "GET" && csrf.peek()) headers["X-CSRF-Token"] = csrf.peek();
   const asked = who();
-  const limit = AbortSignal.timeout(o.timeout ?? timeoutMs);
+  const ms = o.timeout ?? timeoutMs;
+  const limit = AbortSignal.timeout(ms);
+  const noAnswer = () => new ApiError("NO_ANSWER", `The server gave no answer within ${ms / 1000} seconds.`, 0, "");
   let answer: Response;
   try {
     answer = await fetch(address(path, o.query), {
@@ -77,15 +79,20 @@ export async function call<T>(method: string, path: string, o: CallOptions = {})
     });
   } catch (err) {
     if (o.signal?.aborted) throw err;
-    const late = limit.aborted;
-    throw new ApiError(late ? "NO_ANSWER" : "UNREACHABLE",
-      late ? `The server gave no answer within ${timeoutMs / 1000} seconds.` : "The server cannot be reached.", 0, "");
+    throw limit.aborted ? noAnswer() : new ApiError("UNREACHABLE", "The server cannot be reached.", 0, "");
   }
   learn(answer);
   if (answer.status === 204) return undefined as T;
+  let text: string;
+  try {
+    text = await answer.text();
+  } catch (err) {
+    if (o.signal?.aborted) throw err;
+    throw limit.aborted ? noAnswer() : new ApiError("UNREACHABLE", "The connection broke off in the middle of the answer.", 0, "");
+  }
   let body: unknown;
   try {
-    body = parseExact(await answer.text());
+    body = parseExact(text);
   } catch {
     throw new ApiError("UNREADABLE", `The answer (status ${answer.status}) cannot be read.`, answer.status, answer.headers.get("X-Request-Id") ?? "");
   }

@@ -37,7 +37,7 @@ interface Page { say(said: Said): void; subjects: string[]; topics: string[]; se
 const maxSubjects = 200;
 const forgetAfterMs = 200_000; // timers of hidden tabs run once a minute
 const answerMs = 15_000; // the server answers at once
-const silenceMs = 60_000; // the server sends a comment every 15 s
+export const silenceMs = 60_000; // the server sends a comment every 15 s
 const tellEveryMs = 100;
 const maxFrame = 8 << 20;
 const rate = 50; // events of executions a second, but for subjects; the others are counted
@@ -210,17 +210,7 @@ export class Hub {
     const decoder = new TextDecoder();
     let rest = "";
     for (;;) {
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      const silence = new Promise<never>((_, no) => { timer = setTimeout(() => no(new Error("silence")), silenceMs); });
-      let piece: ReadableStreamReadResult<Uint8Array>;
-      try {
-        piece = await Promise.race([reader.read(), silence]);
-      } catch (err) {
-        void reader.cancel().catch(() => undefined);
-        throw err;
-      } finally {
-        clearTimeout(timer);
-      }
+      const piece = await within(silenceMs, reader);
       if (piece.done || run !== this.run) {
         if (!piece.done) void reader.cancel().catch(() => undefined);
         return;
@@ -251,6 +241,20 @@ export class Hub {
       if (events.length) this.news.add(events);
       if (gap) this.all({ kind: "gap" });
     }
+  }
+}
+
+/** Reads the next piece of a stream. One that does not come in time is an error, and ends the stream. */
+export async function within(ms: number, reader: ReadableStreamDefaultReader<Uint8Array>): Promise<ReadableStreamReadResult<Uint8Array>> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const silence = new Promise<never>((_, no) => { timer = setTimeout(() => no(new Error("silence")), ms); });
+  try {
+    return await Promise.race([reader.read(), silence]);
+  } catch (err) {
+    void reader.cancel().catch(() => undefined);
+    throw err;
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { ApiError, address, credentials, type Query } from "../api/client.ts";
-import { parseFrame } from "../live/hub.ts";
+import { parseFrame, silenceMs, within } from "../live/hub.ts";
 
 export interface Followed<T> { rows?: T[]; error?: ApiError; live: boolean }
 
@@ -43,7 +43,7 @@ export function useFollow<T>(path: string, query: Query): Followed<T> {
         const decoder = new TextDecoder();
         let rest = "";
         for (;;) {
-          const piece = await reader.read();
+          const piece = await within(silenceMs, reader);
           if (piece.done) break;
           const frames = (rest + decoder.decode(piece.value, { stream: true })).split("\n\n");
           rest = frames.pop()!;

@@ -36,9 +36,12 @@ export function keep(key: string, value: unknown): void {
 
 export const recall = <T>(key: string): T | undefined => kept.get(key) as T | undefined;
 
+// No answer at all, too many requests, and what a proxy or the server says while the server is away or stops.
+const passing = [0, 429, 502, 503, 504];
+
 /** Milliseconds after which a read is tried again that failed for now, and would not if it were made later; undefined for others. */
 export function pauseAfter(error: ApiError): number | undefined {
-  return error.status === 0 || error.status === 429 || error.status === 503 ? Math.max(2000, error.retryAfter * 1000) : undefined;
+  return passing.includes(error.status) ? Math.max(2000, error.retryAfter * 1000) : undefined;
 }
 
 /** Reads something under a key. Another key is something else. An empty key reads nothing. */
