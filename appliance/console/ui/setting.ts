@@ -30,6 +30,7 @@ function stored(): Setting {
 }
 
 export const setting = signal<Setting>(stored());
+addEventListener("storage", (e) => { if (e.key === "wardroom") setting.value = stored(); }); // another tab chose
 
 export function choose(change: Partial<Setting>): void {
   setting.value = { ...setting.peek(), ...change };

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -127,6 +128,33 @@ func TestScreenTriesAgain(t *testing.T) {
 		}
 		p.until("the new row after "+name+", and no error", fmt.Sprintf(`!window.failing && document.querySelector("main tr[data-id=%s]") && !document.querySelector("main .notice.bad")`, name))
 	}
+}
+
+// Two tabs keep what each of them was told to, and show it.
+func TestTabsKeepTheSame(t *testing.T) {
+	putUrgency(t)
+	one, two := open(t, "/executions?status=failed"), open(t, "/executions?status=running")
+	save := func(p *page, name string) {
+		p.do(browserpage.BringToFront())
+		p.choose("select:has(option[value=save])", "save")
+		p.until("the name", `document.activeElement?.matches("dialog input")`)
+		p.do(chromedp.KeyEvent(name), chromedp.KeyEvent(kb.Enter))
+		p.until("no dialog", `!document.querySelector("dialog")`)
+	}
+	for _, p := range []*page{one, two} {
+		p.until("the screen", `document.querySelector("h1")?.innerText === "Executions" && document.querySelector("option[value=save]")`)
+	}
+	save(one, "seen in one")
+	save(two, "seen in two")
+	defer func() { _ = chromedp.Run(two.ctx, chromedp.Evaluate(`localStorage.clear()`, nil)) }()
+	one.until("the view of the other", `[...document.querySelectorAll("option")].some((o) => o.value === "v:seen in two")`)
+	one.do(chromedp.Reload())
+	one.until("both views", `["v:seen in one", "v:seen in two"].every((v) => [...document.querySelectorAll("option")].some((o) => o.value === v))`)
+	one.click(css(`button[aria-label="Theme: system"]`))
+	two.do(browserpage.BringToFront())
+	two.until("the theme of the other", `document.documentElement.dataset.theme === "light"`)
+	two.do(chromedp.Evaluate(`document.querySelector("main").focus()`, nil), chromedp.KeyEvent("t"))
+	two.until("both settings", `(({theme, times}) => theme === "light" && times === "absolute")(JSON.parse(localStorage.getItem("wardroom")))`)
 }
 
 // What is chosen from comes after the bar that it is in, and moves nothing there: a click goes where it was aimed.

@@ -22,6 +22,7 @@ function stored(): View[] {
 }
 
 const views = signal<View[]>(stored());
+addEventListener("storage", (e) => { if (e.key === "wardroom-views") views.value = stored(); }); // another tab named or forgot one
 
 function store(list: View[]): void {
   views.value = list.slice(-maxViews);
