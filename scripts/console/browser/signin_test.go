@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/network"
+	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -156,4 +157,76 @@ func (p *page) signOut() {
 	p.until("who we are", `document.querySelector("dialog")?.innerText.includes("In records")`)
 	p.click(button("Sign out"))
 	p.until("the sign-in", `document.querySelector(".sign-in")`)
+}
+
+// Who signs in after somebody else sees nothing of what that one had read, and signing out takes it away in all tabs.
+func TestNextPersonSeesOwn(t *testing.T) {
+	s, key := secured(t, "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity:\n  authentication: {apiKeys: {enabled: true}}\n")
+	admin := withEcho(t, s, key)
+	other, err := admin.CreateKey(t.Context(), client.APIKeySpec{Name: "other", Scopes: []string{"executions:read"}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := openIn(t, "about:blank")
+	defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
+	p.away(true)                                                              // refusals are errors to browsers
+	const field = ".sign-in input[type=password], dialog input[type=password]"
+	signIn := func(key string) {
+		p.click(css(field))
+		p.do(chromedp.KeyEvent(key), chromedp.KeyEvent(kb.Enter))
+		p.until("the page", `document.querySelector("button.me") && !document.querySelector("input[type=password]")`)
+	}
+	const row = `document.querySelector("tr[data-id=echo]")`
+	refused := func(after string) {
+		p.until("the refusal "+after, `document.querySelector("main .notice.bad")?.innerText.includes("FORBIDDEN")`)
+		if p.holds(row) {
+			t.Error(after + " the next person sees what the one before had read")
+		}
+	}
+	p.do(chromedp.Navigate(s.URL + "/patterns"))
+	signIn(key)
+	p.until("the pattern", row)
+	second := openIn(t, s.URL+"/patterns")
+	second.away(true)
+	second.until("the pattern in another tab", row)
+	p.do(browserpage.BringToFront())
+	p.signOut()
+	second.until("the sign-in in the other tab, and nothing else", `document.querySelector(".sign-in") && !`+row)
+	signIn(other.Key)
+	refused("after a sign-out")
+
+	// The session ends under the page, and somebody else signs in over it.
+	p.signOut()
+	signIn(key)
+	p.until("the pattern", row)
+	sessions, err := admin.ListSessions(t.Context(), client.SessionFilter{All: true}, client.Page{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range sessions.Sessions {
+		if err := admin.RevokeSession(t.Context(), one.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.until("the question who it is, over the page", `document.querySelector("dialog input[type=password]")`)
+	signIn(other.Key)
+	refused("over an ended session")
+}
+
+// Who signs out at the identity provider as well leaves nothing on the page that the way back leads to.
+func TestSignedOutPageShowsNothing(t *testing.T) {
+	s, key := secured(t, "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity:\n  authentication: {apiKeys: {enabled: true}}\n")
+	withEcho(t, s, key)
+	// The provider's page is a place in this one: so the page is not left.
+	p := beforeIn(t, `{ const asked = window.fetch; window.fetch = async (address, o) => { const answer = await asked(address, o); return o?.method === "DELETE" ? new Response('{"signedOut": true, "logoutUrl": "#provider"}') : answer; }; }`)
+	defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
+	p.away(true)                                                              // refusals are errors to browsers
+	p.do(chromedp.Navigate(s.URL + "/patterns"))
+	p.click(css(".sign-in input[type=password]"))
+	p.do(chromedp.KeyEvent(key), chromedp.KeyEvent(kb.Enter))
+	p.until("the pattern", `document.querySelector("tr[data-id=echo]")`)
+	p.click(css("button.me"))
+	p.click(button("Sign out"))
+	p.until("the way to the provider", `location.hash === "#provider"`)
+	p.until("nothing that was read", `document.querySelector(".sign-in") && !document.querySelector("tr[data-id=echo]")`)
 }

@@ -36,6 +36,9 @@ export function keep(key: string, value: unknown): void {
 
 export const recall = <T>(key: string): T | undefined => kept.get(key) as T | undefined;
 
+/** Forgets all that was read: it was shown to somebody else. */
+export const forgetRead = (): void => kept.clear();
+
 // No answer at all, too many requests, and what a proxy or the server says while the server is away or stops.
 const passing = [0, 429, 502, 503, 504];
 

@@ -3,12 +3,16 @@
 import { signal } from "@preact/signals";
 import { apiKey, call, csrf, get, post, signInNeeded } from "../api/client.ts";
 import type { Session } from "../api/types.gen.ts";
-import { connectNow } from "../live/live.ts";
+import { connectNow, counts } from "../live/live.ts";
+import { forgetRead } from "./load.ts";
 
 /** How people sign in here. */
 export interface Methods { apiKey: boolean; sso: boolean; provider?: string; loginUrl?: string; secure: boolean }
 
 export const session = signal<Session | undefined>(undefined);
+
+/** Another number for each person who signs in over the page of another. */
+export const person = signal(0);
 
 /** Whether it was asked who we are: before, nothing else is asked for. */
 export const asked = signal(false);
@@ -16,8 +20,14 @@ export const asked = signal(false);
 /** Reads who we are. */
 export async function readSession(): Promise<void> {
   try {
-    session.value = await get<Session>("/api/session");
-    csrf.value = session.value.csrfToken ?? "";
+    const now = await get<Session>("/api/session");
+    if (session.peek() && session.peek()!.id !== now.id) { // somebody else signed in over the page
+      forgetRead();
+      counts.value = undefined;
+      person.value++;
+    }
+    session.value = now;
+    csrf.value = now.csrfToken ?? "";
     signInNeeded.value = false;
   } catch {
     // 401 asks for a sign-in by itself; a server that is away is asked again once it is back
@@ -59,16 +69,25 @@ export async function signIn(key: string): Promise<void> {
 export async function signOut(): Promise<void> {
   let after = "";
   if (session.peek()?.sessionId) after = (await call<{ logoutUrl?: string }>("DELETE", "/api/session")).logoutUrl ?? "";
+  tabs?.postMessage("signed out");
+  forgetWho();
+  if (after) location.assign(after);
+}
+
+/** Takes away who we are and all that was read: whoever comes next sees what they may see. */
+function forgetWho(): void {
   apiKey.value = "";
   csrf.value = "";
-  if (after) {
-    location.assign(after);
-    return;
-  }
+  forgetRead();
+  counts.value = undefined;
   session.value = undefined;
   signInNeeded.value = true;
   connectNow();
 }
+
+// The other tabs of the browser, which have the same session, or the same key.
+const tabs = "BroadcastChannel" in globalThis ? new BroadcastChannel("wardroom") : undefined;
+if (tabs) tabs.onmessage = (e: MessageEvent) => { if (e.data === "signed out") forgetWho(); };
 
 /** Whether the caller may do something at all. */
 export const may = (action: string): boolean => session.value?.actions.includes(action) ?? true;

@@ -17,7 +17,7 @@ import { choose, setting } from "../setting.ts";
 import { changesInbox, readInbox } from "../store/ask.ts";
 import { inboxCount } from "../store/counts.ts";
 import { useLoad } from "../store/load.ts";
-import { asked, may, session } from "../store/session.ts";
+import { asked, may, person, session } from "../store/session.ts";
 import { Account, SignInDialog, SignInPage } from "./signin.tsx";
 
 // Screens with the key that leads there after g, and what a person has to be permitted for it to be of use.
@@ -35,7 +35,7 @@ const screens = (): typeof all => all.filter(([key, , , needs]) => key === "syst
 export function Frame({ children }: { children: ComponentChildren }) {
   if (!asked.value) return null;
   if (signInNeeded.value && !session.value) return <SignInPage />;
-  return <Framed>{children}</Framed>;
+  return <Framed key={person.value}>{children}</Framed>; // begun anew for somebody else
 }
 
 function Framed({ children }: { children: ComponentChildren }) {
