@@ -96,7 +96,7 @@ func BenchmarkConsoleTerminal(b *testing.B) {
 	b.Run("Key", func(b *testing.B) {
 		p := beforeIn(b, noteKeys)
 		p.do(chromedp.Navigate(shared.URL + "/agents/" + id))
-		p.until("the terminal", `document.querySelector(".xterm-screen canvas, .xterm-rows > div") && document.querySelector(".terminal-tab .bar [role=status]").innerText === "read-only"`)
+		p.until("the terminal", `document.querySelector(".xterm-screen canvas, .xterm-rows > div") && document.querySelector(".terminal-tab .bar [role=status]").innerText === "you look on"`)
 		p.click(button("Take over"))
 		p.until("the keyboard", `document.querySelector(".terminal.writing") && document.querySelector(".bar [role=status]").innerText === "you type"`)
 		p.do(network.Disable()) // the driver is not told of what comes by the socket: that would cost more than what is measured

@@ -187,7 +187,7 @@ func TestSoak(t *testing.T) {
 		for _, to := range []string{"/inbox", "/executions", "/patterns", "/patterns/startup-team", "/threads", "/threads?board=state", "/agents?tab=wall", "/memory", "/webhooks", "/system"} {
 			visit(to, "")
 		}
-		visit("/agents/"+a.ID, ` && document.querySelector(".xterm") && document.querySelector(".terminal-tab .bar [role=status]")?.innerText === "read-only"`)
+		visit("/agents/"+a.ID, ` && document.querySelector(".xterm") && document.querySelector(".terminal-tab .bar [role=status]")?.innerText === "you look on"`)
 		terminals++
 		visit("/", ` && document.querySelectorAll(".tile").length >= 6 && !document.querySelector(".xterm")`)
 	}

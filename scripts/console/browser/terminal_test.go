@@ -49,7 +49,7 @@ func TestTerminalSkipsFrames(t *testing.T) {
 	}
 }
 
-// A terminal is read-only until it is taken over, and again once it is given back.
+// A terminal is looked at until it is taken over, and again once it is given back.
 func TestTerminal(t *testing.T) {
 	id := spawnShell(t, "shell")
 	p := beforeIn(t, graphicsCard)
@@ -91,7 +91,7 @@ func TestTerminal(t *testing.T) {
 	p.until("the screen in the document", rows+`?.includes("drawn-again")`)
 	p.hostileOutput(t, lines)
 	p.click(button("Give back"))
-	p.until("the keyboard is given back", `!document.querySelector(".terminal.writing") && document.querySelector(".bar [role=status]").innerText === "read-only"`)
+	p.until("the keyboard is given back", `!document.querySelector(".terminal.writing") && document.querySelector(".bar [role=status]").innerText === "you look on"`)
 }
 
 // hostileOutput has the shell write what would make a terminal type, copy or retitle by itself: the page sends the

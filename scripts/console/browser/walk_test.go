@@ -132,13 +132,19 @@ func TestTimesByKeyboard(t *testing.T) {
 	if p.holds(stops) {
 		t.Error("times are stops of Tab")
 	}
+	if _, description := p.heard(); strings.Count(description, "Began") != 1 {
+		t.Errorf("the row is described as %q", description)
+	}
+	if p.holds(`document.querySelector("tr[data-index='0'] time[title]") || document.querySelector("#moments:not([aria-hidden=true])")`) {
+		t.Error("what describes the row is told once more, by a title or the note itself")
+	}
 	if p.holds(`(() => { const a = document.activeElement.getBoundingClientRect(), b = document.querySelector("#moments").getBoundingClientRect(); return a.top < b.bottom && b.top < a.bottom; })()`) {
 		t.Error("the note lies over what has the focus")
 	}
 	p.checkAxe(t, "times of a row")
 	p.shoot("times")
 	p.do(chromedp.KeyEvent(kb.Escape))
-	p.until("it is taken away", `!document.querySelector("#moments") && document.activeElement.matches("tr[data-index='0']") && !document.activeElement.hasAttribute("aria-describedby")`)
+	p.until("it is taken away, and the title is back", `!document.querySelector("#moments") && document.querySelector("tr[data-index='0'] time[title]") && document.activeElement.matches("tr[data-index='0']") && !document.activeElement.hasAttribute("aria-describedby")`)
 	p.do(chromedp.KeyEvent("t"))
 	p.until("all times as they are", `[...document.querySelectorAll("main tr time")].every((e) => `+exact+`.test(e.innerText))`)
 	p.do(chromedp.KeyEvent("t"))

@@ -1,5 +1,5 @@
 // When exactly: the absolute times of what has the focus of the keyboard. There is no stop of Tab for a time; a row, a link or a summary
-// with times in it tells them, in a note beside it that also describes it to screen readers. Escape takes the note away.
+// with times in it tells them, in a note beside it that describes it to screen readers, and is told by nothing else. Escape takes the note away.
 
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -17,8 +17,10 @@ function headOf(time: HTMLElement): string {
 }
 
 function forget(): void {
-  if (!told.peek()) return;
-  told.peek()!.of.removeAttribute("aria-describedby");
+  const t = told.peek();
+  if (!t) return;
+  t.of.removeAttribute("aria-describedby");
+  for (const time of t.times) time.title = absolute(time.getAttribute("datetime")!);
   told.value = undefined;
 }
 
@@ -31,6 +33,7 @@ function look(e: FocusEvent): void {
   const times = own.length ? own : timesIn(of.closest("tr, li")); // of the row that a link or a button is in
   if (times.length === 0 || times.length > most) return;
   of.setAttribute("aria-describedby", "moments");
+  for (const time of times) time.removeAttribute("title"); // else it is told once more
   told.value = { of, times };
 }
 
@@ -62,5 +65,5 @@ export function Moments() {
     return () => { cancelAnimationFrame(frame); removeEventListener("scroll", place, true); removeEventListener("resize", place); };
   }, [t]);
   if (!t) return null;
-  return <div id="moments" class="moments nums" role="note" ref={box}>{t.times.map((time, i) => <div key={i}>{headOf(time) && <span class="soft">{headOf(time)} </span>}{absolute(time.getAttribute("datetime")!)}</div>)}</div>;
+  return <div id="moments" class="moments nums" aria-hidden="true" ref={box}>{t.times.map((time, i) => <div key={i}>{headOf(time) && <span class="soft">{headOf(time)} </span>}{absolute(time.getAttribute("datetime")!)}</div>)}</div>;
 }

@@ -32,7 +32,7 @@ export function TerminalTab({ agent }: { agent: string }) {
   }, [agent]);
   useEffect(() => screen.current?.setReader(reader), [reader]);
   const whole = () => { if (document.fullscreenElement) void document.exitFullscreen(); else void box.current?.parentElement?.requestFullscreen(); };
-  const words: Record<Shown["state"], string> = { connecting: "connecting", live: shown.writing ? "you type" : "read-only", broken: "the connection was lost: trying again", ended: "ended" };
+  const words: Record<Shown["state"], string> = { connecting: "connecting", live: shown.writing ? "you type" : "you look on", broken: "the connection was lost: trying again", ended: "ended" };
   return <section class="terminal-tab" aria-label="Terminal">
     <div class="bar">
       <span class={"badge " + (shown.state === "live" ? (shown.writing ? "needs" : "") : "bad")} role="status">{words[shown.state]}</span>
