@@ -201,6 +201,33 @@ func TestRemarks(t *testing.T) {
 	}
 }
 
+// A remark that is written while the agent changes the file stays on the line that it is about, with what was typed.
+func TestRemarkOnLineThatMoves(t *testing.T) {
+	thread := shell(t, client.ThreadSpec{Objective: `echo begin`, Preparation: client.ThreadPreparation{Workspace: &client.WorkspaceSpec{Repo: repository(t)}}})
+	p := beforeIn(t, `{ const real = window.fetch; window.above = ""; window.read = 0;
+		window.fetch = (address, o) => { if (!new URL(address, location.href).pathname.endsWith("/diff")) return real(address, o); read++;
+			const file = (name, lines) => "diff --git a/" + name + " b/" + name + "\n--- /dev/null\n+++ b/" + name + "\n@@ -0,0 +1," + lines.length + " @@\n" + lines.map((l) => "+" + l + "\n").join("");
+			const patch = (above && file("a.txt", ["new"])) + file("b.txt", [...(above ? [above] : []), "first", "second", "third"]);
+			return Promise.resolve(new Response(JSON.stringify({patch, baseCommit: "0123456789", workBranch: "w", truncated: false}), {headers: {"Content-Type": "application/json"}})); }; }`)
+	p.do(chromedp.Navigate(shared.URL + "/threads/" + thread.ID + "?tab=changes"))
+	p.click(`[...document.querySelectorAll("tr.add")].find((r) => r.innerText.includes("second"))?.querySelector("button.remark")`)
+	p.until("the field", `document.activeElement?.matches(".remarking textarea")`)
+	p.do(chromedp.KeyEvent("why sec"), chromedp.Evaluate(`window.above = "inserted"; 0`, nil))
+	if _, err := shared.Client.SendThread(t.Context(), thread.ID, client.ThreadInput{Message: "echo more"}); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the changes of the next turn", `document.querySelector(".changes").innerText.includes("inserted")`)
+	p.do(chromedp.KeyEvent("ond?"))
+	if !p.holds(`document.activeElement?.matches(".remarking textarea") && document.activeElement.value === "why second?" && document.querySelector(".said-here").previousElementSibling.innerText.includes("second")`) {
+		t.Errorf("what was written, or its line, is gone\n%s", p.text())
+	}
+	p.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(2)))
+	p.until("the remark", fmt.Sprintf(`JSON.parse(sessionStorage.getItem("remarks:%s") ?? "[]")[0]?.text`, thread.ID))
+	if !p.holds(fmt.Sprintf(`(({line, code, text}) => line === 3 && code === "second" && text === "why second?")(JSON.parse(sessionStorage.getItem("remarks:%s"))[0])`, thread.ID)) {
+		t.Error("the remark is on another line")
+	}
+}
+
 // A wall shows the screens of agents as they are, with one request a second for all of them, and none that is out of view.
 func TestWall(t *testing.T) {
 	var ids []string

@@ -1,6 +1,6 @@
 // The changes of a thread, to be looked through by key, with remarks on lines that go to its agent as one message.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { freshKey, get, post, seg } from "../api/client.ts";
 import type { ThreadBody, ThreadDiffBody } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
@@ -31,7 +31,10 @@ function keep(id: string, list: Remark[]): void {
   }
 }
 
-interface Review { remarks: Remark[]; open?: { file: string; line: number; old: boolean }; begin?: (file: string, l: DiffLine) => void; put: (r: Remark) => void; drop: (r: Remark) => void; close: () => void; split: boolean }
+/** The line that a remark is written on, and what is written by now. The line may move while the agent works. */
+interface Open { file: string; line: number; old: boolean; code: string; text?: string }
+
+interface Review { remarks: Remark[]; open?: Open; begin?: (file: string, l: DiffLine) => void; put: (r: Remark) => void; drop: (r: Remark) => void; close: () => void; split: boolean }
 
 export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => void }) {
   const id = t.id;
@@ -40,7 +43,8 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
   const [remarks, setRemarks] = useState<Remark[]>(() => kept(id));
   const latest = useRef(remarks); // some may be written while others are sent
   latest.current = remarks;
-  const [open, setOpen] = useState<Review["open"]>();
+  const [open, setOpen] = useState<Open>();
+  useLayoutEffect(() => setOpen((o) => o && moved(o, files)), [files]);
   const [told, setTold] = useState("");
   const box = useRef<HTMLDivElement>(null);
   const key = useRef("");
@@ -51,7 +55,7 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
   const back = () => { const at = open; setOpen(undefined); requestAnimationFrame(() => at && box.current?.querySelector<HTMLElement>(`tr[data-place="${CSS.escape(at.file + ":" + at.line + ":" + at.old)}"]`)?.focus()); };
   const review: Review = {
     remarks, open, split: queryOf("view") === "split", close: back,
-    begin: takes ? (file, l) => { const at = placeOf(l); if (at) setOpen({ file, ...at }); } : undefined,
+    begin: takes ? (file, l) => { const at = placeOf(l); if (at) setOpen({ file, ...at, code: l.text }); } : undefined,
     put: (r) => { set([...remarks.filter((o) => !sameRemark(o, r.file, r)), r]); back(); },
     drop: (r) => set(remarks.filter((o) => o !== r)),
   };
@@ -112,6 +116,14 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
   </div>;
 }
 
+/** The same line where it is now: the nearest with its text. One that is gone keeps its place. */
+function moved(o: Open, files: DiffFile[]): Open {
+  const far = (l: DiffLine) => Math.abs(placeOf(l)!.line - o.line);
+  const same = files.find((f) => f.path === o.file)?.lines.filter((l) => l.text === o.code && placeOf(l)?.old === o.old) ?? [];
+  const nearest = same.reduce<DiffLine | undefined>((best, l) => (!best || far(l) < far(best) ? l : best), undefined);
+  return nearest ? { ...o, ...placeOf(nearest)! } : o;
+}
+
 const sign = (l: DiffLine): string => (l.kind === "add" ? "+" : l.kind === "del" ? "\u2212" : "");
 const code = (l: DiffLine) => <Line text={l.text} />;
 
@@ -126,7 +138,7 @@ function ReviewFile({ file: f, open, review }: { file: DiffFile; open: boolean; 
     const mine = review.remarks.find((r) => sameRemark(r, f.path, at));
     const editing = review.open && review.open.file === f.path && review.open.line === at.line && review.open.old === at.old;
     if (!mine && !editing) return null;
-    return <tr class="said-here"><td colSpan={columns}>{editing ? <RemarkForm text={mine?.text ?? ""} place={`${f.path}:${at.line}`} put={(text) => review.put({ file: f.path, ...at, code: l.text, text })} close={review.close} />
+    return <tr class="said-here"><td colSpan={columns}>{editing ? <RemarkForm open={review.open!} text={mine?.text ?? ""} place={`${f.path}:${at.line}`} put={(text) => review.put({ file: f.path, ...at, code: review.open!.code, text })} close={review.close} />
       : <div class="said you"><Text>{mine!.text}</Text> <button class="link" onClick={() => review.begin?.(f.path, l)}>change</button> <button class="link" onClick={() => review.drop(mine!)}>take away</button></div>}</td></tr>;
   };
   const place = (l: DiffLine) => { const at = placeOf(l); return at && f.path + ":" + at.line + ":" + at.old; };
@@ -145,11 +157,12 @@ function ReviewFile({ file: f, open, review }: { file: DiffFile; open: boolean; 
   </details>;
 }
 
-function RemarkForm({ text, place, put, close }: { text: string; place: string; put: (text: string) => void; close: () => void }) {
-  const [now, setNow] = useState(text);
+function RemarkForm({ open, text, place, put, close }: { open: Open; text: string; place: string; put: (text: string) => void; close: () => void }) {
+  const [now, setNow] = useState(open.text ?? text);
+  const write = (v: string) => { setNow(v); open.text = v; }; // the form is made anew where its line moves
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus(), []);
-  return <form class="remarking" onSubmit={(e) => { e.preventDefault(); if (now.trim()) put(now.trim()); }}><label><span class="sr">Remark on {place}</span><textarea ref={field} rows={2} value={now} placeholder="Remark on this line" onInput={(e) => setNow(e.currentTarget.value)}
+  return <form class="remarking" onSubmit={(e) => { e.preventDefault(); if (now.trim()) put(now.trim()); }}><label><span class="sr">Remark on {place}</span><textarea ref={field} rows={2} value={now} placeholder="Remark on this line" onInput={(e) => write(e.currentTarget.value)}
     onKeyDown={(e) => { if (e.key === "Escape") { e.preventDefault(); e.stopPropagation(); close(); } else if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && now.trim()) { e.preventDefault(); put(now.trim()); } }} /></label>
     <div class="line"><button class="button" disabled={!now.trim()}>Keep it <kbd>Ctrl+Enter</kbd></button><button type="button" class="link" onClick={close}>leave it</button></div></form>;
 }
