@@ -230,3 +230,37 @@ func TestSignedOutPageShowsNothing(t *testing.T) {
 	p.until("the way to the provider", `location.hash === "#provider"`)
 	p.until("nothing that was read", `document.querySelector(".sign-in") && !document.querySelector("tr[data-id=echo]")`)
 }
+
+// A sign-in in one tab is one in all of them: they ask for none, and may change what they could before.
+func TestSignInOfAllTabs(t *testing.T) {
+	s, key := secured(t, "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity:\n  authentication: {apiKeys: {enabled: true}}\n")
+	admin := withEcho(t, s, key)
+	p := openIn(t, s.URL+"/patterns")
+	defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
+	p.away(true)                                                              // refusals are errors to browsers
+	signIn := func() {
+		p.click(css(".sign-in input[type=password], dialog input[type=password]"))
+		p.do(chromedp.KeyEvent(key), chromedp.KeyEvent(kb.Enter))
+		p.until("the page", `document.querySelector("tr[data-id=echo]") && !document.querySelector("input[type=password]")`)
+	}
+	signIn()
+	second := openIn(t, s.URL+"/patterns")
+	second.away(true)
+	second.until("the page in another tab", `document.querySelector("tr[data-id=echo]")`)
+	sessions, err := admin.ListSessions(t.Context(), client.SessionFilter{All: true}, client.Page{})
+	if err != nil || len(sessions.Sessions) != 1 {
+		t.Fatalf("%+v, %v", sessions, err)
+	}
+	if err := admin.RevokeSession(t.Context(), sessions.Sessions[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, tab := range []*page{p, second} {
+		tab.until("the question who it is", `document.querySelector("dialog input[type=password]")`)
+	}
+	p.do(browserpage.BringToFront())
+	signIn()
+	second.until("no question in the other tab", `!document.querySelector("dialog")`)
+	second.click(css("tr[data-id=echo] button"))
+	second.click(css("dialog footer .main"))
+	second.until("the execution", `location.pathname.startsWith("/executions/")`)
+}

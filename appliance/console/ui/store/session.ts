@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { apiKey, call, csrf, get, post, signInNeeded } from "../api/client.ts";
 import type { Session } from "../api/types.gen.ts";
+import { base } from "../base.ts";
 import { connectNow, counts } from "../live/live.ts";
 import { forgetRead } from "./load.ts";
 
@@ -29,6 +30,7 @@ export async function readSession(): Promise<void> {
     session.value = now;
     csrf.value = now.csrfToken ?? "";
     signInNeeded.value = false;
+    if (now.sessionId) tabs?.postMessage({ signedIn: now.sessionId });
   } catch {
     // 401 asks for a sign-in by itself; a server that is away is asked again once it is back
   } finally {
@@ -69,7 +71,7 @@ export async function signIn(key: string): Promise<void> {
 export async function signOut(): Promise<void> {
   let after = "";
   if (session.peek()?.sessionId) after = (await call<{ logoutUrl?: string }>("DELETE", "/api/session")).logoutUrl ?? "";
-  tabs?.postMessage("signed out");
+  tabs?.postMessage({ signedOut: true });
   forgetWho();
   if (after) location.assign(after);
 }
@@ -85,9 +87,13 @@ function forgetWho(): void {
   connectNow();
 }
 
-// The other tabs of the browser, which have the same session, or the same key.
-const tabs = "BroadcastChannel" in globalThis ? new BroadcastChannel("wardroom") : undefined;
-if (tabs) tabs.onmessage = (e: MessageEvent) => { if (e.data === "signed out") forgetWho(); };
+// The other tabs of the browser, which have the same session, or the same key. A sign-in in one gives all of them another session, with
+// another token against forged requests.
+const tabs = "BroadcastChannel" in globalThis ? new BroadcastChannel("wardroom" + base) : undefined;
+if (tabs) tabs.onmessage = (e: MessageEvent<{ signedOut?: boolean; signedIn?: string }>) => {
+  if (e.data.signedOut) forgetWho();
+  else if (asked.peek() && !apiKey.peek() && (signInNeeded.peek() || session.peek()?.sessionId !== e.data.signedIn)) void readSession().then(connectNow);
+};
 
 /** Whether the caller may do something at all. */
 export const may = (action: string): boolean => session.value?.actions.includes(action) ?? true;
