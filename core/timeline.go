@@ -19,6 +19,9 @@ type TimelineService interface {
 	Timeline(ctx context.Context, id string) (*Timeline, error)
 	// FindTask returns a task of an execution. NOT_FOUND for an unknown id of either.
 	FindTask(ctx context.Context, executionID, taskID string) (*TaskDetail, error)
+	// FindStep returns a step of an execution by its path in the timeline. NOT_FOUND for an unknown id, and for a path that
+	// no step has which began; its details name paths near it.
+	FindStep(ctx context.Context, executionID, path string) (*StepDetail, error)
 }
 
 // ReleasedLost is the reason of role.released when the agent is gone.

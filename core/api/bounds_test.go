@@ -18,6 +18,7 @@ var unpaged = map[string]string{
 	"/api/data/erasures/{erasureId}":                       "one erasure",
 	"/api/executions/{executionId}":                        "one record, which the store bounds",
 	"/api/executions/{executionId}/questions/{questionId}": "one question",
+	"/api/executions/{executionId}/steps/{path}":           "one step: its result, its last 100 runs, and its last 100 tasks with 1 MiB of what they were asked and answered",
 	"/api/executions/{executionId}/stream":                 "a stream, bounded by frames",
 	"/api/executions/{executionId}/threads/stream":         "a stream, bounded by frames",
 	"/api/executions/{executionId}/timeline":               "steps, tasks and messages of one execution, whose workflow and rounds are bounded, without their values",

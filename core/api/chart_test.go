@@ -187,6 +187,34 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
+// A step goes by its path, which may have a slash.
+func TestStep(t *testing.T) {
+	r := newRig(t)
+	r.executions.step = func(id, path string) (*core.StepDetail, error) {
+		if path != "outer/inner" {
+			err := core.NotFound("step", path)
+			err.Details["near"] = []string{"outer"}
+			return nil, err
+		}
+		return &core.StepDetail{
+			ExecutionID: id, Path: path, Step: "outer", Status: "completed", StartedAt: epoch, Result: json.RawMessage(`null`), Runs: []wire.StepRun{},
+			Tasks: []wire.Task{{TaskID: "task_1", Status: "completed", Attempts: []wire.TaskAttempt{}, Omitted: 7}}, TotalTasks: 101,
+		}, nil
+	}
+	p := r.do("GET", "/api/executions/"+execID+"/steps/outer%2Finner", "")
+	p.wants(t, 200, "")
+	for _, want := range []string{`"path":"outer/inner","step":"outer","status":"completed"`, `"result":null`, `"attempts":[],"omittedBytes":7}],"totalTasks":101}`} {
+		if !strings.Contains(p.text, want) {
+			t.Errorf("the step has no %s: %s", want, p.text)
+		}
+	}
+	p = r.do("GET", "/api/executions/"+execID+"/steps/2.0", "")
+	p.wants(t, 404, core.CodeNotFound)
+	if !strings.Contains(p.text, `"near":["outer"]`) {
+		t.Errorf("body %s", p.text)
+	}
+}
+
 // After a sequence there is what changed, and what changes without an event of the execution.
 func TestTimelineSince(t *testing.T) {
 	r := newRig(t)

@@ -106,6 +106,15 @@ func (s *Server) executionRoutes() []Route {
 			Fails:       []int{404}, Handle: s.getTask,
 		}),
 		reads(Route{
+			Path: "/api/executions/{executionId}/steps/{path}", OperationID: "getStep",
+			Summary: "Get one step of a workflow by its path in the timeline: when it ran, what came of it, and its tasks.",
+			Description: "path is the id of the step's entries in the timeline, such as 2.0 or draft. It is one segment: a slash in it, " +
+				"as paths of composed patterns have, is sent as %2F. For one that there is not details.near of the error has paths of steps near it. " +
+				"A pattern of a single step has no steps in its timeline.",
+			Responses: []Response{{Status: 200, Body: wire.ExecutionStep{}, Doc: "The step."}},
+			Fails:     []int{404}, Handle: s.getStep,
+		}),
+		reads(Route{
 			Path: "/api/executions/{executionId}/events", OperationID: "listExecutionEvents",
 			Summary: "Read the journal of an execution, oldest first.",
 			Query: []Param{

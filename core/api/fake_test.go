@@ -97,6 +97,7 @@ type fakeExecutions struct {
 	stream  func(ctx context.Context, id string, after uint64) (core.EventStream, error)
 
 	timeline func(id string) (*core.Timeline, error)
+	step     func(executionID, path string) (*core.StepDetail, error)
 }
 
 const (
@@ -148,6 +149,13 @@ func (f *fakeExecutions) Delete(_ context.Context, id string) error {
 
 func (f *fakeExecutions) FindTask(_ context.Context, executionID, taskID string) (*core.TaskDetail, error) {
 	return &core.TaskDetail{ExecutionID: executionID, TaskID: taskID, Status: "running", Attempts: []wire.TaskAttempt{}}, nil
+}
+
+func (f *fakeExecutions) FindStep(_ context.Context, executionID, path string) (*core.StepDetail, error) {
+	if f.step != nil {
+		return f.step(executionID, path)
+	}
+	return nil, core.NotFound("step", path)
 }
 
 func (f *fakeExecutions) Wait(ctx context.Context, id string) (*core.Execution, error) {

@@ -69,6 +69,7 @@ func TestOperations(t *testing.T) {
 		"GET /api/executions/{executionId}/events",
 		"GET /api/executions/{executionId}/questions",
 		"GET /api/executions/{executionId}/questions/{questionId}",
+		"GET /api/executions/{executionId}/steps/{path}",
 		"GET /api/executions/{executionId}/stream",
 		"GET /api/executions/{executionId}/tasks/{taskId}",
 		"GET /api/executions/{executionId}/threads/stream",

@@ -35,6 +35,14 @@ func (s *Server) getTask(c *call) (answer, error) {
 	return ok(t), nil
 }
 
+func (s *Server) getStep(c *call) (answer, error) {
+	step, err := s.opts.Timelines.FindStep(c.ctx, c.param("executionId"), c.param("path"))
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(step), nil
+}
+
 // maxLostLooks bounds the agents that a timeline is completed with.
 const maxLostLooks = 200
 

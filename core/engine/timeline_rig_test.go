@@ -17,3 +17,7 @@ func (r *rig) Timeline(ctx context.Context, id string) (*core.Timeline, error) {
 func (r *rig) FindTask(ctx context.Context, executionID, taskID string) (*core.TaskDetail, error) {
 	return r.reads().FindTask(ctx, executionID, taskID)
 }
+
+func (r *rig) FindStep(ctx context.Context, executionID, path string) (*core.StepDetail, error) {
+	return r.reads().FindStep(ctx, executionID, path)
+}

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"testing"
 	stdtime "time"
 
@@ -128,6 +129,37 @@ func TestFindTask(t *testing.T) {
 	}
 	r.agents.report("a", second.task, `{"text":"two"}`, nil)
 	r.wait(exec.ID)
+}
+
+// A step of an org chart has its runs, its result and its tasks, as the engine journals them.
+func TestFindStep(t *testing.T) {
+	r := chartRig(t, nil)
+	r.chart("revised", crew("a", "strict"), parallel(assign("a"), assign("a")), approve("strict", core.OnRejectRetry, 2))
+	r.open()
+	r.autoChart()
+	exec := r.wait(r.start("revised").ID)
+	if exec.Status != core.ExecutionCompleted {
+		t.Fatalf("got %+v", exec)
+	}
+	for path, want := range map[string]string{
+		"0":   `completed, 2 runs, [0.0 0.1], [a], 0 tasks, [{"step":"0.0","again":true},{"step":"0.1","again":true}]`,
+		"0.1": `completed, 2 runs, [], [a], 2 tasks, {"step":"0.1","again":true}`,
+		"1":   `completed, 2 runs, [], [strict], 2 tasks, {"approved":true,"verdict":"approve","confidence":0.9,"feedback":"good","reviewer":"strict","agentId":"*"}`,
+	} {
+		step, err := r.FindStep(t.Context(), exec.ID, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%s, %d runs, %v, %v, %d tasks, %s", step.Status, len(step.Runs), step.Steps, step.Roles, len(step.Tasks), sameAgent(string(step.Result))); got != want {
+			t.Errorf("step %s is %s, want %s", path, got, want)
+		}
+		for i := range step.Tasks {
+			task, err := r.FindTask(t.Context(), exec.ID, step.Tasks[i].TaskID)
+			if err != nil || task.Asked == nil || !reflect.DeepEqual(*task, step.Tasks[i]) {
+				t.Errorf("the task is %+v among those of its step, and %+v by itself, %v", step.Tasks[i], task, err)
+			}
+		}
+	}
 }
 
 // What is over is deleted, and told of; nothing else is.

@@ -17,14 +17,14 @@ func (s *Service) FindTask(ctx context.Context, executionID, taskID string) (*co
 	if err != nil {
 		return nil, err
 	}
-	t := &core.TaskDetail{TaskID: taskID, ExecutionID: executionID, Attempts: []wire.TaskAttempt{}}
 	f := newFold()
-	look := taskLook{exec: exec, task: t, ended: map[int]taskEnd{}}
-	err = s.eachPage(ctx, executionID, func(page []core.Event) error {
+	looks := taskLooks{}
+	look := looks.of(exec, taskID)
+	err = s.eachPage(ctx, executionID, 0, func(page []core.Event) error {
 		if err := f.add(page); err != nil {
 			return err
 		}
-		return look.add(page)
+		return looks.add(page)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("task %s of %s: %w", taskID, executionID, err)
@@ -34,10 +34,10 @@ func (s *Service) FindTask(ctx context.Context, executionID, taskID string) (*co
 			look.attempt(&entry)
 		}
 	}
-	if len(t.Attempts) == 0 {
+	if len(look.task.Attempts) == 0 {
 		return nil, core.NotFound("task", taskID)
 	}
-	return t, nil
+	return look.task, nil
 }
 
 // handedOut is what is read of the data of task.assigned.
@@ -66,9 +66,21 @@ type taskLook struct {
 	exec  *core.Execution
 	task  *core.TaskDetail
 	ended map[int]taskEnd // how attempts ended, by number
+
+	askedBytes, resultBytes int // of what was asked and answered, among the tasks of a step
 }
 
-func (l *taskLook) add(events []core.Event) error {
+// taskLooks are tasks that are looked for, by id.
+type taskLooks map[string]*taskLook
+
+// of adds a task of an execution to those that are looked for.
+func (l taskLooks) of(exec *core.Execution, taskID string) *taskLook {
+	t := &core.TaskDetail{TaskID: taskID, ExecutionID: exec.ID, Attempts: []wire.TaskAttempt{}}
+	l[taskID] = &taskLook{exec: exec, task: t, ended: map[int]taskEnd{}}
+	return l[taskID]
+}
+
+func (l taskLooks) add(events []core.Event) error {
 	for i := range events {
 		ev := &events[i]
 		switch ev.Type {
@@ -78,8 +90,8 @@ func (l *taskLook) add(events []core.Event) error {
 				return fmt.Errorf("journal entry %d (%s): %w", ev.Seq, ev.Type, err)
 			}
 			for _, a := range d.Tasks {
-				if a.TaskID == l.task.TaskID {
-					l.asked(&d)
+				if look := l[a.TaskID]; look != nil {
+					look.asked(&d)
 				}
 			}
 		case core.EventTaskCompleted, core.EventTaskFailed, core.EventTaskLate:
@@ -87,23 +99,27 @@ func (l *taskLook) add(events []core.Event) error {
 			if err := json.Unmarshal(ev.Data, &d); err != nil {
 				return fmt.Errorf("journal entry %d (%s): %w", ev.Seq, ev.Type, err)
 			}
-			if d.TaskID != l.task.TaskID {
-				continue
+			if look := l[d.TaskID]; look != nil {
+				look.end(ev, &d)
 			}
-			if ev.Type == core.EventTaskLate {
-				if len(l.task.Late) < maxLate {
-					l.task.Late = append(l.task.Late, wire.TaskLate{Attempt: d.Attempt, AgentID: d.AgentID, At: ev.Time, Reason: d.Reason})
-				}
-				continue
-			}
-			l.ended[d.Attempt] = d
-			if l.task.Error = d.Error; ev.Type == core.EventTaskCompleted {
-				l.task.Result = d.Result
-			}
-			l.task.Usage = cmp.Or(d.Usage, l.task.Usage)
 		}
 	}
 	return nil
+}
+
+// end takes in what was reported of a task.
+func (l *taskLook) end(ev *core.Event, d *taskEnd) {
+	if ev.Type == core.EventTaskLate {
+		if len(l.task.Late) < maxLate {
+			l.task.Late = append(l.task.Late, wire.TaskLate{Attempt: d.Attempt, AgentID: d.AgentID, At: ev.Time, Reason: d.Reason})
+		}
+		return
+	}
+	l.ended[d.Attempt] = taskEnd{Error: d.Error, Retry: d.Retry}
+	if l.task.Error = d.Error; ev.Type == core.EventTaskCompleted {
+		l.task.Result = d.Result
+	}
+	l.task.Usage = cmp.Or(d.Usage, l.task.Usage)
 }
 
 // maxLate bounds the answers of a task that came too late and are shown.

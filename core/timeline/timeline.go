@@ -33,7 +33,7 @@ func (s *Service) Timeline(ctx context.Context, id string) (*core.Timeline, erro
 		return nil, err
 	}
 	f := newFold()
-	if err := s.eachPage(ctx, id, f.add); err != nil {
+	if err := s.eachPage(ctx, id, 0, f.add); err != nil {
 		return nil, fmt.Errorf("timeline of %s: %w", id, err)
 	}
 	if f.over && !exec.Status.Terminal() { // it ended while the journal was read
@@ -52,9 +52,8 @@ func (s *Service) Timeline(ctx context.Context, id string) (*core.Timeline, erro
 	}, nil
 }
 
-// eachPage calls fn with the events of an execution, page by page.
-func (s *Service) eachPage(ctx context.Context, id string, fn func([]core.Event) error) error {
-	after := uint64(0)
+// eachPage calls fn with the events of an execution after a sequence, page by page.
+func (s *Service) eachPage(ctx context.Context, id string, after uint64, fn func([]core.Event) error) error {
 	for more := true; more; {
 		var page []core.Event
 		var err error

@@ -35,6 +35,8 @@ func TestQuestionRequests(t *testing.T) {
 		}, `POST /api/executions/exec_1/questions/q_1/answer {"answer":{"a":[1]}}`},
 		{"Timeline", func(ctx context.Context) error { _, err := c.GetTimeline(ctx, "exec_1"); return err },
 			`GET /api/executions/exec_1/timeline `},
+		{"Step", func(ctx context.Context) error { _, err := c.GetStep(ctx, "exec_1", "outer/inner"); return err },
+			`GET /api/executions/exec_1/steps/outer%2Finner `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if err := tt.call(t.Context()); err != nil {

@@ -40,6 +40,18 @@ type Task struct {
 	wire.Task
 }
 
+// ExecutionStep is a step of the workflow of an execution.
+type ExecutionStep struct {
+	Meta
+	wire.ExecutionStep
+}
+
+// GetStep returns a step of an execution by its path, which is the ID of its entries in the timeline: when it ran, what came of
+// it, and its tasks. For a path that no step has the details of the NOT_FOUND name paths near it.
+func (c *Client) GetStep(ctx context.Context, executionID, path string) (*ExecutionStep, error) {
+	return ask[ExecutionStep](ctx, c, request{method: http.MethodGet, path: executionPath(executionID) + "/steps/" + segment(path)})
+}
+
 // GetTask returns a task of an execution: what its agent was asked, what it answered, and each attempt.
 func (c *Client) GetTask(ctx context.Context, executionID, taskID string) (*Task, error) {
 	return ask[Task](ctx, c, request{method: http.MethodGet, path: executionPath(executionID) + "/tasks/" + segment(taskID)})

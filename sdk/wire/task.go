@@ -18,6 +18,7 @@ type Task struct {
 	Usage       *Usage          `json:"usage,omitempty" doc:"Of a managed agent, where it tells."`
 	Attempts    []TaskAttempt   `json:"attempts" doc:"In the order in which they began."`
 	Late        []TaskLate      `json:"late,omitempty" doc:"Answers that came when they did not count any more."`
+	Omitted     int             `json:"omittedBytes,omitempty" doc:"Only among the tasks of a step: asked and result have so many bytes, which is too many to stand there; the task by itself has them."`
 }
 
 // TaskAsked holds the input and the context of a task.

@@ -976,6 +976,46 @@ export interface ExecutionRow {
   waiting?: ExecutionWait;
 }
 
+export interface ExecutionStep {
+  /** From 0 to 1, of the result. */
+  confidence?: number;
+  /** Branch taken, or feedback of a verdict. */
+  detail?: string;
+  /** Milliseconds; up to now while it goes on. */
+  duration: number;
+  endedAt?: string;
+  /** Of a step that has no result: why its last task failed, else why the execution ended while it went on. */
+  error?: ExecutionError;
+  executionId: string;
+  /** The result is the one that the pattern has for an outcome which breaks its rules. */
+  fallback?: boolean;
+  name?: string;
+  /** As entries of the timeline have it: 2.0 is the first step inside the third one. Steps of flat patterns go by their ids, outer/inner in a composed one. */
+  path: string;
+  /** Once it has one. null of a step made of steps where it is long: they have it. */
+  result?: unknown;
+  /** That the workflow gives it to. */
+  role?: string;
+  /** Those that had a part in it so far, in the steps inside it as well. */
+  roles?: string[];
+  /** Each time that it began, in their order: the last 100. */
+  runs: StepRun[];
+  startedAt: string;
+  status: "running" | "completed" | "failed" | "timeout" | "cancelled" | "skipped";
+  /** The step around it. */
+  step?: string;
+  /** Paths of the steps right inside it that began. */
+  steps?: string[];
+  /** In the order in which they began: the last 100, with what was asked and answered of up to 1 MiB, newest first. Not those of the steps inside it. */
+  tasks: Task[];
+  /** Tasks that it has, those that are left out as well. */
+  totalTasks: number;
+  /** Kind of a step of an org chart. */
+  type?: string;
+  /** Of a review or approve step that is over. */
+  verdict?: "approve" | "revise" | "reject";
+}
+
 export interface ExecutionTarget {
   /** Checked against the pattern's input at each start. Default: {}. */
   input?: unknown;
@@ -2132,6 +2172,19 @@ export interface SpawnThreadRequest {
   runtime?: string;
 }
 
+export interface StepRun {
+  /** Branch taken, or feedback of a verdict. */
+  detail?: string;
+  /** Milliseconds; up to now while it goes on. */
+  duration: number;
+  endedAt?: string;
+  /** From 1. */
+  run: number;
+  startedAt: string;
+  status: "running" | "completed" | "failed" | "timeout" | "cancelled" | "skipped";
+  verdict?: "approve" | "revise" | "reject";
+}
+
 export interface Target {
   /** An execution of a pattern. */
   execution?: ExecutionTarget;
@@ -2169,6 +2222,8 @@ export interface Task {
   executionId: string;
   /** Answers that came when they did not count any more. */
   late?: TaskLate[];
+  /** Only among the tasks of a step: asked and result have so many bytes, which is too many to stand there; the task by itself has them. */
+  omittedBytes?: number;
   /** What it answered. */
   result?: unknown;
   /** Of an org chart. */
