@@ -18,7 +18,7 @@ func (c *cli) executionCommand() *cobra.Command {
 		Use: "execution", Aliases: []string{"executions", "exec"}, Short: "Read, watch and steer executions",
 	})
 	c.nouns[cmd] = executions
-	cmd.AddCommand(executions.lists(c, &cobra.Command{Use: "list", Short: "List executions, newest first"}), c.executionGet(), c.executionTimeline(), c.executionTask(), c.executionWatch(), c.executionCancel(),
+	cmd.AddCommand(executions.lists(c, &cobra.Command{Use: "list", Short: "List executions, newest first"}), c.executionGet(), c.executionTimeline(), c.executionStep(), c.executionTask(), c.executionWatch(), c.executionCancel(),
 		c.executionRetry(), c.executionRerun(), c.executionDelete())
 	return cmd
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func (c *cli) executionTask() *cobra.Command {
@@ -27,9 +28,19 @@ func (c *cli) executionTask() *cobra.Command {
 func taskScreen(s *screen, t *client.Task) {
 	s.fields("task", t.TaskID, "execution", t.ExecutionID, "step", t.Step, "role", t.Role, "status", status(t.Status), "used", usageText(t.Usage))
 	s.line("")
+	attemptTable(s, t.Attempts)
+	askedPart(s, &t.Task)
+	valuePart(s, "answered", t.Result)
+	for _, late := range t.Late {
+		s.line("")
+		s.line("an answer of %s came too late: %s", clean(late.AgentID), clean(late.Reason))
+	}
+}
+
+func attemptTable(s *screen, attempts []wire.TaskAttempt) {
 	var rows [][]cell
-	for i := range t.Attempts {
-		a := &t.Attempts[i]
+	for i := range attempts {
+		a := &attempts[i]
 		agent, reason := a.AgentName, ""
 		if agent == "" {
 			agent = a.AgentID
@@ -40,13 +51,10 @@ func taskScreen(s *screen, t *client.Task) {
 		rows = append(rows, []cell{{text: fmt.Sprint(a.Attempt)}, {text: clean(agent)}, status(a.Status), {text: moment(&a.StartedAt)}, {text: span(a.Duration.Duration())}, {text: reason}})
 	}
 	s.table([]string{"ATTEMPT", "AGENT", "STATUS", "STARTED", "TOOK", "ERROR"}, rows)
-	part := func(head string, body json.RawMessage) {
-		if len(body) > 0 {
-			s.line("")
-			s.line("%s:", head)
-			s.line("%s", pretty(body))
-		}
-	}
+}
+
+// askedPart writes what a task asked for, as far as it is known.
+func askedPart(s *screen, t *wire.Task) {
 	switch asked := t.Asked; {
 	case asked == nil:
 		s.line("")
@@ -55,12 +63,16 @@ func taskScreen(s *screen, t *client.Task) {
 		s.line("")
 		s.line("what was asked has %d bytes and was not kept", asked.Omitted)
 	default:
-		part("asked", asked.Input)
-		part("with", asked.Context)
+		valuePart(s, "asked", asked.Input)
+		valuePart(s, "with", asked.Context)
 	}
-	part("answered", t.Result)
-	for _, late := range t.Late {
+}
+
+// valuePart writes a value below its heading; nothing for one that there is not.
+func valuePart(s *screen, head string, value json.RawMessage) {
+	if len(value) > 0 {
 		s.line("")
-		s.line("an answer of %s came too late: %s", clean(late.AgentID), clean(late.Reason))
+		s.line("%s:", head)
+		s.line("%s", pretty(value))
 	}
 }

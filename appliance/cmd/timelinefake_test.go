@@ -100,4 +100,40 @@ func (f *fake) timelines(handle func(string, func(http.ResponseWriter, *http.Req
 		}
 		say(w, 200, string(body))
 	})
+	handle("GET /api/executions/{id}/steps/{path}", func(w http.ResponseWriter, r *http.Request, _ string) {
+		if r.PathValue("path") != "1.0" {
+			say(w, 404, `{"error":{"code":"NOT_FOUND","message":"step \"1.9\" does not exist or has not begun; near it are 1.0, 1.1","details":{"resource":"step","id":"1.9","near":["1.0","1.1"]}},"requestId":"req_1"}`)
+			return
+		}
+		body, err := json.Marshal(reviewStep())
+		if err != nil {
+			panic(err)
+		}
+		say(w, 200, string(body))
+	})
+}
+
+// reviewStep is a step that was run twice, whose task was handed out twice the last time.
+func reviewStep() *client.ExecutionStep {
+	at := func(ms int) *time.Time { t := timelineEpoch.Add(time.Duration(ms) * time.Millisecond); return &t }
+	lost := &client.ExecutionError{Code: "AGENT_ERROR", Message: "the agent left before it had answered, and nothing is known of what it did until then"}
+	first := wire.Task{
+		TaskID: "task_01JGFJJZ8N4Q1W0000000000AA", Step: "1.0", Role: "engineer", Status: "completed", Result: json.RawMessage(`{"verdict":"revise"}`),
+		Attempts: []wire.TaskAttempt{{Attempt: 1, AgentID: "agent_1", AgentName: "ada", Status: "completed", StartedAt: *at(0), EndedAt: at(2000), Duration: 2000}},
+	}
+	second := first
+	second.TaskID, second.Status, second.Result, second.Error = "task_01JGFJJZ8N4Q1W0000000000AB", "lost", nil, lost
+	second.Attempts = []wire.TaskAttempt{
+		{Attempt: 1, AgentID: "magent_2", Status: "lost", StartedAt: *at(2000), EndedAt: at(3000), Duration: 1000, Error: lost, Retry: true},
+		{Attempt: 2, AgentID: "agent_1", AgentName: "ada", Status: "lost", StartedAt: *at(3000), EndedAt: at(4000), Duration: 1000, Error: lost},
+	}
+	return &client.ExecutionStep{ExecutionStep: wire.ExecutionStep{
+		ExecutionID: "exec_chart", Path: "1.0", Step: "1", Type: "review", Role: "engineer", Roles: []string{"engineer"}, Status: "failed",
+		StartedAt: *at(2000), EndedAt: at(4000), Duration: 2000, Error: lost,
+		Runs: []wire.StepRun{
+			{Run: 1, Status: "completed", Verdict: "revise", Detail: "needs \x1b[31mtests", StartedAt: *at(0), EndedAt: at(2000), Duration: 2000},
+			{Run: 2, Status: "failed", StartedAt: *at(2000), EndedAt: at(4000), Duration: 2000},
+		},
+		Tasks: []wire.Task{first, second}, TotalTasks: 3,
+	}}
 }
