@@ -139,6 +139,19 @@ func TestMasking(t *testing.T) {
 			t.Errorf("%s hides it from those who may see it: %s", path+part, clear)
 		}
 	}
+	// So is it among the tasks of a step, and in its result.
+	_, err = admin.CreatePattern(t.Context(), client.PatternInput{Definition: "name: stepped\nversion: 1.0.0\nsteps:\n  - {id: only, pattern: echo}\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stepped, err := runner.Execute(t.Context(), client.ExecuteRequest{Pattern: "stepped", Input: json.RawMessage(`{"customer":{"iban":"` + iban + `"}}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stepPath := "/api/executions/" + stepped.ExecutionID + "/steps/only"
+	if masked, clear := s.read(ofRunner.Key, stepPath), s.read(ofReader.Key, stepPath); strings.Contains(masked, iban) || !strings.Contains(masked, "***") || !strings.Contains(clear, iban) {
+		t.Errorf("the step is %s, and in clear %s", masked, clear)
+	}
 	started := r.await(core.EventExecutionStarted, func(data map[string]any) bool { return data["executionId"] == e.ExecutionID })
 	r.await(core.EventExecutionCompleted, nil)
 	r.mu.Lock()

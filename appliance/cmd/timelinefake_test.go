@@ -101,11 +101,18 @@ func (f *fake) timelines(handle func(string, func(http.ResponseWriter, *http.Req
 		say(w, 200, string(body))
 	})
 	handle("GET /api/executions/{id}/steps/{path}", func(w http.ResponseWriter, r *http.Request, _ string) {
-		if r.PathValue("path") != "1.0" {
+		step := reviewStep()
+		switch r.PathValue("path") {
+		case "1.0":
+		case "2": // with one task
+			step.Path, step.Step, step.Runs = "2", "", step.Runs[1:]
+			step.Tasks, step.TotalTasks = step.Tasks[1:], 1
+			step.Tasks[0].Asked = &wire.TaskAsked{Input: json.RawMessage(`{"task":"look"}`), Context: json.RawMessage(`{"metadata":{}}`)}
+		default:
 			say(w, 404, `{"error":{"code":"NOT_FOUND","message":"step \"1.9\" does not exist or has not begun; near it are 1.0, 1.1","details":{"resource":"step","id":"1.9","near":["1.0","1.1"]}},"requestId":"req_1"}`)
 			return
 		}
-		body, err := json.Marshal(reviewStep())
+		body, err := json.Marshal(step)
 		if err != nil {
 			panic(err)
 		}
