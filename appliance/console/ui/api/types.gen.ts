@@ -3060,8 +3060,22 @@ export interface WorkspaceCommitBody {
   time: string;
 }
 
+export interface WorkspaceDiff {
+  /** That it began at, or that it was brought onto. */
+  baseCommit: string;
+  changes?: WorkspaceChangesBody;
+  /** Unified diff of what is committed and of what is not, files included that git does not know. */
+  patch: string;
+  /** Of the patch, at the end of a line. */
+  truncated: boolean;
+  workBranch: string;
+  workspaceId: string;
+}
+
 export interface WorkspaceFile {
   deletions: number;
+  /** Former path of one that was renamed. */
+  from?: string;
   insertions: number;
   path: string;
   status: string;
