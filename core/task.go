@@ -7,11 +7,11 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// What is told of tasks and steps, for people.
-type (
-	TaskDetail = wire.Task
-	StepDetail = wire.ExecutionStep
-)
+// TaskDetail is a task as people read it.
+type TaskDetail = wire.Task
+
+// StepDetail is a step of a workflow as people read it.
+type StepDetail = wire.ExecutionStep
 
 // Task is one piece of work for one agent, as the engine hands it to the agents package.
 type Task struct {

@@ -189,8 +189,8 @@ func (b *bundler) read(ctx context.Context, part bundlePart) ([]byte, error) {
 	return data, err
 }
 
-// credentialName matches what credentials are called, up to their value.
-const credentialName = `(?i)\b([a-z0-9_.-]*(?:password|passwd|passphrase|secret|token|api_?key|credential|private_?key|secret_?key|access_?key))(\\?["']?\s*[:=]\s*)`
+// sensitiveName matches what credentials are called, up to their value.
+const sensitiveName = `(?i)\b([a-z0-9_.-]*(?:password|passwd|passphrase|secret|token|api_?key|credential|private_?key|secret_?key|access_?key))(\\?["']?\s*[:=]\s*)`
 
 // credentials are texts that look like ones, with what is left of them.
 var credentials = []struct {
@@ -201,9 +201,9 @@ var credentials = []struct {
 	{regexp.MustCompile(`\bey[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`), "***"},
 	{regexp.MustCompile(`(?i)\b(bearer|basic)(["':= ]+)[A-Za-z0-9._~+/=-]{6,}`), "$1$2***"},
 	{regexp.MustCompile(`([a-z][a-z0-9+.-]*://)[^/\s:@"']*:[^@/\s"']+@`), "$1***@"},
-	{regexp.MustCompile(credentialName + `"(?:[^"\\]|\\.)+"`), `$1$2"***"`},
-	{regexp.MustCompile(credentialName + `\\"[^"\\]+\\"`), `$1$2\"***\"`}, // within a text that is quoted itself
-	{regexp.MustCompile(credentialName + `(["']?)[^\s"',;}*\\][^\s"',;}\\]*`), "$1$2$3***"},
+	{regexp.MustCompile(sensitiveName + `"(?:[^"\\]|\\.)+"`), `$1$2"***"`},
+	{regexp.MustCompile(sensitiveName + `\\"[^"\\]+\\"`), `$1$2\"***\"`}, // within a text that is quoted itself
+	{regexp.MustCompile(sensitiveName + `(["']?)[^\s"',;}*\\][^\s"',;}\\]*`), "$1$2$3***"},
 	{regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----`), "***"},
 	{regexp.MustCompile(`\bwardroom-store-key-[A-Za-z0-9_:-]+`), "***"},
 	{regexp.MustCompile(`\bAGE-SECRET-KEY-[A-Z0-9-]+`), "***"},

@@ -275,8 +275,19 @@ func (c *call) mayUse(workspaceID string) error {
 	return c.authorize(Access{Action: c.route.Action, Resource: "workspaces", Scope: c.route.Scope, ID: workspaceID})
 }
 
-// maxName bounds a name or id in a path, in bytes.
-const maxName = 256
+// Bounds of what stands in the path of a request, in bytes: a name or id, and a path of its own, of a file or a step.
+const (
+	maxName = 256
+	maxPath = 4096
+)
+
+// longest bounds a parameter of the path, in bytes.
+func longest(param string) int {
+	if param == "path" {
+		return maxPath
+	}
+	return maxName
+}
 
 // readParams takes the parameters out of the path.
 func (c *call) readParams() error {
@@ -287,8 +298,8 @@ func (c *call) readParams() error {
 			return routeNotFound(c)
 		case !ok || !utf8.ValidString(value):
 			return core.Invalid(name, "must be percent-encoded UTF-8")
-		case len(value) > maxName:
-			return core.Invalid(name, "must be at most %d bytes, not %d", maxName, len(value))
+		case len(value) > longest(name):
+			return core.Invalid(name, "must be at most %d bytes, not %d", longest(name), len(value))
 		}
 		for _, r := range value {
 			if r < 0x20 || r == 0x7f {

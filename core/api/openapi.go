@@ -144,7 +144,7 @@ func parameters(r *Route) []any {
 		list = append(list, p)
 	}
 	for _, name := range r.params() {
-		add(name, "path", "", true, object{"type": "string", "minLength": 1, "maxLength": maxName})
+		add(name, "path", "", true, object{"type": "string", "minLength": 1, "maxLength": longest(name)})
 	}
 	for i := range r.Query {
 		p := &r.Query[i]

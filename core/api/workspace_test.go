@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
@@ -53,6 +54,8 @@ func TestWorkspaceChanges(t *testing.T) {
 		}
 	}
 	r.do("GET", of+"/gone", "").wants(t, 404, core.CodeNotFound)
+	r.do("GET", of+"/"+strings.Repeat("d", 4000), "").wants(t, 200, "")
+	r.do("GET", of+"/"+strings.Repeat("d", 4097), "").wants(t, 400, core.CodeValidation)
 	r.do("GET", of+"?maxBytes=0", "").wants(t, 400, core.CodeValidation)
 }
 

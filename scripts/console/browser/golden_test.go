@@ -174,6 +174,9 @@ func (p *page) tree(whole bool) string {
 				}
 			}
 			out, parent = append(out, line), name
+			if role == "image" && name != "" { // it is told by its name; how many marks its axes have is up to the figures
+				return out
+			}
 		}
 		last := ""
 		for _, id := range n.ChildIDs {
