@@ -341,6 +341,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		Overview:      a.overview,
 		Locations:     &location.Service{Store: a.store},
 		PatternSchema: patternSchema,
+		Drawings:      drawings{a.patterns},
 		Erasures:      a.erasures,
 		Compliance:    a.compliance(),
 		Audit:         a.audit,

@@ -3,6 +3,8 @@ package core
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Chart is an org-chart pattern as it was parsed and checked. Values are immutable and shared.
@@ -41,12 +43,7 @@ type Role struct {
 }
 
 // RoutingRule sends messages of a role to another.
-type RoutingRule struct {
-	From         string   `json:"from" check:"required" doc:"Key of the role that asks; * is anyone."`
-	To           string   `json:"to" check:"required" doc:"Key of the role that answers."`
-	Topics       []string `json:"topics,omitempty" check:"min=1,max=1000" doc:"Topics of the messages. This or messageTypes."`
-	MessageTypes []string `json:"messageTypes,omitempty" check:"min=1,max=1000" doc:"Types of the messages. This or topics."`
-}
+type RoutingRule = wire.RoutingRule
 
 // Anyone stands for any role in RoutingRule.From.
 const Anyone = "*"

@@ -1,7 +1,6 @@
 package chartdraw
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"sort"
@@ -11,49 +10,43 @@ import (
 	"unicode"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// Drawing is what there is to draw of a pattern. Its JSON form is an answer of the command line. Texts are of one line,
-// without control characters.
-type Drawing struct {
-	Name        string             `json:"name"`
-	Version     string             `json:"version"`
-	Description string             `json:"description,omitempty"`
-	Roles       []*Role            `json:"roles,omitempty"` // at the top of the hierarchy
-	Rules       []core.RoutingRule `json:"rules,omitempty"` // routing rules and topic routes, as people read them
-	Escalation  *Escalation        `json:"escalation,omitempty"`
-	Steps       []*Step            `json:"steps"`
-}
+// Drawing is what there is to draw of a pattern. Its JSON form is an answer of the API and of the command line.
+type Drawing wire.PatternDrawing
 
 // Role is a role with those that report to it.
-type Role struct {
-	Key          string   `json:"key"`
-	Name         string   `json:"name"`
-	Instances    string   `json:"instances"` // singleton, 2, 1-4 or 1+
-	AgentTypes   []string `json:"agentTypes,omitempty"`
-	Capabilities []string `json:"capabilities,omitempty"`
-	Managed      bool     `json:"managed,omitempty"`
-	Reports      []*Role  `json:"reports,omitempty"`
-}
-
-// Escalation describes what happens to messages that no rule routes or no role answers.
-type Escalation struct {
-	Default    core.Behavior `json:"defaultBehavior"`
-	TimeoutMs  int64         `json:"timeoutMs"`
-	MaxDepth   int           `json:"maxDepth"`
-	OnMaxDepth core.Behavior `json:"onMaxDepth"`
-}
+type Role = wire.DrawnRole
 
 // Step is a step of a workflow, or of a flat pattern.
-type Step struct {
-	Path   string   `json:"path"`
-	Kind   string   `json:"kind"`             // of core.StepKind; agents or pattern in a flat pattern
-	Branch string   `json:"branch,omitempty"` // then or else, in a condition
-	Name   string   `json:"name,omitempty"`
-	Role   string   `json:"role,omitempty"`
-	Text   string   `json:"text,omitempty"`  // task, subject, condition or source of a list
-	Notes  []string `json:"notes,omitempty"` // whatever else decides how it runs
-	Steps  []*Step  `json:"steps,omitempty"`
+type Step = wire.DrawnStep
+
+// MaxSteps is how many steps a drawing for a server's callers has at most: no picture of more is read by anyone, and each
+// takes some KiB.
+const MaxSteps = 2000
+
+// Fits returns an error for a plan of more steps than MaxSteps. New draws it all the same.
+func Fits(plan core.Plan) error {
+	chart := plan.OrgChart()
+	if chart == nil {
+		return nil // a flat pattern has few
+	}
+	if n := countSteps(chart.Chart().Steps); n > MaxSteps {
+		return core.Invalid("workflow.steps", "are %d with those inside others, and at most %d are drawn: "+
+			"draw the file of the definition with wardroom pattern graph --file, or make several patterns of it", n, MaxSteps)
+	}
+	return nil
+}
+
+func countSteps(steps []*core.ChartStep) int {
+	n := 0
+	for _, s := range steps {
+		if s != nil {
+			n += 1 + countSteps(s.Steps)
+		}
+	}
+	return n
 }
 
 // New makes the drawing of a plan. definition is the same as a JSON object; it has the texts of expressions, which the
@@ -69,15 +62,7 @@ func New(plan core.Plan, definition json.RawMessage) *Drawing {
 	c := chart.Chart()
 	drawing.hierarchy(c)
 	drawing.messages(c)
-	var source struct {
-		Workflow struct {
-			Steps json.RawMessage `json:"steps"`
-		} `json:"workflow"`
-	}
-	texts := map[string]string{}
-	if json.Unmarshal(definition, &source) == nil {
-		readTexts(source.Workflow.Steps, "", texts)
-	}
+	texts := stepTexts(definition)
 	for _, step := range c.Steps {
 		drawing.Steps = append(drawing.Steps, chartStep(step, texts))
 	}
@@ -132,7 +117,9 @@ func (d *Drawing) messages(c *core.Chart) {
 		d.Rules = append(d.Rules, core.RoutingRule{From: "any role", To: line(c.Escalation.TopicRoutes[topic]), Topics: []string{line(topic)}})
 	}
 	e := c.Escalation
-	d.Escalation = &Escalation{Default: e.Default, TimeoutMs: e.Timeout.Milliseconds(), MaxDepth: e.MaxDepth, OnMaxDepth: e.OnMaxDepth}
+	d.Escalation = &wire.DrawnEscalation{
+		Default: string(e.Default), TimeoutMs: e.Timeout.Milliseconds(), MaxDepth: e.MaxDepth, OnMaxDepth: string(e.OnMaxDepth),
+	}
 }
 
 func chartStep(s *core.ChartStep, texts map[string]string) *Step {
@@ -163,56 +150,6 @@ func chartStep(s *core.ChartStep, texts map[string]string) *Step {
 		step.Steps = append(step.Steps, drawn)
 	}
 	return step
-}
-
-// readTexts gathers what steps say in expressions, by path.
-func readTexts(list json.RawMessage, prefix string, texts map[string]string) {
-	var steps []json.RawMessage
-	if json.Unmarshal(list, &steps) != nil {
-		return
-	}
-	for i, step := range steps {
-		readText(step, prefix+strconv.Itoa(i), texts)
-	}
-}
-
-func readText(step json.RawMessage, path string, texts map[string]string) {
-	if bytes.HasPrefix(bytes.TrimSpace(step), []byte("[")) {
-		readTexts(step, path+".", texts) // a branch that is a list of steps
-		return
-	}
-	var s struct {
-		Task    json.RawMessage `json:"task"`
-		Subject json.RawMessage `json:"subject"`
-		Check   json.RawMessage `json:"check"`
-		From    json.RawMessage `json:"from"`
-		Steps   json.RawMessage `json:"steps"`
-		Then    json.RawMessage `json:"then"`
-		Else    json.RawMessage `json:"else"`
-	}
-	if json.Unmarshal(step, &s) != nil {
-		return
-	}
-	for _, value := range []json.RawMessage{s.Task, s.Subject, s.Check, s.From} {
-		if len(value) > 0 {
-			texts[path] = textOf(value)
-		}
-	}
-	readTexts(s.Steps, path+".", texts)
-	readText(s.Then, path+".0", texts)
-	readText(s.Else, path+".1", texts)
-}
-
-func textOf(value json.RawMessage) string {
-	var text string
-	if json.Unmarshal(value, &text) == nil {
-		return line(text)
-	}
-	var out bytes.Buffer
-	if json.Compact(&out, value) != nil {
-		return ""
-	}
-	return line(out.String())
 }
 
 // flat draws the steps of a flat pattern.
@@ -272,24 +209,24 @@ func about(r core.RoutingRule) string {
 	return "type " + strings.Join(r.MessageTypes, ", ")
 }
 
-// sentence renders the escalation for people.
-func (e *Escalation) sentence() string {
-	what := map[core.Behavior]string{
-		core.BehaviorReportsTo: "to the manager", core.BehaviorSurface: "to people",
-		core.BehaviorFail: "fail", core.BehaviorBestEffort: "end with what there is",
+// sentence renders an escalation for people.
+func sentence(e *wire.DrawnEscalation) string {
+	what := map[string]string{
+		string(core.BehaviorReportsTo): "to the manager", string(core.BehaviorSurface): "to people",
+		string(core.BehaviorFail): "fail", string(core.BehaviorBestEffort): "end with what there is",
 	}
-	name := func(b core.Behavior) string {
+	name := func(b string) string {
 		if text := what[b]; text != "" {
 			return text
 		}
-		return line(string(b))
+		return line(b)
 	}
 	return fmt.Sprintf("otherwise %s; no answer in %s: one level up, %d at most, then %s",
 		name(e.Default), span(time.Duration(e.TimeoutMs)*time.Millisecond), e.MaxDepth, name(e.OnMaxDepth))
 }
 
 // details are the facts of a role in short.
-func (r *Role) details() []string {
+func details(r *Role) []string {
 	var all []string
 	switch r.Instances {
 	case "", "1":
@@ -311,7 +248,7 @@ func (r *Role) details() []string {
 }
 
 // title is the name of a role, with its key where that is another word.
-func (r *Role) title() string {
+func title(r *Role) string {
 	if r.Name == "" || r.Name == r.Key {
 		return r.Key
 	}

@@ -1,6 +1,10 @@
 package chartdraw
 
-import "github.com/rivo/uniseg"
+import (
+	"strings"
+
+	"github.com/rivo/uniseg"
+)
 
 // Measures of the SVG in pixels. The typeface is of fixed width, so that boxes fit their text wherever it is shown.
 const (
@@ -14,7 +18,8 @@ const (
 	indent     = 28.0 // of roles below each other
 	boxColumns = 36   // of text in a box; longer lines are cut
 	rowWidth   = 1120.0
-	manyLeaves = 5 // as many reports without reports of their own stand below each other
+	maxTip     = 1000 // bytes of the words that a box shows where it is pointed at
+	manyLeaves = 5    // as many reports without reports of their own stand below each other
 )
 
 // box is a rectangle with lines of text, in it or below it further boxes.
@@ -22,7 +27,7 @@ type box struct {
 	x, y, w, h float64 // x and y relative to the parent until place has run
 	head       float64 // height of the text
 	lines      []string
-	tip        string // all that there is to say, uncut
+	tip        string // all that there is to say, up to maxTip
 	class      string
 	label      string // of the way to it: then, else
 	kids       []*box
@@ -44,6 +49,9 @@ func newBox(class string, texts ...string) *box {
 		text = cut(text, boxColumns, "…")
 		b.lines = append(b.lines, text)
 		columns = max(columns, uniseg.StringWidth(text))
+	}
+	if len(b.tip) > maxTip {
+		b.tip = strings.ToValidUTF8(b.tip[:maxTip], "") + "…"
 	}
 	b.w = float64(columns)*cellWidth + 2*padding
 	b.head += float64(len(b.lines))*lineHeight + padding - 4
@@ -113,7 +121,7 @@ func layoutRole(r *Role) (b *box, width, height float64) {
 	if r.Managed {
 		class += " managed"
 	}
-	b = newBox(class, append([]string{r.title()}, r.details()...)...)
+	b = newBox(class, append([]string{title(r)}, details(r)...)...)
 	if len(r.Reports) == 0 {
 		return b, b.w, b.h
 	}

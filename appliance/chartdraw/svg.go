@@ -131,7 +131,7 @@ func (p *picture) messages(d *Drawing) {
 		p.prose("soft", cut(r.From+" → "+r.To+" · "+about(r), maxText, "…"))
 	}
 	if d.Escalation != nil {
-		p.prose("soft", cut(d.Escalation.sentence(), maxText, "…"))
+		p.prose("soft", cut(sentence(d.Escalation), maxText, "…"))
 	}
 }
 

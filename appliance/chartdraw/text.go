@@ -58,7 +58,7 @@ func (d *Drawing) Text(opts TextOptions) string {
 		for _, r := range d.Rules {
 			w.line(r.From + w.arrow + r.To + w.dot + about(r))
 		}
-		w.line(d.Escalation.sentence())
+		w.line(sentence(d.Escalation))
 	}
 	w.line("")
 	w.line("Workflow")
@@ -70,7 +70,7 @@ func (d *Drawing) Text(opts TextOptions) string {
 
 // role draws a role and those that report to it. first is what its line begins with, rest what the lines below do.
 func (w *textWriter) role(r *Role, first, rest string) {
-	all := append([]string{r.title()}, r.details()...)
+	all := append([]string{title(r)}, details(r)...)
 	w.line(first + strings.Join(all, w.dot))
 	for i, report := range r.Reports {
 		if i == len(r.Reports)-1 {
@@ -115,9 +115,12 @@ func (w *textWriter) line(text string) {
 	fmt.Fprintln(&w.out, strings.TrimRight(text, " "))
 }
 
+// mostBytes is how many bytes a column may have on average: a text of more is cut without a look at all of it.
+const mostBytes = 64
+
 // cut shortens a text to a number of columns; wide characters take two.
 func cut(text string, columns int, mark string) string {
-	if len(text) <= columns || uniseg.StringWidth(text) <= columns {
+	if len(text) <= columns || len(text) <= columns*mostBytes && uniseg.StringWidth(text) <= columns {
 		return text
 	}
 	room := max(columns-uniseg.StringWidth(mark), 0)

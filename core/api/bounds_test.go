@@ -49,6 +49,7 @@ var unpaged = map[string]string{
 	"/api/metrics":                                         "series, whose labels are bounded",
 	"/api/openapi.json":                                    "the document",
 	"/api/patterns/{name}":                                 "one definition, bounded by server.maxDefinition",
+	"/api/patterns/{name}/drawing":                         "of one definition, bounded by server.maxDefinition and by the steps that are drawn",
 	"/api/questions/{questionId}":                          "one question",
 	"/api/executions/histogram":                            "as many counts as steps has, of which there is a maximum",
 	"/api/schemas/pattern":                                 "the document",

@@ -36,6 +36,8 @@ type Options struct {
 	Questions core.QuestionService
 	// PatternSchema is the JSON Schema of definitions.
 	PatternSchema json.RawMessage
+	// Drawings draws patterns; nil: there are no operations of drawings.
+	Drawings core.DrawingService
 	// Overview reads the inbox and the numbers; nil: there are no operations of them.
 	Overview core.OverviewService
 	// Locations finds things by their ids alone; nil: there is no operation of it.
@@ -161,7 +163,7 @@ var resources = map[string]resource{
 func (s *Server) routes() []Route {
 	var table []Route
 	for _, part := range [][]Route{
-		s.patternRoutes(), s.executionRoutes(), s.streamRoutes(), s.questionRoutes(), s.batchRoutes(), s.agentRoutes(),
+		s.patternRoutes(), s.drawingRoutes(), s.executionRoutes(), s.streamRoutes(), s.questionRoutes(), s.batchRoutes(), s.agentRoutes(),
 		s.managedAgentRoutes(), s.threadRoutes(), s.decisionRoutes(), s.experienceRoutes(), s.workspaceRoutes(),
 		s.webhookRoutes(), s.scheduleRoutes(), s.triggerRoutes(), s.pluginRoutes(), s.serverLogRoutes(), s.secretRoutes(), s.authRoutes(), s.sessionRoutes(), s.signInRoutes(),
 		s.feedRoutes(), s.auditRoutes(), s.erasureRoutes(), s.complianceRoutes(), s.overviewRoutes(), s.locationRoutes(), s.healthRoutes(), s.metaRoutes(),

@@ -276,20 +276,27 @@ func (s *Server) deletePattern(c *call) (answer, error) {
 }
 
 func (s *Server) validatePattern(c *call) (answer, error) {
-	var req wire.ValidateRequest
-	if c.yaml() {
-		source, err := c.source()
-		if err != nil {
-			return answer{}, err
-		}
-		req.Definition = source
-	} else if err := c.decode(&req); err != nil {
+	source, err := c.draft()
+	if err != nil {
 		return answer{}, err
-	} else if int64(len(req.Definition)) > c.config.MaxDefinition {
-		return answer{}, tooLarge("definition", c.config.MaxDefinition)
 	}
-	definition, problems := s.opts.Patterns.CheckPattern(context.WithoutCancel(c.ctx), req.Definition)
+	definition, problems := s.opts.Patterns.CheckPattern(context.WithoutCancel(c.ctx), source)
 	return ok(wire.PatternCheck{Valid: len(problems) == 0, Problems: problems, Definition: definition}), nil
+}
+
+// draft reads a body with a definition that is not stored.
+func (c *call) draft() (source string, err error) {
+	if c.yaml() {
+		return c.source()
+	}
+	var req wire.ValidateRequest
+	if err := c.decode(&req); err != nil {
+		return "", err
+	}
+	if int64(len(req.Definition)) > c.config.MaxDefinition {
+		return "", tooLarge("definition", c.config.MaxDefinition)
+	}
+	return req.Definition, nil
 }
 
 func (s *Server) getPatternSchema(*call) (answer, error) {

@@ -23,6 +23,7 @@ import (
 type rig struct {
 	tb         testing.TB
 	patterns   *fakePatterns
+	drawings   *fakeDrawings
 	executions *fakeExecutions
 	batches    *fakeBatches
 	agents     *fakeAgents
@@ -51,7 +52,7 @@ var testHosts = []string{"x", "example.com"}
 func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 	tb.Helper()
 	r := &rig{
-		tb: tb, patterns: &fakePatterns{}, executions: &fakeExecutions{}, batches: &fakeBatches{},
+		tb: tb, patterns: &fakePatterns{}, drawings: &fakeDrawings{}, executions: &fakeExecutions{}, batches: &fakeBatches{},
 		agents: &fakeAgents{}, managed: &fakeManaged{}, plugins: &fakePlugins{}, questions: &fakeQuestions{}, overview: &fakeOverview{},
 		threads: &fakeThreads{}, memory: &fakeMemory{}, workspaces: &fakeWorkspaces{}, webhooks: &fakeWebhooks{}, schedules: &fakeSchedules{},
 		triggers: &fakeTriggers{}, keys: newKeys(tb), journal: &fakeJournal{events: completedJournal(execID)},
@@ -61,7 +62,7 @@ func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 		Patterns: r.patterns, Executions: r.executions, Timelines: r.executions, Batches: r.batches, Agents: r.agents,
 		Idempotency: r.keys, Journal: r.journal, Gatherer: prometheus.NewRegistry(),
 		ManagedAgents: r.managed, Plugins: r.plugins, ServerLog: fakeServerLog{}, Secrets: fakeSecrets{}, Questions: r.questions, Overview: r.overview, Locations: fakeLocations{},
-		PatternSchema: json.RawMessage(`{"type":"object"}`),
+		PatternSchema: json.RawMessage(`{"type":"object"}`), Drawings: r.drawings,
 		Threads:       r.threads, Memory: r.memory, Workspaces: r.workspaces, Webhooks: r.webhooks, Schedules: r.schedules, Triggers: r.triggers,
 		Keys: &fakeAPIKeys{}, AgentTokens: &fakeAgentTokens{}, SignIn: signIn(&fakeSignIn{}), Audit: &fakeAudit{}, Erasures: fakeErasures{}, Compliance: fakeCompliance{},
 		AgentSocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -211,6 +211,15 @@ func (s *Service) Plan(ctx context.Context, hash string) (core.Plan, error) {
 
 // CheckPattern implements core.PatternService.
 func (s *Service) CheckPattern(ctx context.Context, source string) (json.RawMessage, []core.Problem) {
+	plan, found := s.CheckPlan(ctx, source)
+	if plan == nil {
+		return nil, found
+	}
+	return plan.json, nil
+}
+
+// CheckPlan is CheckPattern that returns the plan of the definition, nil of one with problems.
+func (s *Service) CheckPlan(ctx context.Context, source string) (*Plan, []core.Problem) {
 	plan, found := parse(source, identity{}, s.rules(ctx))
 	if plan == nil {
 		return nil, found
@@ -218,7 +227,7 @@ func (s *Service) CheckPattern(ctx context.Context, source string) (json.RawMess
 	if found = s.checkComposition(ctx, plan, source); len(found) > 0 {
 		return nil, found
 	}
-	return plan.json, nil
+	return plan, nil
 }
 
 // resolve finds a version and compiles it unless that was done before.
