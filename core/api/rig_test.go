@@ -63,7 +63,7 @@ func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 		Idempotency: r.keys, Journal: r.journal, Gatherer: prometheus.NewRegistry(),
 		ManagedAgents: r.managed, Plugins: r.plugins, ServerLog: fakeServerLog{}, Secrets: fakeSecrets{}, Questions: r.questions, Overview: r.overview, Locations: fakeLocations{},
 		PatternSchema: json.RawMessage(`{"type":"object"}`), Drawings: r.drawings,
-		Threads:       r.threads, Memory: r.memory, Workspaces: r.workspaces, Webhooks: r.webhooks, Schedules: r.schedules, Triggers: r.triggers,
+		Threads: r.threads, Memory: r.memory, Workspaces: r.workspaces, Webhooks: r.webhooks, Schedules: r.schedules, Triggers: r.triggers,
 		Keys: &fakeAPIKeys{}, AgentTokens: &fakeAgentTokens{}, SignIn: signIn(&fakeSignIn{}), Audit: &fakeAudit{}, Erasures: fakeErasures{}, Compliance: fakeCompliance{},
 		AgentSocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")

@@ -199,6 +199,10 @@ func TestRequests(t *testing.T) {
 			`GET /api/patterns/x/versions `},
 		{"ValidatePattern", func(ctx context.Context) error { _, err := c.ValidatePattern(ctx, "d"); return err },
 			`POST /api/patterns/validate {"definition":"d"}`},
+		{"GetPatternDrawing", func(ctx context.Context) error { _, err := c.GetPatternDrawing(ctx, "x", "1"); return err },
+			`GET /api/patterns/x/drawing?version=1 `},
+		{"DrawPattern", func(ctx context.Context) error { _, err := c.DrawPattern(ctx, "d"); return err },
+			`POST /api/patterns/drawing {"definition":"d"}`},
 		{"Execute", func(ctx context.Context) error {
 			_, err := c.Execute(ctx, client.ExecuteRequest{Pattern: "x", Input: json.RawMessage(`{"a":1}`)})
 			return err

@@ -159,6 +159,24 @@ func (c *Client) ValidatePattern(ctx context.Context, definition string) (*Patte
 	return ask[PatternCheck](ctx, c, request{method: http.MethodPost, path: "/api/patterns/validate", body: body, harmless: true})
 }
 
+// PatternDrawing is what there is to draw of a pattern.
+type PatternDrawing struct {
+	Meta
+	wire.PatternDrawing
+}
+
+// GetPatternDrawing draws the roles and the steps of a version of a pattern; an empty version is the latest. VALIDATION_ERROR for a
+// pattern of more steps than are drawn.
+func (c *Client) GetPatternDrawing(ctx context.Context, name, version string) (*PatternDrawing, error) {
+	return ask[PatternDrawing](ctx, c, request{method: http.MethodGet, path: patternPath(name) + "/drawing", query: versionQuery(version)})
+}
+
+// DrawPattern draws a definition and stores nothing. One with problems is an error with all of them.
+func (c *Client) DrawPattern(ctx context.Context, definition string) (*PatternDrawing, error) {
+	body := wire.ValidateRequest{Definition: definition}
+	return ask[PatternDrawing](ctx, c, request{method: http.MethodPost, path: "/api/patterns/drawing", body: body, harmless: true})
+}
+
 func versionQuery(version string) url.Values {
 	if version == "" {
 		return nil

@@ -745,6 +745,42 @@ export interface DeliveryRetried {
   webhookId: string;
 }
 
+export interface DrawnEscalation {
+  defaultBehavior: string;
+  maxDepth: number;
+  onMaxDepth: string;
+  timeoutMs: number;
+}
+
+export interface DrawnRole {
+  agentTypes?: string[];
+  capabilities?: string[];
+  /** singleton, 2, 1-4 or 1+. */
+  instances: string;
+  key: string;
+  /** Its agents are spawned. */
+  managed?: boolean;
+  name: string;
+  /** Roles that report to it. */
+  reports?: DrawnRole[];
+}
+
+export interface DrawnStep {
+  /** then or else, in a condition. */
+  branch?: string;
+  /** The type of the step; agents or pattern in a flat pattern. */
+  kind: string;
+  name?: string;
+  /** Whatever else decides how it runs. */
+  notes?: string[];
+  /** Its place: 2.0 is the first step in the third. */
+  path: string;
+  role?: string;
+  steps?: DrawnStep[];
+  /** Its task, subject, condition or the source of its list. */
+  text?: string;
+}
+
 export interface EmptyRequest {
 }
 
@@ -1452,6 +1488,18 @@ export interface PatternDeleted {
   versionsRemoved: number;
 }
 
+export interface PatternDrawing {
+  description?: string;
+  escalation?: DrawnEscalation;
+  name: string;
+  /** Those at the top of the hierarchy, of an org chart. */
+  roles?: DrawnRole[];
+  /** Routing rules and topic routes, with the words any role where anyone may ask. */
+  rules?: RoutingRule[];
+  steps: DrawnStep[];
+  version: string;
+}
+
 export interface PatternList {
   hasMore: boolean;
   limit: number;
@@ -1857,6 +1905,17 @@ export interface RotateTriggerRequest {
   overlap?: number;
   /** Default: one is made. */
   secret?: string;
+}
+
+export interface RoutingRule {
+  /** Key of the role that asks; * is anyone. */
+  from: string;
+  /** Types of the messages. This or topics. */
+  messageTypes?: string[];
+  /** Key of the role that answers. */
+  to: string;
+  /** Topics of the messages. This or messageTypes. */
+  topics?: string[];
 }
 
 export interface RunBody {
