@@ -36,7 +36,7 @@ var (
 	backupPart = regexp.MustCompile(`^wardroom-\d{8}T\d{6}Z\.backup(\.age)?\.part-\d+$`)
 )
 
-// partLife is how long nothing was written to an archive that nobody writes any more.
+// partLife is the time without a write after which an archive is taken for one that was cut short.
 const partLife = 24 * time.Hour
 
 func (c *cli) backupCommand() *cobra.Command {
@@ -261,7 +261,7 @@ func removeBackups(dir string, keep int, made string) (removed []string, err err
 		case backupName.MatchString(name):
 			names = append(names, name)
 		case backupPart.MatchString(name):
-			// The file carries the real time, whatever our clock says.
+			// The file has the time of the system, which the test's clock does not change.
 			if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > partLife {
 				gone = append(gone, name)
 			}

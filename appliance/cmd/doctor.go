@@ -141,7 +141,7 @@ func (d *doctor) certificates() {
 	if !c.Enabled {
 		return
 	}
-	if c.ServerCertSecret != "" { // the server reads it, and says below what is wrong with it
+	if c.ServerCertSecret != "" { // the server reads it; a check below reports what is wrong with it
 		d.add("certificate", "ok", "it comes from the secret "+c.ServerCertSecret, "")
 		return
 	}

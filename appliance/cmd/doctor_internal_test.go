@@ -20,7 +20,7 @@ func TestDoctorOfACertificateSecret(t *testing.T) {
 	}
 }
 
-// A backup that was made while the clock was ahead says nothing of whether there are newer ones.
+// A backup that was made while the clock was ahead does not show whether there are newer ones.
 func TestDoctorOfBackupsOfTheFuture(t *testing.T) {
 	now := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	for _, tt := range []struct {

@@ -313,7 +313,7 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
-// A step back whose record goes with a transaction that fails is told of by the next one, and once by those of one commit.
+// A step back whose transaction fails is recorded by the next one, and once by all of one commit.
 func TestClockSetBackBeforeAFailure(t *testing.T) {
 	r := newRig(t, "", nil)
 	if err := r.execute(core.WithAuditIntent(t.Context(), intent())); err != nil {
@@ -565,7 +565,7 @@ func TestEndWhileTheQueueWrites(t *testing.T) {
 	}
 }
 
-// How often a refusal came again is told at the end of the service too, to the sinks as well.
+// How often a refusal came again is recorded when the service ends, in the sinks as well.
 func TestEndTellsRepeats(t *testing.T) {
 	for name, names := range map[string][]string{"Trail": nil, "Sinks": {"file"}} {
 		t.Run(name, func(t *testing.T) {

@@ -23,8 +23,8 @@ func filters(subject string) []core.ExecutionFilter {
 // was ahead.
 const farAhead = 36 * time.Hour
 
-// covers reports whether an erasure takes what has an id: it was there when the erasure was asked for. Its id tells, and not its
-// time, since ids rise also where the clock is set back.
+// covers reports whether an erasure takes what has an id, because it was there when the erasure was asked for. The id decides, not
+// the time, since ids rise also where the clock is set back.
 func covers(e *core.ErasureRecord, id string) bool {
 	_, made, _ := strings.Cut(id, "_")
 	_, asked, _ := strings.Cut(e.ID, "_")
@@ -156,7 +156,7 @@ func (s *Service) eachThread(ctx context.Context, executionID string, fn func(t 
 	}
 }
 
-// count tells in p what there is of a subject, and what of it runs. through is the greatest of the ids of executions, batches and
+// count fills p with what there is of a subject, and what of it runs. through is the greatest of the ids of executions, batches and
 // managed agents, without its prefix.
 func (s *Service) count(ctx context.Context, subject string, p *core.Erasure) (through string, err error) {
 	see := func(id string) {

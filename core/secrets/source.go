@@ -193,7 +193,7 @@ func matches(pattern, text string) bool {
 		ok, err := path.Match(pattern, text)
 		return ok && err == nil
 	}
-	// ** stands for any number of parts. The first place where it may begin leaves most to it.
+	// ** matches any number of parts. The first place where it may begin leaves most to it.
 	begin := 0
 	for ; ; begin++ {
 		if begin > len(text) {

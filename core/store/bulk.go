@@ -13,12 +13,12 @@ const (
 	bulkLarge = 8 << 20
 )
 
-// bulk fills a database that nobody else uses, so much at a time: what waits for a commit is in memory.
+// bulk fills a database that has no other user, so much at a time: what waits for a commit is in memory.
 type bulk struct {
 	db     kv.DB
 	values *valueSpace
 	room   func(bytes int64) error // refuses to write so much; or nil
-	wrote  func(records int)       // is told of each commit; or nil
+	wrote  func(records int)       // is called after each commit; or nil
 
 	limits      kv.Limits
 	writes      []write

@@ -51,7 +51,7 @@ type Summary struct {
 }
 
 // Dump writes every key of one consistent snapshot to w while the store stays in use. progress, which may
-// be nil, is called with the number of records written so far. A writer that stalls holds up nobody, but for a store whose
+// be nil, is called with the number of records written so far. A writer that stalls holds up no other caller, but for a store whose
 // write failed: that takes no writes until the dump has ended.
 func (s *Store) Dump(ctx context.Context, w io.Writer, progress func(records uint64)) (Summary, error) {
 	if err := ctx.Err(); err != nil {

@@ -19,7 +19,7 @@ func (s stalled) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A dump that nobody reads holds up no read of a store whose write failed meanwhile; once it ended, writes go on.
+// A dump whose reader stalls holds up no read of a store whose write failed meanwhile; once it ended, writes go on.
 func TestStalledDumpHoldsUpNoReads(t *testing.T) {
 	ctx := context.Background()
 	db, clock := memory.New(), coretest.NewClock()

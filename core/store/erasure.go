@@ -434,7 +434,7 @@ func (s *Store) EraseNames(ctx context.Context, e *core.ErasureRecord) (bool, er
 	return false, nil
 }
 
-// atRest reports whether nobody works on a thread, an execution or an erasure any more. Other records are at rest.
+// atRest reports whether a thread, an execution or an erasure is over. Other records are at rest.
 func atRest(prefix string, value []byte) bool {
 	var of struct {
 		Status string `json:"status"`

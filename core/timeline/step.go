@@ -12,7 +12,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// Bounds of what is told of a step.
+// Bounds of the answer about a step.
 const (
 	maxStepRuns  = 100
 	maxStepTasks = 100

@@ -127,7 +127,7 @@ func TestFindStepFlat(t *testing.T) {
 	}
 }
 
-// Of many tasks the last ones are told, and the newest answers.
+// Of many tasks the answer has the last ones, and of what they were asked and answered the newest.
 func TestFindStepBounds(t *testing.T) {
 	lines := []string{`step.started {"step":"0","type":"assign"}`}
 	const n = maxStepTasks + 20

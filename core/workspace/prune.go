@@ -36,7 +36,7 @@ func (s *Service) PruneWorkspaces(ctx context.Context, prune core.WorkspacePrune
 		}
 	}
 	results := []core.WorkspacePruned{}
-	var failed error // of those that nobody named: the others are not to suffer for one
+	var failed error // of those that were not named: one does not keep the others
 	for _, id := range ids {
 		result, err := s.prune(ctx, id, named, prune)
 		switch {

@@ -55,7 +55,7 @@ func TestSizeIsMeasuredLater(t *testing.T) {
 	}
 }
 
-// A file with a hole takes what was written of it: an agent that makes a huge one has nobody else refused, nor removed.
+// A file with a hole takes what was written of it, so a huge one neither has other threads refused nor workspaces removed.
 func TestHolesTakeNoSpace(t *testing.T) {
 	r := newRig(t, func(o *workspace.Options) {
 		o.Config.MaxBytes, o.Config.MaxTotalBytes, o.Config.MaxReleasedBytes = 2<<20, 5<<20, 5<<20

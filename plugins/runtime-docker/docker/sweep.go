@@ -64,7 +64,7 @@ func (l *Launcher) leftover(one *container.Summary) bool {
 		return false
 	}
 	h, err := l.load(id)
-	if err != nil { // one that is there and cannot be read says nothing of its container
+	if err != nil { // one that is there and cannot be read does not show whose the container is
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	return h.Nonce.String() != one.Labels[labelNonce]

@@ -46,7 +46,7 @@ func (l *Launcher) sweepOnce(ctx context.Context, grace time.Duration) {
 func (l *Launcher) leftover(pod *corev1.Pod, grace time.Duration) bool {
 	id := pod.Annotations[annotationAgent]
 	v, known, err := l.recorded(pod)
-	if err != nil { // whose it is cannot be told at the moment
+	if err != nil { // whose it is cannot be known now
 		return false
 	}
 	if known {

@@ -174,7 +174,7 @@ func (p *page) tree(whole bool) string {
 				}
 			}
 			out, parent = append(out, line), name
-			if role == "image" && name != "" { // it is told by its name; how many marks its axes have is up to the figures
+			if role == "image" && name != "" { // its name describes it; how many marks its axes have depends on the figures
 				return out
 			}
 		}

@@ -130,7 +130,7 @@ func TestScreenTriesAgain(t *testing.T) {
 	}
 }
 
-// Two tabs keep what each of them was told to, and show it.
+// Two tabs keep and show what was chosen in either.
 func TestTabsKeepTheSame(t *testing.T) {
 	putUrgency(t)
 	one, two := open(t, "/executions?status=failed"), open(t, "/executions?status=running")
