@@ -68,6 +68,7 @@ type PatternService interface {
 	// DeletePattern removes one version, or all with version "", and returns how many went. NOT_FOUND if
 	// there was none; CONFLICT for a shipped pattern.
 	DeletePattern(ctx context.Context, name, version string) (int, error)
-	// CheckPattern validates a definition and stores nothing. It returns the definition as JSON, nil of one with problems.
-	CheckPattern(ctx context.Context, source string) (json.RawMessage, []Problem)
+	// CheckPattern validates a definition and stores nothing. It returns name, version, description and definition of the pattern
+	// that it is of, nil of one with problems.
+	CheckPattern(ctx context.Context, source string) (*Pattern, []Problem)
 }

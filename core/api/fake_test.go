@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -77,11 +78,15 @@ func (f *fakePatterns) DeletePattern(_ context.Context, name, version string) (i
 	return 2, nil
 }
 
-func (f *fakePatterns) CheckPattern(_ context.Context, source string) (json.RawMessage, []core.Problem) {
+func (f *fakePatterns) CheckPattern(_ context.Context, source string) (*core.Pattern, []core.Problem) {
 	if f.check != nil {
 		return nil, f.check(source)
 	}
-	return json.RawMessage(`{"name":"p"}`), nil
+	p := &core.Pattern{Name: "p", Definition: json.RawMessage(`{"name":"p"}`)}
+	if _, version, ok := strings.Cut(source, "version: "); ok {
+		p.Version, _, _ = strings.Cut(version, "\n")
+	}
+	return p, nil
 }
 
 // fakeExecutions is a core.ExecutionService made of functions.

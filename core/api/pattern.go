@@ -252,14 +252,11 @@ func (s *Server) versionOf(c *call, in *core.PatternInput) string {
 	if in.Version != "" {
 		return in.Version
 	}
-	var head struct {
-		Version string `json:"version"`
-	}
-	definition, _ := s.opts.Patterns.CheckPattern(c.ctx, in.Source)
-	if json.Unmarshal(definition, &head) != nil {
+	p, _ := s.opts.Patterns.CheckPattern(c.ctx, in.Source)
+	if p == nil {
 		return ""
 	}
-	return head.Version
+	return p.Version
 }
 
 func (s *Server) deletePattern(c *call) (answer, error) {
@@ -280,8 +277,12 @@ func (s *Server) validatePattern(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	definition, problems := s.opts.Patterns.CheckPattern(context.WithoutCancel(c.ctx), source)
-	return ok(wire.PatternCheck{Valid: len(problems) == 0, Problems: problems, Definition: definition}), nil
+	check := wire.PatternCheck{}
+	p, problems := s.opts.Patterns.CheckPattern(context.WithoutCancel(c.ctx), source)
+	if check.Valid, check.Problems = len(problems) == 0, problems; p != nil {
+		check.Definition = p.Definition
+	}
+	return ok(check), nil
 }
 
 // draft reads a body with a definition that is not stored.

@@ -64,6 +64,12 @@ func TestIfMatch(t *testing.T) {
 	if stored != 1 {
 		t.Errorf("stored %d times", stored)
 	}
+	inText := func(version string) reply { // the version of the text counts where the request names none
+		return r.do("PUT", "/api/patterns/a", fmt.Sprintf(`{"definition": "name: a\nversion: %s\n"}`, version), "If-Match: "+now)
+	}
+	inText("2.0.0").wants(t, http.StatusPreconditionFailed, core.CodeConflict)
+	inText("1.0.0").wants(t, 200, "")
+	now = r.do("GET", "/api/patterns/a?version=1.0.0", "").header.Get("ETag")
 	put("1.0.0", "again", `"x", `+now).wants(t, 200, "")
 	put("1.0.0", "whatever it is", "*").wants(t, 200, "")
 	r.do("DELETE", "/api/patterns/a?version=1.0.0", "", "If-Match: "+now).wants(t, http.StatusPreconditionFailed, core.CodeConflict)

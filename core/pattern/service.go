@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -210,12 +209,13 @@ func (s *Service) Plan(ctx context.Context, hash string) (core.Plan, error) {
 }
 
 // CheckPattern implements core.PatternService.
-func (s *Service) CheckPattern(ctx context.Context, source string) (json.RawMessage, []core.Problem) {
+func (s *Service) CheckPattern(ctx context.Context, source string) (*core.Pattern, []core.Problem) {
 	plan, found := s.CheckPlan(ctx, source)
 	if plan == nil {
 		return nil, found
 	}
-	return plan.json, nil
+	d := &plan.definition
+	return &core.Pattern{Name: d.Name, Version: d.Version, Description: d.Description, Definition: plan.json}, nil
 }
 
 // CheckPlan is CheckPattern that returns the plan of the definition, nil of one with problems.

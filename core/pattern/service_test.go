@@ -366,6 +366,10 @@ func TestComposition(t *testing.T) {
 	if _, problems := f.CheckPattern(t.Context(), "name: c\nversion: 2.0.0\nsteps: [{id: x, pattern: a}]"); len(problems) != 1 {
 		t.Errorf("problems %v", problems)
 	}
+	if p, problems := f.CheckPattern(t.Context(), "name: d\nversion: 2.0.0\ndescription: x\nagents: {capabilities: [y]}"); len(problems) != 0 ||
+		p.Name != "d" || p.Version != "2.0.0" || p.Description != "x" || len(p.Definition) == 0 {
+		t.Errorf("%+v, problems %v", p, problems)
+	}
 	for i := range 8 {
 		if err := compose(fmt.Sprintf("n%d", i+1), fmt.Sprintf("n%d", i)); err != nil {
 			t.Fatal(err)
