@@ -83,7 +83,7 @@ func newStepLook(exec *core.Execution, path string, entries []core.TimelineEntry
 	l := &stepLook{looks: taskLooks{}}
 	l.step = &core.StepDetail{ExecutionID: exec.ID, Path: path, Runs: []wire.StepRun{}}
 	var ids []string
-	known := map[string]bool{}
+	known, began := map[string]bool{}, map[string]bool{}
 	for i := range entries {
 		e := &entries[i]
 		switch inside := e.Step == path || within(path, e.Step); {
@@ -97,7 +97,8 @@ func newStepLook(exec *core.Execution, path string, entries []core.TimelineEntry
 				StartedAt: e.StartedAt, EndedAt: e.EndedAt, Duration: e.Duration,
 			})
 		case e.Kind == core.TimelineStep && inside:
-			if e.Step == path && !slices.Contains(l.step.Steps, e.ID) {
+			if e.Step == path && !began[e.ID] {
+				began[e.ID] = true
 				l.step.Steps = append(l.step.Steps, e.ID)
 			}
 		case e.Kind == core.TimelineTask && inside:
@@ -199,7 +200,9 @@ func (l *stepLook) done(entries []core.TimelineEntry) *core.StepDetail {
 		s.Tasks[i] = *look.task
 	}
 	if n := len(s.Tasks); n > 0 && s.Status != entryCompleted && s.EndedAt != nil {
-		s.Error = cmp.Or(lastOf(s.Tasks[n-1].Attempts, 1)[0].Error, s.Error)
+		for _, last := range lastOf(s.Tasks[n-1].Attempts, 1) {
+			s.Error = cmp.Or(last.Error, s.Error)
+		}
 	}
 	return s
 }
