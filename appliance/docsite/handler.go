@@ -68,7 +68,7 @@ func New(next http.Handler, o Options) *Handler {
 	return h
 }
 
-// file is what is sent: a page in its frame, or what pages load beside themselves.
+// file is a body that is sent: a page in its frame, or a style sheet or picture that pages load.
 type file struct {
 	kind   string
 	data   []byte

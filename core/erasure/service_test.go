@@ -102,21 +102,7 @@ func TestEraseBesideBroken(t *testing.T) {
 			return errors.Join(tx.PutExecution(e), tx.Append(core.Event{Type: core.EventTaskAssigned, Subject: e.ID, Time: made}))
 		})
 	}
-	n := nothing{store: m, broken: ids[1]}
-	s := erasure.New(erasure.Options{
-		Store: m, Work: n, Memory: n, Managed: n, Workspaces: n, Trail: n, Clock: clock, IDs: core.NewIDs(clock),
-	})
-	s.Open()
-	defer s.Close()
-	begun, err := s.Erase(t.Context(), core.ErasureRequest{Subject: "ann", Confirm: "ann"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var e *core.Erasure
-	coretest.WaitFor(t, "the erasure to end", func() bool {
-		e, err = s.FindErasure(t.Context(), begun.ID)
-		return err == nil && e.Status != wire.ErasureRunning
-	})
+	e := erased(t, m, nothing{store: m, broken: ids[1]}, clock, core.NewIDs(clock), core.ErasureRequest{Subject: "ann", Confirm: "ann"})
 	if e.Done[core.DataExecutions] != 2 || e.Unreadable[core.DataExecutions] != 1 {
 		t.Errorf("done %v, unreadable %v", e.Done, e.Unreadable)
 	}
@@ -129,7 +115,7 @@ func TestEraseBesideBroken(t *testing.T) {
 	}
 }
 
-// erased is what a test erases of ann, whose executions are put before.
+// erased runs an erasure of ann, whose executions are stored before, to its end.
 func erased(t *testing.T, m *storetest.Memory, n nothing, clock *coretest.Clock, ids core.IDs, req core.ErasureRequest) *core.Erasure {
 	t.Helper()
 	s := erasure.New(erasure.Options{Store: m, Work: n, Memory: n, Managed: n, Workspaces: n, Trail: n, Clock: clock, IDs: ids})

@@ -62,7 +62,7 @@ func TestStalledDumpHoldsUpNoReads(t *testing.T) {
 			t.Error(err)
 		}
 	case <-time.After(10 * time.Second):
-		t.Error("reads wait for a dump that nobody reads")
+		t.Error("reads wait for a dump whose reader stalls")
 	}
 	close(w.release)
 	if err := <-dumped; err != nil {

@@ -101,8 +101,8 @@ func restoreInto(ctx context.Context, r io.Reader, dir string, encryption *Encry
 	return sum, errors.Join(err, db.Close())
 }
 
-// restoreFree is what a restore leaves free: the database writes through memory maps what it was given before, and on a full disk
-// that would kill the process.
+// restoreFree is how many bytes a restore leaves free: the database writes through memory maps what it was given before, and on a
+// full disk that would kill the process.
 const restoreFree = 96 << 20
 
 func roomToRestore(dir string, bytes int64) error {

@@ -132,7 +132,7 @@ func within(path, step string) bool {
 // lastOf returns the last elements of a list, n at most.
 func lastOf[T any](list []T, n int) []T { return list[max(len(list)-n, 0):] }
 
-// stepEnd is what is read of the data of step.completed, and of the end of the execution.
+// stepEnd has the fields that are read from the data of step.completed and of the end of the execution.
 type stepEnd struct {
 	Step       string               `json:"step"`
 	Result     json.RawMessage      `json:"result"`

@@ -136,7 +136,7 @@ func TestTimesByKeyboard(t *testing.T) {
 		t.Errorf("the row is described as %q", description)
 	}
 	if p.holds(`document.querySelector("tr[data-index='0'] time[title]") || document.querySelector("#moments:not([aria-hidden=true])")`) {
-		t.Error("what describes the row is told once more, by a title or the note itself")
+		t.Error("a title or the note itself repeats the description of the row")
 	}
 	if p.holds(`(() => { const a = document.activeElement.getBoundingClientRect(), b = document.querySelector("#moments").getBoundingClientRect(); return a.top < b.bottom && b.top < a.bottom; })()`) {
 		t.Error("the note lies over what has the focus")
