@@ -62,8 +62,10 @@ func podIn(phase corev1.PodPhase, reason, message string, state corev1.Container
 	}}}
 }
 
-func waiting(reason string) corev1.ContainerState {
-	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: "why"}}
+func waiting(reason string) corev1.ContainerState { return waitingFor(reason, "why") }
+
+func waitingFor(reason, message string) corev1.ContainerState {
+	return corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: message}}
 }
 
 func terminated(reason, message string) corev1.ContainerState {
@@ -83,6 +85,8 @@ func TestJudge(t *testing.T) {
 		"Never":    {podIn(corev1.PodPending, "", "", waiting("ErrImageNeverPull")), false, runtime.CodeImageNotFound},
 		"Secret":   {podIn(corev1.PodPending, "", "", waiting("CreateContainerConfigError")), false, runtime.CodeSpawnFailed},
 		"Memory":   {podIn(corev1.PodFailed, "", "", terminated("OOMKilled", "")), false, runtime.CodeResourceLimit},
+		"Cache":    {podIn(corev1.PodPending, "", "", waitingFor("CreateContainerConfigError", "failed to sync secret cache: timed out waiting for the condition")), false, ""},
+		"Slow":     {podIn(corev1.PodPending, "", "", waitingFor("CreateContainerError", "context deadline exceeded")), false, ""},
 		"Holder":   {podIn(corev1.PodFailed, "", "", terminated("StartError", "no such file")), false, runtime.CodeSpawnFailed},
 		"Evicted":  {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}}, false, runtime.CodeResourceLimit},
 	} {

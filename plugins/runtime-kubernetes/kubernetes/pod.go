@@ -403,12 +403,25 @@ func waits(image string, w *corev1.ContainerStateWaiting) error {
 			Hint: "look whether the registry has it and the nodes may pull it (pull, pullSecrets), or load it on the nodes",
 		}
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError":
+		if passes(w.Message) {
+			return nil
+		}
 		return &runtime.Error{
 			Code: runtime.CodeSpawnFailed, Message: fmt.Sprintf("the container does not start: %s: %s", w.Reason, said(fmt.Errorf("%s", w.Message))),
 			Hint: "images need the holder (see holder in the runtime's configuration), and secrets have to be in the namespace",
 		}
 	}
 	return nil
+}
+
+// passes reports whether what kept a node from starting a container is over by itself: its kubelet had not read the secrets
+// and configs of a new pod yet, or its container engine was slow. The kubelet tries these again; late has the words of one that lasts.
+func passes(message string) bool {
+	return slices.ContainsFunc([]string{
+		"timed out waiting for the condition", // failed to sync secret cache: pkg/kubelet/util/manager of Kubernetes
+		"context deadline exceeded",
+		"failed to reserve container name", // the engine is still at the first try
+	}, func(words string) bool { return strings.Contains(message, words) })
 }
 
 // died says why a pod ended before an agent was started in it.

@@ -212,13 +212,14 @@ func TestRemarkOnLineThatMoves(t *testing.T) {
 	p.do(chromedp.Navigate(shared.URL + "/threads/" + thread.ID + "?tab=changes"))
 	p.click(`[...document.querySelectorAll("tr.add")].find((r) => r.innerText.includes("second"))?.querySelector("button.remark")`)
 	p.until("the field", `document.activeElement?.matches(".remarking textarea")`)
-	p.do(chromedp.KeyEvent("why sec"), chromedp.Evaluate(`window.above = "inserted"; 0`, nil))
+	p.do(chromedp.KeyEvent("why sec"), chromedp.Evaluate(`window.above = "inserted"; window.away = 0;
+		new MutationObserver(() => { if (!document.activeElement?.matches(".remarking textarea")) away++; }).observe(document.querySelector(".changes .scrolls"), {childList: true, subtree: true}); 0`, nil))
 	if _, err := shared.Client.SendThread(t.Context(), thread.ID, client.ThreadInput{Message: "echo more"}); err != nil {
 		t.Fatal(err)
 	}
 	p.until("the changes of the next turn", `document.querySelector(".changes").innerText.includes("inserted")`)
 	p.do(chromedp.KeyEvent("ond?"))
-	if !p.holds(`document.activeElement?.matches(".remarking textarea") && document.activeElement.value === "why second?" && document.querySelector(".said-here").previousElementSibling.innerText.includes("second")`) {
+	if !p.holds(`document.activeElement?.matches(".remarking textarea") && document.activeElement.value === "why second?" && document.querySelector(".said-here").previousElementSibling.innerText.includes("second") && away === 0`) {
 		t.Errorf("what was written, or its line, is gone\n%s", p.text())
 	}
 	p.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(2)))

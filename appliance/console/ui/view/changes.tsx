@@ -39,7 +39,10 @@ interface Review { remarks: Remark[]; open?: Open; begin?: (file: string, l: Dif
 export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => void }) {
   const id = t.id;
   const diff = useLoad("diff:" + id, (signal) => get<ThreadDiffBody>(`/api/managed-threads/${seg(id)}/diff`, {}, signal), { on: (e) => e.subject === id && e.type === "thread_turn_complete" });
-  const files = useMemo(() => parseDiff(diff.data?.patch ?? ""), [diff.data]);
+  const files = useMemo(() => {
+    const seen = new Map<string, number>(); // git writes a file whose type changed as two
+    return parseDiff(diff.data?.patch ?? "").map((file) => { const n = seen.get(file.path) ?? 0; seen.set(file.path, n + 1); return { ...file, key: n + file.path }; });
+  }, [diff.data]);
   const [remarks, setRemarks] = useState<Remark[]>(() => kept(id));
   const latest = useRef(remarks); // some may be written while others are sent
   latest.current = remarks;
@@ -108,7 +111,7 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
     {d.truncated && <p class="notice">The patch is longer than 1 MiB and is cut: <Command text={`wardroom thread diff ${id} --max-bytes 16777216`} /></p>}
     {diff.error && <Failure error={diff.error} old again={diff.reload} />}
     <div tabIndex={0} class={"scrolls" + (queryOf("wrap") === "off" ? " unwrapped" : "")} ref={box} onKeyDown={keys}>
-      {files.length === 0 ? <Empty title="Nothing changed yet" /> : files.map((f, i) => <ReviewFile key={i + f.path} file={f} open={files.length <= 30} review={review} />)}</div>
+      {files.length === 0 ? <Empty title="Nothing changed yet" /> : files.map((f) => <ReviewFile key={f.key} file={f} open={files.length <= 30} review={review} />)}</div>
     {told && <p class="bar" role="status">{told}</p>}
     {remarks.length > 0 && <section class="composer" aria-label="Remarks"><details class="queue" open={remarks.length < 4}><summary>{plural(remarks.length, "remark")}</summary><ul>{remarks.map((r) => <li key={r.file + r.line + r.old}><span class="mono soft">{reveal(r.file)}:{r.line}</span><span class="clip"><Text>{r.text}</Text></span><button class="link" onClick={() => review.drop(r)}>take away</button></li>)}</ul></details>
       {a.error && <Failure error={a.error} />}{!takes && <p class="soft">{over ? "The thread is over: nothing can be sent to it any more." : "You may not send to this thread."}</p>}
@@ -161,7 +164,7 @@ function RemarkForm({ open, text, place, put, close }: { open: Open; text: strin
   const [now, setNow] = useState(open.text ?? text);
   const write = (v: string) => { setNow(v); open.text = v; }; // the form is made anew where its line moves
   const field = useRef<HTMLTextAreaElement>(null);
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []); // before the next key, which a form that is made anew would miss
   return <form class="remarking" onSubmit={(e) => { e.preventDefault(); if (now.trim()) put(now.trim()); }}><label><span class="sr">Remark on {place}</span><textarea ref={field} rows={2} value={now} placeholder="Remark on this line" onInput={(e) => write(e.currentTarget.value)}
     onKeyDown={(e) => { if (e.key === "Escape") { e.preventDefault(); e.stopPropagation(); close(); } else if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && now.trim()) { e.preventDefault(); put(now.trim()); } }} /></label>
     <div class="line"><button class="button" disabled={!now.trim()}>Keep it <kbd>Ctrl+Enter</kbd></button><button type="button" class="link" onClick={close}>leave it</button></div></form>;

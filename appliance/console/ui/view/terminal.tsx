@@ -1,6 +1,6 @@
 // The terminal of an agent. The emulator comes when it is first needed.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Dialog } from "../part/dialog.tsx";
 import { Icon } from "../part/icon.tsx";
 import { Text } from "../part/text.tsx";
@@ -19,7 +19,7 @@ export function TerminalTab({ agent }: { agent: string }) {
   const [find, setFind] = useState<string | undefined>();
   const [reader, setReader] = useState(false);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => { if (find !== undefined) field.current?.focus(); }, [find !== undefined]);
+  useLayoutEffect(() => { if (find !== undefined) field.current?.focus(); }, [find !== undefined]);
   const wanted = useRef(reader);
   wanted.current = reader;
   useEffect(() => {
