@@ -50,12 +50,16 @@ func (s *Server) agentRoutes() []Route {
 	if s.opts.AgentSocket == nil {
 		return routes
 	}
+	var authenticate func(c *call) (core.Principal, error)
+	if s.opts.AuthenticateAgent != nil {
+		authenticate = func(c *call) (core.Principal, error) { return s.opts.AuthenticateAgent(c.r) }
+	}
 	return append(routes, Route{
 		Method: http.MethodGet, Path: "/api/agents/connect", OperationID: "connectAgent",
 		Summary:     "Connect as an agent.",
 		Description: "A WebSocket with the subprotocol wardroom.agent.v1.",
 		Tag:         tag, Resource: resource, Action: "agents.connect", Scope: "agents:manage",
-		Authenticate: s.opts.AuthenticateAgent,
+		Authenticate: authenticate,
 		Responses:    []Response{{Status: 101, Doc: "The connection is a WebSocket now."}},
 		Fails:        []int{426}, Stream: s.connectAgent, Detached: true,
 	})

@@ -80,7 +80,7 @@ func clipText(s string) string {
 
 // signedIn records the credential of a request, now and then.
 func (c *call) signedIn() error {
-	if c.s.opts.Audit == nil || !c.s.opts.Audit.Wants(wire.AuditAuthentication, false) {
+	if c.s.opts.Audit == nil || c.principal.Kind == core.PrincipalAnonymous || !c.s.opts.Audit.Wants(wire.AuditAuthentication, false) {
 		return nil
 	}
 	e := c.entry(wire.AuditSuccess)

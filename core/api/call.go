@@ -42,6 +42,7 @@ type call struct {
 	logged    bool              // the request has its line in the log
 	trace     core.TraceContext // its place in a trace, and its caller's
 	caller    core.TraceContext
+	watching  bool              // the ticket of a terminal is for looking on alone
 	intent    *core.AuditIntent // what the request is about to do; nil: nothing that is recorded
 }
 
@@ -194,12 +195,12 @@ func (c *call) admit() error {
 		c.revision = o.Revision()
 	}
 	open := c.route.Public != nil && c.route.Public(*c.config)
-	authenticate := o.Authenticate
+	authenticate := (*call).authenticate
 	if c.route.Authenticate != nil {
 		authenticate = c.route.Authenticate
 	}
-	if !open && authenticate != nil {
-		p, err := authenticate(c.r)
+	if !open && (o.Authenticate != nil || c.route.Authenticate != nil) {
+		p, err := authenticate(c)
 		if err != nil {
 			return cmp.Or(c.takeQuota(), err)
 		}
@@ -227,6 +228,14 @@ func (c *call) admit() error {
 		}
 	}
 	return c.authorize(access)
+}
+
+// authenticate returns who sends the request: everyone is core.Anonymous while no security is configured.
+func (c *call) authenticate() (core.Principal, error) {
+	if c.s.opts.Authenticate == nil {
+		return core.Anonymous, nil
+	}
+	return c.s.opts.Authenticate(c.r)
 }
 
 // patternsPath is what paths begin with whose first parameter names a pattern.

@@ -150,7 +150,7 @@ func (s *Server) managedAgentRoutes() []Route {
 			Summary: "Attach to the terminal of an agent.",
 			Description: "A WebSocket, with the subprotocol wardroom.terminal.v1 or without one: see " +
 				"docs/managed-agents.md. A caller without the scope agents:manage gets it read-only. An unknown " +
-				"agent closes the socket with 4404.",
+				"agent closes the socket with 4404. Pages of browsers need a ticket, as ticket.TICKET in Sec-WebSocket-Protocol.",
 			Query: []Param{
 				{Name: "readonly", Type: ParamBoolean, Default: "false", Doc: "Give up typing."},
 				{Name: "offset", Type: ParamInteger, Doc: "Go on after this many bytes of output."},
@@ -159,7 +159,10 @@ func (s *Server) managedAgentRoutes() []Route {
 				{Name: "rows", Type: ParamInteger, Max: 1000, Doc: "Rows that this viewer would like."},
 			},
 			Responses: []Response{{Status: 101, Doc: "The connection is a WebSocket now."}},
-			Stream:    s.managedAgentTerminal, Socket: true,
+			Stream:    s.managedAgentTerminal, Socket: true, Authenticate: authenticateTerminal,
+		}),
+		s.terminalTicketRoute(Route{
+			Tag: tag, Resource: resource, Path: one + "/terminal/tickets", Action: "agents.read", Scope: "agents:read",
 		}),
 		reads(Route{
 			Path: "/api/runtimes", OperationID: "listRuntimes",

@@ -11,7 +11,7 @@ func (s *Server) managedAgentTerminal(c *call) error {
 		return core.Unavailable("stopping", "the service is stopping")
 	}
 	id := c.param("agentId")
-	readOnly := c.query.boolean("readonly")
+	readOnly := c.query.boolean("readonly") || c.watching
 	if !readOnly {
 		err := c.mayAlso(actionInput)
 		if err != nil && core.ErrorCode(err) != core.CodeForbidden {

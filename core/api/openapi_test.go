@@ -152,6 +152,7 @@ func TestOperations(t *testing.T) {
 		"POST /api/managed-agents/{agentId}/answer",
 		"POST /api/managed-agents/{agentId}/restart",
 		"POST /api/managed-agents/{agentId}/send",
+		"POST /api/managed-agents/{agentId}/terminal/tickets",
 		"POST /api/managed-threads",
 		"POST /api/managed-threads/prepare",
 		"POST /api/managed-threads/{threadId}/answer",

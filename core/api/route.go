@@ -27,7 +27,7 @@ type Route struct {
 	// Public reports whether the operation is open to everyone; nil: never.
 	Public func(Config) bool
 	// Authenticate finds out who calls, in place of Options.Authenticate; nil: that does.
-	Authenticate func(r *http.Request) (core.Principal, error)
+	Authenticate func(c *call) (core.Principal, error)
 	// Probe marks what supervisors ask, as often as they like: it is not counted by limits of rate.
 	Probe bool
 

@@ -73,6 +73,7 @@ type Server struct {
 	editing       editing
 	streams       *streamSet
 	watches       watches
+	tickets       tickets    // of terminals
 	frames        frameCache // of executions
 	agentFrames   frameCache // of managed agents
 	threadFrames  frameCache

@@ -135,6 +135,20 @@ func (c *Client) StopManagedAgent(ctx context.Context, id string, force bool, gr
 	return c.do(ctx, request{method: http.MethodDelete, path: managedAgentPath(id), query: query}, nil)
 }
 
+// TerminalTicket lets whoever has it attach to the terminal of one agent, once and within 30 seconds.
+type TerminalTicket struct {
+	Meta
+	wire.TerminalTicket
+}
+
+// CreateTerminalTicket returns a ticket to the terminal of an agent, for a browser that must not have the client's credential.
+// With readOnly nothing can be typed by it.
+func (c *Client) CreateTerminalTicket(ctx context.Context, id string, readOnly bool) (*TerminalTicket, error) {
+	return ask[TerminalTicket](ctx, c, request{
+		method: http.MethodPost, path: managedAgentPath(id) + "/terminal/tickets", body: wire.TerminalTicketSpec{ReadOnly: readOnly},
+	})
+}
+
 // ManagedAgentRestart says how to restart.
 type ManagedAgentRestart struct {
 	Fresh bool `json:"fresh,omitempty"` // begin a new session instead of resuming the last one

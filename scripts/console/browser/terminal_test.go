@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/chromedp/cdproto/network"
 	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/wardroom/wardroom/scripts/testbed"
+	"github.com/wardroom/wardroom/sdk/client"
 )
 
 // graphicsCard has WebGL say that a graphics card draws it. The browser of the tests draws by the processor.
@@ -128,4 +132,45 @@ func TestFindTakesFocus(t *testing.T) {
 	p.until("the field", `document.activeElement?.ariaLabel === "Find in the terminal"`)
 	p.do(chromedp.KeyEvent(kb.Escape))
 	p.until("the terminal again", `!document.querySelector("[aria-label='Find in the terminal']") && document.activeElement?.matches(".xterm-helper-textarea")`)
+}
+
+// A terminal opens by a ticket: in a page that is signed in, whose cookie alone opens none, and where there are no sessions and the
+// page has a key, which a browser sends with no socket.
+func TestTerminalByTicket(t *testing.T) {
+	runtimes, err := testbed.LocalRuntime(shared.binary, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, key := secured(t, "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity:\n  authentication: {apiKeys: {enabled: true}}\n"+
+		"agentTypes: {shell: {command: sh, env: {PS1: \"ready> \"}, ready: {pattern: \"^ready> $\"}}}\n"+runtimes)
+	a, err := withEcho(t, s, key).SpawnManagedAgent(t.Context(), client.ManagedAgentSpec{Type: "shell", Name: "ticket"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const noSessions = `{ const asked = window.fetch; window.fetch = (address, o) => o?.method === "POST" && new URL(address, location.href).pathname === "/api/session"
+		? Promise.resolve(new Response('{"error":{"code":"FORBIDDEN","message":"no sessions here"}}', {status: 403})) : asked(address, o); }`
+	for name, script := range map[string]string{"session": `{}`, "key": noSessions} {
+		t.Run(name, func(t *testing.T) {
+			p := beforeIn(t, script)
+			defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
+			p.away(true)                                                              // refusals are errors to browsers
+			p.do(chromedp.Navigate(s.URL + "/agents/" + a.ID))
+			p.click(css(".sign-in input[type=password]"))
+			p.do(chromedp.KeyEvent(key), chromedp.KeyEvent(kb.Enter))
+			p.click(button("For screen readers"))
+			const lines = `[...document.querySelectorAll(".xterm-accessibility-tree [role=listitem]")].map((l) => l.innerText).join("\n")`
+			p.until("the prompt", lines+`.includes("ready>")`)
+			p.click(button("Take over"))
+			p.until("the keyboard", `document.querySelector(".terminal.writing") && document.querySelector(".bar [role=status]").innerText === "you type"`)
+			p.click(css(".terminal"))
+			p.do(chromedp.KeyEvent("echo by-"+name+"-an''yway"), chromedp.KeyEvent("\r"))
+			p.until("the answer", lines+`.includes("by-`+name+`-anyway")`)
+			p.do(chromedp.Evaluate(fmt.Sprintf(`window.ended = ""; { const s = new WebSocket("ws://" + location.host + "/api/managed-agents/%s/terminal", ["wardroom.terminal.v1"]);
+				s.onopen = () => { ended = "open"; }; s.onclose = () => { ended ||= "refused"; }; } 0`, a.ID), nil))
+			p.until("that a socket without a ticket is refused", `ended`)
+			if !p.holds(`ended === "refused"`) {
+				t.Error("a page opened a terminal by its cookie alone")
+			}
+		})
+	}
 }

@@ -2326,6 +2326,19 @@ export interface TaskLate {
   reason: string;
 }
 
+export interface TerminalTicket {
+  agentId: string;
+  expiresAt: string;
+  readOnly: boolean;
+  /** Goes into Sec-WebSocket-Protocol as ticket.TICKET, beside wardroom.terminal.v1. */
+  ticket: string;
+}
+
+export interface TerminalTicketSpec {
+  /** What is attached with it cannot type, whatever the caller may. */
+  readOnly?: boolean;
+}
+
 export interface TestReport {
   command?: string;
   failed: number;

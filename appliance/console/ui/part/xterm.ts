@@ -14,7 +14,13 @@ export interface Other { who: string; typing?: boolean }
 interface Control { type: string; offset?: number; lost?: number; cols?: number; rows?: number; code?: number; reason?: string; error?: { message?: string }; total?: number; viewers?: Other[]; window?: number }
 
 /** What the page hands in, so that this file is one of its own. */
-export interface Page { address(query: Record<string, string | number | boolean>): string; dark(): boolean; onTheme(f: () => void): () => void }
+export interface Page {
+  address(query: Record<string, string | number | boolean>): string;
+  /** What admits one socket; it rejects with a status of HTTP, or 0. */
+  ticket(readOnly: boolean): Promise<string>;
+  dark(): boolean;
+  onTheme(f: () => void): () => void;
+}
 
 /** The part of the emulator that draws; the add-ons reach it in the same way. */
 interface RenderService { refreshRows(start: number, end: number, redrawOnly?: boolean): void; addRefreshCallback(f: () => void): number }
@@ -40,6 +46,7 @@ export class Screen {
   private socket?: WebSocket;
   private offset?: number;
   private tries = 0;
+  private turn = 0; // of connecting
   private waiting = 0;
   private acks = false; // the server wants to know what the emulator took
   private took = 0; // bytes of this socket that it took
@@ -85,7 +92,7 @@ export class Screen {
     const left = () => this.socket?.close(); // a page that is left may be kept with its sockets; it connects again when it is back
     addEventListener("pagehide", left);
     this.stops.push(() => removeEventListener("pagehide", left), () => sizes.disconnect(), () => media.removeEventListener("change", theme), page.onTheme(theme));
-    this.connect();
+    void this.connect();
   }
 
   /** Ends it. */
@@ -110,7 +117,7 @@ export class Screen {
     this.set({ writing: on, state: "connecting" }); // keys count once the socket that takes them is there
     this.term.options.disableStdin = !on;
     this.blink();
-    this.connect();
+    void this.connect();
     if (on) this.term.focus();
   }
 
@@ -220,16 +227,25 @@ export class Screen {
     p.registerEscHandler({ final: "Z" }, drop);
   }
 
-  private connect(): void {
+  private async connect(): Promise<void> {
     clearTimeout(this.timer);
+    const turn = ++this.turn;
     const before = this.socket;
     this.socket = undefined;
     before?.close();
     if (this.closed) return;
+    let ticket: string;
+    try {
+      ticket = await this.page.ticket(!this.state.writing);
+    } catch (err) {
+      if (turn === this.turn && !this.closed) this.refused(err as { status?: number; message?: string });
+      return;
+    }
+    if (turn !== this.turn || this.closed) return;
     const query = { readonly: !this.state.writing, ...(this.offset === undefined ? { tail: 1000 } : { offset: this.offset }) };
     const url = new URL(this.page.address(query), location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-    const socket = new WebSocket(url, protocols);
+    const socket = new WebSocket(url, [...protocols, "ticket." + ticket]);
     socket.binaryType = "arraybuffer";
     this.socket = socket;
     this.waiting = this.took = this.acked = 0;
@@ -249,9 +265,19 @@ export class Screen {
       this.set({ state: "ended", reason: this.state.reason ?? (e.reason || "the agent has no terminal any more") });
       return;
     }
-    this.set({ state: "broken", reason: e.reason || undefined });
+    this.again(e.reason);
+  }
+
+  private refused(err: { status?: number; message?: string }): void {
+    if (err.status === 404) this.set({ state: "ended", reason: this.state.reason ?? "the agent has no terminal any more" });
+    else if (err.status === 403) this.set({ state: "ended", reason: err.message });
+    else this.again(err.status ? err.message : undefined);
+  }
+
+  private again(reason?: string): void {
+    this.set({ state: "broken", reason: reason || undefined });
     const pause = pauses[Math.min(this.tries++, pauses.length - 1)]!;
-    this.timer = setTimeout(() => this.connect(), pause * (0.75 + Math.random() / 2));
+    this.timer = setTimeout(() => void this.connect(), pause * (0.75 + Math.random() / 2));
   }
 
   private control(text: string): void {
@@ -306,7 +332,7 @@ export class Screen {
       // The emulator does not keep up: what comes next is read again once it has.
       this.socket = undefined;
       socket.close();
-      this.term.write("", () => this.connect());
+      this.term.write("", () => void this.connect());
     }
   }
 

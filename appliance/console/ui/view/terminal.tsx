@@ -5,7 +5,8 @@ import { Dialog } from "../part/dialog.tsx";
 import { Icon } from "../part/icon.tsx";
 import { Text } from "../part/text.tsx";
 import { Pre } from "../part/text.tsx";
-import { address, seg } from "../api/client.ts";
+import { address, post, seg } from "../api/client.ts";
+import type { TerminalTicket } from "../api/types.gen.ts";
 import { setting } from "../setting.ts";
 import { may } from "../store/session.ts";
 import type { Screen, Shown } from "../part/xterm.ts";
@@ -68,6 +69,7 @@ function Others({ shown }: { shown: Shown }) {
 
 const page = (agent: string) => ({
   address: (query: Record<string, string | number | boolean>) => address(`/api/managed-agents/${seg(agent)}/terminal`, query),
+  ticket: (readOnly: boolean) => post<TerminalTicket>(`/api/managed-agents/${seg(agent)}/terminal/tickets`, { readOnly }).then((t) => t.ticket),
   dark: () => setting.peek().theme === "dark" || setting.peek().theme === "system" && matchMedia("(prefers-color-scheme: dark)").matches,
   onTheme: (f: () => void) => setting.subscribe(f),
 });

@@ -1,0 +1,16 @@
+package wire
+
+import "time"
+
+// TerminalTicketSpec asks for a ticket.
+type TerminalTicketSpec struct {
+	ReadOnly bool `json:"readOnly,omitempty" doc:"What is attached with it cannot type, whatever the caller may."`
+}
+
+// TerminalTicket lets its bearer attach to the terminal of one agent, once.
+type TerminalTicket struct {
+	Ticket    string    `json:"ticket" doc:"Goes into Sec-WebSocket-Protocol as ticket.TICKET, beside wardroom.terminal.v1."`
+	AgentID   string    `json:"agentId"`
+	ReadOnly  bool      `json:"readOnly"`
+	ExpiresAt time.Time `json:"expiresAt"`
+}
