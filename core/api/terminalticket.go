@@ -4,11 +4,13 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/sdk/terminal"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -129,7 +131,7 @@ func (c *call) hasBearer() bool { return c.r.Header.Get("Authorization") != "" }
 // authenticateTerminal finds out who attaches: by a ticket, or by the credential of the request. What a browser sends by itself
 // is not enough, since any page can have it open a socket.
 func authenticateTerminal(c *call) (core.Principal, error) {
-	text := terminal.Ticket(c.r)
+	text := offeredTicket(c.r)
 	if text == "" {
 		p, err := c.authenticate()
 		if err == nil && !c.hasBearer() && p.Kind != core.PrincipalAnonymous && c.r.Header.Get("Origin") != "" {
@@ -156,6 +158,16 @@ func authenticateTerminal(c *call) (core.Principal, error) {
 		err = noTicket()
 	}
 	return p, err
+}
+
+// offeredTicket returns the ticket of a request for a WebSocket, or nothing.
+func offeredTicket(r *http.Request) string {
+	for _, protocol := range websocket.Subprotocols(r) {
+		if text, ok := strings.CutPrefix(protocol, wire.TicketProtocol); ok {
+			return text
+		}
+	}
+	return ""
 }
 
 func noTicket() error {

@@ -13,9 +13,10 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/api"
-	"github.com/wardroom/wardroom/sdk/terminal"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
+
+const terminalProtocol = "wardroom.terminal.v1"
 
 // attached is what came of an attempt at a terminal.
 type attached struct {
@@ -53,7 +54,7 @@ func newTicketRig(t *testing.T) *ticketRig {
 		}
 		o.Config.CORSOrigins = []string{"https://page.example"}
 	})
-	upgrader := websocket.Upgrader{Subprotocols: []string{terminal.Subprotocol}}
+	upgrader := websocket.Upgrader{Subprotocols: []string{terminalProtocol}}
 	r.managed.terminal = func(w http.ResponseWriter, req *http.Request, _ string, readOnly bool) error {
 		conn, err := upgrader.Upgrade(w, req, nil)
 		if err != nil {
@@ -86,9 +87,9 @@ func (r *ticketRig) ticket(who http.Header, body string) string {
 // attach tries a terminal as somebody.
 func (r *ticketRig) attach(path string, who http.Header, ticket string) attached {
 	r.tb.Helper()
-	dialer := websocket.Dialer{Subprotocols: []string{terminal.Subprotocol}}
+	dialer := websocket.Dialer{Subprotocols: []string{terminalProtocol}}
 	if ticket != "" {
-		dialer.Subprotocols = append(dialer.Subprotocols, "ticket."+ticket)
+		dialer.Subprotocols = append(dialer.Subprotocols, wire.TicketProtocol+ticket)
 	}
 	conn, response, err := dialer.Dial("ws"+strings.TrimPrefix(r.http.URL, "http")+path+"/terminal", who)
 	if err != nil {
@@ -98,7 +99,7 @@ func (r *ticketRig) attach(path string, who http.Header, ticket string) attached
 		return attached{status: response.StatusCode}
 	}
 	defer conn.Close()
-	if conn.Subprotocol() != terminal.Subprotocol {
+	if conn.Subprotocol() != terminalProtocol {
 		r.tb.Errorf("the server chose %q", conn.Subprotocol())
 	}
 	return <-r.was

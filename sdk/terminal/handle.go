@@ -19,24 +19,15 @@ const (
 	AckSubprotocol = "wardroom.terminal.ack"
 )
 
-// Prefixes of entries of Sec-WebSocket-Protocol that are credentials: browsers cannot send headers.
-const (
-	tokenPrefix  = "bearer."
-	ticketPrefix = "ticket."
-)
+// tokenPrefix marks an entry of Sec-WebSocket-Protocol that is a credential: browsers cannot send headers.
+const tokenPrefix = "bearer."
 
 // Token returns the credential that a WebSocket request carries in its list of subprotocols as bearer.TOKEN,
 // or nothing. A browser must then offer a real subprotocol as well, which the server can choose.
-func Token(r *http.Request) string { return offered(r, tokenPrefix) }
-
-// Ticket returns what admits a WebSocket request once, which it carries as ticket.TICKET beside a real subprotocol, or nothing.
-func Ticket(r *http.Request) string { return offered(r, ticketPrefix) }
-
-// offered returns the rest of the first subprotocol with a prefix.
-func offered(r *http.Request, prefix string) string {
+func Token(r *http.Request) string {
 	for _, protocol := range websocket.Subprotocols(r) {
-		if rest, ok := strings.CutPrefix(protocol, prefix); ok {
-			return rest
+		if token, ok := strings.CutPrefix(protocol, tokenPrefix); ok {
+			return token
 		}
 	}
 	return ""

@@ -7,6 +7,9 @@ type TerminalTicketSpec struct {
 	ReadOnly bool `json:"readOnly,omitempty" doc:"What is attached with it cannot type, whatever the caller may."`
 }
 
+// TicketProtocol is what goes before a ticket in Sec-WebSocket-Protocol, where browsers can put it.
+const TicketProtocol = "ticket."
+
 // TerminalTicket lets its bearer attach to the terminal of one agent, once.
 type TerminalTicket struct {
 	Ticket    string    `json:"ticket" doc:"Goes into Sec-WebSocket-Protocol as ticket.TICKET, beside wardroom.terminal.v1."`
