@@ -92,11 +92,11 @@ func (r *ticketRig) attach(path string, who http.Header, ticket string) attached
 		dialer.Subprotocols = append(dialer.Subprotocols, wire.TicketProtocol+ticket)
 	}
 	conn, response, err := dialer.Dial("ws"+strings.TrimPrefix(r.http.URL, "http")+path+"/terminal", who)
-	if err != nil {
-		if response == nil {
-			r.tb.Fatal(err)
-		}
+	switch {
+	case err != nil && response != nil:
 		return attached{status: response.StatusCode}
+	case err != nil:
+		r.tb.Fatal(err)
 	}
 	defer conn.Close()
 	if conn.Subprotocol() != terminalProtocol {
