@@ -167,6 +167,10 @@ func TestNextPersonSeesOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	writer, err := admin.CreateKey(t.Context(), client.APIKeySpec{Name: "writer", Owner: "writer", Scopes: []string{"patterns:read", "patterns:write"}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := openIn(t, "about:blank")
 	defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
 	p.away(true)                                                              // refusals are errors to browsers
@@ -195,9 +199,28 @@ func TestNextPersonSeesOwn(t *testing.T) {
 	signIn(other.Key)
 	refused("after a sign-out")
 
-	// The session ends under the page, and somebody else signs in over it.
+	// What was begun is there for whoever began it alone.
+	const text = `document.querySelector(".paper textarea")?.value`
+	const written = text + `?.includes("begun-by-the-first")`
 	p.signOut()
 	signIn(key)
+	p.do(chromedp.Navigate(s.URL + "/patterns?tab=new"))
+	p.until("the editor", text+` !== undefined`)
+	p.click(css(".paper textarea"))
+	p.do(chromedp.KeyEvent("# begun-by-the-first"))
+	p.until("that it is kept", written+` && document.querySelector("main").innerText.includes("kept in this browser")`)
+	p.signOut()
+	signIn(writer.Key)
+	p.until("the editor of somebody else", text+` !== undefined`)
+	if p.holds(written) {
+		t.Error("the next person sees what the one before has begun to write")
+	}
+	p.signOut()
+	signIn(key)
+	p.until("it again", written)
+
+	// The session ends under the page, and somebody else signs in over it.
+	p.do(chromedp.Navigate(s.URL + "/patterns"))
 	p.until("the pattern", row)
 	sessions, err := admin.ListSessions(t.Context(), client.SessionFilter{All: true}, client.Page{})
 	if err != nil {

@@ -8,6 +8,7 @@ import { parseDiff, type DiffFile, type DiffLine } from "../part/diff.tsx";
 import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
 import { Line, Text, count, plural, reveal } from "../part/text.tsx";
 import { queryOf, setQuery } from "../route.ts";
+import { tabDrafts } from "../store/draft.ts";
 import { useLoad } from "../store/load.ts";
 import { messageOf, paired, placeOf, sameRemark, type Remark } from "../store/remarks.ts";
 import { may } from "../store/session.ts";
@@ -16,20 +17,13 @@ const shownLines = 400;
 
 function kept(id: string): Remark[] {
   try {
-    return JSON.parse(sessionStorage.getItem("remarks:" + id) ?? "[]") as Remark[];
+    return JSON.parse(tabDrafts.get("remarks:" + id) ?? "[]") as Remark[];
   } catch {
     return [];
   }
 }
 
-function keep(id: string, list: Remark[]): void {
-  try {
-    if (list.length > 0) sessionStorage.setItem("remarks:" + id, JSON.stringify(list));
-    else sessionStorage.removeItem("remarks:" + id);
-  } catch {
-    // no storage: they live as long as the screen
-  }
-}
+const keep = (id: string, list: Remark[]): void => tabDrafts.set("remarks:" + id, list.length > 0 ? JSON.stringify(list) : undefined);
 
 /** The line that a remark is written on, and what is written by now. The line may move while the agent works. */
 interface Open { file: string; line: number; old: boolean; code: string; text?: string }

@@ -9,6 +9,7 @@ import { Failure } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Text, plural, revealed } from "../part/text.tsx";
 import { onward } from "../route.ts";
+import { drafts } from "../store/draft.ts";
 import { lineDiff } from "../store/linediff.ts";
 import { useLoad } from "../store/load.ts";
 import { offers, words, type Offer, type Schema } from "../store/schema.ts";
@@ -17,19 +18,6 @@ import { Drawing } from "./drawing.tsx";
 
 const lineHeight = 18; // as the style has it
 const padding = 8;
-
-// A draft survives a closed tab, where the browser keeps anything.
-const drafts = {
-  get: (key: string): string | undefined => { try { return localStorage.getItem("wardroom-draft:" + key) ?? undefined; } catch { return undefined; } },
-  set: (key: string, text: string | undefined): void => {
-    try {
-      if (text === undefined || text.length > 256 << 10) localStorage.removeItem("wardroom-draft:" + key);
-      else localStorage.setItem("wardroom-draft:" + key, text);
-    } catch {
-      // no storage: the text lives as long as the page
-    }
-  },
-};
 
 /** A field at the top of a definition, as it is written. */
 const field = (text: string, name: string): string => new RegExp(`^${name}:\\s*["']?([^"'#\\n]+?)["']?\\s*(?:#.*)?$`, "m").exec(text)?.[1] ?? "";

@@ -9,6 +9,7 @@ import { Failure } from "../part/notice.tsx";
 import { Pre, Text, plural, reveal } from "../part/text.tsx";
 import { useTitle } from "../part/title.ts";
 import { onward, queryOf } from "../route.ts";
+import { tabDrafts } from "../store/draft.ts";
 import { useRuntimes } from "../store/load.ts";
 import { may } from "../store/session.ts";
 
@@ -24,20 +25,13 @@ const draft = "draft:new-thread";
 // What was typed outlives a look at another screen, where the browser keeps anything.
 function kept(): Form {
   try {
-    return { ...empty, ...JSON.parse(sessionStorage.getItem(draft) ?? "{}") as Partial<Form> };
+    return { ...empty, ...JSON.parse(tabDrafts.get(draft) ?? "{}") as Partial<Form> };
   } catch {
     return empty;
   }
 }
 
-function keep(f: Form | undefined): void {
-  try {
-    if (f) sessionStorage.setItem(draft, JSON.stringify(f));
-    else sessionStorage.removeItem(draft);
-  } catch {
-    // no storage: it lives as long as the screen
-  }
-}
+const keep = (f: Form | undefined): void => tabDrafts.set(draft, f && JSON.stringify(f));
 
 /** The request of a form. */
 export function requestOf(f: Form): PrepareThreadRequest {

@@ -16,6 +16,7 @@ import { At, Lasted, When, lasted } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { queryOf } from "../route.ts";
 import { askOfThread, type Prompt } from "../store/ask.ts";
+import { tabDrafts } from "../store/draft.ts";
 import { useLoad } from "../store/load.ts";
 import { may } from "../store/session.ts";
 import { further } from "./lazy.tsx";
@@ -295,12 +296,12 @@ function noteOf(e: ThreadEventRow) {
 
 function Composer({ id, waiting, more, sent }: { id: string; waiting: ThreadQueueBody["inputs"]; more: number; sent: () => void }) {
   const draft = "draft:" + id;
-  const [text, setText] = useState(() => { try { return sessionStorage.getItem(draft) ?? ""; } catch { return ""; } });
+  const [text, setText] = useState(() => tabDrafts.get(draft) ?? "");
   const a = useAct();
   const key = useRef("");
   const latest = useRef(text);
   latest.current = text;
-  const write = (v: string) => { setText(v); key.current = ""; try { if (v) sessionStorage.setItem(draft, v); else sessionStorage.removeItem(draft); } catch { /* no storage: the draft lives as long as the page */ } };
+  const write = (v: string) => { setText(v); key.current = ""; tabDrafts.set(draft, v || undefined); };
   const send = () => {
     if (!text.trim()) return;
     key.current ||= freshKey(); // a repeat of the same text after a lost answer sends nothing twice
