@@ -11,6 +11,10 @@ import (
 	"github.com/wardroom/wardroom/sdk/secret/source"
 )
 
+// leastHold is how long a lease is held at least before it is renewed or made anew: a server that gives leases without a life
+// would be asked for credentials without end.
+const leastHold = time.Second
+
 // maxLeases bounds the credentials that are held.
 const maxLeases = 1_000
 
@@ -123,7 +127,7 @@ func (l *leases) drop(held *lease) bool {
 
 // keep renews a lease when a third of its life is left, until it is let go.
 func (l *leases) keep(held *lease) {
-	var pause time.Duration
+	pause := leastHold
 	for {
 		l.mu.Lock()
 		wait := time.Until(held.entry.NotAfter) - held.lifetime/3

@@ -537,6 +537,33 @@ func TestStrangeAnswers(t *testing.T) {
 	}
 }
 
+// A lease that is over when it comes is not made anew at once, over and over.
+func TestLeaseWithoutLife(t *testing.T) {
+	made := make(chan time.Time, 100)
+	p := fake(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/leased/creds/app" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		made <- time.Now()
+		_, _ = io.WriteString(w, `{"lease_id": "leased/creds/app/1", "lease_duration": 0, "renewable": true, "data": {"username": "u"}}`)
+	})
+	changes := p.follow(t, "leased/creds/app")
+	var first time.Time
+	for i := range 3 {
+		if _, e := p.resolve(t, "leased/creds/app", "username"); e != nil {
+			t.Fatal(e)
+		}
+		at := <-made
+		if i == 0 {
+			first = at
+		} else if least := time.Duration(i) * leastHold; at.Sub(first) < least {
+			t.Errorf("credential %d is asked for after %s, want %s at least", i, at.Sub(first), least)
+		}
+		told(t, changes, "leased/creds/app")
+	}
+}
+
 // Without a right to look at mounts, the form of an answer tells what it is.
 func TestMountsAreNotNeeded(t *testing.T) {
 	p := fake(t, func(w http.ResponseWriter, r *http.Request) {
