@@ -4,6 +4,7 @@ export { editOf, parseDiff } from "./part/diff.tsx";
 export { cell, csv } from "./part/export.ts";
 export { reveal, revealed } from "./part/text.tsx";
 export { lasted, roughly } from "./part/time.tsx";
+export { word } from "./api/client.ts";
 export { Gathered } from "./live/gathered.ts";
 export { Hub, parseFrame } from "./live/hub.ts";
 export { pathOfID } from "./route.ts";

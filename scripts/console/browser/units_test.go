@@ -119,6 +119,8 @@ func TestUnits(t *testing.T) {
 			return [units.answerCommand(ask("question", "approval", two), {choice: "deny", text: "it's late"}), units.answerCommand(ask("question", "approval", two), {choice: "allow"}), units.answerCommand(ask("question", "message", []), {text: "-1"}),
 				units.answerCommand(ask("thread", "approval", two), {choice: "deny", text: "no"}), units.answerCommand(ask("agent", "question", []), {text: "yes"})]`,
 			`["wardroom question answer ID --json '{\"choice\":\"deny\",\"reason\":\"it'\\''s late\"}'","wardroom question answer ID --choice='allow'","wardroom question answer ID -- '-1'","wardroom thread answer ID --prompt 'p1' --text='no' -- 'deny'","wardroom agent answer ID --prompt 'p1' --text='yes'"]`},
+		{"words of a command are words for a shell", `return ["/srv/trees/ws_1", "/my files/it's", "a;$(touch x)", "", "wardroom/exec_1/maker"].map(units.word)`,
+			`["/srv/trees/ws_1","'/my files/it'\\''s'","'a;$(touch x)'","''","wardroom/exec_1/maker"]`},
 		{"ids lead to their screens, and nothing else does", `return ["exec_01ARZ3NDEKTSV4RRFFQ69G5FAV", "wh_01ARZ3NDEKTSV4RRFFQ69G5FAV", "exec_x", "../exec_01ARZ3NDEKTSV4RRFFQ69G5FAV"].map(units.pathOfID)`, `["/executions/exec_01ARZ3NDEKTSV4RRFFQ69G5FAV","/webhooks/wh_01ARZ3NDEKTSV4RRFFQ69G5FAV","",""]`},
 		{"durations", `return [350, 1940, 252000, 11100000, 187200000, NaN, -5].map(units.lasted)`, `["350 ms","1.9 s","4m 12s","3h 05m","2d 4h","0 ms","0 ms"]`},
 		{"events are told at once, and those that follow together", `const told = []; const g = new units.Gathered(1e6, (x) => told.push(x.length), 50); for (let i = 0; i < 120; i++) g.add([i]); g.flush(); g.flush(); return told`, `[1,50,50,19]`},

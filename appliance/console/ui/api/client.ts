@@ -135,3 +135,9 @@ export function freshKey(): string {
 
 /** A segment of a path. */
 export const seg = encodeURIComponent;
+
+/** A word of a command that people copy into a shell, whatever is in it. */
+export const quote = (s: string): string => "'" + s.replaceAll("'", "'\\''") + "'";
+
+/** The same, without the quotes where a shell reads nothing into it. */
+export const word = (s: string): string => (/^[\w@%+=:,./-]+$/.test(s) ? s : quote(s));

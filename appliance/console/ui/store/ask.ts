@@ -1,6 +1,6 @@
 // What waits for a person: questions of executions, prompts of threads and of agents, in one form, and how each is answered.
 
-import { get, post, seg } from "../api/client.ts";
+import { get, post, quote, seg } from "../api/client.ts";
 import type { InboxItem, InboxList, ManagedAgentBody, QuestionBody, ThreadBody, ThreadEventList } from "../api/types.gen.ts";
 import type { FeedEvent } from "../live/hub.ts";
 
@@ -127,7 +127,6 @@ export async function answeredBy(ask: Ask, signal: AbortSignal): Promise<{ how: 
 
 /** The same as a line for a shell. What begins with a dash is no flag. */
 export function answerCommand(ask: Ask, say: Say): string {
-  const quote = (s: string) => "'" + s.replaceAll("'", "'\\''") + "'";
   if (ask.source !== "question") {
     return `wardroom ${ask.source} answer ${ask.id}` + (ask.promptId ? ` --prompt ${quote(ask.promptId)}` : "") + (say.text ? ` --text=${quote(say.text)}` : "") + (say.choice || !say.text ? " -- " + quote(say.choice ?? "...") : "");
   }

@@ -1,7 +1,7 @@
 // The changes of a thread, to be looked through by key, with remarks on lines that go to its agent as one message.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { freshKey, get, post, seg } from "../api/client.ts";
+import { freshKey, get, post, seg, word } from "../api/client.ts";
 import type { ThreadBody, ThreadDiffBody } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
 import { parseDiff, type DiffFile, type DiffLine } from "../part/diff.tsx";
@@ -101,7 +101,7 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
     <div class="bar"><strong>{plural(files.length, "file")}</strong> <span class="added">+{count(files.reduce((n, f) => n + f.added, 0))}</span> <span class="removed">&minus;{count(files.reduce((n, f) => n + f.removed, 0))}</span>
       <span class="soft">against <span class="mono">{d.baseCommit.slice(0, 10)}</span></span>
       <button class="chip" aria-pressed={review.split} onClick={() => setQuery({ view: review.split ? "" : "split" })}>side by side</button><button class="chip" aria-pressed={queryOf("wrap") !== "off"} onClick={() => setQuery({ wrap: queryOf("wrap") === "off" ? "" : "off" })}>wrap</button>
-      <span class="push" />{t.workspace?.path && <Command text={`git fetch ${t.workspace.path} ${d.workBranch || "HEAD"}`} />}</div>
+      <span class="push" />{t.workspace?.path && <Command text={`git fetch ${word(t.workspace.path)} ${word(d.workBranch || "HEAD")}`} />}</div>
     {d.truncated && <p class="notice">The patch is longer than 1 MiB and is cut: <Command text={`wardroom thread diff ${id} --max-bytes 16777216`} /></p>}
     {diff.error && <Failure error={diff.error} old again={diff.reload} />}
     <div tabIndex={0} class={"scrolls" + (queryOf("wrap") === "off" ? " unwrapped" : "")} ref={box} onKeyDown={keys}>

@@ -1,7 +1,7 @@
 // A new thread: what is asked for, what the server makes of it, and only then the start.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { address, call, freshKey } from "../api/client.ts";
+import { address, call, freshKey, quote } from "../api/client.ts";
 import type { PrepareThreadRequest, ThreadBody, ThreadPlanBody } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
@@ -49,7 +49,6 @@ export function requestOf(f: Form): PrepareThreadRequest {
   };
 }
 
-const quote = (s: string): string => "'" + s.replaceAll("'", "'\\''") + "'";
 
 /** The same as a line for a shell. */
 function commandOf(f: Form): string {

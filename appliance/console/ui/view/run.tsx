@@ -1,7 +1,7 @@
 // The form that runs a pattern, made from its input.
 
 import { useState } from "preact/hooks";
-import { ApiError, address, call, freshKey, get, seg } from "../api/client.ts";
+import { ApiError, address, call, freshKey, get, quote, seg } from "../api/client.ts";
 import type { ExecutionAccepted, Pattern } from "../api/types.gen.ts";
 import { Dialog, useAct } from "../part/dialog.tsx";
 import { Copy } from "../part/id.tsx";
@@ -96,7 +96,6 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
   };
   const request = (): ReturnType<typeof body> => { try { return body(); } catch { return { input: {} }; } }; // what cannot be read is said when it is run
   const safe = (): string => JSON.stringify(request().input);
-  const quote = (s: string): string => "'" + s.replaceAll("'", "'\\''") + "'";
   const path = `/api/patterns/${seg(pattern.name)}/execute`;
   const run = () => void a.act(async () => {
     const open = onward((id: string) => "/executions/" + id);
