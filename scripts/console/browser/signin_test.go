@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -286,4 +287,28 @@ func TestSignInOfAllTabs(t *testing.T) {
 	second.click(css("tr[data-id=echo] button"))
 	second.click(css("dialog footer .main"))
 	second.until("the execution", `location.pathname.startsWith("/executions/")`)
+}
+
+// A key that a session took the place of is kept nowhere, however late the worker of all tabs speaks of it.
+func TestKeyGoesWithSignIn(t *testing.T) {
+	s, key := secured(t, "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity:\n  authentication: {apiKeys: {enabled: true}}\n")
+	withEcho(t, s, key)
+	p := beforeIn(t, `{ const Real = SharedWorker; window.late = []; window.lives = 0; window.SharedWorker = class { constructor(...of) { const port = new Real(...of).port;
+			this.port = { postMessage: (m) => port.postMessage(m), set onmessage(f) { port.onmessage = (e) => { if (e.data.state === "live") lives++; if (e.data.key) late.push(() => f(e)); else f(e); }; } }; } };
+		const asked = window.fetch; window.byKey = []; window.fetch = (address, o) => { if (o?.headers?.Authorization) byKey.push(o.method + " " + address); return asked(address, o); }; }`)
+	defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
+	p.away(true)                                                              // refusals are errors to browsers
+	p.do(chromedp.Navigate(s.URL + "/patterns"))
+	for i := range 2 { // the worker is there from the first time on
+		p.click(css(".sign-in input[type=password]"))
+		p.do(chromedp.KeyEvent(key), chromedp.KeyEvent(kb.Enter))
+		p.until("the pattern, and the stream", fmt.Sprintf(`document.querySelector("tr[data-id=echo]") && lives > %d`, i))
+		p.do(chromedp.Evaluate(`for (const f of late) f(); 0`, nil))
+		p.signOut()
+	}
+	var asked []string
+	p.do(chromedp.Evaluate(`byKey`, &asked))
+	if want := []string{"GET /api/session", "POST /api/session", "GET /api/session", "POST /api/session"}; !slices.Equal(asked, want) {
+		t.Errorf("asked by the key: %q, want %q", asked, want)
+	}
 }

@@ -43,10 +43,10 @@ export function address(path: string, query?: Query): string {
   return base + path + (text ? "?" + text : "");
 }
 
+const bearer = (key: string): Record<string, string> => ({ Authorization: "Bearer " + key });
+
 /** Headers that say who we are. */
-export function credentials(): Record<string, string> {
-  return apiKey.peek() ? { Authorization: "Bearer " + apiKey.peek() } : {};
-}
+export const credentials = (): Record<string, string> => (apiKey.peek() ? bearer(apiKey.peek()) : {});
 
 const tags = new WeakMap<object, string>();
 
@@ -55,14 +55,14 @@ export const tagOf = (body: object | undefined): string | undefined => body && t
 
 const timeoutMs = 30_000;
 
-export interface CallOptions { query?: Query; body?: unknown; signal?: AbortSignal; once?: string; timeout?: number; match?: string }
+export interface CallOptions { query?: Query; body?: unknown; signal?: AbortSignal; once?: string; timeout?: number; match?: string; key?: string }
 
 /** Who we are to the server, as a text that is another one after each sign-in. */
 const who = (): string => apiKey.peek() + " " + csrf.peek();
 
 /** Calls the API. `once` is an Idempotency-Key: a repeat of the same click does nothing twice. */
 export async function call<T>(method: string, path: string, o: CallOptions = {}): Promise<T> {
-  const headers: Record<string, string> = { Accept: "application/json", ...credentials() };
+  const headers: Record<string, string> = { Accept: "application/json", ...(o.key ? bearer(o.key) : credentials()) };
   if (o.body !== undefined) headers["Content-Type"] = "application/json";
   if (o.once) headers["Idempotency-Key"] = o.once;
   if (o.match) headers["If-Match"] = o.match;

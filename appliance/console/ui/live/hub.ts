@@ -69,7 +69,7 @@ export class Hub {
         const other = asked.keyGiven && asked.key !== this.key;
         if (other) this.key = asked.key;
         this.address = asked.address;
-        say({ kind: "key", key: this.key });
+        if (!asked.keyGiven) say({ kind: "key", key: this.key }); // who has one, or gave it up, goes by that
         say({ kind: "state", state: this.state, since: this.since });
         if (!this.run || other || this.state === "refused") this.restart(0);
         break;

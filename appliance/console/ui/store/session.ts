@@ -1,7 +1,7 @@
 // Who we are, and what we may do. What we may not do is not offered.
 
 import { signal } from "@preact/signals";
-import { apiKey, call, csrf, get, post, signInNeeded } from "../api/client.ts";
+import { apiKey, call, csrf, get, signInNeeded } from "../api/client.ts";
 import type { Session } from "../api/types.gen.ts";
 import { base } from "../base.ts";
 import { connectNow, counts } from "../live/live.ts";
@@ -50,18 +50,12 @@ export async function readMethods(signal: AbortSignal): Promise<Methods> {
 
 /** Signs in by an API key. A session of this browser takes the key's place where it can: it lasts over a reload. */
 export async function signIn(key: string): Promise<void> {
-  apiKey.value = key;
+  await call("GET", "/api/session", { key });
   try {
-    await get("/api/session");
-  } catch (err) {
-    apiKey.value = "";
-    throw err;
-  }
-  try {
-    await post("/api/session");
+    await call("POST", "/api/session", { key });
     apiKey.value = "";
   } catch {
-    // there are no sessions here: the key stays in memory
+    apiKey.value = key; // there are no sessions here: it stays in memory, where the other tabs get it
   }
   await readSession();
   connectNow();
