@@ -259,9 +259,10 @@ func TestSignedOutPageShowsNothing(t *testing.T) {
 func TestSignInOfAllTabs(t *testing.T) {
 	s, key := secured(t, "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity:\n  authentication: {apiKeys: {enabled: true}}\n")
 	admin := withEcho(t, s, key)
-	p := openIn(t, s.URL+"/patterns")
+	p := openIn(t, "about:blank")
 	defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
 	p.away(true)                                                              // refusals are errors to browsers
+	p.do(chromedp.Navigate(s.URL + "/patterns"))
 	signIn := func() {
 		p.click(css(".sign-in input[type=password], dialog input[type=password]"))
 		p.do(chromedp.KeyEvent(key), chromedp.KeyEvent(kb.Enter))

@@ -11,6 +11,8 @@ export type { Column };
 
 interface Props<T> {
   label: string;
+  /** What is listed: another list of the same screen is shown from its beginning. */
+  of?: string;
   columns: Column<T>[];
   rows: T[];
   id: (row: T) => string;
@@ -27,8 +29,8 @@ interface Props<T> {
   mark?: (id: string) => void;
 }
 
-// Where a list was scrolled to, by place in the history.
-const scrolled = new Map<string, number>();
+// Where a list was scrolled to, by place in the history, and which list it was.
+const scrolled = new Map<string, { of: string; top: number }>();
 
 export function Rows<T>(p: Props<T>) {
   const box = useRef<HTMLDivElement>(null);
@@ -36,24 +38,27 @@ export function Rows<T>(p: Props<T>) {
   const [view, setView] = useState({ top: 0, height: 800 });
   const height = rowHeight();
   const at = place.value.key + p.label;
-  const key = useRef(at);
-  key.current = at;
+  const of = p.of ?? "";
+  const drawn = useRef<string>(undefined); // the list that was drawn last
   useLayoutEffect(() => {
     const el = box.current!;
     const measure = () => setView({ top: blockOf(el.scrollTop, height), height: el.clientHeight });
-    el.scrollTop = scrolled.get(at) ?? 0;
+    const was = scrolled.get(at);
+    if (was?.of === of) el.scrollTop = was.top;
+    else if (drawn.current !== of) el.scrollTop = 0;
+    drawn.current = of;
     measure();
     const sizes = new ResizeObserver(measure);
     sizes.observe(el);
     const scroll = () => {
-      scrolled.set(key.current, el.scrollTop);
+      scrolled.set(at, { of, top: el.scrollTop });
       if (scrolled.size > 100) scrolled.delete(scrolled.keys().next().value!);
       const top = blockOf(el.scrollTop, height);
       setView((v) => (v.top === top ? v : { ...v, top }));
     };
     el.addEventListener("scroll", scroll, { passive: true });
     return () => { sizes.disconnect(); el.removeEventListener("scroll", scroll); };
-  }, [height]);
+  }, [height, at, of]);
   const [first, last] = drawnRows(view.top, view.height, height, p.rows.length);
   useEffect(() => {
     if (p.more && last >= p.rows.length) p.more();

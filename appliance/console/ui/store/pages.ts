@@ -1,9 +1,9 @@
 // Lists in pages: the first page is read again when something happens, further ones when they come into view.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { ApiError } from "../api/client.ts";
+import { ApiError } from "../api/client.ts";
 import type { FeedEvent } from "../live/hub.ts";
-import { useLoad } from "./load.ts";
+import { pauseAfter, useLoad } from "./load.ts";
 
 interface PageOf { total?: number; hasMore: boolean; nextCursor?: string }
 
@@ -31,9 +31,12 @@ export function usePages<P extends PageOf, R>(key: string, read: (cursor: string
   const had = useRef<Had<R>>(undefined);
   const busy = useRef(false);
   const abort = useRef<AbortController>(undefined);
+  const [failed, setFailed] = useState<{ key: string; error: ApiError }>(); // why a further page was not read
+  const anew = useRef(false); // its further page is wanted as soon as it is there again
+  const again = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => {
     abort.current = new AbortController();
-    return () => abort.current?.abort();
+    return () => { abort.current?.abort(); clearTimeout(again.current); setFailed(undefined); };
   }, [key]);
   const id = (r: R): unknown => (r as { id?: string }).id ?? (r as { workspaceId?: string }).workspaceId ?? (r as { batchId?: string }).batchId ?? (r as { sequence?: number }).sequence ?? (r as { name?: string }).name ?? r;
   const page = first.data;
@@ -48,18 +51,43 @@ export function usePages<P extends PageOf, R>(key: string, read: (cursor: string
   const more = () => {
     if (busy.current || !own?.more || !own.cursor || own.rows.length >= maxRows) return;
     busy.current = true;
+    clearTimeout(again.current);
     own.further = true; // from here on first pages are joined to what the cursor follows
     const mine = abort.current!;
     read(own.cursor, mine.signal).then((next) => {
       busy.current = false;
       if (mine.signal.aborted) return;
+      setFailed(undefined);
       if (had.current === own) {
         const there = new Set(own.rows.map(id));
         Object.assign(own, { rows: [...own.rows, ...rowsOf(next).filter((r) => !there.has(id(r)))], cursor: next.nextCursor, more: next.hasMore });
         draw((n) => n + 1);
       } else latest.current(); // the list began anew meanwhile
-    }, () => { busy.current = false; });
+    }, (err: unknown) => {
+      busy.current = false;
+      if (mine.signal.aborted) return;
+      const error = err instanceof ApiError ? err : new ApiError("CONSOLE_ERROR", String(err), 0, "");
+      setFailed({ key, error });
+      const pause = pauseAfter(error);
+      if (pause !== undefined) again.current = setTimeout(() => latest.current(), pause);
+    });
   };
   latest.current = more;
-  return { rows: own?.rows, total: first.data?.total, error: first.error, reload: first.reload, more, whole: !own?.more };
+  useEffect(() => {
+    if (!anew.current || !own) return;
+    anew.current = false;
+    more();
+  });
+  const missing = failed?.key === key ? failed.error : undefined;
+  const reload = () => {
+    if (missing) {
+      setFailed(undefined);
+      if ([400, 404, 410].includes(missing.status)) { // nothing follows that cursor any more: the list begins anew
+        had.current = undefined;
+        anew.current = true;
+      } else latest.current();
+    }
+    first.reload();
+  };
+  return { rows: own?.rows, total: first.data?.total, error: first.error ?? missing, reload, more, whole: !own?.more };
 }

@@ -33,8 +33,8 @@ export function AuditView() {
   return <div class="page full">
     <header class="head"><div class="line"><h1>Audit</h1>{status.data && <Trail s={status.data} />}<span class="push" />
       <button class="button" onClick={() => { l.reload(); status.reload(); }}>Read again</button>
-      <a class="button" href={address("/api/audit/export", { format: "json", since: query.since })} download="audit.jsonl">Export JSON lines</a><a class="button" href={address("/api/audit/export", { format: "csv", since: query.since })} download="audit.csv">CSV</a></div>
-      <form class="bar" onSubmit={(e) => { e.preventDefault(); const f = new FormData(e.currentTarget); setQuery(Object.fromEntries(fields.map((n) => [n, String(f.get(n) ?? "").trim()])), false); }}>
+      <a class="button" href={address("/api/audit/export", { format: "json", since: query.since, until: query.until })} download="audit.jsonl">Export JSON lines</a><a class="button" href={address("/api/audit/export", { format: "csv", since: query.since, until: query.until })} download="audit.csv">CSV</a></div>
+      <form class="bar" onSubmit={(e) => { e.preventDefault(); const f = new FormData(e.currentTarget); setQuery({ ...Object.fromEntries(fields.map((n) => [n, String(f.get(n) ?? "").trim()])), sel: "" }, false); }}>
         <Choice label="Category" value={query.category!} set={(v) => setQuery({ category: v, sel: "" })} options={[["", "any"], ...categories.map((c): [string, string] => [c, c])]} />
         <Choice label="Outcome" value={query.outcome!} set={(v) => setQuery({ outcome: v, sel: "" })} options={[["", "any"], ...outcomes.map((c): [string, string] => [c, c])]} />
         {fields.map((n) => <label key={n} class="choice"><span>{n}</span><input name={n} key={query[n]} defaultValue={query[n]} placeholder={n === "action" ? "keys.*" : n === "resource" ? "patterns/classify" : ""} spellcheck={false} autocomplete="off" /></label>)}

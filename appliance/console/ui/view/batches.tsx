@@ -146,7 +146,7 @@ function Start({ pattern, close }: { pattern: string; close: () => void }) {
   const [text, setText] = useState("");
   const [atOnce, setAtOnce] = useState("5");
   const [stop, setStop] = useState(false);
-  const [key] = useState(freshKey);
+  const once = useRef({ of: "", key: "" }); // a repeat after a lost answer starts nothing twice; what was changed is another batch
   const file = useRef<HTMLInputElement>(null);
   const a = useAct();
   const [read, setRead] = useState(() => readInputs(""));
@@ -159,7 +159,10 @@ function Start({ pattern, close }: { pattern: string; close: () => void }) {
     const now = readInputs(text);
     setRead(now);
     if (now.problems.length > 0 || now.inputs.length === 0) throw new ApiError("VALIDATION_ERROR", now.inputs.length === 0 ? "There are no inputs." : "Some lines cannot be read; nothing was started.", 400, "");
-    const made = await call<BatchBody>("POST", "/api/batch/execute", { body: { pattern: name, inputs: now.inputs, options: { concurrency: Number(atOnce) || 5, stopOnError: stop } }, once: key, timeout: 120_000 });
+    const body = { pattern: name, inputs: now.inputs, options: { concurrency: Number(atOnce) || 5, stopOnError: stop } };
+    const of = JSON.stringify(body);
+    if (once.current.of !== of) once.current = { of, key: freshKey() };
+    const made = await call<BatchBody>("POST", "/api/batch/execute", { body, once: once.current.key, timeout: 120_000 });
     close();
     open(made.batchId);
   });

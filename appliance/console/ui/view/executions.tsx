@@ -17,6 +17,7 @@ import { useTitle } from "../part/title.ts";
 import { href, isID, place, queryOf, setQuery } from "../route.ts";
 import { filtersIn, keyOfFilter, queryOfFilter, spans, statuses } from "../store/filter.ts";
 import { SavedViews } from "../part/views.tsx";
+import { setting } from "../setting.ts";
 import { keep, pauseAfter, recall } from "../store/load.ts";
 import { may } from "../store/session.ts";
 import { more } from "./lazy.tsx";
@@ -203,10 +204,11 @@ function patch(key: string, events: FeedEvent[], set: (f: (s: { key: string; lis
 
 const Histogram = more((m) => m.Histogram);
 
-/** A time as an input of the browser has it, in the browser's zone. */
+/** A time as an input of the browser has it, in the zone that times are shown in. */
 const local = (iso: string): string => {
   const t = Date.parse(iso);
-  return Number.isNaN(t) ? "" : new Date(t - new Date(t).getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  const ahead = setting.peek().zone === "utc" ? 0 : new Date(t).getTimezoneOffset() * 60_000;
+  return Number.isNaN(t) ? "" : new Date(t - ahead).toISOString().slice(0, 16);
 };
 
 /** The filters that have no place in the bar. */
@@ -217,7 +219,11 @@ function MoreFilters({ filter, close }: { filter: URLSearchParams; close: () => 
     e.preventDefault();
     const f = new FormData(e.currentTarget);
     const text = (n: string) => String(f.get(n) ?? "").trim();
-    const time = (n: string) => (text(n) ? new Date(text(n)).toISOString() : "");
+    const time = (n: string) => { // one that nobody changed stays to the millisecond, and in the hour that a clock shows twice
+      const before = filter.get(n) ?? "";
+      if (text(n) === local(before)) return before;
+      return text(n) ? new Date(text(n) + (setting.peek().zone === "utc" ? "Z" : "")).toISOString() : "";
+    };
     close();
     setQuery({ errorCode: text("errorCode"), createdBy: text("createdBy"), batchId: text("batchId"), since: time("since"), until: time("until"), ended: text("ended"), ...(key.trim() && { ["metadata." + key.trim()]: text("value") }) }, false);
   }}><div class="body form">
@@ -315,7 +321,7 @@ export function ExecutionsView() {
     {!list && !l.error && <Waiting />}
     {list && list.rows.length === 0 && (active.length > 0 ? <Empty title="Nothing fits these filters"><button class="button" onClick={clear}>Show all</button></Empty>
       : <Empty title="Nothing has run yet">Open a <a href={href("/patterns")}>pattern</a> and run it, or <Command text={"wardroom run startup-team --input '{\"task\": \"a word counter\"}'"} /></Empty>)}
-    {list && list.rows.length > 0 && <Rows label="Executions" columns={columns} rows={list.rows} id={(x) => x.executionId} to={(x) => "/executions/" + x.executionId}
+    {list && list.rows.length > 0 && <Rows label="Executions" of={l.key} columns={columns} rows={list.rows} id={(x) => x.executionId} to={(x) => "/executions/" + x.executionId}
       total={list.total} more={l.more} seen={l.seen} marked={marked} mark={may("executions.create") || may("executions.cancel") ? mark : undefined} />}
     {list && list.rows.length >= maxRows && list.more && <p class="bar"><span class="soft">{count(list.rows.length)} of {count(list.total)} are shown.</span>
       <button class="button" onClick={() => setQuery({ until: list.rows.at(-1)!.createdAt }, false)}>Older ones</button></p>}
