@@ -50,6 +50,16 @@ export function useAct(): { busy: boolean; error?: ApiError; act: (what: () => P
   };
 }
 
+/** Gives what is sent an Idempotency-Key, the same one as long as that is the same: a repeat after a lost answer does nothing twice, and what was changed is done. */
+export function useKeyOf(): (sent: unknown) => string {
+  const last = useRef({ sent: "", key: "" });
+  return (sent) => {
+    const text = JSON.stringify(sent);
+    if (last.current.sent !== text) last.current = { sent: text, key: freshKey() };
+    return last.current.key;
+  };
+}
+
 /** Asks before something is done that cannot be undone, and shows what went wrong. A click that repeats one whose answer was lost has the same Idempotency-Key. */
 export function Confirm({ title, action, danger, close, run, children }: {
   title: string; action: string; danger?: boolean; close: () => void; run: (key: string) => Promise<unknown>; children?: ComponentChildren;

@@ -32,14 +32,19 @@ export function usePages<P extends PageOf, R>(key: string, read: (cursor: string
   const busy = useRef(false);
   const abort = useRef<AbortController>(undefined);
   const [failed, setFailed] = useState<{ key: string; error: ApiError }>(); // why a further page was not read
-  const anew = useRef(false); // its further page is wanted as soon as it is there again
+  const stale = useRef<P>(undefined); // a first page that nothing can be read behind: its list begins anew once there is another one
+  const due = useRef(false); // it has begun anew, and its further page was asked for
   const again = useRef<ReturnType<typeof setTimeout>>(undefined);
   useEffect(() => {
     abort.current = new AbortController();
-    return () => { abort.current?.abort(); clearTimeout(again.current); setFailed(undefined); };
+    return () => { abort.current?.abort(); clearTimeout(again.current); stale.current = undefined; setFailed(undefined); };
   }, [key]);
   const id = (r: R): unknown => (r as { id?: string }).id ?? (r as { workspaceId?: string }).workspaceId ?? (r as { batchId?: string }).batchId ?? (r as { sequence?: number }).sequence ?? (r as { name?: string }).name ?? r;
   const page = first.data;
+  if (stale.current && page !== stale.current) {
+    had.current = stale.current = undefined;
+    due.current = true;
+  }
   if (page && (had.current?.key !== key || had.current.head !== page)) {
     const was = had.current?.key === key ? had.current : undefined;
     const rows = was?.further && page.hasMore ? joined(rowsOf(page), was.rows, id) : undefined;
@@ -74,17 +79,16 @@ export function usePages<P extends PageOf, R>(key: string, read: (cursor: string
   };
   latest.current = more;
   useEffect(() => {
-    if (!anew.current || !own) return;
-    anew.current = false;
-    more();
-  });
+    if (!due.current) return;
+    due.current = false;
+    latest.current();
+  }, [page]);
   const missing = failed?.key === key ? failed.error : undefined;
   const reload = () => {
     if (missing) {
       setFailed(undefined);
       if ([400, 404, 410].includes(missing.status)) { // nothing follows that cursor any more: the list begins anew
-        had.current = undefined;
-        anew.current = true;
+        stale.current = page;
       } else latest.current();
     }
     first.reload();

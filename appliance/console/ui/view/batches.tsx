@@ -1,9 +1,9 @@
 // Batches: one pattern over many inputs, how far they are, and their results.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ApiError, address, call, freshKey, get, post, seg } from "../api/client.ts";
+import { ApiError, address, call, get, post, seg } from "../api/client.ts";
 import type { BatchBody, BatchDetail, BatchList, BatchResult, BatchRow } from "../api/types.gen.ts";
-import { Confirm, Dialog, useAct } from "../part/dialog.tsx";
+import { Confirm, Dialog, useAct, useKeyOf } from "../part/dialog.tsx";
 import { csv, download, jsonLines } from "../part/export.ts";
 import { Copy, ID } from "../part/id.tsx";
 import { indented } from "../part/json.tsx";
@@ -146,7 +146,7 @@ function Start({ pattern, close }: { pattern: string; close: () => void }) {
   const [text, setText] = useState("");
   const [atOnce, setAtOnce] = useState("5");
   const [stop, setStop] = useState(false);
-  const once = useRef({ of: "", key: "" }); // a repeat after a lost answer starts nothing twice; what was changed is another batch
+  const keyOf = useKeyOf();
   const file = useRef<HTMLInputElement>(null);
   const a = useAct();
   const [read, setRead] = useState(() => readInputs(""));
@@ -160,9 +160,7 @@ function Start({ pattern, close }: { pattern: string; close: () => void }) {
     setRead(now);
     if (now.problems.length > 0 || now.inputs.length === 0) throw new ApiError("VALIDATION_ERROR", now.inputs.length === 0 ? "There are no inputs." : "Some lines cannot be read; nothing was started.", 400, "");
     const body = { pattern: name, inputs: now.inputs, options: { concurrency: Number(atOnce) || 5, stopOnError: stop } };
-    const of = JSON.stringify(body);
-    if (once.current.of !== of) once.current = { of, key: freshKey() };
-    const made = await call<BatchBody>("POST", "/api/batch/execute", { body, once: once.current.key, timeout: 120_000 });
+    const made = await call<BatchBody>("POST", "/api/batch/execute", { body, once: keyOf(body), timeout: 120_000 });
     close();
     open(made.batchId);
   });

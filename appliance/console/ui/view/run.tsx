@@ -1,9 +1,9 @@
 // The form that runs a pattern, made from its input.
 
 import { useState } from "preact/hooks";
-import { ApiError, address, call, freshKey, get, quote, seg } from "../api/client.ts";
+import { ApiError, address, call, get, quote, seg } from "../api/client.ts";
 import type { ExecutionAccepted, Pattern } from "../api/types.gen.ts";
-import { Dialog, useAct } from "../part/dialog.tsx";
+import { Dialog, useAct, useKeyOf } from "../part/dialog.tsx";
 import { Copy } from "../part/id.tsx";
 import { Failure, Waiting } from "../part/notice.tsx";
 import { Text } from "../part/text.tsx";
@@ -74,7 +74,7 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
   const rest = Object.fromEntries(Object.entries(given).filter(([k]) => !known.has(k)));
   const [raw, setRaw] = useState(Object.keys(rest).length > 0 || fields.length === 0 ? JSON.stringify(rest, null, 2) : "");
   const [priority, setPriority] = useState("normal");
-  const [key] = useState(freshKey);
+  const keyOf = useKeyOf();
   const a = useAct();
   const body = (): { input: Record<string, unknown>; options?: { priority: string } } => {
     const out: Record<string, unknown> = {};
@@ -105,7 +105,7 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
     } catch (err) {
       throw new ApiError("VALIDATION_ERROR", (err as Error).message, 400, "");
     }
-    const made = await call<ExecutionAccepted>("POST", path, { query: { async: true, version: pattern.version }, body: sent, once: key });
+    const made = await call<ExecutionAccepted>("POST", path, { query: { async: true, version: pattern.version }, body: sent, once: keyOf(sent) });
     close();
     open(made.executionId);
   });

@@ -1,9 +1,9 @@
 // Managed agents: their screens side by side, and the start of a new one.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, call, freshKey, get } from "../api/client.ts";
+import { ApiError, call, get } from "../api/client.ts";
 import type { ManagedAgentBody, ManagedAgentList, ManagedAgentScreen, ScreenList, ThreadBody } from "../api/types.gen.ts";
-import { Dialog, useAct } from "../part/dialog.tsx";
+import { Dialog, useAct, useKeyOf } from "../part/dialog.tsx";
 import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Text, count, reveal } from "../part/text.tsx";
@@ -113,7 +113,7 @@ export function SpawnAgent({ close }: { close: () => void }) {
   const [type, setType] = useState("");
   const [runtime, setRuntime] = useState("");
   const [fields, setFields] = useState({ name: "", workdir: "", preset: "standard", capabilities: "" });
-  const [key] = useState(freshKey);
+  const keyOf = useKeyOf();
   const a = useAct();
   const ready = (l.data?.runtimes ?? []).filter((r) => r.ready && (!runtime || r.name === runtime));
   const types = [...new Set(ready.flatMap((r) => r.types.filter((t) => !r.missingTypes?.includes(t))))];
@@ -121,12 +121,11 @@ export function SpawnAgent({ close }: { close: () => void }) {
   const away = (l.data?.runtimes ?? []).filter((r) => !r.ready);
   const chosen = types.includes(type) ? type : types[0] ?? "";
   const set = (change: Partial<typeof fields>) => setFields({ ...fields, ...change });
-  const spawn = () => void a.act(() => call<ManagedAgentBody>("POST", "/api/managed-agents", {
-    once: key, timeout: 120_000, body: {
-      type: chosen, approvalPreset: fields.preset, ...(runtime && { runtime }), ...(fields.name.trim() && { name: fields.name.trim() }), ...(fields.workdir.trim() && { workdir: fields.workdir.trim() }),
-      ...(fields.capabilities.trim() && { capabilities: fields.capabilities.split(",").map((c) => c.trim()).filter(Boolean) }),
-    },
-  }).then(onward((made) => { close(); return "/agents/" + made.id; })));
+  const body = {
+    type: chosen, approvalPreset: fields.preset, ...(runtime && { runtime }), ...(fields.name.trim() && { name: fields.name.trim() }), ...(fields.workdir.trim() && { workdir: fields.workdir.trim() }),
+    ...(fields.capabilities.trim() && { capabilities: fields.capabilities.split(",").map((c) => c.trim()).filter(Boolean) }),
+  };
+  const spawn = () => void a.act(() => call<ManagedAgentBody>("POST", "/api/managed-agents", { once: keyOf(body), timeout: 120_000, body }).then(onward((made) => { close(); return "/agents/" + made.id; })));
   return <Dialog title="Start an agent" close={close}>
     {l.error && <Failure error={l.error} again={l.reload} />}{l.first && <Waiting />}
     {l.data && <form onSubmit={(e) => { e.preventDefault(); spawn(); }}><div class="body form">

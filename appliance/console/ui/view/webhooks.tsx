@@ -1,9 +1,9 @@
 // Endpoints of webhooks: made, changed, tested; deliveries with what was sent and what came back.
 
 import { useEffect, useState } from "preact/hooks";
-import { call, freshKey, get, post, seg, tagOf } from "../api/client.ts";
+import { call, get, post, seg, tagOf } from "../api/client.ts";
 import type { DeliveriesRetried, DeliveryBody, DeliveryDetail, DeliveryList, WebhookBody, WebhookList, WebhookTestBody } from "../api/types.gen.ts";
-import { Confirm, Dialog, useAct } from "../part/dialog.tsx";
+import { Confirm, Dialog, useAct, useKeyOf } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
 import { Command, Empty, Failure, Gone, Waiting } from "../part/notice.tsx";
@@ -58,7 +58,7 @@ function Edit({ of, close, done }: { of?: WebhookBody; close: () => void; done: 
   const [events, setEvents] = useState<string[]>(of?.events ?? ["execution.completed", "execution.failed"]);
   const [patterns, setPatterns] = useState((of?.filters.pattern ?? []).join(", "));
   const [made, setMade] = useState<WebhookBody | undefined>();
-  const [key] = useState(freshKey);
+  const keyOf = useKeyOf();
   const [read] = useState(() => tagOf(of)); // what was looked at: it may be read again while this is open
   const a = useAct();
   const all = events.includes("*");
@@ -67,7 +67,7 @@ function Edit({ of, close, done }: { of?: WebhookBody; close: () => void; done: 
     const filters = { ...of?.filters, pattern: names };
     const body = { url: url.trim(), events, filters };
     if (of) { await call("PATCH", "/api/webhooks/" + seg(of.id), { body, match: read }); close(); }
-    else setMade(await call<WebhookBody>("POST", "/api/webhooks", { body, once: key }));
+    else setMade(await call<WebhookBody>("POST", "/api/webhooks", { body, once: keyOf(body) }));
     done();
   });
   return <Dialog title={of ? "Change the endpoint" : made ? "The endpoint is there" : "New endpoint"} close={close}>

@@ -69,12 +69,13 @@ func TestFilteredListFromItsBeginning(t *testing.T) {
 
 // A further page of a list that could not be read is told about, and read again: by itself where the server says so for now only.
 func TestFurtherPagesThatFail(t *testing.T) {
+	const row = `{batchId: "batch_" + n, status: "completed", pattern: {name: "urgency", version: "1.0.0"}, total: 1, completed: 1, failed: 0, cancelled: 0, createdAt: "2026-01-02T03:04:05Z", createdBy: "anonymous"}`
 	for _, one := range []struct {
 		name, code string
 		status     int
 	}{{"for now", "UNAVAILABLE", 503}, {"for good", "INTERNAL_ERROR", 500}, {"old cursor", "VALIDATION_ERROR", 400}} {
 		t.Run(one.name, func(t *testing.T) {
-			p := beforeIn(t, pagesOfRows("/api/batches", "batches", `{batchId: "batch_" + n, status: "completed", pattern: {name: "urgency", version: "1.0.0"}, total: 1, completed: 1, failed: 0, cancelled: 0, createdAt: "2026-01-02T03:04:05Z", createdBy: "anonymous"}`)+
+			p := beforeIn(t, pagesOfRows("/api/batches", "batches", row)+
 				fmt.Sprintf(`; { const asked = window.fetch; window.failures = 0; window.fetch = (address, ...rest) => {
 					const url = new URL(address, location.href);
 					if (url.pathname !== "/api/batches" || !url.searchParams.has("cursor") || window.failures > 0) return asked(address, ...rest);
@@ -93,6 +94,34 @@ func TestFurtherPagesThatFail(t *testing.T) {
 			p.do(chromedp.Evaluate(`(() => { const r = document.querySelector(".rows"); r.scrollTop = r.scrollHeight; })()`, nil))
 			p.until("rows of the next page", `document.querySelector(".rows").scrollHeight > 150 * 26`)
 		})
+	}
+}
+
+// Where nothing follows a first page any more, the list begins anew with another one, and the old cursor is not asked for again.
+func TestCursorThatIsOver(t *testing.T) {
+	p := beforeIn(t, answering("/api/batches", `(q) => {
+		const first = !q.has("cursor"), from = first ? 0 : 100;
+		if (first) window.firsts = (window.firsts ?? 0) + 1;
+		return {batches: Array.from({length: 100}, (_, i) => 1000 - from - i).map((n) => ({batchId: "batch_" + n, status: "completed", pattern: {name: "urgency", version: "1.0.0"}, total: 1, completed: 1, failed: 0, cancelled: 0,
+			createdAt: "2026-01-02T03:04:05Z", createdBy: "anonymous"})), total: 200, limit: 100, offset: 0, hasMore: first, ...(first && {nextCursor: "cursor" + window.firsts})};
+	}`)+`; { const asked = window.fetch; window.old = 0; window.fetch = (address, ...rest) => {
+		if (new URL(address, location.href).searchParams.get("cursor") !== "cursor1") return asked(address, ...rest);
+		window.old++;
+		return Promise.resolve(new Response(JSON.stringify({error: {code: "VALIDATION_ERROR", message: "the cursor is over"}}), {status: 400, headers: {"Content-Type": "application/json"}}));
+	}; }`)
+	p.away(true)
+	p.do(chromedp.Navigate(shared.URL + "/batches"))
+	p.until("rows", `document.querySelector("main tr[data-index]")`)
+	p.do(chromedp.Evaluate(`(() => { const r = document.querySelector(".rows"); r.scrollTop = r.scrollHeight; })()`, nil))
+	p.until("what went wrong", `document.querySelector("main .notice.bad")?.innerText.includes("the cursor is over")`)
+	before := 0
+	p.do(chromedp.Evaluate(`old`, &before))
+	p.click(`[...document.querySelectorAll("main .notice.bad button")].at(-1)`)
+	p.until("rows of the next page", `!document.querySelector("main .notice.bad") && document.querySelector(".rows").scrollHeight > 150 * 26`)
+	after := 0
+	p.do(chromedp.Evaluate(`old`, &after))
+	if after != before {
+		t.Errorf("the cursor that is over was asked for %d times more", after-before)
 	}
 }
 
