@@ -103,8 +103,8 @@ func (d *fakeDriver) Confirm() []agentcli.Step {
 // InputLine reads what a fakeCLI that draws shows.
 func (d *fakeDriver) InputLine(rows []string) (string, bool) {
 	for i := len(rows) - 1; i >= 0; i-- {
-		if text, ok := strings.CutPrefix(rows[i], "> "); ok {
-			return text, true
+		if text, ok := strings.CutPrefix(rows[i]+" ", "> "); ok { // rows end before the space of an empty line
+			return strings.TrimSuffix(text, " "), true
 		}
 	}
 	return "", false

@@ -65,6 +65,7 @@ func TestInterruptPutBack(t *testing.T) {
 			c := &fakeCLI{draws: true}
 			c.turn = func(p *process, msg string) {
 				p.signal(agentcli.Signal{Kind: agentcli.SignalTook, Text: msg})
+				p.print("\r\n> ") // its line is empty, and shows it
 				if msg != "long one" {
 					p.signal(agentcli.Signal{Kind: agentcli.SignalTurnEnd, Text: "ANSWER[" + msg + "]"})
 					return
