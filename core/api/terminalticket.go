@@ -14,7 +14,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// Bounds on tickets that nobody came with yet. Beyond them the oldest goes: of the same caller, or of all.
+// Bounds on tickets that were not used yet. Beyond them the oldest is dropped: the caller's own, or that of anyone.
 const (
 	ticketLife          = 30 * time.Second
 	maxTickets          = 10_000

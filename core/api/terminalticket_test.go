@@ -107,7 +107,7 @@ func (r *ticketRig) attach(path string, who http.Header, ticket string) attached
 
 func bearerOf(key string) http.Header { return http.Header{"Authorization": {"Bearer " + key}} }
 
-// pageOf is what a page of a browser sends whose person is signed in to a session.
+// pageOf returns the headers that a browser sends for a page whose user is signed in to a session.
 func pageOf(session, origin string) http.Header {
 	return http.Header{"Cookie": {"session=" + session}, "Origin": {origin}}
 }
@@ -191,7 +191,7 @@ func TestTerminalTicketRefusals(t *testing.T) {
 	r.ask(bearerOf("bob"), "").wants(t, 404, core.CodeNotFound)
 }
 
-// A caller who asks for many tickets loses their own oldest, and nobody else's.
+// A caller who asks for many tickets loses their own oldest one; those of other callers stay valid.
 func TestManyTerminalTickets(t *testing.T) {
 	r := newTicketRig(t)
 	other, first := r.ticket(bearerOf("ann"), ""), r.ticket(bearerOf("bob"), "")

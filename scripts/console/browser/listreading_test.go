@@ -67,7 +67,19 @@ func TestFilteredListFromItsBeginning(t *testing.T) {
 	p.until("the place that was left", `!location.search.includes("TIMEOUT") && document.querySelector("main tr[data-index='40']") && `+top+` === 960`)
 }
 
-// A further page of a list that could not be read is told about, and read again: by itself where the server says so for now only.
+// So does one that is read in pages by the shared way.
+func TestFilteredPagesFromTheirBeginning(t *testing.T) {
+	p := beforeIn(t, pagesOfRows("/api/batches", "batches", `{batchId: "batch_" + n, status: q.get("status") || "completed", pattern: {name: "urgency", version: "1.0.0"}, total: 1, completed: 1, failed: 0, cancelled: 0, createdAt: "2026-01-02T03:04:05Z", createdBy: "anonymous"}`))
+	p.do(chromedp.Navigate(shared.URL + "/batches"))
+	const top = `document.querySelector(".rows")?.scrollTop`
+	p.until("rows", `document.querySelector("main tr[data-index]")`)
+	p.do(chromedp.Evaluate(`document.querySelector(".rows").scrollTop = 1600`, nil))
+	p.until("rows further down", top+` === 1600 && document.querySelector("main tr[data-index='50']")`)
+	p.do(chromedp.Evaluate(`{ const s = document.querySelector("main .bar select"); s.value = "failed"; s.dispatchEvent(new Event("change", {bubbles: true})); } 0`, nil))
+	p.until("what failed, from its beginning", `document.querySelector("main tr[data-index]")?.innerText.includes("failed") && `+top+` === 0`)
+}
+
+// A further page of a list that could not be read shows its error, and is read again: without a click if the failure is temporary.
 func TestFurtherPagesThatFail(t *testing.T) {
 	const row = `{batchId: "batch_" + n, status: "completed", pattern: {name: "urgency", version: "1.0.0"}, total: 1, completed: 1, failed: 0, cancelled: 0, createdAt: "2026-01-02T03:04:05Z", createdBy: "anonymous"}`
 	for _, one := range []struct {

@@ -157,14 +157,7 @@ func TestTerminalByTicket(t *testing.T) {
 			p.do(chromedp.Navigate(s.URL + "/agents/" + a.ID))
 			p.click(css(".sign-in input[type=password]"))
 			p.do(chromedp.KeyEvent(key), chromedp.KeyEvent(kb.Enter))
-			p.click(button("For screen readers"))
-			const lines = `[...document.querySelectorAll(".xterm-accessibility-tree [role=listitem]")].map((l) => l.innerText).join("\n")`
-			p.until("the prompt", lines+`.includes("ready>")`)
-			p.click(button("Take over"))
-			p.until("the keyboard", `document.querySelector(".terminal.writing") && document.querySelector(".bar [role=status]").innerText === "you type"`)
-			p.click(css(".terminal"))
-			p.do(chromedp.KeyEvent("echo by-"+name+"-an''yway"), chromedp.KeyEvent("\r"))
-			p.until("the answer", lines+`.includes("by-`+name+`-anyway")`)
+			p.types("echo by-"+name+"-an''yway", "by-"+name+"-anyway")
 			p.do(chromedp.Evaluate(fmt.Sprintf(`window.ended = ""; { const s = new WebSocket("ws://" + location.host + "/api/managed-agents/%s/terminal", ["wardroom.terminal.v1"]);
 				s.onopen = () => { ended = "open"; }; s.onclose = () => { ended ||= "refused"; }; } 0`, a.ID), nil))
 			p.until("that a socket without a ticket is refused", `ended`)
@@ -173,4 +166,31 @@ func TestTerminalByTicket(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A ticket that is refused since another tab has signed in meanwhile, or for now, is asked for again.
+func TestTerminalAfterRefusedTickets(t *testing.T) {
+	id := spawnShell(t, "refused")
+	p := beforeIn(t, `{ const asked = window.fetch, refusals = [[403, {code: "FORBIDDEN", message: "no token", details: {reason: "csrf"}}], [503, {code: "UNAVAILABLE", message: "not now"}]]; window.refused = 0;
+		window.fetch = (address, o) => {
+			if (!new URL(address, location.href).pathname.endsWith("/terminal/tickets") || refused === refusals.length) return asked(address, o);
+			const [status, error] = refusals[refused++];
+			return Promise.resolve(new Response(JSON.stringify({error}), {status, headers: {"Content-Type": "application/json"}}));
+		}; }`)
+	p.do(chromedp.Navigate(shared.URL + "/agents/" + id))
+	p.click(button("For screen readers"))
+	p.until("the prompt", `refused === 2 && [...document.querySelectorAll(".xterm-accessibility-tree [role=listitem]")].some((l) => l.innerText.includes("$"))`)
+}
+
+// types takes the terminal of a shell over, whose prompt is "ready> ", and has a command answered.
+func (p *page) types(command, answer string) {
+	p.t.Helper()
+	p.click(button("For screen readers"))
+	const lines = `[...document.querySelectorAll(".xterm-accessibility-tree [role=listitem]")].map((l) => l.innerText).join("\n")`
+	p.until("the prompt", lines+`.includes("ready>")`)
+	p.click(button("Take over"))
+	p.until("the keyboard", `document.querySelector(".terminal.writing") && document.querySelector(".bar [role=status]").innerText === "you type"`)
+	p.click(css(".terminal"))
+	p.do(chromedp.KeyEvent(command), chromedp.KeyEvent("\r"))
+	p.until("the answer", fmt.Sprintf(`%s.includes(%q)`, lines, answer))
 }

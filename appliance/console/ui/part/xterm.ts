@@ -238,7 +238,7 @@ export class Screen {
     try {
       ticket = await this.page.ticket(!this.state.writing);
     } catch (err) {
-      if (turn === this.turn && !this.closed) this.refused(err as { status?: number; message?: string });
+      if (turn === this.turn && !this.closed) this.refused(err as Error & { status?: number });
       return;
     }
     if (turn !== this.turn || this.closed) return;
@@ -268,10 +268,10 @@ export class Screen {
     this.again(e.reason);
   }
 
-  private refused(err: { status?: number; message?: string }): void {
+  private refused(err: { status?: number; message?: string; details?: { reason?: unknown } }): void {
     if (err.status === 404) this.set({ state: "ended", reason: this.state.reason ?? "the agent has no terminal any more" });
-    else if (err.status === 403) this.set({ state: "ended", reason: err.message });
-    else this.again(err.status ? err.message : undefined);
+    else if (err.status === 403 && err.details?.reason !== "csrf") this.set({ state: "ended", reason: err.message });
+    else this.again(err.status ? err.message : undefined); // also where another tab has signed in, until this one knows
   }
 
   private again(reason?: string): void {

@@ -47,7 +47,7 @@ export function BatchesView() {
     {!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && (status || pattern ? <Empty title="No batch fits these filters"><button class="button" onClick={() => setQuery({ status: "", pattern: "" })}>Show all</button></Empty>
       : <Empty title="No batches yet">One pattern over many inputs: <Command text="wardroom batch run inputs.jsonl --pattern NAME" /></Empty>)}
-    {l.rows && l.rows.length > 0 && <Rows label="Batches" rows={l.rows} id={(b: BatchRow) => b.batchId} to={(b) => "/batches/" + b.batchId} total={l.total} more={l.more} columns={[
+    {l.rows && l.rows.length > 0 && <Rows label="Batches" of={l.of} rows={l.rows} id={(b: BatchRow) => b.batchId} to={(b) => "/batches/" + b.batchId} total={l.total} more={l.more} columns={[
       { head: "State", cell: (b) => <State status={b.status} /> },
       { head: "Pattern", class: "grow", cell: (b) => <><Text>{b.pattern.name}</Text> <span class="soft">{b.pattern.version}</span></> },
       { head: "Items", class: "num", cell: (b) => <>{count(b.completed + b.failed + b.cancelled)}/{count(b.total)}</> },

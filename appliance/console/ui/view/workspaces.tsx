@@ -35,7 +35,7 @@ export function Workspaces() {
     {sel && <section class="card" aria-label="Selected workspace"><div class="line"><h2>Workspace</h2><ID id={sel} />{one.data && <State status={one.data.status} />}<span class="push" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></div>
       {one.error && <Failure error={one.error} again={one.reload} />}{one.first && <Waiting />}{one.data && <WorkspaceFacts w={one.data} />}</section>}
     {l.rows.length === 0 ? status ? <Empty title="No workspace is in this state" /> : <Empty title="No workspaces">Threads work in worktrees of their own; they come here by themselves.</Empty>
-      : <Rows label="Workspaces" rows={l.rows} id={(w) => w.workspaceId} to={(w) => w.threadId ? `/threads/${w.threadId}?tab=workspace` : "/system?tab=workspaces&sel=" + w.workspaceId} chosen={sel} total={l.total} more={l.more} columns={[
+      : <Rows label="Workspaces" of={l.of} rows={l.rows} id={(w) => w.workspaceId} to={(w) => w.threadId ? `/threads/${w.threadId}?tab=workspace` : "/system?tab=workspaces&sel=" + w.workspaceId} chosen={sel} total={l.total} more={l.more} columns={[
         { head: "State", cell: (w) => <State status={w.status} /> }, { head: "Repository", class: "grow", cell: (w) => <Text>{w.repo ?? ""}</Text> }, { head: "Work branch", class: "mid", cell: (w) => <Text class="mono">{w.workBranch ?? ""}</Text> },
         { head: "Size", class: "num", cell: (w) => w.sizeBytes ? bytes(w.sizeBytes) : <span class="soft">--</span> }, { head: "Kept because", class: "wide", cell: (w) => <Text class="soft">{w.kept ?? ""}</Text> }, { head: "Expires", class: "mid", cell: (w) => <When at={w.expiresAt} /> }, { head: "Made", cell: (w) => <When at={w.createdAt} /> },
       ]} />}
