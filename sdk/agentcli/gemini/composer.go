@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
@@ -28,12 +29,7 @@ func composerAt(rows []string) int {
 		}
 		switch first, rest, _ := strings.Cut(row, " "); first {
 		case ">", "*", "!", "(r:)":
-			for _, words := range placeholders {
-				if strings.HasPrefix(strings.TrimSpace(rest), words) {
-					return i
-				}
-			}
-			if i > 0 && lined(rows[i-1]) {
+			if held(rest) || i > 0 && lined(rows[i-1]) {
 				return i
 			}
 		case "✦", "ℹ", "✕", "⚠", "✓":
@@ -44,6 +40,12 @@ func composerAt(rows []string) int {
 		}
 	}
 	return -1
+}
+
+// held reports whether a line's text is one of placeholders.
+func held(text string) bool {
+	text = strings.TrimSpace(text)
+	return slices.ContainsFunc(placeholders, func(words string) bool { return strings.HasPrefix(text, words) })
 }
 
 // lined reports whether a row is the upper edge of the composer.
@@ -69,6 +71,13 @@ func (d *driver) InputLine(rows []string) (string, bool) {
 		lines = append(lines, row)
 	}
 	return strings.Join(lines, " "), true
+}
+
+// written reports whether text stands in the composer. An Enter that comes before gemini has drawn a paste submits what stood
+// there before it, without the paste.
+func (d *driver) written(rows []string) bool {
+	line, ok := d.InputLine(rows)
+	return ok && strings.TrimSpace(line) != "" && !held(line)
 }
 
 // ClearLine implements agentcli.Lined.

@@ -266,7 +266,9 @@ func (d *driver) identify(p hook.Payload) {
 	}
 }
 
-func (d *driver) Submit(text string) []agentcli.Step { return d.submit(text, composer.Drafted(d.host)) }
+func (d *driver) Submit(text string) []agentcli.Step {
+	return d.submit(text, composer.Drafted(d.host) || d.written(d.host.Rows()))
+}
 
 // maxMessage is the longest message, in bytes. Gemini takes a paste in so slowly that the Enter of a longer one is lost in it,
 // however often it is typed: it had 64 KiB after half a minute on a busy machine, and 256 KiB never.

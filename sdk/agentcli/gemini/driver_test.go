@@ -567,6 +567,28 @@ func TestShellModeIsLeft(t *testing.T) {
 	}
 }
 
+// A message goes into an empty line: a busy gemini would take what stands there by itself at the message's Enter, and drop the
+// message.
+func TestDraftIsRemoved(t *testing.T) {
+	for name, tt := range map[string]struct {
+		line  string
+		clear bool
+	}{
+		"Draft":       {" > a draft of which nobody knows", true},
+		"Empty":       {" >", false},
+		"Placeholder": {" >   Type your message or @path/to/file", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := readyRig(t)
+			r.Screen = []string{"▄▄▄▄▄▄▄▄", tt.line, "▀▀▀▀▀▀▀▀"}
+			keys := drivertest.Keystrokes(r.driver.Submit("the message"))
+			if clear := strings.HasPrefix(keys, "\x05\x15"); clear != tt.clear {
+				t.Errorf("typed %q", keys)
+			}
+		})
+	}
+}
+
 func FuzzDriver(f *testing.F) {
 	f.Add("Notification", []byte(`{"notification_type":"ToolPermission","details":{"type":"ask_user"}}`))
 	f.Add("BeforeTool", []byte(`{"tool_name":"ask_user","tool_input":{"questions":[{"question":"a"}]}}`))
