@@ -30,21 +30,22 @@ function stored(): Setting {
 }
 
 export const setting = signal<Setting>(stored());
-addEventListener("storage", (e) => { if (e.key === "wardroom") setting.value = stored(); }); // another tab chose
+// Another tab chose, or all was cleared (null). What comes late is kept by who chose it alone, or it would undo a later choice.
+addEventListener("storage", (e) => { if (e.key === "wardroom" || e.key === null) setting.value = stored(); });
 
 export function choose(change: Partial<Setting>): void {
   setting.value = { ...setting.peek(), ...change };
+  try {
+    localStorage.setItem("wardroom", JSON.stringify(setting.peek()));
+  } catch {
+    // no storage: as above
+  }
 }
 
 effect(() => {
   const s = setting.value;
   document.documentElement.dataset.theme = s.theme;
   document.documentElement.dataset.rows = s.rows;
-  try {
-    localStorage.setItem("wardroom", JSON.stringify(s));
-  } catch {
-    // likewise
-  }
 });
 
 /** Height of a row of a table in pixels. */

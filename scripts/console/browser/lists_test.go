@@ -155,6 +155,13 @@ func TestTabsKeepTheSame(t *testing.T) {
 	two.until("the theme of the other", `document.documentElement.dataset.theme === "light"`)
 	two.do(chromedp.Evaluate(`document.querySelector("main").focus()`, nil), chromedp.KeyEvent("t"))
 	two.until("both settings", `(({theme, times}) => theme === "light" && times === "absolute")(JSON.parse(localStorage.getItem("wardroom")))`)
+	// A tab that learns of it late, as one that is behind another does, keeps nothing over what was chosen meanwhile.
+	one.do(chromedp.Evaluate(`window.kept = 0; Storage.prototype.setItem = () => window.kept++; dispatchEvent(new StorageEvent("storage", {key: "wardroom"}))`, nil))
+	if !one.holds(`window.kept === 0`) {
+		t.Error("a tab that heard what another one chose kept it once more")
+	}
+	two.do(chromedp.Evaluate(`localStorage.clear()`, nil))
+	one.until("the settings of a new browser", `document.documentElement.dataset.theme === "system"`)
 }
 
 // What is chosen from comes after the bar that it is in, and moves nothing there: a click goes where it was aimed.
