@@ -29,12 +29,13 @@ type attached struct {
 type ticketRig struct {
 	*rig
 	revoked map[string]bool
+	audit   *fakeAudit
 	was     chan attached
 }
 
 func newTicketRig(t *testing.T) *ticketRig {
 	t.Helper()
-	r := &ticketRig{revoked: map[string]bool{}, was: make(chan attached, 1)}
+	r := &ticketRig{revoked: map[string]bool{}, audit: &fakeAudit{}, was: make(chan attached, 1)}
 	r.rig = newRig(t, func(o *api.Options) {
 		o.Authenticate = func(req *http.Request) (core.Principal, error) {
 			if key := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "); key != "" {
@@ -52,6 +53,7 @@ func newTicketRig(t *testing.T) *ticketRig {
 			}
 			return p, nil
 		}
+		o.Audit = r.audit
 		o.Config.CORSOrigins = []string{"https://page.example"}
 	})
 	upgrader := websocket.Upgrader{Subprotocols: []string{terminalProtocol}}
@@ -208,6 +210,35 @@ func TestManyTerminalTickets(t *testing.T) {
 	}{{first, 401}, {second, 101}, {other, 101}} {
 		if got := r.attach(magentPath, nil, tt.ticket); got.status != tt.want {
 			t.Errorf("ticket %d: %+v, want %d", i, got, tt.want)
+		}
+	}
+}
+
+// A refused terminal is recorded as that of whoever the credential speaks for, also where what they lack is a ticket.
+func TestRefusedTerminalIsRecorded(t *testing.T) {
+	r := newTicketRig(t)
+	page := pageOf("ann-1", r.http.URL)
+	ticket := func(who http.Header) string { return r.ticket(who, "") }
+	for _, tt := range []struct {
+		name         string
+		who          http.Header
+		ticket       string
+		status       int
+		category, by string
+	}{
+		{"PageWithout", page, "", 403, wire.AuditAuthorization, "ann"},
+		{"OtherSession", pageOf("ann-2", r.http.URL), ticket(page), 401, wire.AuditAuthentication, "ann"},
+		{"OtherPerson", pageOf("eve-1", r.http.URL), ticket(page), 401, wire.AuditAuthentication, "eve"},
+		{"OtherKey", bearerOf("eve"), ticket(bearerOf("bob")), 401, wire.AuditAuthentication, "eve"},
+		{"Unknown", nil, "AAAA", 401, wire.AuditAuthentication, core.Anonymous.ID},
+	} {
+		r.audit.take()
+		if got := r.attach(magentPath, tt.who, tt.ticket); got.status != tt.status {
+			t.Errorf("%s: %+v", tt.name, got)
+		}
+		list := r.audit.take()
+		if len(list) != 1 || list[0].Outcome != wire.AuditDenied || list[0].Category != tt.category || list[0].Actor.ID != tt.by {
+			t.Errorf("%s: %+v, want one of %s", tt.name, list, tt.by)
 		}
 	}
 }
