@@ -117,11 +117,15 @@ func (s *Server) createTerminalTicket(c *call) (answer, error) {
 	if _, err := s.opts.ManagedAgents.FindManagedAgent(c.ctx, id); err != nil {
 		return answer{}, err
 	}
+	readOnly, err := c.looksOnly(req.ReadOnly)
+	if err != nil {
+		return answer{}, err
+	}
 	now := s.opts.Clock.Now()
-	one := ticket{principal: c.principal, bound: !c.hasBearer(), agent: id, readOnly: req.ReadOnly, expires: now.Add(ticketLife)}
+	one := ticket{principal: c.principal, bound: !c.hasBearer(), agent: id, readOnly: readOnly, expires: now.Add(ticketLife)}
 	text := s.tickets.add(one, now)
 	return answer{status: http.StatusCreated, body: wire.TerminalTicket{
-		Ticket: text, AgentID: id, ReadOnly: req.ReadOnly, ExpiresAt: one.expires,
+		Ticket: text, AgentID: id, ReadOnly: readOnly, ExpiresAt: one.expires,
 	}}, nil
 }
 

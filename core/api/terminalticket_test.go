@@ -33,10 +33,10 @@ type ticketRig struct {
 	was     chan attached
 }
 
-func newTicketRig(t *testing.T) *ticketRig {
+func newTicketRig(t *testing.T, change ...func(*api.Options)) *ticketRig {
 	t.Helper()
 	r := &ticketRig{revoked: map[string]bool{}, audit: &fakeAudit{}, was: make(chan attached, 1)}
-	r.rig = newRig(t, func(o *api.Options) {
+	r.rig = newRig(t, append(change, func(o *api.Options) {
 		o.Authenticate = func(req *http.Request) (core.Principal, error) {
 			if key := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "); key != "" {
 				return core.Principal{Kind: core.PrincipalAPIKey, ID: key, KeyID: key}, nil
@@ -55,7 +55,7 @@ func newTicketRig(t *testing.T) *ticketRig {
 		}
 		o.Audit = r.audit
 		o.Config.CORSOrigins = []string{"https://page.example"}
-	})
+	})...)
 	upgrader := websocket.Upgrader{Subprotocols: []string{terminalProtocol}}
 	r.managed.terminal = func(w http.ResponseWriter, req *http.Request, _ string, readOnly bool) error {
 		conn, err := upgrader.Upgrade(w, req, nil)
@@ -241,4 +241,45 @@ func TestRefusedTerminalIsRecorded(t *testing.T) {
 			t.Errorf("%s: %+v, want one of %s", tt.name, list, tt.by)
 		}
 	}
+}
+
+// The ticket of somebody who may not type is read-only, and says so: a page must not have a person type for nothing.
+func TestTerminalTicketOfReader(t *testing.T) {
+	may := map[string]bool{}
+	var broken error
+	r := newTicketRig(t, func(o *api.Options) {
+		o.Authorize = func(_ context.Context, _ core.Principal, a api.Access) error {
+			if a.Action == "agents.input" && broken != nil {
+				return broken
+			}
+			if !may[a.Action] {
+				return core.Forbidden(a.Action, a.Scope, "no")
+			}
+			return nil
+		}
+	})
+	may["agents.read"] = true
+	for _, tt := range []struct {
+		name, body string
+		input      bool
+		readOnly   bool
+	}{
+		{"Reader", "", false, true},
+		{"ReaderWhoAsksToType", `{"readOnly":false}`, false, true},
+		{"Writer", "", true, false},
+		{"WriterWhoLooks", `{"readOnly":true}`, true, true},
+	} {
+		may["agents.input"] = tt.input
+		p := r.ask(bearerOf("bob"), tt.body)
+		p.wants(t, http.StatusCreated, "")
+		if p.at("readOnly") != tt.readOnly {
+			t.Errorf("%s: %s, want readOnly %v", tt.name, p.text, tt.readOnly)
+		}
+		if got := r.attach(magentPath, nil, p.at("ticket").(string)); got.status != 101 || got.readOnly != tt.readOnly {
+			t.Errorf("%s: %+v", tt.name, got)
+		}
+	}
+	broken = core.Unavailable("policy", "the policy is not at hand")
+	r.ask(bearerOf("bob"), "").wants(t, http.StatusServiceUnavailable, core.CodeInternal)
+	r.ask(bearerOf("bob"), `{"readOnly":true}`).wants(t, http.StatusCreated, "")
 }
