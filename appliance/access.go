@@ -13,6 +13,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/access"
 	"github.com/wardroom/wardroom/core/api"
+	"github.com/wardroom/wardroom/core/cert"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/policy"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -131,7 +132,11 @@ func (a *App) guarded(o api.Options) api.Options {
 		if a.withdrawn(r) {
 			return core.Principal{}, errWithdrawn
 		}
-		return a.access.Authenticate(r)
+		p, err := a.access.Authenticate(r)
+		if err == nil { // what is opened ends with the certificate, whatever other credential was shown beside it
+			p.Certificates = cert.NumbersOf(r.TLS)
+		}
+		return p, err
 	}
 	o.Authorize = a.authorize
 	o.Decide = func(ctx context.Context, p core.Principal, access core.Access) core.Ruling {

@@ -63,7 +63,9 @@ func (a *App) refresh(ctx context.Context, p core.Principal) (core.Principal, er
 	case a.access == nil:
 		return p, nil
 	}
-	return a.access.Refresh(ctx, p)
+	refreshed, err := a.access.Refresh(ctx, p)
+	refreshed.Certificates = p.Certificates // of the connection, which a key or session knows nothing of
+	return refreshed, err
 }
 
 // errWithdrawn refuses whoever shows a certificate that its CA withdrew.

@@ -20,7 +20,7 @@ func (a *App) recordTyping(ctx context.Context, agentID string, t runtime.Termin
 		return t, nil
 	}
 	r := &typedTerminal{Terminal: t, app: a, ctx: context.WithoutCancel(ctx), agent: agentID}
-	return r, r.record("agents.attach", nil)
+	return r, r.record("agents.attach", map[string]any{})
 }
 
 // typedTerminal is a terminal whose input is recorded.
@@ -76,6 +76,9 @@ func (t *typedTerminal) Close() error {
 
 func (t *typedTerminal) record(action string, details map[string]any) error {
 	p := core.PrincipalFrom(t.ctx)
+	if p.KeyID != "" {
+		details["keyId"] = p.KeyID
+	}
 	entry := core.AuditEntry{
 		Category: wire.AuditAgents, Action: action, Outcome: wire.AuditSuccess, Details: details,
 		Actor: wire.AuditActor{Type: string(p.Kind), ID: p.ID}, Resource: wire.AuditResource{Type: "agents", ID: t.agent},

@@ -5,13 +5,25 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"errors"
 	"io"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/runtimetest"
+	"github.com/wardroom/wardroom/sdk/wire"
+
+	runtimeserver "github.com/wardroom/wardroom/sdk/runtime/server"
 )
 
 // What a client has open ends within seconds of the withdrawal of its certificate, and nothing is opened with it any more; the others
@@ -86,5 +98,78 @@ func TestWithdrawnCertificate(t *testing.T) {
 	}
 	if status, _, _, err := s.get(t, "/api/session", alice); err == nil {
 		t.Errorf("a list that is none lets in again: %d", status)
+	}
+}
+
+// What is opened with a key ends with the certificate of its connection as well, and a ticket from before opens nothing.
+func TestWithdrawnCertificateBesideKey(t *testing.T) {
+	world := runtimetest.NewWorld()
+	t.Cleanup(world.Close)
+	handler, err := runtimeserver.New(runtimeserver.Options{Runtime: world.Runtime()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime := httptest.NewServer(handler.Handler())
+	t.Cleanup(runtime.Close)
+	s := newTLSSite(t, "    clientAuth: require\n    clientCRL: clients.crl\n  authentication: {apiKeys: {enabled: true}}\n"+
+		"plugins: {dir: plugins}\nruntimes: {local: {url: '"+runtime.URL+"', required: true}}\n", func(s *tlsSite, dir string) {
+		s.crl = filepath.Join(dir, "clients.crl")
+		write(t, s.crl, string(s.Withdraw(time.Now().Add(time.Hour))))
+	})
+	key, err := os.ReadFile(filepath.Join(filepath.Dir(s.config), "store", "admin.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, private := s.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "alice"}})
+	pair, err := tls.X509KeyPair(text, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := &tls.Config{RootCAs: s.Pool(), MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	transport := &http.Transport{TLSClientConfig: config}
+	defer transport.CloseIdleConnections()
+	admin, err := client.New("https://"+s.app.Addr(), client.Options{Token: strings.TrimSpace(string(key)), HTTPClient: &http.Client{Transport: transport}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, err := admin.SpawnManagedAgent(t.Context(), client.ManagedAgentSpec{Type: runtimetest.Type, Name: "one"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	address, header := admin.TerminalRequest(agent.ID)
+	address = strings.Replace(address, "https", "wss", 1)
+	dialer := websocket.Dialer{TLSClientConfig: config}
+	terminal, resp, err := dialer.Dial(address, header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer terminal.Close()
+	_ = resp.Body.Close()
+	ticket, err := admin.CreateTerminalTicket(t.Context(), agent.ID, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := tls.Dial("tcp", s.app.Addr(), config) // before the withdrawal; no handshake succeeds after it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+
+	write(t, s.crl, string(s.Withdraw(time.Now().Add(time.Hour), text)))
+	_ = terminal.SetReadDeadline(time.Now().Add(8 * time.Second)) // within which the ticket is valid, and the connection open
+	for err == nil {
+		_, _, err = terminal.ReadMessage()
+	}
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
+		t.Error("the terminal goes on")
+	}
+	dialer.Subprotocols = []string{wire.TicketProtocol + ticket.Ticket}
+	dialer.NetDialTLSContext = func(context.Context, string, string) (net.Conn, error) { return kept, nil }
+	again, resp, err := dialer.Dial(address, nil)
+	if err == nil {
+		_ = again.Close()
+	}
+	if resp == nil || resp.StatusCode != http.StatusUnauthorized {
+		t.Errorf("by a ticket, on a connection that was open: %v %v", resp, err)
 	}
 }

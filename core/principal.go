@@ -28,7 +28,8 @@ type Principal struct {
 	Name string // for people
 	// KeyID is the id of the API key or registration token that was shown, else "".
 	KeyID string
-	// Certificates names the certificate that was shown and those between it and its CA, as package cert does; empty: none was.
+	// Certificates names the certificate that was shown and those between it and its CA, as package cert does; empty: none was. It may
+	// have been shown beside the credential that the principal is of.
 	Certificates []string
 	// SessionID is the id of the session that the person is signed in by, else "".
 	SessionID string

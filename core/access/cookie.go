@@ -110,11 +110,16 @@ func (s *Service) sameSite(r *http.Request) error {
 		}
 		return nil
 	}
-	scheme, host, _ := strings.Cut(origin, "://")
-	if !strings.EqualFold(host, r.Host) || s.opts.Sessions.Secure && !strings.EqualFold(scheme, "https") {
+	if !ofSite(origin, r.Host, s.opts.Sessions.Secure) {
 		return refused("a request by cookie has to come from the site itself")
 	}
 	return nil
+}
+
+// ofSite reports whether an origin is the site that a request was sent to. Where that is secure, plain http is another one.
+func ofSite(origin, host string, secure bool) bool {
+	scheme, from, _ := strings.Cut(origin, "://")
+	return strings.EqualFold(from, host) && (!secure || strings.EqualFold(scheme, "https"))
 }
 
 func refused(message string) error {

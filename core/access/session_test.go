@@ -336,6 +336,40 @@ func TestCSRF(t *testing.T) {
 	}
 }
 
+// A certificate speaks for programs and for pages of the site itself: others, listed ones too, have the browser send it.
+func TestForeignPageWithCertificate(t *testing.T) {
+	r := newRig(t, func(o *access.Options) {
+		o.Certificate = func(*http.Request) (core.Principal, bool) {
+			return core.Principal{Kind: core.PrincipalClient, ID: "alice"}, true
+		}
+	})
+	key := r.create(core.APIKeySpec{Name: "page", Scopes: []string{core.ScopeRead}})
+	for _, tt := range []struct {
+		name, origin, bearer string
+		want                 core.Code
+		who                  string
+	}{
+		{"Program", "", "", "", "alice"},
+		{"OwnPage", "https://Wardroom.example", "", "", "alice"},
+		{"ListedPage", "https://page.example", "", core.CodeForbidden, ""},
+		{"ListedPageWithKey", "https://page.example", key.Key, "", "page"},
+		{"PlainPage", "http://wardroom.example", "", core.CodeForbidden, ""},
+		{"OtherPort", "https://wardroom.example:8443", "", core.CodeForbidden, ""},
+		{"Opaque", "null", "", core.CodeForbidden, ""},
+	} {
+		req := httptest.NewRequest("POST", "https://wardroom.example/api/patterns/a/execute", http.NoBody)
+		if tt.origin != "" {
+			req.Header.Set("Origin", tt.origin)
+		}
+		if tt.bearer != "" {
+			req.Header.Set("Authorization", "Bearer "+tt.bearer)
+		}
+		if p, err := r.Authenticate(req); core.ErrorCode(err) != tt.want || p.ID != tt.who {
+			t.Errorf("%s: %q, %v; want %q, %q", tt.name, p.ID, err, tt.who, tt.want)
+		}
+	}
+}
+
 // Sessions that were opened at an identity provider end with the way to sign in there.
 func TestNoSSOAnyMore(t *testing.T) {
 	p := newPeople(t)

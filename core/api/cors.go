@@ -13,7 +13,7 @@ import (
 // no authentication on loopback this is what keeps a web page from driving the service.
 func (c *call) checkOrigin() error {
 	origin := c.r.Header.Get("Origin")
-	if origin == "" || sameOrigin(origin, c.r.Host) {
+	if origin == "" || sameOrigin(origin, c.r) {
 		return nil
 	}
 	if !allowedOrigin(c.config, origin) {
@@ -43,7 +43,7 @@ func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
 	h.Add("Vary", "Origin, Access-Control-Request-Method, Access-Control-Request-Headers")
 	origin, config := r.Header.Get("Origin"), s.config.Load()
 	err := s.checkHost(config, r)
-	if err == nil && !sameOrigin(origin, r.Host) && !allowedOrigin(config, origin) {
+	if err == nil && !sameOrigin(origin, r) && !allowedOrigin(config, origin) {
 		err = &core.Error{
 			Code:    core.CodeForbidden,
 			Message: "requests from the origin " + schema.Clip(origin) + " are refused",
@@ -66,10 +66,12 @@ func (s *Server) preflight(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// sameOrigin reports whether an origin is the host that the request was sent to.
-func sameOrigin(origin, host string) bool {
-	_, from, ok := strings.Cut(origin, "://")
-	return ok && strings.EqualFold(from, host)
+// sameOrigin reports whether an origin is the host that the request was sent to. Over TLS a page of plain http is another
+// site: whoever is on the way can write it, and the browser adds the certificate of its user. Without TLS the scheme proves
+// nothing, since a proxy may speak https to the browser.
+func sameOrigin(origin string, r *http.Request) bool {
+	scheme, host, ok := strings.Cut(origin, "://")
+	return ok && strings.EqualFold(host, r.Host) && (r.TLS == nil || strings.EqualFold(scheme, "https"))
 }
 
 func allowedOrigin(config *Config, origin string) bool {

@@ -11,13 +11,9 @@ func (s *Server) managedAgentTerminal(c *call) error {
 		return core.Unavailable("stopping", "the service is stopping")
 	}
 	id := c.param("agentId")
-	readOnly := c.query.boolean("readonly") || c.watching
-	if !readOnly {
-		err := c.mayAlso(actionInput)
-		if err != nil && core.ErrorCode(err) != core.CodeForbidden {
-			return err
-		}
-		readOnly = err != nil
+	readOnly, err := c.looksOnly(c.query.boolean("readonly") || c.watching)
+	if err != nil {
+		return err
 	}
 	request := c.entry("")
 	r := c.r.WithContext(core.WithAuditRequest(c.ctx, &request))
@@ -26,4 +22,16 @@ func (s *Server) managedAgentTerminal(c *call) error {
 	r.Header = r.Header.Clone()
 	r.Header.Del("Origin")
 	return s.opts.ManagedAgents.ServeTerminal(c.w, r, id, readOnly)
+}
+
+// looksOnly reports whether a terminal of the caller takes no input: because none is wanted, or because they may not type.
+func (c *call) looksOnly(wanted bool) (bool, error) {
+	if wanted {
+		return true, nil
+	}
+	err := c.mayAlso(actionInput)
+	if err != nil && core.ErrorCode(err) == core.CodeForbidden {
+		return true, nil
+	}
+	return false, err
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -264,6 +265,33 @@ func TestOrigins(t *testing.T) {
 	r.do("OPTIONS", "/api/patterns", "").wants(t, 405, core.CodeValidation)
 	r.server.ApplyConfig(api.Config{CORSOrigins: []string{"*"}})
 	r.do("GET", "/api/patterns", "", "Origin: https://any.example").wants(t, 200, "")
+}
+
+// Over TLS a page of plain http is of another site, though its host is the same; without TLS a proxy may have had it.
+func TestOriginsOfTLS(t *testing.T) {
+	r := newRig(t)
+	for _, tt := range []struct {
+		method, target, origin string
+		want                   int
+	}{
+		{"POST", "https://example.com/api/patterns/a/execute", "https://example.com", 200},
+		{"POST", "https://example.com/api/patterns/a/execute", "http://example.com", 403},
+		{"GET", "https://example.com/api/agents/connect", "http://example.com", 403},
+		{"GET", "https://example.com" + magentPath + "/terminal", "http://example.com", 403},
+		{"OPTIONS", "https://example.com/api/patterns", "http://example.com", 403},
+		{"POST", "http://example.com/api/patterns/a/execute", "https://example.com", 200},
+		{"POST", "http://example.com/api/patterns/a/execute", "http://example.com", 200},
+	} {
+		req := httptest.NewRequest(tt.method, tt.target, http.NoBody)
+		req.Header.Set("Origin", tt.origin)
+		if tt.method == "OPTIONS" {
+			req.Header.Set("Access-Control-Request-Method", "POST")
+		}
+		w := httptest.NewRecorder()
+		if r.server.ServeHTTP(w, req); w.Code != tt.want {
+			t.Errorf("%s %s from %s: %d, want %d", tt.method, tt.target, tt.origin, w.Code, tt.want)
+		}
+	}
 }
 
 // Whoever may not gets the refusal before anything else about the request is looked at.

@@ -117,11 +117,15 @@ func (s *Server) createTerminalTicket(c *call) (answer, error) {
 	if _, err := s.opts.ManagedAgents.FindManagedAgent(c.ctx, id); err != nil {
 		return answer{}, err
 	}
+	readOnly, err := c.looksOnly(req.ReadOnly)
+	if err != nil {
+		return answer{}, err
+	}
 	now := s.opts.Clock.Now()
-	one := ticket{principal: c.principal, bound: !c.hasBearer(), agent: id, readOnly: req.ReadOnly, expires: now.Add(ticketLife)}
+	one := ticket{principal: c.principal, bound: !c.hasBearer(), agent: id, readOnly: readOnly, expires: now.Add(ticketLife)}
 	text := s.tickets.add(one, now)
 	return answer{status: http.StatusCreated, body: wire.TerminalTicket{
-		Ticket: text, AgentID: id, ReadOnly: req.ReadOnly, ExpiresAt: one.expires,
+		Ticket: text, AgentID: id, ReadOnly: readOnly, ExpiresAt: one.expires,
 	}}, nil
 }
 
@@ -129,14 +133,15 @@ func (s *Server) createTerminalTicket(c *call) (answer, error) {
 func (c *call) hasBearer() bool { return c.r.Header.Get("Authorization") != "" }
 
 // authenticateTerminal finds out who attaches: by a ticket, or by the credential of the request. What a browser sends by itself
-// is not enough, since any page can have it open a socket.
+// is not enough, since any page can have it open a socket. Whoever is refused for their ticket is the principal of the call: a
+// record of the refusal names them.
 func authenticateTerminal(c *call) (core.Principal, error) {
 	text := offeredTicket(c.r)
 	if text == "" {
 		p, err := c.authenticate()
 		if err == nil && !c.hasBearer() && p.Kind != core.PrincipalAnonymous && c.r.Header.Get("Origin") != "" {
-			return p, core.Errorf(core.CodeForbidden, "a page needs a ticket for a terminal: POST /api/managed-agents/{agentId}/terminal/tickets, "+
-				"and offer ticket.TICKET as a subprotocol")
+			c.principal, err = p, core.Errorf(core.CodeForbidden, "a page needs a ticket for a terminal: "+
+				"POST /api/managed-agents/{agentId}/terminal/tickets, and offer ticket.TICKET as a subprotocol")
 		}
 		return p, err
 	}
@@ -155,7 +160,7 @@ func authenticateTerminal(c *call) (core.Principal, error) {
 	}
 	p, err := c.authenticate()
 	if err == nil && (p.Kind != one.principal.Kind || p.ID != one.principal.ID || p.SessionID != one.principal.SessionID) {
-		err = noTicket()
+		c.principal, err = p, noTicket()
 	}
 	return p, err
 }

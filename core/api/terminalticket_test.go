@@ -29,13 +29,14 @@ type attached struct {
 type ticketRig struct {
 	*rig
 	revoked map[string]bool
+	audit   *fakeAudit
 	was     chan attached
 }
 
-func newTicketRig(t *testing.T) *ticketRig {
+func newTicketRig(t *testing.T, change ...func(*api.Options)) *ticketRig {
 	t.Helper()
-	r := &ticketRig{revoked: map[string]bool{}, was: make(chan attached, 1)}
-	r.rig = newRig(t, func(o *api.Options) {
+	r := &ticketRig{revoked: map[string]bool{}, audit: &fakeAudit{}, was: make(chan attached, 1)}
+	r.rig = newRig(t, append(change, func(o *api.Options) {
 		o.Authenticate = func(req *http.Request) (core.Principal, error) {
 			if key := strings.TrimPrefix(req.Header.Get("Authorization"), "Bearer "); key != "" {
 				return core.Principal{Kind: core.PrincipalAPIKey, ID: key, KeyID: key}, nil
@@ -52,8 +53,9 @@ func newTicketRig(t *testing.T) *ticketRig {
 			}
 			return p, nil
 		}
+		o.Audit = r.audit
 		o.Config.CORSOrigins = []string{"https://page.example"}
-	})
+	})...)
 	upgrader := websocket.Upgrader{Subprotocols: []string{terminalProtocol}}
 	r.managed.terminal = func(w http.ResponseWriter, req *http.Request, _ string, readOnly bool) error {
 		conn, err := upgrader.Upgrade(w, req, nil)
@@ -210,4 +212,74 @@ func TestManyTerminalTickets(t *testing.T) {
 			t.Errorf("ticket %d: %+v, want %d", i, got, tt.want)
 		}
 	}
+}
+
+// A refused terminal is recorded as that of whoever the credential speaks for, also where what they lack is a ticket.
+func TestRefusedTerminalIsRecorded(t *testing.T) {
+	r := newTicketRig(t)
+	page := pageOf("ann-1", r.http.URL)
+	ticket := func(who http.Header) string { return r.ticket(who, "") }
+	for _, tt := range []struct {
+		name         string
+		who          http.Header
+		ticket       string
+		status       int
+		category, by string
+	}{
+		{"PageWithout", page, "", 403, wire.AuditAuthorization, "ann"},
+		{"OtherSession", pageOf("ann-2", r.http.URL), ticket(page), 401, wire.AuditAuthentication, "ann"},
+		{"OtherPerson", pageOf("eve-1", r.http.URL), ticket(page), 401, wire.AuditAuthentication, "eve"},
+		{"OtherKey", bearerOf("eve"), ticket(bearerOf("bob")), 401, wire.AuditAuthentication, "eve"},
+		{"Unknown", nil, "AAAA", 401, wire.AuditAuthentication, core.Anonymous.ID},
+	} {
+		r.audit.take()
+		if got := r.attach(magentPath, tt.who, tt.ticket); got.status != tt.status {
+			t.Errorf("%s: %+v", tt.name, got)
+		}
+		list := r.audit.take()
+		if len(list) != 1 || list[0].Outcome != wire.AuditDenied || list[0].Category != tt.category || list[0].Actor.ID != tt.by {
+			t.Errorf("%s: %+v, want one of %s", tt.name, list, tt.by)
+		}
+	}
+}
+
+// The ticket of somebody who may not type is read-only, and says so: a page must not have a person type for nothing.
+func TestTerminalTicketOfReader(t *testing.T) {
+	may := map[string]bool{}
+	var broken error
+	r := newTicketRig(t, func(o *api.Options) {
+		o.Authorize = func(_ context.Context, _ core.Principal, a api.Access) error {
+			if a.Action == "agents.input" && broken != nil {
+				return broken
+			}
+			if !may[a.Action] {
+				return core.Forbidden(a.Action, a.Scope, "no")
+			}
+			return nil
+		}
+	})
+	may["agents.read"] = true
+	for _, tt := range []struct {
+		name, body string
+		input      bool
+		readOnly   bool
+	}{
+		{"Reader", "", false, true},
+		{"ReaderWhoAsksToType", `{"readOnly":false}`, false, true},
+		{"Writer", "", true, false},
+		{"WriterWhoLooks", `{"readOnly":true}`, true, true},
+	} {
+		may["agents.input"] = tt.input
+		p := r.ask(bearerOf("bob"), tt.body)
+		p.wants(t, http.StatusCreated, "")
+		if p.at("readOnly") != tt.readOnly {
+			t.Errorf("%s: %s, want readOnly %v", tt.name, p.text, tt.readOnly)
+		}
+		if got := r.attach(magentPath, nil, p.at("ticket").(string)); got.status != 101 || got.readOnly != tt.readOnly {
+			t.Errorf("%s: %+v", tt.name, got)
+		}
+	}
+	broken = core.Unavailable("policy", "the policy is not at hand")
+	r.ask(bearerOf("bob"), "").wants(t, http.StatusServiceUnavailable, core.CodeInternal)
+	r.ask(bearerOf("bob"), `{"readOnly":true}`).wants(t, http.StatusCreated, "")
 }

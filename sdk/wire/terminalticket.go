@@ -14,6 +14,6 @@ const TicketProtocol = "ticket."
 type TerminalTicket struct {
 	Ticket    string    `json:"ticket" doc:"Goes into Sec-WebSocket-Protocol as ticket.TICKET, beside wardroom.terminal.v1."`
 	AgentID   string    `json:"agentId"`
-	ReadOnly  bool      `json:"readOnly"`
+	ReadOnly  bool      `json:"readOnly" doc:"Nothing can be typed with it: that was asked for, or the caller may not type."`
 	ExpiresAt time.Time `json:"expiresAt"`
 }

@@ -611,6 +611,31 @@ func TestTerminalInOrder(t *testing.T) {
 	}
 }
 
+// Who loses the right to type while they do looks on after the socket has ended, and sees that they do.
+func TestTerminalLosesItsKeyboard(t *testing.T) {
+	id := spawnShell(t, "withdrawn")
+	p := beforeIn(t, fakeTerminal+`{ const asked = window.fetch; window.withdrawn = false;
+		window.fetch = async (address, o) => {
+			const answer = await asked(address, o);
+			if (!withdrawn || !new URL(address, location.href).pathname.endsWith("/terminal/tickets")) return answer;
+			return new Response(JSON.stringify({...await answer.json(), readOnly: true}), {status: 201, headers: {"Content-Type": "application/json"}});
+		}; }`)
+	p.do(chromedp.Navigate(shared.URL + "/agents/" + id))
+	p.until("the socket", `window.sockets.length === 1 && sockets[0].onmessage`)
+	p.do(chromedp.Evaluate(`sockets[0].says({type: "attached"}); 0`, nil))
+	p.click(button("Take over"))
+	p.until("the socket that types", `sockets.length === 2 && sockets[1].onmessage`)
+	p.do(chromedp.Evaluate(`sockets[1].says({type: "attached"}); 0`, nil))
+	p.until("the keyboard", `document.querySelector(".terminal.writing") && document.querySelector(".bar [role=status]").innerText === "you type"`)
+	p.do(chromedp.Evaluate(`withdrawn = true; sockets[1].breaks(); 0`, nil))
+	p.until("the socket that looks on", `sockets.length === 3 && sockets[2].onmessage`)
+	p.do(chromedp.Evaluate(`sockets[2].says({type: "attached"}); 0`, nil))
+	p.until("that it looks on", `document.querySelector(".bar [role=status]").innerText === "you look on" && !document.querySelector(".terminal.writing")`)
+	if !p.holds(`sockets[1].url.includes("readonly=false") && sockets[2].url.includes("readonly=true")`) {
+		t.Error("the socket asks for the keyboard still")
+	}
+}
+
 // The filter of a list shows what the address has, also after going back.
 func TestFilterGoesBack(t *testing.T) {
 	p := open(t, "/memory?q=alpha")

@@ -2329,6 +2329,7 @@ export interface TaskLate {
 export interface TerminalTicket {
   agentId: string;
   expiresAt: string;
+  /** Nothing can be typed with it: that was asked for, or the caller may not type. */
   readOnly: boolean;
   /** Goes into Sec-WebSocket-Protocol as ticket.TICKET, beside wardroom.terminal.v1. */
   ticket: string;

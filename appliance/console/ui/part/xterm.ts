@@ -16,8 +16,8 @@ interface Control { type: string; offset?: number; lost?: number; cols?: number;
 /** What the page hands in, so that this file is one of its own. */
 export interface Page {
   address(query: Record<string, string | number | boolean>): string;
-  /** What admits one socket; it rejects with a status of HTTP, or 0. */
-  ticket(readOnly: boolean): Promise<string>;
+  /** What admits one socket, and whether that looks on alone, whatever is wanted; it rejects with a status of HTTP, or 0. */
+  ticket(readOnly: boolean): Promise<{ ticket: string; readOnly: boolean }>;
   dark(): boolean;
   onTheme(f: () => void): () => void;
 }
@@ -114,11 +114,15 @@ export class Screen {
   /** Takes the keyboard over, or gives it back. */
   write(on: boolean): void {
     if (on === this.state.writing) return;
-    this.set({ writing: on, state: "connecting" }); // keys count once the socket that takes them is there
-    this.term.options.disableStdin = !on;
-    this.blink();
+    this.type(on, "connecting"); // keys count once the socket that takes them is there
     void this.connect();
     if (on) this.term.focus();
+  }
+
+  private type(on: boolean, state = this.state.state): void {
+    this.set({ writing: on, state });
+    this.term.options.disableStdin = !on;
+    this.blink();
   }
 
   /** Pastes what a person has looked at. It cannot end its bracket: no escape is in it. */
@@ -234,18 +238,19 @@ export class Screen {
     this.socket = undefined;
     before?.close();
     if (this.closed) return;
-    let ticket: string;
+    let admitted: { ticket: string; readOnly: boolean };
     try {
-      ticket = await this.page.ticket(!this.state.writing);
+      admitted = await this.page.ticket(!this.state.writing);
     } catch (err) {
       if (turn === this.turn && !this.closed) this.refused(err as Error & { status?: number });
       return;
     }
     if (turn !== this.turn || this.closed) return;
+    if (admitted.readOnly && this.state.writing) this.type(false); // the right to type is gone
     const query = { readonly: !this.state.writing, ...(this.offset === undefined ? { tail: 1000 } : { offset: this.offset }) };
     const url = new URL(this.page.address(query), location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-    const socket = new WebSocket(url, [...protocols, "ticket." + ticket]);
+    const socket = new WebSocket(url, [...protocols, "ticket." + admitted.ticket]);
     socket.binaryType = "arraybuffer";
     this.socket = socket;
     this.waiting = this.took = this.acked = 0;

@@ -69,7 +69,7 @@ function Others({ shown }: { shown: Shown }) {
 
 const page = (agent: string) => ({
   address: (query: Record<string, string | number | boolean>) => address(`/api/managed-agents/${seg(agent)}/terminal`, query),
-  ticket: (readOnly: boolean) => post<TerminalTicket>(`/api/managed-agents/${seg(agent)}/terminal/tickets`, { readOnly }).then((t) => t.ticket),
+  ticket: (readOnly: boolean) => post<TerminalTicket>(`/api/managed-agents/${seg(agent)}/terminal/tickets`, { readOnly }),
   dark: () => setting.peek().theme === "dark" || setting.peek().theme === "system" && matchMedia("(prefers-color-scheme: dark)").matches,
   onTheme: (f: () => void) => setting.subscribe(f),
 });
