@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -38,6 +39,7 @@ func TestNew_BadOptions(t *testing.T) {
 		"capabilities[1] is empty":            func(o *agent.Options) { o.Capabilities = []string{"c", " "} },
 		"max concurrent tasks is -1":          func(o *agent.Options) { o.MaxConcurrentTasks = -1 },
 		"max frame bytes is -1":               func(o *agent.Options) { o.MaxFrameBytes = -1 },
+		"metadata cannot be encoded":          func(o *agent.Options) { o.Metadata = map[string]any{"rate": math.NaN()} },
 		"shutdown grace is negative":          func(o *agent.Options) { o.ShutdownGrace = -1 },
 		"reconnect maximum 1s is below the m": func(o *agent.Options) { o.ReconnectMin, o.ReconnectMax = time.Minute, time.Second },
 	} {

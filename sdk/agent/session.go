@@ -43,7 +43,7 @@ type session struct {
 	registered protocol.Registered
 	interval   chan time.Duration // new heartbeat intervals; capacity 1
 	dead       chan struct{}      // closed when the reader has ended
-	heard      atomic.Bool        // a frame arrived since the last heartbeat
+	heard      atomic.Bool        // something of a frame arrived since the last heartbeat
 	useful     atomic.Bool        // a frame arrived after the registration: the server works
 
 	writeMu sync.Mutex // one writer at a time: pump, or the reader before it waits for input
@@ -57,6 +57,9 @@ type session struct {
 
 // connect dials, registers and returns the session. A *ConnectError means that trying again is in vain.
 func (a *Agent) connect(ctx context.Context) (*session, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(a.leaving, cancel)()
 	s := &session{
 		agent:    a,
 		out:      newOutbox(),
@@ -247,11 +250,9 @@ func (s *session) read() error {
 		if err != nil {
 			return err
 		}
-		s.buf, err = readAll(r, s.buf[:0])
-		if err != nil {
+		if err := s.readAll(r); err != nil {
 			return err
 		}
-		s.heard.Store(true)
 		if kind != websocket.TextMessage {
 			continue
 		}
@@ -263,8 +264,10 @@ func (s *session) read() error {
 	}
 }
 
-// readAll appends all of r to buf.
-func readAll(r io.Reader, buf []byte) ([]byte, error) {
+// readAll reads all of r into s.buf. Each part of it is a word of the server: a large frame may take longer, on a slow
+// line, than a server may be silent.
+func (s *session) readAll(r io.Reader) error {
+	buf := s.buf[:0]
 	if cap(buf) > maxSpare {
 		buf = nil
 	}
@@ -274,11 +277,13 @@ func readAll(r io.Reader, buf []byte) ([]byte, error) {
 		}
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
-		if errors.Is(err, io.EOF) {
-			return buf, nil
-		}
+		s.heard.Store(true)
 		if err != nil {
-			return buf, err
+			s.buf = buf
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
 		}
 	}
 }
