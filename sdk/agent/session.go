@@ -40,6 +40,8 @@ type session struct {
 	net   *coalescer
 	out   *outbox
 
+	disarm func() bool // has the connection outlive the context of connect; set by dial
+
 	registered protocol.Registered
 	interval   chan time.Duration // new heartbeat intervals; capacity 1
 	dead       chan struct{}      // closed when the reader has ended
@@ -69,10 +71,8 @@ func (a *Agent) connect(ctx context.Context) (*session, error) {
 	if err := s.dial(ctx); err != nil {
 		return nil, err
 	}
-	// The context's end must interrupt the registration too.
-	disarm := context.AfterFunc(ctx, func() { _ = s.ws.Close() })
 	err := s.register()
-	if !disarm() && err == nil {
+	if !s.disarm() && err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
@@ -82,8 +82,8 @@ func (a *Agent) connect(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// dial opens the WebSocket.
-func (s *session) dial(ctx context.Context) error {
+// dial opens the WebSocket. The end of whole interrupts the handshake, and what follows until disarm is called.
+func (s *session) dial(whole context.Context) error {
 	opts := &s.agent.opts
 	dial := opts.DialContext
 	if dial == nil {
@@ -96,6 +96,7 @@ func (s *session) dial(ctx context.Context) error {
 				return nil, err
 			}
 			s.net = &coalescer{Conn: conn}
+			s.disarm = context.AfterFunc(whole, func() { _ = conn.Close() })
 			return s.net, nil
 		},
 		Proxy:            http.ProxyFromEnvironment,
@@ -113,7 +114,7 @@ func (s *session) dial(ctx context.Context) error {
 	if opts.Token != "" {
 		header.Set("Authorization", "Bearer "+opts.Token)
 	}
-	ws, resp, err := dialer.DialContext(ctx, s.agent.target.String(), header)
+	ws, resp, err := dialer.DialContext(whole, s.agent.target.String(), header)
 	if err != nil {
 		return dialError(resp, err)
 	}
