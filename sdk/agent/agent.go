@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 	"github.com/wardroom/wardroom/sdk/internal/backoff"
@@ -268,9 +267,8 @@ func (a *Agent) detach() {
 
 // progress sends a progress frame of a running task.
 func (a *Agent) progress(t *Task, p protocol.TaskProgress) {
-	data, err := json.Marshal(p)
-	// Ids, text and JSON that was encoded before: encoding cannot fail. What the server cannot take is dropped.
-	if err != nil || !a.fits(len(data)) || !utf8.Valid(data) {
+	data, err := encodeText(p)
+	if err != nil || !a.fits(len(data)) { // what the server cannot take is dropped
 		return
 	}
 	a.ledger.progress(t, func(b []byte) []byte {
