@@ -30,7 +30,7 @@ type Options struct {
 	// MaxElapsed means two minutes; a negative one gives up at once.
 	StreamRetry RetryPolicy
 	// StreamIdle is the silence after which a stream's connection is taken for dead and made anew, one that is made anew
-	// and gets no answer as well. 0: a minute, four of the server's heartbeats.
+	// and gets no answer as well; that of a log which is followed ends then. 0: a minute, four of the server's heartbeats.
 	StreamIdle time.Duration
 	// MaxResponse bounds an answer's body in bytes. 0: DefaultMaxResponse.
 	MaxResponse int64
