@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -79,6 +80,7 @@ func New(baseURL string, opts Options) (*Client, error) {
 	if opts.MaxResponse <= 0 {
 		opts.MaxResponse = DefaultMaxResponse
 	}
+	opts.MaxResponse = min(opts.MaxResponse, math.MaxInt64-1) // one byte more is read, to see that it is too large
 	if opts.StreamRetry.MaxElapsed == 0 {
 		opts.StreamRetry.MaxElapsed = 2 * time.Minute
 	}
