@@ -20,7 +20,7 @@ const inlineHold = time.Millisecond
 func (s *session) pump(ctx context.Context) {
 	interval := defaultHeartbeat
 	if ms := s.registered.Config.HeartbeatInterval; ms > 0 {
-		interval = time.Duration(ms) * time.Millisecond
+		interval = millis(ms)
 	}
 	beat := time.NewTicker(interval)
 	defer beat.Stop()

@@ -404,5 +404,5 @@ func (s *session) reconfigure(c protocol.RegisteredConfig) {
 	case <-s.interval: // one that pump has not taken is out of date
 	default:
 	}
-	s.interval <- time.Duration(c.HeartbeatInterval) * time.Millisecond
+	s.interval <- millis(c.HeartbeatInterval)
 }

@@ -312,6 +312,29 @@ func TestAgent_HeartbeatFiguresThatAreNoNumbers(t *testing.T) {
 	}
 }
 
+// TestAgent_NumbersOfTheServer checks that times which no duration holds neither end the process nor the task.
+func TestAgent_NumbersOfTheServer(t *testing.T) {
+	const huge = math.MaxInt64 / int64(time.Millisecond)
+	for _, ms := range []int64{huge + 1, 2*huge + 3, math.MaxInt64} { // as a product: negative, half a millisecond, negative
+		srv := newServer(t, agenttest.Options{})
+		g := newGate()
+		run(t, srv, g.handle)
+		c := accept(t, srv)
+		must(t, c.Send(protocol.TypeConfigUpdate, "", protocol.ConfigUpdate{Config: protocol.RegisteredConfig{HeartbeatInterval: ms}}))
+		long := task("t1", 1)
+		long.Timeout = ms
+		must(t, c.Task(long))
+		eventually(t, "runs", func() bool { return g.calls.Load() == 1 })
+		select {
+		case err := <-g.causes:
+			t.Errorf("of %d ms the task was cancelled: %v", ms, err)
+		case <-time.After(20 * time.Millisecond):
+		}
+		must(t, c.Sync(testContext(t)))
+		g.release <- 1
+	}
+}
+
 // TestAgent_SlowFrame checks that a frame which takes longer than the silence of a dead server arrives all the same.
 func TestAgent_SlowFrame(t *testing.T) {
 	const interval = 10
