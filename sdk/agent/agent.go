@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 	"github.com/wardroom/wardroom/sdk/internal/backoff"
 )
@@ -110,7 +112,7 @@ func (a *Agent) serve(ctx, work context.Context) error {
 		s, err := a.connect(ctx)
 		if err == nil {
 			err = s.serve(ctx, work)
-			if s.useful.Load() && !flooded(err) {
+			if s.useful.Load() && !flooded(err) && !errors.Is(err, websocket.ErrReadLimit) { // such a frame comes again
 				pause.Reset()
 			}
 		}
