@@ -16,6 +16,7 @@ type Audit struct {
 	lost      prometheus.Counter
 	delivered *prometheus.CounterVec
 	failures  *prometheus.CounterVec
+	codes     *bound[*bound[string]] // of failures, by sink
 	took      *prometheus.HistogramVec
 
 	last     *prometheus.Desc
@@ -28,6 +29,7 @@ type Audit struct {
 // NewAudit makes the series of the audit trail; those that tell how it is appear once Watch was called.
 func NewAudit(reg prometheus.Registerer) *Audit {
 	a := &Audit{
+		codes: newCodes(),
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "service_audit_records_total", Help: "Audit records written, by category and outcome.",
 		}, []string{"category", "outcome"}),
@@ -64,11 +66,13 @@ func (a *Audit) Lost(n int) { a.lost.Add(float64(n)) }
 // Delivered counts records that a sink made durable.
 func (a *Audit) Delivered(sink string, n int, took time.Duration) {
 	a.delivered.WithLabelValues(sink).Add(float64(n))
-	a.took.WithLabelValues(sink).Observe(took.Seconds())
+	observe(a.took.WithLabelValues(sink), took)
 }
 
 // SinkFailed counts an attempt that a sink failed.
-func (a *Audit) SinkFailed(sink, code string) { a.failures.WithLabelValues(sink, code).Inc() }
+func (a *Audit) SinkFailed(sink, code string) {
+	a.failures.WithLabelValues(sink, a.codes.get(sink).get(code)).Inc()
+}
 
 // Watch sets where the figures come from.
 func (a *Audit) Watch(source func() core.AuditStatus) { a.source.Store(&source) }

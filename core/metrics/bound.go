@@ -25,6 +25,16 @@ func newBound[T any](max int, make func(label string) T) *bound[T] {
 	return &bound[T]{make: make, max: max, series: map[string]T{}}
 }
 
+// maxCodes is how many codes of errors a plugin may have, of those that it makes up included.
+const maxCodes = 64
+
+// newCodes bounds the codes of each plugin by itself.
+func newCodes() *bound[*bound[string]] {
+	return newBound(MaxLabelValues, func(string) *bound[string] {
+		return newBound(maxCodes, func(code string) string { return code })
+	})
+}
+
 // get returns the series of a label value, made on first use.
 func (b *bound[T]) get(label string) T {
 	b.mu.RLock()

@@ -77,7 +77,7 @@ func (e *Engine) QueueLength(n int) { e.queue.Set(float64(n)) }
 func (e *Engine) Parked(n int) { e.parked.Set(float64(n)) }
 
 // QueueWaited reports how long an execution waited for its first task.
-func (e *Engine) QueueWaited(d time.Duration) { e.waited.Observe(d.Seconds()) }
+func (e *Engine) QueueWaited(d time.Duration) { observe(e.waited, d) }
 
 // QueueRefused counts an execution that was refused because the queue was full.
 func (e *Engine) QueueRefused() { e.refused.Inc() }
@@ -95,5 +95,5 @@ func (e *Engine) TaskEnded(outcome string, took time.Duration) {
 		c = e.tasks[TaskFailed]
 	}
 	c.Inc()
-	e.taskTime.Observe(took.Seconds())
+	observe(e.taskTime, took)
 }

@@ -86,14 +86,14 @@ func (e *Executions) ExecutionStarted(pattern string) {
 func (e *Executions) ExecutionFinished(pattern string, status core.ExecutionStatus, took time.Duration) {
 	e.active.Add(-1)
 	e.finished.Add(1)
-	e.spent.Add(int64(took))
+	e.spent.Add(int64(max(took, 0)))
 	series := e.byPattern.get(pattern)
 	for i, s := range terminal {
 		if s == status {
 			series.ended[i].Inc()
 		}
 	}
-	series.duration.Observe(took.Seconds())
+	observe(series.duration, took)
 }
 
 // adHocName finds the events that may be of an ad-hoc execution without decoding all others.

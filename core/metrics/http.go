@@ -55,7 +55,7 @@ func (h *HTTP) Route(operation string) func(status int, took time.Duration) {
 			classes[class].Inc()
 		}
 		if took >= 0 {
-			duration.Observe(took.Seconds())
+			observe(duration, took)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package metrics
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
@@ -51,6 +53,10 @@ func New(reg prometheus.Registerer, build Build) *Metrics {
 		Traces:      NewTraces(reg),
 	}
 }
+
+// observe records how long something took. Times that were stored follow the wall clock: what it was set back within counts
+// as none, since the sum of a histogram must not fall.
+func observe(o prometheus.Observer, took time.Duration) { o.Observe(max(took, 0).Seconds()) }
 
 // RegisterProcess adds the series of the Go runtime and of the process (CPU, memory, open files).
 func RegisterProcess(reg prometheus.Registerer) {

@@ -323,3 +323,56 @@ func TestAdHocExecutions(t *testing.T) {
 		"service_executions_total{pattern=managed-thread,status=cancelled}": 1,
 	})
 }
+
+// TestTimesThatFall checks that no sum falls when the wall clock was set back within what is measured: Prometheus takes that
+// for a restart.
+func TestTimesThatFall(t *testing.T) {
+	m, reg := newMetrics()
+	observe := func(d time.Duration) {
+		m.Executions.ExecutionStarted("p")
+		m.Executions.ExecutionFinished("p", core.ExecutionCompleted, d)
+		m.Engine.QueueWaited(d)
+		m.Engine.TaskEnded(metrics.TaskCompleted, d)
+		m.Threads.ThreadEnded(core.ThreadStopped, "", d)
+		m.Threads.TurnEnded(d)
+		m.Webhooks.AttemptEnded(200, true, d)
+		m.Webhooks.EventsFanned(1, 1, d)
+		m.Schedules.Lag(d)
+		m.Audit.Delivered("sink", 1, d)
+		m.Plugins.Called("p", "m", "ok", d)
+	}
+	observe(time.Second)
+	observe(-time.Hour)
+	families, err := reg.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range families {
+		for _, metric := range f.GetMetric() {
+			if h := metric.GetHistogram(); h.GetSampleCount() > 0 && h.GetSampleSum() < 1 {
+				t.Errorf("the sum of %s fell to %v", f.GetName(), h.GetSampleSum())
+			}
+		}
+	}
+	if _, _, mean := m.Executions.Totals(); mean != time.Second/2 {
+		t.Errorf("executions took %s in the mean", mean)
+	}
+}
+
+// TestCodesOfPlugins checks that a plugin whose errors have a new code each does not make a series of each.
+func TestCodesOfPlugins(t *testing.T) {
+	m, reg := newMetrics()
+	before := len(series(t, reg))
+	for i := range 1000 {
+		code := fmt.Sprint("CODE_", i)
+		m.Plugins.Called("p", "m", code, 0)
+		m.Audit.SinkFailed("p", code)
+	}
+	all := series(t, reg)
+	if len(all)-before > 200 {
+		t.Errorf("%d series", len(all)-before)
+	}
+	if n := all["service_plugin_calls_total{code=other,method=m,plugin=p}"]; n < 800 || all["service_audit_sink_failures_total{code=other,sink=p}"] != n {
+		t.Errorf("%v calls with another code", n)
+	}
+}

@@ -10,11 +10,12 @@ import (
 )
 
 // Plugins shows the state of each plugin and counts the calls to it. The operator chooses the names, so they
-// are few; methods and codes are words of the contract.
+// are few; methods are words of the contract. Codes should be, but a plugin can make up others: they are bounded.
 type Plugins struct {
 	state    *prometheus.GaugeVec
 	restarts *prometheus.CounterVec
 	calls    *prometheus.CounterVec
+	codes    *bound[*bound[string]] // of calls, by plugin
 	duration *prometheus.HistogramVec
 
 	mu    sync.Mutex // guards kinds
@@ -25,6 +26,7 @@ type Plugins struct {
 func NewPlugins(reg prometheus.Registerer) *Plugins {
 	p := &Plugins{
 		kinds: map[string]string{},
+		codes: newCodes(),
 		state: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "service_plugin_state", Help: "1 for the state that a plugin is in, 0 for the others.",
 		}, []string{"plugin", "kind", "state"}),
@@ -65,6 +67,6 @@ func (p *Plugins) Restarted(plugin string) { p.restarts.WithLabelValues(plugin).
 
 // Called counts a call.
 func (p *Plugins) Called(plugin, method, code string, took time.Duration) {
-	p.calls.WithLabelValues(plugin, method, code).Inc()
-	p.duration.WithLabelValues(plugin, method).Observe(took.Seconds())
+	p.calls.WithLabelValues(plugin, method, p.codes.get(plugin).get(code)).Inc()
+	observe(p.duration.WithLabelValues(plugin, method), took)
 }

@@ -54,7 +54,7 @@ func (s *Schedules) Ticked(outcome core.ScheduleOutcome, count int) {
 }
 
 // Lag counts how late a tick was started.
-func (s *Schedules) Lag(late time.Duration) { s.lag.Observe(late.Seconds()) }
+func (s *Schedules) Lag(late time.Duration) { observe(s.lag, late) }
 
 // Watch sets where the figures come from.
 func (s *Schedules) Watch(source func() ScheduleFigures) { s.source.Store(&source) }

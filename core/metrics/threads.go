@@ -96,14 +96,14 @@ func (t *Threads) ThreadSpawned(agentType string) { t.spawned.get(agentType).Inc
 // ThreadEnded counts the end of a thread. The state of its completion is empty when it has none.
 func (t *Threads) ThreadEnded(status core.ThreadStatus, state core.CompletionState, life time.Duration) {
 	t.ended.WithLabelValues(string(status), string(state)).Inc()
-	t.life.WithLabelValues(string(status)).Observe(life.Seconds())
+	observe(t.life.WithLabelValues(string(status)), life)
 }
 
 // ThreadRestarted counts a lost agent that came back.
 func (t *Threads) ThreadRestarted() { t.restarts.Inc() }
 
 // TurnEnded counts a turn.
-func (t *Threads) TurnEnded(took time.Duration) { t.turn.Observe(took.Seconds()) }
+func (t *Threads) TurnEnded(took time.Duration) { observe(t.turn, took) }
 
 // PromptBlocked counts what an agent asked; auto when a rule answers it.
 func (t *Threads) PromptBlocked(auto bool) { t.prompts[auto].Inc() }

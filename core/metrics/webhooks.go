@@ -92,7 +92,7 @@ func (w *Webhooks) AttemptEnded(code int, _ bool, took time.Duration) {
 		class = string(rune('0'+code/100)) + "xx"
 	}
 	w.attempts[class].Inc()
-	w.took.Observe(took.Seconds())
+	observe(w.took, took)
 }
 
 // DeliveryEnded counts a delivery that came to its end.
@@ -106,7 +106,7 @@ func (w *Webhooks) DeliveryEnded(status core.DeliveryStatus) {
 func (w *Webhooks) EventsFanned(events, deliveries int, behind time.Duration) {
 	w.events.Add(float64(events))
 	w.made.Add(float64(deliveries))
-	w.lag.Observe(behind.Seconds())
+	observe(w.lag, behind)
 }
 
 // EndpointDisabled counts an endpoint that was disabled because of its failures.

@@ -8,6 +8,12 @@ import (
 // codeOK stands in Figures for an answer with a value.
 const codeOK = "OK"
 
+// A provider that is a plugin can make up codes: beyond maxCodes they count as codeOther.
+const (
+	maxCodes  = 64
+	codeOther = "other"
+)
+
 // Figures are counts of one provider since the service was made, and what is in memory of it.
 type Figures struct {
 	Provider  string
@@ -67,6 +73,9 @@ func (p *provider) answered(codes []string, took time.Duration) {
 	defer p.mu.Unlock()
 	p.asked += took
 	for _, code := range codes {
+		if _, known := p.answers[code]; !known && len(p.answers) >= maxCodes {
+			code = codeOther
+		}
 		p.answers[code]++
 	}
 }

@@ -1,6 +1,7 @@
 package secrets_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 	"time"
@@ -49,4 +50,19 @@ func TestFigures(t *testing.T) {
 	r.wants(t, "p", canary)
 	want.Misses, want.Fetches["OK"], want.Stale, want.Oldest = 5, 2, 0, 0
 	check("when it answers again")
+}
+
+// TestFiguresOfManyCodes checks that a provider whose errors have a new code each does not fill the memory with them.
+func TestFiguresOfManyCodes(t *testing.T) {
+	r := newRig(t, nil)
+	for i := range 100 {
+		code := secret.Code(fmt.Sprint("CODE_", i))
+		r.vault.fail(&secret.Error{Code: code, Message: "no"})
+		r.fails(t, fmt.Sprint("secret", i), code)
+	}
+	for _, f := range r.Figures() {
+		if f.Provider == "vault" && (len(f.Fetches) > 65 || f.Fetches["other"] < 30) {
+			t.Errorf("%d codes, %d others", len(f.Fetches), f.Fetches["other"])
+		}
+	}
 }

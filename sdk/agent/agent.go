@@ -9,7 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
+
+	"github.com/gorilla/websocket"
 
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 	"github.com/wardroom/wardroom/sdk/internal/backoff"
@@ -26,9 +27,9 @@ type Agent struct {
 
 	started  atomic.Bool
 	draining atomic.Bool
-	maxFrame atomic.Int64  // largest frame the server takes; 0: it did not say
-	stop     chan struct{} // closed to end Run gracefully
-	stopOnce sync.Once
+	maxFrame atomic.Int64    // largest frame the server takes; 0: it did not say
+	leaving  context.Context // ends when Run is to end gracefully
+	leave    context.CancelFunc
 	done     chan struct{} // closed when Run returned
 	handlers sync.WaitGroup
 	endWork  context.CancelCauseFunc // ends the context of all handlers; set by Run before the first session
@@ -60,10 +61,10 @@ func New(opts Options) (*Agent, error) {
 		ledger: newLedger(opts.MaxConcurrentTasks, time.Now),
 		inbox:  newInbox(opts.MaxConcurrentMessages),
 		asked:  newMessageIDs(),
-		stop:   make(chan struct{}),
 		done:   make(chan struct{}),
 		offer:  offer{capabilities: opts.Capabilities, maxTasks: opts.MaxConcurrentTasks},
 	}
+	a.leaving, a.leave = context.WithCancel(context.Background())
 	if opts.Threads != nil {
 		a.threads = newThreads(a, *opts.Threads)
 	}
@@ -111,7 +112,7 @@ func (a *Agent) serve(ctx, work context.Context) error {
 		s, err := a.connect(ctx)
 		if err == nil {
 			err = s.serve(ctx, work)
-			if s.useful.Load() && !flooded(err) {
+			if s.useful.Load() && !flooded(err) && !errors.Is(err, websocket.ErrReadLimit) { // such a frame comes again
 				pause.Reset()
 			}
 		}
@@ -128,7 +129,7 @@ func (a *Agent) serve(ctx, work context.Context) error {
 			d = a.opts.ReconnectMax
 		}
 		a.opts.Logger.Warn("agent connection lost", "agent", a.ID(), "error", err, "retryIn", d)
-		wait(ctx, a.stop, d)
+		wait(ctx, a.leaving.Done(), d)
 		if a.stopping(ctx) {
 			return nil
 		}
@@ -136,14 +137,7 @@ func (a *Agent) serve(ctx, work context.Context) error {
 }
 
 // stopping reports whether Run is to end.
-func (a *Agent) stopping(ctx context.Context) bool {
-	select {
-	case <-a.stop:
-		return true
-	default:
-		return ctx.Err() != nil
-	}
-}
+func (a *Agent) stopping(ctx context.Context) bool { return a.leaving.Err() != nil || ctx.Err() != nil }
 
 // restore takes up the session of the state file. A file that cannot be read costs the session, not the agent.
 func (a *Agent) restore() {
@@ -210,7 +204,7 @@ func (a *Agent) Drain(ctx context.Context) error {
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
-	a.stopOnce.Do(func() { close(a.stop) })
+	a.leave()
 	<-a.done
 	return err
 }
@@ -275,9 +269,8 @@ func (a *Agent) detach() {
 
 // progress sends a progress frame of a running task.
 func (a *Agent) progress(t *Task, p protocol.TaskProgress) {
-	data, err := json.Marshal(p)
-	// Ids, text and JSON that was encoded before: encoding cannot fail. What the server cannot take is dropped.
-	if err != nil || !a.fits(len(data)) || !utf8.Valid(data) {
+	data, err := encodeText(p)
+	if err != nil || !a.fits(len(data)) { // what the server cannot take is dropped
 		return
 	}
 	a.ledger.progress(t, func(b []byte) []byte {

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
 
 // seeds are frames of every kind, and frames at the border of what the quick path takes.
@@ -105,6 +108,24 @@ func BenchmarkAppendAnswer(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		buf = appendAnswer(buf[:0], a, "f1", 1, now)
+	}
+}
+
+// TestFramesAreUTF8 checks that raw JSON which is not UTF-8 gets into no frame: the server takes none such, and what it owes
+// an acknowledgement would be sent again for ever.
+func TestFramesAreUTF8(t *testing.T) {
+	raw := map[string]any{"raw": json.RawMessage("\"\xff\"")}
+	failure := taskErrorPayload(&answer{taskID: "t1", err: &Error{Code: "X", Message: "y\xff", Details: raw}}, 1)
+	var p protocol.TaskError
+	if err := json.Unmarshal(failure, &p); err != nil || !utf8.Valid(failure) || p.TaskID != "t1" || p.Error.Code != "X" {
+		t.Errorf("a task error is %q, %v", failure, err)
+	}
+	event, err := encodeThreadEvent(&protocol.ThreadEvent{ThreadID: "thread_1", Sequence: 7, Data: protocol.ThreadData{
+		Text: "\xff", Tool: &protocol.ThreadTool{Name: "Bash", Input: raw}, Prompt: &protocol.ThreadPrompt{ID: "p1", Input: raw},
+	}}, 0)
+	var e protocol.ThreadEvent
+	if err != nil || json.Unmarshal(event, &e) != nil || !utf8.Valid(event) || e.Data.Tool.Name != "Bash" || e.Data.Prompt.ID != "p1" {
+		t.Errorf("an event is %q, %v", event, err)
 	}
 }
 

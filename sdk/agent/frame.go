@@ -2,8 +2,10 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
@@ -45,6 +47,16 @@ func appendAnswer(b []byte, a *answer, frameID string, attempt int, now time.Tim
 	return protocol.AppendTail(b)
 }
 
+// encodeText encodes a payload. encoding/json lets text that is not UTF-8 through in raw values; the server takes no frame
+// with it.
+func encodeText(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err == nil && !utf8.Valid(data) {
+		err = errors.New("not valid UTF-8")
+	}
+	return data, err
+}
+
 // taskErrorPayload encodes a task error. Details that cannot be encoded are left out rather than the error.
 func taskErrorPayload(a *answer, attempt int) []byte {
 	p := protocol.TaskError{
@@ -54,7 +66,7 @@ func taskErrorPayload(a *answer, attempt int) []byte {
 		Retryable:   a.err.Retryable,
 		Attempt:     attempt,
 	}
-	data, err := json.Marshal(p)
+	data, err := encodeText(p)
 	if err != nil {
 		p.Error.Details = nil
 		data, _ = json.Marshal(p) // strings and numbers only: cannot fail

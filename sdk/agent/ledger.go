@@ -69,7 +69,7 @@ func (l *ledger) admit(t *Task) (run *Task) {
 	if l.closed {
 		return nil
 	}
-	t.entry.clock = newTaskClock(l.now, time.Duration(t.Timeout)*time.Millisecond)
+	t.entry.clock = newTaskClock(l.now, millis(t.Timeout))
 	if known := l.tasks[t.TaskID]; known != nil {
 		e := &known.entry
 		again := e.state == stateAnswered && e.answer.err != nil && e.answer.err.Retryable && t.Attempt > e.attempt

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -85,7 +86,8 @@ type Options struct {
 	// OnRegistered is called after each registration, before the first task of the session, on the reading
 	// goroutine: it must not block.
 	OnRegistered func(protocol.Registered)
-	// HeartbeatMetrics, when set, is called for each heartbeat for figures to send along. It must not block.
+	// HeartbeatMetrics, when set, is called for each heartbeat for figures to send along. It must not block. NaN and the
+	// infinities are left out.
 	HeartbeatMetrics func() map[string]float64
 
 	// ReconnectMin and ReconnectMax bound the wait before a new attempt to connect. The wait doubles from
@@ -138,6 +140,9 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	}
 	if o.Handler == nil {
 		problems = append(problems, errors.New("handler is nil"))
+	}
+	if _, err := json.Marshal(o.Metadata); err != nil {
+		problems = append(problems, fmt.Errorf("metadata cannot be encoded as JSON: %w", err))
 	}
 	for _, d := range []struct {
 		name  string

@@ -5,6 +5,9 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
+	"log/slog"
+	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -38,6 +41,7 @@ func TestNew_BadOptions(t *testing.T) {
 		"capabilities[1] is empty":            func(o *agent.Options) { o.Capabilities = []string{"c", " "} },
 		"max concurrent tasks is -1":          func(o *agent.Options) { o.MaxConcurrentTasks = -1 },
 		"max frame bytes is -1":               func(o *agent.Options) { o.MaxFrameBytes = -1 },
+		"metadata cannot be encoded":          func(o *agent.Options) { o.Metadata = map[string]any{"rate": math.NaN()} },
 		"shutdown grace is negative":          func(o *agent.Options) { o.ShutdownGrace = -1 },
 		"reconnect maximum 1s is below the m": func(o *agent.Options) { o.ReconnectMin, o.ReconnectMax = time.Minute, time.Second },
 	} {
@@ -124,4 +128,34 @@ func TestAgent_FrameTooLarge(t *testing.T) {
 	}
 	must(t, c.Task(task("t2", 1)))
 	nextResult(t, c)
+}
+
+// TestAgent_FrameTooLargeAgain checks that an agent which gets such a frame with each session comes back later and later,
+// although it gets others before.
+func TestAgent_FrameTooLargeAgain(t *testing.T) {
+	const rounds = 9
+	srv := newServer(t, agenttest.Options{})
+	waits := make(chan time.Duration, 100)
+	run(t, srv, echo, func(o *agent.Options) {
+		o.MaxFrameBytes = 2000
+		o.Logger = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == "retryIn" {
+				waits <- a.Value.Duration()
+			}
+			return a
+		}}))
+	})
+	large := task("large", 1)
+	large.Input = []byte(`"` + strings.Repeat("x", 4000) + `"`)
+	var last time.Duration
+	for range rounds {
+		c := accept(t, srv)
+		must(t, c.Task(task("small", 1)))
+		nextResult(t, c)
+		must(t, c.Task(large))
+		last = <-waits
+	}
+	if last < 10*time.Millisecond { // half of the longest wait of run
+		t.Errorf("the last wait was %s", last)
+	}
 }

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"maps"
+	"math"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -18,7 +20,7 @@ const inlineHold = time.Millisecond
 func (s *session) pump(ctx context.Context) {
 	interval := defaultHeartbeat
 	if ms := s.registered.Config.HeartbeatInterval; ms > 0 {
-		interval = time.Duration(ms) * time.Millisecond
+		interval = millis(ms)
 	}
 	beat := time.NewTicker(interval)
 	defer beat.Stop()
@@ -44,7 +46,7 @@ func (s *session) pump(ctx context.Context) {
 		case <-ctx.Done():
 			s.leave()
 			return
-		case <-s.agent.stop:
+		case <-s.agent.leaving.Done():
 			s.leave()
 			return
 		}
@@ -71,9 +73,16 @@ func (s *session) heartbeat() {
 		h.Status = protocol.StatusHealthy
 	}
 	if a.opts.HeartbeatMetrics != nil {
-		h.Metrics = a.opts.HeartbeatMetrics()
+		h.Metrics = finite(a.opts.HeartbeatMetrics())
 	}
 	pushFrame(s.out, protocol.TypeHeartbeat, h)
+}
+
+// finite returns the figures that JSON has numbers for: one that it has none for would cost the heartbeat.
+func finite(figures map[string]float64) map[string]float64 {
+	kept := maps.Clone(figures)
+	maps.DeleteFunc(kept, func(_ string, f float64) bool { return math.IsNaN(f) || math.IsInf(f, 0) })
+	return kept
 }
 
 // leave ends the session gracefully: cancelled handlers get some time to come back, then the server is notified,

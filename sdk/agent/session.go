@@ -40,10 +40,12 @@ type session struct {
 	net   *coalescer
 	out   *outbox
 
+	disarm func() bool // has the connection outlive the context of connect; set by dial
+
 	registered protocol.Registered
 	interval   chan time.Duration // new heartbeat intervals; capacity 1
 	dead       chan struct{}      // closed when the reader has ended
-	heard      atomic.Bool        // a frame arrived since the last heartbeat
+	heard      atomic.Bool        // something of a frame arrived since the last heartbeat
 	useful     atomic.Bool        // a frame arrived after the registration: the server works
 
 	writeMu sync.Mutex // one writer at a time: pump, or the reader before it waits for input
@@ -57,6 +59,9 @@ type session struct {
 
 // connect dials, registers and returns the session. A *ConnectError means that trying again is in vain.
 func (a *Agent) connect(ctx context.Context) (*session, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(a.leaving, cancel)()
 	s := &session{
 		agent:    a,
 		out:      newOutbox(),
@@ -66,10 +71,8 @@ func (a *Agent) connect(ctx context.Context) (*session, error) {
 	if err := s.dial(ctx); err != nil {
 		return nil, err
 	}
-	// The context's end must interrupt the registration too.
-	disarm := context.AfterFunc(ctx, func() { _ = s.ws.Close() })
 	err := s.register()
-	if !disarm() && err == nil {
+	if !s.disarm() && err == nil {
 		err = ctx.Err()
 	}
 	if err != nil {
@@ -79,8 +82,8 @@ func (a *Agent) connect(ctx context.Context) (*session, error) {
 	return s, nil
 }
 
-// dial opens the WebSocket.
-func (s *session) dial(ctx context.Context) error {
+// dial opens the WebSocket. The end of whole interrupts the handshake, and what follows until disarm is called.
+func (s *session) dial(whole context.Context) error {
 	opts := &s.agent.opts
 	dial := opts.DialContext
 	if dial == nil {
@@ -93,6 +96,7 @@ func (s *session) dial(ctx context.Context) error {
 				return nil, err
 			}
 			s.net = &coalescer{Conn: conn}
+			s.disarm = context.AfterFunc(whole, func() { _ = conn.Close() })
 			return s.net, nil
 		},
 		Proxy:            http.ProxyFromEnvironment,
@@ -110,7 +114,7 @@ func (s *session) dial(ctx context.Context) error {
 	if opts.Token != "" {
 		header.Set("Authorization", "Bearer "+opts.Token)
 	}
-	ws, resp, err := dialer.DialContext(ctx, s.agent.target.String(), header)
+	ws, resp, err := dialer.DialContext(whole, s.agent.target.String(), header)
 	if err != nil {
 		return dialError(resp, err)
 	}
@@ -247,11 +251,9 @@ func (s *session) read() error {
 		if err != nil {
 			return err
 		}
-		s.buf, err = readAll(r, s.buf[:0])
-		if err != nil {
+		if err := s.readAll(r); err != nil {
 			return err
 		}
-		s.heard.Store(true)
 		if kind != websocket.TextMessage {
 			continue
 		}
@@ -263,8 +265,10 @@ func (s *session) read() error {
 	}
 }
 
-// readAll appends all of r to buf.
-func readAll(r io.Reader, buf []byte) ([]byte, error) {
+// readAll reads all of r into s.buf. Each part of it is a word of the server: a large frame may take longer, on a slow
+// line, than a server may be silent.
+func (s *session) readAll(r io.Reader) error {
+	buf := s.buf[:0]
 	if cap(buf) > maxSpare {
 		buf = nil
 	}
@@ -274,11 +278,13 @@ func readAll(r io.Reader, buf []byte) ([]byte, error) {
 		}
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
-		if errors.Is(err, io.EOF) {
-			return buf, nil
-		}
+		s.heard.Store(true)
 		if err != nil {
-			return buf, err
+			s.buf = buf
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
 		}
 	}
 }
@@ -398,5 +404,5 @@ func (s *session) reconfigure(c protocol.RegisteredConfig) {
 	case <-s.interval: // one that pump has not taken is out of date
 	default:
 	}
-	s.interval <- time.Duration(c.HeartbeatInterval) * time.Millisecond
+	s.interval <- millis(c.HeartbeatInterval)
 }

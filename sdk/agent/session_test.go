@@ -3,8 +3,11 @@ package agent_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"math"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -203,6 +206,26 @@ func TestAgent_DrainGivesUp(t *testing.T) {
 	}
 }
 
+// TestAgent_DrainWhileConnecting plays a server that takes connections and never answers.
+func TestAgent_DrainWhileConnecting(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer listener.Close()
+	a, err := agent.New(agent.Options{URL: "http://" + listener.Addr().String(), Name: "n", Capabilities: []string{"c"}, Handler: echo})
+	must(t, err)
+	result := make(chan error, 1)
+	go func() { result <- a.Run(context.Background()) }()
+	conn, err := listener.Accept()
+	must(t, err)
+	defer conn.Close()
+	began := time.Now()
+	must(t, a.Drain(testContext(t)))
+	must(t, <-result)
+	if took := time.Since(began); took > 5*time.Second { // the handshake may take 10
+		t.Errorf("draining an agent that has nothing to do took %s", took)
+	}
+}
+
 func TestAgent_DrainBeforeRun(t *testing.T) {
 	a, err := agent.New(agent.Options{URL: "http://127.0.0.1:1", Name: "n", Capabilities: []string{"c"}, Handler: echo})
 	must(t, err)
@@ -270,6 +293,104 @@ func TestAgent_Heartbeats(t *testing.T) {
 	_, err = c.Next(testContext(t), protocol.TypeHeartbeat, &h)
 	must(t, err)
 	g.release <- 1
+}
+
+// TestAgent_HeartbeatFiguresThatAreNoNumbers checks that a mean over nothing does not silence an agent.
+func TestAgent_HeartbeatFiguresThatAreNoNumbers(t *testing.T) {
+	srv := newServer(t, agenttest.Options{Heartbeat: 2 * time.Millisecond})
+	run(t, srv, echo, func(o *agent.Options) {
+		o.HeartbeatMetrics = func() map[string]float64 {
+			return map[string]float64{"mean": math.NaN(), "rate": math.Inf(1), "load": 0.5}
+		}
+	})
+	c := accept(t, srv)
+	var h protocol.Heartbeat
+	_, err := c.Next(testContext(t), protocol.TypeHeartbeat, &h)
+	must(t, err)
+	if len(h.Metrics) != 1 || h.Metrics["load"] != 0.5 {
+		t.Errorf("got %+v", h)
+	}
+}
+
+// TestAgent_NumbersOfTheServer checks that times which no duration holds neither end the process nor the task.
+func TestAgent_NumbersOfTheServer(t *testing.T) {
+	const huge = math.MaxInt64 / int64(time.Millisecond)
+	for _, ms := range []int64{huge + 1, 2*huge + 3, math.MaxInt64} { // as a product: negative, half a millisecond, negative
+		srv := newServer(t, agenttest.Options{})
+		g := newGate()
+		run(t, srv, g.handle)
+		c := accept(t, srv)
+		must(t, c.Send(protocol.TypeConfigUpdate, "", protocol.ConfigUpdate{Config: protocol.RegisteredConfig{HeartbeatInterval: ms}}))
+		long := task("t1", 1)
+		long.Timeout = ms
+		must(t, c.Task(long))
+		eventually(t, "runs", func() bool { return g.calls.Load() == 1 })
+		select {
+		case err := <-g.causes:
+			t.Errorf("of %d ms the task was cancelled: %v", ms, err)
+		case <-time.After(20 * time.Millisecond):
+		}
+		must(t, c.Sync(testContext(t)))
+		g.release <- 1
+	}
+}
+
+// TestAgent_SlowFrame checks that a frame which takes longer than the silence of a dead server arrives all the same.
+func TestAgent_SlowFrame(t *testing.T) {
+	const interval = 10
+	var connects atomic.Int64
+	arrived := make(chan string, 1)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		up := websocket.Upgrader{Subprotocols: []string{protocol.Subprotocol}, WriteBufferSize: 16}
+		ws, err := up.Upgrade(w, r, nil)
+		if err != nil {
+			return
+		}
+		defer ws.Close()
+		connects.Add(1)
+		beat := func() (err error) { // reads up to the next heartbeat
+			for data := []byte(nil); err == nil && !strings.Contains(string(data), `"heartbeat"`); {
+				_, data, err = ws.ReadMessage()
+			}
+			return err
+		}
+		_ = ws.WriteMessage(websocket.TextMessage, []byte(fmt.Sprintf(
+			`{"payload":{"agentId":"a1","resumeToken":"x","config":{"heartbeatInterval":%d}},"type":"registered"}`, interval)))
+		out, err := ws.NextWriter(websocket.TextMessage)
+		must(t, err)
+		for range 8 { // far longer than three heartbeats
+			_, _ = io.WriteString(out, strings.Repeat(" ", 64))
+			if beat() != nil {
+				return
+			}
+		}
+		_, _ = io.WriteString(out, `{"type":"task","id":"f","payload":{"taskId":"slow","input":{},"attempt":1}}`)
+		_ = out.Close()
+		for {
+			_, data, err := ws.ReadMessage()
+			if err != nil {
+				return
+			}
+			if strings.Contains(string(data), `"task_result"`) {
+				arrived <- string(data)
+			}
+			_ = ws.WriteMessage(websocket.TextMessage, []byte(`{"type":"heartbeat_ack"}`))
+		}
+	}))
+	defer srv.Close()
+	a, err := agent.New(agent.Options{URL: srv.URL, Name: "n", Capabilities: []string{"c"}, Handler: echo,
+		ReconnectMin: time.Millisecond, ReconnectMax: time.Millisecond})
+	must(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	result := make(chan error, 1)
+	go func() { result <- a.Run(ctx) }()
+	select {
+	case <-arrived:
+	case <-testContext(t).Done():
+		t.Errorf("the task never arrived, over %d connections", connects.Load())
+	}
+	cancel()
+	must(t, <-result)
 }
 
 // TestAgent_SilentServer plays a server that keeps the connection open and says nothing any more.

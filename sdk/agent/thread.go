@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -196,14 +195,14 @@ func encodeThreadEvent(e *protocol.ThreadEvent, limit int64) ([]byte, error) {
 	if len(e.Data.Text) > maxThreadText {
 		e.Data.Text, e.Data.Truncated = clip.Text(e.Data.Text, maxThreadText), true
 	}
-	raw, err := json.Marshal(e)
+	raw, err := encodeText(e)
 	if err != nil { // a tool's input that is not JSON
 		dropInputs(&e.Data)
-		raw, err = json.Marshal(e)
+		raw, err = encodeText(e)
 	}
 	if err == nil && int64(len(raw)) > limit {
 		dropInputs(&e.Data)
-		raw, err = json.Marshal(e)
+		raw, err = encodeText(e)
 	}
 	for err == nil && int64(len(raw)) > limit && len(e.Data.Text)+promptLen(&e.Data) > 0 {
 		e.Data.Text = clip.Text(e.Data.Text, len(e.Data.Text)/2)
@@ -213,7 +212,7 @@ func encodeThreadEvent(e *protocol.ThreadEvent, limit int64) ([]byte, error) {
 			shorter.Text = clip.Text(p.Text, len(p.Text)/2)
 			e.Data.Prompt = &shorter
 		}
-		raw, err = json.Marshal(e)
+		raw, err = encodeText(e)
 	}
 	if err == nil && int64(len(raw)) > limit {
 		err = fmt.Errorf("agent: an event of %d bytes is more than the server takes", len(raw))

@@ -67,7 +67,7 @@ func TestThreadJournal(t *testing.T) {
 	for range 100 {
 		say(t, th, protocol.ThreadMessage, 50<<10)
 		e := &th.entry
-		e.journal.acked(e.last - 1)
+		e.journal.acked(th, e.last-1)
 		e.unacked = e.unacked[len(e.unacked)-1:]
 	}
 	if info, err := os.Stat(path); err != nil || info.Size() > 2*maxJournal {
@@ -86,7 +86,7 @@ func TestThreadJournal(t *testing.T) {
 	}
 
 	// Its end was acknowledged, which only the file has to hear of.
-	s.journal.acked(102)
+	s.journal.acked(nil, 102)
 	s.journal.close()
 	if saved, err := loadThreads(dir); err != nil || len(saved) != 0 {
 		t.Fatalf("a thread that is over is loaded: %v", err)
@@ -106,7 +106,7 @@ func TestThreadJournalIsCutAnywhere(t *testing.T) {
 	for range 4 {
 		say(t, th, protocol.ThreadMessage, 10)
 	}
-	th.entry.journal.acked(2)
+	th.entry.journal.acked(th, 2)
 	th.entry.journal.close()
 	raw, err := os.ReadFile(th.entry.journal.path)
 	if err != nil {
@@ -128,6 +128,48 @@ func TestThreadJournalIsCutAnywhere(t *testing.T) {
 	}
 	if s := readJournal(raw); s.last != 4 || len(s.unacked) != 2 || s.unacked[0].seq != 3 {
 		t.Fatalf("read %+v", s)
+	}
+}
+
+// A line that a full disk cut must not hide those after it: sequences would begin anew with numbers that the server has.
+func TestThreadJournalGoesOnAfterAFullDisk(t *testing.T) {
+	for name, then := range map[string]func(t *testing.T, th *Thread){
+		"Told":  func(t *testing.T, th *Thread) { say(t, th, protocol.ThreadMessage, 10) },
+		"Acked": func(_ *testing.T, th *Thread) { th.entry.journal.acked(th, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			th := journalled(t, dir)
+			e := &th.entry
+			if err := e.journal.hosted(); err != nil {
+				t.Fatal(err)
+			}
+			say(t, th, protocol.ThreadMessage, 10)
+
+			// Half of a line is written, then the disk is full.
+			if _, err := e.journal.file.WriteString(`{"told":{"seq":2,`); err != nil {
+				t.Fatal(err)
+			}
+			e.journal.close()
+			full, err := os.Open(e.journal.path) // it takes no writes
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.journal.file = full
+			e.last++
+			ev := &told{seq: e.last, payload: []byte("{}"), mark: "mark 2"}
+			e.unacked = append(e.unacked, ev)
+			if err := e.journal.told(th, ev); err == nil {
+				t.Fatal("a write that failed is not reported")
+			}
+			last := e.last
+			then(t, th) // there is room again
+			e.journal.close()
+			saved, err := loadThreads(dir)
+			if err != nil || len(saved) != 1 || saved[0].last != max(last, e.last) {
+				t.Fatalf("loaded %+v, %v; the last event was %d", saved, err, e.last)
+			}
+		})
 	}
 }
 

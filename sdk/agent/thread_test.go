@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -300,6 +302,48 @@ func TestThread_GracefulEnd(t *testing.T) {
 }
 
 // A stop that fails is tried again; one with force comes through while another runs.
+// adopting is a threadHost whose agents outlive the process.
+type adopting struct{ *threadHost }
+
+func (adopting) Adopt(context.Context, *agent.Thread, string) {}
+
+// TestThread_UnkeptIsStopped checks that an agent which was spawned does not go on for a thread that was refused.
+func TestThread_UnkeptIsStopped(t *testing.T) {
+	h, state := &threadHost{}, filepath.Join(t.TempDir(), "state")
+	_, _, c := runThreads(t, h, agenttest.Options{}, func(o *agent.Options) {
+		o.StateFile = state + ".json"
+		o.Threads.Host, o.Threads.StateDir = adopting{h}, state
+	})
+	must(t, os.WriteFile(state, nil, 0o600)) // no directory can be made there now
+	spawnThread(t, c, "t1")
+	h.thread(t)
+	if s := nextStatus(t, c); s.Status != protocol.ThreadRefused || !strings.Contains(s.Message, "cannot be kept") {
+		t.Errorf("status %+v", s)
+	}
+	eventually(t, "its agent is stopped", func() bool { return h.stops.Load() == 1 })
+}
+
+// TestThread_ForgottenWhileSpawning checks that an agent which was spawned for a thread that the server forgot meanwhile
+// is stopped, although it was not there yet when the thread was given up.
+func TestThread_ForgottenWhileSpawning(t *testing.T) {
+	begun, release := make(chan struct{}), make(chan struct{})
+	h := &threadHost{spawn: func(context.Context, *agent.Thread) error {
+		close(begun)
+		<-release // deaf to its context
+		return nil
+	}}
+	srv, _, c := runThreads(t, h, agenttest.Options{})
+	spawnThread(t, c, "t1")
+	<-begun
+	srv.Forget()
+	c.Drop()
+	accept(t, srv)
+	eventually(t, "the thread is given up", func() bool { return h.stops.Load() == 1 })
+	close(release)
+	h.thread(t)
+	eventually(t, "its agent is stopped", func() bool { return h.stops.Load() == 2 })
+}
+
 func TestThread_StopWithForce(t *testing.T) {
 	h := &threadHost{stop: func(ctx context.Context, t *agent.Thread, s protocol.ThreadStop) error {
 		if !s.Force {

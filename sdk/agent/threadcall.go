@@ -93,15 +93,19 @@ func (th *threads) spawn(p protocol.ThreadSpawn) {
 // begin spawns a thread, and goes on with what came for it meanwhile.
 func (th *threads) begin(t *Thread) {
 	err := th.call(t, func() error { return th.opts.Host.Spawn(t.entry.work, t) })
+	spawned := err == nil
 	th.mu.Lock()
-	if err == nil {
+	if spawned {
 		err = t.entry.journal.hosted()
 	}
 	e := &t.entry
 	id := t.Spec.ThreadID
 	switch {
-	case th.byID[id] != t: // the server forgot the session meanwhile, and the thread was stopped
+	case th.byID[id] != t: // the server forgot the session meanwhile, and the thread was given up
 		th.mu.Unlock()
+		if spawned {
+			th.abandon(t, ErrReassigned)
+		}
 		return
 	case err != nil:
 		status := protocol.ThreadStatus{ThreadID: id, Status: protocol.ThreadRefused}
@@ -116,6 +120,9 @@ func (th *threads) begin(t *Thread) {
 			th.status(status)
 		}
 		th.mu.Unlock()
+		if spawned {
+			th.abandon(t, ErrThreadOver)
+		}
 		t.cancel(ErrThreadOver)
 		return
 	}

@@ -27,6 +27,7 @@ type threadJournal struct {
 	file *os.File // nil: not opened yet
 	size int
 	full int   // size at which it is written anew
+	torn bool  // a write failed, maybe within a line: it is written anew before anything else
 	live bool  // the thread is hosted
 	err  error // of opening it
 }
@@ -81,7 +82,7 @@ func (j *threadJournal) told(t *Thread, ev *told) error {
 	if j == nil || j.err != nil {
 		return nil
 	}
-	if j.size > j.full {
+	if j.size > j.full || j.torn {
 		return j.rewrite(t) // the event is among the unacknowledged ones already
 	}
 	return j.write(journalLine{Told: lineOf(ev, t.entry.over && ev.seq == t.entry.last)})
@@ -92,8 +93,12 @@ func lineOf(ev *told, over bool) *journalTold {
 }
 
 // acked notes what the server has. A line that is missing only has an event sent again.
-func (j *threadJournal) acked(upTo uint64) {
-	if j != nil && j.err == nil {
+func (j *threadJournal) acked(t *Thread, upTo uint64) {
+	switch {
+	case j == nil || j.err != nil:
+	case j.torn:
+		_ = j.rewrite(t)
+	default:
 		_ = j.write(journalLine{Acked: upTo})
 	}
 }
@@ -112,6 +117,7 @@ func (j *threadJournal) write(line journalLine) error {
 	}
 	n, err := j.file.Write(append(raw, '\n'))
 	j.size += n
+	j.torn = err != nil
 	return err
 }
 
@@ -139,7 +145,7 @@ func (j *threadJournal) rewrite(t *Thread) error {
 		return err
 	}
 	j.close()
-	j.size = b.Len()
+	j.size, j.torn = b.Len(), false
 	j.full = maxJournal + 2*j.size
 	return nil
 }

@@ -272,7 +272,7 @@ func (th *threads) acknowledge(id string, upTo uint64) {
 	}
 	th.release(t, n)
 	t.entry.retries = 0
-	t.entry.journal.acked(upTo)
+	t.entry.journal.acked(t, upTo)
 	if t.entry.over && len(t.entry.unacked) == 0 {
 		th.forget(t)
 	}

@@ -83,32 +83,40 @@ func batchPath(id string) string { return "/api/batch/" + segment(id) }
 
 // GetBatch returns a batch with all of its results so far, over as many requests as that takes.
 func (c *Client) GetBatch(ctx context.Context, id string) (*Batch, error) {
-	first, err := c.GetBatchPage(ctx, id, Page{Limit: maxPageLimit})
-	if err != nil || !first.HasMore {
-		return first, err
+	var first *Batch
+	var rows []json.RawMessage
+	for row, err := range walk(ctx, Page{}, func(ctx context.Context, page Page) ([]json.RawMessage, PageInfo, error) {
+		b, err := c.GetBatchPage(ctx, id, page)
+		if err != nil {
+			return nil, PageInfo{}, err
+		}
+		if first == nil {
+			first = b
+		} else {
+			first.Results = append(first.Results, b.Results...)
+		}
+		var part struct{ Results []json.RawMessage }
+		if err := json.Unmarshal(b.Body, &part); err != nil {
+			return nil, PageInfo{}, fmt.Errorf("the answer is not a batch: %w", err)
+		}
+		return part.Results, PageInfo{HasMore: b.HasMore, NextCursor: b.NextCursor}, nil
+	}) {
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, row)
+	}
+	if !first.HasMore {
+		return first, nil // of one page, as it came
 	}
 	whole := map[string]json.RawMessage{}
 	if err := json.Unmarshal(first.Body, &whole); err != nil {
 		return nil, fmt.Errorf("the answer is not a batch: %w", err)
 	}
-	var rows []json.RawMessage
-	for page := first; ; {
-		part := struct{ Results []json.RawMessage }{}
-		if err := json.Unmarshal(page.Body, &part); err != nil {
-			return nil, fmt.Errorf("the answer is not a batch: %w", err)
-		}
-		rows = append(rows, part.Results...)
-		if !page.HasMore || len(part.Results) == 0 {
-			break
-		}
-		if page, err = c.GetBatchPage(ctx, id, Page{Limit: maxPageLimit, Cursor: page.NextCursor}); err != nil {
-			return nil, err
-		}
-		first.Results = append(first.Results, page.Results...)
-	}
 	first.HasMore, first.NextCursor = false, ""
 	delete(whole, "nextCursor")
 	whole["hasMore"] = json.RawMessage("false")
+	var err error
 	if whole["results"], err = json.Marshal(rows); err == nil {
 		first.Body, err = json.Marshal(whole)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
 	"strings"
@@ -30,7 +31,7 @@ type Options struct {
 	// MaxElapsed means two minutes; a negative one gives up at once.
 	StreamRetry RetryPolicy
 	// StreamIdle is the silence after which a stream's connection is taken for dead and made anew, one that is made anew
-	// and gets no answer as well. 0: a minute, four of the server's heartbeats.
+	// and gets no answer as well; that of a log which is followed ends then. 0: a minute, four of the server's heartbeats.
 	StreamIdle time.Duration
 	// MaxResponse bounds an answer's body in bytes. 0: DefaultMaxResponse.
 	MaxResponse int64
@@ -79,6 +80,7 @@ func New(baseURL string, opts Options) (*Client, error) {
 	if opts.MaxResponse <= 0 {
 		opts.MaxResponse = DefaultMaxResponse
 	}
+	opts.MaxResponse = min(opts.MaxResponse, math.MaxInt64-1) // one byte more is read, to see that it is too large
 	if opts.StreamRetry.MaxElapsed == 0 {
 		opts.StreamRetry.MaxElapsed = 2 * time.Minute
 	}

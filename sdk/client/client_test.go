@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -469,5 +470,28 @@ func TestPagesAreFollowed(t *testing.T) {
 	versions, err := c.PatternVersions(t.Context(), "p")
 	if err != nil || len(versions.Versions) != 2 || versions.Versions[1].Version != "1" || !strings.Contains(string(versions.Body), `"hasMore":false`) {
 		t.Errorf("%+v, %v", versions, err)
+	}
+}
+
+// TestBatchThatDoesNotGoOn ends with an error at a page that is its own next one, and goes on behind an empty page.
+func TestBatchThatDoesNotGoOn(t *testing.T) {
+	again := answer(200, `{"batchId":"b","results":[{"index":0}],"hasMore":true,"nextCursor":"again"}`)
+	s := newServer(t, again, again, again, again, answer(500, `{}`))
+	if b, err := newClient(t, s.URL, client.Options{}).GetBatch(t.Context(), "b"); err == nil || len(s.seen()) != 2 {
+		t.Errorf("batch = %+v, err = %v after %d requests", b, err, len(s.seen()))
+	}
+	s = newServer(t, answer(200, `{"batchId":"b","results":[],"hasMore":true,"nextCursor":"1"}`), answer(200, `{"batchId":"b","results":[{"index":0}]}`))
+	b, err := newClient(t, s.URL, client.Options{}).GetBatch(t.Context(), "b")
+	if err != nil || len(b.Results) != 1 || b.HasMore {
+		t.Errorf("batch = %+v, err = %v", b, err)
+	}
+}
+
+// TestNoBoundOfAnswers takes the largest number for what it says.
+func TestNoBoundOfAnswers(t *testing.T) {
+	s := newServer(t, answer(200, `{"executionId":"e"}`))
+	e, err := newClient(t, s.URL, client.Options{MaxResponse: math.MaxInt64}).GetExecution(t.Context(), "e")
+	if err != nil || e.ExecutionID != "e" {
+		t.Errorf("execution = %+v, err = %v", e, err)
 	}
 }

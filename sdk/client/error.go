@@ -36,6 +36,8 @@ type Error struct {
 	RequestID  string         // names the request in the server's log
 	RetryAfter time.Duration  // the server's wish; 0 when it had none
 	Body       []byte         // the answer as it came
+
+	foreign bool // it has not the API's form: a proxy may have answered
 }
 
 // Error implements error.
@@ -69,7 +71,7 @@ func (e *Error) Problems() []Problem {
 	return problems
 }
 
-// ExecutionID returns details.executionId, which a TIMEOUT of a synchronous execute carries, or "".
+// ExecutionID returns details.executionId, which the errors of a synchronous execute carry once it has begun, or "".
 func (e *Error) ExecutionID() string {
 	id, _ := e.Details["executionId"].(string)
 	return id
@@ -145,6 +147,7 @@ func newError(resp *http.Response, body []byte) *Error {
 		}
 		return e
 	}
+	e.foreign = true
 	e.Code = codeOfStatus(resp.StatusCode)
 	e.Message = fmt.Sprintf("the server answered %s without an error body; is this a Wardroom server?",
 		strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))))

@@ -2,9 +2,12 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/client"
 )
@@ -56,6 +59,26 @@ func TestFollowPluginLogs(t *testing.T) {
 	}
 	if r := s.last(t); r.URI != "/api/admin/plugins/p/logs?follow=true&tail=7" || r.Header.Get("Accept") != "text/event-stream" {
 		t.Errorf("asked %s", r.URI)
+	}
+}
+
+// TestFollowPluginLogsSilence ends a stream whose connection is open and dead: not even heartbeats come.
+func TestFollowPluginLogsSilence(t *testing.T) {
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		events("event: log\ndata: {\"message\":\"one\"}\n\n")(w, r)
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var last error
+	n := 0
+	for _, last = range newClient(t, s.URL, client.Options{StreamIdle: 50 * time.Millisecond}).FollowPluginLogs(ctx, "p", 0) {
+		n++
+	}
+	var conn *client.ConnectionError
+	if n != 2 || !errors.As(last, &conn) || !strings.Contains(last.Error(), "nothing came for 50ms") {
+		t.Errorf("%d results, the last is %v", n, last)
 	}
 }
 

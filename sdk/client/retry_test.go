@@ -17,6 +17,9 @@ const (
 	limited     = `{"error":{"code":"RATE_LIMITED","message":"slow"}}`
 )
 
+// begun is the answer to a synchronous execute while the server stops: the execution goes on after its restart.
+const begun = `{"error":{"code":"INTERNAL_ERROR","message":"shutting down","details":{"reason":"shutting_down","executionId":"exec_1"}}}`
+
 // hangUp drops the connection without an answer.
 func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
@@ -48,6 +51,10 @@ func TestRetry(t *testing.T) {
 		{"Read502", minute, []http.HandlerFunc{answer(502, ""), ok}, get, 2, false},
 		{"ReadHangUp", minute, []http.HandlerFunc{hangUp, ok}, get, 2, false},
 		{"Create503", minute, []http.HandlerFunc{answer(503, unavailable), ok}, execute(""), 2, false},
+		{"CreateBegun503", minute, []http.HandlerFunc{answer(503, begun), ok}, execute(""), 1, true},
+		{"KeyedCreateBegun503", minute, []http.HandlerFunc{answer(503, begun), ok}, execute("k"), 2, false},
+		{"CreateProxy503", minute, []http.HandlerFunc{answer(503, "upstream connect error or disconnect/reset before headers"), ok}, execute(""), 1, true},
+		{"ReadProxy503", minute, []http.HandlerFunc{answer(503, "no healthy upstream"), ok}, get, 2, false},
 		{"Create502", minute, []http.HandlerFunc{answer(502, ""), ok}, execute(""), 1, true},
 		{"CreateHangUp", minute, []http.HandlerFunc{hangUp, ok}, execute(""), 1, true},
 		{"KeyedCreateHangUp", minute, []http.HandlerFunc{hangUp, ok}, execute("k"), 2, false},

@@ -63,9 +63,11 @@ func (c *Client) FollowServerLog(ctx context.Context, f ServerLogFilter) iter.Se
 	return followLines[ServerLogLine](ctx, c, serverLogPath, query)
 }
 
-// followLines yields the events named log of a stream.
-func followLines[L any](ctx context.Context, c *Client, path string, query url.Values) iter.Seq2[L, error] {
+// followLines yields the events named log of a stream, until nothing came of it, heartbeats included, for Options.StreamIdle.
+func followLines[L any](whole context.Context, c *Client, path string, query url.Values) iter.Seq2[L, error] {
 	return func(yield func(L, error) bool) {
+		ctx, cancel := context.WithCancel(whole)
+		defer cancel()
 		var none L
 		resp, err := c.send(ctx, request{method: http.MethodGet, path: path, query: query, accept: "text/event-stream"}, nil)
 		if err != nil {
@@ -80,8 +82,10 @@ func followLines[L any](ctx context.Context, c *Client, path string, query url.V
 			yield(none, err)
 			return
 		}
-		defer resp.Body.Close()
-		events := NewEventReader(resp.Body, 0)
+		idle := c.opts.StreamIdle
+		body := &watchedBody{body: resp.Body, idle: idle, cancel: cancel, timer: time.AfterFunc(idle, cancel)}
+		defer body.Close()
+		events := NewEventReader(body, 0)
 		for {
 			event, err := events.Next()
 			var line L
@@ -89,7 +93,10 @@ func followLines[L any](ctx context.Context, c *Client, path string, query url.V
 			case errors.Is(err, io.EOF):
 				return
 			case err != nil:
-				err = c.connectionError(ctx, err)
+				if ctx.Err() != nil {
+					err = fmt.Errorf("nothing came for %s", idle)
+				}
+				err = c.connectionError(whole, err)
 			case event.Type != "log":
 				continue
 			default:

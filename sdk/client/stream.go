@@ -283,7 +283,7 @@ func (s *Stream) connect() error {
 		}
 		return err
 	}
-	timer.Reset(idle)
+	timer.Stop() // the body starts it anew
 	watched := &watchedBody{body: resp.Body, idle: idle, cancel: cancel, timer: timer}
 	s.conn, s.reader, s.since = watched, NewEventReader(watched, 0), s.c.opts.Now()
 	if id := resp.Header.Get("X-Execution-Id"); s.id == "" && id != "" {
@@ -381,7 +381,8 @@ func (s *Stream) finish(err error) {
 	s.err = err
 }
 
-// watchedBody ends a connection on which nothing came for idle.
+// watchedBody ends a connection on which nothing came for idle. Time in which nobody reads does not count: what came lies
+// there.
 type watchedBody struct {
 	body   io.ReadCloser
 	idle   time.Duration
@@ -390,11 +391,9 @@ type watchedBody struct {
 }
 
 func (b *watchedBody) Read(p []byte) (int, error) {
-	n, err := b.body.Read(p)
-	if n > 0 {
-		b.timer.Reset(b.idle)
-	}
-	return n, err
+	b.timer.Reset(b.idle)
+	defer b.timer.Stop()
+	return b.body.Read(p)
 }
 
 func (b *watchedBody) Close() error {

@@ -199,6 +199,38 @@ func TestStreamSilence(t *testing.T) {
 	}
 }
 
+// TestStreamSlowReader keeps a connection whose reader is busy for longer than a server may be silent.
+func TestStreamSlowReader(t *testing.T) {
+	const idle = 30 * time.Millisecond
+	given, busy := make(chan struct{}), make(chan struct{})
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		events(started)(w, r)
+		_ = http.NewResponseController(w).Flush()
+		<-given
+		select {
+		case <-r.Context().Done():
+			t.Error("the connection was given up while its reader was busy")
+		case <-time.After(4 * idle):
+		}
+		close(busy)
+		events(completed)(w, r)
+	}, events(completed))
+	opts, _ := noWait(client.Options{StreamIdle: idle})
+	stream, err := newClient(t, s.URL, opts).WatchExecution(t.Context(), "exec_1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	if _, err := stream.Next(); err != nil {
+		t.Fatal(err)
+	}
+	close(given)
+	<-busy
+	if e, err := stream.Next(); err != nil || e.Type != client.EventCompleted || stream.Resumed() != 0 {
+		t.Errorf("event %+v, err = %v, resumed %d", e, err, stream.Resumed())
+	}
+}
+
 // TestStreamSilentAgain makes the connection anew on a server that takes it and does not answer.
 func TestStreamSilentAgain(t *testing.T) {
 	s := newServer(t, cut(started), func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, events(completed))

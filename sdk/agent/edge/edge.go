@@ -75,6 +75,7 @@ type Edge struct {
 
 	mu   sync.Mutex      // guards all below
 	runs map[string]*run // by thread id
+	made map[string]bool // ids of the threads whose agents are being spawned
 	ctx  context.Context // of Run
 	host *agent.Agent    // once Run has made it
 	once sync.Once       // of the look for agents without a thread
@@ -110,7 +111,7 @@ func New(opts Options) (*Edge, error) {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	e := &Edge{opts: opts, runs: map[string]*run{}}
+	e := &Edge{opts: opts, runs: map[string]*run{}, made: map[string]bool{}}
 	// The types may be known only by the runtime; whatever else is wrong is found now.
 	types := opts.Types
 	if len(types) == 0 {
@@ -150,10 +151,13 @@ func (e *Edge) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	e.mu.Lock()
 	e.ctx, e.host = ctx, a
 	e.mu.Unlock()
 	err = a.Run(ctx)
+	cancel()
 	e.work.Wait()
 	return err
 }
@@ -218,34 +222,53 @@ func (e *Edge) registered(r protocol.Registered) {
 	})
 }
 
-// stopOrphans stops agents of this Edge that belong to no thread.
+// stopOrphans stops agents of this Edge that belong to no thread. It tries until the runtime has told which there are.
 func (e *Edge) stopOrphans(ctx context.Context) {
-	list, err := e.opts.Runtime.List(ctx, runtime.ListFilter{Labels: map[string]string{LabelEdge: e.opts.Name}})
-	if err != nil {
-		e.opts.Logger.Warn("edge: cannot look for agents of earlier threads", "error", err)
-		return
+	pause := newRetry()
+	own := runtime.ListFilter{Labels: map[string]string{LabelEdge: e.opts.Name}}
+	list, err := e.opts.Runtime.List(ctx, own)
+	for err != nil {
+		e.opts.Logger.Warn("edge: cannot look for agents of earlier threads; it is tried again", "error", err)
+		if !pause.Wait(ctx) {
+			return
+		}
+		list, err = e.opts.Runtime.List(ctx, own)
 	}
 	for _, a := range list {
-		if a.Status == runtime.StatusStopped || e.known(a.ID) {
+		if a.Status == runtime.StatusStopped || e.known(a) {
 			continue
 		}
 		e.opts.Logger.Info("edge: stopping an agent of an earlier thread", "runtimeAgent", a.ID, "thread", a.Labels[LabelThread])
-		if err := e.opts.Runtime.Stop(ctx, a.ID, runtime.StopOptions{}); err != nil {
+		if err := e.stop(ctx, a.ID, false); err != nil {
 			e.opts.Logger.Warn("edge: cannot stop an agent of an earlier thread", "runtimeAgent", a.ID, "error", err)
 		}
 	}
 }
 
-// known reports whether an agent of the runtime belongs to a thread.
-func (e *Edge) known(agentID string) bool {
+// known reports whether an agent of the runtime belongs to a thread, or is being spawned for one.
+func (e *Edge) known(a runtime.Agent) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.made[a.Labels[LabelThread]] {
+		return true
+	}
 	for _, r := range e.runs {
-		if r.agentID == agentID {
+		if r.agentID == a.ID {
 			return true
 		}
 	}
 	return false
+}
+
+// making notes whether an agent is being spawned for a thread.
+func (e *Edge) making(threadID string, on bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if on {
+		e.made[threadID] = true
+	} else {
+		delete(e.made, threadID)
+	}
 }
 
 // newRetry makes the wait from try to try of what the runtime or the disk may take later.

@@ -10,8 +10,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -352,6 +354,53 @@ func TestServerForgets(t *testing.T) {
 	s.opts.Root = t.TempDir()
 	s.start()
 	s.untilStopped("thread_2")
+}
+
+// busyRuntime is a fakeRuntime whose Spawn returns when it is allowed to, and whose List does not answer at once and lists
+// the agents that are being spawned first.
+type busyRuntime struct {
+	*fakeRuntime
+	spawned, release chan struct{}
+	refusals         atomic.Int64 // of List, still to come
+}
+
+func (b *busyRuntime) Spawn(ctx context.Context, spec runtime.Spec) (runtime.Agent, error) {
+	a, err := b.fakeRuntime.Spawn(ctx, spec)
+	close(b.spawned)
+	<-b.release
+	return a, err
+}
+
+func (b *busyRuntime) List(ctx context.Context, filter runtime.ListFilter) ([]runtime.Agent, error) {
+	<-b.spawned
+	if b.refusals.Add(-1) >= 0 {
+		return nil, runtime.Errorf(runtime.CodeUnavailable, "the runtime is not there")
+	}
+	list, err := b.fakeRuntime.List(ctx, filter)
+	slices.SortFunc(list, func(x, y runtime.Agent) int { return strings.Compare(y.ID, x.ID) })
+	return list, err
+}
+
+// TestOrphans checks that agents of a session that is gone are stopped, although the runtime does not answer at first, and
+// that one which is being spawned meanwhile is left alone.
+func TestOrphans(t *testing.T) {
+	s := newSite(t)
+	s.spawn("thread_1", nil)
+	s.want("1 started", "2 ready")
+	s.stop()
+	rt := &busyRuntime{fakeRuntime: s.rt, spawned: make(chan struct{}), release: make(chan struct{})}
+	rt.refusals.Store(1)
+	s.opts.Root, s.opts.Runtime = t.TempDir(), rt
+	s.start()
+	release := sync.OnceFunc(func() { close(rt.release) })
+	t.Cleanup(release)
+	s.spawn("thread_2", nil)
+	s.untilStopped("thread_1")
+	release()
+	s.want("1 started", "2 ready")
+	if a, err := s.rt.Inspect(s.ctx, "thread_2"); err != nil || a.Status != runtime.StatusReady {
+		t.Fatalf("the new agent is %+v, %v", a, err)
+	}
 }
 
 func (s *site) untilStopped(id string) {

@@ -44,6 +44,8 @@ func (h *host) Spawn(ctx context.Context, t *agent.Thread) error {
 			LabelEdge: e.opts.Name, LabelThread: t.Spec.ThreadID, LabelExecution: t.Spec.ExecutionID,
 		},
 	}
+	e.making(t.Spec.ThreadID, true)
+	defer e.making(t.Spec.ThreadID, false)
 	a, err := e.spawn(ctx, t.Spec.ThreadID, spec)
 	if err != nil {
 		return refusal(err)
