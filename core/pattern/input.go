@@ -82,7 +82,11 @@ func (p *problems) readField(path, name string, line int, n *node) *field {
 	if n := s.get("default"); n != nil && len(p.list) == before {
 		f.missing = n.appendJSON(nil)
 		x := inspection{}
+		if s.mostToMatch > 0 { // all defaults of a new definition together
+			x.matching = s.matched
+		}
 		f.check(&x, f.missing, func() string { return s.at("default") })
+		s.matched = x.matching
 		for _, problem := range x.problems {
 			p.add(problem.Path, n.line, "%s", problem.Reason)
 		}
