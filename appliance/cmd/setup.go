@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
@@ -388,7 +389,8 @@ func (s *setup) overruled(cfg *config.Config) error {
 	return nil
 }
 
-// renew reports whether the certificate that setup made is to be made anew: for other names, or since its end is near.
+// renew reports whether the certificate that setup made is to be made anew: for other names, since its end is near, or since
+// the key beside it is another's, as a setup that ended between the two files leaves it.
 func (s *setup) renew() bool {
 	names, wanted := s.madeFor(), splitNames(s.values["tls-generate"])
 	slices.Sort(names)
@@ -401,7 +403,11 @@ func (s *setup) renew() bool {
 		return true
 	}
 	leaf, err := x509.ParseCertificate(decodePEM(text))
-	return err != nil || leaf.NotAfter.Sub(s.c.now()) < certificateLife/4
+	if err != nil || leaf.NotAfter.Sub(s.c.now()) < certificateLife/4 {
+		return true
+	}
+	_, err = tls.LoadX509KeyPair(s.tlsFile("server.crt"), s.tlsFile("server.key"))
+	return err != nil && !errors.Is(err, fs.ErrPermission) // who may not read the key may not replace it either
 }
 
 // makeKey makes a key with all rights and keeps it in a file that only its owner reads. No other place has it.

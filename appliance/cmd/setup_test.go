@@ -4,10 +4,13 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -161,6 +164,74 @@ func TestSetupAsks(t *testing.T) {
 }
 
 const tlsOwnWord = "own"
+
+// runSetup runs setup without a terminal, and returns what it printed and its exit code.
+func runSetup(t *testing.T, args ...string) (said string, code int) {
+	t.Helper()
+	cmd := exec.Command("wardroom", append([]string{"setup", "--yes"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// TestSetupCertificate: what ends between the files of a certificate is made whole by the next run, and clients keep the
+// authority that they trust.
+func TestSetupCertificate(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, "tls", name) }
+	pair := func() error {
+		_, err := tls.LoadX509KeyPair(file("server.crt"), file("server.key"))
+		return err
+	}
+	path := filepath.Join(dir, "wardroom.yaml")
+	if said, code := runSetup(t, "--config", path, "--listen", "127.0.0.1:8443", "--tls-generate", "localhost"); code != 0 || pair() != nil {
+		t.Fatalf("exit code %d, %v\n%s", code, pair(), said)
+	}
+	authority := read(t, file("ca.crt"))
+
+	// The key is that of a certificate which was not written any more.
+	_, other := ownCertificate(t, dir, "other", scriptTime().Add(time.Hour))
+	if err := os.Rename(other, file("server.key")); err != nil {
+		t.Fatal(err)
+	}
+	if said, code := runSetup(t, "--config", path); code != 0 || pair() != nil {
+		t.Errorf("another's key: exit code %d, %v\n%s", code, pair(), said)
+	}
+	if err := os.Remove(file("server.key")); err != nil {
+		t.Fatal(err)
+	}
+	if said, code := runSetup(t, "--config", path); code != 0 || pair() != nil {
+		t.Errorf("no key: exit code %d, %v\n%s", code, pair(), said)
+	}
+	before := read(t, file("server.crt"))
+	if _, code := runSetup(t, "--config", path); code != 0 || read(t, file("server.crt")) != before {
+		t.Errorf("a whole pair: exit code %d, or it was made anew", code)
+	}
+
+	// The key cannot be written: the certificate stays that of the former one.
+	kept := file("server.key") + ".kept"
+	if err := errors.Join(os.Rename(file("server.key"), kept), os.MkdirAll(filepath.Join(file("server.key"), "x"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if said, code := runSetup(t, "--config", path, "--tls-generate", "localhost"); code == 0 || read(t, file("server.crt")) != before {
+		t.Errorf("a key that cannot be written: exit code %d, or another certificate\n%s", code, said)
+	}
+	if err := errors.Join(os.RemoveAll(file("server.key")), os.Rename(kept, file("server.key"))); err != nil {
+		t.Fatal(err)
+	}
+
+	// The key of the authority was taken off the machine.
+	if err := os.Remove(file("ca.key")); err != nil {
+		t.Fatal(err)
+	}
+	said, code := runSetup(t, "--config", path, "--tls-generate", "localhost,wardroom.example")
+	if code != 2 || !strings.Contains(said, "ca.key is not there") || read(t, file("ca.crt")) != authority || pair() != nil {
+		t.Errorf("without the authority's key: exit code %d, %v\n%s", code, pair(), said)
+	}
+}
 
 func read(t *testing.T, path string) string {
 	t.Helper()
