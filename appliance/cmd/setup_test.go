@@ -241,3 +241,37 @@ func read(t *testing.T, path string) string {
 	}
 	return string(text)
 }
+
+// TestSetupKeyFile: a file that is there and holds no key is not what setup leaves there, nor does anything else change then.
+func TestSetupKeyFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "wardroom.yaml")
+	if err := os.WriteFile(path, []byte("store: {path: data}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	notes, empty, key, link := filepath.Join(dir, "notes"), filepath.Join(dir, "empty"), filepath.Join(dir, "key"), filepath.Join(dir, "link")
+	for file, text := range map[string]string{notes: "hello\n", empty: "", key: "wr_01JGJB50G0000000000000000_secret_sum\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, "nowhere"), link); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		notes: "is there and holds no key", empty: "is there and holds no key", dir: "is no file", link: "no such file",
+	} {
+		said, code := runSetup(t, "--config", path, "--admin-key", file)
+		if code != 2 || !strings.Contains(said, want) || exists(filepath.Join(dir, "conf.d")) {
+			t.Errorf("%s: exit code %d\n%s", file, code, said)
+		}
+	}
+	if said, code := runSetup(t, "--config", path, "--admin-key", key); code != 0 || !strings.Contains(said, "a key with all rights is in "+key) {
+		t.Errorf("a key that is there: exit code %d\n%s", code, said)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
