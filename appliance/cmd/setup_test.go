@@ -275,3 +275,60 @@ func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
+
+// TestSetupBesideOthers: setup reads the other files as the server does, and they may go on from what setup wrote.
+func TestSetupBesideOthers(t *testing.T) {
+	made := func(t *testing.T, name string) (path, dropIns string) {
+		t.Helper()
+		dir := filepath.Join(t.TempDir(), name)
+		if err := os.MkdirAll(filepath.Join(dir, "conf.d"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, "wardroom.yaml"), filepath.Join(dir, "conf.d")
+	}
+	put := func(t *testing.T, dir, name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("Completed", func(t *testing.T) {
+		path, dropIns := made(t, "etc")
+		if said, code := runSetup(t, "--config", path, "--local"); code != 0 {
+			t.Fatalf("exit code %d\n%s", code, said)
+		}
+		put(t, dropIns, "20-own.yaml", "runtimes: {local: {config: {grace: 5s}}}\n")
+		before := read(t, filepath.Join(dropIns, "10-setup.yaml"))
+		if said, code := runSetup(t, "--config", path, "--listen", "127.0.0.1:9000"); code != 0 {
+			t.Errorf("exit code %d\n%s", code, said)
+		}
+		if now, want := read(t, filepath.Join(dropIns, "10-setup.yaml")), strings.Replace(before, "127.0.0.1:8080", "127.0.0.1:9000", 1); now != want {
+			t.Errorf("it became\n%s", now)
+		}
+		if said, code := runSetup(t, "--config", path, "--local=false"); code != 2 || !strings.Contains(said, "20-own.yaml:1: runtimes.local.plugin: is missing") {
+			t.Errorf("what the other file needs was taken out: exit code %d\n%s", code, said)
+		}
+	})
+	for _, name := range []string{"a[1]", "a[1", "a*", "a b"} {
+		t.Run(name, func(t *testing.T) {
+			path, dropIns := made(t, name)
+			put(t, dropIns, "20-own.yaml", "server: {listen: \"127.0.0.1:9999\"}\n")
+			if said, code := runSetup(t, "--config", path, "--listen", "127.0.0.1:7777"); code != 2 || !strings.Contains(said, "20-own.yaml sets server.listen too") {
+				t.Errorf("a later file: exit code %d\n%s", code, said)
+			}
+		})
+	}
+	t.Run("Unread", func(t *testing.T) {
+		path, dropIns := made(t, "etc")
+		put(t, dropIns, "20-own.yml", "server: {listen: \"127.0.0.1:9999\"}\n")
+		if said, code := runSetup(t, "--config", path); code != 2 || !strings.Contains(said, "20-own.yml: would be ignored") {
+			t.Errorf("what the server refuses: exit code %d\n%s", code, said)
+		}
+		if err := errors.Join(os.Remove(filepath.Join(dropIns, "20-own.yml")), os.Mkdir(filepath.Join(dropIns, "30-more.yaml"), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if said, code := runSetup(t, "--config", path); code != 0 {
+			t.Errorf("what the server passes over: exit code %d\n%s", code, said)
+		}
+	})
+}
