@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"errors"
 	"math/big"
@@ -331,4 +332,56 @@ func TestSetupBesideOthers(t *testing.T) {
 			t.Errorf("what the server passes over: exit code %d\n%s", code, said)
 		}
 	})
+}
+
+// TestDoctorOfFiles: doctor finds a key that is not the certificate's, and drop-ins that everyone on the machine can read.
+func TestDoctorOfFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "wardroom.yaml")
+	key := filepath.Join(dir, "tls", "server.key")
+	if said, code := runSetup(t, "--config", path, "--listen", "127.0.0.1:8443", "--tls-generate", "localhost"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, said)
+	}
+	check := func(name string) string {
+		t.Helper()
+		out, err := exec.Command("wardroom", "doctor", "--config", path, "-o", "json").Output()
+		if err != nil && !errors.As(err, new(*exec.ExitError)) {
+			t.Fatal(err)
+		}
+		var all struct {
+			Checks []struct{ Check, Status, Message string }
+		}
+		if err := json.Unmarshal(out, &all); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for _, c := range all.Checks {
+			if c.Check == name {
+				return c.Status + " " + c.Message
+			}
+		}
+		return ""
+	}
+	if said := check("certificate"); !strings.Contains(said, "it ends on ") {
+		t.Errorf("a whole pair: %s", said)
+	}
+	_, other := ownCertificate(t, dir, "other", scriptTime().Add(time.Hour))
+	if err := os.Rename(other, key); err != nil {
+		t.Fatal(err)
+	}
+	if said := check("certificate"); !strings.Contains(said, "failed") || !strings.Contains(said, "private key does not match") {
+		t.Errorf("another's key: %s", said)
+	}
+	dropIns := filepath.Join(dir, "conf.d")
+	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o755), os.Chmod(dropIns, 0o755), os.Chmod(filepath.Join(dropIns, "10-setup.yaml"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if said := check("configuration"); !strings.Contains(said, "10-setup.yaml can be read by everyone") {
+		t.Errorf("a drop-in for everyone: %s", said)
+	}
+	if err := os.Chmod(dropIns, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if said := check("configuration"); !strings.HasPrefix(said, "ok ") {
+		t.Errorf("a directory that others may not enter: %s", said)
+	}
 }
