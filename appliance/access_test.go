@@ -425,6 +425,21 @@ func TestWithoutExecution(t *testing.T) {
 	s.wants(err, 0)
 }
 
+// Roles that a reload takes away bound what credentials have by default, which waits for a restart: the reload is refused, or
+// everybody would be an administrator until then.
+func TestReloadMakesNobodyAdministrator(t *testing.T) {
+	const provider = "    jwt: {enabled: true, issuer: 'https://id.example', audience: wardroom, jwksUri: 'https://127.0.0.1:1/keys', defaultScopes: "
+	s := openSecured(t, provider+"[admin]}\n  rbac: {enabled: true}\n")
+	s.write(provider + "['executions:read']}\n")
+	if err := s.Reload(); core.ErrorCode(err) != core.CodeValidation || !strings.Contains(err.Error(), "everybody would be an administrator") {
+		t.Errorf("got %v", err)
+	}
+	s.write(provider + "['executions:read']}\n  rbac: {enabled: true}\n")
+	if err := s.Reload(); err != nil {
+		t.Error(err)
+	}
+}
+
 // Roles count at once after a reload, and a broken policy leaves the one before in force.
 func TestRolesReloaded(t *testing.T) {
 	s := openSecured(t, "")
