@@ -207,6 +207,10 @@ func fieldsShown(n *node) *node {
 	shown := &node{kind: mapNode}
 	for _, e := range n.keys {
 		value := &node{kind: mapNode}
+		if e.key == additionalKey && e.value.kind == boolNode { // it declares no field
+			shown.keys = append(shown.keys, e)
+			continue
+		}
 		if e.value.kind == textNode {
 			value.keys = []entry{{key: "type", value: e.value}}
 		} else {
