@@ -257,6 +257,11 @@ func TestGuardedPattern(t *testing.T) {
 	}
 	_, err = bob.CreatePattern(ctx, client.PatternInput{Definition: strings.Replace(echo, "1.0.0", "2.0.0", 1), Name: "echo"})
 	s.wants(err, 403)
+	// The text has the name, and the request the version.
+	_, err = bob.CreatePattern(ctx, client.PatternInput{Definition: strings.Replace(echo, "version: 1.0.0\n", "", 1), Version: "2.0.0"})
+	s.wants(err, 403)
+	_, err = bob.CreatePattern(ctx, client.PatternInput{Definition: echo + "nothing: of the kind\n"})
+	s.wants(err, 400)
 	_, err = bob.ListThreads(ctx, client.ThreadFilter{ExecutionID: e.ExecutionID})
 	s.wants(err, 404)
 	_, err = bob.RetryExecution(ctx, e.ExecutionID, "")
