@@ -257,6 +257,11 @@ func TestGuardedPattern(t *testing.T) {
 	}
 	_, err = bob.CreatePattern(ctx, client.PatternInput{Definition: strings.Replace(echo, "1.0.0", "2.0.0", 1), Name: "echo"})
 	s.wants(err, 403)
+	// The text has the name, and the request the version.
+	_, err = bob.CreatePattern(ctx, client.PatternInput{Definition: strings.Replace(echo, "version: 1.0.0\n", "", 1), Version: "2.0.0"})
+	s.wants(err, 403)
+	_, err = bob.CreatePattern(ctx, client.PatternInput{Definition: echo + "nothing: of the kind\n"})
+	s.wants(err, 400)
 	_, err = bob.ListThreads(ctx, client.ThreadFilter{ExecutionID: e.ExecutionID})
 	s.wants(err, 404)
 	_, err = bob.RetryExecution(ctx, e.ExecutionID, "")
@@ -423,6 +428,21 @@ func TestWithoutExecution(t *testing.T) {
 	spec.Preparation.Workspace = &client.WorkspaceSpec{WorkspaceID: id}
 	_, err = ann.PrepareThread(ctx, spec)
 	s.wants(err, 0)
+}
+
+// Roles that a reload takes away bound what credentials have by default, which waits for a restart: the reload is refused, or
+// everybody would be an administrator until then.
+func TestReloadMakesNobodyAdministrator(t *testing.T) {
+	const provider = "    jwt: {enabled: true, issuer: 'https://id.example', audience: wardroom, jwksUri: 'https://127.0.0.1:1/keys', defaultScopes: "
+	s := openSecured(t, provider+"[admin]}\n  rbac: {enabled: true}\n")
+	s.write(provider + "['executions:read']}\n")
+	if err := s.Reload(); core.ErrorCode(err) != core.CodeValidation || !strings.Contains(err.Error(), "everybody would be an administrator") {
+		t.Errorf("got %v", err)
+	}
+	s.write(provider + "['executions:read']}\n  rbac: {enabled: true}\n")
+	if err := s.Reload(); err != nil {
+		t.Error(err)
+	}
 }
 
 // Roles count at once after a reload, and a broken policy leaves the one before in force.

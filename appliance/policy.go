@@ -237,13 +237,13 @@ type editable struct {
 // CreatePattern implements core.PatternService. FORBIDDEN.
 func (e editable) CreatePattern(ctx context.Context, in core.PatternInput) (*core.Pattern, error) {
 	if e.app.policy != nil {
-		name := in.Name
-		if plan, problems := pattern.Parse(in.Source); name == "" && len(problems) == 0 {
-			name = plan.Definition().Name
-		}
+		name, refused := e.NameOf(ctx, in)
 		access := core.Access{Action: "patterns.create", Resource: "patterns", Scope: core.ScopePatternsWrite, ID: name, Pattern: name}
 		if err := e.app.authorize(ctx, core.PrincipalFrom(ctx), access); err != nil {
 			return nil, err
+		}
+		if refused != nil {
+			return nil, refused
 		}
 	}
 	return e.Service.CreatePattern(ctx, in)

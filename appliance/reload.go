@@ -118,6 +118,9 @@ func (a *App) Reload() (err error) {
 	policy := a.policyRevision()
 	old := a.config.Load()
 	next := old.With(loaded)
+	if err := next.CheckMixed(); err != nil {
+		return err
+	}
 	joining, err := a.startJoining(old, next)
 	if err != nil {
 		return err

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -115,12 +118,29 @@ func (d *doctor) configuration() {
 	}
 	d.cfg = loaded
 	for _, file := range loaded.Files() {
-		if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o007 != 0 && filepath.Base(filepath.Dir(file)) != config.DropInDir {
+		if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o007 != 0 && openToAll(filepath.Dir(file)) {
 			d.add("configuration", "degraded", file+" can be read by everyone on this machine", "chmod o= "+file)
 			return
 		}
 	}
 	d.add("configuration", "ok", strings.Join(loaded.Files(), ", "), "")
+}
+
+// openToAll reports whether everyone on this machine may go down to a directory: what lies in another is for those who may.
+func openToAll(dir string) bool {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return true
+	}
+	for {
+		if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o001 == 0 {
+			return false
+		}
+		if dir == filepath.Dir(dir) {
+			return true
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 func (d *doctor) security() {
@@ -161,7 +181,12 @@ func (d *doctor) certificates() {
 		return
 	}
 	ends := leaf.NotAfter.UTC().Format(time.DateOnly)
+	_, err = tls.LoadX509KeyPair(c.ServerCert, c.ServerKey)
 	switch left := leaf.NotAfter.Sub(d.c.now()); {
+	case errors.Is(err, fs.ErrPermission):
+		d.add("certificate", "degraded", "security.mtls.serverKey cannot be read: "+lastCause(err), "run this as root")
+	case err != nil:
+		d.add("certificate", "failed", "it cannot be used with "+c.ServerKey+": "+lastCause(err), "put its key there, or name another file in security.mtls.serverKey; wardroom setup makes its own pair anew")
 	case left <= 0:
 		d.add("certificate", "failed", "it ended on "+ends, "replace "+c.ServerCert+"; the server takes it up by itself")
 	case left < 14*24*time.Hour:

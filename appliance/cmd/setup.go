@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
@@ -171,11 +172,11 @@ func (c *cli) openSetup(ctx context.Context, path string) (*setup, error) {
 	if s.file, err = readSetupTree(text); err != nil {
 		return nil, &usageError{message: s.target + " is no YAML: " + err.Error(), hint: "mend it, or move it aside"}
 	}
-	if s.others, err = s.parse(nil); err != nil {
+	if s.others, err = s.parse(nil, !s.first); err != nil { // without the drop-in they may lack what it says
 		return nil, err
 	}
 	if s.now = s.others; !s.first {
-		if s.now, err = s.parse(text); err != nil {
+		if s.now, err = s.parse(text, false); err != nil {
 			return nil, err
 		}
 	}
@@ -183,8 +184,9 @@ func (c *cli) openSetup(ctx context.Context, path string) (*setup, error) {
 	return s, nil
 }
 
-// parse returns the configuration with a text as the drop-in of setup; nil is none.
-func (s *setup) parse(text []byte) (*config.Config, error) {
+// parse returns the configuration with a text as the drop-in of setup; nil is none. partial is set if it need not be all of a
+// configuration.
+func (s *setup) parse(text []byte, partial bool) (*config.Config, error) {
 	var own *config.File
 	if text != nil {
 		own = &config.File{Name: s.target, Data: text}
@@ -194,7 +196,7 @@ func (s *setup) parse(text []byte) (*config.Config, error) {
 		return nil, err
 	}
 	environment := serviceEnvironment(s.path)
-	return config.Parse(files, config.Options{Lookup: func(name string) (string, bool) {
+	return config.Parse(files, config.Options{Partial: partial, Lookup: func(name string) (string, bool) {
 		value, ok := environment(name)
 		if !ok && (name == s.values["audit-secret"] || name == s.currentVariable()) {
 			return "not set yet", true // setup says that it is to be set
@@ -268,7 +270,7 @@ func (s *setup) problemOf(item *setupItem) string {
 	if err != nil {
 		return err.Error()
 	}
-	_, err = s.parse(text)
+	_, err = s.parse(text, false)
 	for _, problem := range config.Problems(err) {
 		if slices.ContainsFunc(item.keys, func(key string) bool { return strings.HasPrefix(problem.Key+".", key+".") }) {
 			return problem.Key + ": " + problem.Reason
@@ -294,7 +296,7 @@ func (s *setup) write(cmd *cobra.Command, a *asker, show bool) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := s.parse(text)
+	cfg, err := s.parse(text, false)
 	if err != nil {
 		return err
 	}
@@ -388,7 +390,8 @@ func (s *setup) overruled(cfg *config.Config) error {
 	return nil
 }
 
-// renew reports whether the certificate that setup made is to be made anew: for other names, or since its end is near.
+// renew reports whether the certificate that setup made is to be made anew: for other names, since its end is near, or since
+// the key beside it is another's, as a setup that ended between the two files leaves it.
 func (s *setup) renew() bool {
 	names, wanted := s.madeFor(), splitNames(s.values["tls-generate"])
 	slices.Sort(names)
@@ -401,7 +404,11 @@ func (s *setup) renew() bool {
 		return true
 	}
 	leaf, err := x509.ParseCertificate(decodePEM(text))
-	return err != nil || leaf.NotAfter.Sub(s.c.now()) < certificateLife/4
+	if err != nil || leaf.NotAfter.Sub(s.c.now()) < certificateLife/4 {
+		return true
+	}
+	_, err = tls.LoadX509KeyPair(s.tlsFile("server.crt"), s.tlsFile("server.key"))
+	return err != nil && !errors.Is(err, fs.ErrPermission) // who may not read the key may not replace it either
 }
 
 // makeKey makes a key with all rights and keeps it in a file that only its owner reads. No other place has it.
@@ -514,23 +521,13 @@ func configFiles(path string, own *config.File) ([]config.File, error) {
 	if err != nil {
 		return nil, fileError(err)
 	}
-	var dropIns []config.File
-	if own != nil {
-		dropIns = append(dropIns, *own)
-	}
-	names, err := filepath.Glob(filepath.Join(filepath.Dir(path), config.DropInDir, "*.yaml"))
+	dropIns, err := config.DropIns(path)
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range names {
-		if filepath.Base(name) == setupFile || strings.HasPrefix(filepath.Base(name), ".") {
-			continue
-		}
-		data, err := os.ReadFile(name)
-		if err != nil {
-			return nil, fileError(err)
-		}
-		dropIns = append(dropIns, config.File{Name: name, Data: data})
+	dropIns = slices.DeleteFunc(dropIns, func(f config.File) bool { return filepath.Base(f.Name) == setupFile })
+	if own != nil {
+		dropIns = append(dropIns, *own)
 	}
 	sort.Slice(dropIns, func(i, j int) bool { return dropIns[i].Name < dropIns[j].Name })
 	return append([]config.File{{Name: path, Data: main}}, dropIns...), nil

@@ -4,10 +4,14 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
+	"errors"
 	"math/big"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -162,6 +166,74 @@ func TestSetupAsks(t *testing.T) {
 
 const tlsOwnWord = "own"
 
+// runSetup runs setup without a terminal, and returns what it printed and its exit code.
+func runSetup(t *testing.T, args ...string) (said string, code int) {
+	t.Helper()
+	cmd := exec.Command("wardroom", append([]string{"setup", "--yes"}, args...)...)
+	out, err := cmd.CombinedOutput()
+	var ended *exec.ExitError
+	if err != nil && !errors.As(err, &ended) {
+		t.Fatal(err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// TestSetupCertificate: what ends between the files of a certificate is made whole by the next run, and clients keep the
+// authority that they trust.
+func TestSetupCertificate(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, "tls", name) }
+	pair := func() error {
+		_, err := tls.LoadX509KeyPair(file("server.crt"), file("server.key"))
+		return err
+	}
+	path := filepath.Join(dir, "wardroom.yaml")
+	if said, code := runSetup(t, "--config", path, "--listen", "127.0.0.1:8443", "--tls-generate", "localhost"); code != 0 || pair() != nil {
+		t.Fatalf("exit code %d, %v\n%s", code, pair(), said)
+	}
+	authority := read(t, file("ca.crt"))
+
+	// The key is that of a certificate which was not written any more.
+	_, other := ownCertificate(t, dir, "other", scriptTime().Add(time.Hour))
+	if err := os.Rename(other, file("server.key")); err != nil {
+		t.Fatal(err)
+	}
+	if said, code := runSetup(t, "--config", path); code != 0 || pair() != nil {
+		t.Errorf("another's key: exit code %d, %v\n%s", code, pair(), said)
+	}
+	if err := os.Remove(file("server.key")); err != nil {
+		t.Fatal(err)
+	}
+	if said, code := runSetup(t, "--config", path); code != 0 || pair() != nil {
+		t.Errorf("no key: exit code %d, %v\n%s", code, pair(), said)
+	}
+	before := read(t, file("server.crt"))
+	if _, code := runSetup(t, "--config", path); code != 0 || read(t, file("server.crt")) != before {
+		t.Errorf("a whole pair: exit code %d, or it was made anew", code)
+	}
+
+	// The key cannot be written: the certificate stays that of the former one.
+	kept := file("server.key") + ".kept"
+	if err := errors.Join(os.Rename(file("server.key"), kept), os.MkdirAll(filepath.Join(file("server.key"), "x"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if said, code := runSetup(t, "--config", path, "--tls-generate", "localhost"); code == 0 || read(t, file("server.crt")) != before {
+		t.Errorf("a key that cannot be written: exit code %d, or another certificate\n%s", code, said)
+	}
+	if err := errors.Join(os.RemoveAll(file("server.key")), os.Rename(kept, file("server.key"))); err != nil {
+		t.Fatal(err)
+	}
+
+	// The key of the authority was taken off the machine.
+	if err := os.Remove(file("ca.key")); err != nil {
+		t.Fatal(err)
+	}
+	said, code := runSetup(t, "--config", path, "--tls-generate", "localhost,wardroom.example")
+	if code != 2 || !strings.Contains(said, "ca.key is not there") || read(t, file("ca.crt")) != authority || pair() != nil {
+		t.Errorf("without the authority's key: exit code %d, %v\n%s", code, pair(), said)
+	}
+}
+
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -169,4 +241,147 @@ func read(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestSetupKeyFile: a file that is there and holds no key is not what setup leaves there, nor does anything else change then.
+func TestSetupKeyFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "wardroom.yaml")
+	if err := os.WriteFile(path, []byte("store: {path: data}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	notes, empty, key, link := filepath.Join(dir, "notes"), filepath.Join(dir, "empty"), filepath.Join(dir, "key"), filepath.Join(dir, "link")
+	for file, text := range map[string]string{notes: "hello\n", empty: "", key: "wr_01JGJB50G0000000000000000_secret_sum\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(dir, "nowhere"), link); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{
+		notes: "is there and holds no key", empty: "is there and holds no key", dir: "is no file", link: "no such file",
+	} {
+		said, code := runSetup(t, "--config", path, "--admin-key", file)
+		if code != 2 || !strings.Contains(said, want) || exists(filepath.Join(dir, "conf.d")) {
+			t.Errorf("%s: exit code %d\n%s", file, code, said)
+		}
+	}
+	if said, code := runSetup(t, "--config", path, "--admin-key", key); code != 0 || !strings.Contains(said, "a key with all rights is in "+key) {
+		t.Errorf("a key that is there: exit code %d\n%s", code, said)
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// TestSetupBesideOthers: setup reads the other files as the server does, and they may go on from what setup wrote.
+func TestSetupBesideOthers(t *testing.T) {
+	made := func(t *testing.T, name string) (path, dropIns string) {
+		t.Helper()
+		dir := filepath.Join(t.TempDir(), name)
+		if err := os.MkdirAll(filepath.Join(dir, "conf.d"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, "wardroom.yaml"), filepath.Join(dir, "conf.d")
+	}
+	put := func(t *testing.T, dir, name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Run("Completed", func(t *testing.T) {
+		path, dropIns := made(t, "etc")
+		if said, code := runSetup(t, "--config", path, "--local"); code != 0 {
+			t.Fatalf("exit code %d\n%s", code, said)
+		}
+		put(t, dropIns, "20-own.yaml", "runtimes: {local: {config: {grace: 5s}}}\n")
+		before := read(t, filepath.Join(dropIns, "10-setup.yaml"))
+		if said, code := runSetup(t, "--config", path, "--listen", "127.0.0.1:9000"); code != 0 {
+			t.Errorf("exit code %d\n%s", code, said)
+		}
+		if now, want := read(t, filepath.Join(dropIns, "10-setup.yaml")), strings.Replace(before, "127.0.0.1:8080", "127.0.0.1:9000", 1); now != want {
+			t.Errorf("it became\n%s", now)
+		}
+		if said, code := runSetup(t, "--config", path, "--local=false"); code != 2 || !strings.Contains(said, "20-own.yaml:1: runtimes.local.plugin: is missing") {
+			t.Errorf("what the other file needs was taken out: exit code %d\n%s", code, said)
+		}
+	})
+	for _, name := range []string{"a[1]", "a[1", "a*", "a b"} {
+		t.Run(name, func(t *testing.T) {
+			path, dropIns := made(t, name)
+			put(t, dropIns, "20-own.yaml", "server: {listen: \"127.0.0.1:9999\"}\n")
+			if said, code := runSetup(t, "--config", path, "--listen", "127.0.0.1:7777"); code != 2 || !strings.Contains(said, "20-own.yaml sets server.listen too") {
+				t.Errorf("a later file: exit code %d\n%s", code, said)
+			}
+		})
+	}
+	t.Run("Unread", func(t *testing.T) {
+		path, dropIns := made(t, "etc")
+		put(t, dropIns, "20-own.yml", "server: {listen: \"127.0.0.1:9999\"}\n")
+		if said, code := runSetup(t, "--config", path); code != 2 || !strings.Contains(said, "20-own.yml: would be ignored") {
+			t.Errorf("what the server refuses: exit code %d\n%s", code, said)
+		}
+		if err := errors.Join(os.Remove(filepath.Join(dropIns, "20-own.yml")), os.Mkdir(filepath.Join(dropIns, "30-more.yaml"), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+		if said, code := runSetup(t, "--config", path); code != 0 {
+			t.Errorf("what the server passes over: exit code %d\n%s", code, said)
+		}
+	})
+}
+
+// TestDoctorOfFiles: doctor finds a key that is not the certificate's, and drop-ins that everyone on the machine can read.
+func TestDoctorOfFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "wardroom.yaml")
+	key := filepath.Join(dir, "tls", "server.key")
+	if said, code := runSetup(t, "--config", path, "--listen", "127.0.0.1:8443", "--tls-generate", "localhost"); code != 0 {
+		t.Fatalf("exit code %d\n%s", code, said)
+	}
+	check := func(name string) string {
+		t.Helper()
+		out, err := exec.Command("wardroom", "doctor", "--config", path, "-o", "json").Output()
+		if err != nil && !errors.As(err, new(*exec.ExitError)) {
+			t.Fatal(err)
+		}
+		var all struct {
+			Checks []struct{ Check, Status, Message string }
+		}
+		if err := json.Unmarshal(out, &all); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		for _, c := range all.Checks {
+			if c.Check == name {
+				return c.Status + " " + c.Message
+			}
+		}
+		return ""
+	}
+	if said := check("certificate"); !strings.Contains(said, "it ends on ") {
+		t.Errorf("a whole pair: %s", said)
+	}
+	_, other := ownCertificate(t, dir, "other", scriptTime().Add(time.Hour))
+	if err := os.Rename(other, key); err != nil {
+		t.Fatal(err)
+	}
+	if said := check("certificate"); !strings.Contains(said, "failed") || !strings.Contains(said, "private key does not match") {
+		t.Errorf("another's key: %s", said)
+	}
+	dropIns := filepath.Join(dir, "conf.d")
+	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o755), os.Chmod(dropIns, 0o755), os.Chmod(filepath.Join(dropIns, "10-setup.yaml"), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if said := check("configuration"); !strings.Contains(said, "10-setup.yaml can be read by everyone") {
+		t.Errorf("a drop-in for everyone: %s", said)
+	}
+	if err := os.Chmod(dropIns, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if said := check("configuration"); !strings.HasPrefix(said, "ok ") {
+		t.Errorf("a directory that others may not enter: %s", said)
+	}
 }

@@ -80,7 +80,14 @@ func validName(name string) bool {
 func (m *madeCertificate) loadAuthority(now time.Time) (*x509.Certificate, *ecdsa.PrivateKey, error) {
 	text, err := os.ReadFile(m.path("ca.crt"))
 	if err == nil {
-		if m.key, err = os.ReadFile(m.path("ca.key")); err == nil {
+		m.key, err = os.ReadFile(m.path("ca.key"))
+		if errors.Is(err, os.ErrNotExist) { // a new authority in its place is one that no client trusts
+			return nil, nil, &usageError{
+				message: m.path("ca.key") + " is not there, with which " + m.path("ca.crt") + " makes certificates",
+				hint:    "put it back, or move the directory aside; clients need the new ca.crt then",
+			}
+		}
+		if err == nil {
 			return parseAuthority(m.path("ca.crt"), text, m.key, now)
 		}
 	}
@@ -168,7 +175,10 @@ func (m *madeCertificate) write(group int) (made []string, err error) {
 		}
 		made = append(made, m.path("ca.crt"))
 	}
-	if err := errors.Join(writeConfig(m.path("server.key"), m.priv, group), writeConfig(m.path("server.crt"), m.certificate, group)); err != nil {
+	if err := writeConfig(m.path("server.key"), m.priv, group); err != nil {
+		return made, err // without its key the certificate is of no use: the former pair stays
+	}
+	if err := writeConfig(m.path("server.crt"), m.certificate, group); err != nil {
 		return made, err
 	}
 	if group >= 0 && os.Geteuid() == 0 {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -105,15 +107,7 @@ var setupItems = []setupItem{
 		flag: "admin-key", fallback: setupLater, when: func(s *setup) bool { return s.given["admin-key"] || !exists(s.firstKey()) },
 		question: "File for a key with all rights, which is made now; later: the first start makes one",
 		usage:    "file for a key with all rights, which is made now; without one the first start makes it in the directory of the store",
-		check: func(_ *setup, value string) string {
-			switch info, err := os.Stat(filepath.Dir(value)); {
-			case !filepath.IsAbs(value):
-				return "give the whole path of a file, or " + setupLater
-			case err != nil || !info.IsDir():
-				return "there is no directory " + filepath.Dir(value)
-			}
-			return ""
-		},
+		check:    (*setup).checkKeyFile,
 	},
 	{
 		flag: "local", keys: []string{"runtimes.local"}, fallback: setupNo, choices: []string{setupYes, setupNo},
@@ -268,6 +262,29 @@ func checkFile(path string) string {
 		return path + ": " + lastCause(err)
 	case !info.Mode().IsRegular():
 		return path + " is no file"
+	}
+	return ""
+}
+
+// keyMark is what API keys begin with.
+const keyMark = "wr_"
+
+// checkKeyFile reports what is wrong with a file for a key. One that is there must hold the key that setup made before.
+func (s *setup) checkKeyFile(path string) string {
+	switch info, err := os.Stat(filepath.Dir(path)); {
+	case !filepath.IsAbs(path):
+		return "give the whole path of a file, or " + setupLater
+	case err != nil || !info.IsDir():
+		return "there is no directory " + filepath.Dir(path)
+	}
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	if problem := checkFile(path); problem != "" {
+		return problem
+	}
+	if key, err := s.c.readToken(path); err != nil || !strings.HasPrefix(key, keyMark) {
+		return path + " is there and holds no key: name another file, or remove it"
 	}
 	return ""
 }

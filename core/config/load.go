@@ -27,6 +27,8 @@ type Lookup = schema.Lookup
 type Options struct {
 	// Lookup finds the environment variables that values refer to; nil is os.LookupEnv.
 	Lookup Lookup
+	// Partial is for files that are not all of a configuration: rules between keys, and about what is missing, are left out.
+	Partial bool
 }
 
 // File is the text of one configuration file.
@@ -59,6 +61,12 @@ func Load(path string, opts Options) (*Config, error) {
 // Parse is Load for text that is already in memory: the first file is the main one.
 func Parse(files []File, opts Options) (*Config, error) { return parse(files, opts, nil) }
 
+// DropIns reads the drop-ins of a main file as Load does. VALIDATION_ERROR lists those that it cannot read.
+func DropIns(path string) ([]File, error) {
+	files, problems := readDropIns(filepath.Join(filepath.Dir(path), DropInDir))
+	return files, asError(problems, nil)
+}
+
 // parse applies the files one after the other; problems were found while they were read.
 func parse(files []File, opts Options, problems []Problem) (*Config, error) {
 	lookup := opts.Lookup
@@ -89,8 +97,10 @@ func parse(files []File, opts Options, problems []Problem) (*Config, error) {
 			order[p.File] = len(files) + i
 		}
 	}
-	problems = append(problems, c.relations(problems)...)
-	problems = append(problems, c.entryRules(problems)...)
+	if !opts.Partial {
+		problems = append(problems, c.relations(problems)...)
+		problems = append(problems, c.entryRules(problems)...)
+	}
 	if err := asError(problems, order); err != nil {
 		return nil, err
 	}

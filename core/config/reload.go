@@ -18,6 +18,18 @@ func (c *Config) With(next *Config) *Config {
 	return merged
 }
 
+// CheckMixed reports what a file never says, and With may come to, as keys that a reload takes over stand beside those that wait
+// for a restart: everybody an administrator, or a compliance profile that is contradicted. VALIDATION_ERROR lists every problem.
+func (c *Config) CheckMixed() error {
+	r := &ruling{config: c, wrong: map[string]bool{}}
+	r.everybody(&c.Security)
+	r.compliance(&c.Security)
+	for i := range r.problems {
+		r.problems[i].Reason += "; the files are right, and some of their keys wait for a restart: restart the server instead of a reload"
+	}
+	return asError(r.problems, nil)
+}
+
 // Paths of what has a plugin run beside entries of plugins and runtimes.
 const (
 	destinationPath = "security.audit.destination"

@@ -214,3 +214,47 @@ func TestDisabledProvider(t *testing.T) {
 		}
 	}
 }
+
+// TestCheckMixed: two files that are good by themselves may come to what neither says, since some keys wait for a restart.
+func TestCheckMixed(t *testing.T) {
+	parse := func(text string) *config.Config {
+		t.Helper()
+		c, err := config.Parse([]config.File{{Name: "a.yaml", Data: []byte(text)}}, config.Options{Lookup: noEnv})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	const (
+		jwt       = "issuer: 'https://id.example', audience: wardroom, jwksUri: 'https://id.example/keys'"
+		keys      = "security:\n  authentication: {apiKeys: {enabled: true}}\n  audit: {enabled: true, level: verbose, retention: 2555d}\n"
+		encrypted = "  encryption: {atRest: {enabled: true, file: /etc/store.key}, inTransit: {enabled: true, allowLoopback: true}}\n"
+		hipaa     = "  compliance: {hipaa: {enabled: true, phi: {encryptionRequired: true}}}\n"
+	)
+	for name, tt := range map[string]struct{ old, loaded, want string }{
+		"everybody an administrator": {
+			"security:\n  authentication: {jwt: {enabled: true, " + jwt + ", defaultScopes: [admin]}}\n  rbac: {enabled: true}\n",
+			"security:\n  authentication: {jwt: {enabled: true, " + jwt + ", defaultScopes: ['executions:read']}}\n",
+			"security.authentication.jwt.defaultScopes: must not hold admin",
+		},
+		"a profile without its encryption": {keys, keys + encrypted + hipaa, "security.encryption.atRest.enabled: must be true"},
+		"its end, and that of encryption":  {keys + encrypted + hipaa, keys, ""},
+		"the trail with its destination": {
+			strings.Replace(keys, "retention: 2555d", "destination: splunk, splunk: {host: splunk.example, token: x}", 1),
+			"security:\n  authentication: {apiKeys: {enabled: true}}\n", "",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := parse(tt.old).With(parse(tt.loaded)).CheckMixed()
+			if tt.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), "restart the server instead of a reload") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}

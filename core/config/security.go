@@ -142,14 +142,7 @@ func (r *ruling) security(s *Security, server *Server) {
 	r.audit(&s.Audit)
 	r.data(s)
 	r.secrets(&s.Secrets)
-	// Without roles everybody would be an administrator.
-	const everybody = "must not hold admin where security.rbac is not enabled: everybody would be an administrator"
-	if s.Authentication.JWT.Enabled && !s.RBAC.Enabled && slices.Contains(s.Authentication.JWT.DefaultScopes, "admin") {
-		r.refuse("security.authentication.jwt", "defaultScopes", everybody)
-	}
-	if s.SSO.Enabled && !s.RBAC.Enabled && slices.Contains(s.SSO.DefaultScopes, "admin") {
-		r.refuse("security.sso", "defaultScopes", everybody)
-	}
+	r.everybody(s)
 	r.compliance(s)
 	if !s.Enabled() {
 		if s.RBAC.Enabled {
@@ -174,5 +167,16 @@ func (r *ruling) security(s *Security, server *Server) {
 	}
 	if d := s.RBAC.DefaultRole; d != "" && !s.RBAC.HasRole(d) {
 		r.refuse("security.rbac", "defaultRole", "%s is neither built in nor declared in security.rbac.roles", schema.Clip(d))
+	}
+}
+
+// everybody reports what would make everybody an administrator, where no roles bound what credentials have by default.
+func (r *ruling) everybody(s *Security) {
+	const why = "must not hold admin where security.rbac is not enabled: everybody would be an administrator"
+	if s.Authentication.JWT.Enabled && !s.RBAC.Enabled && slices.Contains(s.Authentication.JWT.DefaultScopes, "admin") {
+		r.refuse("security.authentication.jwt", "defaultScopes", why)
+	}
+	if s.SSO.Enabled && !s.RBAC.Enabled && slices.Contains(s.SSO.DefaultScopes, "admin") {
+		r.refuse("security.sso", "defaultScopes", why)
 	}
 }

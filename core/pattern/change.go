@@ -149,6 +149,16 @@ func (s *Service) DeletePattern(ctx context.Context, name, version string) (int,
 	return removed, nil
 }
 
+// NameOf returns the name that CreatePattern stores a definition under, and, of one that it refuses, the name of the request alone
+// with the error.
+func (s *Service) NameOf(ctx context.Context, in core.PatternInput) (string, error) {
+	plan, found := parse(in.Source, identity{name: in.Name, version: in.Version, description: in.Description}, s.rules(ctx))
+	if len(found) > 0 {
+		return in.Name, core.InvalidAll("definition", found)
+	}
+	return plan.definition.Name, nil
+}
+
 // accept checks what a caller sent, by itself. path is the name that the request is about, "" for a new one.
 func (s *Service) accept(ctx context.Context, in core.PatternInput, path string) (*Plan, error) {
 	plan, found := parse(in.Source, identity{in.Name, in.Version, in.Description, path}, s.rules(ctx))

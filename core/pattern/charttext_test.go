@@ -208,3 +208,17 @@ func FuzzTask(f *testing.F) {
 		}
 	})
 }
+
+// A problem in a text that an alias brings is in the line of the alias: that of the text is another step's.
+func TestLineOfAnAlias(t *testing.T) {
+	source := chart("  steps:\n    - type: assign\n      role: worker\n      task: &t |\n        a\n        ${step_0_result}\n" +
+		"    - type: assign\n      role: worker\n      task: *t\n    - {type: assign, role: worker, task: t}\n")
+	_, problems := pattern.Parse(source)
+	if len(problems) != 1 || problems[0].Path != "workflow.steps[0].task" || problems[0].Line != 13 {
+		t.Errorf("problems %v", problems)
+	}
+	_, problems = pattern.Parse(strings.ReplaceAll(source, "step_0_result", "step_2_result"))
+	if len(problems) != 2 || problems[0].Line != 13 || problems[1].Path != "workflow.steps[1].task" || problems[1].Line != 16 {
+		t.Errorf("problems %v", problems)
+	}
+}

@@ -205,7 +205,7 @@ func (s section) readSecurity(plan *Plan) {
 	a, ok := s.section("security", s.get("security"), shapeOf[securityText]())
 	if ok {
 		plan.access = Access{Users: a.words("allowedUsers"), Roles: a.words("allowedRoles")}
-		if a.get("allowedUsers") != nil || a.get("allowedRoles") != nil {
+		if plan.access.limited() {
 			plan.definition.Guard = &core.Guard{Users: plan.access.Users, Roles: plan.access.Roles}
 		}
 	}

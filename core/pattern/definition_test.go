@@ -96,6 +96,8 @@ func TestIdentity(t *testing.T) {
 
 func TestDefinitionJSON(t *testing.T) {
 	for tail, want := range map[string]string{
+		"input: {a: string, additional: false}":   `{"agents":{"capabilities":["c"],"min":3},"input":{"a":{"type":"string","required":false},"additional":false}}`,
+		"input: {additional: string}":             `{"agents":{"capabilities":["c"],"min":3},"input":{"additional":{"type":"string","required":false}}}`,
 		"input: {a: string, b: {required: true}}": `{"agents":{"capabilities":["c"],"min":3},"input":{"a":{"type":"string","required":false},"b":{"type":"any","required":true}}}`,
 		"config: {d: 2026-01-02, e: 0x1F, f: 1_0, g: +1, h: .5, i: 1e3, j: yes, k: ~, l: '5', m: -0o7}": `{"agents":{"capabilities":["c"],"min":3},` +
 			`"config":{"d":"2026-01-02","e":31,"f":10,"g":1,"h":0.5,"i":1e3,"j":"yes","k":null,"l":"5","m":-7}}`,

@@ -17,8 +17,8 @@ type field struct {
 	required bool
 	missing  []byte // default as JSON, or nil
 
-	low, high       *float64 // bounds of a number
-	short, long     int      // bounds of characters or elements; long -1: none
+	low, high       []byte // bounds of a number, as JSON; nil: none
+	short, long     int    // bounds of characters or elements; long -1: none
 	pattern         *regexp.Regexp
 	patternSize     int             // instructions of pattern
 	enum            map[string]bool // canonical JSON of what is allowed, or nil
@@ -107,18 +107,11 @@ func kindName(kind string) string {
 }
 
 func (f *field) checkNumber(x *inspection, raw []byte, at func() string) {
-	if f.low == nil && f.high == nil {
-		return
+	if f.low != nil && compareNumbers(raw, f.low) < 0 {
+		x.add(at(), "must be at least "+string(f.low))
 	}
-	v, err := strconv.ParseFloat(string(raw), 64)
-	if err != nil && v == 0 {
-		return
-	}
-	if f.low != nil && v < *f.low {
-		x.add(at(), "must be at least "+formatNumber(*f.low))
-	}
-	if f.high != nil && v > *f.high {
-		x.add(at(), "must be at most "+formatNumber(*f.high))
+	if f.high != nil && compareNumbers(raw, f.high) > 0 {
+		x.add(at(), "must be at most "+string(f.high))
 	}
 }
 

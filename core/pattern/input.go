@@ -82,7 +82,11 @@ func (p *problems) readField(path, name string, line int, n *node) *field {
 	if n := s.get("default"); n != nil && len(p.list) == before {
 		f.missing = n.appendJSON(nil)
 		x := inspection{}
+		if s.mostToMatch > 0 { // all defaults of a new definition together
+			x.matching = s.matched
+		}
 		f.check(&x, f.missing, func() string { return s.at("default") })
+		s.matched = x.matching
 		for _, problem := range x.problems {
 			p.add(problem.Path, n.line, "%s", problem.Reason)
 		}
@@ -94,7 +98,7 @@ func (p *problems) readField(path, name string, line int, n *node) *field {
 // readBounds reads the limits of numbers, strings and arrays.
 func (f *field) readBounds(s section) {
 	f.low, f.high = f.bound(s, "min"), f.bound(s, "max")
-	if f.low != nil && f.high != nil && *f.low > *f.high {
+	if f.low != nil && f.high != nil && compareNumbers(f.low, f.high) > 0 {
 		s.wrong("max", "is below min")
 	}
 	f.belongs(s, "minLength", "string", "array")
@@ -162,14 +166,18 @@ func instructionsOf(parsed *syntax.Regexp) int {
 	return len(program.Inst)
 }
 
-// bound returns the number at key, or nil.
-func (f *field) bound(s section, key string) *float64 {
-	if s.get(key) == nil {
+// bound returns the number at key as JSON, with every digit, or nil.
+func (f *field) bound(s section, key string) []byte {
+	n := s.get(key)
+	if n == nil {
 		return nil
 	}
 	f.belongs(s, key, "number", "integer")
-	v := s.numberIn(key, 0, -1e308, 1e308)
-	return &v
+	before := len(s.list)
+	if s.numberIn(key, 0, -1e308, 1e308); len(s.list) > before {
+		return nil
+	}
+	return []byte(n.text)
 }
 
 // belongs reports a key that has no meaning for the field's type.

@@ -159,3 +159,20 @@ func FuzzInput(f *testing.F) {
 		}
 	})
 }
+
+// Bounds are compared digit by digit: ids and amounts are longer than what a float holds.
+func TestCheckInputExactBounds(t *testing.T) {
+	plan := mustParse(t, flat("input: {n: {type: integer, min: 9007199254740993, max: 9007199254740995}}\n"))
+	for n, want := range map[string]string{
+		"9007199254740992": "must be at least 9007199254740993", "9007199254740993": "", "9007199254740994.0": "", "9007199254740995": "",
+		"9007199254740996": "must be at most 9007199254740995", "1e999": "must be at most 9007199254740995", "-1e999": "must be at least",
+	} {
+		_, err := plan.CheckInput(json.RawMessage(`{"n":` + n + `}`))
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%s: %v", n, err)
+		case want != "" && (err == nil || !strings.Contains(fmt.Sprint(core.AsError(err).Details), want)):
+			t.Errorf("%s: got %v", n, err)
+		}
+	}
+}

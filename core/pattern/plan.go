@@ -32,14 +32,15 @@ type stepPlan struct {
 	broken      bool         // while parsing: the aggregation has problems
 }
 
-// Access names who may run and read a pattern. Both lists empty: anyone who may use patterns at all.
+// Access names who may run and read a pattern. Both lists nil: anyone who may use patterns at all. A list that is there and
+// empty names nobody.
 type Access struct {
 	Users []string
 	Roles []string
 }
 
 // limited reports whether there is such a list.
-func (a Access) limited() bool { return len(a.Users)+len(a.Roles) > 0 }
+func (a Access) limited() bool { return a.Users != nil || a.Roles != nil }
 
 // Definition implements core.Plan.
 func (p *Plan) Definition() *core.Definition { return &p.definition }
@@ -59,7 +60,7 @@ func (p *Plan) Access() Access { return p.access }
 func (p *Plan) JSON() json.RawMessage { return p.json }
 
 // CheckInput implements core.Plan. Numbers keep their text. A definition without an input section takes
-// any object; with one, fields it does not declare are refused.
+// any object; with one, fields that it does not declare are passed on, unless it says otherwise.
 func (p *Plan) CheckInput(input json.RawMessage) (json.RawMessage, error) {
 	return checkInput(p.input, input)
 }
@@ -206,6 +207,10 @@ func fieldsShown(n *node) *node {
 	shown := &node{kind: mapNode}
 	for _, e := range n.keys {
 		value := &node{kind: mapNode}
+		if e.key == additionalKey && e.value.kind == boolNode { // it declares no field
+			shown.keys = append(shown.keys, e)
+			continue
+		}
 		if e.value.kind == textNode {
 			value.keys = []entry{{key: "type", value: e.value}}
 		} else {

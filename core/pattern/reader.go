@@ -18,6 +18,7 @@ type problems struct {
 
 	matching    int // instructions of the regular expressions so far
 	mostToMatch int // of them; 0: any number
+	matched     int // what they cost so far where defaults were checked, as inspection counts it
 }
 
 // maxProblems bounds how many problems a report has: hostile text could cause millions.

@@ -49,6 +49,20 @@ func TestInputExpressionsAreBounded(t *testing.T) {
 	if len(found) != 49 || !strings.Contains(found[0].Reason, "longer than 500000 instructions") {
 		t.Errorf("%d problems: %.300v", len(found), found)
 	}
+	// And what they cost on the defaults of a definition: each by itself within the bound, together they take minutes.
+	var defaults strings.Builder
+	defaults.WriteString("  t: {type: string, default: &t " + strings.Repeat("a", 10_000) + "}\n")
+	for i := range 200 {
+		fmt.Fprintf(&defaults, "  d%d: {type: string, pattern: '(a?){495}b?$', default: *t}\n", i)
+	}
+	began = coretest.CPU(t)
+	_, found = pattern.Parse(head + defaults.String())
+	if took := coretest.CPU(t) - began; took > 10*time.Second {
+		t.Errorf("the defaults took %v", took)
+	}
+	if len(found) == 0 || !strings.Contains(found[0].Reason, "too long to be matched") {
+		t.Errorf("%d problems of the defaults: %.300s", len(found), fmt.Sprint(found))
+	}
 	var ordinary strings.Builder
 	for i := range 30 {
 		fmt.Fprintf(&ordinary, "  f%d: {type: string, pattern: '^[\\p{L}\\p{N}_. -]{1,64}$'}\n", i)

@@ -521,3 +521,29 @@ func TestGuardChanges(t *testing.T) {
 	}
 	count("refused", 3, nil)
 }
+
+// An allow-list that is empty names nobody; it does not open the pattern to everybody.
+func TestEmptyAllowList(t *testing.T) {
+	ctx := t.Context()
+	s := pattern.NewService(newMemory(t), core.SystemClock{}, pattern.Options{})
+	if err := s.Open(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for name, security := range map[string]string{"users": "{allowedUsers: []}", "roles": "{allowedRoles: []}", "none": "{}"} {
+		p, err := s.CreatePattern(ctx, core.PatternInput{Source: "name: " + name + "\nversion: 1.0.0\nagents: {min: 1}\nsecurity: " + security + "\n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		guard, err := s.Guard(ctx, name)
+		if err != nil || (guard == nil) != (name == "none") {
+			t.Errorf("%s: %+v, %v", security, guard, err)
+		}
+		pinned, err := s.PinnedGuards(ctx, p.Hash)
+		if err != nil || (len(pinned) == 0) != (name == "none") {
+			t.Errorf("%s pinned: %+v, %v", security, pinned, err)
+		}
+	}
+	if !s.Guarded() {
+		t.Error("no definition has a list")
+	}
+}

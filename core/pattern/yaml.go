@@ -133,7 +133,7 @@ func (u *unfolder) unfold(at *trail, y *yaml.Node, depth int) *node {
 	switch y.Kind {
 	case yaml.AliasNode:
 		n = u.unfold(at, y.Alias, depth+1)
-		n.line = y.Line
+		n.line, n.block = y.Line, false // its lines are not those after the alias
 	case yaml.MappingNode:
 		n.kind = mapNode
 		u.fill(at, n, y, depth)
