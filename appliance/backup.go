@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/api"
 	"github.com/wardroom/wardroom/core/audit"
 	"github.com/wardroom/wardroom/core/backup"
 	"github.com/wardroom/wardroom/core/config"
@@ -23,7 +24,7 @@ const maxBackupFile = 1 << 20
 // sendBackup streams an archive of the running server. With secrets=true it has the keys of the store and the configuration
 // as it stands in its files. With seal=true the answer has the envelope that the caller is to encrypt the archive by, and the
 // secrets with it, if the store is encrypted. Without both, the configuration in effect with its secrets hidden. An archive that fails on the way
-// ends without its last entry, which marks it as incomplete.
+// ends without its last entry, which marks it as incomplete, and so does one whose reader takes nothing for server.stallTimeout.
 func (a *App) sendBackup(w http.ResponseWriter, r *http.Request) {
 	secrets := false
 	switch r.URL.Query().Get("secrets") {
@@ -72,7 +73,9 @@ func (a *App) sendBackup(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "application/octet-stream")
 	started := a.clock.Now()
-	archive, err := backup.NewWriter(w, backup.Meta{
+	out := api.NewStallingWriter(w, a.config.Load().Server.StallTimeout) // or who reads nothing would keep others from a backup
+	defer out.Close()
+	archive, err := backup.NewWriter(out, backup.Meta{
 		Version: a.opts.Version, CreatedAt: started, StorePath: a.config.Load().Store.Path, Secrets: secrets,
 	}, files)
 	if err == nil {

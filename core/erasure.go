@@ -41,6 +41,7 @@ const (
 	DataEvents        = "events"
 	DataAudit         = "audit"
 	DataErasures      = "erasures"
+	DataAPIKeys       = "apiKeys"
 )
 
 // ErrUnreadable is wrapped by errors about a stored record that cannot be decoded: whose it is cannot be told.
@@ -122,7 +123,7 @@ type ErasureStore interface {
 	// EraseIdempotency removes the answers to requests of the subject, and those about what is marked.
 	EraseIdempotency(ctx context.Context, e *ErasureRecord) (done bool, err error)
 	// EraseNames puts the pseudonym in the place of the subject in questions, decisions, finished threads and cancelled
-	// executions of others, and in erasures that the subject asked for.
+	// executions of others, in erasures that the subject asked for, and in API keys that it made for others or revoked.
 	EraseNames(ctx context.Context, e *ErasureRecord) (done bool, err error)
 	// RedactAudit calls redact with audit records, and puts what it returns in their place; nil leaves one as it is.
 	// redact returns ErrUnreadable for one that it cannot read.

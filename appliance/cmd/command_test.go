@@ -349,6 +349,29 @@ func TestStore(t *testing.T) {
 	}
 }
 
+// TestStoreKeyLeftOver makes keys beside the temporary file that a crash left, which holds keys too, and leaves none.
+func TestStoreKeyLeftOver(t *testing.T) {
+	dir := t.TempDir()
+	key, temp := filepath.Join(dir, "store.key"), filepath.Join(dir, ".store.key.new")
+	for _, args := range [][]string{{key}, {key, "--add"}} {
+		if err := os.WriteFile(temp, []byte("of a crash"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		execute(t, "", append([]string{"store", "key", "new"}, args...)...).expect(t, 0)
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != 1 {
+			t.Errorf("%v: the directory holds %v, %v", args, entries, err)
+		}
+		if info, err := os.Stat(key); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v: %v, %v", args, info, err)
+		}
+	}
+	if keys, err := os.ReadFile(key); err != nil || strings.Count(string(keys), "# Master key") != 2 {
+		t.Errorf("%v", err)
+	}
+	execute(t, "", "store", "key", "new", filepath.Join(dir, "nosuch", "key")).expect(t, 2, "no such file")
+}
+
 // TestStoreEncrypted dumps an encrypted store and restores it, with its key only.
 func TestStoreEncrypted(t *testing.T) {
 	dir := t.TempDir()

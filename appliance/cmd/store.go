@@ -196,6 +196,11 @@ func writeWhole(file string, write func(io.Writer) error) (err error) {
 	if err = os.Rename(temp.Name(), file); err != nil {
 		return err
 	}
+	return syncName(file)
+}
+
+// syncName makes the name of a file durable.
+func syncName(file string) error {
 	parent, openErr := os.Open(filepath.Dir(file))
 	if openErr != nil {
 		return nil // the file is whole; only the age of its name is in doubt

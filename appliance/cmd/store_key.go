@@ -3,7 +3,6 @@ package cmd
 import (
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -66,25 +65,33 @@ func (c *cli) storeKeyNew() *cobra.Command {
 	return cmd
 }
 
-// writeKey makes a file of mode 0600, or replaces one with its owner kept.
-func writeKey(path, text string) error {
-	if _, err := os.Stat(path); err != nil {
-		return writeWhole(path, func(w io.Writer) error {
-			_, err := io.WriteString(w, text)
-			return err
-		})
+// writeKey makes a file of mode 0600, or replaces one with its owner kept. The temporary file, which holds the keys as well,
+// has a name of its own, so that the next try removes one that a crash has left.
+func writeKey(path, text string) (err error) {
+	if _, err := os.Stat(filepath.Dir(path)); err != nil {
+		return fileError(err)
 	}
 	temp := filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+".new")
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(temp) // gone already where only its new name could not be made durable
+		}
+	}()
 	if err := writeDurably(temp, []byte(text)); err != nil {
+		return fileError(err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		if err := ownAs(temp, path); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(temp, path); err != nil {
 		return err
 	}
-	if err := ownAs(temp, path); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	return os.Rename(temp, path)
+	return syncName(path)
 }
 
 func (c *cli) storeKeyRotate() *cobra.Command {

@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -86,20 +85,7 @@ func (s *Server) exportAudit(c *call) error {
 		c.w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	out := &stallingWriter{w: c.w, control: http.NewResponseController(c.w), stall: c.config.StallTimeout}
-	defer func() { _ = out.control.SetWriteDeadline(time.Time{}) }()
+	out := NewStallingWriter(c.w, c.config.StallTimeout)
+	defer out.Close()
 	return s.opts.Audit.ExportAudit(c.ctx, c.query.time("since"), c.query.time("until"), format, out)
-}
-
-// stallingWriter gives each write some time.
-type stallingWriter struct {
-	w       http.ResponseWriter
-	control *http.ResponseController
-	stall   time.Duration
-}
-
-// Write implements io.Writer.
-func (w *stallingWriter) Write(p []byte) (int, error) {
-	_ = w.control.SetWriteDeadline(time.Now().Add(w.stall))
-	return w.w.Write(p)
 }

@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"net/http"
-	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -87,8 +86,8 @@ func (s *Server) exportData(c *call) error {
 		return err
 	}
 	masks := c.masks()
-	out := &stallingWriter{w: c.w, control: http.NewResponseController(c.w), stall: c.config.StallTimeout}
-	defer func() { _ = out.control.SetWriteDeadline(time.Time{}) }()
+	out := NewStallingWriter(c.w, c.config.StallTimeout)
+	defer out.Close()
 	lines := 0
 	write := func(item core.DataItem) error {
 		line, err := json.Marshal(item)

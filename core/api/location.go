@@ -17,7 +17,8 @@ func (s *Server) locationRoutes() []Route {
 		Action: "ids.read", Scope: core.ScopeAny,
 		Summary: "Tell what something lies in whose id does not say it: a task, a message, an input of a thread, a decision, a delivery, a public event.",
 		Description: "Executions, threads, agents and other things that have an address of their own are read there. " +
-			"What the caller may not read is not found. Of the executions and threads of the time of the id the latest 20,000 and 5,000 are looked through.",
+			"What the caller may not read is not found. Of the executions and threads of the time of the id the latest 20,000 and 5,000 are looked through, " +
+			"and 50,000 events or 64 MiB of them.",
 		Responses: []Response{{Status: 200, Body: wire.Location{}, Doc: "Where it is found."}},
 		Fails:     []int{404}, Handle: s.locate,
 	}}

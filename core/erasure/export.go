@@ -61,14 +61,18 @@ func (s *Service) Export(ctx context.Context, subject string, fn func(item core.
 	}); err != nil {
 		return err
 	}
-	sessions, _, err := s.opts.Store.FindSessions(ctx, core.SessionFilter{User: subject, Page: core.Page{Limit: core.MaxPageLimit}})
-	if err != nil {
-		return err
-	}
-	for _, r := range sessions {
-		if err := x.put(core.DataSessions, r.ID, r.UserSession); err != nil {
+	page := core.Page{Limit: core.MaxPageLimit}
+	for more := true; more; {
+		list, info, err := s.opts.Store.FindSessions(ctx, core.SessionFilter{User: subject, Page: page})
+		if err != nil {
 			return err
 		}
+		for _, r := range list {
+			if err := x.put(core.DataSessions, r.ID, r.UserSession); err != nil {
+				return err
+			}
+		}
+		page.Cursor, more = info.NextCursor, info.HasMore && info.NextCursor != ""
 	}
 	return s.eachAudit(ctx, subject, func(r *core.AuditRecord) error { return x.put(core.DataAudit, r.EventID, r) })
 }

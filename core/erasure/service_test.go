@@ -115,6 +115,35 @@ func TestEraseBesideBroken(t *testing.T) {
 	}
 }
 
+// An export has all sessions of its subject, however many pages they take.
+func TestExportSessions(t *testing.T) {
+	clock := coretest.NewClock()
+	m, ids := storetest.NewMemory(t), core.NewIDs(clock)
+	const count = core.MaxPageLimit + 5
+	m.Put(func(tx core.Tx) error {
+		for range count {
+			r := new(core.SessionRecord)
+			r.ID, r.User, r.CreatedAt, r.MAC = ids.New(core.PrefixSession), "ann", clock.Now(), []byte("mac")
+			if err := tx.PutSession(r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	n := nothing{store: m}
+	svc := erasure.New(erasure.Options{Store: m, Work: n, Managed: n, Workspaces: n, Memory: n, Trail: n, Clock: clock, IDs: ids})
+	got := map[string]bool{}
+	err := svc.Export(t.Context(), "ann", func(item core.DataItem) error {
+		if item.Kind == core.DataSessions {
+			got[item.ID] = true
+		}
+		return nil
+	})
+	if err != nil || len(got) != count {
+		t.Errorf("%d sessions of %d, %v", len(got), count, err)
+	}
+}
+
 // erased runs an erasure of ann, whose executions are stored before, to its end.
 func erased(t *testing.T, m *storetest.Memory, n nothing, clock *coretest.Clock, ids core.IDs, req core.ErasureRequest) *core.Erasure {
 	t.Helper()

@@ -33,12 +33,15 @@ type Service struct {
 const (
 	// slack is how far the time of an event may lie from that of an id that was made for it.
 	slack     = 5 * time.Second
-	eventPage = 500 // events that are read at once
+	eventPage = 64 // events that are read at once
 	// Bounds of what one call looks at.
 	maxExecutions = 20_000
 	maxThreads    = 5_000
-	maxEvents     = 500_000
 )
+
+// delays are how long after the making of its id a task may be found in a journal, which names it once an agent has it. Those that
+// got an agent soon are looked for in all journals before any journal is read further; the last delay is as long as it takes.
+var delays = []time.Duration{slack, time.Minute, time.Hour, 1 << 62}
 
 // Locate implements core.LocationService.
 func (s *Service) Locate(ctx context.Context, id string) (*core.Location, error) {
@@ -75,7 +78,8 @@ func (s *Service) inExecution(ctx context.Context, found core.Location, at time.
 	if err != nil {
 		return nil, err
 	}
-	events := 0
+	left := newBudget()
+	var journals []*journal // what is left of them for longer delays
 	for _, statuses := range [][]core.ExecutionStatus{
 		{core.ExecutionPending, core.ExecutionRunning}, {core.ExecutionCompleted, core.ExecutionFailed, core.ExecutionCancelled},
 	} {
@@ -89,7 +93,8 @@ func (s *Service) inExecution(ctx context.Context, found core.Location, at time.
 				if end := cmp.Or(row.CompletedAt, row.CancelledAt); end != nil && end.Before(at.Add(-slack)) {
 					continue
 				}
-				has, err := s.names(ctx, row.ID, found.ID, after, time.Time{}, &events)
+				j := &journal{subject: row.ID, after: after}
+				has, err := s.names(ctx, j, found.ID, at.Add(delays[0]), left)
 				if err != nil {
 					return nil, err
 				}
@@ -97,12 +102,27 @@ func (s *Service) inExecution(ctx context.Context, found core.Location, at time.
 					found.ExecutionID = row.ID
 					return &found, nil
 				}
+				if !j.over {
+					journals = append(journals, j)
+				}
 			}
 			looked += max(len(rows), 1)
-			if !info.HasMore || events > maxEvents {
+			if !info.HasMore || left.spent() {
 				break
 			}
 			filter.Cursor = info.NextCursor
+		}
+	}
+	for _, delay := range delays[1:] {
+		for _, j := range journals {
+			has, err := s.names(ctx, j, found.ID, at.Add(delay), left)
+			if err != nil {
+				return nil, err
+			}
+			if has {
+				found.ExecutionID = j.subject
+				return &found, nil
+			}
 		}
 	}
 	return nil, core.NotFound(found.Kind, found.ID)
@@ -115,7 +135,8 @@ func (s *Service) inThread(ctx context.Context, found core.Location, at time.Tim
 		return nil, err
 	}
 	filter := core.ThreadFilter{Page: core.Page{Limit: core.MaxPageLimit}}
-	for looked, events := 0, 0; looked < maxThreads && events <= maxEvents; {
+	left := newBudget()
+	for looked := 0; looked < maxThreads && !left.spent(); {
 		list, info, err := s.Store.FindThreads(ctx, filter)
 		if err != nil {
 			return nil, err
@@ -124,7 +145,7 @@ func (s *Service) inThread(ctx context.Context, found core.Location, at time.Tim
 			if t.CreatedAt.After(at.Add(slack)) {
 				continue
 			}
-			has, err := s.names(ctx, t.ID, found.ID, after, at.Add(slack), &events)
+			has, err := s.names(ctx, &journal{subject: t.ID, after: after}, found.ID, at.Add(slack), left)
 			if err != nil {
 				return nil, err
 			}
@@ -147,11 +168,12 @@ func (s *Service) inLog(ctx context.Context, found core.Location, at time.Time) 
 	if err != nil {
 		return nil, err
 	}
-	for looked := 0; looked < maxEvents; {
+	for left := newBudget(); !left.spent(); {
 		page, more, err := s.Store.Log(ctx, after, eventPage)
 		if err != nil {
 			return nil, err
 		}
+		left.take(page)
 		for i := range page {
 			ev := &page[i]
 			if after = ev.Seq; ev.ID != found.ID {
@@ -163,7 +185,7 @@ func (s *Service) inLog(ctx context.Context, found core.Location, at time.Time) 
 			}
 			return &found, nil
 		}
-		if looked += len(page); !more || len(page) == 0 || page[len(page)-1].Time.After(at.Add(slack)) {
+		if !more || len(page) == 0 || page[len(page)-1].Time.After(at.Add(slack)) {
 			break
 		}
 	}
@@ -183,21 +205,18 @@ func (o subjectOf) is(id string) bool {
 	return o.TaskID == id || o.MessageID == id || o.InputID == id || slices.ContainsFunc(o.Tasks, func(one subjectOf) bool { return one.is(id) })
 }
 
-// names reports whether an event of a subject behind a sequence, and not later than a time if there is one, is about an id. events
-// counts those that were read.
-func (s *Service) names(ctx context.Context, subject, id string, after uint64, until time.Time, events *int) (bool, error) {
+// names reports whether an event of a journal that was not read yet is about an id. It reads on until an event is later than a
+// time, or nothing is left to read.
+func (s *Service) names(ctx context.Context, j *journal, id string, until time.Time, left *budget) (bool, error) {
 	quoted := []byte(`"` + id + `"`)
-	for *events <= maxEvents {
-		page, more, err := s.Store.Events(ctx, subject, after, eventPage)
+	for !j.over && !j.last.After(until) && !left.spent() {
+		page, more, err := s.Store.Events(ctx, j.subject, j.after, eventPage)
 		if err != nil {
 			return false, err
 		}
-		*events += len(page)
+		left.take(page)
 		for i := range page {
 			ev := &page[i]
-			if !until.IsZero() && ev.Time.After(until) {
-				return false, nil
-			}
 			if bytes.Contains(ev.Data, quoted) {
 				var about subjectOf
 				_ = json.Unmarshal(ev.Data, &about) // a field of another type leaves the others as they are
@@ -205,11 +224,9 @@ func (s *Service) names(ctx context.Context, subject, id string, after uint64, u
 					return true, nil
 				}
 			}
-			after = ev.Seq
+			j.after, j.last = ev.Seq, ev.Time
 		}
-		if !more || len(page) == 0 {
-			return false, nil
-		}
+		j.over = !more || len(page) == 0
 	}
 	return false, nil
 }

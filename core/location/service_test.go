@@ -87,3 +87,68 @@ func TestLocate(t *testing.T) {
 		}
 	}
 }
+
+// counting counts the events that are read.
+type counting struct {
+	location.Store
+	events int
+}
+
+func (c *counting) Events(ctx context.Context, subject string, after uint64, limit int) ([]core.Event, bool, error) {
+	page, more, err := c.Store.Events(ctx, subject, after, limit)
+	c.events += len(page)
+	return page, more, err
+}
+
+// A task is found among executions with long journals without reading them, and what is not there ends within the bound.
+func TestLocateReadsLittle(t *testing.T) {
+	ctx := context.Background()
+	clock := coretest.NewClock()
+	ids := core.NewIDs(clock)
+	s := storetest.NewMemory(t)
+	const executions, journal = 60, 1000
+	var all []string
+	var task string
+	if err := s.Update(ctx, func(tx core.Tx) error {
+		for range executions {
+			e := &core.Execution{ID: ids.New(core.PrefixExecution), Status: core.ExecutionRunning, Pattern: core.PatternRef{Name: "vote"}, CreatedAt: clock.Now()}
+			all = append(all, e.ID)
+			if err := tx.PutExecution(e); err != nil {
+				return err
+			}
+		}
+		clock.Advance(time.Minute)
+		task = ids.New(core.PrefixTask)
+		event := core.Event{Type: core.EventTaskAssigned, Time: clock.Now(), Subject: all[0], Data: json.RawMessage(fmt.Sprintf(`{"tasks":[{"taskId":%q}]}`, task))}
+		if err := tx.Append(event); err != nil {
+			return err
+		}
+		for range journal {
+			clock.Advance(time.Second)
+			for _, id := range all {
+				if err := tx.Append(core.Event{Type: core.EventStepStarted, Time: clock.Now(), Subject: id, Data: json.RawMessage("{}")}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	store := &counting{Store: s}
+	svc := &location.Service{Store: store}
+	if got, err := svc.Locate(ctx, task); err != nil || got.ExecutionID != all[0] {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if limit := executions * 64; store.events > limit {
+		t.Errorf("read %d events to find a task, want %d at most", store.events, limit)
+	}
+	store.events = 0
+	missing := core.IDBound(core.PrefixTask, clock.Now().Add(-journal*time.Second))
+	if l, err := svc.Locate(ctx, missing); core.ErrorCode(err) != core.CodeNotFound {
+		t.Errorf("got %+v, %v", l, err)
+	}
+	if store.events > 50_000+64 {
+		t.Errorf("read %d events to find nothing", store.events)
+	}
+}

@@ -37,7 +37,8 @@ func (p *Package) Replaces() (ManifestEntry, bool, error) {
 	if _, err := os.Lstat(filepath.Join(p.dir, removingDir, p.Entry.Name+".json")); err == nil {
 		return ManifestEntry{}, false, nil // what is there goes
 	}
-	if _, err := os.Lstat(filepath.Join(p.dir, p.Entry.Name)); err == nil && !known {
+	// A file that is what p puts there is of an install that was cut short before it was recorded.
+	if sum, err := FileSHA256(filepath.Join(p.dir, p.Entry.Name)); !errors.Is(err, fs.ErrNotExist) && !known && (err != nil || sum != p.Entry.SHA256) {
 		return ManifestEntry{}, false, core.Conflict("plugin", p.Entry.Name, "",
 			"%s is there and belongs to no manifest; remove it first", filepath.Join(p.dir, p.Entry.Name))
 	}

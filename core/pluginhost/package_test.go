@@ -224,6 +224,29 @@ func TestInstallDoesNotReplace(t *testing.T) {
 	}
 }
 
+// A first install that was killed before it was recorded is done again.
+func TestInstallAfterKill(t *testing.T) {
+	dir := t.TempDir()
+	path := file(t, "p.tar.gz", archive(t, member{name: "manifest.json", data: manifestOf("runtime-pen", binaryText)}, member{name: "runtime-pen", data: binaryText}))
+	if err := os.WriteFile(filepath.Join(dir, "runtime-pen"), []byte(binaryText), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p, err := pluginhost.ReadPackage(path, dir, pluginhost.About{}, pluginhost.Trust{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if _, replaces, err := p.Replaces(); replaces || err != nil {
+		t.Errorf("replaces %v, %v", replaces, err)
+	}
+	if err := p.Install(); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := pluginhost.ReadManifest(dir); err != nil || len(m.Plugins) != 1 || m.Plugins[0].SHA256 != p.Entry.SHA256 {
+		t.Errorf("manifest %+v, %v", m, err)
+	}
+}
+
 // A plugin that was installed from a file runs.
 func TestInstalledRuns(t *testing.T) {
 	r := newRig(t).open()

@@ -390,6 +390,52 @@ func TestThreadsHang(t *testing.T) {
 	}
 }
 
+// Threads of a repository whose host does not answer keep no thread of another from its first tick.
+func TestHostHangs(t *testing.T) {
+	r := newRig(t)
+	r.Close()
+	r.opts.Host = func(t core.Target) string {
+		if t.Thread == nil || t.Thread.Preparation.Workspace == nil {
+			return ""
+		}
+		return t.Thread.Preparation.Workspace.Repo
+	}
+	r.open()
+	release := make(chan struct{})
+	r.launch.set(func() {
+		r.launch.hold = func(ctx context.Context, target core.Target) error {
+			if r.opts.Host(target) != "away" {
+				return nil
+			}
+			select {
+			case <-ctx.Done():
+			case <-release:
+			}
+			return core.Unavailable("timeout", "the host does not answer")
+		}
+	})
+	thread := func(name, host string) *core.Schedule {
+		return r.create(func(s *core.ScheduleSpec) {
+			s.Name, s.Target = name, core.Target{Thread: &core.ThreadTarget{
+				ThreadBrief: wire.ThreadBrief{AgentType: "claude"}, Preparation: wire.TargetPreparation{Workspace: &wire.WorkspaceSpec{Repo: host}},
+			}}
+		})
+	}
+	for i := range 12 {
+		thread(fmt.Sprint("away", i), "away")
+	}
+	var healthy []*core.Schedule
+	for i := range 6 {
+		healthy = append(healthy, thread(fmt.Sprint("healthy", i), "there"))
+	}
+	r.settle()
+	r.clock.Advance(time.Minute)
+	for _, s := range healthy {
+		coretest.WaitFor(t, s.Name, func() bool { return r.get(s.ID).Counts.Started == 1 })
+	}
+	close(release)
+}
+
 // A start that hangs keeps no change from being made, and is tried again where the change was refused.
 func TestChangeDuringStart(t *testing.T) {
 	name, never := "other", "0 0 30 2 *"

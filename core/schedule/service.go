@@ -22,6 +22,7 @@ var _ core.ScheduleService = (*Service)(nil)
 const (
 	maxSchedules = 1000
 	maxWorkers   = 8   // schedules of executions whose ticks are worked on at once, and as many of threads
+	maxPerHost   = 4   // of those of threads whose starts wait for the same host
 	maxRuns      = 50  // entries of a history
 	maxQueue     = 100 // ticks of a schedule that wait
 	maxRunning   = 100 // runs of a schedule at once
@@ -61,6 +62,9 @@ type Options struct {
 	Logger   hclog.Logger // nil: discards
 	Launcher core.Launcher
 	SealKey  [32]byte // what environments are encrypted with
+	// Host returns the host that the start of a target waits for, such as that of its repository; "" for none. It returns at
+	// once. nil: no start waits for one.
+	Host func(t core.Target) string
 	// Alert is called when a schedule begins to fail or to be blocked; may be nil.
 	Alert    func(subject, message string, details map[string]any)
 	Observer Observer // may be nil
@@ -84,6 +88,7 @@ type Service struct {
 	names   map[string]string // id by name; "" while one is being made
 	seen    time.Time         // by the clock on the wall, when the loop looked last
 	working [lanes]int        // goroutines at work
+	waiting map[string]int    // of those, how many wait for a host, by its name
 }
 
 // lane is what shares a bound of goroutines.
@@ -127,12 +132,15 @@ func New(o Options) *Service {
 	if o.Alert == nil {
 		o.Alert = func(string, string, map[string]any) {}
 	}
+	if o.Host == nil {
+		o.Host = func(core.Target) string { return "" }
+	}
 	if o.Observer == nil {
 		o.Observer = nobody{}
 	}
 	s := &Service{
 		opts: o, store: o.Store, log: o.Logger, box: seal.New(o.SealKey), wake: make(chan struct{}, 1),
-		entries: map[string]*entry{}, names: map[string]string{},
+		entries: map[string]*entry{}, names: map[string]string{}, waiting: map[string]int{},
 	}
 	s.seen = s.now() // what is made before the first look is due at it
 	return s
@@ -231,16 +239,19 @@ func (s *Service) look(ctx context.Context) time.Duration {
 			if !e.due.IsZero() {
 				wait = min(wait, e.due.Sub(now))
 			}
-		case !s.room(e.lane()): // the next one that is done looks again
-			e.due = now
 		default:
-			in := e.lane()
+			in, host := e.lane(), s.opts.Host(e.shown.rec.Target)
+			if !s.room(in, host) { // the next one that is done looks again
+				e.due = now
+				continue
+			}
 			e.underWay = true
 			s.working[in]++
+			s.waiting[host]++
 			s.wg.Add(1)
 			go func() {
 				defer s.wg.Done()
-				s.work(ctx, e, in)
+				s.work(ctx, e, in, host)
 			}()
 		}
 	}
@@ -258,9 +269,12 @@ func (e *entry) lane() lane {
 	return laneThreads
 }
 
-// room reports whether one more goroutine may work in a lane: executions do not wait behind threads, nor those threads
-// that can be started behind those that fail. The caller holds mu.
-func (s *Service) room(in lane) bool {
+// room reports whether one more goroutine may work in a lane and wait for a host: executions do not wait behind threads, nor
+// those threads that can be started behind those that fail, or whose host does not answer. The caller holds mu.
+func (s *Service) room(in lane, host string) bool {
+	if host != "" && s.waiting[host] >= maxPerHost {
+		return false
+	}
 	switch threads := s.working[laneThreads] + s.working[laneFailing]; in {
 	case laneExecutions:
 		return s.working[in] < maxWorkers
@@ -271,8 +285,8 @@ func (s *Service) room(in lane) bool {
 	}
 }
 
-// work does what is due of a schedule, in a lane.
-func (s *Service) work(ctx context.Context, e *entry, in lane) {
+// work does what is due of a schedule, in a lane, and may wait for a host.
+func (s *Service) work(ctx context.Context, e *entry, in lane, host string) {
 	ctx, err := e.turn.Take(ctx)
 	if err != nil { // the service closes
 		return
@@ -291,6 +305,9 @@ func (s *Service) work(ctx context.Context, e *entry, in lane) {
 	}
 	e.shown, e.ails, e.due, e.underWay, e.again = snapshot{e.rec, e.cal}, e.failed(), due, false, false
 	s.working[in]--
+	if s.waiting[host]--; s.waiting[host] == 0 {
+		delete(s.waiting, host)
+	}
 	s.mu.Unlock()
 	s.kick()
 }

@@ -16,7 +16,7 @@ const (
 	MaxValue   = 1 << 20
 	maxEntries = 4096
 	maxBytes   = 64 << 20
-	maxBatch   = 100 // references in one call of a provider
+	maxBatch   = 50 // references in one call of a provider, whose answer is one message of a plugin: below 64 MiB, however large the values are
 
 	lookEvery    = time.Second      // between looks for what is to be asked for anew
 	localRefresh = 5 * time.Second  // of what built-in providers read

@@ -16,6 +16,7 @@ type fake struct {
 	down   error         // of every call
 	block  chan struct{} // calls wait until it is closed; nil: they do not
 	calls  int
+	most   int // references in a call
 	asked  []secret.Ref
 	caller secret.Caller
 
@@ -46,6 +47,7 @@ func (f *fake) count() int {
 func (f *fake) Resolve(ctx context.Context, refs []secret.Ref, caller secret.Caller) ([]secret.Result, error) {
 	f.mu.Lock()
 	f.calls++
+	f.most = max(f.most, len(refs))
 	f.asked, f.caller = append(f.asked, refs...), caller
 	block, down := f.block, f.down
 	f.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -247,6 +248,29 @@ func TestKeep(t *testing.T) {
 		list, _ := r.FindSecretProviders(t.Context())
 		return list[len(list)-1].Secrets == 0
 	})
+}
+
+// However large values are, those that are asked for anew together fit into one message of a plugin.
+func TestKeepFitsMessages(t *testing.T) {
+	const message, count = 64 << 20, 120
+	r := newRig(t, nil)
+	r.Open()
+	for i := range count {
+		key := fmt.Sprint("p", i)
+		r.vault.put("db", key, canary, "1", time.Time{})
+		r.wants(t, key, canary)
+	}
+	coretest.WaitFor(t, "all to be asked for anew", func() bool {
+		r.clock.Advance(time.Second)
+		r.vault.mu.Lock()
+		defer r.vault.mu.Unlock()
+		return len(r.vault.asked) >= 2*count
+	})
+	r.vault.mu.Lock()
+	defer r.vault.mu.Unlock()
+	if r.vault.most < 2 || r.vault.most*secrets.MaxValue >= message {
+		t.Errorf("%d references in one call", r.vault.most)
+	}
 }
 
 // A provider that tells of a change is asked at once.

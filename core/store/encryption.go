@@ -209,6 +209,8 @@ type EncryptionStatus struct {
 type resealState struct {
 	wake chan struct{}
 
+	rotating sync.Mutex // held while the key changes, so that the next change sees that records are being sealed; taken before mu
+
 	mu     sync.Mutex // guards all below
 	done   int64
 	total  int64
@@ -242,6 +244,8 @@ func (s *Store) RotateKey(ctx context.Context) (EncryptionStatus, error) {
 	if readOnly, reason := s.State(); readOnly {
 		return EncryptionStatus{}, core.Unavailable("store_read_only", "the store is read-only: %s", reason)
 	}
+	s.resealing.rotating.Lock()
+	defer s.resealing.rotating.Unlock()
 	if st := s.EncryptionStatus(); st.Resealing {
 		return st, core.Errorf(core.CodeConflict, "the records are still being sealed by data key %d: %d of %d looked at", st.DataKey, st.Done, st.Total)
 	}

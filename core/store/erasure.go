@@ -120,10 +120,11 @@ type eraseChanges struct {
 	writes []write
 	drops  []string // ids of deliveries
 	moves  []creatorMove
-	size   int    // of the values of writes
-	next   []byte // where the next step goes on; nil: nowhere
-	grown  int64  // bytes that audit records become longer by
-	broken int    // records that cannot be read, and stay as they are
+	keys   []string // ids of API keys of others that name the subject
+	size   int      // of the values of writes
+	next   []byte   // where the next step goes on; nil: nowhere
+	grown  int64    // bytes that audit records become longer by
+	broken int      // records that cannot be read, and stay as they are
 }
 
 // write adds a write.
@@ -208,6 +209,11 @@ func (s *Store) eraseStep(ctx context.Context, e *core.ErasureRecord, kind, pref
 		}
 		for _, m := range c.moves {
 			if err := m.move(t); err != nil {
+				return err
+			}
+		}
+		for _, id := range c.keys {
+			if err := t.renameInKey(id, e.Subject, e.Pseudonym); err != nil {
 				return err
 			}
 		}
@@ -399,6 +405,7 @@ func (s *Store) EraseNames(ctx context.Context, e *core.ErasureRecord) (bool, er
 		{prefixThread, core.DataThreads, kindThread, nameMembers},
 		// What the subject made itself goes, or was started after the request: that stays.
 		{prefixExecution, core.DataExecutions, "", []string{"cancelledBy"}}, {prefixErasure, core.DataErasures, "", []string{"requestedBy"}},
+		{prefixAPIKey, core.DataAPIKeys, kindAPIKey, nil},
 	}
 	at := 0
 	for i, tb := range tables {
@@ -409,6 +416,15 @@ func (s *Store) EraseNames(ctx context.Context, e *core.ErasureRecord) (bool, er
 	done, err := s.eraseStep(ctx, e, tables[at].kind, tables[at].prefix, func(_ kv.Snapshot, key, value []byte, c *eraseChanges) (int, error) {
 		if bytes.Contains(value, []byte(rawjson.Verbatim(e.Subject))) && !json.Valid(value) {
 			return 0, damaged(tables[at].kind, string(key[len(tables[at].prefix):]), errRecord)
+		}
+		if tables[at].prefix == prefixAPIKey {
+			id := string(key[len(prefixAPIKey):])
+			k, err := apiKeys.parse(id, value)
+			if err != nil || !namedInKey(k, e.Subject) {
+				return 0, err
+			}
+			c.keys = append(c.keys, id) // it may change, or be revoked, until the transaction
+			return 1, nil
 		}
 		fresh := renamed(value, tables[at].members, e.Subject, e.Pseudonym)
 		if bytes.Equal(fresh, value) {
@@ -432,6 +448,27 @@ func (s *Store) EraseNames(ctx context.Context, e *core.ErasureRecord) (bool, er
 	}
 	e.Place = []byte(tables[at+1].prefix)
 	return false, nil
+}
+
+// namedInKey reports whether a name stands in an API key of another owner. Its own keys stay as they are.
+func namedInKey(k *core.APIKeyRecord, name string) bool {
+	return k.Owner != name && (k.CreatedBy == name || k.RevokedBy == name)
+}
+
+// renameInKey puts a pseudonym in the place of a name in an API key of another owner, unless the key went meanwhile.
+func (t *tx) renameInKey(id, name, pseudonym string) error {
+	old, err := apiKeys.get(t, id)
+	if err != nil || old == nil || !namedInKey(old, name) {
+		return err
+	}
+	fresh := *old
+	if fresh.CreatedBy == name {
+		fresh.CreatedBy = pseudonym
+	}
+	if fresh.RevokedBy == name {
+		fresh.RevokedBy = pseudonym
+	}
+	return apiKeys.put(t, id, old, &fresh)
 }
 
 // atRest reports whether a thread, an execution or an erasure is over. Other records are at rest.

@@ -198,8 +198,8 @@ func testEraseIdempotency(t *testing.T, open Opener) {
 	mustRestore(t, s)
 }
 
-// In questions, decisions, finished threads and cancelled executions of others, and in erasures that are over, the name becomes
-// the pseudonym, and texts stay as they are.
+// In questions, decisions, finished threads and cancelled executions of others, in erasures that are over and in API keys of
+// others, the name becomes the pseudonym, and texts stay as they are.
 func testEraseNames(t *testing.T, open Opener) {
 	s := open(t, store.Options{})
 	execID := idAt(start, 1)
@@ -215,14 +215,37 @@ func testEraseNames(t *testing.T, open Opener) {
 	later := execution(idAt(start, 3), "vote", core.ExecutionCompleted)
 	later.CreatedBy = "ann"
 	former := &core.ErasureRecord{Erasure: core.Erasure{ID: core.PrefixErasure + "0", Status: wire.ErasureCompleted, RequestedBy: "ann"}}
+	key := func(n int, owner, createdBy, revokedBy string) *core.APIKeyRecord {
+		k := new(core.APIKeyRecord)
+		k.ID, k.Name, k.Owner = ownID(core.PrefixAPIKey, start, n), fmt.Sprint("key", n), owner
+		k.CreatedBy, k.RevokedBy, k.CreatedAt, k.Hashes = createdBy, revokedBy, start, []core.KeyHash{{MAC: []byte("mac")}}
+		return k
+	}
+	keys := []*core.APIKeyRecord{key(1, "bob", "ann", ""), key(2, "bob", "eve", "ann"), key(3, "ann", "ann", ""), key(4, "bob", "ann smith", "")}
 	mustUpdate(t, s, func(tx core.Tx) error {
+		for _, k := range keys {
+			if err := tx.PutAPIKey(k); err != nil {
+				return err
+			}
+		}
 		return errors.Join(tx.PutExecution(put), tx.PutQuestion(q), tx.PutDecision(d), tx.PutDecision(others), tx.PutThread(over), tx.PutThread(runs),
 			tx.PutExecution(cancelled), tx.PutExecution(later), tx.PutErasure(former))
 	})
 	e := erasing(t, s)
 	erased(t, s, e, s.EraseNames, core.DataCounts{
-		core.DataQuestions: 1, core.DataDecisions: 1, core.DataThreads: 1, core.DataExecutions: 1, core.DataErasures: 1,
+		core.DataQuestions: 1, core.DataDecisions: 1, core.DataThreads: 1, core.DataExecutions: 1, core.DataErasures: 1, core.DataAPIKeys: 2,
 	})
+	for i, want := range [][2]string{{"erased-1", ""}, {"eve", "erased-1"}, {"ann", ""}, {"ann smith", ""}} {
+		got, err := s.FindAPIKey(ctx, keys[i].ID)
+		if err != nil || got.CreatedBy != want[0] || got.RevokedBy != want[1] || len(got.Hashes) != 1 {
+			t.Errorf("key %d: %+v, %v", i+1, got, err)
+		}
+	}
+	for by, want := range map[string]int{"erased-1": 1, "ann": 1} {
+		if list, _, err := s.FindAPIKeys(ctx, core.APIKeyFilter{CreatedBy: by}); err != nil || len(list) != want {
+			t.Errorf("%d keys by %s, %v", len(list), by, err)
+		}
+	}
 	if got, err := s.FindExecution(ctx, cancelled.ID); err != nil || got.CancelledBy != "erased-1" || got.CreatedBy != "bob" || got.CancelReason != cancelled.CancelReason {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -149,3 +149,30 @@ func TestFindStepBounds(t *testing.T) {
 		}
 	}
 }
+
+// The error of a task is that of its last attempt: while the next one goes on, and once it succeeded, there is none.
+func TestTaskError(t *testing.T) {
+	journal := []string{
+		`step.started {"step":"0","type":"assign","role":"dev"}`,
+		`task.assigned {"step":"0","tasks":[{"taskId":"t1","agentId":"a1","attempt":1}],"input":1,"kept":true}`,
+		`task.failed {"taskId":"t1","step":"0","agentId":"a1","attempt":1,"status":"failed","retry":true,"error":{"code":"AGENT_ERROR","message":"no"}}`,
+		`task.assigned {"step":"0","tasks":[{"taskId":"t1","agentId":"a2","attempt":2}],"input":1,"kept":true}`,
+		`task.completed {"taskId":"t1","step":"0","agentId":"a2","attempt":2,"result":"built"}`,
+	}
+	for _, c := range []struct {
+		lines  int
+		status string
+		failed bool
+	}{{2, "running", false}, {3, "failed", true}, {4, "running", false}, {5, "completed", false}} {
+		task, err := stepService(t, journal[:c.lines]...).FindTask(t.Context(), "e", "t1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if task.Status != c.status || (task.Error != nil) != c.failed {
+			t.Errorf("after %d events: status %s, error %v", c.lines, task.Status, task.Error)
+		}
+		if len(task.Attempts) > 1 && task.Attempts[0].Error == nil {
+			t.Error("the first attempt has lost its error")
+		}
+	}
+}

@@ -116,7 +116,7 @@ func (l *taskLook) end(ev *core.Event, d *taskEnd) {
 		return
 	}
 	l.ended[d.Attempt] = taskEnd{Error: d.Error, Retry: d.Retry}
-	if l.task.Error = d.Error; ev.Type == core.EventTaskCompleted {
+	if ev.Type == core.EventTaskCompleted {
 		l.task.Result = d.Result
 	}
 	l.task.Usage = cmp.Or(d.Usage, l.task.Usage)
@@ -154,6 +154,6 @@ func (l *taskLook) attempt(entry *core.TimelineEntry) {
 		a.Error, a.Retry = d.Error, d.Retry
 	}
 	t.Step, t.Role = cmp.Or(t.Step, entry.Step), cmp.Or(t.Role, entry.Role)
-	t.Status = a.Status
+	t.Status, t.Error = a.Status, a.Error // of the last one
 	t.Attempts = append(t.Attempts, a)
 }

@@ -92,6 +92,15 @@ func parseURL(text string) (parsedURL, error) {
 	return p, nil
 }
 
+// Host returns the host of a git URL, with its port if it names one; "" for a URL without a host, and for what is none.
+func Host(text string) string {
+	p, err := parseURL(text)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(p.host)
+}
+
 // climbs reports whether a path has a .. component.
 func climbs(file string) bool {
 	for part := range strings.SplitSeq(file, "/") {

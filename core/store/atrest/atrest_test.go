@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"time"
@@ -172,6 +173,54 @@ func TestRotate(t *testing.T) {
 		if stale, err := db.Stale(it); stale != want || err != nil {
 			t.Errorf("%s: %v, %v", key, stale, err)
 		}
+	}
+}
+
+// slowSource is a source whose Wrap waits for release, once waiting is set.
+type slowSource struct {
+	atrest.KeySource
+	waiting          atomic.Bool
+	entered, release chan struct{}
+}
+
+func (s *slowSource) Wrap(ctx context.Context, key []byte, about string) (atrest.Wrapped, error) {
+	if s.waiting.Swap(false) {
+		close(s.entered)
+		<-s.release
+	}
+	return s.KeySource.Wrap(ctx, key, about)
+}
+
+// While a slow source wraps keys, the ring tells how it stands, and what is stored is read and written.
+func TestRotateSlowly(t *testing.T) {
+	source := &slowSource{
+		KeySource: atrest.FromFile(keyFile(t, atrest.NewMasterKey()), ""), entered: make(chan struct{}), release: make(chan struct{}),
+	}
+	r, _ := ring(t, source)
+	db := atrest.Seal(memory.New(), r)
+	source.waiting.Store(true)
+	rotated, read := make(chan error, 1), make(chan atrest.RingStatus, 1)
+	go func() { rotated <- r.Rotate(ctx, now) }()
+	<-source.entered
+	go func() {
+		set(t, db, "key", "value")
+		_ = r.TableKey()
+		read <- r.Status()
+	}()
+	select {
+	case s := <-read:
+		if s.DataKey != 1 {
+			t.Errorf("%+v", s)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("the ring is not readable while the source wraps")
+	}
+	close(source.release)
+	if err := <-rotated; err != nil {
+		t.Fatal(err)
+	}
+	if s := r.Status(); s.DataKey != 2 {
+		t.Errorf("%+v", s)
 	}
 }
 

@@ -40,9 +40,11 @@ type Ring struct {
 	source KeySource
 	save   func(data []byte) error // keeps the ring durably, as a whole
 
-	mu     sync.Mutex // guards file; held while the ring changes
-	file   ringFile
-	tables []byte
+	tables []byte // immutable once the ring is made
+
+	changing sync.Mutex // held while the ring changes, which waits for the source of the master key; taken before mu
+	mu       sync.Mutex // guards file, which only who holds changing changes
+	file     ringFile
 
 	keys    atomic.Pointer[map[uint32]*dataKey] // as loaded or made; those that the file dropped stay for readers of the past
 	current atomic.Pointer[dataKey]
@@ -57,8 +59,8 @@ func NewRing(ctx context.Context, source KeySource, names bool, now time.Time, s
 		r.tables = newKey()
 	}
 	r.keys.Store(&map[uint32]*dataKey{})
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.changing.Lock()
+	defer r.changing.Unlock()
 	return r, r.add(ctx, now)
 }
 
@@ -113,20 +115,16 @@ func newKey() []byte {
 }
 
 // TableKey is the key under which the database encrypts its files; nil when it does not.
-func (r *Ring) TableKey() []byte {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.tables)
-}
+func (r *Ring) TableKey() []byte { return slices.Clone(r.tables) }
 
 // Rotate makes a new data key, which everything is sealed by from now on, and wraps all keys by the present master key.
 func (r *Ring) Rotate(ctx context.Context, now time.Time) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.changing.Lock()
+	defer r.changing.Unlock()
 	return r.add(ctx, now)
 }
 
-// add makes a data key the current one. r.mu is held.
+// add makes a data key the current one. r.changing is held.
 func (r *Ring) add(ctx context.Context, now time.Time) error {
 	if len(r.file.Keys) >= maxRing {
 		return fmt.Errorf("the ring has %d data keys already", maxRing)
@@ -167,8 +165,8 @@ func (r *Ring) add(ctx context.Context, now time.Time) error {
 
 // Drop forgets every data key but the current one: nothing is sealed by them any more.
 func (r *Ring) Drop() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	r.changing.Lock()
+	defer r.changing.Unlock()
 	next := r.file
 	next.Keys = slices.DeleteFunc(slices.Clone(r.file.Keys), func(k ringKey) bool { return k.ID != r.file.Current })
 	if len(next.Keys) == len(r.file.Keys) {
@@ -177,6 +175,7 @@ func (r *Ring) Drop() error {
 	return r.store(next)
 }
 
+// store keeps the ring as it is next. r.changing is held.
 func (r *Ring) store(next ringFile) error {
 	data, err := json.MarshalIndent(next, "", "  ")
 	if err != nil {
@@ -185,6 +184,8 @@ func (r *Ring) store(next ringFile) error {
 	if err := r.save(append(data, '\n')); err != nil {
 		return fmt.Errorf("keep the ring of data keys: %w", err)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	r.file = next
 	return nil
 }
