@@ -195,6 +195,25 @@ func TestNextPersonSeesOwn(t *testing.T) {
 	second.away(true)
 	second.until("the pattern in another tab", row)
 	p.do(browserpage.BringToFront())
+	// An answer that is under way is there when the page has just gone.
+	p.do(chromedp.Evaluate(`
+		const fetched = window.fetch;
+		window.fetch = async (to, o) => {
+			const answer = await fetched(to, o);
+			if (window.held || !to.includes("/api/patterns?")) return answer;
+			const text = await answer.text();
+			window.held = true;
+			answer.text = () => new Promise((there) => new MutationObserver((_, m) => {
+				if (!document.querySelector(".sign-in")) return;
+				m.disconnect();
+				there(text);
+			}).observe(document, {subtree: true, childList: true}));
+			return answer;
+		}; 0`, nil))
+	if _, err := admin.CreatePattern(t.Context(), client.PatternInput{Definition: "name: other\nversion: 1.0.0\nagents: {capabilities: [x], min: 1}\naggregation: {strategy: first}\n"}); err != nil {
+		t.Fatal(err)
+	}
+	p.until("an answer under way", `window.held`)
 	p.signOut()
 	second.until("the sign-in in the other tab, and nothing else", `document.querySelector(".sign-in") && !`+row)
 	signIn(other.Key)

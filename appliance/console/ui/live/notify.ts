@@ -38,6 +38,13 @@ const maxKnown = 2000;
 const most = 3; // at once; of more, one tells how many
 let first = true;
 
+/** Forgets what was told: it was for whoever was here. */
+export function forgetNews(): void {
+  known.clear();
+  first = true;
+  news.value = "";
+}
+
 /** Tells of what waits now and did not before: to who hears the page, and by notifications. What waits when the page is opened is no news. */
 export function notifyOf(asks: Ask[]): void {
   const fresh = asks.filter((a) => !known.has(a.key));

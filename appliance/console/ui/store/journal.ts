@@ -2,13 +2,14 @@
 
 import { get, seg } from "../api/client.ts";
 import type { EventList, EventRow } from "../api/types.gen.ts";
+import { newKept } from "./load.ts";
 
 const pageSize = 100;
 const maxRead = 5000;
 
 export interface Journal { events: EventRow[]; whole: boolean }
 
-const journals = new Map<string, { events: EventRow[]; next: number }>();
+const journals = newKept<{ events: EventRow[]; next: number }>();
 
 /** Reads the journal up to its end, or to its first 5,000 events. What was read before is not read again. */
 export async function readJournal(id: string, signal: AbortSignal): Promise<Journal> {

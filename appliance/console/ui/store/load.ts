@@ -23,8 +23,21 @@ interface Options {
   pause?: number;
 }
 
+let era = 0; // how often somebody else came
+const all: Map<string, unknown>[] = []; // of newKept
+
+/** A map of what was read. It is emptied for whoever comes next. */
+export function newKept<V>(): Map<string, V> {
+  const m = new Map<string, V>();
+  all.push(m);
+  return m;
+}
+
+/** Another number for each person that this page reads for: what was read for one is not kept for the next. */
+export const readFor = (): number => era;
+
 // What was shown last under a key: going back shows it at once, and reads it again.
-const kept = new Map<string, unknown>();
+const kept = newKept<unknown>();
 const maxKept = 30;
 const oldestMs = 5000;
 
@@ -36,8 +49,11 @@ export function keep(key: string, value: unknown): void {
 
 export const recall = <T>(key: string): T | undefined => kept.get(key) as T | undefined;
 
-/** Forgets all that was read: it was shown to somebody else. */
-export const forgetRead = (): void => kept.clear();
+/** Forgets all that was read, and what is being read: it is for somebody else. */
+export function forgetRead(): void {
+  era++;
+  for (const m of all) m.clear();
+}
 
 // No answer at all, too many requests, and what a proxy or the server says while the server is away or stops.
 const passing = [0, 429, 502, 503, 504];
@@ -65,13 +81,18 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
       began = performance.now();
       abort = new AbortController();
       const mine = abort;
+      const reader = era;
+      const late = () => {
+        if (reader !== era) due = true; // effects of what is gone end a little later than it, and may see who comes next
+        return mine.signal.aborted || reader !== era;
+      };
       try {
         const data = await now.current.read(mine.signal);
-        if (mine.signal.aborted) return;
+        if (late()) return;
         keep(key, data);
         setState({ key, data });
       } catch (err) {
-        if (mine.signal.aborted) return;
+        if (late()) return;
         const error = err instanceof ApiError ? err : new ApiError("CONSOLE_ERROR", String(err), 0, "");
         setState((s) => ({ key, data: s.key === key ? s.data : recall<T>(key), error }));
         const pause = pauseAfter(error);

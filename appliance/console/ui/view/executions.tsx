@@ -18,7 +18,7 @@ import { href, isID, place, queryOf, setQuery } from "../route.ts";
 import { filtersIn, keyOfFilter, queryOfFilter, spans, statuses } from "../store/filter.ts";
 import { SavedViews } from "../part/views.tsx";
 import { setting } from "../setting.ts";
-import { keep, pauseAfter, recall } from "../store/load.ts";
+import { keep, pauseAfter, readFor, recall } from "../store/load.ts";
 import { may } from "../store/session.ts";
 import { more } from "./lazy.tsx";
 
@@ -92,7 +92,8 @@ function useList(filter: URLSearchParams) {
     heard.current.clear();
     const behind = skipped.current;
     const mine = how === "fresh" ? ++turn.current : turn.current;
-    const late = () => signal?.aborted || mine !== turn.current;
+    const reader = readFor();
+    const late = () => signal?.aborted || mine !== turn.current || reader !== readFor();
     try {
       const page = await get<ExecutionList>("/api/executions", query(how === "more" ? recall<List>(key)?.cursor : undefined), signal);
       if (late()) return;

@@ -5,7 +5,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { clockSkew, firstVersion, get, seg, serverVersion, signInNeeded } from "../api/client.ts";
 import type { PatternList } from "../api/types.gen.ts";
 import { connectNow, connection } from "../live/live.ts";
-import { news, notifyOf } from "../live/notify.ts";
+import { forgetNews, news, notifyOf } from "../live/notify.ts";
 import { Dialog } from "../part/dialog.tsx";
 import { Icon } from "../part/icon.tsx";
 import { comeBack } from "../part/left.ts";
@@ -44,6 +44,7 @@ function Framed({ children }: { children: ComponentChildren }) {
   const [open, setOpen] = useState("");
   useEffect(() => { if (inbox.data) { inboxCount.value = inbox.data.total; notifyOf(inbox.data.asks); } }, [inbox.data]);
   useLayoutEffect(() => keys(setOpen), []);
+  useLayoutEffect(() => forgetNews, []);
   const main = useRef<HTMLElement>(null);
   const path = place.value.path;
   const first = useRef(true);

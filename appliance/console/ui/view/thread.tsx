@@ -17,7 +17,7 @@ import { useTitle } from "../part/title.ts";
 import { queryOf } from "../route.ts";
 import { askOfThread, type Prompt } from "../store/ask.ts";
 import { tabDrafts } from "../store/draft.ts";
-import { useLoad } from "../store/load.ts";
+import { newKept, useLoad } from "../store/load.ts";
 import { may } from "../store/session.ts";
 import { further } from "./lazy.tsx";
 import { TerminalTab } from "./terminal.tsx";
@@ -33,7 +33,7 @@ const types = ["thread_started", "thread_ready", "thread_blocked", "thread_tool_
 
 interface Log { events: ThreadEventRow[]; next: number; before: number; wanted: number }
 
-const logs = new Map<string, Log>();
+const logs = newKept<Log>();
 const newest = 300; // events that are listed
 const step = 2000; // events that are read further back at a time
 
