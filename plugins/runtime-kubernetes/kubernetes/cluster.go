@@ -220,6 +220,17 @@ func (k *cluster) get(ctx context.Context, name string) (*corev1.Pod, error) {
 	return pod, nil
 }
 
+// list returns the pods that a selector names as the API server has them now. The errors are those of failed.
+func (k *cluster) list(ctx context.Context, selector string) ([]corev1.Pod, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	list, err := k.pods().List(ctx, metav1.ListOptions{LabelSelector: selector})
+	if err != nil {
+		return nil, k.failed("look for pods", err)
+	}
+	return list.Items, nil
+}
+
 // remove asks for the removal of a pod; one that is not there is no error.
 func (k *cluster) remove(ctx context.Context, name, uid string) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)

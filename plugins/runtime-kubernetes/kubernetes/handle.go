@@ -2,6 +2,8 @@ package kubernetes
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"time"
@@ -79,12 +81,21 @@ func (l *Launcher) save(v record) error {
 	return os.Rename(path+".new", path)
 }
 
-// load reads what is stored of an agent.
+// errDamaged marks what is stored of an agent and cannot be understood.
+var errDamaged = errors.New("what is stored of the agent is damaged")
+
+// load reads what is stored of an agent. os.ErrNotExist, errDamaged.
 func (l *Launcher) load(id string) (record, error) {
-	var v record
 	data, err := os.ReadFile(l.lifeFile(id))
 	if err != nil {
-		return v, err
+		return record{}, err
 	}
-	return v, json.Unmarshal(data, &v)
+	var v record
+	if err := json.Unmarshal(data, &v); err != nil {
+		return record{}, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if v.Handle.ID != id {
+		return record{}, fmt.Errorf("%w: it names no agent, or another one", errDamaged)
+	}
+	return v, nil
 }

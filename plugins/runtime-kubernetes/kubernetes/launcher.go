@@ -130,6 +130,15 @@ func (l *Launcher) Prepare(ctx context.Context, spec *runtime.Spec) (agentcli.Ro
 		return agentcli.Room{}, err
 	}
 	v, err := l.load(spec.ID)
+	switch {
+	case err == nil || errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, errDamaged) && !l.connected(spec.ID): // or what it named ran on beside the agent
+		if _, err := l.removePods(ctx, spec.ID); err != nil {
+			return agentcli.Room{}, err
+		}
+	default:
+		return agentcli.Room{}, runtime.Errorf(runtime.CodeInternal, "what is stored of agent %s cannot be read: %v", spec.ID, err)
+	}
 	if err != nil || !l.runs(v.Handle) {
 		if v, err = l.have(ctx, spec.ID, v, plan); err != nil {
 			return agentcli.Room{}, err
@@ -183,6 +192,14 @@ func (l *Launcher) runs(h handle) bool {
 	defer l.mu.Unlock()
 	nonce, ok := l.running[h.ID]
 	return ok && nonce == h.Nonce
+}
+
+// connected reports whether some life of an agent is connected, or was found, and is not known to be over.
+func (l *Launcher) connected(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.running[id]
+	return ok
 }
 
 // have returns the pod of a plan: the one that there is, or a new one in its place.
@@ -444,6 +461,9 @@ func (l *Launcher) Latest(_ context.Context, id string, since time.Time) ([]byte
 		return nil, err
 	}
 	v, err := l.load(id)
+	if errors.Is(err, errDamaged) { // whether it runs is not known
+		return nil, runtime.Errorf(runtime.CodeInternal, "%v; remove the agent %s, which ends its pod", err, id)
+	}
 	if err != nil || !v.Launched || v.Over || v.Handle.StartedAt.Before(since) || v.Handle.Owner != l.owner {
 		return nil, agentcli.ErrGone
 	}
@@ -462,11 +482,18 @@ func (l *Launcher) Find(ctx context.Context, data []byte) (agentcli.Process, err
 		l.log.Warn("an agent belongs to another state directory, and is left alone", "agent", h.ID)
 		return nil, agentcli.ErrGone
 	}
-	if _, err := l.load(h.ID); errors.Is(err, os.ErrNotExist) { // it was removed
+	_, stored := l.load(h.ID)
+	if errors.Is(stored, os.ErrNotExist) { // it was removed
 		return nil, agentcli.ErrGone
 	}
 	p, err := l.connect(ctx, h)
 	if err == nil {
+		if errors.Is(stored, errDamaged) { // its pod is nobody's otherwise
+			l.log.Warn("what is stored of an agent that runs is made anew from its handle", "agent", h.ID, "error", stored)
+			if err := l.save(record{Handle: h, Launched: true}); err != nil {
+				return nil, errors.Join(runtime.Errorf(runtime.CodeInternal, "record the agent %s: %v", h.ID, err), p.Close())
+			}
+		}
 		return p, nil
 	}
 	silent := errors.Is(err, agentcli.ErrGone)
@@ -574,6 +601,28 @@ func lastExit(pod *corev1.Pod, h handle) (runtime.Exit, error) {
 	return runtime.Exit{}, agentcli.ErrGone
 }
 
+// removePods removes all pods of this state directory that an agent has, where its record does not say which that is, and returns
+// the image of one of them; "" for none. The errors are those of cluster.failed.
+func (l *Launcher) removePods(ctx context.Context, id string) (image string, err error) {
+	pods, err := l.cluster.list(ctx, labelOwner+"="+l.owner)
+	if err != nil {
+		return "", err
+	}
+	for i := range pods {
+		pod := &pods[i]
+		if pod.Annotations[annotationAgent] != id {
+			continue
+		}
+		if len(pod.Spec.Containers) > 0 {
+			image = pod.Spec.Containers[0].Image
+		}
+		if err := l.cluster.remove(ctx, pod.Name, string(pod.UID)); err != nil {
+			return "", err
+		}
+	}
+	return image, nil
+}
+
 // Remove removes the pod of an agent, and its home where that outlives pods.
 func (l *Launcher) Remove(ctx context.Context, id string) error {
 	release, err := l.claims.Claim(id)
@@ -582,14 +631,26 @@ func (l *Launcher) Remove(ctx context.Context, id string) error {
 	}
 	defer release()
 	v, err := l.load(id)
-	if err != nil || v.Handle.Owner != l.owner {
+	switch {
+	case errors.Is(err, errDamaged): // it runs as far as is known
+		v.Handle.ID = id
+		if v.Image, err = l.removePods(ctx, id); err != nil {
+			return err
+		}
+		l.mu.Lock()
+		delete(l.running, id)
+		l.mu.Unlock()
+	case err != nil || v.Handle.Owner != l.owner:
 		return nil // no life, or none of this state directory
+	default:
+		if err := l.cluster.remove(ctx, v.Handle.Pod, v.Handle.UID); err != nil {
+			return err
+		}
+		l.overNow(v.Handle)
 	}
-	if err := l.cluster.remove(ctx, v.Handle.Pod, v.Handle.UID); err != nil {
-		return err
-	}
-	l.overNow(v.Handle)
-	if err := l.clearHome(ctx, v); err != nil {
+	if v.Image == "" && l.config.HomeClaim != "" {
+		l.log.Warn("the home of an agent stays, as nothing says by which image it can be cleared", "agent", id, "claim", l.config.HomeClaim)
+	} else if err := l.clearHome(ctx, v); err != nil {
 		return err
 	}
 	if err := os.RemoveAll(filepath.Join(l.rooms.Dir, id)); err != nil {
