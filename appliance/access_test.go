@@ -295,6 +295,26 @@ func TestGuardedPattern(t *testing.T) {
 	s.wants(err, 0)
 }
 
+// If-Match is compared with the version that is replaced, also where the text has that version and leaves its name to the path.
+func TestIfMatchOfATextWithoutName(t *testing.T) {
+	s := openSecured(t, "")
+	ctx := t.Context()
+	admin := s.client(s.adminKey)
+	nameless := strings.Replace(echo, "name: echo\n", "", 1)
+	tags := map[string]string{}
+	for _, version := range []string{"1.0.0", "2.0.0"} {
+		_, err := admin.CreatePattern(ctx, client.PatternInput{Definition: echo, Version: version})
+		s.wants(err, 0)
+		p, err := admin.GetPattern(ctx, "echo", version)
+		s.wants(err, 0)
+		tags[version] = p.ETag
+	}
+	_, err := admin.ReplacePattern(ctx, "echo", tags["2.0.0"], client.PatternInput{Definition: nameless, Description: "over another's change"})
+	s.wants(err, 412)
+	_, err = admin.ReplacePattern(ctx, "echo", tags["1.0.0"], client.PatternInput{Definition: nameless, Description: "as it was read"})
+	s.wants(err, 0)
+}
+
 // A stream of what belongs to a pattern ends once the pattern's allow-list leaves its reader out, and that of who made it goes on.
 func TestGuardEndsStream(t *testing.T) {
 	s := openSecured(t, "")

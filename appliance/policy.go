@@ -237,7 +237,7 @@ type editable struct {
 // CreatePattern implements core.PatternService. FORBIDDEN.
 func (e editable) CreatePattern(ctx context.Context, in core.PatternInput) (*core.Pattern, error) {
 	if e.app.policy != nil {
-		name, refused := e.NameOf(ctx, in)
+		name, _, refused := e.IdentifyPattern(ctx, in)
 		access := core.Access{Action: "patterns.create", Resource: "patterns", Scope: core.ScopePatternsWrite, ID: name, Pattern: name}
 		if err := e.app.authorize(ctx, core.PrincipalFrom(ctx), access); err != nil {
 			return nil, err

@@ -71,4 +71,7 @@ type PatternService interface {
 	// CheckPattern validates a definition and stores nothing. It returns name, version, description and definition of the pattern
 	// that it is of, nil of one with problems.
 	CheckPattern(ctx context.Context, source string) (*Pattern, []Problem)
+	// IdentifyPattern returns the name and version that CreatePattern stores a definition under. VALIDATION_ERROR for one that it
+	// refuses, with what the request itself names.
+	IdentifyPattern(ctx context.Context, in PatternInput) (name, version string, err error)
 }

@@ -82,11 +82,14 @@ func (f *fakePatterns) CheckPattern(_ context.Context, source string) (*core.Pat
 	if f.check != nil {
 		return nil, f.check(source)
 	}
-	p := &core.Pattern{Name: "p", Definition: json.RawMessage(`{"name":"p"}`)}
-	if _, version, ok := strings.Cut(source, "version: "); ok {
-		p.Version, _, _ = strings.Cut(version, "\n")
+	return &core.Pattern{Name: "p", Definition: json.RawMessage(`{"name":"p"}`)}, nil
+}
+
+func (f *fakePatterns) IdentifyPattern(_ context.Context, in core.PatternInput) (name, version string, err error) {
+	if _, text, ok := strings.Cut(in.Source, "version: "); ok && in.Version == "" {
+		in.Version, _, _ = strings.Cut(text, "\n")
 	}
-	return p, nil
+	return in.Name, in.Version, nil
 }
 
 // fakeExecutions is a core.ExecutionService made of functions.

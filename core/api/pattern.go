@@ -220,7 +220,7 @@ func (s *Server) updatePattern(c *call) (answer, error) {
 	if in.Name != "" && in.Name != name {
 		return answer{}, core.Invalid("name", "must be %q, the name in the path, or absent", name)
 	}
-	done, err := c.unchanged(func() (answer, error) { return s.patternNow(c, name, s.versionOf(c, &in)) })
+	done, err := c.unchanged(func() (answer, error) { return s.patternNow(c, name, s.versionOf(c, name, in)) })
 	if err != nil {
 		return answer{}, err
 	}
@@ -247,16 +247,12 @@ func (s *Server) patternNow(c *call, name, version string) (answer, error) {
 	return ok(newPattern(p)), nil
 }
 
-// versionOf is the version that a pattern to be stored has; empty of one that is refused for what is wrong in it.
-func (s *Server) versionOf(c *call, in *core.PatternInput) string {
-	if in.Version != "" {
-		return in.Version
-	}
-	p, _ := s.opts.Patterns.CheckPattern(c.ctx, in.Source)
-	if p == nil {
-		return ""
-	}
-	return p.Version
+// versionOf is the version that a pattern to be stored under a name has; that of the request alone, or empty, of one that is refused
+// for what is wrong in it.
+func (s *Server) versionOf(c *call, name string, in core.PatternInput) string {
+	in.Name = name // the text may leave it out
+	_, version, _ := s.opts.Patterns.IdentifyPattern(c.ctx, in)
+	return version
 }
 
 func (s *Server) deletePattern(c *call) (answer, error) {

@@ -149,14 +149,13 @@ func (s *Service) DeletePattern(ctx context.Context, name, version string) (int,
 	return removed, nil
 }
 
-// NameOf returns the name that CreatePattern stores a definition under, and, of one that it refuses, the name of the request alone
-// with the error.
-func (s *Service) NameOf(ctx context.Context, in core.PatternInput) (string, error) {
+// IdentifyPattern implements core.PatternService.
+func (s *Service) IdentifyPattern(ctx context.Context, in core.PatternInput) (name, version string, err error) {
 	plan, found := parse(in.Source, identity{name: in.Name, version: in.Version, description: in.Description}, s.rules(ctx))
 	if len(found) > 0 {
-		return in.Name, core.InvalidAll("definition", found)
+		return in.Name, in.Version, core.InvalidAll("definition", found)
 	}
-	return plan.definition.Name, nil
+	return plan.definition.Name, plan.definition.Version, nil
 }
 
 // accept checks what a caller sent, by itself. path is the name that the request is about, "" for a new one.
