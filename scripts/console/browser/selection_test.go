@@ -42,7 +42,9 @@ func TestSelectionKept(t *testing.T) {
 	for _, n := range []string{"0", "1", "2"} {
 		p.click(css("tr[data-index='" + n + "'] input[type=checkbox]"))
 	}
-	selected := func(n string) string { return `document.querySelector(".head").innerText.includes("` + n + ` selected")` }
+	selected := func(n string) string {
+		return `document.querySelector(".head").innerText.includes("` + n + ` selected")`
+	}
 	p.until("the selection", selected("3"))
 	p.click(button("Cancel"))
 	p.click(button("Keep as they are"))

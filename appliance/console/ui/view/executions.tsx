@@ -267,7 +267,7 @@ function Export({ filter, total, close }: { filter: URLSearchParams; total: numb
     if (form === "csv") download("executions.csv", "text/csv", csv(rows as unknown as Record<string, unknown>[], ["executionId", "status", "pattern", "version", "createdAt", "startedAt", "completedAt", "duration", "errorCode", "createdBy"]));
     else download("executions.jsonl", "application/x-ndjson", jsonLines(rows));
   });
-  return <Dialog title="Export" close={close}><div class="body"><p>{total > maxExported ? `The first ${count(maxExported)} of ${count(total)} executions` : plural(total, "execution")} that these filters select, newest first.</p>
+  return <Dialog title="Export" close={close}><div class="body"><p>{total > maxExported ? `The first ${count(maxExported)} of ${count(total)} executions` : plural(total, "execution")} that these filters select, newest first.{total > maxExported && <> All are written by <Command text="wardroom execution list --all -o json" /></>}</p>
     <p role="status">{a.busy || read > 0 ? `${count(read)} read${a.busy ? "\u2026" : "."}` : "\u00a0"}</p>{a.error && <Failure error={a.error} />}</div>
     <footer><button class="button" onClick={close}>Close</button><button class="button" disabled={a.busy} onClick={() => run("csv")}>CSV</button><button class="button main" disabled={a.busy} onClick={() => run("jsonl")}>JSON lines</button></footer></Dialog>;
 }

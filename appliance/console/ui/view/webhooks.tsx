@@ -40,7 +40,7 @@ export function WebhooksView() {
     {may("webhooks.create") && <button class="button main" onClick={() => setMaking(true)}>New&hellip;</button>}</div></header>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && <Empty title="No endpoints">Other systems hear of events by signed callbacks: <Command text="wardroom webhook create https://hooks.example.com/wardroom --event execution.completed,execution.failed" /></Empty>}
-    {l.rows && l.rows.length > 0 && <Rows label="Webhooks" rows={l.rows} id={(w) => w.id} to={(w) => "/webhooks/" + w.id} total={l.total} more={l.more} columns={[
+    {l.rows && l.rows.length > 0 && <Rows label="Webhooks" rows={l.rows} id={(w) => w.id} to={(w) => "/webhooks/" + w.id} total={l.total} more={l.more} rest={l.full && "wardroom webhook list --all"} columns={[
       { head: "State", cell: (w) => <State status={w.enabled ? "enabled" : "disabled"} /> }, { head: "Address", class: "grow", cell: (w) => <Text class="mono">{w.url}</Text> },
       { head: "Events", class: "mid", cell: (w) => <span class="clip"><Text>{w.events.join(", ")}</Text></span> }, { head: "Why", class: "wide", cell: (w) => <Text class="soft">{w.disabledReason ?? ""}</Text> }, { head: "Changed", cell: (w) => <When at={w.updatedAt} /> },
     ]} />}
@@ -118,7 +118,7 @@ export function WebhookView({ id }: { id: string }) {
     {gone ? <Gone what="This endpoint" to="/webhooks" /> : w.error && <Failure error={w.error} old again={w.reload} />}{alone.error && !gone && <Failure error={alone.error} again={alone.reload} />}
     {a.error && <Failure error={a.error} />}{said && <p role="status" class="notice"><Text>{said}</Text></p>}{l.error && !gone && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {l.rows?.length === 0 && !chosen && <Empty title="No deliveries" />}
-    {l.rows && (l.rows.length > 0 || chosen) && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Deliveries" of={l.of} rows={l.rows} id={(x) => x.id} pick={(x) => setQuery({ sel: x.id === sel ? "" : x.id })} chosen={sel} total={l.total} more={l.more} marked={marked} mark={retriable ? mark : undefined} columns={[
+    {l.rows && (l.rows.length > 0 || chosen) && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Deliveries" of={l.of} rows={l.rows} id={(x) => x.id} pick={(x) => setQuery({ sel: x.id === sel ? "" : x.id })} chosen={sel} total={l.total} more={l.more} rest={l.full && `wardroom webhook deliveries ${id} --all`} marked={marked} mark={retriable ? mark : undefined} columns={[
       { head: "State", cell: (x) => <State status={x.status} /> }, { head: "Event", class: "grow", cell: (x) => <><Text>{x.event}</Text>{x.test && <span class="badge">test</span>}</> }, { head: "Answer", class: "num", cell: (x) => x.statusCode || <span class="soft">--</span> },
       { head: "Attempts", class: "num mid", cell: (x) => x.attempts }, { head: "Error", class: "wide", cell: (x) => <Text class="soft">{x.lastError ?? ""}</Text> }, { head: "At", cell: (x) => <When at={x.timestamp} /> },
     ]} /></div>{chosen && <Detail key={chosen.id} row={chosen} reload={l.reload} />}</div>}
