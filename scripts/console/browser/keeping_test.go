@@ -79,6 +79,7 @@ func TestDeliveries(t *testing.T) {
 		t.Errorf("the other's change is overwritten: %+v, %v", w, err)
 	}
 	p.click(css(`dialog button[aria-label="Close"]`))
+	p.until("what the other changed", `document.querySelector(".head").innerText.includes("`+other[0]+`")`)
 	p.click(button("Disable"))
 	p.until("that it is off", `document.querySelector(".head .state")?.innerText === "disabled"`)
 	p.click(button("Remove"))

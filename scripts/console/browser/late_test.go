@@ -490,7 +490,7 @@ func TestEditorMeanwhile(t *testing.T) {
 	if !p.holds(area + `?.value.includes("written meanwhile")`) {
 		t.Fatalf("what was written meanwhile is gone\n%s", p.text())
 	}
-	p.until("the draft", `localStorage.getItem("wardroom-draft:lately@1.0.0")?.includes("written meanwhile")`)
+	p.until("the draft", `Object.entries(localStorage).some(([key, text]) => key.startsWith("wardroom-draft:lately@1.0.0") && text.includes("written meanwhile"))`)
 	if stored, err := shared.Client.GetPattern(t.Context(), "lately", "1.0.1"); err != nil || strings.Contains(stored.Source, "meanwhile") {
 		t.Errorf("stored %+v, %v", stored, err)
 	}

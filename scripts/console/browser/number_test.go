@@ -1,9 +1,12 @@
 package browser_test
 
 import (
+	"encoding/base64"
+	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
 	"github.com/wardroom/wardroom/sdk/client"
@@ -33,4 +36,63 @@ func TestLongNumbers(t *testing.T) {
 			t.Error(err)
 		}
 	}
+}
+
+// A number that a person types goes to the server as it was typed, in a field, in JSON, and in a body that is tried.
+func TestTypedNumbers(t *testing.T) {
+	definition := "name: numbered\nversion: 1.0.0\ninput:\n  n: {type: number}\nagents: {capabilities: [urgency], min: 1}\naggregation: {strategy: first}\n"
+	if _, err := shared.Client.CreatePattern(t.Context(), client.PatternInput{Definition: definition}); err != nil {
+		t.Fatal(err)
+	}
+	sent := make(chan string, 1)
+	p := openIn(t, "about:blank")
+	p.away(true) // the answers are errors to browsers
+	p.insteadOf("*/api/*", func(r *network.Request) *answer {
+		if r.Method != http.MethodPost || !strings.HasSuffix(strings.Split(r.URL, "?")[0], "/execute") && !strings.HasSuffix(r.URL, "/test") {
+			return nil
+		}
+		var body []byte
+		for _, e := range r.PostDataEntries {
+			part, err := base64.StdEncoding.DecodeString(e.Bytes)
+			if err != nil {
+				t.Error(err)
+			}
+			body = append(body, part...)
+		}
+		sent <- string(body)
+		return &answer{status: http.StatusBadRequest, body: `{"error": {"code": "VALIDATION_ERROR", "message": "looked at"}}`}
+	})
+	told := func(want ...string) {
+		t.Helper()
+		select {
+		case body := <-sent:
+			for _, w := range want {
+				if !strings.Contains(body, w) {
+					t.Errorf("sent %s, without %s", body, w)
+				}
+			}
+		case <-p.ctx.Done():
+			t.Fatal(p.text())
+		}
+	}
+	p.do(chromedp.Navigate(shared.URL + "/patterns/numbered"))
+	p.click(button("Run"))
+	p.click(css("dialog textarea"))
+	p.do(chromedp.KeyEvent("1e25"))
+	p.click(css("dialog details summary"))
+	p.click(css("dialog details textarea"))
+	p.do(chromedp.KeyEvent(`{"far": 1e400, "fine": 0.12345678901234567890}`))
+	p.click(`[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Run")`)
+	told(`"far":1e400`, `"fine":0.12345678901234567890`)
+	p.click(css("dialog textarea"))
+	p.do(chromedp.Evaluate(`document.querySelector("dialog textarea").select()`, nil), chromedp.KeyEvent("1e400"))
+	p.click(`[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Run")`)
+	told(`"n":1e400`)
+
+	_, tr := starters(t)
+	p.do(chromedp.Navigate(shared.URL + "/triggers/" + tr))
+	p.click(css("main textarea"))
+	p.do(chromedp.KeyEvent(`{"order": 12345678901234567891}`))
+	p.click(button("What would it start"))
+	told(`"order":12345678901234567891`)
 }

@@ -65,6 +65,7 @@ function Frame({ title, words, p, said, children, y }: { title: string; words: s
     const [a, b] = [Math.min(began, timeAt(e)), Math.max(began, timeAt(e))];
     p.pick(steps(a), Math.max(steps(a) + p.step, steps(b - 1) + p.step)); // whole steps: a click picks one
   };
+  const cancel = () => { drag.current = undefined; setTo(undefined); }; // a touch that the browser takes for a scroll picks nothing
   const [picked, until] = drag.current !== undefined && to !== undefined ? [Math.min(drag.current, to), Math.max(drag.current, to)] : p.picked ?? [];
   const point = (e: PointerEvent) => {
     const t = timeAt(e);
@@ -73,7 +74,7 @@ function Frame({ title, words, p, said, children, y }: { title: string; words: s
   };
   return <figure class="plot">
     <figcaption><h2>{title}</h2><span class="push" /><span class="soft nums" aria-hidden="true">{at ? timeWords(p, at.at) + ": " + said(at) : ""}</span></figcaption>
-    <svg ref={svg} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={words} class={p.pick ? "picks" : ""} onPointerDown={down} onPointerUp={up} onPointerMove={point} onPointerLeave={() => setAt(undefined)}>
+    <svg ref={svg} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={words} class={p.pick ? "picks" : ""} onPointerDown={down} onPointerUp={up} onPointerCancel={cancel} onPointerMove={point} onPointerLeave={() => setAt(undefined)}>
       {y.map(([v, text]) => <g key={text} class="ticks"><path d={`M${left} ${v}H${width}`} /><text x={left - 4} y={v + 4} text-anchor="end">{text}</text></g>)}
       {at && <rect class="under" x={x(p, at.at)} y={6} width={Math.max(2, x(p, at.at + p.step) - x(p, at.at))} height={plot} />}
       {(picked !== undefined || until !== undefined) && <rect class="picked" x={x(p, Math.max(p.from, picked ?? p.from))} y={6} width={Math.max(1, x(p, Math.min(p.to, until ?? p.to)) - x(p, Math.max(p.from, picked ?? p.from)))} height={plot} />}

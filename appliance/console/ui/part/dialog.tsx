@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, freshKey } from "../api/client.ts";
 import { Failure } from "./notice.tsx";
+import { Text } from "./text.tsx";
 
 /** A dialog over the page. Escape and a click beside it close it. about is the id of what it says. */
 export function Dialog({ title, about, close, wide, children }: { title: string; about?: string; close: () => void; wide?: boolean; children: ComponentChildren }) {
@@ -15,6 +16,7 @@ export function Dialog({ title, about, close, wide, children }: { title: string;
   }, []);
   const pressed = useRef(false); // the press began beside the dialog: one that began in it may select text, and end anywhere
   return <dialog ref={ref} tabIndex={-1} class={wide ? "wide" : ""} aria-label={title} aria-describedby={about} onCancel={(e) => { e.preventDefault(); close(); }}
+    onClose={() => { if (ref.current && !ref.current.open) ref.current.showModal(); }} // a second Escape in a row cannot be prevented: whether the dialog goes is up to close
     onPointerDown={(e) => { pressed.current = e.target === ref.current; }} onClick={(e) => { if (pressed.current && e.target === ref.current) close(); }}>
     <div class="dialog">
       <header role="none"><h2>{title}</h2><button class="quiet" aria-label="Close" onClick={close}>&times;</button></header>
@@ -57,6 +59,37 @@ export function useKeyOf(): (sent: unknown) => string {
     const text = JSON.stringify(sent);
     if (last.current.sent !== text) last.current = { sent: text, key: freshKey() };
     return last.current.key;
+  };
+}
+
+/**
+ * Does the same to each of a selection, one after the other, and holds the outcome of each. What is asked to end while that goes on lets
+ * the one that is under way come to its outcome, and leaves those behind it as they are; else it closes, with those that it was done to.
+ */
+export function useEach(close: (done: ReadonlySet<string>) => void): { state: "asked" | "busy" | "over"; out: Record<string, ComponentChildren>; run(keys: string[], each: (key: string) => Promise<ComponentChildren>): Promise<void>; end(): void } {
+  const [state, setState] = useState<"asked" | "busy" | "over">("asked");
+  const [out, setOut] = useState<Record<string, ComponentChildren>>({});
+  const done = useRef(new Set<string>());
+  const ending = useRef(false);
+  return {
+    state, out,
+    run: async (keys, each) => {
+      setState("busy");
+      for (const key of keys) {
+        let words: ComponentChildren = "left as it is";
+        try {
+          if (!ending.current) {
+            words = await each(key);
+            done.current.add(key);
+          }
+        } catch (err) {
+          words = <Text>{err instanceof Error ? err.message : String(err)}</Text>;
+        }
+        setOut((o) => ({ ...o, [key]: words }));
+      }
+      setState("over");
+    },
+    end: () => { if (state === "busy") ending.current = true; else close(done.current); },
   };
 }
 

@@ -1,8 +1,8 @@
 // Files that a person takes along: made here, of what was read, in two forms.
 
-/** Offers a text as a file. */
-export function download(name: string, type: string, text: string): void {
-  const address = URL.createObjectURL(new Blob([text], { type }));
+/** Offers a file of what it holds. */
+export function download(name: string, type: string, holds: string | Blob): void {
+  const address = URL.createObjectURL(new Blob([holds], { type }));
   const a = document.createElement("a");
   a.href = address;
   a.download = name;

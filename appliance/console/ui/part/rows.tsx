@@ -4,8 +4,10 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "pr
 import { go, href, place } from "../route.ts";
 import { rowHeight } from "../setting.ts";
 import { blockOf, drawnRows } from "./block.ts";
+import { Command } from "./command.tsx";
 import { Row, type Acts, type Column } from "./row.tsx";
 import { useRowFocus } from "./rowfocus.ts";
+import { count } from "./text.tsx";
 
 export type { Column };
 
@@ -27,6 +29,8 @@ interface Props<T> {
   seen?: (first: number, last: number) => void;
   marked?: ReadonlySet<string>;
   mark?: (id: string) => void;
+  /** The command that lists all, where the list stops short of it. */
+  rest?: string | false;
 }
 
 // Where a list was scrolled to, by place in the history, and which list it was.
@@ -96,7 +100,7 @@ export function Rows<T>(p: Props<T>) {
     const id = p.id(row);
     rows.push(<Row key={id} row={row} id={id} index={i} table={table} columns={p.columns} chosen={p.chosen === id} marked={p.mark && (p.marked?.has(id) ?? false)} act={act} />);
   }
-  return <div class="rows" ref={box} onKeyDown={keys}>
+  return <><div class="rows" ref={box} onKeyDown={keys}>
     <table aria-label={p.label} aria-rowcount={p.total === undefined ? undefined : p.total + 1}>
       <thead><tr aria-rowindex={1}>
         {p.mark && <th scope="col" class="check"><span class="sr">Selected</span></th>}
@@ -108,5 +112,5 @@ export function Rows<T>(p: Props<T>) {
         {last < p.rows.length && <tr class="space" aria-hidden="true" style={{ height: (p.rows.length - last) * height + "px" }}><td /></tr>}
       </tbody>
     </table>
-  </div>;
+  </div>{p.rest && <p class="bar"><span class="soft">The first {count(p.rows.length)}{p.total !== undefined && " of " + count(p.total)} are here. A filter narrows the list, where there is one; all are listed by</span> <Command text={p.rest} /></p>}</>;
 }

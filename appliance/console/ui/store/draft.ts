@@ -1,5 +1,6 @@
 // What was typed and not sent yet, kept by the browser for whoever typed it: the next person who signs in does not see it.
 
+import { freshKey } from "../api/client.ts";
 import { base } from "../base.ts";
 import { session } from "./session.ts";
 
@@ -25,14 +26,55 @@ class Drafts {
     }
   }
 
+  /** The keys of all texts that tabs keep of the same thing, but for this tab. */
+  others(key: string): string[] {
+    try {
+      const [before, after] = [this.prefix + base, this.place("").slice((this.prefix + base).length)];
+      const keys = Object.keys(this.storage()).filter((k) => k.startsWith(before) && k.endsWith(after)).map((k) => k.slice(before.length, k.length - after.length));
+      return keys.filter((k) => k !== ofTab(key) && (k === key || k.startsWith(key + inTab) && !k.includes(" ", key.length + inTab.length)));
+    } catch {
+      return [];
+    }
+  }
+
   private place(key: string): string {
     const now = session.peek();
     return this.prefix + base + key + (now?.authenticated ? " of " + now.id : "");
   }
 }
 
+const inTab = " in ";
+
+// What tells this tab from the others. It lies in the storage only while no page is open in the tab: a copy of an open tab, which begins
+// with a copy of its storage, is another one.
+const tab = (() => {
+  const at = "wardroom-tab" + base;
+  const take = (): string | null => {
+    try {
+      const id = sessionStorage.getItem(at);
+      sessionStorage.removeItem(at);
+      return id;
+    } catch {
+      return null;
+    }
+  };
+  const id = take() ?? freshKey();
+  addEventListener("pagehide", () => {
+    try {
+      sessionStorage.setItem(at, id);
+    } catch {
+      // no storage: the next page of the tab is offered its drafts
+    }
+  });
+  addEventListener("pageshow", (e) => { if (e.persisted) take(); });
+  return id;
+})();
+
+/** The key of a draft that this tab alone writes. */
+export const ofTab = (key: string): string => key + inTab + tab;
+
 /** Drafts that end with their tab. */
 export const tabDrafts = new Drafts(() => sessionStorage, "", 1 << 20);
 
-/** Drafts that survive it. */
+/** Drafts that survive it: under keys of their tab, of which others are offered those that are left. */
 export const drafts = new Drafts(() => localStorage, "wardroom-draft:", 256 << 10);

@@ -6,18 +6,41 @@ const exact = JSON as unknown as {
   parse(text: string, revive: (name: string, value: unknown, of?: Source) => unknown): unknown;
 };
 
-// As many digits in a row as the largest whole number that is exact has.
-const perhaps = /\d{16}/;
+// As many digits in a row as the largest whole number that is exact has, with a point among them or not, or a large exponent.
+const perhaps = /\d{16}|\d[\d.]{16}|\d[eE][-+]?\d{3}/;
+
+/** The digits of a number that mean something. */
+const digits = (text: string): string => text.replace(/[eE].*$/, "").replace(/[-.]/g, "").replace(/^0+/, "");
+
+/** Whether a number is another one than what was written. */
+function changed(value: number, source: string): boolean {
+  const written = digits(source);
+  if (!Number.isFinite(value)) return true;
+  if (value === 0) return written !== "";
+  if (/^-?\d+$/.test(source)) return !Number.isSafeInteger(value);
+  return written.length > 15 && (written.length > 100 || digits(value.toPrecision(written.length)) !== written);
+}
 
 /** Reads JSON. A number that would be changed by that is kept as its text, which JSON.stringify writes again. */
 export function parseExact(text: string): unknown {
   if (!exact.rawJSON || !perhaps.test(text)) return JSON.parse(text);
   try {
-    return exact.parse(text, (_, value, of) => (typeof value === "number" && of?.source !== undefined && /^-?\d+$/.test(of.source) && !Number.isSafeInteger(value) ? exact.rawJSON!(of.source) : value));
+    return exact.parse(text, (_, value, of) => (typeof value === "number" && of?.source !== undefined && changed(value, of.source) ? exact.rawJSON!(of.source) : value));
   } catch (err) {
     if (err instanceof RangeError) return JSON.parse(text); // it is deeper than a look at each number goes
     throw err;
   }
+}
+
+/** Reads JSON that a person wrote. What this browser cannot keep as it is written is an error. */
+export function parseTyped(text: string): unknown {
+  if (!exact.rawJSON && perhaps.test(text)) {
+    JSON.parse(text, (_, value: unknown) => {
+      if (typeof value === "number" && (!Number.isFinite(value) || Number.isInteger(value) && !Number.isSafeInteger(value))) throw new Error("has a number that this browser does not keep as it is written: the command line does");
+      return value;
+    });
+  }
+  return parseExact(text);
 }
 
 /** Whether a value is a number that is kept as its text. */

@@ -1,6 +1,6 @@
 // Inputs of a batch from text: JSON lines, or CSV with a line of names first. Each line that cannot be read is named.
 
-import { isExact, parseExact } from "./exact.ts";
+import { isExact, parseTyped } from "./exact.ts";
 
 export interface Inputs { form: "JSON lines" | "CSV"; inputs: Record<string, unknown>[]; problems: { line: number; reason: string }[] }
 
@@ -12,7 +12,7 @@ export function readInputs(text: string): Inputs {
   if (trimmed === "") return { form: "JSON lines", inputs: [], problems: [] };
   if (trimmed.startsWith("[")) {
     try {
-      const list: unknown = parseExact(trimmed);
+      const list: unknown = parseTyped(trimmed);
       if (Array.isArray(list)) {
         const problems = list.flatMap((v, i) => (isObject(v) ? [] : [{ line: i + 1, reason: "the item is no object" }]));
         return { form: "JSON lines", inputs: problems.length ? [] : list as Record<string, unknown>[], problems };
@@ -21,7 +21,7 @@ export function readInputs(text: string): Inputs {
       // it may be lines all the same: each is told about below
     }
   }
-  return /^[{["]/.test(trimmed) && !/^"[^"]*"\s*,/.test(trimmed) ? readLines(text) : readCSV(text);
+  return /^[{[]/.test(trimmed) ? readLines(text) : readCSV(text);
 }
 
 function readLines(text: string): Inputs {
@@ -29,7 +29,7 @@ function readLines(text: string): Inputs {
   text.replace(/^\ufeff/, "").split("\n").forEach((line, i) => {
     if (line.trim() === "") return;
     try {
-      const v: unknown = parseExact(line);
+      const v: unknown = parseTyped(line);
       if (isObject(v)) out.inputs.push(v);
       else out.problems.push({ line: i + 1, reason: "is no object: each line is one, such as {\"text\": \"...\"}" });
     } catch (err) {
@@ -86,7 +86,7 @@ function cellOf(of: { name: string; kind: string }, cell: string): unknown {
   }
   let value: unknown;
   try {
-    value = parseExact(text);
+    value = parseTyped(text);
   } catch {
     throw bad();
   }

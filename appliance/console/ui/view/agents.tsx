@@ -49,7 +49,7 @@ function Connected() {
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && <Empty title="No agent is connected">Agents are processes of yours that connect over a WebSocket: <Command text="go run ./sdk/agent/examples/go" /></Empty>}
-    {l.rows && l.rows.length > 0 && <Rows label="Connected agents" of={l.of} rows={l.rows} id={(a) => a.id} to={(a) => "/agents/" + a.id} total={l.total} more={l.more} columns={[
+    {l.rows && l.rows.length > 0 && <Rows label="Connected agents" of={l.of} rows={l.rows} id={(a) => a.id} to={(a) => "/agents/" + a.id} total={l.total} more={l.more} rest={l.full && "wardroom agent list --all"} columns={[
       { head: "State", cell: (a) => <State status={a.status === "connected" && !a.healthy ? "unhealthy" : a.status} /> },
       { head: "Name", class: "grow", cell: (a) => <Text>{a.name}</Text> },
       { head: "Capabilities", class: "mid grow", cell: (a) => a.capabilities.map((c) => <span key={c} class="badge"><Text>{c}</Text></span>) },
@@ -87,7 +87,7 @@ function Managed() {
     {!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && filtered && <Empty title="No managed agent fits these filters"><button class="button" onClick={() => setQuery({ status: "", type: "", runtime: "", name: "", reason: "", executionId: "" })}>Show all</button></Empty>}
     {l.rows?.length === 0 && !filtered && <Empty title="No managed agents">Coding tools in terminals of their own: <Command text={'wardroom agent spawn claude --name helper --workdir "$PWD"'} /></Empty>}
-    {l.rows && l.rows.length > 0 && <Rows label="Managed agents" of={l.of} rows={l.rows} id={(a) => a.id} to={(a) => "/agents/" + a.id} total={l.total} more={l.more} columns={[
+    {l.rows && l.rows.length > 0 && <Rows label="Managed agents" of={l.of} rows={l.rows} id={(a) => a.id} to={(a) => "/agents/" + a.id} total={l.total} more={l.more} rest={l.full && "wardroom agent list --managed --all"} columns={[
       { head: "State", cell: (a) => <State status={a.statusReason === "blocked" || a.statusReason === "login_required" ? a.statusReason : a.status} /> },
       { head: "Name", class: "grow", cell: (a) => <Text>{a.name}</Text> },
       { head: "Type", cell: (a) => <Text>{a.type}</Text> },

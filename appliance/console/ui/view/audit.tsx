@@ -1,14 +1,17 @@
 // The audit trail: who did what, and how the trail itself is.
 
-import { address, get } from "../api/client.ts";
+import { useState } from "preact/hooks";
+import { ApiError, address, apiKey, credentials, get, now, quote } from "../api/client.ts";
 import type { AuditPage, AuditRecord, AuditStatus } from "../api/types.gen.ts";
+import { useAct } from "../part/dialog.tsx";
+import { csv, download, jsonLines } from "../part/export.ts";
 import { Copy } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
 import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State } from "../part/state.tsx";
 import { Choice } from "../part/tabs.tsx";
-import { Text, bytes, count } from "../part/text.tsx";
+import { Text, bytes, count, plural } from "../part/text.tsx";
 import { When, absolute } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { isID, queryOf, setQuery, timeOfID } from "../route.ts";
@@ -18,22 +21,24 @@ import { usePages } from "../store/pages.ts";
 const categories = ["authentication", "authorization", "patterns", "executions", "agents", "admin"];
 const outcomes = ["attempt", "success", "failure", "denied"];
 const fields = ["action", "actor", "resource"];
+const narrowing = ["category", "outcome", ...fields];
 const words: Record<string, string> = { success: "completed", failure: "failed", denied: "denied", attempt: "attempt" };
 
 export function AuditView() {
   useTitle("Audit");
-  const query = Object.fromEntries(["category", "outcome", "since", "until", ...fields].map((n) => [n, queryOf(n)]));
+  const query = Object.fromEntries([...narrowing, "since", "until"].map((n) => [n, queryOf(n)]));
   const sel = queryOf("sel");
   const at = isID(sel) && !query.since && !query.until ? timeOfID(sel) : 0; // of one that was opened by its id: the records of its time are shown
   if (at) [query.since, query.until] = [new Date(at - 1000).toISOString(), new Date(at + 60_000).toISOString()];
   const l = usePages("audit?" + JSON.stringify(query), (cursor, signal) => get<AuditPage>("/api/audit", { ...query, limit: 100, cursor }, signal), (p) => p.records);
   const status = useLoad("audit-status", (signal) => get<AuditStatus>("/api/audit/status", {}, signal));
   const filtered = Object.values(query).some(Boolean);
+  const e = useExport(query);
   const chosen = l.rows?.find((r) => r.eventId === sel || String(r.sequence) === sel);
   return <div class="page full">
     <header class="head"><div class="line"><h1>Audit</h1>{status.data && <Trail s={status.data} />}<span class="push" />
       <button class="button" onClick={() => { l.reload(); status.reload(); }}>Read again</button>
-      <a class="button" href={address("/api/audit/export", { format: "json", since: query.since, until: query.until })} download="audit.jsonl">Export JSON lines</a><a class="button" href={address("/api/audit/export", { format: "csv", since: query.since, until: query.until })} download="audit.csv">CSV</a></div>
+      {forms.map(([form, words]) => e.link ? <a key={form} class="button" href={e.link(form)} download={names[form]}>{words}</a> : <button key={form} class="button" disabled={e.busy} onClick={() => e.save(form)}>{words}</button>)}</div>
       <form class="bar" onSubmit={(e) => { e.preventDefault(); const f = new FormData(e.currentTarget); setQuery({ ...Object.fromEntries(fields.map((n) => [n, String(f.get(n) ?? "").trim()])), sel: "" }, false); }}>
         <Choice label="Category" value={query.category!} set={(v) => setQuery({ category: v, sel: "" })} options={[["", "any"], ...categories.map((c): [string, string] => [c, c])]} />
         <Choice label="Outcome" value={query.outcome!} set={(v) => setQuery({ outcome: v, sel: "" })} options={[["", "any"], ...outcomes.map((c): [string, string] => [c, c])]} />
@@ -41,9 +46,10 @@ export function AuditView() {
         <button class="button">Filter</button>{filtered && <button type="button" class="link" onClick={() => setQuery({ category: "", outcome: "", since: "", until: "", action: "", actor: "", resource: "", sel: "" })}>clear</button>}
       </form></header>
     {status.data && <Sinks s={status.data} />}
+    {e.error && <Failure error={e.error} />}{e.said}
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{status.error && <Failure error={status.error} />}{!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && (filtered ? <Empty title="Nothing fits these filters" /> : <Empty title="Nothing is recorded yet">What is recorded is set by <code>audit</code> in the configuration.</Empty>)}
-    {l.rows && l.rows.length > 0 && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Records" of={l.of} rows={l.rows} id={(r) => String(r.sequence)} pick={(r) => setQuery({ sel: String(r.sequence), ...(at && { since: query.since!, until: query.until! }) })} chosen={chosen ? String(chosen.sequence) : ""} more={l.more} columns={[
+    {l.rows && l.rows.length > 0 && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Records" of={l.of} rows={l.rows} id={(r) => String(r.sequence)} pick={(r) => setQuery({ sel: String(r.sequence), ...(at && { since: query.since!, until: query.until! }) })} chosen={chosen ? String(chosen.sequence) : ""} more={l.more} rest={l.full && "wardroom audit list --all"} columns={[
       { head: "Outcome", cell: (r) => <State status={words[r.outcome]!} word={r.outcome} /> },
       { head: "At", cell: (r) => <When at={r.timestamp} /> },
       { head: "Action", cell: (r) => <span class="mono"><Text>{r.action}</Text></span> },
@@ -53,6 +59,55 @@ export function AuditView() {
       { head: "Number", class: "num wide", cell: (r) => r.sequence },
     ]} /></div>{chosen && <Record r={chosen} />}</div>}
   </div>;
+}
+
+const maxExported = 10_000;
+type Form = "json" | "csv";
+const forms: [Form, string][] = [["json", "Export JSON lines"], ["csv", "CSV"]];
+const names = { json: "audit.jsonl", csv: "audit.csv" };
+const types = { json: "application/x-ndjson", csv: "text/csv" };
+
+/** A record as the export of the server has it in CSV. */
+const flat = ({ actor, resource, request, ...r }: AuditRecord): Record<string, unknown> => ({
+  ...r, actorType: actor.type, actorId: actor.id, actorIp: actor.ip, actorUserAgent: actor.userAgent, resourceType: resource.type, resourceId: resource.id, resourceVersion: resource.version,
+  method: request.method, path: request.path, requestId: request.requestId,
+});
+const columns = ["sequence", "eventId", "timestamp", "category", "action", "outcome", "actorType", "actorId", "actorIp", "actorUserAgent", "resourceType", "resourceId", "resourceVersion", "details", "method", "path", "requestId", "previousHash", "hash"];
+
+/**
+ * Offers what the filters select as a file. All records of a time come from the server, oldest first, with no gap in their chain; of others
+ * the pages are read, newest first, up to a number of records.
+ */
+function useExport(query: Record<string, string>) {
+  const a = useAct();
+  const [read, setRead] = useState<{ n: number; more: boolean } | undefined>();
+  const narrowed = narrowing.some((n) => query[n]);
+  const path = (form: Form) => address("/api/audit/export", { format: form, since: query.since, until: query.until });
+  const whole = async (form: Form) => {
+    const answer = await fetch(path(form), { headers: credentials(), cache: "no-store", credentials: "same-origin" });
+    if (!answer.ok) {
+      const said = ((await answer.json().catch(() => ({}))) as { error?: { code?: string; message?: string } }).error ?? {};
+      throw new ApiError(said.code ?? "INTERNAL_ERROR", said.message ?? answer.statusText, answer.status, answer.headers.get("X-Request-Id") ?? "");
+    }
+    download(names[form], types[form], await answer.blob());
+  };
+  const save = (form: Form) => void a.act(async () => {
+    setRead(undefined);
+    if (!narrowed) return whole(form);
+    const rows: AuditRecord[] = [];
+    let cursor: string | undefined;
+    do {
+      const page: AuditPage = await get<AuditPage>("/api/audit", { ...query, until: query.until || new Date(now()).toISOString(), limit: 100, cursor });
+      rows.push(...page.records);
+      cursor = page.hasMore ? page.nextCursor : undefined;
+      setRead({ n: rows.length, more: cursor !== undefined });
+    } while (cursor && rows.length < maxExported);
+    download(names[form], types[form], form === "json" ? jsonLines(rows) : csv(rows.map(flat), columns));
+  });
+  const flags = Object.entries(query).map(([n, v]) => (v ? ` --${n} ${quote(v)}` : "")).join("");
+  const said = read && <div class="notice" role="status"><div>{a.busy ? `${count(read.n)} records read\u2026` : read.more ? <>The file has the newest {count(read.n)} records that fit. All are written by <Command text={"wardroom audit list --all -o json" + flags} /></> : `The file has the ${plural(read.n, "record")} that fit.`}</div></div>;
+  // The browser can ask by itself where it has a session, and keeps nothing of the file in memory.
+  return { busy: a.busy, error: a.error, save, said, link: narrowed || apiKey.value ? undefined : path };
 }
 
 /** How the trail is, in a line. */

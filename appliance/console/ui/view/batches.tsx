@@ -47,7 +47,7 @@ export function BatchesView() {
     {!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && (status || pattern ? <Empty title="No batch fits these filters"><button class="button" onClick={() => setQuery({ status: "", pattern: "" })}>Show all</button></Empty>
       : <Empty title="No batches yet">One pattern over many inputs: <Command text="wardroom batch run inputs.jsonl --pattern NAME" /></Empty>)}
-    {l.rows && l.rows.length > 0 && <Rows label="Batches" of={l.of} rows={l.rows} id={(b: BatchRow) => b.batchId} to={(b) => "/batches/" + b.batchId} total={l.total} more={l.more} columns={[
+    {l.rows && l.rows.length > 0 && <Rows label="Batches" of={l.of} rows={l.rows} id={(b: BatchRow) => b.batchId} to={(b) => "/batches/" + b.batchId} total={l.total} more={l.more} rest={l.full && "wardroom batch list --all"} columns={[
       { head: "State", cell: (b) => <State status={b.status} /> },
       { head: "Pattern", class: "grow", cell: (b) => <><Text>{b.pattern.name}</Text> <span class="soft">{b.pattern.version}</span></> },
       { head: "Items", class: "num", cell: (b) => <>{count(b.completed + b.failed + b.cancelled)}/{count(b.total)}</> },
@@ -99,6 +99,7 @@ async function readBatch(id: string, most: number, signal: AbortSignal): Promise
 export function BatchView({ id }: { id: string }) {
   const b = useLoad("batch:" + id, (signal) => readBatch(id, mapped, signal), { ...live, on: (e) => e.topics.includes("batches") && (e.subject ?? id) === id });
   const [asking, setAsking] = useState("");
+  const [short, setShort] = useState(0); // how many results a file has that has not all of them
   const a = useAct();
   useTitle(b.data ? `Batch of ${b.data.pattern.name}` : "Batch");
   const only = queryOf("status");
@@ -113,6 +114,7 @@ export function BatchView({ id }: { id: string }) {
     const rows = whole.results.slice(0, maxRead);
     if (form === "csv") download(`${id}.csv`, "text/csv", csv(rows.map((r) => ({ ...r, error: r.error?.code, message: r.error?.message })), ["index", "status", "executionId", "error", "message", "result"]));
     else download(`${id}.jsonl`, "application/x-ndjson", jsonLines(rows));
+    setShort(whole.hasMore || rows.length < whole.results.length ? rows.length : 0);
   });
   const counted = order.map((s) => [s, d.results.filter((i) => i.status === s).length] as const);
   return <div class="page full">
@@ -124,9 +126,10 @@ export function BatchView({ id }: { id: string }) {
         <a href={href("/executions?batchId=" + id)}>its executions</a>{d.failed > 0 && <a href={href(`/executions?batchId=${id}&status=failed`)}>failed ones</a>}<span class="push" /><Copy text={`wardroom batch get ${id}`} label="Copy as CLI">CLI</Copy><Copy text={() => `curl -s ${location.origin}${address("/api/batch/" + seg(id))}`} label="Copy as curl">curl</Copy></div>
       <Progress b={d} /><ItemMap items={d.results} />
       <div class="bar"><div class="chips" role="group" aria-label="State">{counted.filter(([s, n]) => n > 0 || s === only).map(([s, n]) => <button key={s} class="chip" aria-pressed={only === s} onClick={() => setQuery({ status: only === s ? "" : s })}>{s} {count(n)}</button>)}</div>
-        {d.hasMore && <span class="soft">The first {count(d.results.length)} items are here.</span>}</div>
+        {d.hasMore && <><span class="soft">The first {count(d.results.length)} items are here, and each <a href={href("/executions?batchId=" + id)}>among its executions</a>. All are shown by</span> <Command text={`wardroom batch get ${id} --rows -1`} /></>}</div>
     </header>
     {b.error && <Failure error={b.error} old again={b.reload} />}{a.error && <Failure error={a.error} />}
+    {short > 0 && <div class="notice" role="status"><div>The file has the first {count(short)} of {count(d.total)} results. All are written by <Command text={`wardroom batch get ${id} -o json`} /></div></div>}
     {items.length === 0 ? <Empty title="No item is in this state" /> : <Rows label="Items" rows={items} id={(i) => String(i.index)} to={(i) => (i.executionId ? "/executions/" + i.executionId : "/batches/" + id)} columns={[
       { head: "Item", class: "num", cell: (i) => count(i.index) },
       { head: "State", cell: (i) => <State status={i.status} /> },

@@ -5,7 +5,7 @@ import { useRef } from "preact/hooks";
 import { get } from "../api/client.ts";
 import type { ThreadBody, ThreadList } from "../api/types.gen.ts";
 import { ID } from "../part/id.tsx";
-import { Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Text, count } from "../part/text.tsx";
 import { When } from "../part/time.tsx";
@@ -49,7 +49,7 @@ function ByGroup({ by }: { by: "execution" | "repository" }) {
   return <><Columns error={l.error && <Failure error={l.error} old again={l.reload} />}>
     {grouped(l.rows, by).map((g) => <Column key={g.key} name={g.key || "no repository"} total={g.threads.length} threads={g.threads} state
       head={by === "execution" ? <ID id={g.key} to={"/executions/" + g.key} /> : g.key ? <Text>{g.key}</Text> : <span class="soft">no repository</span>} />)}
-  </Columns>{!l.whole && <p class="bar"><span class="soft">The newest {count(l.rows.length)}{l.total !== undefined && " of " + count(l.total)} threads are here.</span><button class="button" onClick={l.more}>Further ones</button></p>}</>;
+  </Columns>{!l.whole && <p class="bar"><span class="soft">The newest {count(l.rows.length)}{l.total !== undefined && " of " + count(l.total)} threads are here.</span>{l.full ? <><span class="soft">All are listed by</span> <Command text="wardroom thread list --all" /></> : <button class="button" onClick={l.more}>Further ones</button>}</p>}</>;
 }
 
 /** The columns. Arrows and j, k go from card to card, left and right from column to column. */

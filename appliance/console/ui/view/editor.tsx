@@ -9,7 +9,7 @@ import { Failure } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Text, plural, revealed } from "../part/text.tsx";
 import { onward } from "../route.ts";
-import { drafts } from "../store/draft.ts";
+import { drafts, ofTab } from "../store/draft.ts";
 import { lineDiff } from "../store/linediff.ts";
 import { useLoad } from "../store/load.ts";
 import { offers, words, type Offer, type Schema } from "../store/schema.ts";
@@ -18,6 +18,7 @@ import { Drawing } from "./drawing.tsx";
 
 const lineHeight = 18; // as the style has it
 const padding = 8;
+const maxOffered = 3; // drafts of other tabs; the next ones come when these are taken or forgotten
 
 /** A field at the top of a definition, as it is written. */
 const field = (text: string, name: string): string => new RegExp(`^${name}:\\s*["']?([^"'#\\n]+?)["']?\\s*(?:#.*)?$`, "m").exec(text)?.[1] ?? "";
@@ -26,7 +27,8 @@ const field = (text: string, name: string): string => new RegExp(`^${name}:\\s*[
 export const raised = (version: string): string => version.replace(/(\d+)(?!.*\d)/, (n) => String(Number(n) + 1));
 
 export function PatternEditor({ name, source, fresh }: { name: string; source: string; fresh?: boolean }) {
-  const key = name || "new";
+  const subject = name || "new";
+  const key = ofTab(subject);
   const [text, setText] = useState(() => drafts.get(key) ?? source);
   const [check, setCheck] = useState<{ text: string; problems: Problem[] } | undefined>();
   const [other, setOther] = useState<Pattern | undefined>();
@@ -52,6 +54,23 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
     return { path: path.join("."), words: words(schema, path, o) };
   }, [schema, text, spot]);
   useEffect(() => { drafts.set(key, changed ? text : undefined); }, [text, changed]);
+  const [others, setOthers] = useState(() => drafts.others(subject));
+  useEffect(() => {
+    const look = (e: StorageEvent) => {
+      if (e.newValue === null && latest.current !== source && drafts.get(key) === undefined) drafts.set(key, latest.current); // another tab took it over: it is still written here
+      setOthers(drafts.others(subject));
+    };
+    addEventListener("storage", look);
+    return () => removeEventListener("storage", look);
+  }, [key]);
+  const leave = (of: string) => { drafts.set(of, undefined); setOthers(drafts.others(subject)); area.current!.focus(); };
+  const takeOver = (of: string) => {
+    const there = drafts.get(of);
+    if (there === undefined) { leave(of); return; }
+    write(there);
+    drafts.set(key, there); // before the other is gone
+    leave(of);
+  };
   useEffect(() => {
     const abort = new AbortController();
     const t = setTimeout(() => {
@@ -157,6 +176,8 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
       <span class="push" /><button class="button" aria-pressed={drawn} onClick={() => setDrawn(!drawn)}>Drawing</button>{changed && <span class="soft">draft, kept in this browser</span>}{changed && <button class="button" onClick={() => write(source)}>Give it up</button>}
       {version && next !== version && <button class="button" onClick={() => write(text.replace(/^(version:\s*["']?)[^"'#\n]+?(["']?\s*(?:#.*)?)$/m, `$1${next}$2`))}>Make it {next}</button>}
       <button class="button main" disabled={a.busy || !ready || !changed && !fresh} onClick={save}>Save{version && ` as ${version}`}</button></div>
+    {!changed && others.slice(0, maxOffered).map((k) => { const t = drafts.get(k) ?? ""; return <p key={k} class="bar"><span>A draft of another tab, open or closed: <strong><Text>{[field(t, "name"), field(t, "version")].filter(Boolean).join("@") || "without a name"}</Text></strong>, {plural(t.split("\n").length, "line")}</span>
+      <button class="button" onClick={() => takeOver(k)}>Go on with it</button><button class="link" onClick={() => leave(k)}>forget it</button></p>; })}
     {a.error && <Failure error={a.error} />}
     {stored && <p class="notice good" role="status">Version {stored} is stored, without what was written since: that is a draft.</p>}
     {other && <div class="both"><p class="hot">There is a version {version} already, with another text. Removed lines are of the stored one, added lines of yours. Give yours another version to keep both.</p>

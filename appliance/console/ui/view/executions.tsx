@@ -3,7 +3,7 @@ import { ApiError, freshKey, get, now, post, seg } from "../api/client.ts";
 import type { ExecutionList, ExecutionRow, ExecutionRetried } from "../api/types.gen.ts";
 import { listen } from "../live/live.ts";
 import type { FeedEvent } from "../live/hub.ts";
-import { Dialog, useAct } from "../part/dialog.tsx";
+import { Dialog, useAct, useEach } from "../part/dialog.tsx";
 import { csv, download, jsonLines } from "../part/export.ts";
 import { ID, shortID } from "../part/id.tsx";
 import { Empty, Failure, Waiting, Command } from "../part/notice.tsx";
@@ -268,7 +268,7 @@ function Export({ filter, total, close }: { filter: URLSearchParams; total: numb
     if (form === "csv") download("executions.csv", "text/csv", csv(rows as unknown as Record<string, unknown>[], ["executionId", "status", "pattern", "version", "createdAt", "startedAt", "completedAt", "duration", "errorCode", "createdBy"]));
     else download("executions.jsonl", "application/x-ndjson", jsonLines(rows));
   });
-  return <Dialog title="Export" close={close}><div class="body"><p>{total > maxExported ? `The first ${count(maxExported)} of ${count(total)} executions` : plural(total, "execution")} that these filters select, newest first.</p>
+  return <Dialog title="Export" close={close}><div class="body"><p>{total > maxExported ? `The first ${count(maxExported)} of ${count(total)} executions` : plural(total, "execution")} that these filters select, newest first.{total > maxExported && <> All are written by <Command text="wardroom execution list --all -o json" /></>}</p>
     <p role="status">{a.busy || read > 0 ? `${count(read)} read${a.busy ? "\u2026" : "."}` : "\u00a0"}</p>{a.error && <Failure error={a.error} />}</div>
     <footer><button class="button" onClick={close}>Close</button><button class="button" disabled={a.busy} onClick={() => run("csv")}>CSV</button><button class="button main" disabled={a.busy} onClick={() => run("jsonl")}>JSON lines</button></footer></Dialog>;
 }
@@ -326,7 +326,7 @@ export function ExecutionsView() {
       total={list.total} more={l.more} seen={l.seen} marked={marked} mark={may("executions.create") || may("executions.cancel") ? mark : undefined} />}
     {list && list.rows.length >= maxRows && list.more && <p class="bar"><span class="soft">{count(list.rows.length)} of {count(list.total)} are shown.</span>
       <button class="button" onClick={() => setQuery({ until: list.rows.at(-1)!.createdAt }, false)}>Older ones</button></p>}
-    {(doing === "retry" || doing === "cancel") && <Several what={doing} ids={[...marked]} rows={list?.rows ?? []} close={() => { setDoing(""); setMarked(new Set()); }} />}
+    {(doing === "retry" || doing === "cancel") && <Several what={doing} ids={[...marked]} rows={list?.rows ?? []} close={(done) => { setDoing(""); setMarked((s) => new Set([...s].filter((id) => !done.has(id)))); }} />}
     {doing === "filters" && <MoreFilters filter={filter} close={() => setDoing("")} />}
     {doing === "columns" && <Columns names={cols} close={() => setDoing("")} />}
     {doing === "export" && <Export filter={new URLSearchParams(filter)} total={list?.total ?? 0} close={() => setDoing("")} />}
@@ -351,28 +351,22 @@ async function again(id: string): Promise<string> {
 }
 
 /** Does the same to each of a selection: shows the ids first, then the outcome of each. */
-function Several({ what, ids, rows, close }: { what: string; ids: string[]; rows: ExecutionRow[]; close: () => void }) {
-  const [out, setOut] = useState<Record<string, { words: string; made?: string }>>({});
-  const [state, setState] = useState<"asked" | "busy" | "over">("asked");
+function Several({ what, ids, rows, close }: { what: string; ids: string[]; rows: ExecutionRow[]; close: (done: ReadonlySet<string>) => void }) {
+  const { state, out, run, end } = useEach(close);
   const words = what === "retry" ? "Run again" : "Cancel";
-  const run = async () => {
-    setState("busy");
-    for (const id of ids) {
-      try {
-        if (what === "cancel") await post(`/api/executions/${seg(id)}/cancel`, { reason: "cancelled in the console" });
-        const made = what === "retry" ? await again(id) : undefined;
-        setOut((o) => ({ ...o, [id]: made ? { words: "runs again as ", made } : { words: "cancelled" } }));
-      } catch (err) {
-        setOut((o) => ({ ...o, [id]: { words: err instanceof Error ? err.message : String(err) } }));
-      }
+  const each = async (id: string) => {
+    if (what === "cancel") {
+      await post(`/api/executions/${seg(id)}/cancel`, { reason: "cancelled in the console" });
+      return "cancelled";
     }
-    setState("over");
+    const made = await again(id);
+    return <>runs again as <ID id={made} to={"/executions/" + made} /></>;
   };
-  return <Dialog title={`${words}: ${plural(ids.length, "execution")}`} close={close} wide>
+  return <Dialog title={`${words}: ${plural(ids.length, "execution")}`} close={end} wide>
     <div class="body"><table class="plain"><thead><tr><th>Id</th><th>Pattern</th><th>State</th><th>Outcome</th></tr></thead><tbody>
-      {ids.map((id) => { const r = rows.find((x) => x.executionId === id); return <tr key={id}><td class="mono">{id}</td><td><Text>{r?.pattern ?? ""}</Text></td><td>{r && <State status={r.status} />}</td><td role="status">{out[id]?.words}{out[id]?.made && <ID id={out[id]!.made!} to={"/executions/" + out[id]!.made} />}</td></tr>; })}
+      {ids.map((id) => { const r = rows.find((x) => x.executionId === id); return <tr key={id}><td class="mono">{id}</td><td><Text>{r?.pattern ?? ""}</Text></td><td>{r && <State status={r.status} />}</td><td role="status">{out[id]}</td></tr>; })}
     </tbody></table></div>
-    <footer>{state === "over" ? <button class="button main" onClick={close}>Close</button> : <><button class="button" onClick={close} disabled={state === "busy"}>Keep as they are</button>
-      <button class={"button " + (what === "cancel" ? "danger" : "main")} disabled={state === "busy"} onClick={() => void run()}>{words} {count(ids.length)}</button></>}</footer>
+    <footer>{state === "over" ? <button class="button main" onClick={end}>Close</button> : <><button class="button" onClick={end}>{state === "busy" ? "Stop" : "Keep as they are"}</button>
+      <button class={"button " + (what === "cancel" ? "danger" : "main")} disabled={state === "busy"} onClick={() => void run(ids, each)}>{words} {count(ids.length)}</button></>}</footer>
   </Dialog>;
 }

@@ -88,7 +88,7 @@ export function InboxView() {
         inbox.reload();
       }} />}
     </div>}
-    {several.length > 0 && <Several asks={several} close={() => { setSeveral([]); setMarked(new Set()); inbox.reload(); }} />}
+    {several.length > 0 && <Several asks={several} close={(done) => { setSeveral([]); setMarked((s) => new Set([...s].filter((key) => !done.has(key)))); inbox.reload(); }} />}
   </div>;
 }
 

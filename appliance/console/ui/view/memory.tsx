@@ -46,7 +46,7 @@ export function MemoryView() {
     {!l.rows && !l.error && <Waiting />}
     {alone.error && <Failure error={alone.error} again={alone.reload} />}
     {l.rows?.length === 0 && !chosen && (filtered ? <Empty title="Nothing fits" /> : <Empty title="Nothing is remembered yet">What a thread's work came to is kept when it ends, and given to later threads that it helps.</Empty>)}
-    {l.rows && (l.rows.length > 0 || chosen) && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Experiences" of={l.of} rows={l.rows} id={(x) => x.id} pick={(x) => setQuery({ sel: x.id === sel ? "" : x.id })} chosen={sel} total={l.total} more={l.more} columns={[
+    {l.rows && (l.rows.length > 0 || chosen) && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Experiences" of={l.of} rows={l.rows} id={(x) => x.id} pick={(x) => setQuery({ sel: x.id === sel ? "" : x.id })} chosen={sel} total={l.total} more={l.more} rest={l.full && "wardroom thread experiences --all"} columns={[
       { head: "Outcome", cell: (x) => <State status={x.outcome === "successful" ? "completed" : x.outcome} word={x.outcome} /> },
       { head: "Objective", class: "grow", cell: (x) => <Text>{x.objective.split("\n", 1)[0]}</Text> },
       { head: "Role", class: "mid", cell: (x) => <Text>{x.role}</Text> }, { head: "Repository", class: "wide", cell: (x) => <Text>{x.repo}</Text> },

@@ -8,7 +8,7 @@ import { Copy } from "../part/id.tsx";
 import { Failure, Waiting } from "../part/notice.tsx";
 import { Text } from "../part/text.tsx";
 import { onward } from "../route.ts";
-import { parseExact } from "../store/exact.ts";
+import { parseTyped } from "../store/exact.ts";
 import { useLoad } from "../store/load.ts";
 
 export interface Field { name: string; type: string; required: boolean; fallback?: unknown; doc?: string; choices?: string[] }
@@ -26,20 +26,29 @@ export function fieldsOf(definition: unknown): Field[] {
   });
 }
 
+/** A number of JSON. Zeros before it are none of it. */
+function numberOf(f: Field, text: string): unknown {
+  try {
+    return parseTyped(text.trim().replace(/^(-?)0+(?=\d)/, "$1"));
+  } catch (err) {
+    throw new Error(`${f.name} ${(err as Error).message}`);
+  }
+}
+
 /** The value of a field as it was typed; what is no JSON where some is wanted is an error. */
 export function valueOf(f: Field, text: string): unknown {
   if (text === "") return undefined;
   switch (f.type) {
     case "string": case "text": return text;
     case "number": case "integer": {
-      const n = Number(text);
-      if (!Number.isFinite(n)) throw new Error(`${f.name} must be a number`);
-      return /^-?\d+$/.test(text.trim()) && !Number.isSafeInteger(n) ? parseExact(text) : n;
+      const n = /^\s*-?\d+(\.\d+)?([eE][-+]?\d+)?\s*$/.test(text) ? numberOf(f, text) : Number(text);
+      if (typeof n === "number" && !Number.isFinite(n)) throw new Error(`${f.name} must be a number`);
+      return n;
     }
     case "boolean": return text === "true";
   }
   try {
-    return parseExact(text);
+    return parseTyped(text);
   } catch {
     throw new Error(`${f.name} must be JSON`);
   }
@@ -81,7 +90,7 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
     if (raw.trim()) {
       let more: unknown;
       try {
-        more = parseExact(raw);
+        more = parseTyped(raw);
       } catch (err) {
         throw new Error("The JSON cannot be read: " + (err as Error).message);
       }

@@ -43,7 +43,7 @@ export function SchedulesView() {
       <Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ["active", "active"], ["paused", "paused"], ["blocked", "blocked"], ["ended", "ended"]]} /></div></header>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && (status ? <Empty title="No schedule is in this state" /> : <Empty title="No schedules yet">What is to run by the clock: <Command text="wardroom schedule create --name nightly --cron '0 3 * * *' --pattern NAME --input '{}'" /></Empty>)}
-    {l.rows && l.rows.length > 0 && <Rows label="Schedules" of={l.of} rows={l.rows} id={(s) => s.id} to={(s) => "/schedules/" + s.id} total={l.total} more={l.more} columns={[
+    {l.rows && l.rows.length > 0 && <Rows label="Schedules" of={l.of} rows={l.rows} id={(s) => s.id} to={(s) => "/schedules/" + s.id} total={l.total} more={l.more} rest={l.full && "wardroom schedule list --all"} columns={[
       { head: "State", cell: (s) => <State status={s.status} /> },
       { head: "Name", class: "grow", cell: (s) => <strong><Text>{s.name}</Text></strong> },
       { head: "When", cell: (s) => <><span class="mono"><Text>{s.cron}</Text></span> <span class="soft">{s.timeZone}</span></> },

@@ -15,8 +15,8 @@ import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
 import { further } from "./lazy.tsx";
 
-export function ThreadRows({ threads, label, of, total, more }: { threads: ThreadBody[]; label: string; of?: string; total?: number; more?: () => void }) {
-  return <Rows label={label} of={of} rows={threads} id={(t) => t.id} to={(t) => "/threads/" + t.id} total={total} more={more} columns={[
+export function ThreadRows({ threads, label, of, total, more, rest }: { threads: ThreadBody[]; label: string; of?: string; total?: number; more?: () => void; rest?: string | false }) {
+  return <Rows label={label} of={of} rows={threads} id={(t) => t.id} to={(t) => "/threads/" + t.id} total={total} more={more} rest={rest} columns={[
     { head: "State", cell: (t) => <State status={t.status} word={t.statusReason && t.status === "blocked" ? "blocked: " + t.statusReason : undefined} /> },
     { head: "Name", class: "grow", cell: (t) => <><Text>{t.name || t.objective.split("\n", 1)[0]}</Text>{t.queuedInputs > 0 && <span class="badge" title="Messages that wait">{t.queuedInputs} queued</span>}</> },
     { head: "Role", class: "mid", cell: (t) => <Text>{t.role}</Text> },
@@ -61,6 +61,6 @@ function Table() {
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {!l.rows && !l.error && <Waiting />}
     {l.rows && l.rows.length === 0 && (status ? <Empty title="No thread is in this state" /> : <Empty title="No threads yet">A thread is long-lived work of one agent in a workspace of its own: <Command text="wardroom thread spawn --type claude --objective 'Say in NOTES.md what this repository is for' --repo URL" /></Empty>)}
-    {l.rows && l.rows.length > 0 && <ThreadRows threads={l.rows} label="Threads" of={l.of} total={l.total} more={l.more} />}
+    {l.rows && l.rows.length > 0 && <ThreadRows threads={l.rows} label="Threads" of={l.of} total={l.total} more={l.more} rest={l.full && "wardroom thread list --all"} />}
   </>;
 }

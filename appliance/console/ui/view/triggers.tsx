@@ -14,6 +14,7 @@ import { Text, count } from "../part/text.tsx";
 import { When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { onward } from "../route.ts";
+import { parseTyped } from "../store/exact.ts";
 import { useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
@@ -29,7 +30,7 @@ export function TriggersView() {
     <header class="head"><div class="line"><h1>Triggers</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div></header>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && <Empty title="No triggers yet">Other systems start what they may by signed requests: <Command text="wardroom trigger create --name pushes --scheme github --on push --pattern NAME --map text='$.repository.full_name'" /></Empty>}
-    {l.rows && l.rows.length > 0 && <Rows label="Triggers" rows={l.rows} id={(t) => t.id} to={(t) => "/triggers/" + t.id} total={l.total} more={l.more} columns={[
+    {l.rows && l.rows.length > 0 && <Rows label="Triggers" rows={l.rows} id={(t) => t.id} to={(t) => "/triggers/" + t.id} total={l.total} more={l.more} rest={l.full && "wardroom trigger list --all"} columns={[
       { head: "State", cell: (t) => <State status={stateOf(t)} /> },
       { head: "Name", class: "grow", cell: (t) => <strong><Text>{t.name}</Text></strong> },
       { head: "Signed as", cell: (t) => t.scheme },
@@ -82,7 +83,7 @@ function Trial({ id }: { id: string }) {
     setOut(undefined);
     let body: unknown;
     try {
-      body = JSON.parse(text);
+      body = parseTyped(text);
     } catch (err) {
       throw new ApiError("VALIDATION_ERROR", "The body is no JSON: " + (err as Error).message, 400, "");
     }

@@ -3,7 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { call, get, post, seg, tagOf } from "../api/client.ts";
 import type { DeliveriesRetried, DeliveryBody, DeliveryDetail, DeliveryList, WebhookBody, WebhookList, WebhookTestBody } from "../api/types.gen.ts";
-import { Confirm, Dialog, useAct, useKeyOf } from "../part/dialog.tsx";
+import { Confirm, Dialog, useAct, useEach, useKeyOf } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
 import { Command, Empty, Failure, Gone, Waiting } from "../part/notice.tsx";
@@ -40,7 +40,7 @@ export function WebhooksView() {
     {may("webhooks.create") && <button class="button main" onClick={() => setMaking(true)}>New&hellip;</button>}</div></header>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && <Empty title="No endpoints">Other systems hear of events by signed callbacks: <Command text="wardroom webhook create https://hooks.example.com/wardroom --event execution.completed,execution.failed" /></Empty>}
-    {l.rows && l.rows.length > 0 && <Rows label="Webhooks" rows={l.rows} id={(w) => w.id} to={(w) => "/webhooks/" + w.id} total={l.total} more={l.more} columns={[
+    {l.rows && l.rows.length > 0 && <Rows label="Webhooks" rows={l.rows} id={(w) => w.id} to={(w) => "/webhooks/" + w.id} total={l.total} more={l.more} rest={l.full && "wardroom webhook list --all"} columns={[
       { head: "State", cell: (w) => <State status={w.enabled ? "enabled" : "disabled"} /> }, { head: "Address", class: "grow", cell: (w) => <Text class="mono">{w.url}</Text> },
       { head: "Events", class: "mid", cell: (w) => <span class="clip"><Text>{w.events.join(", ")}</Text></span> }, { head: "Why", class: "wide", cell: (w) => <Text class="soft">{w.disabledReason ?? ""}</Text> }, { head: "Changed", cell: (w) => <When at={w.updatedAt} /> },
     ]} />}
@@ -105,7 +105,7 @@ export function WebhookView({ id }: { id: string }) {
   const chosen = listed ?? alone.data;
   const mark = (key: string) => setMarked((s) => { const n = new Set(s); if (!n.delete(key)) n.add(key); return n; });
   return <div class="page full"><header class="head"><div class="line"><h1 class="mono"><Text>{d.url}</Text></h1><ID id={id} /><State status={d.enabled ? "enabled" : "disabled"} />{d.declared && <span class="badge">of the configuration</span>}<span class="push" />
-    {mine && <button class="button" disabled={a.busy} onClick={() => void a.act(() => call("PATCH", "/api/webhooks/" + seg(id), { body: { enabled: !d.enabled } }).then(w.reload))}>{d.enabled ? "Disable" : "Enable"}</button>}
+    {mine && <button class="button" disabled={a.busy} onClick={() => void a.act(() => call("PATCH", "/api/webhooks/" + seg(id), { body: { enabled: !d.enabled }, match: tagOf(d) }).finally(w.reload))}>{d.enabled ? "Disable" : "Enable"}</button>}
     {mine && <button class="button" onClick={() => setAsking("edit")}>Change&hellip;</button>}{mine && <button class="button" onClick={() => setAsking("rotate")}>New secret&hellip;</button>}
     {may("webhooks.delete") && !d.declared && !gone && <button class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}
     {may("webhooks.test") && !gone && <button class="button" disabled={a.busy} onClick={() => void a.act(() => post<WebhookTestBody>(`/api/webhooks/${seg(id)}/test`, { event: testEvent(d) }).then((r) => { setSaid(`The test ${r.status}: ${r.statusCode || r.lastError || ""}`); l.reload(); }))}>Send a test</button>}</div>
@@ -118,14 +118,14 @@ export function WebhookView({ id }: { id: string }) {
     {gone ? <Gone what="This endpoint" to="/webhooks" /> : w.error && <Failure error={w.error} old again={w.reload} />}{alone.error && !gone && <Failure error={alone.error} again={alone.reload} />}
     {a.error && <Failure error={a.error} />}{said && <p role="status" class="notice"><Text>{said}</Text></p>}{l.error && !gone && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {l.rows?.length === 0 && !chosen && <Empty title="No deliveries" />}
-    {l.rows && (l.rows.length > 0 || chosen) && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Deliveries" of={l.of} rows={l.rows} id={(x) => x.id} pick={(x) => setQuery({ sel: x.id === sel ? "" : x.id })} chosen={sel} total={l.total} more={l.more} marked={marked} mark={retriable ? mark : undefined} columns={[
+    {l.rows && (l.rows.length > 0 || chosen) && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Deliveries" of={l.of} rows={l.rows} id={(x) => x.id} pick={(x) => setQuery({ sel: x.id === sel ? "" : x.id })} chosen={sel} total={l.total} more={l.more} rest={l.full && `wardroom webhook deliveries ${id} --all`} marked={marked} mark={retriable ? mark : undefined} columns={[
       { head: "State", cell: (x) => <State status={x.status} /> }, { head: "Event", class: "grow", cell: (x) => <><Text>{x.event}</Text>{x.test && <span class="badge">test</span>}</> }, { head: "Answer", class: "num", cell: (x) => x.statusCode || <span class="soft">--</span> },
       { head: "Attempts", class: "num mid", cell: (x) => x.attempts }, { head: "Error", class: "wide", cell: (x) => <Text class="soft">{x.lastError ?? ""}</Text> }, { head: "At", cell: (x) => <When at={x.timestamp} /> },
     ]} /></div>{chosen && <Detail key={chosen.id} row={chosen} reload={l.reload} />}</div>}
     {asking === "edit" && <Edit of={d} close={() => setAsking("")} done={w.reload} />}
-    {asking === "rotate" && <Confirm title="Make a new secret?" action="Make it" close={() => setAsking("")} run={() => call<WebhookBody>("PATCH", "/api/webhooks/" + seg(id), { body: { rotateSecret: true, overlap: 3_600_000 } }).then((n) => { setSecret(n.secret); w.reload(); })}><p>Deliveries carry the signature of the former one as well, for an hour.</p></Confirm>}
+    {asking === "rotate" && <Confirm title="Make a new secret?" action="Make it" close={() => setAsking("")} run={() => call<WebhookBody>("PATCH", "/api/webhooks/" + seg(id), { body: { rotateSecret: true, overlap: 3_600_000 }, match: tagOf(d) }).then((n) => { setSecret(n.secret); w.reload(); })}><p>Deliveries carry the signature of the former one as well, for an hour.</p></Confirm>}
     {asking === "delete" && <Confirm title="Remove this endpoint?" action="Remove" danger close={() => setAsking("")} run={() => call("DELETE", "/api/webhooks/" + seg(id)).then(onward(() => "/webhooks"))}><p>What still waits for it is not delivered.</p></Confirm>}
-    {asking === "some" && <RetrySome webhook={id} rows={(l.rows ?? []).filter((r) => marked.has(r.id))} close={() => { setAsking(""); setMarked(new Set()); l.reload(); }} />}
+    {asking === "some" && <RetrySome webhook={id} rows={(l.rows ?? []).filter((r) => marked.has(r.id))} close={(done) => { setAsking(""); setMarked((s) => new Set([...s].filter((key) => !done.has(key)))); l.reload(); }} />}
     {asking === "all" && <RetryAll webhook={id} close={() => { setAsking(""); l.reload(); }} />}
   </div>;
 }
@@ -148,26 +148,16 @@ function Detail({ row, reload }: { row: DeliveryBody; reload: () => void }) {
 }
 
 /** Retries a selection: shows the ids first, then the outcome of each. */
-function RetrySome({ webhook, rows, close }: { webhook: string; rows: DeliveryBody[]; close: () => void }) {
+function RetrySome({ webhook, rows, close }: { webhook: string; rows: DeliveryBody[]; close: (done: ReadonlySet<string>) => void }) {
   const [list] = useState(rows);
-  const [out, setOut] = useState<Record<string, string>>({});
-  const [state, setState] = useState<"asked" | "busy" | "over">("asked");
-  const run = async () => {
-    setState("busy");
-    for (const r of list) {
-      let words = "is due";
-      try {
-        await post(`/api/webhooks/${seg(webhook)}/deliveries/${seg(r.id)}/retry`, {});
-      } catch (err) {
-        words = err instanceof Error ? err.message : String(err);
-      }
-      setOut((o) => ({ ...o, [r.id]: words }));
-    }
-    setState("over");
+  const { state, out, run, end } = useEach(close);
+  const each = async (id: string) => {
+    await post(`/api/webhooks/${seg(webhook)}/deliveries/${seg(id)}/retry`, {});
+    return "is due";
   };
-  return <Dialog title={"Retry " + plural(list.length, "delivery", "deliveries")} close={close} wide><div class="body"><table class="plain"><thead><tr><th>Delivery</th><th>Event</th><th>State</th><th>Outcome</th></tr></thead><tbody>
-    {list.map((r) => <tr key={r.id}><td><ID id={r.id} /></td><td><Text>{r.event}</Text></td><td><State status={r.status} /></td><td role="status"><Text>{out[r.id] ?? ""}</Text></td></tr>)}</tbody></table></div>
-    <footer>{state === "over" ? <button class="button main" onClick={close}>Close</button> : <><button class="button" disabled={state === "busy"} onClick={close}>Leave them</button><button class="button main" disabled={state === "busy"} onClick={() => void run()}>Retry {count(list.length)}</button></>}</footer></Dialog>;
+  return <Dialog title={"Retry " + plural(list.length, "delivery", "deliveries")} close={end} wide><div class="body"><table class="plain"><thead><tr><th>Delivery</th><th>Event</th><th>State</th><th>Outcome</th></tr></thead><tbody>
+    {list.map((r) => <tr key={r.id}><td><ID id={r.id} /></td><td><Text>{r.event}</Text></td><td><State status={r.status} /></td><td role="status">{out[r.id]}</td></tr>)}</tbody></table></div>
+    <footer>{state === "over" ? <button class="button main" onClick={end}>Close</button> : <><button class="button" onClick={end}>{state === "busy" ? "Stop" : "Leave them"}</button><button class="button main" disabled={state === "busy"} onClick={() => void run(list.map((r) => r.id), each)}>Retry {count(list.length)}</button></>}</footer></Dialog>;
 }
 
 /** Retries all that failed, after they were counted; 500 at a time. */
