@@ -60,7 +60,7 @@ func (s *Server) scheduleRoutes() []Route {
 			Path: one, OperationID: "updateSchedule", Summary: "Change a schedule.",
 			Description: "Fields that are absent stay; null resets startAt and endAt. From then on its runs have the rights of the caller. " +
 				"A target replaces the one before as a whole. One with an environment that somebody else gave has to be given again.",
-			Body: &Body{JSON: new(updateScheduleRequest)}, Responses: record, Fails: []int{403, 404, 409}, Handle: s.updateSchedule,
+			Body: &Body{JSON: new(updateScheduleRequest)}, Responses: record, Edits: true, Fails: []int{403, 404, 409, 412}, Handle: s.updateSchedule,
 		}),
 		route(http.MethodDelete, "schedules.delete", Route{
 			Path: one, OperationID: "deleteSchedule", Summary: "Remove a schedule. What it started goes on.",
@@ -176,7 +176,15 @@ func scheduleAnswer(found *core.Schedule, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(found), nil
+	a := ok(found)
+	edited := *found
+	edited.StatusReason, edited.NextAt, edited.Running, edited.Queued = "", nil, nil, 0
+	edited.LastRun, edited.Counts, edited.Runs = nil, wire.ScheduleCounts{}, nil
+	if edited.Status != wire.SchedulePaused { // the others come by themselves
+		edited.Status = wire.ScheduleActive
+	}
+	a.edited = edited
+	return a, nil
 }
 
 func (s *Server) updateSchedule(c *call) (answer, error) {
@@ -204,6 +212,11 @@ func (s *Server) updateSchedule(c *call) (answer, error) {
 		}
 		patch.Target, patch.Env = &target, env
 	}
+	done, err := c.unchanged(func() (answer, error) { return s.getSchedule(c) })
+	if err != nil {
+		return answer{}, err
+	}
+	defer done()
 	return scheduleAnswer(s.opts.Schedules.UpdateSchedule(c.detached(), c.param("scheduleId"), patch))
 }
 

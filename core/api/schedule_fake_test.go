@@ -28,6 +28,7 @@ type fakeSchedules struct {
 	spec   core.ScheduleSpec
 	patch  core.SchedulePatch
 	reason string
+	now    func(*core.Schedule) // what became of it
 	err    error
 }
 
@@ -38,7 +39,11 @@ func (f *fakeSchedules) some(id string) (*core.Schedule, error) {
 	if id != scheduleID {
 		return nil, core.NotFound("schedule", id)
 	}
-	return someSchedule(id), nil
+	found := someSchedule(id)
+	if f.now != nil {
+		f.now(found)
+	}
+	return found, nil
 }
 
 func (f *fakeSchedules) CreateSchedule(_ context.Context, spec core.ScheduleSpec) (*core.Schedule, error) {

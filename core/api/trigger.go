@@ -54,7 +54,7 @@ func (s *Server) triggerRoutes() []Route {
 			Path: one, OperationID: "updateTrigger", Summary: "Change a trigger.",
 			Description: "Fields that are absent stay. From then on its runs have the rights of the caller. A target replaces the one before as a whole. " +
 				"One with an environment that somebody else gave has to be given again.",
-			Body: &Body{JSON: new(updateTriggerRequest)}, Responses: record, Fails: []int{403, 404, 409}, Handle: s.updateTrigger,
+			Body: &Body{JSON: new(updateTriggerRequest)}, Responses: record, Edits: true, Fails: []int{403, 404, 409, 412}, Handle: s.updateTrigger,
 		}),
 		route(http.MethodPost, "triggers.rotate", Route{
 			Path: one + "/rotate", OperationID: "rotateTrigger", Secret: true, Summary: "Give a trigger another secret.",
@@ -144,10 +144,13 @@ func triggerAnswer(t *core.Trigger, err error) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return ok(newTriggerBody(t, true)), nil
+	a := ok(newTriggerBody(t, true))
+	edited := newTriggerBody(t, false)
+	edited.BlockedReason, edited.LastRun, edited.Counts = "", nil, wire.TriggerCounts{}
+	a.edited = edited
+	return a, nil
 }
 
-// triggerCreated answers with a new trigger. What is kept for a repeat of the request has no secret.
 // triggerCreated answers a create. A repeat cannot show the secret again: the caller has the one it gave, or rotates.
 func triggerCreated(t *core.Trigger) answer {
 	a := created(triggerPath(t.ID), newTriggerBody(t, true))
@@ -211,6 +214,11 @@ func (s *Server) updateTrigger(c *call) (answer, error) {
 		}
 		patch.Target, patch.Env = &target, env
 	}
+	done, err := c.unchanged(func() (answer, error) { return s.getTrigger(c) })
+	if err != nil {
+		return answer{}, err
+	}
+	defer done()
 	return triggerAnswer(s.opts.Triggers.UpdateTrigger(c.detached(), c.param("triggerId"), patch))
 }
 

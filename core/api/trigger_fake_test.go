@@ -28,6 +28,7 @@ type fakeTriggers struct {
 	body     string
 	headers  map[string]string
 	receipt  core.TriggerReceipt
+	now      func(*core.Trigger) // what became of it
 	err      error
 	received func()
 }
@@ -39,7 +40,11 @@ func (f *fakeTriggers) some(id string) (*core.Trigger, error) {
 	if id != triggerID {
 		return nil, core.NotFound("trigger", id)
 	}
-	return someTrigger(id), nil
+	found := someTrigger(id)
+	if f.now != nil {
+		f.now(found)
+	}
+	return found, nil
 }
 
 func (f *fakeTriggers) CreateTrigger(_ context.Context, spec core.TriggerSpec) (*core.Trigger, error) {

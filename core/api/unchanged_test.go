@@ -11,6 +11,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/api"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Of two editors that read the same state one stores its change, and the other learns that there is another one now.
@@ -139,21 +140,46 @@ func TestPatternUse(t *testing.T) {
 
 // What deliveries count of an endpoint is no change that its editor did not see, and shows to who polls.
 func TestIfMatchPassesOverCounts(t *testing.T) {
-	r := newRig(t)
-	one := someWebhook("whk_one")
-	r.webhooks.find = func(string) (*core.Webhook, error) { found := *one; return &found, nil }
-	r.webhooks.update = func(context.Context, string, core.WebhookPatch) (*core.Webhook, error) { return one, nil }
-	read := r.do("GET", "/api/webhooks/whk_one", "").header.Get("ETag")
-	one.Statistics.Total++
-	if again := r.do("GET", "/api/webhooks/whk_one", "", "If-None-Match: "+read); again.status != http.StatusOK {
-		t.Errorf("a poll after a delivery: %d", again.status)
+	for path, one := range map[string]func(r *rig) (counted, changed func()){
+		"/api/webhooks/whk_one": func(r *rig) (counted, changed func()) {
+			w := someWebhook("whk_one")
+			r.webhooks.find = func(string) (*core.Webhook, error) { found := *w; return &found, nil }
+			r.webhooks.update = func(context.Context, string, core.WebhookPatch) (*core.Webhook, error) { return w, nil }
+			return func() { w.Statistics.Total++ }, func() { w.URL += "/moved" }
+		},
+		"/api/triggers/" + triggerID: func(r *rig) (counted, changed func()) {
+			return func() {
+					r.triggers.now = func(t *core.Trigger) {
+						t.Counts.Started++
+						t.Runs, t.BlockedReason = append(t.Runs, core.TriggerRun{At: t.CreatedAt, Outcome: wire.TriggerStarted}), "a right is missing"
+					}
+				}, func() {
+					r.triggers.now = func(t *core.Trigger) { t.RatePerMinute++ }
+				}
+		},
+		"/api/schedules/" + scheduleID: func(r *rig) (counted, changed func()) {
+			return func() {
+					r.schedules.now = func(s *core.Schedule) {
+						s.Counts.Started++
+						s.Queued, s.NextAt, s.Running, s.LastRun, s.Status = 1, &s.CreatedAt, []core.RunRef{{ExecutionID: execID}}, &wire.ScheduleRun{Outcome: wire.TickBlocked}, wire.ScheduleBlocked
+					}
+				}, func() {
+					r.schedules.now = func(s *core.Schedule) { s.Cron = "1 2 3 4 5" }
+				}
+		},
+	} {
+		r := newRig(t)
+		counted, changed := one(r)
+		read := r.do("GET", path, "").header.Get("ETag")
+		counted()
+		if again := r.do("GET", path, "", "If-None-Match: "+read); again.status != http.StatusOK {
+			t.Errorf("%s: a poll after it was counted: %d", path, again.status)
+		}
+		patch := func() reply { return r.do("PATCH", path, `{}`, "If-Match: "+read) }
+		if done := patch(); done.status != http.StatusOK {
+			t.Errorf("%s: an edit after it was counted: %d %s", path, done.status, done.text)
+		}
+		changed()
+		patch().wants(t, http.StatusPreconditionFailed, core.CodeConflict)
 	}
-	patch := func() reply {
-		return r.do("PATCH", "/api/webhooks/whk_one", `{"enabled": false}`, "If-Match: "+read)
-	}
-	if done := patch(); done.status != http.StatusOK {
-		t.Errorf("an edit after a delivery: %d %s", done.status, done.text)
-	}
-	one.URL += "/moved"
-	patch().wants(t, http.StatusPreconditionFailed, core.CodeConflict)
 }

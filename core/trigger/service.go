@@ -43,11 +43,10 @@ type Observer interface {
 
 // Options are what a Service is made of. Store, Clock, IDs and Launcher are needed.
 type Options struct {
-	Store  Store
-	Clock  core.Clock
-	IDs    core.IDs
-	Logger hclog.Logger // nil: discards
-	// Repeats core/schedule: what both need is alike by chance, and their ways to run are not.
+	Store    Store
+	Clock    core.Clock
+	IDs      core.IDs
+	Logger   hclog.Logger // nil: discards
 	Launcher core.Launcher
 	SealKey  [32]byte // what secrets are encrypted with
 	// Alert is called when a trigger begins to be blocked; may be nil.

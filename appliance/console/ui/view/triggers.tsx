@@ -1,7 +1,7 @@
 // Triggers: what is started by signed requests of other systems.
 
 import { useState } from "preact/hooks";
-import { ApiError, call, get, del, post, seg } from "../api/client.ts";
+import { ApiError, call, get, del, post, seg, tagOf } from "../api/client.ts";
 import type { Trigger, TriggerList, TriggerTrial } from "../api/types.gen.ts";
 import { base } from "../base.ts";
 import { Confirm, useAct } from "../part/dialog.tsx";
@@ -48,7 +48,7 @@ export function TriggerView({ id }: { id: string }) {
   useTitle(t.data?.name ?? "Trigger");
   if (!t.data) return t.error ? <div class="page"><Failure error={t.error} again={t.reload} /></div> : <Waiting />;
   const d = t.data;
-  const enable = (enabled: boolean) => void a.act(() => call("PATCH", "/api/triggers/" + seg(id), { body: { enabled } })).then(t.reload);
+  const enable = (enabled: boolean) => void a.act(() => call("PATCH", "/api/triggers/" + seg(id), { body: { enabled }, match: tagOf(t.data) }).finally(t.reload));
   const where = location.origin + base + d.path;
   return <div class="page full">
     <header class="head">
