@@ -115,9 +115,19 @@ func (s *Store) EraseBatch(ctx context.Context, id string) error {
 	return s.update(ctx, true, func(t *tx) error { return batches.drop(t, id) })
 }
 
-// eraseChanges are what a step of an erasure does; a write without a value deletes.
+// errEraseStale ends a step of an erasure without a change: what it would write over changed since it was read.
+var errEraseStale = errors.New("a record changed while it was being erased")
+
+// eraseWrite is a write with the value that it was made of, which it does not go over another of. A write without a value deletes
+// whatever is there.
+type eraseWrite struct {
+	write
+	was []byte
+}
+
+// eraseChanges are what a step of an erasure does.
 type eraseChanges struct {
-	writes []write
+	writes []eraseWrite
 	drops  []string // ids of deliveries
 	moves  []creatorMove
 	keys   []string // ids of API keys of others that name the subject
@@ -127,10 +137,15 @@ type eraseChanges struct {
 	broken int      // records that cannot be read, and stay as they are
 }
 
-// write adds a write.
-func (c *eraseChanges) write(w write) {
-	c.writes = append(c.writes, w)
-	c.size += len(w.value)
+// replace adds a write of another value in the place of one that was read.
+func (c *eraseChanges) replace(key, was, value []byte) {
+	c.writes = append(c.writes, eraseWrite{write{slices.Clone(key), value}, slices.Clone(was)})
+	c.size += len(value)
+}
+
+// remove adds a deletion.
+func (c *eraseChanges) remove(key []byte) {
+	c.writes = append(c.writes, eraseWrite{write: write{key: key}})
 }
 
 // creatorMove is a record that has another creator from then on.
@@ -155,7 +170,8 @@ func (m creatorMove) move(t *tx) error {
 }
 
 // eraseStep looks at the keys under a prefix from the place of an erasure on, and makes the changes that look asks for
-// together with the new place. look adds to c, and returns how many things it changed.
+// together with the new place. look adds to c, and returns how many things it changed. Where a record changed since the look, nothing
+// is written, and the next call looks again.
 func (s *Store) eraseStep(ctx context.Context, e *core.ErasureRecord, kind, prefix string,
 	look func(txn kv.Snapshot, key, value []byte, c *eraseChanges) (changed int, err error),
 ) (done bool, err error) {
@@ -200,6 +216,8 @@ func (s *Store) eraseStep(ctx context.Context, e *core.ErasureRecord, kind, pref
 					return err
 				}
 				continue
+			} else if w.value != nil && !bytes.Equal(have, w.was) {
+				return errEraseStale
 			}
 			if w.value == nil {
 				t.delete(w.key)
@@ -225,6 +243,9 @@ func (s *Store) eraseStep(ctx context.Context, e *core.ErasureRecord, kind, pref
 		t.audit.Bytes = max(t.audit.Bytes+c.grown, 0)
 		return t.PutErasure(&next)
 	})
+	if errors.Is(err, errEraseStale) {
+		return false, nil
+	}
 	if err != nil {
 		return false, err
 	}
@@ -275,7 +296,7 @@ func (s *Store) EraseEvents(ctx context.Context, e *core.ErasureRecord) (bool, e
 			return 0, err
 		}
 		if gone && !held {
-			c.write(write{key: slices.Clone(key)})
+			c.remove(slices.Clone(key))
 			return 1, nil
 		}
 		if group || !gone && !bytes.Contains(value, []byte(rawjson.Verbatim(e.Subject))) {
@@ -299,7 +320,7 @@ func (s *Store) EraseEvents(ctx context.Context, e *core.ErasureRecord) (bool, e
 		if !changed {
 			return 0, nil
 		}
-		c.write(write{slices.Clone(key), appendEvent(nil, &event)})
+		c.replace(key, value, appendEvent(nil, &event))
 		return 1, nil
 	})
 }
@@ -372,7 +393,7 @@ func (s *Store) EraseDeliveries(ctx context.Context, e *core.ErasureRecord) (boo
 		}
 		place := d.place()
 		d.ResponseBody, d.LastError, d.Former = "", "", nil
-		c.write(write{slices.Clone(key), appendDelivery(nil, place, &d.Delivery)})
+		c.replace(key, value, appendDelivery(nil, place, &d.Delivery))
 		return 1, nil
 	})
 }
@@ -390,7 +411,8 @@ func (s *Store) EraseIdempotency(ctx context.Context, e *core.ErasureRecord) (bo
 			return 0, err
 		}
 		index := binary.BigEndian.AppendUint64([]byte(prefixIdemByTime), claimedMs(rec.ClaimedAt))
-		c.writes = append(c.writes, write{key: slices.Clone(key)}, write{key: append(index, hash...)})
+		c.remove(slices.Clone(key))
+		c.remove(append(index, hash...))
 		return 1, nil
 	})
 }
@@ -433,7 +455,7 @@ func (s *Store) EraseNames(ctx context.Context, e *core.ErasureRecord) (bool, er
 		if !atRest(tables[at].prefix, value) {
 			return 0, nil // who works on it would write the name again
 		}
-		c.write(write{slices.Clone(key), fresh})
+		c.replace(key, value, fresh)
 		var was, is struct {
 			CreatedBy string `json:"createdBy"`
 		}
@@ -515,7 +537,7 @@ func (s *Store) RedactAudit(ctx context.Context, e *core.ErasureRecord, redact f
 			return 0, err
 		}
 		c.grown += int64(len(record) - len(row.Record))
-		c.write(write{slices.Clone(key), append(slices.Clone(value[:auditHeader]), record...)})
+		c.replace(key, value, append(slices.Clone(value[:auditHeader]), record...))
 		return 1, nil
 	})
 }
