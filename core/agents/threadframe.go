@@ -22,9 +22,7 @@ const (
 	maxSessionID   = 256
 	maxReasonBytes = 4 << 10
 
-	maxOutcomeCode   = 64
-	maxOutcomeTokens = 1 << 40 // of one turn
-	maxOutcomeCost   = 1_000_000
+	maxOutcomeCode = 64
 )
 
 // threadEvents are the types of events that a host may tell.
@@ -352,12 +350,12 @@ func checkOutcome(o *wire.TurnOutcome) error {
 		return nil
 	}
 	for _, n := range []int64{u.InputTokens, u.OutputTokens, u.CacheReadTokens, u.CacheWriteTokens, u.Requests} {
-		if n < 0 || n > maxOutcomeTokens {
-			return fmt.Errorf("data.usage: numbers must be from 0 to %d", int64(maxOutcomeTokens))
+		if n < 0 || n > wire.MaxTurnTokens {
+			return fmt.Errorf("data.usage: numbers must be from 0 to %d", int64(wire.MaxTurnTokens))
 		}
 	}
-	if u.CostUSD != nil && !(*u.CostUSD >= 0 && *u.CostUSD <= maxOutcomeCost) {
-		return fmt.Errorf("data.usage.costUsd: must be from 0 to %d", maxOutcomeCost)
+	if u.CostUSD != nil && !(*u.CostUSD >= 0 && *u.CostUSD <= wire.MaxTurnCostUSD) {
+		return fmt.Errorf("data.usage.costUsd: must be from 0 to %d", wire.MaxTurnCostUSD)
 	}
 	if len(u.Model) > maxSessionID || !printable(u.Model) {
 		return fmt.Errorf("data.usage.model: must be at most %d printable bytes", maxSessionID)

@@ -33,6 +33,7 @@ func outcomeFromProto(o *pluginv1.TurnOutcome) TurnOutcome {
 			Model: u.Model, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, CacheReadTokens: u.CacheReadTokens,
 			CacheWriteTokens: u.CacheWriteTokens, Requests: u.Requests, CostUSD: u.CostUsd,
 		}
+		out.Usage.Bound()
 	}
 	return out
 }

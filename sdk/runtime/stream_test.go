@@ -3,8 +3,10 @@ package runtime_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 func TestLogs(t *testing.T) {
@@ -70,6 +73,31 @@ func TestEvents(t *testing.T) {
 	}
 	if _, err := stream.Next(); runtime.ErrorCode(err) != runtime.CodeLagged {
 		t.Errorf("the end: %v", err)
+	}
+}
+
+// What a plugin counts of a turn is believed within bounds: the record of a turn could not be kept as JSON otherwise.
+func TestOddUsage(t *testing.T) {
+	for name, cost := range map[string]float64{"NaN": math.NaN(), "Infinite": math.Inf(1), "Negative": -1, "Huge": 1e300} {
+		t.Run(name, func(t *testing.T) {
+			odd := runtime.Event{Type: runtime.EventTurnComplete, TurnOutcome: runtime.TurnOutcome{Usage: &runtime.Usage{InputTokens: -1, OutputTokens: math.MaxInt64, CostUSD: &cost}}}
+			rt, ctx := dial(t, &fake{event: newList(nil, odd)}), testContext(t)
+			stream, err := rt.Events(ctx, runtime.EventOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = stream.Close() }()
+			got, err := stream.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := (runtime.Usage{OutputTokens: wire.MaxTurnTokens}); *got.Usage != want {
+				t.Errorf("got %+v", *got.Usage)
+			}
+			if _, err := json.Marshal(got.Usage); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

@@ -34,6 +34,23 @@ type Usage struct {
 	CostUSD *float64 `json:"costUsd,omitempty"`
 }
 
+// Bounds of what is believed of one turn.
+const (
+	MaxTurnTokens  = 1 << 40   // of each kind, and of requests
+	MaxTurnCostUSD = 1_000_000 // US dollars
+)
+
+// Bound brings the counts of u into 0 to MaxTurnTokens. A cost that is no number from 0 to MaxTurnCostUSD, which JSON may not even
+// be able to hold, becomes nil: not reported.
+func (u *Usage) Bound() {
+	for _, n := range []*int64{&u.InputTokens, &u.OutputTokens, &u.CacheReadTokens, &u.CacheWriteTokens, &u.Requests} {
+		*n = min(max(*n, 0), MaxTurnTokens)
+	}
+	if u.CostUSD != nil && !(*u.CostUSD >= 0 && *u.CostUSD <= MaxTurnCostUSD) {
+		u.CostUSD = nil
+	}
+}
+
 // Add adds o to u: tokens, requests and costs are summed, and the model is the later one.
 func (u *Usage) Add(o *Usage) {
 	if o == nil {
