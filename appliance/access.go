@@ -116,27 +116,36 @@ func keepKey(path, key string) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
+// withCertificate adds the certificate of the connection to what a way to authenticate finds: what is opened ends with it,
+// whatever other credential was shown beside it. One that was withdrawn lets nobody in.
+func (a *App) withCertificate(authenticate func(*http.Request) (core.Principal, error)) func(*http.Request) (core.Principal, error) {
+	return func(r *http.Request) (core.Principal, error) {
+		if a.withdrawn(r) {
+			return core.Principal{}, errWithdrawn
+		}
+		p, err := authenticate(r)
+		if err == nil {
+			p.Certificates = cert.NumbersOf(r.TLS)
+		}
+		return p, err
+	}
+}
+
 // guarded adds to the options of the API what decides who may do what.
 func (a *App) guarded(o api.Options) api.Options {
 	o.Limits = a.gate
-	o.AgentTokens, o.AuthenticateAgent = a.agentTokens, a.agentAuth.Authenticate
+	o.AgentTokens, o.AuthenticateAgent = a.agentTokens, a.withCertificate(a.agentAuth.Authenticate)
 	if a.access == nil {
 		return o
 	}
 	o.Keys = a.access
 	o.SignIn = a.signInOptions()
+	authenticate := a.withCertificate(a.access.Authenticate)
 	o.Authenticate = func(r *http.Request) (core.Principal, error) {
 		if p, ok := localPrincipal(r.Context()); ok { // who came by the admin socket has shown who it is
 			return p, nil
 		}
-		if a.withdrawn(r) {
-			return core.Principal{}, errWithdrawn
-		}
-		p, err := a.access.Authenticate(r)
-		if err == nil { // what is opened ends with the certificate, whatever other credential was shown beside it
-			p.Certificates = cert.NumbersOf(r.TLS)
-		}
-		return p, err
+		return authenticate(r)
 	}
 	o.Authorize = a.authorize
 	o.Decide = func(ctx context.Context, p core.Principal, access core.Access) core.Ruling {

@@ -149,6 +149,12 @@ func TestWithdrawnCertificateBesideKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	tok, err := admin.CreateAgentToken(t.Context(), client.AgentTokenSpec{Capabilities: []string{"echo"}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	worker, ended := s.agentOf(t, tok.Token, func(c *tls.Config) { c.Certificates = config.Certificates })
+	coretest.WaitFor(t, "the agent", worker.Connected)
 	kept, err := tls.Dial("tcp", s.app.Addr(), config) // before the withdrawal; no handshake succeeds after it
 	if err != nil {
 		t.Fatal(err)
@@ -162,6 +168,11 @@ func TestWithdrawnCertificateBesideKey(t *testing.T) {
 	}
 	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() {
 		t.Error("the terminal goes on")
+	}
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Error("the agent that registered by a token goes on")
 	}
 	dialer.Subprotocols = []string{wire.TicketProtocol + ticket.Ticket}
 	dialer.NetDialTLSContext = func(context.Context, string, string) (net.Conn, error) { return kept, nil }
