@@ -12,6 +12,9 @@ import (
 // CloseUnknownAgent is the close code for an agent that does not exist.
 const CloseUnknownAgent = 4404
 
+// endedHere is the reason where the server ends a terminal that could go on.
+const endedHere = "the server goes down, or the right to the terminal was lost"
+
 // maxReason bounds the reason in a close message, in bytes.
 const maxReason = 123
 

@@ -46,7 +46,7 @@
 //
 // # Closing
 //
-// 1000 when the agent has ended, with a reason that begins with "agent stopped"; 1001 when the server goes
-// down; 4000 + the HTTP status of a runtime.Error otherwise: 4404 for an unknown agent, 4503 for a runtime
-// that is away. A viewer that does not answer pings, or does not read for 30 seconds, is cut.
+// 1000 when the agent has ended, with a reason that begins with "agent stopped"; 1001 when the server
+// ends it, because it goes down or the viewer lost the right to it: who connects again learns which; 4000 + the HTTP
+// status of a runtime.Error otherwise: 4404 for an unknown agent, 4503 for a runtime that is away. A viewer that does not answer pings, or does not read for 30 seconds, is cut.
 package terminal

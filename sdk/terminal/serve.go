@@ -220,11 +220,11 @@ func (s *session) write(ctx context.Context, received, left <-chan error) error 
 		case err := <-left:
 			return err
 		case <-ctx.Done():
-			s.goodbye(websocket.CloseGoingAway, "the server goes down", left)
+			s.goodbye(websocket.CloseGoingAway, endedHere, left)
 			return context.Cause(ctx)
 		case err := <-received:
 			if ctx.Err() != nil {
-				s.goodbye(websocket.CloseGoingAway, "the server goes down", left)
+				s.goodbye(websocket.CloseGoingAway, endedHere, left)
 				return context.Cause(ctx)
 			}
 			if done, flushErr := s.flushAll(ctx, left); !done {
@@ -320,7 +320,7 @@ func (s *session) flushAll(ctx context.Context, left <-chan error) (done bool, e
 			return false, err
 		case <-ctx.Done():
 			timer.Stop()
-			s.goodbye(websocket.CloseGoingAway, "the server goes down", left)
+			s.goodbye(websocket.CloseGoingAway, endedHere, left)
 			return false, context.Cause(ctx)
 		case <-timer.C:
 			return false, errors.New("the viewer acknowledges nothing")
