@@ -16,13 +16,14 @@ class Drafts {
     }
   }
 
-  /** Keeps a text, or forgets it. One that is too long is not kept. */
-  set(key: string, text: string | undefined): void {
+  /** Keeps a text, or forgets it, and reports whether that was done. One that is too long is not kept. */
+  set(key: string, text: string | undefined): boolean {
     try {
       if (text === undefined || text.length > this.most) this.storage().removeItem(this.place(key));
       else this.storage().setItem(this.place(key), text);
+      return (text?.length ?? 0) <= this.most;
     } catch {
-      // no storage, or a full one
+      return false; // no storage, or a full one
     }
   }
 
