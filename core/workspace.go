@@ -85,9 +85,10 @@ type WorkspaceLender interface {
 
 // WorkspaceContext puts the files of threads into workspaces.
 type WorkspaceContext interface {
-	// WriteContext writes files below a ready workspace. Those below .wardroom/ are excluded from git there. No
-	// symbolic link is followed. VALIDATION_ERROR for a path that leaves it, or is below .git.
-	WriteContext(ctx context.Context, id string, files []ContextFile) error
+	// WriteContext writes files below a ready workspace of a thread; threadID is "" for one that no thread has taken yet.
+	// Those below .wardroom/ are excluded from git there. No symbolic link is followed. VALIDATION_ERROR for a path that
+	// leaves it, or is below .git; CONFLICT where another thread has the workspace by now.
+	WriteContext(ctx context.Context, id, threadID string, files []ContextFile) error
 	// CheckContext returns what WriteContext would refuse, before there is a workspace.
 	CheckContext(files []ContextFile) error
 }

@@ -77,7 +77,7 @@ func (t *thread) furnishOnce(ctx context.Context, r *core.ThreadRecord) (*core.W
 		return nil, nil, err
 	}
 	if ws != nil {
-		err = t.s.opts.Workspaces.WriteContext(ctx, ws.ID, contextFiles(r, memory))
+		err = t.s.opts.Workspaces.WriteContext(ctx, ws.ID, r.ID, contextFiles(r, memory))
 	}
 	return ws, memory, err
 }

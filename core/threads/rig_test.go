@@ -228,11 +228,14 @@ func (f *fakeSpaces) workspace(id string) *core.Workspace {
 	return w
 }
 
-func (f *fakeSpaces) WriteContext(_ context.Context, id string, files []core.ContextFile) error {
+func (f *fakeSpaces) WriteContext(_ context.Context, id, threadID string, files []core.ContextFile) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.files == nil {
 		f.files = map[string][]core.ContextFile{}
+	}
+	if w := f.workspace(id); w.ThreadID != threadID {
+		return core.Conflict("workspace", id, string(w.Status), "the workspace is of another thread")
 	}
 	f.files[id] = files
 	return nil

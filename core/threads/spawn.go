@@ -398,7 +398,7 @@ func (s *Service) PrepareThread(ctx context.Context, spec core.ThreadSpec) (*cor
 				return nil, err
 			}
 		}
-		if err := s.opts.Workspaces.WriteContext(ctx, ws.ID, append(given, whole.File)); err != nil {
+		if err := s.opts.Workspaces.WriteContext(ctx, ws.ID, "", append(given, whole.File)); err != nil {
 			return nil, err
 		}
 	}

@@ -17,7 +17,7 @@ func (s *Service) AdoptWorkspace(tx core.WorkspaceTx, id, threadID, executionID 
 	case w.ThreadID == threadID:
 		return w, nil
 	case w.ThreadID != "" && w.Status != core.WorkspaceReleased:
-		return nil, core.Conflict("workspace", id, string(w.Status), "workspace %q belongs to another thread; prepare again for a new one", id)
+		return nil, taken(w)
 	}
 	if w.Status != core.WorkspaceReserved {
 		if err := s.ours(w); err != nil {
@@ -30,6 +30,11 @@ func (s *Service) AdoptWorkspace(tx core.WorkspaceTx, id, threadID, executionID 
 	}
 	next.ThreadID, next.ExecutionID, next.ExpiresAt, next.Kept = threadID, executionID, nil, ""
 	return &next, tx.PutWorkspace(&next)
+}
+
+// taken refuses what another thread has.
+func taken(w *core.Workspace) error {
+	return core.Conflict("workspace", w.ID, string(w.Status), "workspace %q belongs to another thread; prepare again for a new one", w.ID)
 }
 
 // ReleaseWorkspace implements core.WorkspaceService.

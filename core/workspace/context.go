@@ -105,7 +105,7 @@ func isDotGit(part string) bool {
 }
 
 // WriteContext implements core.WorkspaceService.
-func (s *Service) WriteContext(ctx context.Context, id string, files []core.ContextFile) error {
+func (s *Service) WriteContext(ctx context.Context, id, threadID string, files []core.ContextFile) error {
 	if err := s.CheckContext(files); err != nil {
 		return err
 	}
@@ -120,6 +120,9 @@ func (s *Service) WriteContext(ctx context.Context, id string, files []core.Cont
 	}
 	if w.Status != core.WorkspaceReady {
 		return core.Conflict("workspace", id, string(w.Status), "workspace %q is %s; files are written into ready ones", id, w.Status)
+	}
+	if w.ThreadID != threadID {
+		return taken(w)
 	}
 	if w.Repo != "" {
 		// .wardroom is excluded by a file of the mirror.

@@ -18,7 +18,7 @@ func TestWriteContext(t *testing.T) {
 		{Path: "notes.md", Content: "notes\n"}, {Path: "README.md", Content: "other\n"},
 	}
 	for range 2 { // again is no problem
-		if err := r.WriteContext(t.Context(), w.ID, files); err != nil {
+		if err := r.WriteContext(t.Context(), w.ID, w.ThreadID, files); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,7 +83,7 @@ func TestWriteContextFollowsNoLink(t *testing.T) {
 	r := newRig(t)
 	w := r.provision("x", src.spec())
 	for _, path := range []string{".wardroom/thread-memory.md", "linked/x", "inside/x", "dangling", "dangling/x", "file.md", "src"} {
-		err := r.WriteContext(t.Context(), w.ID, []core.ContextFile{{Path: path, Content: "evil"}})
+		err := r.WriteContext(t.Context(), w.ID, w.ThreadID, []core.ContextFile{{Path: path, Content: "evil"}})
 		wantError(t, err, core.CodeValidation, path)
 	}
 	entries, err := os.ReadDir(outside)
@@ -94,7 +94,7 @@ func TestWriteContextFollowsNoLink(t *testing.T) {
 	if err := os.Link(filepath.Join(outside, "victim"), filepath.Join(w.Path, "hard.md")); err != nil {
 		t.Skip("no hard links here")
 	}
-	if err := r.WriteContext(t.Context(), w.ID, []core.ContextFile{{Path: "hard.md", Content: "evil"}}); err != nil {
+	if err := r.WriteContext(t.Context(), w.ID, w.ThreadID, []core.ContextFile{{Path: "hard.md", Content: "evil"}}); err != nil {
 		t.Fatal(err)
 	}
 	if read(t, filepath.Join(outside, "victim")) != "untouched" {
@@ -106,6 +106,24 @@ func TestWriteContextNeedsAReadyWorkspace(t *testing.T) {
 	r := newRig(t)
 	w := r.reserve("x", core.WorkspaceSpec{})
 	files := []core.ContextFile{{Path: "a", Content: "b"}}
-	wantError(t, r.WriteContext(t.Context(), w.ID, files), core.CodeConflict, "reserved")
-	wantError(t, r.WriteContext(t.Context(), "ws_nonsense", files), core.CodeNotFound)
+	wantError(t, r.WriteContext(t.Context(), w.ID, w.ThreadID, files), core.CodeConflict, "reserved")
+	wantError(t, r.WriteContext(t.Context(), "ws_nonsense", "", files), core.CodeNotFound)
+}
+
+// Who prepares a workspace writes nothing into it once a thread has taken it up, and that thread does.
+func TestWriteContextOfTakenWorkspace(t *testing.T) {
+	r := newRig(t)
+	w := r.provision("x", core.WorkspaceSpec{})
+	file := func(content string) []core.ContextFile { return []core.ContextFile{{Path: "a.md", Content: content}} }
+	if err := r.WriteContext(t.Context(), w.ID, "", file("prepared")); err != nil {
+		t.Fatal(err)
+	}
+	r.adopt(w.ID, "thread_1")
+	wantError(t, r.WriteContext(t.Context(), w.ID, "", file("late")), core.CodeConflict, "another thread")
+	if got := read(t, filepath.Join(w.Path, "a.md")); got != "prepared" {
+		t.Errorf("the file of the thread is %q", got)
+	}
+	if err := r.WriteContext(t.Context(), w.ID, "thread_1", file("its own")); err != nil {
+		t.Error(err)
+	}
 }

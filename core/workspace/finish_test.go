@@ -65,7 +65,7 @@ func TestFinish(t *testing.T) {
 	src := newSource(t)
 	r := newRig(t)
 	w := r.provision("x", src.spec())
-	if err := r.WriteContext(t.Context(), w.ID, []core.ContextFile{{Path: ".wardroom/m.md", Content: "secret memory"}}); err != nil {
+	if err := r.WriteContext(t.Context(), w.ID, w.ThreadID, []core.ContextFile{{Path: ".wardroom/m.md", Content: "secret memory"}}); err != nil {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(w.Path, "README.md"), "# by the agent\n")

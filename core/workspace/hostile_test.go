@@ -53,7 +53,7 @@ const evilAttributes = "* filter=evil diff=evil merge=evil\n"
 func use(t testing.TB, r *rig, src *source, w *core.Workspace, p *trap, when string) {
 	t.Helper()
 	write(t, filepath.Join(w.Path, "work.txt"), when+"\n")
-	if err := r.WriteContext(t.Context(), w.ID, []core.ContextFile{{Path: ".wardroom/m.md", Content: "m"}}); err != nil {
+	if err := r.WriteContext(t.Context(), w.ID, w.ThreadID, []core.ContextFile{{Path: ".wardroom/m.md", Content: "m"}}); err != nil {
 		t.Errorf("%s: write: %v", when, err)
 	}
 	changes, err := r.InspectWorkspace(t.Context(), w.ID)
