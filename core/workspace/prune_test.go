@@ -109,7 +109,7 @@ func TestUnpushedWorkIsKept(t *testing.T) {
 		r.agentGit(w, "push", "-q", "origin", "HEAD")
 	})
 	context := finished("context", func(w *core.Workspace) {
-		if err := r.WriteContext(t.Context(), w.ID, w.ThreadID, []core.ContextFile{{Path: ".wardroom/m.md", Content: "m"}}); err != nil {
+		if err := r.WriteContext(t.Context(), w.ID, "thread_context", []core.ContextFile{{Path: ".wardroom/m.md", Content: "m"}}); err != nil {
 			t.Fatal(err)
 		}
 	})
