@@ -411,6 +411,14 @@ type keys struct {
 	*storetest.Memory
 	mu     sync.Mutex
 	claims []*core.IdempotencyClaim // guarded by mu
+	full   error                    // what the store answers writes with
+}
+
+func (k *keys) Update(ctx context.Context, fn func(tx core.Tx) error) error {
+	if k.full != nil {
+		return k.full
+	}
+	return k.Memory.Update(ctx, fn)
 }
 
 func newKeys(tb testing.TB) *keys { return &keys{Memory: storetest.NewMemory(tb)} }

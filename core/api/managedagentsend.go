@@ -65,7 +65,8 @@ func (s *Server) sendManagedAgent(c *call) (answer, error) {
 		err := s.opts.Idempotency.Update(c.detached(), func(tx core.Tx) error {
 			return tx.ClaimIdempotency(claim, id, s.opts.Clock.Now())
 		})
-		if err != nil {
+		// A turn that is interrupted twice is so once: a full disk keeps nobody from stopping an agent.
+		if err != nil && !(in.Interrupt && core.AsError(err).Unavailable) {
 			return answer{}, err
 		}
 		in.Key = inputKey(claim)

@@ -42,6 +42,14 @@ func TestManagedAgentTurnOutcomes(t *testing.T) {
 	if !got.Interrupt || got.Message != "" {
 		t.Errorf("given %+v", got)
 	}
+	r.keys.full = core.Unavailable("store_read_only", "the store is read-only")
+	got = core.ManagedAgentInput{}
+	r.do("POST", magentPath+"/send", `{"interrupt":true}`, "Idempotency-Key: k").wants(t, 200, "")
+	if !got.Interrupt || got.Key == "" {
+		t.Errorf("on a full disk given %+v", got)
+	}
+	r.do("POST", magentPath+"/send", `{"raw":"x"}`, "Idempotency-Key: k2").wants(t, 503, core.CodeInternal)
+	r.keys.full = nil
 	r.do("POST", magentPath+"/send", `{"interrupt":true,"message":"m"}`).wants(t, 400, core.CodeValidation)
 	r.do("POST", magentPath+"/send", `{"interrupt":false}`).wants(t, 400, core.CodeValidation)
 
