@@ -49,20 +49,3 @@ func TestDraftsOfTabs(t *testing.T) {
 	three.until("a copy of what is written elsewhere", area+`.value.startsWith("name: first\n")`)
 	reload(one, "first")
 }
-
-// A draft that the browser does not keep, since its storage is full, is not called kept.
-func TestDraftThatIsNotKept(t *testing.T) {
-	p := open(t, "/patterns?tab=new")
-	defer func() { _ = chromedp.Run(p.ctx, chromedp.Evaluate(`localStorage.clear()`, nil)) }()
-	const area = `document.querySelector(".paper textarea")`
-	p.until("the template", area+`?.value`)
-	p.do(chromedp.Evaluate(`window.full = true; const set = Storage.prototype.setItem; Storage.prototype.setItem = function (...a) { if (window.full) throw new DOMException("full", "QuotaExceededError"); set.apply(this, a); }; 0`, nil))
-	write := func() {
-		p.do(chromedp.Evaluate(`(() => { const e = `+area+`; e.value += "#"; e.dispatchEvent(new Event("input", {bubbles: true})); })()`, nil))
-	}
-	write()
-	p.until("that it is gone with the page", `document.querySelector(".editing").innerText.includes("gone with this page")`)
-	p.do(chromedp.Evaluate(`window.full = false`, nil))
-	write()
-	p.until("that it is kept", `document.querySelector(".editing").innerText.includes("draft, kept in this browser")`)
-}

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, freshKey } from "../api/client.ts";
 import { Failure } from "./notice.tsx";
-import { Text, count } from "./text.tsx";
+import { Text } from "./text.tsx";
 
 /** A dialog over the page. Escape and a click beside it close it. about is the id of what it says. */
 export function Dialog({ title, about, close, wide, children }: { title: string; about?: string; close: () => void; wide?: boolean; children: ComponentChildren }) {
@@ -66,15 +66,13 @@ export function useKeyOf(): (sent: unknown) => string {
  * Does the same to each of a selection, one after the other, and holds the outcome of each. What is asked to end while that goes on lets
  * the one that is under way come to its outcome, and leaves those behind it as they are; else it closes, with those that it was done to.
  */
-export function useEach(close: (done: ReadonlySet<string>) => void): { state: "asked" | "busy" | "over"; out: Record<string, ComponentChildren>; told: ComponentChildren; run(keys: string[], each: (key: string) => Promise<ComponentChildren>): Promise<void>; end(): void } {
+export function useEach(close: (done: ReadonlySet<string>) => void): { state: "asked" | "busy" | "over"; out: Record<string, ComponentChildren>; run(keys: string[], each: (key: string) => Promise<ComponentChildren>): Promise<void>; end(): void } {
   const [state, setState] = useState<"asked" | "busy" | "over">("asked");
   const [out, setOut] = useState<Record<string, ComponentChildren>>({});
   const done = useRef(new Set<string>());
   const ending = useRef(false);
-  const n = Object.keys(out).length;
   return {
     state, out,
-    told: <span class="soft" role="status">{state === "over" && `${count(done.current.size)} of ${count(n)} done`}</span>, // once, not each
     run: async (keys, each) => {
       setState("busy");
       for (const key of keys) {

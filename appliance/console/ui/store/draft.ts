@@ -16,14 +16,13 @@ class Drafts {
     }
   }
 
-  /** Keeps a text, or forgets it, and reports whether that was done. One that is too long is not kept. */
-  set(key: string, text: string | undefined): boolean {
+  /** Keeps a text, or forgets it. One that is too long is not kept. */
+  set(key: string, text: string | undefined): void {
     try {
       if (text === undefined || text.length > this.most) this.storage().removeItem(this.place(key));
       else this.storage().setItem(this.place(key), text);
-      return (text?.length ?? 0) <= this.most;
     } catch {
-      return false; // no storage, or a full one
+      // no storage, or a full one
     }
   }
 
