@@ -16,13 +16,15 @@ class Drafts {
     }
   }
 
-  /** Keeps a text, or forgets it. One that is too long is not kept. */
-  set(key: string, text: string | undefined): void {
+  /** Keeps a text, or forgets it, and reports whether a text is kept: not one that is too long, and none where there is no room. */
+  set(key: string, text: string | undefined): boolean {
     try {
-      if (text === undefined || text.length > this.most) this.storage().removeItem(this.place(key));
-      else this.storage().setItem(this.place(key), text);
+      const kept = text !== undefined && text.length <= this.most;
+      if (kept) this.storage().setItem(this.place(key), text);
+      else this.storage().removeItem(this.place(key));
+      return kept;
     } catch {
-      // no storage, or a full one
+      return false; // no storage, or a full one
     }
   }
 

@@ -23,7 +23,7 @@ function kept(id: string): Remark[] {
   }
 }
 
-const keep = (id: string, list: Remark[]): void => tabDrafts.set("remarks:" + id, list.length > 0 ? JSON.stringify(list) : undefined);
+const keep = (id: string, list: Remark[]): boolean => tabDrafts.set("remarks:" + id, list.length > 0 ? JSON.stringify(list) : undefined);
 
 /** The line that a remark is written on, and what is written by now. The line may move while the agent works. */
 interface Open { file: string; line: number; old: boolean; code: string; text?: string }

@@ -31,7 +31,7 @@ function kept(): Form {
   }
 }
 
-const keep = (f: Form | undefined): void => tabDrafts.set(draft, f && JSON.stringify(f));
+const keep = (f: Form | undefined): boolean => tabDrafts.set(draft, f && JSON.stringify(f));
 
 /** The request of a form. */
 export function requestOf(f: Form): PrepareThreadRequest {
