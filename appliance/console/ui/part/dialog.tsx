@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, freshKey } from "../api/client.ts";
+import { readFor } from "../store/load.ts";
 import { Failure } from "./notice.tsx";
 import { Text } from "./text.tsx";
 
@@ -65,6 +66,7 @@ export function useKeyOf(): (sent: unknown) => string {
 /**
  * Does the same to each of a selection, one after the other, and holds the outcome of each. What is asked to end while that goes on lets
  * the one that is under way come to its outcome, and leaves those behind it as they are; else it closes, with those that it was done to.
+ * A sign-out ends it likewise: nothing is done in the name of whoever comes next.
  */
 export function useEach(close: (done: ReadonlySet<string>) => void): { state: "asked" | "busy" | "over"; out: Record<string, ComponentChildren>; run(keys: string[], each: (key: string) => Promise<ComponentChildren>): Promise<void>; end(): void } {
   const [state, setState] = useState<"asked" | "busy" | "over">("asked");
@@ -75,10 +77,11 @@ export function useEach(close: (done: ReadonlySet<string>) => void): { state: "a
     state, out,
     run: async (keys, each) => {
       setState("busy");
+      const asker = readFor();
       for (const key of keys) {
         let words: ComponentChildren = "left as it is";
         try {
-          if (!ending.current) {
+          if (!ending.current && asker === readFor()) {
             words = await each(key);
             done.current.add(key);
           }

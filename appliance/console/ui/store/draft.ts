@@ -4,8 +4,10 @@ import { freshKey } from "../api/client.ts";
 import { base } from "../base.ts";
 import { session } from "./session.ts";
 
-/** Texts by key. Where the browser keeps nothing they live as long as their screen. */
-class Drafts {
+/** Texts by key, of one person. Where the browser keeps nothing they live as long as their screen. */
+export class Drafts {
+  private who = session.peek(); // not read anew: an answer may come, and a listener end, once somebody else is here
+
   constructor(private storage: () => Storage, private prefix: string, private most: number) {} // most: characters of one
 
   get(key: string): string | undefined {
@@ -40,8 +42,8 @@ class Drafts {
   }
 
   private place(key: string): string {
-    const now = session.peek();
-    return this.prefix + base + key + (now?.authenticated ? " of " + now.id : "");
+    const who = this.who ?? session.peek();
+    return this.prefix + base + key + (who?.authenticated ? " of " + who.id : "");
   }
 }
 
@@ -75,8 +77,8 @@ const tab = (() => {
 /** The key of a draft that this tab alone writes. */
 export const ofTab = (key: string): string => key + inTab + tab;
 
-/** Drafts that end with their tab. */
-export const tabDrafts = new Drafts(() => sessionStorage, "", 1 << 20);
+/** Drafts of whoever is here that end with their tab. A screen takes them when it begins. */
+export const tabDrafts = (): Drafts => new Drafts(() => sessionStorage, "", 1 << 20);
 
-/** Drafts that survive it: under keys of their tab, of which others are offered those that are left. */
-export const drafts = new Drafts(() => localStorage, "wardroom-draft:", 256 << 10);
+/** Likewise drafts that survive it: under keys of their tab, of which others are offered those that are left. */
+export const longDrafts = (): Drafts => new Drafts(() => localStorage, "wardroom-draft:", 256 << 10);

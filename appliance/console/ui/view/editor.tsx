@@ -9,7 +9,7 @@ import { Failure } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Text, plural, revealed } from "../part/text.tsx";
 import { onward } from "../route.ts";
-import { drafts, ofTab } from "../store/draft.ts";
+import { longDrafts, ofTab } from "../store/draft.ts";
 import { lineDiff } from "../store/linediff.ts";
 import { useLoad } from "../store/load.ts";
 import { offers, words, type Offer, type Schema } from "../store/schema.ts";
@@ -29,6 +29,7 @@ export const raised = (version: string): string => version.replace(/(\d+)(?!.*\d
 export function PatternEditor({ name, source, fresh }: { name: string; source: string; fresh?: boolean }) {
   const subject = name || "new";
   const key = ofTab(subject);
+  const [drafts] = useState(longDrafts);
   const [text, setText] = useState(() => drafts.get(key) ?? source);
   const [check, setCheck] = useState<{ text: string; problems: Problem[] } | undefined>();
   const [other, setOther] = useState<Pattern | undefined>();

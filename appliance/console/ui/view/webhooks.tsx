@@ -15,7 +15,7 @@ import { When, absolute, lasted } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { go, onward, queryOf, setQuery } from "../route.ts";
 import type { FeedEvent } from "../live/hub.ts";
-import { useLoad } from "../store/load.ts";
+import { readFor, useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
 
@@ -170,12 +170,13 @@ function RetryAll({ webhook, close }: { webhook: string; close: () => void }) {
   const run = () => void a.act(async () => {
     let n = 0;
     let cursor: string | undefined;
+    const asker = readFor(); // nothing is done in the name of whoever comes next
     do {
       const r: DeliveriesRetried = await post<DeliveriesRetried>(path, { status: "failed", ...(cursor && { cursor }) });
       n += r.count;
       cursor = r.hasMore ? r.nextCursor : undefined;
       setDone(n);
-    } while (cursor);
+    } while (cursor && asker === readFor());
   });
   return <Dialog title="Retry all that failed" close={close}><div class="body">{a.error && <Failure error={a.error} />}{!counted && !a.error && <Waiting />}
     {done !== undefined ? <p role="status">{plural(done, "delivery is", "deliveries are")} due{a.busy ? "\u2026" : "."}</p> : counted && <p role="status">{counted.count === 0 ? "None failed." : `${plural(counted.count, "delivery", "deliveries")}${counted.hasMore ? " and more" : ""} failed. Each is delivered again with all its attempts.`}</p>}</div>
