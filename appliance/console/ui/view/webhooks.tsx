@@ -150,14 +150,14 @@ function Detail({ row, reload }: { row: DeliveryBody; reload: () => void }) {
 /** Retries a selection: shows the ids first, then the outcome of each. */
 function RetrySome({ webhook, rows, close }: { webhook: string; rows: DeliveryBody[]; close: (done: ReadonlySet<string>) => void }) {
   const [list] = useState(rows);
-  const { state, out, run, end } = useEach(close);
+  const { state, said, out, run, end } = useEach(close);
   const each = async (id: string) => {
     await post(`/api/webhooks/${seg(webhook)}/deliveries/${seg(id)}/retry`, {});
     return "is due";
   };
-  return <Dialog title={"Retry " + plural(list.length, "delivery", "deliveries")} close={end} wide><div class="body"><table class="plain"><thead><tr><th>Delivery</th><th>Event</th><th>State</th><th>Outcome</th></tr></thead><tbody>
-    {list.map((r) => <tr key={r.id}><td><ID id={r.id} /></td><td><Text>{r.event}</Text></td><td><State status={r.status} /></td><td role="status">{out[r.id]}</td></tr>)}</tbody></table></div>
-    <footer>{state === "over" ? <button class="button main" onClick={end}>Close</button> : <><button class="button" onClick={end}>{state === "busy" ? "Stop" : "Leave them"}</button><button class="button main" disabled={state === "busy"} onClick={() => void run(list.map((r) => r.id), each)}>Retry {count(list.length)}</button></>}</footer></Dialog>;
+  return <Dialog title={"Retry " + plural(list.length, "delivery", "deliveries")} close={end} wide><div class="body"><table class="plain"><thead><tr><th scope="col">Delivery</th><th scope="col">Event</th><th scope="col">State</th><th scope="col">Outcome</th></tr></thead><tbody>
+    {list.map((r) => <tr key={r.id}><td><ID id={r.id} /></td><td><Text>{r.event}</Text></td><td><State status={r.status} /></td><td>{out[r.id]}</td></tr>)}</tbody></table></div>
+    <footer><span class="soft" role="status">{said}</span>{state === "over" ? <button class="button main" onClick={end}>Close</button> : <><button class="button" onClick={end}>{state === "busy" ? "Stop" : "Leave them"}</button><button class="button main" disabled={state === "busy"} onClick={() => void run(list.map((r) => r.id), each)}>Retry {count(list.length)}</button></>}</footer></Dialog>;
 }
 
 /** Retries all that failed, after they were counted; 500 at a time. */
