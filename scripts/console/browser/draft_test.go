@@ -78,3 +78,22 @@ func TestDraftWithoutRoom(t *testing.T) {
 	told("for which there is no room")
 	p.checkAxe(t, "a draft that is not kept")
 }
+
+// What closed tabs leave does not fill the browser: the oldest drafts go, and the newest are offered.
+func TestDraftsLeftBehind(t *testing.T) {
+	p := open(t, "/patterns?tab=new")
+	defer func() { _ = chromedp.Run(p.ctx, chromedp.Evaluate(`localStorage.clear()`, nil)) }()
+	p.until("the template", `document.querySelector(".paper textarea")?.value`)
+	p.do(chromedp.Evaluate(`for (let i = 0; i < 120; i++) localStorage.setItem("wardroom-draft:new in " + (1000 + i) + "-tab", "name: left-" + i + "\nversion: 1.0.0\n"); 0`, nil), chromedp.Reload())
+	p.until("drafts that were left", `document.querySelector(".editing p.bar")`)
+	if !p.holds(`document.querySelector(".editing p.bar").innerText.includes("left-119@1.0.0")`) {
+		t.Errorf("the newest draft is not offered first\n%s", p.text())
+	}
+	p.do(chromedp.Evaluate(`(() => { const e = document.querySelector(".paper textarea"); e.value = "name: written-now"; e.dispatchEvent(new Event("input", {bubbles: true})); })()`, nil))
+	p.until("the draft", `Object.values(localStorage).includes("name: written-now")`)
+	var kept []string
+	p.do(chromedp.Evaluate(`Object.keys(localStorage).filter((k) => k.startsWith("wardroom-draft:")).sort()`, &kept))
+	if len(kept) != 100 || kept[0] != "wardroom-draft:new in 1021-tab" {
+		t.Errorf("%d drafts are kept, the oldest %q", len(kept), kept[0])
+	}
+}

@@ -22,7 +22,10 @@ export class Drafts {
   set(key: string, text: string | undefined): boolean {
     try {
       const kept = text !== undefined && text.length <= this.most;
-      if (kept) this.storage().setItem(this.place(key), text);
+      if (kept) {
+        this.bound(this.place(key));
+        this.storage().setItem(this.place(key), text);
+      }
       else this.storage().removeItem(this.place(key));
       return kept;
     } catch {
@@ -30,12 +33,19 @@ export class Drafts {
     }
   }
 
-  /** The keys of all texts that tabs keep of the same thing, but for this tab. */
+  /** Has no more than a number of texts there with one more, where it is a new one: what the oldest tabs left goes first. */
+  private bound(place: string): void {
+    if (!this.prefix || this.storage().getItem(place) !== null) return;
+    const all = Object.keys(this.storage()).filter((k) => k.startsWith(this.prefix)).sort(newerTab);
+    for (const k of all.slice(maxDrafts - 1)) this.storage().removeItem(k);
+  }
+
+  /** The keys of all texts that tabs keep of the same thing, but for this tab; those of the newest tabs first. */
   others(key: string): string[] {
     try {
       const [before, after] = [this.prefix + base, this.place("").slice((this.prefix + base).length)];
       const keys = Object.keys(this.storage()).filter((k) => k.startsWith(before) && k.endsWith(after)).map((k) => k.slice(before.length, k.length - after.length));
-      return keys.filter((k) => k !== ofTab(key) && (k === key || k.startsWith(key + inTab) && !k.includes(" ", key.length + inTab.length)));
+      return keys.filter((k) => k !== ofTab(key) && (k === key || k.startsWith(key + inTab) && !k.includes(" ", key.length + inTab.length))).sort(newerTab);
     } catch {
       return [];
     }
@@ -48,6 +58,13 @@ export class Drafts {
 }
 
 const inTab = " in ";
+const maxDrafts = 100; // that survive their tabs, of all people
+
+/** Sorts keys by when their tabs began, the newest first: ids of tabs begin with the time. */
+const newerTab = (a: string, b: string): number => {
+  const [tabA, tabB] = [a, b].map((k) => k.split(inTab)[1] ?? "");
+  return tabA! < tabB! ? 1 : tabA! > tabB! ? -1 : 0;
+};
 
 // What tells this tab from the others. It lies in the storage only while no page is open in the tab: a copy of an open tab, which begins
 // with a copy of its storage, is another one.
@@ -62,7 +79,7 @@ const tab = (() => {
       return null;
     }
   };
-  const id = take() ?? freshKey();
+  const id = take() ?? Date.now().toString(36) + freshKey();
   addEventListener("pagehide", () => {
     try {
       sessionStorage.setItem(at, id);
