@@ -3,6 +3,7 @@
 import { computed, signal } from "@preact/signals";
 import { base } from "./base.ts";
 import { leave } from "./part/left.ts";
+import { readFor } from "./store/load.ts";
 
 interface Place { path: string; query: URLSearchParams; key: number }
 
@@ -39,11 +40,12 @@ export function go(path: string, replace = false): void {
   place.value = read();
 }
 
-/** Goes where an answer leads, unless the person went to another screen or tab before it came. */
+/** Goes where an answer leads, unless the person went to another screen or tab before it came, or is another one. */
 export function onward<T>(to: (answer: T) => string, replace = false): (answer: T) => void {
   const screen = () => place.peek().path + "?" + (place.peek().query.get("tab") ?? "");
   const from = screen();
-  return (answer) => { if (screen() === from) go(to(answer), replace); };
+  const reader = readFor();
+  return (answer) => { if (screen() === from && readFor() === reader) go(to(answer), replace); };
 }
 
 /** Changes parts of the query; "" takes a part away. */

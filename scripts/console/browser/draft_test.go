@@ -49,3 +49,51 @@ func TestDraftsOfTabs(t *testing.T) {
 	three.until("a copy of what is written elsewhere", area+`.value.startsWith("name: first\n")`)
 	reload(one, "first")
 }
+
+// The editor does not call a draft kept that the browser keeps nowhere.
+func TestDraftWithoutRoom(t *testing.T) {
+	p := open(t, "/patterns?tab=new")
+	defer func() { _ = chromedp.Run(p.ctx, chromedp.Evaluate(`localStorage.clear()`, nil)) }()
+	write := func(text string) {
+		t.Helper()
+		p.do(chromedp.Evaluate(fmt.Sprintf(`(() => { const e = document.querySelector(".paper textarea"); e.value = %s; e.dispatchEvent(new Event("input", {bubbles: true})); })()`, text), nil))
+	}
+	says := func(what string) string {
+		return fmt.Sprintf(`document.querySelector(".editing > .bar").innerText.includes(%q)`, what)
+	}
+	told := func(why string) {
+		t.Helper()
+		p.until("what becomes of the draft, "+why, says("draft, not kept")+" || "+says("looking at it")+" === false && "+says("draft, kept"))
+		if !p.holds(says("draft, not kept")) {
+			t.Errorf("a draft is called kept %s", why)
+		}
+	}
+	p.until("the template", `document.querySelector(".paper textarea")?.value`)
+	write(`"# " + "x".repeat(256 << 10)`)
+	told("that is too long")
+	write(`"# short"`)
+	p.until("that a short one is kept", says("draft, kept"))
+	p.do(chromedp.Evaluate(`for (let n = 1 << 22, i = 0; n >= 1; n >>= 1, i++) try { localStorage.setItem("fill" + i, "x".repeat(n)); } catch {}; for (let i = 100; i < 200; i++) try { localStorage.setItem("fill" + i, ""); } catch { break; } 0`, nil))
+	write(`"# " + "y".repeat(1 << 10)`)
+	told("for which there is no room")
+	p.checkAxe(t, "a draft that is not kept")
+}
+
+// What closed tabs leave does not fill the browser: the oldest drafts go, and the newest are offered.
+func TestDraftsLeftBehind(t *testing.T) {
+	p := open(t, "/patterns?tab=new")
+	defer func() { _ = chromedp.Run(p.ctx, chromedp.Evaluate(`localStorage.clear()`, nil)) }()
+	p.until("the template", `document.querySelector(".paper textarea")?.value`)
+	p.do(chromedp.Evaluate(`for (let i = 0; i < 120; i++) localStorage.setItem("wardroom-draft:new in " + (1000 + i) + "-tab", "name: left-" + i + "\nversion: 1.0.0\n"); 0`, nil), chromedp.Reload())
+	p.until("drafts that were left", `document.querySelector(".editing p.bar")`)
+	if !p.holds(`document.querySelector(".editing p.bar").innerText.includes("left-119@1.0.0")`) {
+		t.Errorf("the newest draft is not offered first\n%s", p.text())
+	}
+	p.do(chromedp.Evaluate(`(() => { const e = document.querySelector(".paper textarea"); e.value = "name: written-now"; e.dispatchEvent(new Event("input", {bubbles: true})); })()`, nil))
+	p.until("the draft", `Object.values(localStorage).includes("name: written-now")`)
+	var kept []string
+	p.do(chromedp.Evaluate(`Object.keys(localStorage).filter((k) => k.startsWith("wardroom-draft:")).sort()`, &kept))
+	if len(kept) != 100 || kept[0] != "wardroom-draft:new in 1021-tab" {
+		t.Errorf("%d drafts are kept, the oldest %q", len(kept), kept[0])
+	}
+}

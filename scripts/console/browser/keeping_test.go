@@ -60,7 +60,7 @@ func TestDeliveries(t *testing.T) {
 	p.click(css("tr[data-index] input[type=checkbox]"))
 	p.click(button("Retry"))
 	p.click(button("Retry 1"))
-	p.until("its outcome", `document.querySelector("dialog tbody [role=status]")?.innerText === "is due"`)
+	p.until("its outcome", `document.querySelector("dialog tbody td:last-child")?.innerText === "is due"`)
 	p.click(`[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Close")`)
 	p.until("that it arrived", `document.querySelector("tr[data-index]")?.innerText.includes("succeeded")`)
 	p.click(button("Send a test"))

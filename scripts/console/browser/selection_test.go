@@ -58,10 +58,16 @@ func TestSelectionKept(t *testing.T) {
 	p.await(g, "the second one")
 	p.do(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Escape))
 	close(g.opened)
-	const outcomes = `[...document.querySelectorAll("dialog tbody [role=status]")].map((e) => e.innerText).join()`
+	const outcomes = `[...document.querySelectorAll("dialog tbody td:last-child")].map((e) => e.innerText).join()`
 	p.until("the outcome of each", outcomes+` === "cancelled,not now,left as it is" || !document.querySelector("dialog")`)
 	if !p.holds(`document.querySelector("dialog")`) {
 		t.Fatalf("the outcomes are gone\n%s", p.text())
+	}
+	if p.holds(`document.querySelector("dialog tbody [role=status]")`) || !p.holds(`document.querySelector("dialog footer [role=status]")?.innerText === "1 of 3 done."`) {
+		t.Errorf("who hears the page hears each outcome, and not how far the work is\n%s", p.text())
+	}
+	if p.holds(`document.querySelector("dialog thead th:not([scope=col])")`) {
+		t.Error("a head does not name its column to who hears the table")
 	}
 	p.click(`[...document.querySelectorAll("dialog footer button")].find((b) => b.innerText === "Close")`)
 	p.until("those that it was not done to", selected("2"))

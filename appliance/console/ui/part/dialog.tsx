@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, freshKey } from "../api/client.ts";
+import { readFor } from "../store/load.ts";
 import { Failure } from "./notice.tsx";
-import { Text } from "./text.tsx";
+import { Text, count } from "./text.tsx";
 
 /** A dialog over the page. Escape and a click beside it close it. about is the id of what it says. */
 export function Dialog({ title, about, close, wide, children }: { title: string; about?: string; close: () => void; wide?: boolean; children: ComponentChildren }) {
@@ -62,23 +63,32 @@ export function useKeyOf(): (sent: unknown) => string {
   };
 }
 
+const step = 10; // outcomes between two words of how far a selection is, for who hears them
+
 /**
  * Does the same to each of a selection, one after the other, and holds the outcome of each. What is asked to end while that goes on lets
  * the one that is under way come to its outcome, and leaves those behind it as they are; else it closes, with those that it was done to.
+ * What is said of it is how far it is, now and then: to hear each outcome would take longer than the work.
+ * A sign-out ends it likewise: nothing is done in the name of whoever comes next.
  */
-export function useEach(close: (done: ReadonlySet<string>) => void): { state: "asked" | "busy" | "over"; out: Record<string, ComponentChildren>; run(keys: string[], each: (key: string) => Promise<ComponentChildren>): Promise<void>; end(): void } {
+export function useEach(close: (done: ReadonlySet<string>) => void): { state: "asked" | "busy" | "over"; said: string; out: Record<string, ComponentChildren>; run(keys: string[], each: (key: string) => Promise<ComponentChildren>): Promise<void>; end(): void } {
   const [state, setState] = useState<"asked" | "busy" | "over">("asked");
   const [out, setOut] = useState<Record<string, ComponentChildren>>({});
   const done = useRef(new Set<string>());
+  const [total, setTotal] = useState(0);
+  const far = Object.keys(out).length;
+  const said = state === "asked" ? "" : state === "busy" ? `${count(far - far % step)} of ${count(total)}\u2026` : `${count(done.current.size)} of ${count(total)} done.`;
   const ending = useRef(false);
   return {
-    state, out,
+    state, said, out,
     run: async (keys, each) => {
       setState("busy");
+      setTotal(keys.length);
+      const asker = readFor();
       for (const key of keys) {
         let words: ComponentChildren = "left as it is";
         try {
-          if (!ending.current) {
+          if (!ending.current && asker === readFor()) {
             words = await each(key);
             done.current.add(key);
           }

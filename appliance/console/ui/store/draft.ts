@@ -4,8 +4,10 @@ import { freshKey } from "../api/client.ts";
 import { base } from "../base.ts";
 import { session } from "./session.ts";
 
-/** Texts by key. Where the browser keeps nothing they live as long as their screen. */
-class Drafts {
+/** Texts by key, of one person. Where the browser keeps nothing they live as long as their screen. */
+export class Drafts {
+  private who = session.peek(); // not read anew: an answer may come, and a listener end, once somebody else is here
+
   constructor(private storage: () => Storage, private prefix: string, private most: number) {} // most: characters of one
 
   get(key: string): string | undefined {
@@ -16,34 +18,53 @@ class Drafts {
     }
   }
 
-  /** Keeps a text, or forgets it. One that is too long is not kept. */
-  set(key: string, text: string | undefined): void {
+  /** Keeps a text, or forgets it, and reports whether a text is kept: not one that is too long, and none where there is no room. */
+  set(key: string, text: string | undefined): boolean {
     try {
-      if (text === undefined || text.length > this.most) this.storage().removeItem(this.place(key));
-      else this.storage().setItem(this.place(key), text);
+      const kept = text !== undefined && text.length <= this.most;
+      if (kept) {
+        this.bound(this.place(key));
+        this.storage().setItem(this.place(key), text);
+      }
+      else this.storage().removeItem(this.place(key));
+      return kept;
     } catch {
-      // no storage, or a full one
+      return false; // no storage, or a full one
     }
   }
 
-  /** The keys of all texts that tabs keep of the same thing, but for this tab. */
+  /** Has no more than a number of texts there with one more, where it is a new one: what the oldest tabs left goes first. */
+  private bound(place: string): void {
+    if (!this.prefix || this.storage().getItem(place) !== null) return;
+    const all = Object.keys(this.storage()).filter((k) => k.startsWith(this.prefix)).sort(newerTab);
+    for (const k of all.slice(maxDrafts - 1)) this.storage().removeItem(k);
+  }
+
+  /** The keys of all texts that tabs keep of the same thing, but for this tab; those of the newest tabs first. */
   others(key: string): string[] {
     try {
       const [before, after] = [this.prefix + base, this.place("").slice((this.prefix + base).length)];
       const keys = Object.keys(this.storage()).filter((k) => k.startsWith(before) && k.endsWith(after)).map((k) => k.slice(before.length, k.length - after.length));
-      return keys.filter((k) => k !== ofTab(key) && (k === key || k.startsWith(key + inTab) && !k.includes(" ", key.length + inTab.length)));
+      return keys.filter((k) => k !== ofTab(key) && (k === key || k.startsWith(key + inTab) && !k.includes(" ", key.length + inTab.length))).sort(newerTab);
     } catch {
       return [];
     }
   }
 
   private place(key: string): string {
-    const now = session.peek();
-    return this.prefix + base + key + (now?.authenticated ? " of " + now.id : "");
+    const who = this.who ?? session.peek();
+    return this.prefix + base + key + (who?.authenticated ? " of " + who.id : "");
   }
 }
 
 const inTab = " in ";
+const maxDrafts = 100; // that survive their tabs, of all people
+
+/** Sorts keys by when their tabs began, the newest first: ids of tabs begin with the time. */
+const newerTab = (a: string, b: string): number => {
+  const [tabA, tabB] = [a, b].map((k) => k.split(inTab)[1] ?? "");
+  return tabA! < tabB! ? 1 : tabA! > tabB! ? -1 : 0;
+};
 
 // What tells this tab from the others. It lies in the storage only while no page is open in the tab: a copy of an open tab, which begins
 // with a copy of its storage, is another one.
@@ -58,7 +79,7 @@ const tab = (() => {
       return null;
     }
   };
-  const id = take() ?? freshKey();
+  const id = take() ?? Date.now().toString(36) + freshKey();
   addEventListener("pagehide", () => {
     try {
       sessionStorage.setItem(at, id);
@@ -73,8 +94,8 @@ const tab = (() => {
 /** The key of a draft that this tab alone writes. */
 export const ofTab = (key: string): string => key + inTab + tab;
 
-/** Drafts that end with their tab. */
-export const tabDrafts = new Drafts(() => sessionStorage, "", 1 << 20);
+/** Drafts of whoever is here that end with their tab. A screen takes them when it begins. */
+export const tabDrafts = (): Drafts => new Drafts(() => sessionStorage, "", 1 << 20);
 
-/** Drafts that survive it: under keys of their tab, of which others are offered those that are left. */
-export const drafts = new Drafts(() => localStorage, "wardroom-draft:", 256 << 10);
+/** Likewise drafts that survive it: under keys of their tab, of which others are offered those that are left. */
+export const longDrafts = (): Drafts => new Drafts(() => localStorage, "wardroom-draft:", 256 << 10);

@@ -141,7 +141,7 @@ function ConnectedView({ id }: { id: string }) {
 /** What an agent works on, and worked on last. */
 function Tasks({ tasks }: { tasks: AgentTask[] }) {
   if (tasks.length === 0) return <p class="soft">None since the server started, of those that you may see.</p>;
-  return <table class="plain"><thead><tr><th>State</th><th>Pattern</th><th>Step</th><th>Role</th><th>Began</th><th>Took</th><th>Task</th></tr></thead><tbody>{tasks.map((t) => <tr key={t.taskId + t.attempt}>
+  return <table class="plain"><thead><tr><th scope="col">State</th><th scope="col">Pattern</th><th scope="col">Step</th><th scope="col">Role</th><th scope="col">Began</th><th scope="col">Took</th><th scope="col">Task</th></tr></thead><tbody>{tasks.map((t) => <tr key={t.taskId + t.attempt}>
     <td><State status={t.status} /></td><td><Text>{t.pattern.name}</Text><span class="soft">@{t.pattern.version}</span></td><td><Text>{t.step ?? ""}</Text></td><td><Text>{t.role ?? ""}</Text></td><td><When at={t.startedAt} /></td>
     <td class="nums">{t.endedAt ? lasted(Date.parse(t.endedAt) - Date.parse(t.startedAt)) : ""}</td><td><ID id={t.taskId} to={`/executions/${t.executionId}?sel=${encodeURIComponent("task:" + t.taskId + (t.attempt > 1 ? "#" + t.attempt : ""))}`} /></td></tr>)}</tbody></table>;
 }

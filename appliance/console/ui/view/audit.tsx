@@ -121,7 +121,7 @@ function Sinks({ s }: { s: AuditStatus }) {
   if (!s.enabled) return null;
   return <details class="bar"><summary>Proof and sinks{s.sinks.some((k) => k.state !== "ok") && <span class="hot"> not all sinks have all records</span>}</summary>
     <dl class="facts"><div><dt>Key</dt><dd class="mono"><Text>{s.keyId}</Text> <Copy text={s.publicKey} label="Copy the public key" /></dd></div><div><dt>Newest hash</dt><dd class="mono"><Text>{s.hash}</Text> <Copy text={s.hash} label="Copy the hash" /></dd></div><div><dt>Prove it</dt><dd><Command text="wardroom audit verify --config /etc/wardroom/wardroom.yaml" /></dd></div></dl>
-    {s.sinks.length > 0 && <table class="plain"><thead><tr><th>Sink</th><th>State</th><th>Lacks</th><th>Says</th></tr></thead><tbody>{s.sinks.map((k) => <tr key={k.name}><td><Text>{k.name}</Text></td><td><State status={k.state === "ok" ? "ok" : k.state === "failing" ? "failed" : "degraded"} word={k.state} /></td><td>{count(k.behind)}{k.rejected > 0 && `, ${count(k.rejected)} refused for good`}</td><td><Text>{k.error ?? ""}</Text></td></tr>)}</tbody></table>}
+    {s.sinks.length > 0 && <table class="plain"><thead><tr><th scope="col">Sink</th><th scope="col">State</th><th scope="col">Lacks</th><th scope="col">Says</th></tr></thead><tbody>{s.sinks.map((k) => <tr key={k.name}><td><Text>{k.name}</Text></td><td><State status={k.state === "ok" ? "ok" : k.state === "failing" ? "failed" : "degraded"} word={k.state} /></td><td>{count(k.behind)}{k.rejected > 0 && `, ${count(k.rejected)} refused for good`}</td><td><Text>{k.error ?? ""}</Text></td></tr>)}</tbody></table>}
   </details>;
 }
 

@@ -8,22 +8,22 @@ import { parseDiff, type DiffFile, type DiffLine } from "../part/diff.tsx";
 import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
 import { Line, Text, count, plural, reveal } from "../part/text.tsx";
 import { queryOf, setQuery } from "../route.ts";
-import { tabDrafts } from "../store/draft.ts";
+import { tabDrafts, type Drafts } from "../store/draft.ts";
 import { useLoad } from "../store/load.ts";
 import { messageOf, paired, placeOf, sameRemark, type Remark } from "../store/remarks.ts";
 import { may } from "../store/session.ts";
 
 const shownLines = 400;
 
-function kept(id: string): Remark[] {
+function kept(drafts: Drafts, id: string): Remark[] {
   try {
-    return JSON.parse(tabDrafts.get("remarks:" + id) ?? "[]") as Remark[];
+    return JSON.parse(drafts.get("remarks:" + id) ?? "[]") as Remark[];
   } catch {
     return [];
   }
 }
 
-const keep = (id: string, list: Remark[]): void => tabDrafts.set("remarks:" + id, list.length > 0 ? JSON.stringify(list) : undefined);
+const keep = (drafts: Drafts, id: string, list: Remark[]): boolean => drafts.set("remarks:" + id, list.length > 0 ? JSON.stringify(list) : undefined);
 
 /** The line that a remark is written on, and what is written by now. The line may move while the agent works. */
 interface Open { file: string; line: number; old: boolean; code: string; text?: string }
@@ -37,7 +37,8 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
     const seen = new Map<string, number>(); // git writes a file whose type changed as two
     return parseDiff(diff.data?.patch ?? "").map((file) => { const n = seen.get(file.path) ?? 0; seen.set(file.path, n + 1); return { ...file, key: n + file.path }; });
   }, [diff.data]);
-  const [remarks, setRemarks] = useState<Remark[]>(() => kept(id));
+  const [drafts] = useState(tabDrafts);
+  const [remarks, setRemarks] = useState<Remark[]>(() => kept(drafts, id));
   const latest = useRef(remarks); // some may be written while others are sent
   latest.current = remarks;
   const [open, setOpen] = useState<Open>();
@@ -48,7 +49,7 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
   const a = useAct();
   const over = ["completed", "failed", "stopped"].includes(t.status);
   const takes = !over && may("threads.send");
-  const set = (list: Remark[]) => { setRemarks(list); keep(id, list); key.current = ""; setTold(""); };
+  const set = (list: Remark[]) => { setRemarks(list); keep(drafts, id, list); key.current = ""; setTold(""); };
   const back = () => { const at = open; setOpen(undefined); requestAnimationFrame(() => at && box.current?.querySelector<HTMLElement>(`tr[data-place="${CSS.escape(at.file + ":" + at.line + ":" + at.old)}"]`)?.focus()); };
   const review: Review = {
     remarks, open, split: queryOf("view") === "split", close: back,

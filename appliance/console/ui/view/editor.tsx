@@ -9,7 +9,7 @@ import { Failure } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Text, plural, revealed } from "../part/text.tsx";
 import { onward } from "../route.ts";
-import { drafts, ofTab } from "../store/draft.ts";
+import { longDrafts, ofTab } from "../store/draft.ts";
 import { lineDiff } from "../store/linediff.ts";
 import { useLoad } from "../store/load.ts";
 import { offers, words, type Offer, type Schema } from "../store/schema.ts";
@@ -29,6 +29,7 @@ export const raised = (version: string): string => version.replace(/(\d+)(?!.*\d
 export function PatternEditor({ name, source, fresh }: { name: string; source: string; fresh?: boolean }) {
   const subject = name || "new";
   const key = ofTab(subject);
+  const [drafts] = useState(longDrafts);
   const [text, setText] = useState(() => drafts.get(key) ?? source);
   const [check, setCheck] = useState<{ text: string; problems: Problem[] } | undefined>();
   const [other, setOther] = useState<Pattern | undefined>();
@@ -53,7 +54,8 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
     if (!path || path.length === 0) return undefined;
     return { path: path.join("."), words: words(schema, path, o) };
   }, [schema, text, spot]);
-  useEffect(() => { drafts.set(key, changed ? text : undefined); }, [text, changed]);
+  const [kept, setKept] = useState(true);
+  useEffect(() => setKept(drafts.set(key, changed ? text : undefined)), [text, changed]);
   const [others, setOthers] = useState(() => drafts.others(subject));
   useEffect(() => {
     const look = (e: StorageEvent) => {
@@ -173,7 +175,7 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
   const ready = check?.text === text && problems.length === 0;
   return <div class="editing">
     <div class="bar"><span role="status">{check?.text !== text ? <span class="soft">looking at it&hellip;</span> : problems.length === 0 ? <State status="ok" word="the server would take it" /> : <State status="failed" word={plural(problems.length, "problem")} />}</span>
-      <span class="push" /><button class="button" aria-pressed={drawn} onClick={() => setDrawn(!drawn)}>Drawing</button>{changed && <span class="soft">draft, kept in this browser</span>}{changed && <button class="button" onClick={() => write(source)}>Give it up</button>}
+      <span class="push" /><button class="button" aria-pressed={drawn} onClick={() => setDrawn(!drawn)}>Drawing</button>{changed && (kept ? <span class="soft">draft, kept in this browser</span> : <span class="hot" role="status">draft, not kept: it is too long, or this browser has no room for it</span>)}{changed && <button class="button" onClick={() => write(source)}>Give it up</button>}
       {version && next !== version && <button class="button" onClick={() => write(text.replace(/^(version:\s*["']?)[^"'#\n]+?(["']?\s*(?:#.*)?)$/m, `$1${next}$2`))}>Make it {next}</button>}
       <button class="button main" disabled={a.busy || !ready || !changed && !fresh} onClick={save}>Save{version && ` as ${version}`}</button></div>
     {!changed && others.slice(0, maxOffered).map((k) => { const t = drafts.get(k) ?? ""; return <p key={k} class="bar"><span>A draft of another tab, open or closed: <strong><Text>{[field(t, "name"), field(t, "version")].filter(Boolean).join("@") || "without a name"}</Text></strong>, {plural(t.split("\n").length, "line")}</span>

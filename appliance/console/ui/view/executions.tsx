@@ -352,7 +352,7 @@ async function again(id: string): Promise<string> {
 
 /** Does the same to each of a selection: shows the ids first, then the outcome of each. */
 function Several({ what, ids, rows, close }: { what: string; ids: string[]; rows: ExecutionRow[]; close: (done: ReadonlySet<string>) => void }) {
-  const { state, out, run, end } = useEach(close);
+  const { state, said, out, run, end } = useEach(close);
   const words = what === "retry" ? "Run again" : "Cancel";
   const each = async (id: string) => {
     if (what === "cancel") {
@@ -363,10 +363,10 @@ function Several({ what, ids, rows, close }: { what: string; ids: string[]; rows
     return <>runs again as <ID id={made} to={"/executions/" + made} /></>;
   };
   return <Dialog title={`${words}: ${plural(ids.length, "execution")}`} close={end} wide>
-    <div class="body"><table class="plain"><thead><tr><th>Id</th><th>Pattern</th><th>State</th><th>Outcome</th></tr></thead><tbody>
-      {ids.map((id) => { const r = rows.find((x) => x.executionId === id); return <tr key={id}><td class="mono">{id}</td><td><Text>{r?.pattern ?? ""}</Text></td><td>{r && <State status={r.status} />}</td><td role="status">{out[id]}</td></tr>; })}
+    <div class="body"><table class="plain"><thead><tr><th scope="col">Id</th><th scope="col">Pattern</th><th scope="col">State</th><th scope="col">Outcome</th></tr></thead><tbody>
+      {ids.map((id) => { const r = rows.find((x) => x.executionId === id); return <tr key={id}><td class="mono">{id}</td><td><Text>{r?.pattern ?? ""}</Text></td><td>{r && <State status={r.status} />}</td><td>{out[id]}</td></tr>; })}
     </tbody></table></div>
-    <footer>{state === "over" ? <button class="button main" onClick={end}>Close</button> : <><button class="button" onClick={end}>{state === "busy" ? "Stop" : "Keep as they are"}</button>
+    <footer><span class="soft" role="status">{said}</span>{state === "over" ? <button class="button main" onClick={end}>Close</button> : <><button class="button" onClick={end}>{state === "busy" ? "Stop" : "Keep as they are"}</button>
       <button class={"button " + (what === "cancel" ? "danger" : "main")} disabled={state === "busy"} onClick={() => void run(ids, each)}>{words} {count(ids.length)}</button></>}</footer>
   </Dialog>;
 }

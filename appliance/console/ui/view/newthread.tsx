@@ -9,7 +9,7 @@ import { Failure } from "../part/notice.tsx";
 import { Pre, Text, plural, reveal } from "../part/text.tsx";
 import { useTitle } from "../part/title.ts";
 import { onward, queryOf } from "../route.ts";
-import { tabDrafts } from "../store/draft.ts";
+import { tabDrafts, type Drafts } from "../store/draft.ts";
 import { useRuntimes } from "../store/load.ts";
 import { may } from "../store/session.ts";
 
@@ -23,15 +23,15 @@ const presets: [string, string][] = [["readonly", "readonly: it changes nothing"
 const draft = "draft:new-thread";
 
 // What was typed outlives a look at another screen, where the browser keeps anything.
-function kept(): Form {
+function kept(drafts: Drafts): Form {
   try {
-    return { ...empty, ...JSON.parse(tabDrafts.get(draft) ?? "{}") as Partial<Form> };
+    return { ...empty, ...JSON.parse(drafts.get(draft) ?? "{}") as Partial<Form> };
   } catch {
     return empty;
   }
 }
 
-const keep = (f: Form | undefined): void => tabDrafts.set(draft, f && JSON.stringify(f));
+const keep = (drafts: Drafts, f: Form | undefined): boolean => drafts.set(draft, f && JSON.stringify(f));
 
 /** The request of a form. */
 export function requestOf(f: Form): PrepareThreadRequest {
@@ -59,7 +59,8 @@ function commandOf(f: Form): string {
 
 export function NewThread() {
   useTitle("New thread");
-  const [f, setForm] = useState<Form>(() => ({ ...kept(), ...(queryOf("execution") && { execution: queryOf("execution") }) }));
+  const [drafts] = useState(tabDrafts);
+  const [f, setForm] = useState<Form>(() => ({ ...kept(drafts), ...(queryOf("execution") && { execution: queryOf("execution") }) }));
   const [plan, setPlan] = useState<{ of: Form; body: ThreadPlanBody; key: string } | undefined>();
   const runtimes = useRuntimes(may("agents.read"));
   const a = useAct();
@@ -69,7 +70,7 @@ export function NewThread() {
   const lacking = [...new Set(list.flatMap((r) => r.types))].filter((t) => !types.includes(t));
   const first = types[0] ?? "";
   useEffect(() => { if (!f.type && first) setForm((g) => ({ ...g, type: first })); }, [first]);
-  const set = (change: Partial<Form>) => { const n = { ...f, ...change }; setForm(n); keep(n); a.clear(); };
+  const set = (change: Partial<Form>) => { const n = { ...f, ...change }; setForm(n); keep(drafts, n); a.clear(); };
   const fresh = plan && plan.of === f ? plan : undefined;
   const prepare = () => void a.act(async () => {
     const body = await call<ThreadPlanBody>("POST", "/api/managed-threads/prepare", { body: requestOf(f), timeout: 120_000 });
@@ -82,7 +83,7 @@ export function NewThread() {
     const made = await call<ThreadBody>("POST", "/api/managed-threads", {
       body: { ...request, ...(w && { preparation: { ...request.preparation, workspace: { ...request.preparation?.workspace, workspaceId: w.workspaceId } } }) }, once: fresh!.key, timeout: 120_000,
     });
-    keep(undefined);
+    keep(drafts, undefined);
     open(made.id);
   });
   const text = (name: keyof Form & string, label: string, hint: string, more?: Record<string, string>) => <label><span>{label}</span><input name={name} value={f[name] as string} placeholder={hint} spellcheck={false} autocomplete="off" {...more} onInput={(e) => set({ [name]: e.currentTarget.value })} /></label>;
@@ -108,7 +109,7 @@ export function NewThread() {
         <p><button type="button" class="button" onClick={() => set({ files: [...f.files, { path: "", content: "" }] })}>Add a file</button></p></div></details>
       {a.error && <Failure error={a.error} />}
       <div class="line"><Copy text={() => commandOf(f)} label="Copy as CLI">CLI</Copy><Copy text={() => `curl -s -X POST ${quote(location.origin + address("/api/managed-threads"))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(requestOf(f)))}`} label="Copy as curl">curl</Copy><span class="push" />
-        <button type="button" class="button" onClick={() => { setForm({ ...empty, type: first }); keep(undefined); setPlan(undefined); }}>Clear</button>
+        <button type="button" class="button" onClick={() => { setForm({ ...empty, type: first }); keep(drafts, undefined); setPlan(undefined); }}>Clear</button>
         {fresh ? <button class="button main" disabled={a.busy}>Start it</button> : <button class="button main" disabled={a.busy || !f.objective.trim() || !f.type} aria-busy={a.busy}>{a.busy ? "Looking\u2026" : "Look at what it begins with"}</button>}</div>
     </form>
       {fresh && <section ref={told} tabIndex={-1} class="plan" aria-label="What it begins with"><Plan p={fresh.body} /></section>}

@@ -96,6 +96,6 @@ interface AnyRun { at: string; outcome: string; executionId?: string; threadId?:
 /** What became of ticks and requests. */
 export function Runs({ runs }: { runs: AnyRun[] }) {
   if (runs.length === 0) return <p class="soft">It has not run yet.</p>;
-  return <table class="plain"><thead><tr><th>Outcome</th><th>At</th><th>Started</th><th>Why</th></tr></thead><tbody>{runs.map((r, i) => <tr key={i}>
+  return <table class="plain"><thead><tr><th scope="col">Outcome</th><th scope="col">At</th><th scope="col">Started</th><th scope="col">Why</th></tr></thead><tbody>{runs.map((r, i) => <tr key={i}>
     <td><State status={r.outcome} />{r.late && <span class="badge">late</span>}{r.count && r.count > 1 ? <span class="badge">{count(r.count)} ticks</span> : null}</td><td><When at={r.at} /></td><td><RunLink run={r} />{r.event && <span class="badge"><Text>{r.event}</Text></span>}</td><td>{r.code && <span class="mono removed">{r.code} </span>}<Text>{r.reason ?? ""}</Text></td></tr>)}</tbody></table>;
 }

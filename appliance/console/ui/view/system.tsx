@@ -35,7 +35,7 @@ function Checks() {
   const d = h.data;
   return <div tabIndex={0} class="scrolls">{h.error && <Failure error={h.error} old again={h.reload} />}
     <div class="bar"><State status={d.status} /><span class="soft">version {d.version}, up {lasted(d.uptime * 1000)}</span><span class="push" /><button class="button" onClick={h.reload}>Check now</button></div>
-    <table class="plain"><thead><tr><th>State</th><th>Check</th><th>Says</th><th>Since</th></tr></thead><tbody>{(d.checks ?? []).map((c) => <tr key={c.name}><td><State status={c.status} /></td><td><Text>{c.name}</Text></td><td><Text>{c.message ?? ""}</Text>{c.hint && c.status !== "ok" && <div class="soft"><Text>{c.hint}</Text></div>}</td><td><When at={c.since} /></td></tr>)}</tbody></table></div>;
+    <table class="plain"><thead><tr><th scope="col">State</th><th scope="col">Check</th><th scope="col">Says</th><th scope="col">Since</th></tr></thead><tbody>{(d.checks ?? []).map((c) => <tr key={c.name}><td><State status={c.status} /></td><td><Text>{c.name}</Text></td><td><Text>{c.message ?? ""}</Text>{c.hint && c.status !== "ok" && <div class="soft"><Text>{c.hint}</Text></div>}</td><td><When at={c.since} /></td></tr>)}</tbody></table></div>;
 }
 
 function Plugins() {

@@ -296,12 +296,13 @@ function noteOf(e: ThreadEventRow) {
 
 function Composer({ id, waiting, more, sent }: { id: string; waiting: ThreadQueueBody["inputs"]; more: number; sent: () => void }) {
   const draft = "draft:" + id;
-  const [text, setText] = useState(() => tabDrafts.get(draft) ?? "");
+  const [drafts] = useState(tabDrafts);
+  const [text, setText] = useState(() => drafts.get(draft) ?? "");
   const a = useAct();
   const key = useRef("");
   const latest = useRef(text);
   latest.current = text;
-  const write = (v: string) => { setText(v); key.current = ""; tabDrafts.set(draft, v || undefined); };
+  const write = (v: string) => { setText(v); key.current = ""; drafts.set(draft, v || undefined); };
   const send = () => {
     if (!text.trim()) return;
     key.current ||= freshKey(); // a repeat of the same text after a lost answer sends nothing twice

@@ -15,7 +15,7 @@ import { When, absolute, lasted } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { go, onward, queryOf, setQuery } from "../route.ts";
 import type { FeedEvent } from "../live/hub.ts";
-import { useLoad } from "../store/load.ts";
+import { readFor, useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
 
@@ -150,14 +150,14 @@ function Detail({ row, reload }: { row: DeliveryBody; reload: () => void }) {
 /** Retries a selection: shows the ids first, then the outcome of each. */
 function RetrySome({ webhook, rows, close }: { webhook: string; rows: DeliveryBody[]; close: (done: ReadonlySet<string>) => void }) {
   const [list] = useState(rows);
-  const { state, out, run, end } = useEach(close);
+  const { state, said, out, run, end } = useEach(close);
   const each = async (id: string) => {
     await post(`/api/webhooks/${seg(webhook)}/deliveries/${seg(id)}/retry`, {});
     return "is due";
   };
-  return <Dialog title={"Retry " + plural(list.length, "delivery", "deliveries")} close={end} wide><div class="body"><table class="plain"><thead><tr><th>Delivery</th><th>Event</th><th>State</th><th>Outcome</th></tr></thead><tbody>
-    {list.map((r) => <tr key={r.id}><td><ID id={r.id} /></td><td><Text>{r.event}</Text></td><td><State status={r.status} /></td><td role="status">{out[r.id]}</td></tr>)}</tbody></table></div>
-    <footer>{state === "over" ? <button class="button main" onClick={end}>Close</button> : <><button class="button" onClick={end}>{state === "busy" ? "Stop" : "Leave them"}</button><button class="button main" disabled={state === "busy"} onClick={() => void run(list.map((r) => r.id), each)}>Retry {count(list.length)}</button></>}</footer></Dialog>;
+  return <Dialog title={"Retry " + plural(list.length, "delivery", "deliveries")} close={end} wide><div class="body"><table class="plain"><thead><tr><th scope="col">Delivery</th><th scope="col">Event</th><th scope="col">State</th><th scope="col">Outcome</th></tr></thead><tbody>
+    {list.map((r) => <tr key={r.id}><td><ID id={r.id} /></td><td><Text>{r.event}</Text></td><td><State status={r.status} /></td><td>{out[r.id]}</td></tr>)}</tbody></table></div>
+    <footer><span class="soft" role="status">{said}</span>{state === "over" ? <button class="button main" onClick={end}>Close</button> : <><button class="button" onClick={end}>{state === "busy" ? "Stop" : "Leave them"}</button><button class="button main" disabled={state === "busy"} onClick={() => void run(list.map((r) => r.id), each)}>Retry {count(list.length)}</button></>}</footer></Dialog>;
 }
 
 /** Retries all that failed, after they were counted; 500 at a time. */
@@ -170,12 +170,13 @@ function RetryAll({ webhook, close }: { webhook: string; close: () => void }) {
   const run = () => void a.act(async () => {
     let n = 0;
     let cursor: string | undefined;
+    const asker = readFor(); // nothing is done in the name of whoever comes next
     do {
       const r: DeliveriesRetried = await post<DeliveriesRetried>(path, { status: "failed", ...(cursor && { cursor }) });
       n += r.count;
       cursor = r.hasMore ? r.nextCursor : undefined;
       setDone(n);
-    } while (cursor);
+    } while (cursor && asker === readFor());
   });
   return <Dialog title="Retry all that failed" close={close}><div class="body">{a.error && <Failure error={a.error} />}{!counted && !a.error && <Waiting />}
     {done !== undefined ? <p role="status">{plural(done, "delivery is", "deliveries are")} due{a.busy ? "\u2026" : "."}</p> : counted && <p role="status">{counted.count === 0 ? "None failed." : `${plural(counted.count, "delivery", "deliveries")}${counted.hasMore ? " and more" : ""} failed. Each is delivered again with all its attempts.`}</p>}</div>

@@ -54,7 +54,7 @@ function Prune({ close }: { close: () => void }) {
   return <Dialog title="Remove expired workspaces" close={close} wide><div class="body">
     {a.error && <Failure error={a.error} again={looked ? undefined : look} />}{!shown && !a.error && <Waiting />}
     {shown && <p role="status">{done ? `${plural(done.removed, "workspace")} removed, ${bytes(done.freedBytes)} freed.` : ids.length === 0 ? "None would be removed." : `${plural(ids.length, "workspace")} would be removed, ${bytes(shown.freedBytes)} freed. Work that is nowhere else is kept.`}</p>}
-    {shown && shown.pruned.length > 0 && <table class="plain"><thead><tr><th>Workspace</th><th>Frees</th><th>Outcome</th></tr></thead><tbody>{shown.pruned.map((r) => <tr key={r.id}><td><ID id={r.id} /></td><td class="nums">{r.freedBytes ? bytes(r.freedBytes) : ""}</td><td>{r.removed ? done ? "removed" : "would be removed" : <>kept: <Text>{r.reason ?? ""}</Text></>}</td></tr>)}</tbody></table>}
+    {shown && shown.pruned.length > 0 && <table class="plain"><thead><tr><th scope="col">Workspace</th><th scope="col">Frees</th><th scope="col">Outcome</th></tr></thead><tbody>{shown.pruned.map((r) => <tr key={r.id}><td><ID id={r.id} /></td><td class="nums">{r.freedBytes ? bytes(r.freedBytes) : ""}</td><td>{r.removed ? done ? "removed" : "would be removed" : <>kept: <Text>{r.reason ?? ""}</Text></>}</td></tr>)}</tbody></table>}
   </div><footer>{done || ids.length === 0 ? <button class="button main" onClick={close}>Close</button> : <><button class="button" onClick={close}>Keep them</button>
     <button class="button danger" disabled={a.busy} onClick={() => void a.act(() => post<PruneAnswer>("/api/workspaces/prune", { ids }).then(setDone))}>Remove {count(ids.length)}</button></>}</footer></Dialog>;
 }
