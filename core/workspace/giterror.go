@@ -26,6 +26,8 @@ const (
 	failRefTaken failure = "branch_taken"
 	failOwner    failure = "repository_owner"
 	failTimeout  failure = "timeout"
+	// failHalfMade is of a worktree that git makes or removes meanwhile: its files are empty for a moment.
+	failHalfMade failure = "worktree_half_made"
 )
 
 // signs are what git and ssh say, in lower case; the first that fits counts. LC_ALL=C keeps them in English.
@@ -34,6 +36,7 @@ var signs = []struct {
 	kind failure
 }{
 	{"no space left on device", failDisk},
+	{"/commondir: success", failHalfMade},
 	{"disk quota exceeded", failDisk},
 	{"unable to write file", failDisk}, // of a checkout; git does not say why, and there is hardly another reason
 	{"unable to write new index file", failDisk},
@@ -156,7 +159,7 @@ func explain(err error, rem *remote, branch string) error {
 		e = core.Unavailable(string(kind), "git took too long; try again, or have threads.workspaces.fetchTimeout and checkoutTimeout raised")
 	case failDisk:
 		e = core.Unavailable(string(kind), "the disk of the workspaces is full; free some space, for example with wardroom workspace prune")
-	case failLocked:
+	case failLocked, failHalfMade:
 		e = core.Unavailable(string(kind), "another git process works on the repository; try again")
 	case failBroken:
 		e = core.Errorf(core.CodeInternal, "the local copy of %s is damaged and could not be repaired", url)

@@ -244,18 +244,17 @@ func (m *mirror) fetch(ctx context.Context, rem *remote, w want, again bool) (er
 		one = "+" + w.ref + ":" + tracking(w.ref)
 	}
 	if m.Depth > 0 {
-		_, err := m.git(ctx, rem, append(args, fmt.Sprintf("--depth=%d", m.Depth), "--no-tags", "--", "origin", one)...)
-		if err != nil {
+		if err := m.gitFetch(ctx, rem, append(args, fmt.Sprintf("--depth=%d", m.Depth), "--no-tags", "--", "origin", one)...); err != nil {
 			return err
 		}
-	} else if _, err := m.git(ctx, rem, append(args, "--prune", "--", "origin", "+refs/heads/*:refs/remotes/origin/*")...); err != nil {
+	} else if err := m.gitFetch(ctx, rem, append(args, "--prune", "--", "origin", "+refs/heads/*:refs/remotes/origin/*")...); err != nil {
 		return err
 	}
 	for _, spec := range []string{one, w.hash} {
 		if ok, err := m.has(ctx, w.hash); ok || err != nil {
 			return err
 		}
-		if _, err := m.git(ctx, rem, append(args, "--no-tags", "--", "origin", spec)...); err != nil {
+		if err := m.gitFetch(ctx, rem, append(args, "--no-tags", "--", "origin", spec)...); err != nil {
 			return err
 		}
 	}
@@ -264,6 +263,19 @@ func (m *mirror) fetch(ctx context.Context, rem *remote, w want, again bool) (er
 		err = &gitError{op: "fetch", kind: failBranch, tail: "the commit " + w.hash + " did not come", err: errors.New("commit missing")}
 	}
 	return err
+}
+
+// fetchTries is how often a fetch is made that meets worktrees which are just being made: each of them is so for a moment.
+const fetchTries = 5
+
+// gitFetch runs git fetch, which looks at all worktrees of the mirror.
+func (m *mirror) gitFetch(ctx context.Context, rem *remote, args ...string) error {
+	for try := 1; ; try++ {
+		_, err := m.git(ctx, rem, args...)
+		if failureOf(err) != failHalfMade || try == fetchTries {
+			return err
+		}
+	}
 }
 
 // tracking is the local ref of one of the remote.
