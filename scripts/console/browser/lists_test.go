@@ -222,7 +222,7 @@ func TestBatch(t *testing.T) {
 	p.until("the batch", `location.pathname.startsWith("/batches/batch_") && document.querySelectorAll("tr[data-index]").length === 2 && document.querySelector(".item-map svg")`)
 	p.click(button("Cancel"))
 	p.click(button("Cancel the batch"))
-	p.until("its end", `document.querySelector(".head .state")?.innerText.includes("cancelled") && document.querySelector(".item-map svg").ariaLabel === "Items: 2 cancelled"`)
+	p.until("its end", `document.querySelector(".head .state")?.innerText.includes("cancelled") && document.querySelector(".item-map svg").ariaLabel === "Items: 2 cancelled. The list below opens them."`)
 	p.shoot("batch")
 }
 

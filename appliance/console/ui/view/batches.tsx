@@ -65,7 +65,7 @@ export function BatchesView() {
 const order = ["failed", "running", "cancelled", "pending", "completed"];
 const mapped = 1000;
 
-/** The items as a map: a square each, by index. What a pointer is on is said, and opened by a click. */
+/** The items as a map: a square each, by index. What a pointer is on is said, and opened by a click; others have the list. */
 function ItemMap({ items }: { items: BatchResult[] }) {
   const columns = 50;
   const side = 12;
@@ -77,7 +77,7 @@ function ItemMap({ items }: { items: BatchResult[] }) {
     const scale = (columns * side) / r.width;
     return shown[Math.floor(((e.clientY - r.top) * scale) / side) * columns + Math.floor(((e.clientX - r.left) * scale) / side)];
   };
-  return <div class="item-map"><svg viewBox={`0 0 ${columns * side} ${Math.max(1, Math.ceil(shown.length / columns)) * side}`} role="img" aria-label={"Items: " + counts.map(([s, n]) => `${count(n)} ${s}`).join(", ")}
+  return <div class="item-map"><svg viewBox={`0 0 ${columns * side} ${Math.max(1, Math.ceil(shown.length / columns)) * side}`} role="img" aria-label={"Items: " + counts.map(([s, n]) => `${count(n)} ${s}`).join(", ") + ". The list below opens them."}
     onPointerMove={(e) => setAt(item(e))} onPointerLeave={() => setAt(undefined)} onClick={(e) => { const i = item(e); if (i?.executionId) go("/executions/" + i.executionId); }}>
     {order.map((s) => <path key={s} class={kindOf(s)} d={shown.map((i, n) => (i.status === s ? `M${(n % columns) * side + 1} ${Math.floor(n / columns) * side + 1}h${side - 2}v${side - 2}h-${side - 2}z` : "")).join("")} />)}
   </svg><span class="soft nums" aria-hidden="true">{at ? `${at.index}: ${at.status}${at.error ? " " + at.error.code : ""}` : "\u00a0"}</span></div>;
