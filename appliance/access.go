@@ -117,7 +117,7 @@ func keepKey(path, key string) error {
 }
 
 // withCertificate adds the certificate of the connection to what a way to authenticate finds: what is opened ends with it,
-// whatever other credential was shown beside it. One that was withdrawn lets nobody in.
+// whatever other credential was shown beside it. A request over one that was withdrawn is refused.
 func (a *App) withCertificate(authenticate func(*http.Request) (core.Principal, error)) func(*http.Request) (core.Principal, error) {
 	return func(r *http.Request) (core.Principal, error) {
 		if a.withdrawn(r) {

@@ -452,7 +452,7 @@ func TestWithoutExecution(t *testing.T) {
 
 // Roles that a reload takes away bound what credentials have by default, which waits for a restart: the reload is refused, or
 // everybody would be an administrator until then.
-func TestReloadMakesNobodyAdministrator(t *testing.T) {
+func TestReloadMakesNoAdministrators(t *testing.T) {
 	const provider = "    jwt: {enabled: true, issuer: 'https://id.example', audience: wardroom, jwksUri: 'https://127.0.0.1:1/keys', defaultScopes: "
 	s := openSecured(t, provider+"[admin]}\n  rbac: {enabled: true}\n")
 	s.write(provider + "['executions:read']}\n")

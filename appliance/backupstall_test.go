@@ -18,7 +18,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// A backup whose reader takes nothing ends, and keeps nobody else from one.
+// A backup whose reader takes nothing ends, and the next one can be made.
 func TestBackupStalls(t *testing.T) {
 	dir, err := os.MkdirTemp("", "wr") // a socket's path must be short
 	if err != nil {

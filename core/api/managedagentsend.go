@@ -65,7 +65,7 @@ func (s *Server) sendManagedAgent(c *call) (answer, error) {
 		err := s.opts.Idempotency.Update(c.detached(), func(tx core.Tx) error {
 			return tx.ClaimIdempotency(claim, id, s.opts.Clock.Now())
 		})
-		// A turn that is interrupted twice is so once: a full disk keeps nobody from stopping an agent.
+		// To interrupt a turn twice does no more than once, and an agent has to be stopped on a full disk too.
 		if err != nil && !(in.Interrupt && core.AsError(err).Unavailable) {
 			return answer{}, err
 		}

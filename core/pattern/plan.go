@@ -33,7 +33,7 @@ type stepPlan struct {
 }
 
 // Access names who may run and read a pattern. Both lists nil: anyone who may use patterns at all. A list that is there and
-// empty names nobody.
+// empty permits no one else.
 type Access struct {
 	Users []string
 	Roles []string

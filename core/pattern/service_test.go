@@ -522,7 +522,7 @@ func TestGuardChanges(t *testing.T) {
 	count("refused", 3, nil)
 }
 
-// An allow-list that is empty names nobody; it does not open the pattern to everybody.
+// An empty allow-list permits no one else, and does not open the pattern to all.
 func TestEmptyAllowList(t *testing.T) {
 	ctx := t.Context()
 	s := pattern.NewService(newMemory(t), core.SystemClock{}, pattern.Options{})
