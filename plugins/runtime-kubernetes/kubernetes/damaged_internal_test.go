@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -24,11 +23,7 @@ func TestDamagedRecord(t *testing.T) {
 			server := httptest.NewServer(api)
 			defer server.Close()
 			dir := t.TempDir()
-			path := filepath.Join(dir, "kubeconfig")
-			kubeconfig := `{"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "c", "cluster": {"server": "` + server.URL + `"}}], "contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "ns"}}], "current-context": "c"}`
-			if err := os.WriteFile(path, []byte(kubeconfig), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			path := kubeconfigOf(t, dir, server.URL)
 			config, err := decode([]byte(`{"kubeconfig": "`+path+`", "image": "wardroom/claude", "startTimeout": "1s"}`), dir)
 			if err != nil {
 				t.Fatal(err)

@@ -85,11 +85,7 @@ func TestNodeSilent(t *testing.T) {
 			server := httptest.NewServer(api)
 			defer server.Close()
 			dir := t.TempDir()
-			path := filepath.Join(dir, "kubeconfig")
-			text := `{"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "c", "cluster": {"server": "` + server.URL + `"}}], "contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "ns"}}], "current-context": "c"}`
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			path := kubeconfigOf(t, dir, server.URL)
 			config, err := decode([]byte(`{"kubeconfig": "`+path+`"}`), dir)
 			if err != nil {
 				t.Fatal(err)
@@ -153,4 +149,15 @@ func TestWatchSilentNode(t *testing.T) {
 	if got := strings.Join(told, " "); got != "3 6 7" {
 		t.Errorf("told of %q, want 3 6 7", got)
 	}
+}
+
+// kubeconfigOf writes a kubeconfig for a server into a directory, and returns its path.
+func kubeconfigOf(t *testing.T, dir, server string) string {
+	t.Helper()
+	path := filepath.Join(dir, "kubeconfig")
+	text := `{"apiVersion": "v1", "kind": "Config", "clusters": [{"name": "c", "cluster": {"server": "` + server + `"}}], "contexts": [{"name": "c", "context": {"cluster": "c", "namespace": "ns"}}], "current-context": "c"}`
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
