@@ -357,7 +357,7 @@ func (a *Agent) Exit() runtime.Exit {
 	var steps []agentcli.Step
 	a.post(func() { steps = a.driver.Exit() })
 	a.Type(steps)
-	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	exit, err := a.proc.Wait(ctx)
 	if err != nil {
