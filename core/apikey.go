@@ -19,6 +19,9 @@ type KeyHash struct {
 	Until *time.Time `json:"until,omitempty"` // of a former secret: when it ends; nil: with the key
 }
 
+// GoodAt reports whether the secret is taken at a time, as long as its key is.
+func (h KeyHash) GoodAt(now time.Time) bool { return h.Until == nil || now.Before(*h.Until) }
+
 // APIKeyRecord is a key as it is stored: without Status, which follows from the time, and without a place for a secret in
 // clear. Values are snapshots.
 type APIKeyRecord struct {
@@ -64,7 +67,7 @@ type KeyService interface {
 	// FindKey returns one. NOT_FOUND.
 	FindKey(ctx context.Context, id string) (*APIKey, error)
 	// RotateKey gives a key another secret and returns it, this once. The former one is valid for overlap, 0 to
-	// MaxKeyOverlap, as long as the key is. NOT_FOUND; CONFLICT for a key that is over; VALIDATION_ERROR.
+	// MaxKeyOverlap, as long as the key is; what it began ends with it. NOT_FOUND; CONFLICT for a key that is over; VALIDATION_ERROR.
 	RotateKey(ctx context.Context, id string, overlap time.Duration) (*NewAPIKey, error)
 	// RevokeKey ends a key at once, and for good; one that was revoked stays as it is. NOT_FOUND.
 	RevokeKey(ctx context.Context, id string) error

@@ -28,6 +28,9 @@ type Principal struct {
 	Name string // for people
 	// KeyID is the id of the API key or registration token that was shown, else "".
 	KeyID string
+	// KeySecret names which secret of the key KeyID was shown, of several that a rotation leaves good for a while, by a text that proves
+	// nothing: what it began ends with it. Empty: that is not known, and what was begun ends with the key.
+	KeySecret string
 	// Certificates names the certificate that was shown and those between it and its CA, as package cert does; empty: none was. It may
 	// have been shown beside the credential that the principal is of.
 	Certificates []string

@@ -33,20 +33,24 @@ type SessionRecord struct {
 	MAC []byte `json:"mac"` // HMAC-SHA256 of id and secret under the server's pepper
 	// IDToken is the identity provider's, sealed; it is sent back at the end of the session. Empty: there is none.
 	IDToken []byte `json:"idToken,omitempty"`
+	// KeySecret is that of the principal who opened the session with a key.
+	KeySecret string `json:"keySecret,omitempty"`
 }
 
 // SessionSpec describes a session to open, for a user who has signed in.
 type SessionSpec struct {
-	Kind    UserSessionKind
-	User    string
-	Name    string
-	Method  string // SignInSSO or SignInAPIKey
-	KeyID   string // of SignInAPIKey
-	Groups  []string
-	Roles   []string
-	Address string
-	Client  string
-	IDToken string
+	Kind   UserSessionKind
+	User   string
+	Name   string
+	Method string // SignInSSO or SignInAPIKey
+	KeyID  string // of SignInAPIKey
+	// KeySecret is that of the principal, of SignInAPIKey.
+	KeySecret string
+	Groups    []string
+	Roles     []string
+	Address   string
+	Client    string
+	IDToken   string
 	// Until ends the session before its configured age; zero: it does not.
 	Until time.Time
 	// Replaces is the id of a session that ends as this one begins; "": none.

@@ -97,14 +97,15 @@ func (s *Service) check(ctx context.Context, token string, from netip.Prefix) (p
 		hashes, status = e.rec.Hashes, e.rec.StatusAt(now)
 		p.KeyID = id
 	}
+	shown, good := s.matches(id, secret, hashes, now)
 	switch {
-	case !s.matches(id, secret, hashes, now):
+	case !good:
 		reason = "unknown, or another secret"
 	case status != wire.APIKeyActive:
 		reason = string(status)
 	default:
 		s.touch(id, now)
-		return e.principal, "", nil
+		return e.of(shown), "", nil
 	}
 	if wait > 0 {
 		return p, "", tooMany(wait)
@@ -137,14 +138,15 @@ func tooMany(wait time.Duration) error {
 // noHashes stands for the secrets of a key that is not known, so that it takes as long as another to be refused.
 var noHashes = []core.KeyHash{{MAC: make([]byte, 32)}}
 
-// matches reports whether a secret is one of those of a key, in a time that does not depend on it.
-func (s *Service) matches(id, secret string, hashes []core.KeyHash, now time.Time) bool {
-	mac, good := s.mac(id, secret), false
+// matches returns which of those of a key a secret is, in a time that does not depend on it.
+func (s *Service) matches(id, secret string, hashes []core.KeyHash, now time.Time) (shown core.KeyHash, good bool) {
+	mac := s.mac(id, secret)
 	for _, h := range hashes {
-		same := hmac.Equal(mac, h.MAC)
-		good = good || same && (h.Until == nil || now.Before(*h.Until))
+		if hmac.Equal(mac, h.MAC) && h.GoodAt(now) {
+			shown, good = h, true
+		}
 	}
-	return good
+	return shown, good
 }
 
 // Refresh returns a principal as it is now: UNAUTHORIZED when its key is revoked or expired. Streams and sockets that
@@ -159,14 +161,21 @@ func (s *Service) Refresh(ctx context.Context, p core.Principal) (core.Principal
 	case p.KeyID == "":
 		return p, nil
 	}
-	e, err := s.entry(ctx, p.KeyID)
+	return s.keyPrincipal(ctx, p.KeyID, p.KeySecret)
+}
+
+// keyPrincipal returns whom a key speaks for, by one of its secrets. UNAUTHORIZED when the key or that secret is over.
+func (s *Service) keyPrincipal(ctx context.Context, id, secret string) (core.Principal, error) {
+	e, err := s.entry(ctx, id)
 	if err != nil {
 		return core.Principal{}, err
 	}
-	if e == nil || e.rec.StatusAt(s.opts.Clock.Now()) != wire.APIKeyActive {
-		return core.Principal{}, unauthorized("invalid", "the credential is not valid")
+	if e != nil && e.rec.StatusAt(s.opts.Clock.Now()) == wire.APIKeyActive {
+		if p, ok := e.by(secret, s.opts.Clock.Now()); ok {
+			return p, nil
+		}
 	}
-	return e.principal, nil
+	return core.Principal{}, unauthorized("invalid", "the credential is not valid")
 }
 
 // entry returns a key, or nil if there is none.

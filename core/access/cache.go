@@ -1,7 +1,10 @@
 package access
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"sync"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -23,6 +26,35 @@ func newEntry(rec *core.APIKeyRecord) *entry {
 		p.Expires = *rec.ExpiresAt
 	}
 	return &entry{rec: rec, principal: p}
+}
+
+// of returns whom the key speaks for where one of its secrets is shown.
+func (e *entry) of(h core.KeyHash) core.Principal {
+	p := e.principal
+	p.KeySecret = secretName(h)
+	if h.Until != nil && (p.Expires.IsZero() || h.Until.Before(p.Expires)) {
+		p.Expires = *h.Until
+	}
+	return p
+}
+
+// by is of for the secret of a name, and reports whether it is good; "" is any of them.
+func (e *entry) by(name string, now time.Time) (core.Principal, bool) {
+	if name == "" {
+		return e.principal, true
+	}
+	for _, h := range e.rec.Hashes {
+		if secretName(h) == name {
+			return e.of(h), h.GoodAt(now)
+		}
+	}
+	return core.Principal{}, false
+}
+
+// secretName names a secret of a key, as core.Principal has it.
+func secretName(h core.KeyHash) string {
+	sum := sha256.Sum256(h.MAC)
+	return hex.EncodeToString(sum[:8])
 }
 
 // cache holds keys by id. The zero value is ready.

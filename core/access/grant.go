@@ -151,7 +151,7 @@ func (s *Service) DecideGrant(ctx context.Context, userCode string, approve bool
 	}
 	g.approver = l.rec.ID
 	g.spec = &core.SessionSpec{
-		Kind: core.SessionCLI, User: l.rec.User, Name: l.rec.Name, Method: l.rec.Method, KeyID: l.rec.KeyID,
+		Kind: core.SessionCLI, User: l.rec.User, Name: l.rec.Name, Method: l.rec.Method, KeyID: l.rec.KeyID, KeySecret: l.rec.KeySecret,
 		Groups: l.rec.Groups, Roles: l.rec.Roles, Address: g.Address, Client: g.Client,
 	}
 	if g.Port > 0 {

@@ -18,7 +18,6 @@ import (
 	"unicode"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 var _ core.SessionService = (*Service)(nil)
@@ -153,7 +152,7 @@ func (s *Service) CreateSession(ctx context.Context, spec core.SessionSpec) (*co
 	if !spec.Until.IsZero() && spec.Until.Before(rec.ExpiresAt) {
 		rec.ExpiresAt = spec.Until.UTC()
 	}
-	rec.MAC = s.mac(rec.ID, secret)
+	rec.MAC, rec.KeySecret = s.mac(rec.ID, secret), spec.KeySecret
 	if spec.IDToken != "" && len(spec.IDToken) <= maxIDToken {
 		if rec.IDToken, err = s.seal(rec.ID, spec.IDToken); err != nil {
 			return nil, err
@@ -436,8 +435,8 @@ func (s *Service) touchSession(id string, now time.Time) {
 	}
 }
 
-// sessionPrincipal returns whom a session speaks for. UNAUTHORIZED when what it was opened with is over: a key, or the way to
-// sign in at an identity provider.
+// sessionPrincipal returns whom a session speaks for. UNAUTHORIZED when what it was opened with is over: a key, the secret of it
+// that was shown, or the way to sign in at an identity provider.
 func (s *Service) sessionPrincipal(ctx context.Context, l liveSession) (core.Principal, error) {
 	rec := l.rec
 	p := core.Principal{
@@ -450,14 +449,13 @@ func (s *Service) sessionPrincipal(ctx context.Context, l liveSession) (core.Pri
 		p.Scopes, p.ScopesByDefault = s.opts.Sessions.Scopes(ctx, p)
 		return p, nil
 	}
-	e, err := s.entry(ctx, rec.KeyID)
+	if s.opts.NoKeys {
+		return core.Principal{}, unauthorized("invalid", "the credential is not valid")
+	}
+	p, err := s.keyPrincipal(ctx, rec.KeyID, rec.KeySecret)
 	if err != nil {
 		return core.Principal{}, err
 	}
-	if e == nil || e.rec.StatusAt(s.opts.Clock.Now()) != wire.APIKeyActive || s.opts.NoKeys {
-		return core.Principal{}, unauthorized("invalid", "the credential is not valid")
-	}
-	p = e.principal
 	p.SessionID = rec.ID
 	if p.Expires.IsZero() || rec.ExpiresAt.Before(p.Expires) {
 		p.Expires = rec.ExpiresAt

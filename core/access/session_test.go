@@ -406,6 +406,62 @@ func TestKeySession(t *testing.T) {
 	}
 }
 
+// What one secret of a key began ends with it: at once after a rotation without overlap, with the overlap after another. What the
+// secret that took its place began goes on, and so does what is known of the key alone, such as who made a schedule.
+func TestFormerSecretEndsWhatItBegan(t *testing.T) {
+	p := newPeople(t)
+	k := p.create(core.APIKeySpec{Name: "ci", Owner: "ann", Scopes: []string{"execute"}})
+	type begun struct {
+		who   core.Principal
+		token string
+	}
+	begin := func(key string) begun {
+		t.Helper()
+		who := p.wants(key, "")
+		s, err := p.CreateSession(t.Context(), core.SessionSpec{
+			Kind: core.SessionBrowser, User: who.ID, Method: core.SignInAPIKey, KeyID: who.KeyID, KeySecret: who.KeySecret, Until: who.Expires,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return begun{who, s.Token}
+	}
+	wants := func(when string, b begun, want core.Code) {
+		t.Helper()
+		if _, err := p.Refresh(t.Context(), b.who); core.ErrorCode(err) != want {
+			t.Errorf("%s, a stream: %v, want %q", when, err, want)
+		}
+		if _, err := p.browse("GET", b.token); core.ErrorCode(err) != want {
+			t.Errorf("%s, a session: %v, want %q", when, err, want)
+		}
+	}
+	first := begin(k.Key)
+	second, err := p.RotateKey(t.Context(), k.ID, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants("after a rotation without overlap", first, core.CodeUnauthorized)
+	next := begin(second.Key)
+	third, err := p.RotateKey(t.Context(), k.ID, time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants("within the overlap", next, "")
+	late := begin(second.Key)
+	if !late.who.Expires.Equal(*third.FormerUntil) {
+		t.Errorf("by a secret that is good until %v: until %v", third.FormerUntil, late.who.Expires)
+	}
+	last := begin(third.Key)
+	p.restart()
+	p.clock.Advance(time.Minute)
+	wants("after the overlap", next, core.CodeUnauthorized)
+	wants("after the overlap, begun in it", late, core.CodeUnauthorized)
+	wants("by the secret of now", last, "")
+	if _, err := p.Refresh(t.Context(), core.Principal{Kind: core.PrincipalAPIKey, ID: "ann", KeyID: k.ID}); err != nil {
+		t.Errorf("of the key alone: %v", err)
+	}
+}
+
 func TestGrant(t *testing.T) {
 	p := newPeople(t)
 	ann := p.begin("ann", core.SessionBrowser)
