@@ -60,6 +60,11 @@ func (s *Server) pseudoRoute(name string, handle func(c *call) (answer, error)) 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.Method {
+	case http.MethodGet:
+		// A client may offer its subprotocols on several lines (RFC 6455, section 11.3.4), of which only the first would be read.
+		if lines := r.Header.Values(subprotocolHeader); len(lines) > 1 {
+			r.Header.Set(subprotocolHeader, strings.Join(lines, ", "))
+		}
 	case http.MethodOptions:
 		if r.Header.Get("Origin") != "" && r.Header.Get("Access-Control-Request-Method") != "" {
 			s.preflight(w, r)
@@ -74,6 +79,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.engine.ServeHTTP(w, r)
 }
+
+const subprotocolHeader = "Sec-WebSocket-Protocol"
 
 // headHeader marks the answer to a HEAD request; a nil value is never sent.
 const headHeader = "X-Wardroom-Head"

@@ -164,6 +164,20 @@ func TestTerminalTicket(t *testing.T) {
 }
 
 // A ticket is over after 30 seconds.
+// A client may offer its subprotocols on several lines.
+func TestTerminalTicketOnALineOfItsOwn(t *testing.T) {
+	r := newTicketRig(t)
+	header := http.Header{"Sec-Websocket-Protocol": {terminalProtocol, wire.TicketProtocol + r.ticket(bearerOf("ann"), "")}}
+	conn, response, err := new(websocket.Dialer).Dial("ws"+strings.TrimPrefix(r.http.URL, "http")+magentPath+"/terminal", header)
+	if err != nil {
+		t.Fatal(err, response)
+	}
+	defer conn.Close()
+	if was := <-r.was; was.who != "ann" || conn.Subprotocol() != terminalProtocol {
+		t.Errorf("%+v by %q", was, conn.Subprotocol())
+	}
+}
+
 func TestTerminalTicketExpires(t *testing.T) {
 	r := newTicketRig(t)
 	var made wire.TerminalTicket
