@@ -23,7 +23,7 @@ func (s *Service) Authenticate(r *http.Request) (core.Principal, error) {
 		}
 		if s.opts.Certificate != nil {
 			if p, ok := s.opts.Certificate(r); ok {
-				if origin := r.Header.Get("Origin"); origin != "" && !ofSite(origin, r.Host, true) {
+				if foreign(r, true) {
 					return core.Principal{}, refused("a page of another site cannot use the certificate of its user; it sends Authorization: Bearer <key>")
 				}
 				s.opts.Attempt(p.Kind, true)

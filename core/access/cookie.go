@@ -98,22 +98,25 @@ func loopback(host string) bool {
 // sameSite refuses what a browser sends on behalf of another site. Sockets are opened by pages, so they have an Origin, or
 // were not opened by a browser that would protect its cookie.
 func (s *Service) sameSite(r *http.Request) error {
-	switch site := r.Header.Get("Sec-Fetch-Site"); site {
-	case "", "same-origin", "none":
-	default:
+	if foreign(r, s.opts.Sessions.Secure) {
 		return refused("a request by cookie has to come from the site itself")
 	}
-	origin := r.Header.Get("Origin")
-	if origin == "" {
-		if r.Header.Get("Upgrade") != "" {
-			return refused("a socket by cookie needs an Origin")
-		}
-		return nil
-	}
-	if !ofSite(origin, r.Host, s.opts.Sessions.Secure) {
-		return refused("a request by cookie has to come from the site itself")
+	if r.Header.Get("Origin") == "" && r.Header.Get("Upgrade") != "" {
+		return refused("a socket by cookie needs an Origin")
 	}
 	return nil
+}
+
+// foreign reports whether a browser sent a request on behalf of another site: it says so in Sec-Fetch-Site, of requests without an
+// Origin as well, such as that of an image.
+func foreign(r *http.Request, secure bool) bool {
+	switch r.Header.Get("Sec-Fetch-Site") {
+	case "", "same-origin", "none":
+	default:
+		return true
+	}
+	origin := r.Header.Get("Origin")
+	return origin != "" && !ofSite(origin, r.Host, secure)
 }
 
 // ofSite reports whether an origin is the site that a request was sent to. Where that is secure, plain http is another one.

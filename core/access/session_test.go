@@ -345,21 +345,28 @@ func TestForeignPageWithCertificate(t *testing.T) {
 	})
 	key := r.create(core.APIKeySpec{Name: "page", Scopes: []string{core.ScopeRead}})
 	for _, tt := range []struct {
-		name, origin, bearer string
-		want                 core.Code
-		who                  string
+		name, origin, site, bearer string
+		want                       core.Code
+		who                        string
 	}{
-		{"Program", "", "", "", "alice"},
-		{"OwnPage", "https://Wardroom.example", "", "", "alice"},
-		{"ListedPage", "https://page.example", "", core.CodeForbidden, ""},
-		{"ListedPageWithKey", "https://page.example", key.Key, "", "page"},
-		{"PlainPage", "http://wardroom.example", "", core.CodeForbidden, ""},
-		{"OtherPort", "https://wardroom.example:8443", "", core.CodeForbidden, ""},
-		{"Opaque", "null", "", core.CodeForbidden, ""},
+		{"Program", "", "", "", "", "alice"},
+		{"OwnPage", "https://Wardroom.example", "", "", "", "alice"},
+		{"ListedPage", "https://page.example", "", "", core.CodeForbidden, ""},
+		{"ListedPageWithKey", "https://page.example", "", key.Key, "", "page"},
+		{"PlainPage", "http://wardroom.example", "", "", core.CodeForbidden, ""},
+		{"OtherPort", "https://wardroom.example:8443", "", "", core.CodeForbidden, ""},
+		{"Opaque", "null", "", "", core.CodeForbidden, ""},
+		{"OwnImage", "", "same-origin", "", "", "alice"},
+		{"TypedAddress", "", "none", "", "", "alice"},
+		{"ImageOfOtherSite", "", "cross-site", "", core.CodeForbidden, ""},
+		{"ImageOfNeighbour", "", "same-site", "", core.CodeForbidden, ""},
 	} {
 		req := httptest.NewRequest("POST", "https://wardroom.example/api/patterns/a/execute", http.NoBody)
 		if tt.origin != "" {
 			req.Header.Set("Origin", tt.origin)
+		}
+		if tt.site != "" {
+			req.Header.Set("Sec-Fetch-Site", tt.site)
 		}
 		if tt.bearer != "" {
 			req.Header.Set("Authorization", "Bearer "+tt.bearer)
