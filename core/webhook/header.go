@@ -3,6 +3,7 @@ package webhook
 import (
 	"maps"
 	"net/textproto"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -59,15 +60,29 @@ func shownHeaders(w *core.Webhook) map[string]string {
 }
 
 // keepHidden puts the values that an endpoint has in the place of core.MaskedHeader: whoever read the headers and sends
-// them back changes nothing.
-func keepHidden(headers, have map[string]string) map[string]string {
-	next := maps.Clone(headers)
+// them back changes nothing. nil keeps all. The names of those that are kept unseen are in kept.
+func keepHidden(headers, have map[string]string) (next map[string]string, kept []string) {
+	if headers == nil {
+		headers = shownHeaders(&core.Webhook{Headers: have})
+	}
+	next = maps.Clone(headers)
 	for name, value := range next {
 		if was, ok := have[name]; ok && value == core.MaskedHeader {
-			next[name] = was
+			next[name], kept = was, append(kept, name)
 		}
 	}
-	return next
+	slices.Sort(kept)
+	return next, kept
+}
+
+// sameServer reports whether two urls, of which the first was checked, lead to the same one.
+func sameServer(a, b string) bool {
+	one, err := url.Parse(a)
+	if err != nil {
+		return false
+	}
+	other, err := url.Parse(b)
+	return err == nil && strings.EqualFold(one.Scheme, other.Scheme) && strings.EqualFold(one.Host, other.Host)
 }
 
 // withoutHidden returns a text without the credentials that a request had, which a receiver may send back.

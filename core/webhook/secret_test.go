@@ -193,6 +193,37 @@ func TestPlainCredentialsInHeaders(t *testing.T) {
 	stored()
 }
 
+// A value that is not shown does not go to another server than it was given for, whoever changes the address.
+func TestHiddenHeadersStayWithTheirServer(t *testing.T) {
+	r := newRig(t, nil)
+	own, other := r.receive(nil), r.receive(nil)
+	w := r.create(core.WebhookSpec{URL: own.URL + "/a", Headers: map[string]string{"Authorization": "Bearer canary", "X-Team": "ops"}})
+	for name, p := range map[string]core.WebhookPatch{
+		"AddressAlone": {URL: ptr(other.URL)},
+		"Masked":       {URL: ptr(other.URL), Headers: &map[string]string{"Authorization": core.MaskedHeader}},
+		"PlainHTTP":    {URL: ptr(strings.Replace(own.URL, "http:", "HTTPS:", 1))},
+	} {
+		_, err := r.UpdateWebhook(ctx, w.ID, p)
+		wantCode(t, err, core.CodeValidation)
+		if !strings.Contains(err.Error(), "headers.Authorization") || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, p := range map[string]core.WebhookPatch{
+		"AnotherPath": {URL: ptr(own.URL + "/b")},
+		"GivenAgain":  {URL: ptr(other.URL), Headers: &map[string]string{"Authorization": "Bearer canary"}},
+		"LeftOut":     {URL: ptr(own.URL), Headers: &map[string]string{"X-Team": "ops"}},
+	} {
+		w := r.create(core.WebhookSpec{URL: own.URL + "/a", Headers: map[string]string{"Authorization": "Bearer canary", "X-Team": "ops"}})
+		if _, err := r.UpdateWebhook(ctx, w.ID, p); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if got, err := r.FindWebhook(ctx, w.ID); err != nil || got.URL != own.URL+"/a" {
+		t.Errorf("what was refused changed it: %+v, %v", got, err)
+	}
+}
+
 // Of the configuration no value of a header is shown, but references.
 func TestHeadersOfTheConfiguration(t *testing.T) {
 	r := newRig(t, func(o *webhook.Options) {

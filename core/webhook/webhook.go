@@ -253,11 +253,19 @@ func (s *Service) redrive(ctx context.Context, id string) error {
 // patch changes a record, and returns its new secret if it got one.
 func (s *Service) patch(rec *core.WebhookRecord, secrets []secret, p core.WebhookPatch) (string, error) {
 	now := s.clock.Now()
+	former := rec.URL
 	rec.UpdatedAt = now
 	set(&rec.URL, p.URL)
 	set(&rec.Events, p.Events)
+	var given map[string]string
 	if p.Headers != nil {
-		rec.Headers = keepHidden(*p.Headers, rec.Headers)
+		if given = *p.Headers; given == nil {
+			given = map[string]string{}
+		}
+	}
+	headers, kept := keepHidden(given, rec.Headers)
+	if p.Headers != nil {
+		rec.Headers = headers
 		var err error
 		if rec.SealedHeaders, err = s.sealHeaders(rec.ID, rec.Headers); err != nil {
 			return "", err
@@ -288,6 +296,11 @@ func (s *Service) patch(rec *core.WebhookRecord, secrets []secret, p core.Webhoo
 		found = checkWebhook(&rec.Webhook, key, s.config.Load().Guard)
 	} else { // one that a later configuration refuses may still be changed otherwise
 		found = checkSettings(&rec.Webhook, key)
+	}
+	if !sameServer(former, rec.URL) { // else who may change an endpoint, but not see what it sends, would be sent it
+		for _, name := range kept {
+			found.add("headers."+name, "has a value that is not shown, which was given for %s: give it again for another server, or leave the header out", former)
+		}
 	}
 	overlap := s.config.Load().RotationOverlap
 	if p.Overlap != nil {
