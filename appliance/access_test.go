@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -351,6 +352,41 @@ func TestGuardEndsStream(t *testing.T) {
 	case <-owner:
 		t.Error("the stream of who made it ended")
 	default:
+	}
+}
+
+// What was begun by the secret of a key ends with that secret: with its rotation, or with the overlap of that.
+func TestRotationEndsWhatTheSecretBegan(t *testing.T) {
+	s := openSecured(t, "")
+	ctx := t.Context()
+	admin := s.client(s.adminKey)
+	for name, overlap := range map[string]client.Millis{"AtOnce": 0, "WithTheOverlap": 1000} {
+		t.Run(name, func(t *testing.T) {
+			c, k := s.key(name, "agents:manage", "read")
+			req, err := http.NewRequestWithContext(ctx, "GET", "http://"+s.Addr()+"/api/events?topics=counts", http.NoBody)
+			s.wants(err, 0)
+			req.Header.Set("Authorization", "Bearer "+k.Key)
+			stream, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+			s.wants(err, 0)
+			defer stream.Body.Close()
+			if stream.StatusCode != http.StatusOK {
+				t.Fatal(stream.Status)
+			}
+			worker, err := agent.New(agent.Options{
+				URL: "http://" + s.Addr(), Token: k.Key, Name: name, Capabilities: []string{name},
+				Handler: func(context.Context, *agent.Task) (any, error) { return nil, nil },
+			})
+			s.wants(err, 0)
+			ended := make(chan error, 1)
+			go func() { ended <- worker.Run(ctx) }()
+			coretest.WaitFor(t, "the agent to connect", worker.Connected)
+			_, err = admin.RotateKey(ctx, k.ID, overlap)
+			s.wants(err, 0)
+			_, _ = io.Copy(io.Discard, stream.Body) // until it ends, however
+			<-ended
+			_, err = c.GetSession(ctx)
+			s.wants(err, 401)
+		})
 	}
 }
 

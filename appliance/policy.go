@@ -275,10 +275,14 @@ func (r runnable) Resolve(ctx context.Context, name, version string) (*core.Patt
 
 // accessRevision changes whenever somebody may have lost a right.
 func (a *App) accessRevision() uint64 {
-	if a.policy == nil {
-		return a.keyChanges.Load()
+	revision := a.keyChanges.Load()
+	if a.access != nil {
+		revision += a.access.EndedSecrets()
 	}
-	return a.keyChanges.Load() + a.policy.Loads() + a.patterns.GuardChanges()
+	if a.policy != nil {
+		revision += a.policy.Loads() + a.patterns.GuardChanges()
+	}
+	return revision
 }
 
 // recheckEvery is how often what goes on is looked at for callers who lost their right to it.

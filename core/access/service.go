@@ -84,6 +84,7 @@ type Service struct {
 	opts     Options
 	log      hclog.Logger
 	cache    cache
+	formers  formers
 	failures failures
 
 	known    ids      // of keys, once somebody guesses
@@ -612,6 +613,7 @@ func (s *Service) change(ctx context.Context, id string, fn func(next *core.APIK
 		}
 		tx.AfterCommit(func() {
 			s.cache.forget(id)
+			s.formers.set(&next)
 			if s.opts.Changed != nil {
 				s.opts.Changed()
 			}

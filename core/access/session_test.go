@@ -459,6 +459,14 @@ func TestFormerSecretEndsWhatItBegan(t *testing.T) {
 		t.Errorf("by a secret that is good until %v: until %v", third.FormerUntil, late.who.Expires)
 	}
 	last := begin(third.Key)
+	if n := p.EndedSecrets(); n != 0 {
+		t.Errorf("within the overlap %d secrets ended", n)
+	}
+	p.clock.Advance(time.Minute)
+	if n := p.EndedSecrets(); n != 1 {
+		t.Errorf("after the overlap %d secrets ended", n)
+	}
+	p.clock.Advance(-time.Minute)
 	p.restart()
 	p.clock.Advance(time.Minute)
 	wants("after the overlap", next, core.CodeUnauthorized)
