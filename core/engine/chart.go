@@ -126,6 +126,9 @@ func (r *chartRun) advance(c *change) {
 
 // goOn hands out what can be done now, unless the execution has to wait for a slot first.
 func (r *chartRun) goOn(c *change) {
+	if c.late {
+		return
+	}
 	if r.unpark(c) {
 		r.place(c)
 		r.answerCalls(c)

@@ -127,6 +127,7 @@ type change struct {
 	events []core.Event
 	put    bool // the execution's record changed
 	over   bool // the execution is terminal
+	late   bool // the time of the execution is over: what came in counts, and nothing is handed out any more
 	begun  bool // its first task is handed out
 	// extra is written in the same transaction, or nil.
 	extra func(tx core.Tx) error
@@ -446,7 +447,10 @@ func (r *run) overdue(c *change) {
 	switch {
 	case c.over:
 	case !r.body.frozen() && !c.now.Before(r.deadline):
-		r.body.timeout(c)
+		c.late = true
+		if r.body.advance(c); !c.over { // what came in did not bring it to its end
+			r.body.timeout(c)
+		}
 	default:
 		r.body.overdue(c)
 	}

@@ -79,3 +79,23 @@ func TestDeadlineAfterClockWentBack(t *testing.T) {
 		t.Errorf("it is %s: %+v", got.Status, got.Error)
 	}
 }
+
+// The deadline goes on for as long as people took, also when the clock was set back while they thought.
+func TestPeopleThinkWhileClockGoesBack(t *testing.T) {
+	k := newTalk(t, surfacing).begin()
+	k.say(core.TaskMessage{AskID: "a1"})
+	k.question()
+	k.Close()
+	back := coretest.NewClock()
+	back.Advance(-24 * stdtime.Hour)
+	k.clock = back
+	k.again()
+	k.clock.Advance(25 * stdtime.Hour)
+	k.sync()
+	if _, err := k.answerPeople(k.question().ID, `1`); err != nil {
+		t.Fatal(err)
+	}
+	k.answeredWith(1)
+	k.clock.Advance(stdtime.Hour)
+	k.finish()
+}
