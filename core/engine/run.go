@@ -262,7 +262,7 @@ func (r *run) write(ctx context.Context, c *change) error {
 // apply acts on a durable change: acknowledge, release, hand out, and end.
 func (r *run) apply(c *change) {
 	if c.begun {
-		r.eng.observer.QueueWaited(r.exec.StartedAt.Sub(r.exec.CreatedAt))
+		r.eng.observer.QueueWaited(max(r.exec.StartedAt.Sub(r.exec.CreatedAt), 0))
 	}
 	for _, settled := range c.settle {
 		settled()
