@@ -149,7 +149,7 @@ func (e *Execution) Duration(now time.Time) time.Duration {
 	if e.CompletedAt != nil {
 		now = *e.CompletedAt
 	}
-	return now.Sub(from)
+	return max(now.Sub(from), 0) // the clock may have been set back over a restart
 }
 
 // ExecuteRequest asks for one execution.

@@ -73,6 +73,9 @@ func (e *Engine) resumeBatch(b *core.Batch) {
 // stopReason is why a batch that stops on errors cancels its items.
 const stopReason = "another item of the batch failed"
 
+// maxRefused is how many items that are refused at once are stored together.
+const maxRefused = 100
+
 // loop drives the batch to its end, or leaves it where it is stored when the engine stops.
 func (b *batchRun) loop() {
 	defer b.eng.wg.Done()
@@ -90,8 +93,16 @@ func (b *batchRun) loop() {
 	}
 	cancelled := b.cancelled
 	for {
+		select {
+		case <-cancelled: // items that are refused at once leave nothing to wait for
+			cancelled = nil
+			b.cancelItems(running, "the batch was cancelled", b.cancelledBy)
+		case <-b.eng.quit:
+			return
+		default:
+		}
 		var settled []core.BatchResult
-		for !stop && cancelled != nil && len(running) < b.batch.Concurrency {
+		for !stop && cancelled != nil && len(running) < b.batch.Concurrency && len(settled) < maxRefused {
 			index, ok := b.pick()
 			if !ok {
 				break
@@ -116,8 +127,6 @@ func (b *batchRun) loop() {
 			case item := <-b.ended:
 				settled = b.gather(item)
 			case <-cancelled:
-				cancelled = nil
-				b.cancelItems(running, "the batch was cancelled", b.cancelledBy)
 				continue
 			case <-b.eng.quit:
 				return

@@ -1,8 +1,12 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	stdtime "time"
 
@@ -128,5 +132,38 @@ func TestBatchEveryCommit(t *testing.T) {
 		again.store.refuseAt = n
 		check(t, again, again.batchEnd(again.batch(6, 2, false, 3).ID, stdtime.Second), fmt.Sprint("refusal ", n))
 		again.Close()
+	}
+}
+
+// A batch whose items are all refused at once is stored as it gets on, and is cancelled between.
+func TestCancelOfRefusedItems(t *testing.T) {
+	r := newRig(t)
+	r.pattern("p", core.Step{})
+	r.open()
+	req := core.BatchRequest{Pattern: "p"}
+	for range 1000 {
+		req.Inputs = append(req.Inputs, json.RawMessage(`{"text":"bad"}`))
+	}
+	stored := 0 // commits so far: of the inputs, and of the batch
+	r.store.onCommit = func(int) {
+		if stored++; stored != 3 {
+			return
+		}
+		r.store.mu.Lock()
+		ids := slices.Collect(maps.Keys(r.store.batches))
+		r.store.mu.Unlock()
+		ctx, over := context.WithCancel(t.Context())
+		over() // it is not waited for
+		if _, err := r.CancelBatch(ctx, ids[0]); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	b, err := r.StartBatch(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b = r.batchEnd(b.ID, 0)
+	if b.Status != core.BatchCancelled || b.Failed == 0 || b.Failed == b.Total || b.Failed+b.Cancelled != b.Total {
+		t.Errorf("got %s, %d of %d failed, %d were cancelled", b.Status, b.Failed, b.Total, b.Cancelled)
 	}
 }

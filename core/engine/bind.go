@@ -34,7 +34,7 @@ func (r *chartRun) bind(c *change) bool {
 	if r.bound {
 		return true
 	}
-	if wants := r.missing(); (len(wants) > 0 || !r.slot) && !r.queued {
+	if wants := r.missing(); (len(wants) > 0 || !r.slot) && !r.queued && !c.late {
 		r.tryBind(c, wants)
 	}
 	if !r.slot {

@@ -56,6 +56,9 @@ type beginning struct {
 	at    time.Time
 }
 
+// since returns how much time passed until now; 0 when the clock was set back over a restart.
+func (b beginning) since(now time.Time) time.Duration { return max(now.Sub(b.at), 0) }
+
 func newChartRun(r *run, chart core.ChartPlan) *chartRun {
 	c := &chartRun{
 		run: r, chart: chart,
@@ -126,6 +129,9 @@ func (r *chartRun) advance(c *change) {
 
 // goOn hands out what can be done now, unless the execution has to wait for a slot first.
 func (r *chartRun) goOn(c *change) {
+	if c.late {
+		return
+	}
 	if r.unpark(c) {
 		r.place(c)
 		r.answerCalls(c)
@@ -215,7 +221,7 @@ func (r *chartRun) endStep(path string, result json.RawMessage, at time.Time) {
 		}
 		r.latest = result
 		if b, ok := r.begun[path]; ok {
-			r.steps[index].Duration += wire.MillisOf(at.Sub(b.at))
+			r.steps[index].Duration += wire.MillisOf(b.since(at))
 		}
 	}
 	delete(r.begun, path)
@@ -253,7 +259,7 @@ func (r *chartRun) closing(c *change) {
 	report := &core.WorkflowReport{Steps: slices.Clone(r.steps), StepsExecuted: r.done, AgentsUsed: len(r.agents), Partial: r.partial, Usage: r.usage}
 	for i := range report.Steps {
 		if b, ok := r.begun[strconv.Itoa(i)]; ok {
-			report.Steps[i].Duration += wire.MillisOf(c.now.Sub(b.at))
+			report.Steps[i].Duration += wire.MillisOf(b.since(c.now))
 		}
 	}
 	if report.Steps == nil {

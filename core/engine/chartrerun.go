@@ -7,7 +7,8 @@ import (
 )
 
 // keepOfChart picks the journal entries that a rerun of an org chart takes over: starts, ends and answers of the
-// steps at the top level before fromStep, and with partial also of the first one that has no result.
+// steps at the top level before fromStep, and with partial also of the first one that has no result, and of the one
+// after it: that refused an earlier round of it, if it was begun at all, and the step that is run again is told why.
 func keepOfChart(chart *core.Chart, events []core.Event, fromStep string, partial bool) ([]core.Event, error) {
 	type entry struct {
 		Step  string `json:"step"`
@@ -49,7 +50,7 @@ func keepOfChart(chart *core.Chart, events []core.Event, fromStep string, partia
 	}
 	bound := from
 	if partial {
-		bound++
+		bound += 2
 	}
 	var kept []core.Event
 	for i, ev := range events {

@@ -105,6 +105,9 @@ func (r *chartRun) replayClosed(l *exchange) {
 func (r *chartRun) resumeExchanges(c *change) {
 	m := &r.exchanges
 	all := inOrder(m.tasks)
+	if r.frozenAt.After(c.now) { // the clock was set back
+		r.frozenAt = c.now
+	}
 	m.list, m.tasks = nil, map[string]*taskExchanges{}
 	for _, l := range all {
 		of := m.tasks[l.TaskID]
@@ -117,7 +120,7 @@ func (r *chartRun) resumeExchanges(c *change) {
 			l.Content = nil
 			continue
 		}
-		if l.since.After(c.now) { // the clock was set back
+		if l.since.After(c.now) { // so here
 			l.since = c.now
 		}
 		if q := l.question; q != nil {

@@ -1,9 +1,11 @@
 package engine_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
 )
 
 // TestRerunFromEveryStep runs every life again from each of its steps, and again from there: the outcome is
@@ -58,5 +60,46 @@ func TestRerunAfterInvalidAnswers(t *testing.T) {
 	}
 	if got := r.wait(again.ID); got.Status != core.ExecutionCompleted || r.store.count(got.ID, core.EventTaskAssigned) != 1 {
 		t.Errorf("got %s, %v with the journal %v", got.Status, got.Error, r.store.types(got.ID))
+	}
+}
+
+// A rerun that goes on in a step that was refused tells its agent why.
+func TestRerunOfRefusedStepHasFeedback(t *testing.T) {
+	r := newRig(t)
+	r.agents.add("a", 1)
+	r.agents.add("b", 1)
+	r.open()
+	r.chart("p", crew("a", "b"), assign("a"), approve("b", core.OnRejectRetry, 1))
+	exec := r.start("p")
+	answer := func(result string, failure *core.TaskError) core.Task {
+		t.Helper()
+		h := r.agents.await(t, 1)[0]
+		r.agents.report(h.agent, h.task, result, failure)
+		coretest.WaitFor(t, "it to be taken", func() bool {
+			for _, o := range r.agents.held() {
+				if o.task.ID == h.task.ID {
+					return false
+				}
+			}
+			return true
+		})
+		return h.task
+	}
+	answer(`"draft"`, nil)
+	answer(`{"verdict":"revise","confidence":0.9,"feedback":"too short"}`, nil)
+	if task := answer("", &core.TaskError{Message: "out of paper"}); !strings.Contains(string(task.Input), "too short") {
+		t.Fatalf("before the rerun: %s", task.Input)
+	}
+	r.wait(exec.ID)
+	again, err := r.Rerun(t.Context(), exec.ID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if task := answer(`"long"`, nil); task.Step != "0" || !strings.Contains(string(task.Input), "too short") {
+		t.Errorf("step %s got %s", task.Step, task.Input)
+	}
+	answer(`{"verdict":"approve","confidence":0.9,"feedback":"fine"}`, nil)
+	if got := r.wait(again.ID); got.Status != core.ExecutionCompleted {
+		t.Errorf("got %s %+v", got.Status, got.Error)
 	}
 }

@@ -127,6 +127,7 @@ type change struct {
 	events []core.Event
 	put    bool // the execution's record changed
 	over   bool // the execution is terminal
+	late   bool // the time of the execution is over: what came in counts, and nothing is handed out any more
 	begun  bool // its first task is handed out
 	// extra is written in the same transaction, or nil.
 	extra func(tx core.Tx) error
@@ -261,7 +262,7 @@ func (r *run) write(ctx context.Context, c *change) error {
 // apply acts on a durable change: acknowledge, release, hand out, and end.
 func (r *run) apply(c *change) {
 	if c.begun {
-		r.eng.observer.QueueWaited(r.exec.StartedAt.Sub(r.exec.CreatedAt))
+		r.eng.observer.QueueWaited(max(r.exec.StartedAt.Sub(r.exec.CreatedAt), 0))
 	}
 	for _, settled := range c.settle {
 		settled()
@@ -446,7 +447,10 @@ func (r *run) overdue(c *change) {
 	switch {
 	case c.over:
 	case !r.body.frozen() && !c.now.Before(r.deadline):
-		r.body.timeout(c)
+		c.late = true
+		if r.body.advance(c); !c.over { // what came in did not bring it to its end
+			r.body.timeout(c)
+		}
 	default:
 		r.body.overdue(c)
 	}

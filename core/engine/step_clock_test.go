@@ -3,6 +3,7 @@ package engine_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	stdtime "time"
 
@@ -77,5 +78,64 @@ func TestDeadlineAfterClockWentBack(t *testing.T) {
 	r.clock.Advance(61 * stdtime.Second)
 	if got := r.wait(exec.ID); got.Status != core.ExecutionFailed || got.Error.Code != core.CodeTimeout {
 		t.Errorf("it is %s: %+v", got.Status, got.Error)
+	}
+}
+
+// The deadline goes on for as long as people took, also when the clock was set back while they thought.
+func TestPeopleThinkWhileClockGoesBack(t *testing.T) {
+	k := newTalk(t, surfacing).begin()
+	k.say(core.TaskMessage{AskID: "a1"})
+	k.question()
+	k.Close()
+	back := coretest.NewClock()
+	back.Advance(-24 * stdtime.Hour)
+	k.clock = back
+	k.again()
+	k.clock.Advance(25 * stdtime.Hour)
+	k.sync()
+	if _, err := k.answerPeople(k.question().ID, `1`); err != nil {
+		t.Fatal(err)
+	}
+	k.answeredWith(1)
+	k.clock.Advance(stdtime.Hour)
+	k.finish()
+}
+
+// Nothing took less than no time because the clock was set back over a restart.
+func TestDurationsAfterClockWentBack(t *testing.T) {
+	for _, chart := range []bool{false, true} {
+		r := newRig(t)
+		r.agents.add("a", 1)
+		r.open()
+		r.pattern("p", core.Step{})
+		if chart {
+			r.chart("p", crew("a"), assign("a"))
+		}
+		exec := r.start("p")
+		r.agents.await(t, 1)
+		r.Close()
+		r.agents.mu.Lock()
+		r.agents.inbox = nil
+		r.agents.mu.Unlock()
+		back := coretest.NewClock()
+		back.Advance(-stdtime.Hour)
+		r.clock = back
+		r.open()
+		h := r.agents.await(t, 1)[0]
+		r.agents.report(h.agent, h.task, `1`, nil)
+		got := r.wait(exec.ID)
+		if d := got.Duration(back.Now()); d < 0 {
+			t.Errorf("it took %v", d)
+		}
+		if got.Workflow != nil {
+			for _, s := range got.Workflow.Steps {
+				if s.Duration < 0 {
+					t.Errorf("step took %v", s.Duration)
+				}
+			}
+		}
+		if end := r.store.text(exec.ID, core.EventExecutionCompleted); !strings.Contains(end, `"duration":0`) {
+			t.Errorf("its end reads %s", end)
+		}
 	}
 }

@@ -268,7 +268,7 @@ func (r *flat) short() (available int, short bool) {
 // one first, and stays in line if there is none or others wait for the same.
 func (r *flat) place(c *change) int {
 	list := r.waiting()
-	if len(list) == 0 || r.queued {
+	if len(list) == 0 || r.queued || c.late {
 		return 0
 	}
 	need := r.needOf(list)

@@ -155,16 +155,28 @@ func (s *Store) FindBatches(ctx context.Context, filter core.BatchFilter) ([]*co
 	})
 }
 
+// unreadItem stands for an item of which what is stored cannot be read: it began, and is not to be begun again.
+func unreadItem(index int) core.BatchResult {
+	return core.BatchResult{
+		Index: index, Status: core.ExecutionFailed,
+		Error: &core.ExecutionError{Code: core.CodeInternal, Message: "what is stored of the item cannot be read"},
+	}
+}
+
 // eachItem calls fn with the items of a batch from an index on, in order, as far as they began or ended.
 func (s *Store) eachItem(ctx context.Context, txn kv.Snapshot, id string, from int, fn func(r core.BatchResult) (bool, error)) error {
 	prefix := appendEscaped([]byte(prefixBatchResult), id)
 	seek := appendItem(nil, prefixBatchResult, id, uint32(from))
 	return scan(txn, prefix, seek, true, func(key, value []byte) (bool, error) {
 		var r core.BatchResult
+		index := int(binary.BigEndian.Uint32(key[len(key)-4:]))
 		if err := decodeJSON("item of batch", id, value, &r); err != nil {
-			return s.pass(key, err)
+			if more, err := s.pass(key, err); !more {
+				return false, err
+			}
+			r = unreadItem(index)
 		}
-		r.Index = int(binary.BigEndian.Uint32(key[len(key)-4:]))
+		r.Index = index
 		more, err := fn(r)
 		if err == nil {
 			err = ctx.Err()
@@ -191,7 +203,10 @@ func (s *Store) FindBatchResults(ctx context.Context, id string, from, limit int
 				var v batchValue
 				err := read(txn, key, "result of batch", id, &v)
 				if err != nil && core.ErrorCode(err) != core.CodeNotFound {
-					return s.pass(key, err)
+					if more, err := s.pass(key, err); !more {
+						return false, err
+					}
+					v.Error = unreadItem(r.Index).Error
 				}
 				r.Result, r.Error = v.Result, v.Error
 			}

@@ -86,4 +86,18 @@ func TestBatchResultsOfEarlierVersions(t *testing.T) {
 	if r := active[0].Results; r[0].Result != nil || r[1].Error != nil || r[2].Status != core.ExecutionRunning {
 		t.Errorf("%+v", r)
 	}
+
+	// An item that cannot be read began: it is not begun again, and does not look as if it were yet to begin.
+	if err := commitWrites(s.db, []write{{appendItem(nil, prefixBatchResult, b.ID, 2), []byte("{")}}); err != nil {
+		t.Fatal(err)
+	}
+	if active, err = s.ActiveBatches(ctx); err != nil || len(active) != 1 || len(active[0].Results) != 3 {
+		t.Fatalf("%+v, %v", active, err)
+	}
+	if r := active[0].Results[2]; r.Index != 2 || r.Status != core.ExecutionFailed {
+		t.Errorf("%+v", r)
+	}
+	if list, _, err = s.FindBatchResults(ctx, b.ID, 2, 10); err != nil || len(list) != 1 || list[0].Error == nil {
+		t.Errorf("%+v, %v", list, err)
+	}
 }

@@ -32,16 +32,22 @@ type fold struct {
 	steps       map[string]int   // index of the newest entry, by path
 	tasks       map[string]int   // by task id
 	inStep      map[string][]int // tasks that run, by path
-	roles       map[[2]string]int
+	roles       map[served]int
 	messages    map[string]int
 	escalations map[string]int // by message id
 	questions   map[string]int
 	approvals   map[string]int // by thread and prompt, those that people are asked about
 }
 
+// served is the part that an agent has: one that does several tasks at once may serve a role several times.
+type served struct {
+	role, agent string
+	instance    int
+}
+
 func newFold() *fold {
 	return &fold{
-		steps: map[string]int{}, tasks: map[string]int{}, inStep: map[string][]int{}, roles: map[[2]string]int{},
+		steps: map[string]int{}, tasks: map[string]int{}, inStep: map[string][]int{}, roles: map[served]int{},
 		messages: map[string]int{}, escalations: map[string]int{}, questions: map[string]int{}, approvals: map[string]int{},
 	}
 }
@@ -54,6 +60,7 @@ type eventData struct {
 	Kind        string               `json:"kind"`
 	Name        string               `json:"name"`
 	Role        string               `json:"role"`
+	Instance    int                  `json:"instance"`
 	Round       int                  `json:"round"`
 	Branch      string               `json:"branch"`
 	Tasks       []core.Assignment    `json:"tasks"`
@@ -299,13 +306,13 @@ func (f *fold) endTasks(path string, at time.Time, status string) {
 }
 
 func (f *fold) roleBound(ev *core.Event, d *eventData) {
-	f.roles[[2]string{d.Role, d.AgentID}] = f.begin(ev.Time, core.TimelineEntry{
+	f.roles[served{d.Role, d.AgentID, d.Instance}] = f.begin(ev.Time, core.TimelineEntry{
 		Kind: core.TimelineRole, ID: d.AgentID, Type: d.AgentType, Name: d.AgentName, Role: d.Role, AgentID: d.AgentID,
 	})
 }
 
 func (f *fold) roleReleased(ev *core.Event, d *eventData) {
-	if i, ok := f.roles[[2]string{d.Role, d.AgentID}]; ok {
+	if i, ok := f.roles[served{d.Role, d.AgentID, d.Instance}]; ok {
 		status := entryCompleted
 		if d.Reason == core.ReleasedLost {
 			status = entryLost

@@ -288,3 +288,21 @@ approval p-2 open 2..- name=other
 		t.Errorf("%+v, %+v", a, b)
 	}
 }
+
+// An agent that does several tasks at once may serve a role several times; each time ends by itself.
+func TestRoleServedTwice(t *testing.T) {
+	f := newFold()
+	err := f.add(journalOf(t,
+		`role.bound {"role":"dev","instance":0,"agentId":"a1"}`,
+		`role.bound {"role":"dev","instance":1,"agentId":"a1"}`,
+		`role.released {"role":"dev","instance":0,"agentId":"a1","reason":"the agent was lost"}`,
+		`role.released {"role":"dev","instance":1,"agentId":"a1","reason":"the agent was lost"}`,
+	))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "role a1 lost 0..2 role=dev agent=a1 (the agent was lost)\nrole a1 lost 1..3 role=dev agent=a1 (the agent was lost)\n"
+	if got := outline(f.result(timelineStart)); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
