@@ -108,6 +108,14 @@ type Thread struct {
 	EndedAt        *time.Time       `json:"endedAt,omitempty"`
 }
 
+// Lasted returns how long the thread was there; 0 before its end, and when the clock was set back over a restart.
+func (t *Thread) Lasted() time.Duration {
+	if t.EndedAt == nil {
+		return 0
+	}
+	return max(t.EndedAt.Sub(t.CreatedAt), 0)
+}
+
 // ThreadRecord is a thread as it is stored. What stands beside the thread is for its supervisor only.
 type ThreadRecord struct {
 	Thread

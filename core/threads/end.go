@@ -192,7 +192,7 @@ func (c *change) lesson() *core.Experience {
 	}
 	data := lessonData{
 		Tests: r.Completion.Tests, Artifacts: r.Completion.Artifacts, Error: r.Error, Turns: r.TurnCount,
-		DurationMs: r.EndedAt.Sub(r.CreatedAt).Milliseconds(), AgentType: r.AgentType,
+		DurationMs: r.Lasted().Milliseconds(), AgentType: r.AgentType,
 	}
 	if r.Completion.Changes != nil {
 		changes := *r.Completion.Changes

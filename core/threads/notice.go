@@ -49,7 +49,7 @@ func (c *change) noticeBlocked() {
 func (c *change) noticeEnd() {
 	r := c.rec
 	n := c.notice()
-	n.State, n.Summary, n.Usage, n.DurationMs = r.Completion.State, r.Completion.Summary, r.Usage, r.EndedAt.Sub(r.CreatedAt).Milliseconds()
+	n.State, n.Summary, n.Usage, n.DurationMs = r.Completion.State, r.Completion.Summary, r.Usage, r.Lasted().Milliseconds()
 	n.Error, n.Reason = r.Error, r.StatusReason
 	word, _, _ := strings.Cut(r.StatusReason, ":")
 	switch {

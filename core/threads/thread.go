@@ -145,7 +145,7 @@ func (s *Service) retire(t *thread) {
 	}
 	t.mu.Unlock()
 	t.closeMailbox()
-	s.observer.ThreadEnded(r.Status, stateOf(r), r.EndedAt.Sub(r.CreatedAt))
+	s.observer.ThreadEnded(r.Status, stateOf(r), r.Lasted())
 	close(t.done)
 	t.cancel()
 }
