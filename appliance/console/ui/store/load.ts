@@ -1,7 +1,7 @@
 // What a screen shows: read from the server, read again when something happens to it, and kept while that goes on.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, get } from "../api/client.ts";
+import { ApiError, get, signInNeeded } from "../api/client.ts";
 import type { RuntimeList } from "../api/types.gen.ts";
 import { listen, watchTopics } from "../live/live.ts";
 import type { FeedEvent } from "../live/hub.ts";
@@ -35,6 +35,12 @@ export function newKept<V>(): Map<string, V> {
 
 /** Another number for each person that this page reads for: what was read for one is not kept for the next. */
 export const readFor = (): number => era;
+
+/** Returns a check of what is read from now on: it fails once somebody else is here, or it is not known who. */
+export function forOne(): () => void {
+  const reader = era;
+  return () => { if (reader !== era || signInNeeded.peek()) throw new ApiError("UNAUTHORIZED", "The session ended before all was read: begin again.", 401, ""); };
+}
 
 // What was shown last under a key: going back shows it at once, and reads it again.
 const kept = newKept<unknown>();
