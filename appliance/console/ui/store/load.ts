@@ -26,9 +26,21 @@ interface Options {
 let era = 0; // how often somebody else came
 const all: Map<string, unknown>[] = []; // of newKept
 
-/** A map of what was read. It is emptied for whoever comes next. */
-export function newKept<V>(): Map<string, V> {
-  const m = new Map<string, V>();
+/** What was kept last, up to a number: of more the oldest goes. */
+class Latest<V> extends Map<string, V> {
+  constructor(private most: number) { super(); }
+
+  override set(key: string, value: V): this {
+    this.delete(key);
+    super.set(key, value);
+    if (this.size > this.most) this.delete(this.keys().next().value!);
+    return this;
+  }
+}
+
+/** A map of what was read, or begun, last. It is emptied for whoever comes next. */
+export function newKept<V>(most: number): Map<string, V> {
+  const m = new Latest<V>(most);
   all.push(m);
   return m;
 }
@@ -43,15 +55,10 @@ export function forOne(): () => void {
 }
 
 // What was shown last under a key: going back shows it at once, and reads it again.
-const kept = newKept<unknown>();
-const maxKept = 30;
+const kept = newKept<unknown>(30);
 const oldestMs = 5000;
 
-export function keep(key: string, value: unknown): void {
-  kept.delete(key);
-  kept.set(key, value);
-  if (kept.size > maxKept) kept.delete(kept.keys().next().value!);
-}
+export const keep = (key: string, value: unknown): void => void kept.set(key, value);
 
 export const recall = <T>(key: string): T | undefined => kept.get(key) as T | undefined;
 

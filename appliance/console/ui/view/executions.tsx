@@ -18,7 +18,7 @@ import { href, isID, place, queryOf, setQuery } from "../route.ts";
 import { filtersIn, keyOfFilter, queryOfFilter, spans, statuses } from "../store/filter.ts";
 import { SavedViews } from "../part/views.tsx";
 import { setting } from "../setting.ts";
-import { keep, pauseAfter, readFor, recall } from "../store/load.ts";
+import { keep, newKept, pauseAfter, readFor, recall } from "../store/load.ts";
 import { readRows } from "../store/pages.ts";
 import { may } from "../store/session.ts";
 import { more } from "./lazy.tsx";
@@ -328,7 +328,7 @@ export function ExecutionsView() {
 }
 
 // Idempotency-Keys of repetitions whose answer was lost, by execution: the next try repeats nothing twice.
-const lost = new Map<string, string>();
+const lost = newKept<string>(maxRows);
 
 /** Runs an execution again, and returns the id of the new one. */
 async function again(id: string): Promise<string> {

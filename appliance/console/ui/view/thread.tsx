@@ -33,7 +33,7 @@ const types = ["thread_started", "thread_ready", "thread_blocked", "thread_tool_
 
 interface Log { events: ThreadEventRow[]; next: number; before: number; wanted: number }
 
-const logs = newKept<Log>();
+const logs = newKept<Log>(1);
 const newest = 300; // events that are listed
 const step = 2000; // events that are read further back at a time
 
@@ -44,7 +44,6 @@ interface Told { events: ThreadEventRow[]; whole: boolean }
 async function readLog(id: string, signal: AbortSignal): Promise<Told> {
   let log = logs.get(id);
   if (!log) {
-    logs.clear();
     log = { events: [], next: -1, before: 0, wanted: step };
     logs.set(id, log);
   }
