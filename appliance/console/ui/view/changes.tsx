@@ -5,7 +5,7 @@ import { freshKey, get, post, seg, word } from "../api/client.ts";
 import type { ThreadBody, ThreadDiffBody } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
 import { parseDiff, type DiffFile, type DiffLine } from "../part/diff.tsx";
-import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Command, Empty, Failure, NotKept, Waiting } from "../part/notice.tsx";
 import { Line, Text, count, plural, reveal } from "../part/text.tsx";
 import { queryOf, setQuery } from "../route.ts";
 import { tabDrafts, type Drafts } from "../store/draft.ts";
@@ -49,7 +49,8 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
   const a = useAct();
   const over = ["completed", "failed", "stopped"].includes(t.status);
   const takes = !over && may("threads.send");
-  const set = (list: Remark[]) => { setRemarks(list); keep(drafts, id, list); key.current = ""; setTold(""); };
+  const [isKept, setKept] = useState(true);
+  const set = (list: Remark[]) => { setRemarks(list); setKept(keep(drafts, id, list)); key.current = ""; setTold(""); };
   const back = () => { const at = open; setOpen(undefined); requestAnimationFrame(() => at && box.current?.querySelector<HTMLElement>(`tr[data-place="${CSS.escape(at.file + ":" + at.line + ":" + at.old)}"]`)?.focus()); };
   const review: Review = {
     remarks, open, split: queryOf("view") === "split", close: back,
@@ -109,7 +110,7 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
       {files.length === 0 ? <Empty title="Nothing changed yet" /> : files.map((f) => <ReviewFile key={f.key} file={f} open={files.length <= 30} review={review} />)}</div>
     {told && <p class="bar" role="status">{told}</p>}
     {remarks.length > 0 && <section class="composer" aria-label="Remarks"><details class="queue" open={remarks.length < 4}><summary>{plural(remarks.length, "remark")}</summary><ul>{remarks.map((r) => <li key={r.file + r.line + r.old}><span class="mono soft">{reveal(r.file)}:{r.line}</span><span class="clip"><Text>{r.text}</Text></span><button class="link" onClick={() => review.drop(r)}>take away</button></li>)}</ul></details>
-      {a.error && <Failure error={a.error} />}{!takes && <p class="soft">{over ? "The thread is over: nothing can be sent to it any more." : "You may not send to this thread."}</p>}
+      {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}{!takes && <p class="soft">{over ? "The thread is over: nothing can be sent to it any more." : "You may not send to this thread."}</p>}
       {takes && <button class="button main" disabled={a.busy} onClick={send}>Send {plural(remarks.length, "remark")} as one message</button>}</section>}
   </div>;
 }

@@ -8,7 +8,7 @@ import { Confirm, useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
 import { Markdown } from "../part/markdown.tsx";
-import { Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Empty, Failure, NotKept, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Tabs } from "../part/tabs.tsx";
 import { Pre, Text, bytes, count, plural, reveal, writtenSince } from "../part/text.tsx";
@@ -301,7 +301,8 @@ function Composer({ id, waiting, more, sent }: { id: string; waiting: ThreadQueu
   const key = useRef("");
   const latest = useRef(text);
   latest.current = text;
-  const write = (v: string) => { setText(v); key.current = ""; drafts.set(draft, v || undefined); };
+  const [isKept, setKept] = useState(true);
+  const write = (v: string) => { setText(v); key.current = ""; setKept(drafts.set(draft, v || undefined)); };
   const send = () => {
     if (!text.trim()) return;
     key.current ||= freshKey(); // a repeat of the same text after a lost answer sends nothing twice
@@ -309,7 +310,7 @@ function Composer({ id, waiting, more, sent }: { id: string; waiting: ThreadQueu
   };
   return <form class="composer" onSubmit={(e) => { e.preventDefault(); send(); }}>
     {waiting.length > 0 && <details open class="queue"><summary>{plural(waiting.length + more, "message")} queued</summary><ul>{waiting.map((i) => <Queued key={i.inputId} id={id} input={i} done={sent} />)}</ul></details>}
-    {a.error && <Failure error={a.error} />}
+    {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}
     <label><span class="sr">Message</span><textarea rows={2} placeholder="Message to the agent" value={text} onInput={(e) => write(e.currentTarget.value)}
       onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); send(); } }} /></label>
     <button class="button main" disabled={a.busy || !text.trim()}>Send <kbd>Ctrl+Enter</kbd></button>
