@@ -46,5 +46,10 @@ export function Waiting() {
   return <div class="waiting" role="status">Reading&hellip;</div>;
 }
 
+/** What is read, once it is there. Where it could not be read again, that it is from before. */
+export function Read<T>({ of: l, children }: { of: { data?: T; error?: ApiError; reload(): void }; children: (data: T) => ComponentChildren }) {
+  return <>{l.error && <Failure error={l.error} old={l.data !== undefined} again={l.reload} />}{l.data !== undefined ? children(l.data) : !l.error && <Waiting />}</>;
+}
+
 /** A command line to copy. */
 export { Command } from "./command.tsx";
