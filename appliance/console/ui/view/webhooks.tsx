@@ -9,6 +9,7 @@ import { Value } from "../part/json.tsx";
 import { Command, Empty, Failure, Gone, Waiting } from "../part/notice.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State } from "../part/state.tsx";
+import { useSteady } from "../part/steady.ts";
 import { Choice } from "../part/tabs.tsx";
 import { Pre, Text, count, plural } from "../part/text.tsx";
 import { When, absolute, lasted } from "../part/time.tsx";
@@ -88,6 +89,7 @@ export function WebhookView({ id }: { id: string }) {
   const w = useLoad("webhook:" + id, (signal) => get<WebhookBody>("/api/webhooks/" + seg(id), {}, signal), { ...live, on: happensTo(id), pause: 1000 });
   const l = usePages("deliveries:" + id + status, (cursor, signal) => get<DeliveryList>(`/api/webhooks/${seg(id)}/deliveries`, { limit: 100, cursor, status }, signal), (p) => p.deliveries,
     { ...live, on: happensTo(id) });
+  const steady = useSteady(String(w.data?.enabled));
   const a = useAct();
   const [said, setSaid] = useState("");
   const [secret, setSecret] = useState("");
@@ -105,7 +107,7 @@ export function WebhookView({ id }: { id: string }) {
   const chosen = listed ?? alone.data;
   const mark = (key: string) => setMarked((s) => { const n = new Set(s); if (!n.delete(key)) n.add(key); return n; });
   return <div class="page full"><header class="head"><div class="line"><h1 class="mono"><Text>{d.url}</Text></h1><ID id={id} /><State status={d.enabled ? "enabled" : "disabled"} />{d.declared && <span class="badge">of the configuration</span>}<span class="push" />
-    {mine && <button class="button" disabled={a.busy} onClick={() => void a.act(() => call("PATCH", "/api/webhooks/" + seg(id), { body: { enabled: !d.enabled }, match: tagOf(d) }).finally(w.reload))}>{d.enabled ? "Disable" : "Enable"}</button>}
+    {mine && <button class="button" disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) void a.act(() => call("PATCH", "/api/webhooks/" + seg(id), { body: { enabled: !d.enabled }, match: tagOf(d) }).finally(w.reload)); }}>{d.enabled ? "Disable" : "Enable"}</button>}
     {mine && <button class="button" onClick={() => setAsking("edit")}>Change&hellip;</button>}{mine && <button class="button" onClick={() => setAsking("rotate")}>New secret&hellip;</button>}
     {may("webhooks.delete") && !d.declared && !gone && <button class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}
     {may("webhooks.test") && !gone && <button class="button" disabled={a.busy} onClick={() => void a.act(() => post<WebhookTestBody>(`/api/webhooks/${seg(id)}/test`, { event: testEvent(d) }).then((r) => { setSaid(`The test ${r.status}: ${r.statusCode || r.lastError || ""}`); l.reload(); }))}>Send a test</button>}</div>
