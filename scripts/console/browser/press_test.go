@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/wardroom/wardroom/sdk/client"
 )
 
 // counting counts what a page sends by a method, and presses again what takes the place of what was pressed, as a double click does.
@@ -90,4 +93,47 @@ func TestOldDataIsCalledOld(t *testing.T) {
 			p.until("that it is from before", old)
 		})
 	}
+}
+
+// What is selected is what can be seen: another filter leaves nothing selected behind the list.
+func TestDeliveriesSelected(t *testing.T) {
+	id := refusing(t, shared.Server, "pattern.deleted").ID
+	p := beforeIn(t, answering("/api/webhooks/"+id+"/deliveries", `(q) => {
+		const all = ["failed", "failed", "succeeded"].map((status, n) => ({id: "dlv_01ARZ3NDEKTSV4RRFFQ000000" + n, webhookId: "`+id+`", event: "pattern.deleted", eventId: "evt_" + n, status, attempts: 1, timestamp: "2026-01-02T03:04:05Z"}));
+		const deliveries = all.filter((d) => !q.get("status") || d.status === q.get("status"));
+		return {deliveries, total: deliveries.length, limit: 100, offset: 0, hasMore: false};
+	}`))
+	p.do(chromedp.Navigate(shared.URL + "/webhooks/" + id + "?status=failed"))
+	for _, n := range []string{"0", "1"} {
+		p.click(css("tr[data-index='" + n + "'] input[type=checkbox]"))
+	}
+	p.until("the selection", main+`.includes("2 selected")`)
+	p.choose("main .choice select", "succeeded")
+	p.until("the others", `document.querySelectorAll("main tr[data-index]").length === 1 && `+main+`.includes("succeeded")`)
+	if p.holds(main + `.includes("selected")`) {
+		t.Error("deliveries are selected that are not in the list")
+	}
+}
+
+// A link to an audit record leads to it when there are many newer ones.
+func TestLinkToAuditRecord(t *testing.T) {
+	s, key := secured(t, "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity:\n  authentication: {apiKeys: {enabled: true}}\n  audit: {enabled: true}\n")
+	admin := withEcho(t, s, key)
+	p := beforeIn(t, `window.copied = []; navigator.clipboard.writeText = (t) => { window.copied.push(t); return Promise.resolve(); };`)
+	defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
+	p.away(true)                                                              // refusals are errors to browsers
+	p.do(chromedp.Navigate(s.URL + "/audit?action=patterns.create"))
+	p.signInBy(key)
+	p.click(`[...document.querySelectorAll("tr[data-index]")].find((r) => r.innerText.includes("patterns.create"))`)
+	p.click(css(`.detail button[aria-label="Copy a link to this record"]`))
+	p.until("the link", `copied.length === 1`)
+	var link string
+	p.do(chromedp.Evaluate(`copied[0].replace("action=patterns.create&", "")`, &link))
+	for n := range 120 {
+		if _, err := admin.CreateKey(t.Context(), client.APIKeySpec{Name: fmt.Sprint("newer-", n), Scopes: []string{"executions:read"}}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.do(chromedp.Navigate(link))
+	p.until("the record", `document.querySelector(".detail")?.innerText.includes("patterns.create")`)
 }

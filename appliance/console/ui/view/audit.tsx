@@ -1,7 +1,7 @@
 // The audit trail: who did what, and how the trail itself is.
 
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { address, apiKey, call, get, now, quote } from "../api/client.ts";
 import type { AuditPage, AuditRecord, AuditStatus } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
@@ -15,7 +15,7 @@ import { Choice } from "../part/tabs.tsx";
 import { Text, bytes, count, plural } from "../part/text.tsx";
 import { When, absolute } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
-import { isID, queryOf, setQuery, timeOfID } from "../route.ts";
+import { href, isID, queryOf, setQuery, timeOfID } from "../route.ts";
 import { forOne, useLoad } from "../store/load.ts";
 import { readRows, usePages } from "../store/pages.ts";
 
@@ -36,6 +36,7 @@ export function AuditView() {
   const filtered = Object.values(query).some(Boolean);
   const e = useExport(query);
   const chosen = l.rows?.find((r) => r.eventId === sel || String(r.sequence) === sel);
+  useEffect(() => { if (sel && l.rows && !chosen) l.more(); }, [sel, l.rows]); // a link to what lies further down
   return <div class="page full">
     <header class="head"><div class="line"><h1>Audit</h1>{status.data && <Trail s={status.data} />}<span class="push" />
       <button class="button" onClick={() => { l.reload(); status.reload(); }}>Read again</button>
@@ -130,7 +131,7 @@ function Sinks({ s }: { s: AuditStatus }) {
 
 function Record({ r }: { r: AuditRecord }) {
   const fact = (name: string, value?: string) => value ? <div><dt>{name}</dt><dd class="mono"><Text>{value}</Text></dd></div> : null;
-  return <aside class="detail" aria-label="Selected record"><header><h2 class="mono"><Text>{r.action}</Text></h2><span class="push" /><Copy text={() => location.href} label="Copy a link to this record" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></header>
+  return <aside class="detail" aria-label="Selected record"><header><h2 class="mono"><Text>{r.action}</Text></h2><span class="push" /><Copy text={location.origin + href("/audit?sel=" + r.eventId)} label="Copy a link to this record" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></header>
     <div class="body" tabIndex={0}><dl class="facts">{fact("Id", r.eventId)}{fact("Number", String(r.sequence))}{fact("At", absolute(r.timestamp))}{fact("Outcome", r.outcome)}{fact("Category", r.category)}{fact("Who", r.actor.id)}{fact("Known as", r.actor.type)}{fact("From", r.actor.ip)}{fact("By", r.actor.userAgent)}
       {fact("What", r.resource.type)}{fact("Which", r.resource.id)}{fact("Version", r.resource.version)}{fact("Request", r.request.requestId)}{fact("Path", [r.request.method, r.request.path].filter(Boolean).join(" "))}{fact("Hash", r.hash)}{fact("Before it", r.previousHash)}</dl>
       <h3>Details</h3><Value value={r.details} label="Details" /></div></aside>;

@@ -98,6 +98,7 @@ export function WebhookView({ id }: { id: string }) {
   useTitle("Webhook");
   const alone = useLoad(sel && l.rows && !l.rows.some((r) => r.id === sel) ? "delivery-of:" + sel : "", (signal) => get<DeliveryDetail>(`/api/webhooks/${seg(id)}/deliveries/${seg(sel)}`, {}, signal)); // a link to what lies further down
   const gone = w.error?.status === 404;
+  useEffect(() => setMarked(new Set()), [l.of]);
   useEffect(() => { if (l.error?.status === 404) w.reload(); }, [l.error]);
   if (!w.data) return w.error ? <div class="page"><Failure error={w.error} again={w.reload} /></div> : <Waiting />;
   const d = w.data;
@@ -105,6 +106,7 @@ export function WebhookView({ id }: { id: string }) {
   const retriable = may("webhooks.retry") && !gone;
   const listed = l.rows?.find((r) => r.id === sel);
   const chosen = listed ?? alone.data;
+  const chosenOnes = (l.rows ?? []).filter((r) => marked.has(r.id)); // what is not in the list any more is none of them
   const mark = (key: string) => setMarked((s) => { const n = new Set(s); if (!n.delete(key)) n.add(key); return n; });
   return <div class="page full"><header class="head"><div class="line"><h1 class="mono"><Text>{d.url}</Text></h1><ID id={id} /><State status={d.enabled ? "enabled" : "disabled"} />{d.declared && <span class="badge">of the configuration</span>}<span class="push" />
     {mine && <button class="button" disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) void a.act(() => call("PATCH", "/api/webhooks/" + seg(id), { body: { enabled: !d.enabled }, match: tagOf(d) }).finally(w.reload)); }}>{d.enabled ? "Disable" : "Enable"}</button>}
@@ -114,7 +116,7 @@ export function WebhookView({ id }: { id: string }) {
     {d.disabledReason && <p class="hot"><Text>{d.disabledReason}</Text></p>}
     <p class="soft line"><Text>{d.events.join(", ")}</Text>{d.statistics && <><span>{count(d.statistics.deliveriesSucceeded)} delivered</span><span>{count(d.statistics.deliveriesFailed)} failed</span><span>{count(d.statistics.deliveriesPending)} wait</span></>}</p>
     <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s, sel: "" })} options={[["", "any"], ["pending", "pending"], ["succeeded", "succeeded"], ["failed", "failed"], ["cancelled", "cancelled"]]} /><span class="push" />
-      {marked.size > 0 && <><span class="nums">{count(marked.size)} selected</span><button class="button" onClick={() => setAsking("some")}>Retry&hellip;</button><button class="link" onClick={() => setMarked(new Set())}>none</button></>}
+      {chosenOnes.length > 0 && <><span class="nums">{count(chosenOnes.length)} selected</span><button class="button" onClick={() => setAsking("some")}>Retry&hellip;</button><button class="link" onClick={() => setMarked(new Set())}>none</button></>}
       {retriable && <button class="button" onClick={() => setAsking("all")}>Retry all that failed&hellip;</button>}</div></header>
     {secret && <Secret secret={secret} />}
     {gone ? <Gone what="This endpoint" to="/webhooks" /> : w.error && <Failure error={w.error} old again={w.reload} />}{alone.error && !gone && <Failure error={alone.error} again={alone.reload} />}
@@ -127,7 +129,7 @@ export function WebhookView({ id }: { id: string }) {
     {asking === "edit" && <Edit of={d} close={() => setAsking("")} done={w.reload} />}
     {asking === "rotate" && <Confirm title="Make a new secret?" action="Make it" close={() => setAsking("")} run={() => call<WebhookBody>("PATCH", "/api/webhooks/" + seg(id), { body: { rotateSecret: true, overlap: 3_600_000 }, match: tagOf(d) }).then((n) => { setSecret(n.secret); w.reload(); })}><p>Deliveries carry the signature of the former one as well, for an hour.</p></Confirm>}
     {asking === "delete" && <Confirm title="Remove this endpoint?" action="Remove" danger close={() => setAsking("")} run={() => call("DELETE", "/api/webhooks/" + seg(id)).then(onward(() => "/webhooks"))}><p>What still waits for it is not delivered.</p></Confirm>}
-    {asking === "some" && <RetrySome webhook={id} rows={(l.rows ?? []).filter((r) => marked.has(r.id))} close={(done) => { setAsking(""); setMarked((s) => new Set([...s].filter((key) => !done.has(key)))); l.reload(); }} />}
+    {asking === "some" && <RetrySome webhook={id} rows={chosenOnes} close={(done) => { setAsking(""); setMarked((s) => new Set([...s].filter((key) => !done.has(key)))); l.reload(); }} />}
     {asking === "all" && <RetryAll webhook={id} close={() => { setAsking(""); l.reload(); }} />}
   </div>;
 }
