@@ -6,6 +6,8 @@ import (
 
 	browserpage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+
+	"github.com/wardroom/wardroom/sdk/client"
 )
 
 // Each tab has its own draft of a new pattern; what a closed tab leaves is offered to the next one, and none takes another's away.
@@ -50,6 +52,25 @@ func TestDraftsOfTabs(t *testing.T) {
 	reload(one, "first")
 }
 
+// A message that is too long to be kept is not called kept either, and takes nothing away that was.
+func TestMessageWithoutRoom(t *testing.T) {
+	thread := shell(t, client.ThreadSpec{Objective: "echo one"})
+	p := open(t, "/threads/"+thread.ID)
+	const area = `document.querySelector(".composer textarea")`
+	write := func(text string) {
+		t.Helper()
+		p.until("the composer", area)
+		p.do(chromedp.Evaluate(fmt.Sprintf(`(() => { const e = %s; e.value = %s; e.dispatchEvent(new Event("input", {bubbles: true})); })()`, area, text), nil))
+	}
+	write(`"short"`)
+	p.until("what is kept", `Object.values(sessionStorage).includes("short")`)
+	write(`"x".repeat((1 << 20) + 1)`)
+	p.until("that it is not kept", `document.querySelector(".composer [role=status]")?.innerText.startsWith("Not kept")`)
+	p.checkAxe(t, "a message that is not kept")
+	p.do(chromedp.Reload())
+	p.until("the last text that fitted", area+`?.value === "short"`)
+}
+
 // The editor does not call a draft kept that the browser keeps nowhere.
 func TestDraftWithoutRoom(t *testing.T) {
 	p := open(t, "/patterns?tab=new")
@@ -73,6 +94,13 @@ func TestDraftWithoutRoom(t *testing.T) {
 	told("that is too long")
 	write(`"# short"`)
 	p.until("that a short one is kept", says("draft, kept"))
+	write(`"# " + "x".repeat(256 << 10)`)
+	told("that grew too long")
+	p.do(chromedp.Reload())
+	p.until("the last text that fitted", `document.querySelector(".paper textarea")?.value`)
+	if !p.holds(`document.querySelector(".paper textarea").value === "# short"`) {
+		t.Error("a draft that grew too long takes away what was kept of it")
+	}
 	p.do(chromedp.Evaluate(`for (let n = 1 << 22, i = 0; n >= 1; n >>= 1, i++) try { localStorage.setItem("fill" + i, "x".repeat(n)); } catch {}; for (let i = 100; i < 200; i++) try { localStorage.setItem("fill" + i, ""); } catch { break; } 0`, nil))
 	write(`"# " + "y".repeat(1 << 10)`)
 	told("for which there is no room")

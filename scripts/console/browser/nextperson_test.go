@@ -91,6 +91,31 @@ func TestNothingGoesOnForTheNext(t *testing.T) {
 		}
 	})
 
+	// A repetition whose answer was lost is a person's own: the next one's is another, which the server does not take for it.
+	t.Run("LostRepetition", func(t *testing.T) {
+		p := beforeIn(t, `window.keys = []; { const asked = window.fetch; window.fetch = (to, o) => {
+			if (o?.method !== "POST" || !/\/retry$/.test(to)) return asked(to, o);
+			keys.push(o.headers["Idempotency-Key"]);
+			return Promise.reject(new TypeError("lost"));
+		}; }`)
+		defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
+		p.away(true)                                                              // refusals are errors to browsers
+		p.do(chromedp.Navigate(s.URL + "/executions"))
+		p.signInBy(key)
+		for n, who := range []string{other.Key, ""} {
+			p.click(css("tr[data-index='0'] input[type=checkbox]"))
+			p.click(button("Run again"))
+			p.click(button("Run again 1"))
+			p.until("that the answer is lost", fmt.Sprintf(`keys.length === %d && document.querySelector("dialog tbody").innerText.includes("cannot be reached")`, n+1))
+			if who != "" {
+				p.overtaken(admin, who)
+			}
+		}
+		if p.holds(`keys[0] === keys[1]`) {
+			t.Error("the next person repeats in the name of the one before")
+		}
+	})
+
 	t.Run("Draft", func(t *testing.T) {
 		p := beforeIn(t, holding("POST", "/api/patterns$"))
 		defer func() {

@@ -332,3 +332,36 @@ func TestKeyGoesWithSignIn(t *testing.T) {
 		t.Errorf("asked by the key: %q, want %q", asked, want)
 	}
 }
+
+// A server that is busy at first is asked again who somebody is, and nothing begins before that is known: it would be nobody's.
+func TestLateSession(t *testing.T) {
+	s, key := secured(t, "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity:\n  authentication: {apiKeys: {enabled: true}}\n")
+	p := beforeIn(t, `{ const asked = window.fetch; window.fetch = (to, o) => (/\/api\/session$/.test(to) && sessionStorage.getItem("busy") ?
+		Promise.resolve(new Response('{"error": {"code": "RATE_LIMITED", "message": "busy"}}', {status: 429, headers: {"X-Request-Id": "req_busy"}})) : asked(to, o)); }`)
+	defer func() {
+		_ = chromedp.Run(p.ctx, chromedp.Evaluate(`localStorage.clear()`, nil), network.ClearBrowserCookies()) // ports share them
+	}()
+	p.away(true) // refusals are errors to browsers
+	p.do(chromedp.Navigate(s.URL + "/patterns?tab=new"))
+	p.signInBy(key)
+	const text = `document.querySelector(".paper textarea")?.value`
+	p.until("the editor", text)
+	p.click(css(".paper textarea"))
+	p.do(chromedp.KeyEvent("# begun"))
+	p.until("that it is kept", `Object.values(localStorage).some((v) => v.includes("# begun"))`)
+	p.do(chromedp.Evaluate(`sessionStorage.setItem("busy", "yes")`, nil), chromedp.Reload())
+	const why = `document.querySelector(".notice.bad")?.innerText`
+	p.until("something", text+` || `+why)
+	if p.holds(`document.querySelector("nav, textarea")`) {
+		t.Error("a screen begins before it is known for whom")
+	}
+	if !p.holds(why + `?.includes("req_busy")`) {
+		t.Errorf("nothing is said of why nothing is shown\n%s", p.text())
+	}
+	p.checkAxe(t, "a session that is not read yet")
+	p.do(chromedp.Evaluate(`sessionStorage.removeItem("busy")`, nil))
+	p.until("the editor, by itself", text)
+	if !p.holds(text + `.includes("# begun")`) {
+		t.Error("the draft of whoever is here is not shown to them")
+	}
+}

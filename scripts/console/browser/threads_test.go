@@ -207,7 +207,7 @@ func TestRemarkOnLineThatMoves(t *testing.T) {
 	p := beforeIn(t, `{ const real = window.fetch; window.above = ""; window.read = 0;
 		window.fetch = (address, o) => { if (!new URL(address, location.href).pathname.endsWith("/diff")) return real(address, o); read++;
 			const file = (name, lines) => "diff --git a/" + name + " b/" + name + "\n--- /dev/null\n+++ b/" + name + "\n@@ -0,0 +1," + lines.length + " @@\n" + lines.map((l) => "+" + l + "\n").join("");
-			const patch = (above && file("a.txt", ["new"])) + file("b.txt", [...(above ? [above] : []), "first", "second", "third"]);
+			const patch = (above && file("a.txt", ["new"])) + file("b.txt", [...(above ? above.split("\n") : []), "first", "second", "third"]);
 			return Promise.resolve(new Response(JSON.stringify({patch, baseCommit: "0123456789", workBranch: "w", truncated: false}), {headers: {"Content-Type": "application/json"}})); }; }`)
 	p.do(chromedp.Navigate(shared.URL + "/threads/" + thread.ID + "?tab=changes"))
 	p.click(`[...document.querySelectorAll("tr.add")].find((r) => r.innerText.includes("second"))?.querySelector("button.remark")`)
@@ -227,6 +227,27 @@ func TestRemarkOnLineThatMoves(t *testing.T) {
 	if !p.holds(fmt.Sprintf(`(({line, code, text}) => line === 3 && code === "second" && text === "why second?")(JSON.parse(sessionStorage.getItem("remarks:%s"))[0])`, thread.ID)) {
 		t.Error("the remark is on another line")
 	}
+
+	// So does one that was written, and what takes the place of a line is not what a remark is on.
+	send := func(above string) {
+		t.Helper()
+		p.do(chromedp.Evaluate(fmt.Sprintf(`window.above = %q; 0`, above), nil))
+		if _, err := shared.Client.SendThread(t.Context(), thread.ID, client.ThreadInput{Message: "echo more"}); err != nil {
+			t.Fatal(err)
+		}
+		p.until("the changes of the next turn", fmt.Sprintf(`[...document.querySelectorAll("tr.add")].filter((r) => r.innerText.includes("inserted")).length === %d`, 1+strings.Count(above, "\n")))
+	}
+	send("inserted\ninserted too")
+	if !p.holds(`document.querySelector(".said-here")?.previousElementSibling.innerText.includes("second")`) {
+		t.Errorf("a remark that was written is on another line\n%s", p.text())
+	}
+	p.click(`[...document.querySelectorAll("tr.add")].find((r) => r.innerText.includes("first"))?.querySelector("button.remark")`)
+	p.until("the field of another line", `document.activeElement?.matches(".remarking textarea")`)
+	if !p.holds(`document.activeElement.value === ""`) {
+		t.Error("the remark of one line is changed at another")
+	}
+	p.do(chromedp.KeyEvent("why first?"), chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(2)))
+	p.until("both remarks", fmt.Sprintf(`JSON.parse(sessionStorage.getItem("remarks:%s")).map((r) => r.line + r.code).sort().join() === "3first,4second"`, thread.ID))
 }
 
 // A wall shows the screens of agents as they are, with one request a second for all of them, and none that is out of view.

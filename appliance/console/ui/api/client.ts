@@ -55,21 +55,29 @@ export const tagOf = (body: object | undefined): string | undefined => body && t
 
 const timeoutMs = 30_000;
 
-export interface CallOptions { query?: Query; body?: unknown; signal?: AbortSignal; once?: string; timeout?: number; match?: string; key?: string }
+export interface CallOptions<T> {
+  query?: Query; body?: unknown; signal?: AbortSignal; once?: string; timeout?: number; match?: string; key?: string;
+  /** The media type that is asked for, where it is not JSON. */
+  accept?: string;
+  /** Reads a success that is not JSON, for as long as that takes: the time is that of the answer's beginning. */
+  take?: (answer: Response) => Promise<T>;
+}
 
 /** Who we are to the server, as a text that is another one after each sign-in. */
 const who = (): string => apiKey.peek() + " " + csrf.peek();
 
 /** Calls the API. `once` is an Idempotency-Key: a repeat of the same click does nothing twice. */
-export async function call<T>(method: string, path: string, o: CallOptions = {}): Promise<T> {
-  const headers: Record<string, string> = { Accept: "application/json", ...(o.key ? bearer(o.key) : credentials()) };
+export async function call<T>(method: string, path: string, o: CallOptions<T> = {}): Promise<T> {
+  const headers: Record<string, string> = { Accept: o.accept ?? "application/json", ...(o.key ? bearer(o.key) : credentials()) };
   if (o.body !== undefined) headers["Content-Type"] = "application/json";
   if (o.once) headers["Idempotency-Key"] = o.once;
   if (o.match) headers["If-Match"] = o.match;
   if (method !== "GET" && csrf.peek()) headers["X-CSRF-Token"] = csrf.peek();
   const asked = who();
   const ms = o.timeout ?? timeoutMs;
-  const limit = AbortSignal.timeout(ms);
+  const over = new AbortController();
+  const limit = over.signal;
+  const timer = setTimeout(() => over.abort(), ms);
   const noAnswer = () => new ApiError("NO_ANSWER", `The server gave no answer within ${ms / 1000} seconds.`, 0, "");
   let answer: Response;
   try {
@@ -78,17 +86,24 @@ export async function call<T>(method: string, path: string, o: CallOptions = {})
       credentials: "same-origin", redirect: "error", signal: o.signal ? AbortSignal.any([o.signal, limit]) : limit,
     });
   } catch (err) {
+    clearTimeout(timer);
     if (o.signal?.aborted) throw err;
     throw limit.aborted ? noAnswer() : new ApiError("UNREACHABLE", "The server cannot be reached.", 0, "");
   }
   learn(answer);
-  if (answer.status === 204) return undefined as T;
   let text: string;
   try {
+    if (answer.ok && o.take) {
+      clearTimeout(timer);
+      return await o.take(answer);
+    }
+    if (answer.status === 204) return undefined as T;
     text = await answer.text();
   } catch (err) {
-    if (o.signal?.aborted) throw err;
+    if (o.signal?.aborted || err instanceof ApiError) throw err;
     throw limit.aborted ? noAnswer() : new ApiError("UNREACHABLE", "The connection broke off in the middle of the answer.", 0, "");
+  } finally {
+    clearTimeout(timer);
   }
   let body: unknown;
   try {

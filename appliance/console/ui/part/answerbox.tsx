@@ -11,6 +11,7 @@ import { Failure } from "./notice.tsx";
 import { indented } from "./json.tsx";
 import { Markdown } from "./markdown.tsx";
 import { OutLinkLine } from "./outlink.tsx";
+import { turnMs, useSteady } from "./steady.ts";
 import { Pre, Text } from "./text.tsx";
 import { Icon } from "./icon.tsx";
 
@@ -32,23 +33,17 @@ export function ToolInput({ input, label }: { input: unknown; label: string }) {
   </>;
 }
 
-// A press that was meant for the question before, such as the second of a double click, comes this soon after the next one is there.
-const turnMs = 500;
 let boxes = 0; // that are shown
 let left = -turnMs; // when the last one went
 
 /** Whether a question may be answered by a press: one that took the place of another may after a moment. */
 function useSeen(key: string): boolean {
-  const [seen, setSeen] = useState(() => (boxes > 0 || performance.now() - left < turnMs ? "" : key));
+  const [first] = useState(() => (boxes > 0 || performance.now() - left < turnMs ? "" : key));
   useLayoutEffect(() => {
     boxes++;
     return () => { boxes--; left = performance.now(); };
   }, []);
-  useEffect(() => {
-    const timer = setTimeout(() => setSeen(key), turnMs);
-    return () => clearTimeout(timer);
-  }, [key]);
-  return seen === key;
+  return useSteady(key, first);
 }
 
 export const refusal = /^(deny|no|reject|refuse|cancel)/i;

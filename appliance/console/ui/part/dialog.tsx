@@ -26,7 +26,7 @@ export function Dialog({ title, about, close, wide, children }: { title: string;
   </dialog>;
 }
 
-/** Runs what a button does: once at a time, with its error shown. */
+/** Runs what a button does: once at a time, with its error shown. A button that is disabled meanwhile has the focus again afterwards. */
 export function useAct(): { busy: boolean; error?: ApiError; act: (what: () => Promise<unknown>) => Promise<boolean>; clear(): void } {
   const [state, set] = useState<{ busy: boolean; error?: ApiError }>({ busy: false });
   const running = useRef(false);
@@ -38,6 +38,7 @@ export function useAct(): { busy: boolean; error?: ApiError; act: (what: () => P
       if (running.current) return false;
       running.current = true;
       const mine = ++turn.current;
+      const pressed = document.activeElement as HTMLElement | null;
       set({ busy: true });
       try {
         await what();
@@ -48,6 +49,7 @@ export function useAct(): { busy: boolean; error?: ApiError; act: (what: () => P
         return false;
       } finally {
         running.current = false;
+        requestAnimationFrame(() => { if (document.activeElement === document.body) pressed?.focus({ preventScroll: true }); }); // once it is enabled
       }
     },
   };

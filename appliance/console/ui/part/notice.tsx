@@ -13,6 +13,9 @@ const advice: Record<string, string> = {
   CONFLICT: "Something changed in between: look at how it is now.",
 };
 
+/** Lets a person know that what is typed now would be lost with the page. */
+export const NotKept = () => <p class="hot" role="status">Not kept by this browser as it is now: it is too long, or there is no room for it.</p>;
+
 /** What the runtime of an agent calls it, where it comes from there: it says more than the code of the answer. */
 const codeOf = (error: ApiError) => typeof error.details.runtimeCode === "string" ? error.details.runtimeCode : error.code;
 
@@ -41,6 +44,11 @@ export function Empty({ title, children }: { title: string; children?: Component
 
 export function Waiting() {
   return <div class="waiting" role="status">Reading&hellip;</div>;
+}
+
+/** What is read, once it is there. Where it could not be read again, that it is from before. */
+export function Read<T>({ of: l, children }: { of: { data?: T; error?: ApiError; reload(): void }; children: (data: T) => ComponentChildren }) {
+  return <>{l.error && <Failure error={l.error} old={l.data !== undefined} again={l.reload} />}{l.data !== undefined ? children(l.data) : !l.error && <Waiting />}</>;
 }
 
 /** A command line to copy. */

@@ -18,18 +18,22 @@ export class Drafts {
     }
   }
 
-  /** Keeps a text, or forgets it, and reports whether a text is kept: not one that is too long, and none where there is no room. */
+  /**
+   * Keeps a text, or forgets what was kept, and reports whether that was done. A text that is too long, or for which there is no room, is
+   * not kept, and the one before it stays.
+   */
   set(key: string, text: string | undefined): boolean {
     try {
-      const kept = text !== undefined && text.length <= this.most;
-      if (kept) {
-        this.bound(this.place(key));
-        this.storage().setItem(this.place(key), text);
+      if (text === undefined) {
+        this.storage().removeItem(this.place(key));
+        return true;
       }
-      else this.storage().removeItem(this.place(key));
-      return kept;
+      if (text.length > this.most) return false;
+      this.bound(this.place(key));
+      this.storage().setItem(this.place(key), text);
+      return true;
     } catch {
-      return false; // no storage, or a full one
+      return text === undefined; // no storage, or a full one
     }
   }
 
@@ -52,8 +56,7 @@ export class Drafts {
   }
 
   private place(key: string): string {
-    const who = this.who ?? session.peek();
-    return this.prefix + base + key + (who?.authenticated ? " of " + who.id : "");
+    return this.prefix + base + key + (this.who?.authenticated ? " of " + this.who.id : "");
   }
 }
 

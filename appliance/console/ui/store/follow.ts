@@ -1,7 +1,7 @@
 // Lines that are followed as server-sent events: what is there first, then each as it comes.
 
 import { useEffect, useState } from "preact/hooks";
-import { ApiError, address, credentials, type Query } from "../api/client.ts";
+import { ApiError, address, call, type Query } from "../api/client.ts";
 import { parseFrame, silenceMs, within } from "../live/hub.ts";
 
 export interface Followed<T> { rows?: T[]; error?: ApiError; live: boolean }
@@ -32,30 +32,27 @@ export function useFollow<T>(path: string, query: Query): Followed<T> {
       let pause = pauseMs;
       let none: ReturnType<typeof setTimeout> | undefined;
       try {
-        const answer = await fetch(key, { headers: { Accept: "text/event-stream", ...credentials() }, cache: "no-store", credentials: "same-origin", signal: abort.signal });
-        if (!answer.ok || !answer.body) {
-          const said = ((await answer.json().catch(() => ({}))) as { error?: { code?: string; message?: string } }).error ?? {};
-          throw new ApiError(said.code ?? "INTERNAL_ERROR", said.message ?? answer.statusText, answer.status, answer.headers.get("X-Request-Id") ?? "");
-        }
-        setState((s) => ({ key, rows: s.key === key ? s.rows : undefined, live: true }));
-        none = setTimeout(show, keptMs);
-        const reader = answer.body.getReader();
-        const decoder = new TextDecoder();
-        let rest = "";
-        for (;;) {
-          const piece = await within(silenceMs, reader);
-          if (piece.done) break;
-          const frames = (rest + decoder.decode(piece.value, { stream: true })).split("\n\n");
-          rest = frames.pop()!;
-          for (const frame of frames) {
-            const f = parseFrame(frame);
-            if (f.event === "log") rows.push(JSON.parse(f.data) as T);
+        await call("GET", path, { query, accept: "text/event-stream", signal: abort.signal, take: async (answer) => {
+          setState((s) => ({ key, rows: s.key === key ? s.rows : undefined, live: true }));
+          none = setTimeout(show, keptMs);
+          const reader = answer.body!.getReader();
+          const decoder = new TextDecoder();
+          let rest = "";
+          for (;;) {
+            const piece = await within(silenceMs, reader);
+            if (piece.done) break;
+            const frames = (rest + decoder.decode(piece.value, { stream: true })).split("\n\n");
+            rest = frames.pop()!;
+            for (const frame of frames) {
+              const f = parseFrame(frame);
+              if (f.event === "log") rows.push(JSON.parse(f.data) as T);
+            }
+            if (rows.length === 0) continue; // what keeps the connection open
+            if (rows.length > maxRows) rows = rows.slice(-maxRows);
+            clearTimeout(none);
+            show();
           }
-          if (rows.length === 0) continue; // what keeps the connection open
-          if (rows.length > maxRows) rows = rows.slice(-maxRows);
-          clearTimeout(none);
-          show();
-        }
+        } });
         setState((s) => ({ key, rows: rows.length ? s.rows : [], live: false }));
       } catch (err) {
         clearTimeout(none);

@@ -9,13 +9,12 @@ const maxRead = 5000;
 
 export interface Journal { events: EventRow[]; whole: boolean }
 
-const journals = newKept<{ events: EventRow[]; next: number }>();
+const journals = newKept<{ events: EventRow[]; next: number }>(1);
 
 /** Reads the journal up to its end, or to its first 5,000 events. What was read before is not read again. */
 export async function readJournal(id: string, signal: AbortSignal): Promise<Journal> {
   let j = journals.get(id);
   if (!j) {
-    journals.clear(); // one is kept
     j = { events: [], next: 0 };
     journals.set(id, j);
   }

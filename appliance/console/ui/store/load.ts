@@ -1,7 +1,7 @@
 // What a screen shows: read from the server, read again when something happens to it, and kept while that goes on.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, get } from "../api/client.ts";
+import { ApiError, get, signInNeeded } from "../api/client.ts";
 import type { RuntimeList } from "../api/types.gen.ts";
 import { listen, watchTopics } from "../live/live.ts";
 import type { FeedEvent } from "../live/hub.ts";
@@ -26,9 +26,21 @@ interface Options {
 let era = 0; // how often somebody else came
 const all: Map<string, unknown>[] = []; // of newKept
 
-/** A map of what was read. It is emptied for whoever comes next. */
-export function newKept<V>(): Map<string, V> {
-  const m = new Map<string, V>();
+/** What was kept last, up to a number: of more the oldest goes. */
+class Latest<V> extends Map<string, V> {
+  constructor(private most: number) { super(); }
+
+  override set(key: string, value: V): this {
+    this.delete(key);
+    super.set(key, value);
+    if (this.size > this.most) this.delete(this.keys().next().value!);
+    return this;
+  }
+}
+
+/** A map of what was read, or begun, last. It is emptied for whoever comes next. */
+export function newKept<V>(most: number): Map<string, V> {
+  const m = new Latest<V>(most);
   all.push(m);
   return m;
 }
@@ -36,16 +48,17 @@ export function newKept<V>(): Map<string, V> {
 /** Another number for each person that this page reads for: what was read for one is not kept for the next. */
 export const readFor = (): number => era;
 
+/** Returns a check of what is read from now on: it fails once somebody else is here, or it is not known who. */
+export function forOne(): () => void {
+  const reader = era;
+  return () => { if (reader !== era || signInNeeded.peek()) throw new ApiError("UNAUTHORIZED", "The session ended before all was read: begin again.", 401, ""); };
+}
+
 // What was shown last under a key: going back shows it at once, and reads it again.
-const kept = newKept<unknown>();
-const maxKept = 30;
+const kept = newKept<unknown>(30);
 const oldestMs = 5000;
 
-export function keep(key: string, value: unknown): void {
-  kept.delete(key);
-  kept.set(key, value);
-  if (kept.size > maxKept) kept.delete(kept.keys().next().value!);
-}
+export const keep = (key: string, value: unknown): void => void kept.set(key, value);
 
 export const recall = <T>(key: string): T | undefined => kept.get(key) as T | undefined;
 

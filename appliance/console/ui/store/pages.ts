@@ -3,7 +3,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError } from "../api/client.ts";
 import type { FeedEvent } from "../live/hub.ts";
-import { pauseAfter, useLoad } from "./load.ts";
+import { forOne, pauseAfter, useLoad } from "./load.ts";
 
 interface PageOf { total?: number; hasMore: boolean; nextCursor?: string }
 
@@ -20,6 +20,21 @@ export function joined<R>(head: R[], had: R[], id: (row: R) => unknown): R[] | u
   const now = new Set(head.map(id));
   const last = had.findLastIndex((r) => now.has(id(r)));
   return last < 0 ? undefined : [...head, ...had.slice(last + 1)];
+}
+
+/** Reads rows of a list from its beginning, up to a number of them, all for one person. What was read is heard after each page. */
+export async function readRows<P extends PageOf, R>(read: (cursor: string | undefined) => Promise<P>, rowsOf: (page: P) => R[], most: number, heard?: (rows: number, more: boolean) => void): Promise<{ rows: R[]; more: boolean }> {
+  const check = forOne();
+  const rows: R[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await read(cursor);
+    check();
+    rows.push(...rowsOf(page));
+    cursor = page.hasMore ? page.nextCursor : undefined;
+    heard?.(rows.length, cursor !== undefined);
+  } while (cursor && rows.length < most);
+  return { rows: rows.slice(0, most), more: cursor !== undefined || rows.length > most };
 }
 
 /** Reads a list. Rows of the first page change in place; ids tell rows apart. One that is full has more rows than are read here. */

@@ -1,6 +1,6 @@
 // Remarks on lines of a diff, which go as one message. It is plain: no document.
 
-import type { DiffLine } from "../part/diff.tsx";
+import type { DiffFile, DiffLine } from "../part/diff.tsx";
 
 export interface Remark { file: string; line: number; old: boolean; code: string; text: string }
 
@@ -11,7 +11,29 @@ export function placeOf(l: DiffLine): { line: number; old: boolean } | undefined
   return undefined;
 }
 
-export const sameRemark = (a: Remark, file: string, at: { line: number; old: boolean }): boolean => a.file === file && a.line === at.line && a.old === at.old;
+/** Whether a remark is on a line: on that place, as long as it has the text that the remark was written on. */
+export const sameRemark = (a: Remark, file: string, at: { line: number; old: boolean; code: string }): boolean => a.file === file && a.line === at.line && a.old === at.old && a.code === at.code;
+
+/** Whether two are the same remark, wherever its line has moved. */
+export const sameText = (a: Remark, b: Remark): boolean => a.file === b.file && a.old === b.old && a.code === b.code && a.text === b.text;
+
+/** The same line where it is now: the nearest with its text. One that is gone keeps its place. */
+export function moved<T extends Omit<Remark, "text">>(o: T, files: DiffFile[]): T {
+  const far = (l: DiffLine) => Math.abs(placeOf(l)!.line - o.line);
+  const same = files.find((f) => f.path === o.file)?.lines.filter((l) => l.text === o.code && placeOf(l)?.old === o.old) ?? [];
+  const nearest = same.reduce<DiffLine | undefined>((best, l) => (!best || far(l) < far(best) ? l : best), undefined);
+  return nearest ? { ...o, ...placeOf(nearest)! } : o;
+}
+
+/** Remarks where their lines are now. One whose place another has already stays where it was. */
+export function movedAll(remarks: Remark[], files: DiffFile[]): Remark[] {
+  const out: Remark[] = [];
+  for (const r of remarks) {
+    const to = moved(r, files);
+    out.push(out.some((o) => sameRemark(o, to.file, to)) ? r : to);
+  }
+  return out;
+}
 
 const maxCode = 500;
 

@@ -1,11 +1,11 @@
 // Who we are, and what we may do. What we may not do is not offered.
 
 import { signal } from "@preact/signals";
-import { apiKey, call, csrf, get, signInNeeded } from "../api/client.ts";
+import { ApiError, apiKey, call, csrf, get, signInNeeded } from "../api/client.ts";
 import type { Session } from "../api/types.gen.ts";
 import { base } from "../base.ts";
 import { connectNow, counts } from "../live/live.ts";
-import { forgetRead } from "./load.ts";
+import { forgetRead, pauseAfter } from "./load.ts";
 
 /** How people sign in here. */
 export interface Methods { apiKey: boolean; sso: boolean; provider?: string; loginUrl?: string; secure: boolean }
@@ -18,8 +18,14 @@ export const person = signal(0);
 /** Whether it was asked who we are: before, nothing else is asked for. */
 export const asked = signal(false);
 
-/** Reads who we are. */
+/** Why it is not known who we are, beside that nobody has signed in. */
+export const unknown = signal<ApiError | undefined>(undefined);
+
+let again: ReturnType<typeof setTimeout> | undefined; // of a look that failed for now
+
+/** Reads who we are. A look that failed for now is made again. */
 export async function readSession(): Promise<void> {
+  clearTimeout(again);
   try {
     const now = await get<Session>("/api/session");
     if (session.peek() && session.peek()!.id !== now.id) { // somebody else signed in over the page
@@ -30,9 +36,13 @@ export async function readSession(): Promise<void> {
     session.value = now;
     csrf.value = now.csrfToken ?? "";
     signInNeeded.value = false;
+    unknown.value = undefined;
     if (now.sessionId) tabs?.postMessage({ signedIn: now.sessionId });
-  } catch {
-    // 401 asks for a sign-in by itself; a server that is away is asked again once it is back
+  } catch (err) { // 401 asks for a sign-in by itself
+    const error = err instanceof ApiError ? err : new ApiError("CONSOLE_ERROR", String(err), 0, "");
+    unknown.value = error;
+    const pause = pauseAfter(error);
+    if (pause !== undefined) again = setTimeout(() => void readSession(), pause);
   } finally {
     asked.value = true;
   }

@@ -7,7 +7,7 @@ import { AnswerBox } from "../part/answerbox.tsx";
 import { Confirm } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
-import { Command, Empty, Failure, Gone, Waiting } from "../part/notice.tsx";
+import { Command, Empty, Failure, Gone, Read, Waiting } from "../part/notice.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State } from "../part/state.tsx";
 import { Choice, Tabs } from "../part/tabs.tsx";
@@ -103,7 +103,7 @@ function Runtimes() {
   const l = useRuntimes();
   if (!l.data) return l.error ? <Failure error={l.error} again={l.reload} /> : <Waiting />;
   if (l.data.runtimes.length === 0) return <Empty title="No runtimes are configured">Managed agents run on runtimes: see runtimes in the configuration.</Empty>;
-  return <div tabIndex={0} class="scrolls cards">{l.data.runtimes.map((r) => <section key={r.name} class="card"><div class="line"><h2><Text>{r.name}</Text></h2><State status={r.ready ? "ready" : "failed"} word={r.ready ? "ready" : "not ready"} /></div>
+  return <div tabIndex={0} class="scrolls cards">{l.error && <Failure error={l.error} old again={l.reload} />}{l.data.runtimes.map((r) => <section key={r.name} class="card"><div class="line"><h2><Text>{r.name}</Text></h2><State status={r.ready ? "ready" : "failed"} word={r.ready ? "ready" : "not ready"} /></div>
     {r.reason && <p><Text>{r.reason}</Text></p>}<p class="soft">{count(r.agents)} running{r.maxAgents ? " of " + count(r.maxAgents) : ""}, priority {r.priority}</p>
     <p>{r.types.map((t) => <span key={t} class="badge"><Text>{t}</Text>{r.missingTypes?.includes(t) ? ", not installed" : ""}</span>)}</p>
     {r.isolation && <p class="soft">{r.isolation.landlock ? "Landlock " + r.isolation.landlock : "no Landlock"}{r.isolation.noNewPrivs ? ", no new privileges" : ""}{r.isolation.user ? ", as " + r.isolation.user : ""}</p>}</section>)}</div>;
@@ -169,9 +169,9 @@ function ManagedView({ id }: { id: string }) {
     {removed ? <Gone what="This agent" to="/agents?tab=managed" /> : a.error && <Failure error={a.error} old again={a.reload} />}
     {ask && !removed && <article class="said asks-you"><AnswerBox ask={ask} done={a.reload} /></article>}
     {tab === "terminal" && (gone ? <Empty title="The agent has stopped">Its terminal is gone; the log has what left its screen.</Empty> : <TerminalTab agent={id} />)}
-    {tab === "log" && (log.data ? <div tabIndex={0} class="scrolls"><Pre label="Log" text={log.data.logs.map((l) => `${timeOfDay(l.timestamp)} ${l.stream.padEnd(8)} ${l.line}`).join("\n")} /></div> : log.error ? <Failure error={log.error} again={log.reload} /> : <Waiting />)}
+    {tab === "log" && <Read of={log}>{(r) => <div tabIndex={0} class="scrolls"><Pre label="Log" text={r.logs.map((l) => `${timeOfDay(l.timestamp)} ${l.stream.padEnd(8)} ${l.line}`).join("\n")} /></div>}</Read>}
     {tab === "events" && events.data?.hasMore && <p class="bar soft">The newest {count(events.data.events.length)} are here; <code>wardroom agent events {id}</code> has all of them.</p>}
-    {tab === "events" && (events.data ? <ol tabIndex={0} class="journal scrolls">{events.data.events.map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <At at={e.timestamp} /> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol> : events.error ? <Failure error={events.error} again={events.reload} /> : <Waiting />)}
+    {tab === "events" && <Read of={events}>{(r) => <ol tabIndex={0} class="journal scrolls">{r.events.map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <At at={e.timestamp} /> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol>}</Read>}
     {tab === "about" && <About d={d} gone={gone} />}
     {asking === "stop" && <Confirm title="Stop this agent?" action="Stop the agent" danger close={() => setAsking("")} run={() => del(`/api/managed-agents/${seg(id)}`).then(a.reload)}><p>Its process ends. It can be restarted, with its session where the tool can resume one.</p></Confirm>}
     {asking === "restart" && <Confirm title="Restart this agent?" action="Restart" danger close={() => setAsking("")} run={() => call("POST", `/api/managed-agents/${seg(id)}/restart`, { body: {}, timeout: 120_000 }).then(a.reload)}><p>What it does now is lost. It begins again under its id.</p></Confirm>}

@@ -1,10 +1,11 @@
 // The audit trail: who did what, and how the trail itself is.
 
-import { useState } from "preact/hooks";
-import { ApiError, address, apiKey, credentials, get, now, quote } from "../api/client.ts";
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { address, apiKey, call, get, now, quote } from "../api/client.ts";
 import type { AuditPage, AuditRecord, AuditStatus } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
-import { csv, download, jsonLines } from "../part/export.ts";
+import { csv, download, jsonLines, lines } from "../part/export.ts";
 import { Copy } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
 import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
@@ -14,9 +15,9 @@ import { Choice } from "../part/tabs.tsx";
 import { Text, bytes, count, plural } from "../part/text.tsx";
 import { When, absolute } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
-import { isID, queryOf, setQuery, timeOfID } from "../route.ts";
-import { useLoad } from "../store/load.ts";
-import { usePages } from "../store/pages.ts";
+import { href, isID, queryOf, setQuery, timeOfID } from "../route.ts";
+import { forOne, useLoad } from "../store/load.ts";
+import { readRows, usePages } from "../store/pages.ts";
 
 const categories = ["authentication", "authorization", "patterns", "executions", "agents", "admin"];
 const outcomes = ["attempt", "success", "failure", "denied"];
@@ -35,6 +36,7 @@ export function AuditView() {
   const filtered = Object.values(query).some(Boolean);
   const e = useExport(query);
   const chosen = l.rows?.find((r) => r.eventId === sel || String(r.sequence) === sel);
+  useEffect(() => { if (sel && l.rows && !chosen) l.more(); }, [sel, l.rows]); // a link to what lies further down
   return <div class="page full">
     <header class="head"><div class="line"><h1>Audit</h1>{status.data && <Trail s={status.data} />}<span class="push" />
       <button class="button" onClick={() => { l.reload(); status.reload(); }}>Read again</button>
@@ -62,6 +64,8 @@ export function AuditView() {
 }
 
 const maxExported = 10_000;
+const maxBytes = 128 << 20;
+const toldBytes = 1 << 20; // between two words of how much was read
 type Form = "json" | "csv";
 const forms: [Form, string][] = [["json", "Export JSON lines"], ["csv", "CSV"]];
 const names = { json: "audit.jsonl", csv: "audit.csv" };
@@ -76,36 +80,36 @@ const columns = ["sequence", "eventId", "timestamp", "category", "action", "outc
 
 /**
  * Offers what the filters select as a file. All records of a time come from the server, oldest first, with no gap in their chain; of others
- * the pages are read, newest first, up to a number of records.
+ * the pages are read, newest first, up to a number of records. Where a key takes the place of a session the page reads all records itself,
+ * up to a number of bytes: it cannot write to a file as it reads there, since such addresses are not secure ones.
  */
 function useExport(query: Record<string, string>) {
   const a = useAct();
-  const [read, setRead] = useState<{ n: number; more: boolean } | undefined>();
+  const [read, setRead] = useState<ComponentChildren>("");
   const narrowed = narrowing.some((n) => query[n]);
-  const path = (form: Form) => address("/api/audit/export", { format: form, since: query.since, until: query.until });
+  const times = { since: query.since, until: query.until };
+  const path = (form: Form) => address("/api/audit/export", { format: form, ...times });
+  const flags = (of: Record<string, string | undefined>) => Object.entries(of).map(([n, v]) => (v ? ` --${n} ${quote(v)}` : "")).join("");
   const whole = async (form: Form) => {
-    const answer = await fetch(path(form), { headers: credentials(), cache: "no-store", credentials: "same-origin" });
-    if (!answer.ok) {
-      const said = ((await answer.json().catch(() => ({}))) as { error?: { code?: string; message?: string } }).error ?? {};
-      throw new ApiError(said.code ?? "INTERNAL_ERROR", said.message ?? answer.statusText, answer.status, answer.headers.get("X-Request-Id") ?? "");
-    }
-    download(names[form], types[form], await answer.blob());
+    const check = forOne();
+    let told = 0;
+    const heard = (n: number) => {
+      check();
+      if (n >= told + toldBytes) setRead(`${bytes(told = n)} read\u2026`);
+    };
+    const file = await call("GET", "/api/audit/export", { query: { format: form, ...times }, accept: types[form], take: (answer) => lines(answer, maxBytes, heard) });
+    download(names[form], types[form], file.holds);
+    setRead(file.whole ? "" : <>The file has the oldest {bytes(maxBytes)} of the records. All are written by <Command text={`wardroom audit export --file ${names[form]} --format ${form}` + flags(times)} /></>);
   };
   const save = (form: Form) => void a.act(async () => {
-    setRead(undefined);
+    setRead("");
     if (!narrowed) return whole(form);
-    const rows: AuditRecord[] = [];
-    let cursor: string | undefined;
-    do {
-      const page: AuditPage = await get<AuditPage>("/api/audit", { ...query, until: query.until || new Date(now()).toISOString(), limit: 100, cursor });
-      rows.push(...page.records);
-      cursor = page.hasMore ? page.nextCursor : undefined;
-      setRead({ n: rows.length, more: cursor !== undefined });
-    } while (cursor && rows.length < maxExported);
+    const until = query.until || new Date(now()).toISOString(); // what is recorded meanwhile does not move the pages
+    const { rows, more } = await readRows((cursor) => get<AuditPage>("/api/audit", { ...query, until, limit: 100, cursor }), (p) => p.records, maxExported, (n) => setRead(`${count(n)} records read\u2026`));
     download(names[form], types[form], form === "json" ? jsonLines(rows) : csv(rows.map(flat), columns));
+    setRead(more ? <>The file has the newest {count(rows.length)} records that fit. All are written by <Command text={"wardroom audit list --all -o json" + flags(query)} /></> : `The file has the ${plural(rows.length, "record")} that fit.`);
   });
-  const flags = Object.entries(query).map(([n, v]) => (v ? ` --${n} ${quote(v)}` : "")).join("");
-  const said = read && <div class="notice" role="status"><div>{a.busy ? `${count(read.n)} records read\u2026` : read.more ? <>The file has the newest {count(read.n)} records that fit. All are written by <Command text={"wardroom audit list --all -o json" + flags} /></> : `The file has the ${plural(read.n, "record")} that fit.`}</div></div>;
+  const said = read && !a.error && <div class="notice" role="status"><div>{read}</div></div>;
   // The browser can ask by itself where it has a session, and keeps nothing of the file in memory.
   return { busy: a.busy, error: a.error, save, said, link: narrowed || apiKey.value ? undefined : path };
 }
@@ -127,7 +131,7 @@ function Sinks({ s }: { s: AuditStatus }) {
 
 function Record({ r }: { r: AuditRecord }) {
   const fact = (name: string, value?: string) => value ? <div><dt>{name}</dt><dd class="mono"><Text>{value}</Text></dd></div> : null;
-  return <aside class="detail" aria-label="Selected record"><header><h2 class="mono"><Text>{r.action}</Text></h2><span class="push" /><Copy text={() => location.href} label="Copy a link to this record" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></header>
+  return <aside class="detail" aria-label="Selected record"><header><h2 class="mono"><Text>{r.action}</Text></h2><span class="push" /><Copy text={location.origin + href("/audit?sel=" + r.eventId)} label="Copy a link to this record" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></header>
     <div class="body" tabIndex={0}><dl class="facts">{fact("Id", r.eventId)}{fact("Number", String(r.sequence))}{fact("At", absolute(r.timestamp))}{fact("Outcome", r.outcome)}{fact("Category", r.category)}{fact("Who", r.actor.id)}{fact("Known as", r.actor.type)}{fact("From", r.actor.ip)}{fact("By", r.actor.userAgent)}
       {fact("What", r.resource.type)}{fact("Which", r.resource.id)}{fact("Version", r.resource.version)}{fact("Request", r.request.requestId)}{fact("Path", [r.request.method, r.request.path].filter(Boolean).join(" "))}{fact("Hash", r.hash)}{fact("Before it", r.previousHash)}</dl>
       <h3>Details</h3><Value value={r.details} label="Details" /></div></aside>;

@@ -18,7 +18,7 @@ import { useTitle } from "../part/title.ts";
 import { go, href, onward, queryOf, setQuery } from "../route.ts";
 import { readInputs } from "../store/inputs.ts";
 import { useLoad } from "../store/load.ts";
-import { usePages } from "../store/pages.ts";
+import { readRows, usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
 
 const states = ["running", "completed", "failed", "cancelled"];
@@ -87,13 +87,14 @@ const maxRead = 10_000;
 
 /** Reads the results of a batch up to a number of items. */
 async function readBatch(id: string, most: number, signal: AbortSignal): Promise<BatchDetail> {
-  const first = await get<BatchDetail>("/api/batch/" + seg(id), { limit: 100 }, signal);
-  let last = first;
-  while (last.hasMore && last.nextCursor && first.results.length < most) {
-    last = await get<BatchDetail>("/api/batch/" + seg(id), { limit: 100, cursor: last.nextCursor }, signal);
-    first.results.push(...last.results);
-  }
-  return { ...first, hasMore: last.hasMore };
+  let first: BatchDetail | undefined;
+  const read = async (cursor: string | undefined) => {
+    const page = await get<BatchDetail>("/api/batch/" + seg(id), { limit: 100, cursor }, signal);
+    first ??= page;
+    return page;
+  };
+  const { rows, more } = await readRows(read, (p) => p.results, most);
+  return { ...first!, results: rows, hasMore: more };
 }
 
 export function BatchView({ id }: { id: string }) {
@@ -111,10 +112,10 @@ export function BatchView({ id }: { id: string }) {
   const d = b.data;
   const save = (form: "jsonl" | "csv") => void a.act(async () => {
     const whole = await readBatch(id, maxRead, AbortSignal.timeout(120_000));
-    const rows = whole.results.slice(0, maxRead);
+    const rows = whole.results;
     if (form === "csv") download(`${id}.csv`, "text/csv", csv(rows.map((r) => ({ ...r, error: r.error?.code, message: r.error?.message })), ["index", "status", "executionId", "error", "message", "result"]));
     else download(`${id}.jsonl`, "application/x-ndjson", jsonLines(rows));
-    setShort(whole.hasMore || rows.length < whole.results.length ? rows.length : 0);
+    setShort(whole.hasMore ? rows.length : 0);
   });
   const counted = order.map((s) => [s, d.results.filter((i) => i.status === s).length] as const);
   return <div class="page full">

@@ -1,16 +1,16 @@
 // The changes of a thread, to be looked through by key, with remarks on lines that go to its agent as one message.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { freshKey, get, post, seg, word } from "../api/client.ts";
+import { get, post, seg, word } from "../api/client.ts";
 import type { ThreadBody, ThreadDiffBody } from "../api/types.gen.ts";
-import { useAct } from "../part/dialog.tsx";
+import { useAct, useKeyOf } from "../part/dialog.tsx";
 import { parseDiff, type DiffFile, type DiffLine } from "../part/diff.tsx";
-import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Command, Empty, Failure, NotKept, Waiting } from "../part/notice.tsx";
 import { Line, Text, count, plural, reveal } from "../part/text.tsx";
 import { queryOf, setQuery } from "../route.ts";
 import { tabDrafts, type Drafts } from "../store/draft.ts";
 import { useLoad } from "../store/load.ts";
-import { messageOf, paired, placeOf, sameRemark, type Remark } from "../store/remarks.ts";
+import { messageOf, moved, movedAll, paired, placeOf, sameRemark, sameText, type Remark } from "../store/remarks.ts";
 import { may } from "../store/session.ts";
 
 const shownLines = 400;
@@ -42,14 +42,18 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
   const latest = useRef(remarks); // some may be written while others are sent
   latest.current = remarks;
   const [open, setOpen] = useState<Open>();
-  useLayoutEffect(() => setOpen((o) => o && moved(o, files)), [files]);
+  useLayoutEffect(() => {
+    setOpen((o) => o && moved(o, files));
+    if (diff.data) setRemarks((list) => movedAll(list, files));
+  }, [files]);
   const [told, setTold] = useState("");
   const box = useRef<HTMLDivElement>(null);
-  const key = useRef("");
+  const keyOf = useKeyOf();
   const a = useAct();
   const over = ["completed", "failed", "stopped"].includes(t.status);
   const takes = !over && may("threads.send");
-  const set = (list: Remark[]) => { setRemarks(list); keep(drafts, id, list); key.current = ""; setTold(""); };
+  const [isKept, setKept] = useState(true);
+  const set = (list: Remark[]) => { setRemarks(list); setKept(keep(drafts, id, list)); setTold(""); };
   const back = () => { const at = open; setOpen(undefined); requestAnimationFrame(() => at && box.current?.querySelector<HTMLElement>(`tr[data-place="${CSS.escape(at.file + ":" + at.line + ":" + at.old)}"]`)?.focus()); };
   const review: Review = {
     remarks, open, split: queryOf("view") === "split", close: back,
@@ -95,8 +99,8 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
   if (!diff.data) return diff.error ? <Failure error={diff.error} again={diff.reload} /> : <Waiting />;
   const d = diff.data;
   const send = () => {
-    key.current ||= freshKey(); // a repeat after a lost answer sends nothing twice
-    void a.act(() => post(`/api/managed-threads/${seg(id)}/send`, { message: messageOf(remarks) }, key.current)).then((ok) => { if (ok) { const n = remarks.length; set(latest.current.filter((r) => !remarks.includes(r))); setTold(n === 1 ? "The remark is sent." : `${n} remarks are sent as one message.`); sent(); } });
+    const message = messageOf(remarks);
+    void a.act(() => post(`/api/managed-threads/${seg(id)}/send`, { message }, keyOf(message))).then((ok) => { if (ok) { const n = remarks.length; set(latest.current.filter((r) => !remarks.some((o) => sameText(o, r)))); setTold(n === 1 ? "The remark is sent." : `${n} remarks are sent as one message.`); sent(); } });
   };
   return <div class="changes">
     <div class="bar"><strong>{plural(files.length, "file")}</strong> <span class="added">+{count(files.reduce((n, f) => n + f.added, 0))}</span> <span class="removed">&minus;{count(files.reduce((n, f) => n + f.removed, 0))}</span>
@@ -108,18 +112,10 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
     <div tabIndex={0} class={"scrolls" + (queryOf("wrap") === "off" ? " unwrapped" : "")} ref={box} onKeyDown={keys}>
       {files.length === 0 ? <Empty title="Nothing changed yet" /> : files.map((f) => <ReviewFile key={f.key} file={f} open={files.length <= 30} review={review} />)}</div>
     {told && <p class="bar" role="status">{told}</p>}
-    {remarks.length > 0 && <section class="composer" aria-label="Remarks"><details class="queue" open={remarks.length < 4}><summary>{plural(remarks.length, "remark")}</summary><ul>{remarks.map((r) => <li key={r.file + r.line + r.old}><span class="mono soft">{reveal(r.file)}:{r.line}</span><span class="clip"><Text>{r.text}</Text></span><button class="link" onClick={() => review.drop(r)}>take away</button></li>)}</ul></details>
-      {a.error && <Failure error={a.error} />}{!takes && <p class="soft">{over ? "The thread is over: nothing can be sent to it any more." : "You may not send to this thread."}</p>}
+    {remarks.length > 0 && <section class="composer" aria-label="Remarks"><details class="queue" open={remarks.length < 4}><summary>{plural(remarks.length, "remark")}</summary><ul>{remarks.map((r) => <li key={r.file + r.line + r.old + r.code}><span class="mono soft">{reveal(r.file)}:{r.line}</span><span class="clip"><Text>{r.text}</Text></span><button class="link" onClick={() => review.drop(r)}>take away</button></li>)}</ul></details>
+      {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}{!takes && <p class="soft">{over ? "The thread is over: nothing can be sent to it any more." : "You may not send to this thread."}</p>}
       {takes && <button class="button main" disabled={a.busy} onClick={send}>Send {plural(remarks.length, "remark")} as one message</button>}</section>}
   </div>;
-}
-
-/** The same line where it is now: the nearest with its text. One that is gone keeps its place. */
-function moved(o: Open, files: DiffFile[]): Open {
-  const far = (l: DiffLine) => Math.abs(placeOf(l)!.line - o.line);
-  const same = files.find((f) => f.path === o.file)?.lines.filter((l) => l.text === o.code && placeOf(l)?.old === o.old) ?? [];
-  const nearest = same.reduce<DiffLine | undefined>((best, l) => (!best || far(l) < far(best) ? l : best), undefined);
-  return nearest ? { ...o, ...placeOf(nearest)! } : o;
 }
 
 const sign = (l: DiffLine): string => (l.kind === "add" ? "+" : l.kind === "del" ? "\u2212" : "");
@@ -133,7 +129,7 @@ function ReviewFile({ file: f, open, review }: { file: DiffFile; open: boolean; 
   const below = (l: DiffLine, columns: number) => {
     const at = placeOf(l);
     if (!at) return null;
-    const mine = review.remarks.find((r) => sameRemark(r, f.path, at));
+    const mine = review.remarks.find((r) => sameRemark(r, f.path, { ...at, code: l.text }));
     const editing = review.open && review.open.file === f.path && review.open.line === at.line && review.open.old === at.old;
     if (!mine && !editing) return null;
     return <tr class="said-here"><td colSpan={columns}>{editing ? <RemarkForm open={review.open!} text={mine?.text ?? ""} place={`${f.path}:${at.line}`} put={(text) => review.put({ file: f.path, ...at, code: review.open!.code, text })} close={review.close} />

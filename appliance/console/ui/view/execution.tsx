@@ -6,7 +6,7 @@ import { Confirm } from "../part/dialog.tsx";
 import { download } from "../part/export.ts";
 import { Copy, ID } from "../part/id.tsx";
 import { Value, indented } from "../part/json.tsx";
-import { Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Empty, Failure, Read, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Tabs } from "../part/tabs.tsx";
 import { Text, plural, reveal } from "../part/text.tsx";
@@ -82,11 +82,11 @@ export function ExecutionView({ id }: { id: string }) {
       ]} />
     </header>
     {execution.error && <Failure error={execution.error} old again={execution.reload} />}
-    {tab === "timeline" && (timeline.data ? <TimelineTab execution={x} timeline={timeline.data} /> : timeline.error ? <Failure error={timeline.error} again={timeline.reload} /> : <Waiting />)}
+    {tab === "timeline" && <Read of={timeline}>{(t) => <TimelineTab execution={x} timeline={t} />}</Read>}
     {tab === "workflow" && <div tabIndex={0} class="scrolls"><Drawing name={x.pattern.name} version={x.pattern.version} timeline={timeline.data} /></div>}
     {tab === "messages" && <Messages id={id} />}
-    {tab === "threads" && (threads.data ? threads.data.threads.length ? <><ThreadRows threads={threads.data.threads} label="Threads of the execution" />{may("agents.read") && <ThreadScreens threads={threads.data.threads} />}</>
-      : <Empty title="No managed threads">Agents that connect by themselves work without them.</Empty> : threads.error ? <Failure error={threads.error} again={threads.reload} /> : <Waiting />)}
+    {tab === "threads" && <Read of={threads}>{(l) => l.threads.length ? <><ThreadRows threads={l.threads} label="Threads of the execution" />{may("agents.read") && <ThreadScreens threads={l.threads} />}</>
+      : <Empty title="No managed threads">Agents that connect by themselves work without them.</Empty>}</Read>}
     {tab === "data" && <div tabIndex={0} class="scrolls two-columns">
       <section><h2>Input <Copy text={() => indented(x.input)} label="Copy the input" /></h2><Value value={x.input} label="Input" /></section>
       <section><h2>Result {x.result !== undefined && <Copy text={() => indented(x.result)} label="Copy the result" />}</h2>
@@ -145,10 +145,10 @@ function Messages({ id }: { id: string }) {
   }), [journal.data]);
   if (!journal.data) return journal.error ? <Failure error={journal.error} again={journal.reload} /> : <Waiting />;
   if (said.length === 0) return <Empty title="Nobody said anything">Agents of an org chart ask their managers, and people where nobody else can answer.</Empty>;
-  return <ol tabIndex={0} class="talk scrolls">{said.slice(0, 500).map((m) => <li key={m.e.sequence}>
+  return <>{journal.error && <Failure error={journal.error} old again={journal.reload} />}<ol tabIndex={0} class="talk scrolls">{said.slice(0, 500).map((m) => <li key={m.e.sequence}>
     <div class="line"><strong><Text>{m.from || "\u2192"}</Text></strong>{m.to && <span class="soft">to <Text>{m.to}</Text></span>}<span class="badge">{m.what}</span><span class="push" /><span class="soft"><At at={m.e.timestamp} /></span></div>
     <Value value={m.content} label={m.what} markdown />
-  </li>)}{said.length > 500 && <li class="soft">{said.length - 500} more: see the journal.</li>}</ol>;
+  </li>)}{said.length > 500 && <li class="soft">{said.length - 500} more: see the journal.</li>}</ol></>;
 }
 
 function JournalTab({ id }: { id: string }) {
@@ -157,7 +157,7 @@ function JournalTab({ id }: { id: string }) {
   if (!journal.data) return journal.error ? <Failure error={journal.error} again={journal.reload} /> : <Waiting />;
   const events = journal.data.events;
   const shown = events.slice(from, from + 100);
-  return <div tabIndex={0} class="scrolls">
+  return <div tabIndex={0} class="scrolls">{journal.error && <Failure error={journal.error} old again={journal.reload} />}
     <div class="bar"><span class="soft">{from + 1}&ndash;{from + shown.length} of {events.length}{journal.data.whole ? "" : " that were read"}</span><span class="push" />
       <button class="button" disabled={from === 0} onClick={() => setQuery({ from: String(Math.max(0, from - 100) || "") })}>Before</button>
       <button class="button" disabled={from + 100 >= events.length} onClick={() => setQuery({ from: String(from + 100) })}>After</button>

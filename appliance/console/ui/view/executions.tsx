@@ -18,7 +18,8 @@ import { href, isID, place, queryOf, setQuery } from "../route.ts";
 import { filtersIn, keyOfFilter, queryOfFilter, spans, statuses } from "../store/filter.ts";
 import { SavedViews } from "../part/views.tsx";
 import { setting } from "../setting.ts";
-import { keep, pauseAfter, readFor, recall } from "../store/load.ts";
+import { keep, newKept, pauseAfter, readFor, recall } from "../store/load.ts";
+import { readRows } from "../store/pages.ts";
 import { may } from "../store/session.ts";
 import { more } from "./lazy.tsx";
 
@@ -255,16 +256,9 @@ function Export({ filter, total, close }: { filter: URLSearchParams; total: numb
   useEffect(() => () => abort.current.abort(), []);
   const a = useAct();
   const run = (form: "jsonl" | "csv") => void a.act(async () => {
-    const rows: ExecutionRow[] = [];
     const query = queryOfFilter(filter, now());
     query.until ||= new Date(now()).toISOString(); // what is made meanwhile does not move the pages
-    let cursor: string | undefined;
-    do {
-      const page: ExecutionList = await get<ExecutionList>("/api/executions", { ...query, limit: pageSize, cursor }, abort.current.signal);
-      rows.push(...page.executions);
-      cursor = page.hasMore ? page.nextCursor : undefined;
-      setRead(rows.length);
-    } while (cursor && rows.length < maxExported);
+    const { rows } = await readRows((cursor) => get<ExecutionList>("/api/executions", { ...query, limit: pageSize, cursor }, abort.current.signal), (p) => p.executions, maxExported, setRead);
     if (form === "csv") download("executions.csv", "text/csv", csv(rows as unknown as Record<string, unknown>[], ["executionId", "status", "pattern", "version", "createdAt", "startedAt", "completedAt", "duration", "errorCode", "createdBy"]));
     else download("executions.jsonl", "application/x-ndjson", jsonLines(rows));
   });
@@ -334,7 +328,7 @@ export function ExecutionsView() {
 }
 
 // Idempotency-Keys of repetitions whose answer was lost, by execution: the next try repeats nothing twice.
-const lost = new Map<string, string>();
+const lost = newKept<string>(maxRows);
 
 /** Runs an execution again, and returns the id of the new one. */
 async function again(id: string): Promise<string> {

@@ -9,6 +9,7 @@ import { forgetNews, news, notifyOf } from "../live/notify.ts";
 import { Dialog } from "../part/dialog.tsx";
 import { Icon } from "../part/icon.tsx";
 import { comeBack } from "../part/left.ts";
+import { Failure } from "../part/notice.tsx";
 import { Moments } from "../part/moments.tsx";
 import { Text } from "../part/text.tsx";
 import { roughly, tick } from "../part/time.tsx";
@@ -17,7 +18,7 @@ import { choose, setting } from "../setting.ts";
 import { changesInbox, readInbox } from "../store/ask.ts";
 import { inboxCount } from "../store/counts.ts";
 import { useLoad } from "../store/load.ts";
-import { asked, may, person, session } from "../store/session.ts";
+import { asked, may, person, readSession, session, unknown } from "../store/session.ts";
 import { Account, SignInDialog, SignInPage } from "./signin.tsx";
 
 // Screens with the key that leads there after g, and what a person has to be permitted for it to be of use.
@@ -34,7 +35,7 @@ const screens = (): typeof all => all.filter(([key, , , needs]) => key === "syst
 /** Nothing is shown, and nothing asked for, before it is known who asks. */
 export function Frame({ children }: { children: ComponentChildren }) {
   if (!asked.value) return null;
-  if (signInNeeded.value && !session.value) return <SignInPage />;
+  if (!session.value) return signInNeeded.value ? <SignInPage /> : <main class="sign-in" id="main">{unknown.value && <Failure error={unknown.value} again={() => void readSession()} />}</main>;
   return <Framed key={person.value}>{children}</Framed>; // begun anew for somebody else
 }
 

@@ -5,7 +5,7 @@ import { address, call, freshKey, quote } from "../api/client.ts";
 import type { PrepareThreadRequest, ThreadBody, ThreadPlanBody } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
-import { Failure } from "../part/notice.tsx";
+import { Failure, NotKept } from "../part/notice.tsx";
 import { Pre, Text, plural, reveal } from "../part/text.tsx";
 import { useTitle } from "../part/title.ts";
 import { onward, queryOf } from "../route.ts";
@@ -70,7 +70,8 @@ export function NewThread() {
   const lacking = [...new Set(list.flatMap((r) => r.types))].filter((t) => !types.includes(t));
   const first = types[0] ?? "";
   useEffect(() => { if (!f.type && first) setForm((g) => ({ ...g, type: first })); }, [first]);
-  const set = (change: Partial<Form>) => { const n = { ...f, ...change }; setForm(n); keep(drafts, n); a.clear(); };
+  const [isKept, setKept] = useState(true);
+  const set = (change: Partial<Form>) => { const n = { ...f, ...change }; setForm(n); setKept(keep(drafts, n)); a.clear(); };
   const fresh = plan && plan.of === f ? plan : undefined;
   const prepare = () => void a.act(async () => {
     const body = await call<ThreadPlanBody>("POST", "/api/managed-threads/prepare", { body: requestOf(f), timeout: 120_000 });
@@ -107,9 +108,9 @@ export function NewThread() {
         {f.files.map((x, i) => <div key={i} class="form"><div class="line"><label class="grow"><span class="sr">Path of file {i + 1}</span><input value={x.path} placeholder="docs/TASK.md" spellcheck={false} onInput={(e) => file(i, { path: e.currentTarget.value })} /></label><button type="button" class="link" onClick={() => set({ files: f.files.filter((_, j) => j !== i) })}>take away</button></div>
           <label><span class="sr">Content of file {i + 1}</span><textarea class="mono" rows={4} value={x.content} onInput={(e) => file(i, { content: e.currentTarget.value })} /></label></div>)}
         <p><button type="button" class="button" onClick={() => set({ files: [...f.files, { path: "", content: "" }] })}>Add a file</button></p></div></details>
-      {a.error && <Failure error={a.error} />}
+      {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}
       <div class="line"><Copy text={() => commandOf(f)} label="Copy as CLI">CLI</Copy><Copy text={() => `curl -s -X POST ${quote(location.origin + address("/api/managed-threads"))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(requestOf(f)))}`} label="Copy as curl">curl</Copy><span class="push" />
-        <button type="button" class="button" onClick={() => { setForm({ ...empty, type: first }); keep(drafts, undefined); setPlan(undefined); }}>Clear</button>
+        <button type="button" class="button" onClick={() => { setForm({ ...empty, type: first }); setKept(keep(drafts, undefined)); setPlan(undefined); }}>Clear</button>
         {fresh ? <button class="button main" disabled={a.busy}>Start it</button> : <button class="button main" disabled={a.busy || !f.objective.trim() || !f.type} aria-busy={a.busy}>{a.busy ? "Looking\u2026" : "Look at what it begins with"}</button>}</div>
     </form>
       {fresh && <section ref={told} tabIndex={-1} class="plan" aria-label="What it begins with"><Plan p={fresh.body} /></section>}

@@ -3,7 +3,7 @@ import { get, seg } from "../api/client.ts";
 import type { ExecutionList, Pattern, PatternList, PatternRow, PatternVersions } from "../api/types.gen.ts";
 import { Copy } from "../part/id.tsx";
 import { indented } from "../part/json.tsx";
-import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Command, Empty, Failure, Read, Waiting } from "../part/notice.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State } from "../part/state.tsx";
 import { Choice, Tabs } from "../part/tabs.tsx";
@@ -113,8 +113,8 @@ export function PatternView({ name }: { name: string }) {
     {tab === "versions" && <div tabIndex={0} class="versions"><CompareVersions name={d.name} version={d.version} versions={list} /></div>}
     {tab === "versions" && <Rows label="Versions" rows={versions.data?.versions ?? []} id={(v) => v.version} to={(v) => place.value.path + "?version=" + encodeURIComponent(v.version)} columns={[
       { head: "Version", class: "grow", cell: (v) => <span class="nums">{v.version}</span> }, { head: "Made", cell: (v) => <When at={v.createdAt} /> }]} />}
-    {tab === "runs" && (runs.data ? runs.data.executions.length ? <Rows label="Runs" columns={executionColumns} rows={runs.data.executions} id={(x) => x.executionId} to={(x) => "/executions/" + x.executionId} total={runs.data.total} />
-      : <Empty title="It has not run yet">{may("executions.create") && <button class="button" onClick={() => setRun(true)}>Run&hellip;</button>}</Empty> : runs.error ? <Failure error={runs.error} again={runs.reload} /> : <Waiting />)}
+    {tab === "runs" && <Read of={runs}>{(r) => r.executions.length ? <Rows label="Runs" columns={executionColumns} rows={r.executions} id={(x) => x.executionId} to={(x) => "/executions/" + x.executionId} total={r.total} />
+      : <Empty title="It has not run yet">{may("executions.create") && <button class="button" onClick={() => setRun(true)}>Run&hellip;</button>}</Empty>}</Read>}
     {tab === "runs" && runs.data?.hasMore && <p class="bar"><button class="button" onClick={() => go("/executions?pattern=" + encodeURIComponent(name))}>All {count(runs.data.total)}</button></p>}
     {run && <RunDialog name={d.name} version={d.version} close={() => setRun(false)} />}
   </div>;

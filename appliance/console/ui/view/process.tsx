@@ -1,7 +1,7 @@
 // Figures of the server's process, as its metrics have them.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ApiError, address, credentials } from "../api/client.ts";
+import { call } from "../api/client.ts";
 import { Failure, Waiting } from "../part/notice.tsx";
 import { bytes, count } from "../part/text.tsx";
 import { When, lasted } from "../part/time.tsx";
@@ -13,18 +13,8 @@ type Figures = Map<string, number>;
 
 /** Reads the series of metrics that have no labels. */
 async function readFigures(signal: AbortSignal): Promise<Figures> {
-  let answer: Response;
-  try {
-    answer = await fetch(address("/api/metrics"), { headers: { Accept: "text/plain", ...credentials() }, cache: "no-store", credentials: "same-origin", signal });
-  } catch (err) {
-    if (signal.aborted) throw err;
-    throw new ApiError("UNREACHABLE", "The server cannot be reached.", 0, "");
-  }
-  if (!answer.ok) {
-    const said = ((await answer.json().catch(() => ({}))) as { error?: { code?: string; message?: string } }).error ?? {};
-    throw new ApiError(said.code ?? "INTERNAL_ERROR", said.message ?? answer.statusText, answer.status, answer.headers.get("X-Request-Id") ?? "");
-  }
-  return new Map([...(await answer.text()).matchAll(/^([a-z_]+) (\S+)$/gm)].map((m) => [m[1]!, Number(m[2])]));
+  const text = await call<string>("GET", "/api/metrics", { accept: "text/plain", signal, take: (answer) => answer.text() });
+  return new Map([...text.matchAll(/^([a-z_]+) (\S+)$/gm)].map((m) => [m[1]!, Number(m[2])]));
 }
 
 export function ProcessFigures() {

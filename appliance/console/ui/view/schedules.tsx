@@ -9,6 +9,7 @@ import { Value } from "../part/json.tsx";
 import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State } from "../part/state.tsx";
+import { useSteady } from "../part/steady.ts";
 import { Choice } from "../part/tabs.tsx";
 import { Text, count } from "../part/text.tsx";
 import { When, absolute, lasted } from "../part/time.tsx";
@@ -58,6 +59,7 @@ export function ScheduleView({ id }: { id: string }) {
   const s = useLoad("schedule:" + id, (signal) => get<Schedule>("/api/schedules/" + seg(id), {}, signal), live);
   const ticks = useLoad(`ticks:${id}:${s.data?.updatedAt ?? ""}:${s.data?.nextAt ?? ""}`, (signal) => get<ScheduleTicks>(`/api/schedules/${seg(id)}/ticks`, { limit: 5 }, signal));
   const [asking, setAsking] = useState("");
+  const steady = useSteady(s.data?.status ?? "");
   const a = useAct();
   useTitle(s.data?.name ?? "Schedule");
   if (!s.data) return s.error ? <div class="page"><Failure error={s.error} again={s.reload} /></div> : <Waiting />;
@@ -66,8 +68,8 @@ export function ScheduleView({ id }: { id: string }) {
     <header class="head">
       <div class="line"><h1><Text>{d.name}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" /><State status={d.status} /><span class="push" />
         {may("schedules.run") && d.status !== "ended" && <button class="button" onClick={() => setAsking("run")}>Run now&hellip;</button>}
-        {d.status === "active" && may("schedules.pause") && <button class="button" disabled={a.busy} onClick={() => void a.act(() => post(`/api/schedules/${seg(id)}/pause`, { reason: "paused in the console" })).then(s.reload)}>Pause</button>}
-        {(d.status === "paused" || d.status === "blocked") && may("schedules.resume") && <button class="button main" disabled={a.busy} onClick={() => void a.act(() => post(`/api/schedules/${seg(id)}/resume`, {})).then(s.reload)}>Resume</button>}
+        {d.status === "active" && may("schedules.pause") && <button class="button" disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) void a.act(() => post(`/api/schedules/${seg(id)}/pause`, { reason: "paused in the console" })).then(s.reload); }}>Pause</button>}
+        {(d.status === "paused" || d.status === "blocked") && may("schedules.resume") && <button class="button main" disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) void a.act(() => post(`/api/schedules/${seg(id)}/resume`, {})).then(s.reload); }}>Resume</button>}
         {may("schedules.delete") && <button class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}</div>
       {d.statusReason && <p class="hot"><Text>{d.statusReason}</Text></p>}
       <div class="line soft"><span class="mono"><Text>{d.cron}</Text></span><span>{d.timeZone}</span><span>starts <TargetLine target={d.target} /></span><span>by the rights of <Text>{d.runsAs}</Text></span><span class="push" /><Copy text={`wardroom schedule get ${id}`} label="Copy as CLI">CLI</Copy></div>

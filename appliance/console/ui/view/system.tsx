@@ -44,7 +44,7 @@ function Plugins() {
   const [restart, setRestart] = useState("");
   const logs = useFollow<PluginLogRow>(log ? `/api/admin/plugins/${seg(log)}/logs` : "", { tail: 1000, follow: true });
   if (!l.data) return l.error ? <Failure error={l.error} again={l.reload} /> : <Waiting />;
-  return <div tabIndex={0} class="scrolls">{l.data.plugins.length === 0 && <Empty title="No plugins">They extend where managed agents run, and more.</Empty>}
+  return <div tabIndex={0} class="scrolls">{l.error && <Failure error={l.error} old again={l.reload} />}{l.data.plugins.length === 0 && <Empty title="No plugins">They extend where managed agents run, and more.</Empty>}
     <div class="cards">{l.data.plugins.map((p) => <section key={p.name} class="card"><div class="line"><h2><Text>{p.name}</Text></h2><State status={p.state} /><span class="push" /><span class="soft">{p.version}</span></div>
       {p.reason && <p><Text>{p.reason}</Text></p>}{p.hint && <p class="soft"><Text>{p.hint}</Text></p>}
       <p class="soft">{p.kind}{Date.parse(p.since) > 0 && <> since <When at={p.since} /></>}{p.restarts > 0 ? `, ${count(p.restarts)} restarts` : ""}</p>

@@ -8,7 +8,7 @@ import { Confirm, useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
 import { Markdown } from "../part/markdown.tsx";
-import { Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Empty, Failure, NotKept, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Tabs } from "../part/tabs.tsx";
 import { Pre, Text, bytes, count, plural, reveal, writtenSince } from "../part/text.tsx";
@@ -33,7 +33,7 @@ const types = ["thread_started", "thread_ready", "thread_blocked", "thread_tool_
 
 interface Log { events: ThreadEventRow[]; next: number; before: number; wanted: number }
 
-const logs = newKept<Log>();
+const logs = newKept<Log>(1);
 const newest = 300; // events that are listed
 const step = 2000; // events that are read further back at a time
 
@@ -44,7 +44,6 @@ interface Told { events: ThreadEventRow[]; whole: boolean }
 async function readLog(id: string, signal: AbortSignal): Promise<Told> {
   let log = logs.get(id);
   if (!log) {
-    logs.clear();
     log = { events: [], next: -1, before: 0, wanted: step };
     logs.set(id, log);
   }
@@ -302,7 +301,8 @@ function Composer({ id, waiting, more, sent }: { id: string; waiting: ThreadQueu
   const key = useRef("");
   const latest = useRef(text);
   latest.current = text;
-  const write = (v: string) => { setText(v); key.current = ""; drafts.set(draft, v || undefined); };
+  const [isKept, setKept] = useState(true);
+  const write = (v: string) => { setText(v); key.current = ""; setKept(drafts.set(draft, v || undefined)); };
   const send = () => {
     if (!text.trim()) return;
     key.current ||= freshKey(); // a repeat of the same text after a lost answer sends nothing twice
@@ -310,7 +310,7 @@ function Composer({ id, waiting, more, sent }: { id: string; waiting: ThreadQueu
   };
   return <form class="composer" onSubmit={(e) => { e.preventDefault(); send(); }}>
     {waiting.length > 0 && <details open class="queue"><summary>{plural(waiting.length + more, "message")} queued</summary><ul>{waiting.map((i) => <Queued key={i.inputId} id={id} input={i} done={sent} />)}</ul></details>}
-    {a.error && <Failure error={a.error} />}
+    {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}
     <label><span class="sr">Message</span><textarea rows={2} placeholder="Message to the agent" value={text} onInput={(e) => write(e.currentTarget.value)}
       onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); send(); } }} /></label>
     <button class="button main" disabled={a.busy || !text.trim()}>Send <kbd>Ctrl+Enter</kbd></button>

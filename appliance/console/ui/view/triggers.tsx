@@ -10,6 +10,7 @@ import { Value } from "../part/json.tsx";
 import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State } from "../part/state.tsx";
+import { useSteady } from "../part/steady.ts";
 import { Text, count } from "../part/text.tsx";
 import { When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
@@ -45,6 +46,7 @@ export function TriggerView({ id }: { id: string }) {
   const t = useLoad("trigger:" + id, (signal) => get<Trigger>("/api/triggers/" + seg(id), {}, signal), live);
   const [asking, setAsking] = useState("");
   const a = useAct();
+  const steady = useSteady(String(t.data?.enabled));
   useTitle(t.data?.name ?? "Trigger");
   if (!t.data) return t.error ? <div class="page"><Failure error={t.error} again={t.reload} /></div> : <Waiting />;
   const d = t.data;
@@ -53,7 +55,7 @@ export function TriggerView({ id }: { id: string }) {
   return <div class="page full">
     <header class="head">
       <div class="line"><h1><Text>{d.name}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" /><State status={stateOf(d)} /><span class="push" />
-        {may("triggers.update") && <button class={"button" + (d.enabled ? "" : " main")} disabled={a.busy} onClick={() => enable(!d.enabled)}>{d.enabled ? "Disable" : "Enable"}</button>}
+        {may("triggers.update") && <button class={"button" + (d.enabled ? "" : " main")} disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) enable(!d.enabled); }}>{d.enabled ? "Disable" : "Enable"}</button>}
         {may("triggers.delete") && <button class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}</div>
       {d.blockedReason && <p class="hot"><Text>{d.blockedReason}</Text></p>}
       <div class="line soft"><span class="mono"><Text>{where}</Text></span><Copy text={where} label="Copy the address" /><span>signed as {d.scheme}</span><span>starts <TargetLine target={d.target} /></span><span>by the rights of <Text>{d.runsAs}</Text></span><span class="push" /><Copy text={`wardroom trigger get ${id}`} label="Copy as CLI">CLI</Copy></div>

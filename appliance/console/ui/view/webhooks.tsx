@@ -9,6 +9,7 @@ import { Value } from "../part/json.tsx";
 import { Command, Empty, Failure, Gone, Waiting } from "../part/notice.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State } from "../part/state.tsx";
+import { useSteady } from "../part/steady.ts";
 import { Choice } from "../part/tabs.tsx";
 import { Pre, Text, count, plural } from "../part/text.tsx";
 import { When, absolute, lasted } from "../part/time.tsx";
@@ -88,6 +89,7 @@ export function WebhookView({ id }: { id: string }) {
   const w = useLoad("webhook:" + id, (signal) => get<WebhookBody>("/api/webhooks/" + seg(id), {}, signal), { ...live, on: happensTo(id), pause: 1000 });
   const l = usePages("deliveries:" + id + status, (cursor, signal) => get<DeliveryList>(`/api/webhooks/${seg(id)}/deliveries`, { limit: 100, cursor, status }, signal), (p) => p.deliveries,
     { ...live, on: happensTo(id) });
+  const steady = useSteady(String(w.data?.enabled));
   const a = useAct();
   const [said, setSaid] = useState("");
   const [secret, setSecret] = useState("");
@@ -96,6 +98,7 @@ export function WebhookView({ id }: { id: string }) {
   useTitle("Webhook");
   const alone = useLoad(sel && l.rows && !l.rows.some((r) => r.id === sel) ? "delivery-of:" + sel : "", (signal) => get<DeliveryDetail>(`/api/webhooks/${seg(id)}/deliveries/${seg(sel)}`, {}, signal)); // a link to what lies further down
   const gone = w.error?.status === 404;
+  useEffect(() => setMarked(new Set()), [l.of]);
   useEffect(() => { if (l.error?.status === 404) w.reload(); }, [l.error]);
   if (!w.data) return w.error ? <div class="page"><Failure error={w.error} again={w.reload} /></div> : <Waiting />;
   const d = w.data;
@@ -103,16 +106,17 @@ export function WebhookView({ id }: { id: string }) {
   const retriable = may("webhooks.retry") && !gone;
   const listed = l.rows?.find((r) => r.id === sel);
   const chosen = listed ?? alone.data;
+  const chosenOnes = (l.rows ?? []).filter((r) => marked.has(r.id)); // what is not in the list any more is none of them
   const mark = (key: string) => setMarked((s) => { const n = new Set(s); if (!n.delete(key)) n.add(key); return n; });
   return <div class="page full"><header class="head"><div class="line"><h1 class="mono"><Text>{d.url}</Text></h1><ID id={id} /><State status={d.enabled ? "enabled" : "disabled"} />{d.declared && <span class="badge">of the configuration</span>}<span class="push" />
-    {mine && <button class="button" disabled={a.busy} onClick={() => void a.act(() => call("PATCH", "/api/webhooks/" + seg(id), { body: { enabled: !d.enabled }, match: tagOf(d) }).finally(w.reload))}>{d.enabled ? "Disable" : "Enable"}</button>}
+    {mine && <button class="button" disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) void a.act(() => call("PATCH", "/api/webhooks/" + seg(id), { body: { enabled: !d.enabled }, match: tagOf(d) }).finally(w.reload)); }}>{d.enabled ? "Disable" : "Enable"}</button>}
     {mine && <button class="button" onClick={() => setAsking("edit")}>Change&hellip;</button>}{mine && <button class="button" onClick={() => setAsking("rotate")}>New secret&hellip;</button>}
     {may("webhooks.delete") && !d.declared && !gone && <button class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}
     {may("webhooks.test") && !gone && <button class="button" disabled={a.busy} onClick={() => void a.act(() => post<WebhookTestBody>(`/api/webhooks/${seg(id)}/test`, { event: testEvent(d) }).then((r) => { setSaid(`The test ${r.status}: ${r.statusCode || r.lastError || ""}`); l.reload(); }))}>Send a test</button>}</div>
     {d.disabledReason && <p class="hot"><Text>{d.disabledReason}</Text></p>}
     <p class="soft line"><Text>{d.events.join(", ")}</Text>{d.statistics && <><span>{count(d.statistics.deliveriesSucceeded)} delivered</span><span>{count(d.statistics.deliveriesFailed)} failed</span><span>{count(d.statistics.deliveriesPending)} wait</span></>}</p>
     <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s, sel: "" })} options={[["", "any"], ["pending", "pending"], ["succeeded", "succeeded"], ["failed", "failed"], ["cancelled", "cancelled"]]} /><span class="push" />
-      {marked.size > 0 && <><span class="nums">{count(marked.size)} selected</span><button class="button" onClick={() => setAsking("some")}>Retry&hellip;</button><button class="link" onClick={() => setMarked(new Set())}>none</button></>}
+      {chosenOnes.length > 0 && <><span class="nums">{count(chosenOnes.length)} selected</span><button class="button" onClick={() => setAsking("some")}>Retry&hellip;</button><button class="link" onClick={() => setMarked(new Set())}>none</button></>}
       {retriable && <button class="button" onClick={() => setAsking("all")}>Retry all that failed&hellip;</button>}</div></header>
     {secret && <Secret secret={secret} />}
     {gone ? <Gone what="This endpoint" to="/webhooks" /> : w.error && <Failure error={w.error} old again={w.reload} />}{alone.error && !gone && <Failure error={alone.error} again={alone.reload} />}
@@ -125,7 +129,7 @@ export function WebhookView({ id }: { id: string }) {
     {asking === "edit" && <Edit of={d} close={() => setAsking("")} done={w.reload} />}
     {asking === "rotate" && <Confirm title="Make a new secret?" action="Make it" close={() => setAsking("")} run={() => call<WebhookBody>("PATCH", "/api/webhooks/" + seg(id), { body: { rotateSecret: true, overlap: 3_600_000 }, match: tagOf(d) }).then((n) => { setSecret(n.secret); w.reload(); })}><p>Deliveries carry the signature of the former one as well, for an hour.</p></Confirm>}
     {asking === "delete" && <Confirm title="Remove this endpoint?" action="Remove" danger close={() => setAsking("")} run={() => call("DELETE", "/api/webhooks/" + seg(id)).then(onward(() => "/webhooks"))}><p>What still waits for it is not delivered.</p></Confirm>}
-    {asking === "some" && <RetrySome webhook={id} rows={(l.rows ?? []).filter((r) => marked.has(r.id))} close={(done) => { setAsking(""); setMarked((s) => new Set([...s].filter((key) => !done.has(key)))); l.reload(); }} />}
+    {asking === "some" && <RetrySome webhook={id} rows={chosenOnes} close={(done) => { setAsking(""); setMarked((s) => new Set([...s].filter((key) => !done.has(key)))); l.reload(); }} />}
     {asking === "all" && <RetryAll webhook={id} close={() => { setAsking(""); l.reload(); }} />}
   </div>;
 }
