@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -30,8 +31,9 @@ type service struct {
 	streams map[string]bool
 	events  []inputEvent
 	calls   int
-	fail    string // type of the error of the next call
-	refuse  string // text of events that are refused
+	fail    string        // type of the error of the next call
+	refuse  string        // text of events that are refused
+	keeps   time.Duration // retention of the group; 0: for ever
 }
 
 func newService(t *testing.T) *service {
@@ -104,6 +106,14 @@ func (s *service) put(w http.ResponseWriter, events []inputEvent, refuse func(st
 	}
 	if len(events) == 0 || len(events) > 10_000 || size > 1_048_576 {
 		refuse("InvalidParameterException")
+		return
+	}
+	if expired := slices.IndexFunc(events, func(e inputEvent) bool { return s.keeps == 0 || e.Timestamp >= now.Add(-s.keeps).UnixMilli() }); expired != 0 {
+		if expired < 0 {
+			expired = len(events)
+		}
+		s.events = append(s.events, events[expired:]...)
+		_, _ = fmt.Fprintf(w, `{"nextSequenceToken":"1","rejectedLogEventsInfo":{"expiredLogEventEndIndex":%d}}`, expired)
 		return
 	}
 	s.events = append(s.events, events...)
@@ -185,6 +195,67 @@ func TestFailures(t *testing.T) {
 	}
 	if _, err := start(t, s, "other").Open(t.Context(), 1); audit.AsError(err).Code != audit.CodeInvalidArgument {
 		t.Errorf("no such group: %v", err)
+	}
+}
+
+// deliver writes records as the appliance does: behind one that is refused for good it goes on with the next.
+func (s *sink) deliver(t *testing.T, list []audit.Record) (rejected []uint64) {
+	t.Helper()
+	for len(list) > 0 {
+		last, err := s.Write(t.Context(), list)
+		if last >= list[0].Sequence {
+			list = list[last-list[0].Sequence+1:]
+		}
+		switch {
+		case err == nil:
+		case audit.AsError(err).Code != audit.CodeRejected:
+			t.Fatalf("behind %d: %v", last, err)
+		default:
+			rejected = append(rejected, list[0].Sequence)
+			list = list[1:]
+		}
+	}
+	return rejected
+}
+
+// One event that the service does not take is found among others, whose batch it keeps out.
+func TestRejectedOfBatch(t *testing.T) {
+	s := newService(t)
+	k := start(t, s, "wardroom")
+	if _, err := k.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	s.refuse, s.calls = `"sequence":700,`, 0
+	if rejected := k.deliver(t, records(1, 1000, 10, func(int) time.Time { return now })); !slices.Equal(rejected, []uint64{700}) {
+		t.Errorf("rejected are %d", rejected)
+	}
+	if len(s.events) != 999 || s.calls > 30 {
+		t.Errorf("%d events, by %d calls", len(s.events), s.calls)
+	}
+}
+
+// Records that are older than the retention of the group are passed over without each being asked for again, nor what follows them
+// being stored again for each.
+func TestExpired(t *testing.T) {
+	s := newService(t)
+	k := start(t, s, "wardroom")
+	if _, err := k.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	s.keeps, s.calls = 24*time.Hour, 0
+	rejected := k.deliver(t, records(1, 200, 10, func(i int) time.Time { return now.Add(time.Duration(i-150)*time.Minute - 24*time.Hour) }))
+	if len(rejected) != 149 || rejected[148] != 149 {
+		t.Errorf("rejected are %d", rejected)
+	}
+	if s.calls > 2 || len(s.events) > 2*51 {
+		t.Errorf("%d calls stored %d events, of 51 records", s.calls, len(s.events))
+	}
+	if _, err := k.Open(t.Context(), 1); err != nil { // such as behind a dump that was restored
+		t.Fatal(err)
+	}
+	s.keeps = 0
+	if rejected := k.deliver(t, records(1, 10, 10, func(int) time.Time { return now })); len(rejected) > 0 {
+		t.Errorf("rejected are %d", rejected)
 	}
 }
 
