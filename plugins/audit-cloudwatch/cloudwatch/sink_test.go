@@ -9,10 +9,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -274,6 +276,20 @@ func TestSignature(t *testing.T) {
 	}
 }
 
+// role answers as the endpoint of a machine with a role.
+var role = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodPut:
+		_, _ = io.WriteString(w, "token")
+	case r.Header.Get("X-Aws-Ec2-Metadata-Token") != "token":
+		w.WriteHeader(http.StatusUnauthorized)
+	case strings.HasSuffix(r.URL.Path, "/security-credentials/"):
+		_, _ = io.WriteString(w, "role\n")
+	default:
+		_, _ = fmt.Fprintf(w, `{"AccessKeyId":"M","SecretAccessKey":"N","Token":"O","Expiration":"%s"}`, now.Add(time.Hour).Format(time.RFC3339))
+	}
+})
+
 func TestCredentials(t *testing.T) {
 	s := newService(t)
 	k := start(t, s, "wardroom")
@@ -287,18 +303,7 @@ func TestCredentials(t *testing.T) {
 	if c, err := k.credentialsOf(t.Context(), credentials{}); err != nil || c.id != "C" || c.session != "E" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	machine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.Method == http.MethodPut:
-			_, _ = io.WriteString(w, "token")
-		case r.Header.Get("X-Aws-Ec2-Metadata-Token") != "token":
-			w.WriteHeader(http.StatusUnauthorized)
-		case strings.HasSuffix(r.URL.Path, "/security-credentials/"):
-			_, _ = io.WriteString(w, "role\n")
-		default:
-			_, _ = fmt.Fprintf(w, `{"AccessKeyId":"M","SecretAccessKey":"N","Token":"O","Expiration":"%s"}`, now.Add(time.Hour).Format(time.RFC3339))
-		}
-	}))
+	machine := httptest.NewServer(role)
 	defer machine.Close()
 	env, k.machine = map[string]string{"HOME": dir}, machine.URL
 	c, err := k.credentialsOf(t.Context(), credentials{})
@@ -313,5 +318,39 @@ func TestCredentials(t *testing.T) {
 	var e *audit.Error
 	if _, err := k.credentialsOf(t.Context(), c); !errors.As(err, &e) || e.Code != audit.CodeForbidden {
 		t.Errorf("%v", err)
+	}
+}
+
+// A proxy of the environment is none for what the machine itself answers: the credentials would pass it, or be its own machine's.
+func TestCredentialsPassNoProxy(t *testing.T) {
+	const variable = "ADDRESS_OF_THE_MACHINE"
+	if address := os.Getenv(variable); address != "" { // it is the process below
+		k, err := open([]byte(`{"logGroup": "wardroom", "region": "eu-central-1"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.getenv, k.now, k.machine = func(string) string { return "" }, func() time.Time { return now }, address
+		if c, err := k.credentialsOf(t.Context(), credentials{}); err != nil || c.id != "M" {
+			t.Errorf("%+v, %v", c, err)
+		}
+		return
+	}
+	machine := httptest.NewServer(role)
+	defer machine.Close()
+	var passed atomic.Int64
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		passed.Add(1)
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	defer proxy.Close()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(own, "-test.run=^TestCredentialsPassNoProxy$") // a process reads the variables of a proxy once
+	// Loopback addresses have no proxy, and this one, which leads there, is none.
+	cmd.Env = append(os.Environ(), "HTTP_PROXY="+proxy.URL, "NO_PROXY=", variable+"="+strings.Replace(machine.URL, "127.0.0.1", "0.0.0.0", 1))
+	if out, err := cmd.CombinedOutput(); err != nil || passed.Load() > 0 {
+		t.Errorf("%d requests passed the proxy; %v\n%s", passed.Load(), err, out)
 	}
 }
