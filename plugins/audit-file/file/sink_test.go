@@ -243,6 +243,44 @@ func TestFsync(t *testing.T) {
 	}
 }
 
+// What a failed sync leaves in the file may never get to disk, though the file shows it and the next sync succeeds: it is written
+// again when it comes again.
+func TestFailedSync(t *testing.T) {
+	for _, policy := range []string{syncAlways, syncInterval} {
+		t.Run(policy, func(t *testing.T) {
+			o := options(t)
+			o.Sync = policy
+			s := start(t, o)
+			list := records(0, 6, "ann")
+			write(t, s, list[:2])
+			if last, err := s.Flush(t.Context()); last != 2 || err != nil {
+				t.Fatal(last, err)
+			}
+			kept := all(t, s)
+			s.fsync = func(*os.File) error { return syscall.EIO }
+			last, err := s.Write(t.Context(), list[2:])
+			if err == nil {
+				last, err = s.Flush(t.Context())
+			}
+			if last != 2 || audit.AsError(err).Code != audit.CodeUnavailable {
+				t.Fatalf("durable is %d, %v", last, err)
+			}
+			if text := all(t, s); !bytes.Equal(text, kept) {
+				t.Errorf("the file shows %d bytes of records that may not be on disk", len(text)-len(kept))
+			}
+			s.fsync = (*os.File).Sync
+			if _, err := s.Open(t.Context(), 3); err != nil {
+				t.Fatal(err)
+			}
+			write(t, s, list[2:])
+			if last, err := s.Flush(t.Context()); last != 6 || err != nil {
+				t.Errorf("durable is %d, %v", last, err)
+			}
+			sound(t, all(t, s), 6)
+		})
+	}
+}
+
 func TestFailures(t *testing.T) {
 	o := options(t)
 	s := start(t, o)
