@@ -138,6 +138,29 @@ func TestAgeAndMaxFiles(t *testing.T) {
 }
 
 // A line that a crash cut off is written again, and nothing that is there is written twice.
+// Files that a clock made which ran ahead are not taken for the newest ones: those of records that come later would go in their place.
+func TestClockSetBack(t *testing.T) {
+	o := options(t)
+	now := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
+	o.MaxSize, o.MaxFiles, o.Now = 1, 3, func() time.Time { return now }
+	s := start(t, o)
+	list := records(0, 12, "ann")
+	for i := range list {
+		if i == 6 {
+			now = now.AddDate(-5, 0, 0)
+		}
+		write(t, s, list[i:i+1]) // to a file of its own
+		s.packing.Wait()
+	}
+	var want []byte
+	for _, r := range list[8:] {
+		want = append(append(want, r.JSON...), '\n')
+	}
+	if got := all(t, s); !bytes.Equal(got, want) {
+		t.Errorf("kept are\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestCrash(t *testing.T) {
 	o := options(t)
 	s := start(t, o)
