@@ -103,8 +103,3 @@ func (l *Launcher) load(id string) (record, error) {
 	}
 	return v, nil
 }
-
-// unread is the error of what is stored of an agent and cannot be read.
-func unread(id string, err error) error {
-	return runtime.Errorf(runtime.CodeInternal, "what is stored of agent %s cannot be read: %v", id, err)
-}

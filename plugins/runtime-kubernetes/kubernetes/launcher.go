@@ -142,7 +142,7 @@ func (l *Launcher) Prepare(ctx context.Context, spec *runtime.Spec) (agentcli.Ro
 			return agentcli.Room{}, err
 		}
 	default:
-		return agentcli.Room{}, unread(spec.ID, err)
+		return agentcli.Room{}, life.Unread(spec.ID, err)
 	}
 	if err != nil || !l.runs(v.Handle) {
 		if v, err = l.have(ctx, spec.ID, v, plan); err != nil {
@@ -474,7 +474,7 @@ func (l *Launcher) Latest(_ context.Context, id string, since time.Time) ([]byte
 	case errors.Is(err, os.ErrNotExist):
 		return nil, agentcli.ErrGone
 	case err != nil: // nor here, for as long as that lasts
-		return nil, unread(id, err)
+		return nil, life.Unread(id, err)
 	}
 	if !v.Launched || v.Over || v.Handle.StartedAt.Before(since) || v.Handle.Owner != l.owner {
 		return nil, agentcli.ErrGone
@@ -655,7 +655,7 @@ func (l *Launcher) Remove(ctx context.Context, id string) error {
 	case errors.Is(err, os.ErrNotExist), err == nil && v.Handle.Owner != l.owner:
 		return nil // no life, or none of this state directory
 	case err != nil: // which pod it has is not known
-		return unread(id, err)
+		return life.Unread(id, err)
 	default:
 		if err := l.cluster.remove(ctx, v.Handle.Pod, v.Handle.UID); err != nil {
 			return err

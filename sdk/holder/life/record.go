@@ -2,10 +2,12 @@ package life
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/wardroom/wardroom/sdk/internal/durable"
+	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
 // WriteRecord replaces the record of a life at path, which outlives a crash of the machine once it returns: what the record names
@@ -21,4 +23,15 @@ func SweepRecords(dir string) error {
 		}
 	}
 	return err
+}
+
+// NoRecord reports whether an error of reading a record is that there is none, or none of a known form. With any other, such as
+// that of a process that has no descriptor left, the life that it names may run.
+func NoRecord(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || runtime.ErrorCode(err) == runtime.CodeInvalidHandle
+}
+
+// Unread returns the error for the record of an agent that cannot be read. INTERNAL.
+func Unread(id string, err error) error {
+	return runtime.Errorf(runtime.CodeInternal, "what is stored of agent %s cannot be read: %v", id, err)
 }
