@@ -96,8 +96,8 @@ func startBy(ctx context.Context, over Stream, log string, l wire.Launch) (*Hold
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	var out bytes.Buffer
-	failed := over(ctx, bytes.NewReader(in), &out, "start", log)
+	var out answer
+	failed := out.failed(over(ctx, bytes.NewReader(in), &out, "start", log))
 	if out.Len() > 0 {
 		h := new(Holding)
 		if err := h.started(&out); err != nil {

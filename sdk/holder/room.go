@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"strconv"
 	"time"
@@ -22,8 +21,8 @@ type Room struct{ Stream Stream }
 
 // LookPath finds a command on the PATH over there. CLI_NOT_FOUND.
 func (r Room) LookPath(ctx context.Context, name string) (string, error) {
-	var out bytes.Buffer
-	if err := r.Stream(ctx, nil, &out, "look", name); err != nil {
+	var out answer
+	if err := out.failed(r.Stream(ctx, nil, &out, "look", name)); err != nil {
 		return "", err
 	}
 	if out.Len() == 0 {
@@ -39,7 +38,8 @@ func (r Room) Write(ctx context.Context, files []agentcli.File) error {
 	if len(files) == 0 {
 		return nil
 	}
-	var in, out bytes.Buffer
+	var in bytes.Buffer
+	var out answer
 	for _, file := range files {
 		mode := uint32(file.Mode.Perm())
 		if mode == 0 {
@@ -58,7 +58,7 @@ func (r Room) Write(ctx context.Context, files []agentcli.File) error {
 			return runtime.Errorf(runtime.CodeSpawnFailed, "the file %s has too long a name", file.Path)
 		}
 	}
-	if err := r.Stream(ctx, &in, &out, "put"); err != nil {
+	if err := out.failed(r.Stream(ctx, &in, &out, "put")); err != nil {
 		return err
 	}
 	kind, body, err := wire.NewReader(&out).Next()
@@ -95,8 +95,8 @@ func (r Room) ReadFile(ctx context.Context, path string) ([]byte, error) {
 }
 
 func (r Room) part(ctx context.Context, path string, offset int64, limit int) (wire.Part, error) {
-	var out bytes.Buffer
-	err := r.Stream(ctx, nil, &out, "get", path, strconv.FormatInt(offset, 10), strconv.Itoa(limit))
+	var out answer
+	err := out.failed(r.Stream(ctx, nil, &out, "get", path, strconv.FormatInt(offset, 10), strconv.Itoa(limit)))
 	if err != nil {
 		return wire.Part{}, err
 	}
@@ -118,11 +118,11 @@ func (r Room) part(ctx context.Context, path string, offset int64, limit int) (w
 
 // Usage measures the container.
 func (r Room) Usage(ctx context.Context) (agentcli.Usage, error) {
-	var out bytes.Buffer
-	if err := r.Stream(ctx, nil, &out, "usage"); err != nil {
+	var out answer
+	if err := out.failed(r.Stream(ctx, nil, &out, "usage")); err != nil {
 		return agentcli.Usage{}, err
 	}
-	kind, body, err := wire.NewReader(io.LimitReader(&out, wire.MaxBody)).Next()
+	kind, body, err := wire.NewReader(&out).Next()
 	if err != nil || kind != wire.KindUsage {
 		return agentcli.Usage{}, cutOff()
 	}

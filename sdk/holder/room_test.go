@@ -236,3 +236,32 @@ func TestRoomEnds(t *testing.T) {
 		t.Error("it waits for no time at all")
 	}
 }
+
+// What is in the place of the binary may be any program of the image, or the agent's own: one that writes without end is not listened
+// to for long.
+func TestRoomOfEndlessWords(t *testing.T) {
+	const enough = 64 << 20
+	taken := 0
+	room := holder.Room{Stream: func(_ context.Context, _ io.Reader, out io.Writer, _ ...string) error {
+		for taken = 0; taken < enough; {
+			n, err := out.Write(make([]byte, 32<<10))
+			if taken += n; err != nil {
+				break
+			}
+		}
+		return nil // as that of a pod does, which hears the program to its end
+	}}
+	for name, ask := range map[string]func(ctx context.Context) error{
+		"look": func(ctx context.Context) error { _, err := room.LookPath(ctx, "sh"); return err },
+		"put": func(ctx context.Context) error {
+			return room.Write(ctx, []agentcli.File{{Path: "/x", Data: []byte("x")}})
+		},
+		"get":   func(ctx context.Context) error { _, err := room.ReadFile(ctx, "/x"); return err },
+		"usage": func(ctx context.Context) error { _, err := room.Usage(ctx); return err },
+		"start": func(ctx context.Context) error { _, err := room.Stream.Start(ctx, "/log", wire.Launch{}); return err },
+	} {
+		if err := ask(t.Context()); err == nil || taken > 2*wire.MaxBody {
+			t.Errorf("%s: %d bytes were taken, %v", name, taken, err)
+		}
+	}
+}

@@ -73,9 +73,10 @@ type sink struct {
 	getenv  func(string) string
 	now     func() time.Time
 
-	mu    sync.Mutex // guards below; one call at a time
-	creds credentials
-	last  uint64
+	mu      sync.Mutex // guards below; one call at a time
+	creds   credentials
+	last    uint64
+	expired uint64 // sequence up to which records are known to be older than the retention of the group; 0: none is
 }
 
 var _ audit.Sink = (*sink)(nil)
@@ -95,7 +96,8 @@ func open(raw json.RawMessage) (*sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	local, err := remote.New(remote.Options{Timeout: 5 * time.Second})
+	// A proxy would see the credentials, or have those of its own machine given.
+	local, err := remote.New(remote.Options{Timeout: 5 * time.Second, Direct: true})
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +149,7 @@ func (s *sink) call(ctx context.Context, operation string, in, out any) (kind st
 func (s *sink) Open(ctx context.Context, from uint64) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = from - 1
+	s.last, s.expired = from-1, 0
 	kind, err := s.call(ctx, "CreateLogStream", map[string]string{"logGroupName": s.config.LogGroup, "logStreamName": s.config.LogStream}, nil)
 	if kind == "ResourceAlreadyExistsException" {
 		err = nil
@@ -168,12 +170,16 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 	if err := audit.CheckGaps(batch); err != nil {
 		return 0, err
 	}
+	most := maxEvents
 	for len(batch) > 0 {
-		if len(batch[0].JSON) > maxEvent {
+		switch {
+		case len(batch[0].JSON) > maxEvent:
 			s.last = batch[0].Sequence - 1
 			return s.last, audit.Errorf(audit.CodeRejected, "a record is larger than the service takes")
+		case batch[0].Sequence <= s.expired:
+			return s.rejectExpired(batch[0])
 		}
-		events, n := s.events(batch)
+		events, n := s.events(batch[:min(len(batch), most)])
 		var said struct {
 			Rejected *struct {
 				TooNew  *int `json:"tooNewLogEventStartIndex"`
@@ -185,11 +191,15 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 			"logGroupName": s.config.LogGroup, "logStreamName": s.config.LogStream, "logEvents": events,
 		}, &said)
 		if err != nil {
-			if kind == "InvalidParameterException" && n == 1 {
-				s.last = batch[0].Sequence - 1
-				return s.last, audit.Errorf(audit.CodeRejected, "the service does not take a record")
+			switch {
+			case kind != "InvalidParameterException":
+				return s.last, err
+			case n > 1: // it does not name the event that it does not take
+				most = n / 2
+				continue
 			}
-			return s.last, err
+			s.last = batch[0].Sequence - 1
+			return s.last, audit.Errorf(audit.CodeRejected, "the service does not take a record")
 		}
 		// Part of the events may be refused for their times in an answer of success. An expired one is older than the
 		// retention of the group, which is an operator's choice.
@@ -200,14 +210,20 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 				return s.last, e
 			}
 			if r.Expired != nil {
-				s.last = batch[0].Sequence - 1
-				return s.last, audit.Errorf(audit.CodeRejected, "a record is older than the retention of the log group")
+				s.expired = batch[min(max(*r.Expired, 1), n)-1].Sequence
+				return s.rejectExpired(batch[0])
 			}
 		}
 		s.last = batch[n-1].Sequence
 		batch = batch[n:]
 	}
 	return s.last, nil
+}
+
+// rejectExpired is the end of a Write at a record that is older than the retention of the log group. mu is held.
+func (s *sink) rejectExpired(r audit.Record) (uint64, error) {
+	s.last = r.Sequence - 1
+	return s.last, audit.Errorf(audit.CodeRejected, "a record is older than the retention of the log group")
 }
 
 // events makes the events of as many records as one batch takes, at least one. Their times rise, and are of the days that

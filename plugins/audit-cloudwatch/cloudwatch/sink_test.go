@@ -9,9 +9,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,8 +33,9 @@ type service struct {
 	streams map[string]bool
 	events  []inputEvent
 	calls   int
-	fail    string // type of the error of the next call
-	refuse  string // text of events that are refused
+	fail    string        // type of the error of the next call
+	refuse  string        // text of events that are refused
+	keeps   time.Duration // retention of the group; 0: for ever
 }
 
 func newService(t *testing.T) *service {
@@ -104,6 +108,14 @@ func (s *service) put(w http.ResponseWriter, events []inputEvent, refuse func(st
 	}
 	if len(events) == 0 || len(events) > 10_000 || size > 1_048_576 {
 		refuse("InvalidParameterException")
+		return
+	}
+	if expired := slices.IndexFunc(events, func(e inputEvent) bool { return s.keeps == 0 || e.Timestamp >= now.Add(-s.keeps).UnixMilli() }); expired != 0 {
+		if expired < 0 {
+			expired = len(events)
+		}
+		s.events = append(s.events, events[expired:]...)
+		_, _ = fmt.Fprintf(w, `{"nextSequenceToken":"1","rejectedLogEventsInfo":{"expiredLogEventEndIndex":%d}}`, expired)
 		return
 	}
 	s.events = append(s.events, events...)
@@ -188,6 +200,67 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// deliver writes records as the appliance does: behind one that is refused for good it goes on with the next.
+func (s *sink) deliver(t *testing.T, list []audit.Record) (rejected []uint64) {
+	t.Helper()
+	for len(list) > 0 {
+		last, err := s.Write(t.Context(), list)
+		if last >= list[0].Sequence {
+			list = list[last-list[0].Sequence+1:]
+		}
+		switch {
+		case err == nil:
+		case audit.AsError(err).Code != audit.CodeRejected:
+			t.Fatalf("behind %d: %v", last, err)
+		default:
+			rejected = append(rejected, list[0].Sequence)
+			list = list[1:]
+		}
+	}
+	return rejected
+}
+
+// One event that the service does not take is found among others, whose batch it keeps out.
+func TestRejectedOfBatch(t *testing.T) {
+	s := newService(t)
+	k := start(t, s, "wardroom")
+	if _, err := k.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	s.refuse, s.calls = `"sequence":700,`, 0
+	if rejected := k.deliver(t, records(1, 1000, 10, func(int) time.Time { return now })); !slices.Equal(rejected, []uint64{700}) {
+		t.Errorf("rejected are %d", rejected)
+	}
+	if len(s.events) != 999 || s.calls > 30 {
+		t.Errorf("%d events, by %d calls", len(s.events), s.calls)
+	}
+}
+
+// Records that are older than the retention of the group are passed over without each being asked for again, nor what follows them
+// being stored again for each.
+func TestExpired(t *testing.T) {
+	s := newService(t)
+	k := start(t, s, "wardroom")
+	if _, err := k.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	s.keeps, s.calls = 24*time.Hour, 0
+	rejected := k.deliver(t, records(1, 200, 10, func(i int) time.Time { return now.Add(time.Duration(i-150)*time.Minute - 24*time.Hour) }))
+	if len(rejected) != 149 || rejected[148] != 149 {
+		t.Errorf("rejected are %d", rejected)
+	}
+	if s.calls > 2 || len(s.events) > 2*51 {
+		t.Errorf("%d calls stored %d events, of 51 records", s.calls, len(s.events))
+	}
+	if _, err := k.Open(t.Context(), 1); err != nil { // such as behind a dump that was restored
+		t.Fatal(err)
+	}
+	s.keeps = 0
+	if rejected := k.deliver(t, records(1, 10, 10, func(int) time.Time { return now })); len(rejected) > 0 {
+		t.Errorf("rejected are %d", rejected)
+	}
+}
+
 // The signature is that of the vector get-vanilla-like request which AWS publishes for POST: computed from its parts.
 func TestSignature(t *testing.T) {
 	header := http.Header{}
@@ -203,6 +276,20 @@ func TestSignature(t *testing.T) {
 	}
 }
 
+// role answers as the endpoint of a machine with a role.
+var role = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	switch {
+	case r.Method == http.MethodPut:
+		_, _ = io.WriteString(w, "token")
+	case r.Header.Get("X-Aws-Ec2-Metadata-Token") != "token":
+		w.WriteHeader(http.StatusUnauthorized)
+	case strings.HasSuffix(r.URL.Path, "/security-credentials/"):
+		_, _ = io.WriteString(w, "role\n")
+	default:
+		_, _ = fmt.Fprintf(w, `{"AccessKeyId":"M","SecretAccessKey":"N","Token":"O","Expiration":"%s"}`, now.Add(time.Hour).Format(time.RFC3339))
+	}
+})
+
 func TestCredentials(t *testing.T) {
 	s := newService(t)
 	k := start(t, s, "wardroom")
@@ -216,18 +303,7 @@ func TestCredentials(t *testing.T) {
 	if c, err := k.credentialsOf(t.Context(), credentials{}); err != nil || c.id != "C" || c.session != "E" {
 		t.Errorf("%+v, %v", c, err)
 	}
-	machine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.Method == http.MethodPut:
-			_, _ = io.WriteString(w, "token")
-		case r.Header.Get("X-Aws-Ec2-Metadata-Token") != "token":
-			w.WriteHeader(http.StatusUnauthorized)
-		case strings.HasSuffix(r.URL.Path, "/security-credentials/"):
-			_, _ = io.WriteString(w, "role\n")
-		default:
-			_, _ = fmt.Fprintf(w, `{"AccessKeyId":"M","SecretAccessKey":"N","Token":"O","Expiration":"%s"}`, now.Add(time.Hour).Format(time.RFC3339))
-		}
-	}))
+	machine := httptest.NewServer(role)
 	defer machine.Close()
 	env, k.machine = map[string]string{"HOME": dir}, machine.URL
 	c, err := k.credentialsOf(t.Context(), credentials{})
@@ -242,5 +318,39 @@ func TestCredentials(t *testing.T) {
 	var e *audit.Error
 	if _, err := k.credentialsOf(t.Context(), c); !errors.As(err, &e) || e.Code != audit.CodeForbidden {
 		t.Errorf("%v", err)
+	}
+}
+
+// A proxy of the environment is none for what the machine itself answers: the credentials would pass it, or be its own machine's.
+func TestCredentialsPassNoProxy(t *testing.T) {
+	const variable = "ADDRESS_OF_THE_MACHINE"
+	if address := os.Getenv(variable); address != "" { // it is the process below
+		k, err := open([]byte(`{"logGroup": "wardroom", "region": "eu-central-1"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k.getenv, k.now, k.machine = func(string) string { return "" }, func() time.Time { return now }, address
+		if c, err := k.credentialsOf(t.Context(), credentials{}); err != nil || c.id != "M" {
+			t.Errorf("%+v, %v", c, err)
+		}
+		return
+	}
+	machine := httptest.NewServer(role)
+	defer machine.Close()
+	var passed atomic.Int64
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		passed.Add(1)
+		w.WriteHeader(http.StatusBadGateway)
+	}))
+	defer proxy.Close()
+	own, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(own, "-test.run=^TestCredentialsPassNoProxy$") // a process reads the variables of a proxy once
+	// Loopback addresses have no proxy, and this one, which leads there, is none.
+	cmd.Env = append(os.Environ(), "HTTP_PROXY="+proxy.URL, "NO_PROXY=", variable+"="+strings.Replace(machine.URL, "127.0.0.1", "0.0.0.0", 1))
+	if out, err := cmd.CombinedOutput(); err != nil || passed.Load() > 0 {
+		t.Errorf("%d requests passed the proxy; %v\n%s", passed.Load(), err, out)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // rotate puts the file aside under a name with the time and its last record, and begins a new one. mu is held.
@@ -34,12 +35,23 @@ func (s *Sink) rotate() error {
 	return nil
 }
 
-// formerName is the name of a file that is put aside; names sort by time.
+// stampForm is the form of the time in the name of a former file.
+const stampForm = "20060102T150405.000Z"
+
+// formerName is the name of a file that is put aside. Names sort in the order of the files: the time in one is that of the file
+// before it, and a moment more, where the clock was set back.
 func (s *Sink) formerName() (string, error) {
 	ext := filepath.Ext(s.o.Path)
 	base := strings.TrimSuffix(s.o.Path, ext)
+	at := s.o.Now().UTC()
+	if list := s.former(); len(list) > 0 {
+		stamp := strings.TrimPrefix(filepath.Base(list[len(list)-1]), filepath.Base(base)+"-")
+		if newest, err := time.Parse(stampForm, stamp[:min(len(stamp), len(stampForm))]); err == nil && !at.After(newest) {
+			at = newest.Add(time.Millisecond)
+		}
+	}
 	for n := range 1000 {
-		name := fmt.Sprintf("%s-%s-%012d", base, s.o.Now().UTC().Format("20060102T150405.000Z"), s.last)
+		name := fmt.Sprintf("%s-%s-%012d", base, at.Format(stampForm), s.last)
 		if n > 0 {
 			name += fmt.Sprintf(".%d", n)
 		}

@@ -49,10 +49,12 @@ type Sink struct {
 	reopen  atomic.Bool
 	packing sync.WaitGroup // compression under way
 	packed  sync.Mutex     // one at a time
+	fsync   func(f *os.File) error
 
 	mu      sync.Mutex // guards all below
 	f       *os.File   // nil: not open
 	size    int64
+	kept    int64     // bytes of the file that are on disk
 	began   time.Time // when the file was begun
 	last    uint64    // sequence written last; 0: none is known
 	durable uint64
@@ -70,7 +72,7 @@ func New(o Options) *Sink {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Sink{o: o, log: o.Logger, recent: map[uint64][sha256.Size]byte{}}
+	return &Sink{o: o, log: o.Logger, fsync: (*os.File).Sync, recent: map[uint64][sha256.Size]byte{}}
 }
 
 // Reopen has the file opened anew before the next record.
@@ -113,7 +115,7 @@ func (s *Sink) open() error {
 		err = s.findEnd(f, info.Size())
 	}
 	if err == nil {
-		err = f.Sync()
+		err = s.fsync(f)
 	}
 	if err == nil {
 		err = syncDir(filepath.Dir(s.o.Path))
@@ -121,7 +123,7 @@ func (s *Sink) open() error {
 	if err != nil {
 		return errors.Join(err, f.Close())
 	}
-	s.f, s.synced = f, s.o.Now()
+	s.f, s.kept, s.synced = f, s.size, s.o.Now()
 	s.durable = s.last
 	s.reopen.Store(false)
 	return nil
@@ -294,11 +296,16 @@ func (s *Sink) append(batch []audit.Record) (int, error) {
 
 // sync forces what was written to disk. mu is held.
 func (s *Sink) sync() error {
-	if err := s.f.Sync(); err != nil {
-		s.drop() // what of it is on disk is not known
+	if err := s.fsync(s.f); err != nil {
+		if s.o.Sync != syncNever { // else it counts as durable, and does not come again
+			// What of it is on disk is not known, and the system takes it for written from now on: the next sync, of a file that
+			// shows it all, would succeed. It is written again.
+			err = errors.Join(err, s.f.Truncate(s.kept))
+		}
+		s.drop()
 		return err
 	}
-	s.durable, s.synced = s.last, s.o.Now()
+	s.durable, s.kept, s.synced = s.last, s.size, s.o.Now()
 	return nil
 }
 

@@ -138,6 +138,29 @@ func TestAgeAndMaxFiles(t *testing.T) {
 }
 
 // A line that a crash cut off is written again, and nothing that is there is written twice.
+// Files that a clock made which ran ahead are not taken for the newest ones: those of records that come later would go in their place.
+func TestClockSetBack(t *testing.T) {
+	o := options(t)
+	now := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC)
+	o.MaxSize, o.MaxFiles, o.Now = 1, 3, func() time.Time { return now }
+	s := start(t, o)
+	list := records(0, 12, "ann")
+	for i := range list {
+		if i == 6 {
+			now = now.AddDate(-5, 0, 0)
+		}
+		write(t, s, list[i:i+1]) // to a file of its own
+		s.packing.Wait()
+	}
+	var want []byte
+	for _, r := range list[8:] {
+		want = append(append(want, r.JSON...), '\n')
+	}
+	if got := all(t, s); !bytes.Equal(got, want) {
+		t.Errorf("kept are\n%s\nwant\n%s", got, want)
+	}
+}
+
 func TestCrash(t *testing.T) {
 	o := options(t)
 	s := start(t, o)
@@ -240,6 +263,44 @@ func TestFsync(t *testing.T) {
 	s = start(t, o)
 	if last := write(t, s, records(0, 10, "ann")); last != 10 {
 		t.Errorf("durable up to %d", last)
+	}
+}
+
+// What a failed sync leaves in the file may never get to disk, though the file shows it and the next sync succeeds: it is written
+// again when it comes again.
+func TestFailedSync(t *testing.T) {
+	for _, policy := range []string{syncAlways, syncInterval} {
+		t.Run(policy, func(t *testing.T) {
+			o := options(t)
+			o.Sync = policy
+			s := start(t, o)
+			list := records(0, 6, "ann")
+			write(t, s, list[:2])
+			if last, err := s.Flush(t.Context()); last != 2 || err != nil {
+				t.Fatal(last, err)
+			}
+			kept := all(t, s)
+			s.fsync = func(*os.File) error { return syscall.EIO }
+			last, err := s.Write(t.Context(), list[2:])
+			if err == nil {
+				last, err = s.Flush(t.Context())
+			}
+			if last != 2 || audit.AsError(err).Code != audit.CodeUnavailable {
+				t.Fatalf("durable is %d, %v", last, err)
+			}
+			if text := all(t, s); !bytes.Equal(text, kept) {
+				t.Errorf("the file shows %d bytes of records that may not be on disk", len(text)-len(kept))
+			}
+			s.fsync = (*os.File).Sync
+			if _, err := s.Open(t.Context(), 3); err != nil {
+				t.Fatal(err)
+			}
+			write(t, s, list[2:])
+			if last, err := s.Flush(t.Context()); last != 6 || err != nil {
+				t.Errorf("durable is %d, %v", last, err)
+			}
+			sound(t, all(t, s), 6)
+		})
 	}
 }
 

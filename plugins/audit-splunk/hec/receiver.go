@@ -42,6 +42,7 @@ type Receiver struct {
 	Largest int                     // bytes of the largest request that is taken; 0: those of maxContent
 	Silent  bool                    // acknowledgements never come
 	Refuses func(event []byte) bool // events that it calls invalid
+	Taken   int                     // requests with events that were taken
 	Code    int                     // 400 with this code for whatever is sent; 0: none
 }
 
@@ -161,6 +162,7 @@ func (r *Receiver) take(body []byte, say func(int, int, string, map[string]any))
 			batch = append(batch, event)
 		}
 	}
+	r.Taken++
 	for _, e := range batch {
 		if !r.seen[string(e)] {
 			r.seen[string(e)] = true

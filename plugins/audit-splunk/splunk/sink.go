@@ -1,14 +1,15 @@
 // Package splunk is an audit sink over Splunk's HTTP Event Collector, with indexer acknowledgement: a record counts as
 // durable once the indexers say that they have it.
 //
-// It owns the channel and the acknowledgements that are awaited. A batch whose acknowledgement does not come is sent
-// again; events have the record's eventId, by which a search tells doubles.
+// It owns the channel and the acknowledgements that are awaited, also when the batch comes again before they came. A batch whose
+// acknowledgements do not come at all is sent again; events have the record's eventId, by which a search tells doubles.
 package splunk
 
 import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -23,8 +24,9 @@ import (
 )
 
 const (
-	maxBody = 800 << 10 // of one request; collectors take 1 MB by default, and a proxy before them may take less
-	ackWait = 20 * time.Second
+	maxBody = 800 << 10        // of one request; collectors take 1 MB by default, and a proxy before them may take less
+	ackWait = 20 * time.Second // in one Write
+	ackKeep = 5 * time.Minute  // in all, before the records are sent again; indexers that are busy take minutes
 	ackLook = 200 * time.Millisecond
 )
 
@@ -75,9 +77,41 @@ type sink struct {
 	ack    bool
 	look   time.Duration
 	wait   time.Duration
+	keep   time.Duration
 	mu     sync.Mutex // guards below; one call at a time
 	body   int        // bytes that go into one request; less than maxBody once one was refused as too large
 	last   uint64
+	sent   sent
+}
+
+// sent are records that the collector took, and the acknowledgements of them that are awaited. The zero value is none.
+type sent struct {
+	end  uint64            // sequence of the last one
+	text [sha256.Size]byte // of it: the sequence may be that of another trail. The hash in it is one of all before
+	acks []int64
+	at   time.Time // when the first was sent
+}
+
+// add notes records that were taken; without an acknowledgement ack is negative.
+func (s *sent) add(records []audit.Record, ack int64) {
+	if s.end == 0 {
+		s.at = time.Now()
+	}
+	last := records[len(records)-1]
+	s.end, s.text = last.Sequence, sha256.Sum256(last.JSON)
+	if ack >= 0 {
+		s.acks = append(s.acks, ack)
+	}
+}
+
+// part returns how many records of a batch are among those sent.
+func (s *sent) part(batch []audit.Record) int {
+	for i, r := range batch {
+		if s.end != 0 && r.Sequence == s.end && sha256.Sum256(r.JSON) == s.text {
+			return i + 1
+		}
+	}
+	return 0
 }
 
 var _ audit.Sink = (*sink)(nil)
@@ -100,7 +134,7 @@ func open(raw json.RawMessage) (*sink, error) {
 		header: http.Header{
 			"Authorization": {"Splunk " + c.Token}, "Content-Type": {"application/json"}, "X-Splunk-Request-Channel": {channel()},
 		},
-		meta: c, ack: c.Acknowledge == nil || *c.Acknowledge, look: ackLook, wait: ackWait, body: maxBody,
+		meta: c, ack: c.Acknowledge == nil || *c.Acknowledge, look: ackLook, wait: ackWait, keep: ackKeep, body: maxBody,
 	}, nil
 }
 
@@ -144,9 +178,14 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 	if err := audit.CheckGaps(batch); err != nil {
 		return 0, err
 	}
-	var acks []int64
-	end := s.last
-	for len(batch) > 0 {
+	before := 0
+	if time.Since(s.sent.at) < s.keep {
+		before = s.sent.part(batch)
+	}
+	if before == 0 {
+		s.sent = sent{}
+	}
+	for batch = batch[before:]; len(batch) > 0; {
 		var body bytes.Buffer
 		n := 0
 		for ; n < len(batch) && (n == 0 || body.Len()+len(batch[n].JSON) < s.body); n++ {
@@ -170,29 +209,23 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 		taken, ack, err := s.taken(a, n)
 		if err != nil && taken == 0 {
 			if bad := invalidEvent(a, n); bad >= 0 {
-				return s.split(ctx, batch[:bad+1], acks, end, textOf(a.Body))
+				return s.split(ctx, batch[:bad+1], textOf(a.Body))
 			}
 			return s.last, err
 		}
-		if ack >= 0 {
-			acks = append(acks, ack)
-		}
-		end = batch[n-1].Sequence
+		s.sent.add(batch[:n], ack)
 		batch = batch[n:]
 	}
-	if err := s.await(ctx, acks); err != nil {
-		return s.last, err
-	}
-	s.last = end
-	return s.last, nil
+	err := s.await(ctx)
+	return s.last, err
 }
 
 // split sends what stands before the last event, which is refused for a reason, and says that it is. mu is held.
-func (s *sink) split(ctx context.Context, batch []audit.Record, acks []int64, end uint64, reason string) (uint64, error) {
-	if err := s.await(ctx, acks); err != nil { // first: what is written below counts with all before it
+func (s *sink) split(ctx context.Context, batch []audit.Record, reason string) (uint64, error) {
+	if err := s.await(ctx); err != nil { // first: what is written below counts with all before it
 		return s.last, err
 	}
-	s.last = max(end, batch[0].Sequence-1)
+	s.last = max(s.last, batch[0].Sequence-1)
 	if before := batch[:len(batch)-1]; len(before) > 0 {
 		s.mu.Unlock()
 		last, err := s.Write(ctx, before)
@@ -229,8 +262,11 @@ func (s *sink) taken(a remote.Answer, n int) (taken int, ack int64, err error) {
 	if a.Status != http.StatusOK {
 		return 0, -1, refusal(a)
 	}
-	var body answer
-	if json.Unmarshal(a.Body, &body) != nil || body.Code != 0 {
+	var body struct {
+		answer
+		Code *int `json:"code"` // what is no collector's answer has none
+	}
+	if json.Unmarshal(a.Body, &body) != nil || body.Code == nil || *body.Code != 0 {
 		return 0, -1, audit.Errorf(audit.CodeUnavailable, "the collector answers with something else")
 	}
 	switch {
@@ -265,17 +301,14 @@ func invalidEvent(a remote.Answer, n int) int {
 	return *body.Invalid
 }
 
-// await asks until all acknowledgements are there.
-func (s *sink) await(ctx context.Context, acks []int64) error {
-	if len(acks) == 0 {
-		return nil
-	}
+// await asks until all acknowledgements of what was sent are there, which is durable then. mu is held.
+func (s *sink) await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.wait)
 	defer cancel()
 	tick := time.NewTicker(s.look)
 	defer tick.Stop()
-	for {
-		body, err := json.Marshal(map[string]any{"acks": acks})
+	for len(s.sent.acks) > 0 {
+		body, err := json.Marshal(map[string]any{"acks": s.sent.acks})
 		if err != nil {
 			return err
 		}
@@ -293,20 +326,23 @@ func (s *sink) await(ctx context.Context, acks []int64) error {
 			return audit.Errorf(audit.CodeUnavailable, "the collector answers with something else")
 		}
 		var left []int64
-		for _, id := range acks {
+		for _, id := range s.sent.acks {
 			if !said.Acks[strconv.FormatInt(id, 10)] {
 				left = append(left, id)
 			}
 		}
-		if acks = left; len(acks) == 0 {
-			return nil
+		if s.sent.acks = left; len(left) == 0 {
+			break
 		}
 		select {
 		case <-ctx.Done():
-			return audit.Errorf(audit.CodeTimeout, "the indexers did not acknowledge in time; the records are sent again")
+			return audit.Errorf(audit.CodeTimeout, "the indexers did not acknowledge in time; they are asked again")
 		case <-tick.C:
 		}
 	}
+	s.last = max(s.last, s.sent.end)
+	s.sent = sent{}
+	return nil
 }
 
 // Flush implements audit.Sink: what was written is acknowledged.

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"testing"
 	"time"
@@ -84,6 +87,59 @@ func TestFailures(t *testing.T) {
 	}
 	if _, err := s.Write(t.Context(), []audit.Record{{Sequence: 4}, {Sequence: 6}}); audit.AsError(err).Code != audit.CodeInvalidArgument {
 		t.Errorf("a gap: %v", err)
+	}
+}
+
+// Indexers that take long to acknowledge, longer than one Write waits, are asked again when the batch comes again: were it sent again,
+// it would never be delivered, and be stored time after time.
+func TestSlowAcknowledgement(t *testing.T) {
+	r := hec.Start(t)
+	s := start(t, r, nil)
+	s.wait = 20 * time.Millisecond
+	r.Change(func() { r.Silent = true })
+	list := records(1, 4, maxBody/2)
+	for n := 2; n <= 4; n++ { // more come meanwhile
+		if last, err := s.Write(t.Context(), list[:n]); last != 0 || audit.AsError(err).Code != audit.CodeTimeout {
+			t.Fatalf("%d, %v", last, err)
+		}
+		if _, err := s.Open(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Change(func() { r.Silent = false })
+	if last, err := s.Write(t.Context(), list); last != 4 || err != nil || r.Taken != 4 {
+		t.Errorf("%d, %v, by %d requests", last, err, r.Taken)
+	}
+	// Those of another trail, and those that no acknowledgement came of for long, are sent.
+	r.Change(func() { r.Silent, r.Taken = true, 0 })
+	if _, err := s.Write(t.Context(), records(5, 1, 10)); err == nil {
+		t.Fatal("there was no acknowledgement")
+	}
+	other := records(5, 1, 20)
+	if _, err := s.Write(t.Context(), other); err == nil || r.Taken != 2 {
+		t.Errorf("another record of the same sequence: %v, by %d requests", err, r.Taken)
+	}
+	s.keep = 0
+	r.Change(func() { r.Silent = false })
+	if last, err := s.Write(t.Context(), other); last != 5 || err != nil || r.Taken != 3 {
+		t.Errorf("%d, %v, by %d requests", last, err, r.Taken)
+	}
+}
+
+// An answer of success that is no collector's, such as that of a proxy before none, keeps nothing.
+func TestAnswerOfSomethingElse(t *testing.T) {
+	for _, body := range []string{`{}`, `null`, `{"status": "ok"}`, `[]`, `ok`, ``} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
+		defer server.Close()
+		host, port, _ := net.SplitHostPort(server.Listener.Addr().String())
+		s, err := open(fmt.Appendf(nil, `{"host": %q, "port": %s, "token": "t", "tls": false, "acknowledge": false}`, host, port))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.client.Close()
+		if last, err := s.Write(t.Context(), records(1, 2, 10)); last != 0 || audit.AsError(err).Code != audit.CodeUnavailable {
+			t.Errorf("%q: %d, %v", body, last, err)
+		}
 	}
 }
 

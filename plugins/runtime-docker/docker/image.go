@@ -42,18 +42,18 @@ type images struct {
 	archives   []string
 	log        hclog.Logger
 
-	ctx  context.Context // of pulls, which outlive the call that began them
+	ctx  context.Context // of transfers, which outlive the call that began them
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
-	loading chan struct{}     // holds a token while nothing is loaded; who has it may use loaded
-	loaded  map[string]string // archives that were loaded: what they were then
+	loaded map[string]string // archives that were loaded: what they were then; of the load under way
 
-	mu    sync.Mutex           // guards pulls
+	mu    sync.Mutex           // guards what follows
 	pulls map[string]*transfer // under way, by reference
+	loads *transfer            // under way, of archives; nil: none is
 }
 
-// transfer is a pull that runs.
+// transfer is a pull that runs, or a load of archives.
 type transfer struct {
 	done chan struct{} // closed when err is set
 	err  error
@@ -62,14 +62,13 @@ type transfer struct {
 func newImages(e *engine, c *Config, log hclog.Logger) *images {
 	i := &images{
 		engine: e, pull: c.Pull, registries: c.Registries, archives: c.Archives, log: log,
-		pulls: map[string]*transfer{}, loaded: map[string]string{}, loading: make(chan struct{}, 1),
+		pulls: map[string]*transfer{}, loaded: map[string]string{},
 	}
-	i.loading <- struct{}{}
 	i.ctx, i.stop = context.WithCancel(context.Background())
 	return i
 }
 
-// close ends pulls.
+// close ends transfers.
 func (i *images) close() {
 	i.stop()
 	i.wg.Wait()
@@ -98,8 +97,11 @@ func (i *images) find(ctx context.Context, ref string) (image, error) {
 	if runtime.ErrorCode(err) != runtime.CodeImageNotFound {
 		return found, err
 	}
-	if i.load(ctx) {
-		if found, err = i.inspect(ctx, ref); runtime.ErrorCode(err) != runtime.CodeImageNotFound {
+	if len(i.archives) > 0 {
+		if err := i.load(ctx, ref); err != nil {
+			return image{}, err
+		}
+		if found, err = i.inspect(ctx, ref); runtime.ErrorCode(err) != runtime.CodeImageNotFound { // whoever has loaded it
 			return found, err
 		}
 	}
@@ -153,11 +155,16 @@ func (i *images) fetch(ctx context.Context, ref string) error {
 		})
 	}
 	i.mu.Unlock()
+	return t.wait(ctx, ref, "is still being pulled")
+}
+
+// wait returns the error of a transfer. Who does not wait for its end gets IMAGE_NOT_FOUND, which may be tried again.
+func (t *transfer) wait(ctx context.Context, ref, why string) error {
 	select {
 	case <-t.done:
 		return t.err
 	case <-ctx.Done():
-		e := imageNotFound(ref, "is still being pulled", "try again in a while")
+		e := imageNotFound(ref, why, "try again in a while")
 		e.Retry = true
 		return e
 	}
@@ -244,15 +251,27 @@ func drain(stream io.ReadCloser) error {
 	}
 }
 
-// load loads the archives that were not loaded yet, or have changed since; it reports whether there was one.
-func (i *images) load(ctx context.Context) bool {
-	select {
-	case <-i.loading: // who comes meanwhile wants the same
-	case <-ctx.Done():
-		return false
+// load loads the archives that were not loaded yet, or have changed since, together with whoever wants that. Who does not wait for
+// the end gets IMAGE_NOT_FOUND, which may be tried again: the load goes on.
+func (i *images) load(ctx context.Context, ref string) error {
+	i.mu.Lock()
+	t := i.loads
+	if t == nil {
+		t = &transfer{done: make(chan struct{})}
+		i.loads = t
+		i.wg.Go(func() {
+			i.loadAll()
+			i.mu.Lock()
+			i.loads = nil
+			i.mu.Unlock()
+			close(t.done)
+		})
 	}
-	defer func() { i.loading <- struct{}{} }()
-	fresh := false
+	i.mu.Unlock()
+	return t.wait(ctx, ref, "is not on this machine, and archives are still being loaded")
+}
+
+func (i *images) loadAll() {
 	for _, file := range i.archives {
 		info, err := os.Stat(file)
 		if err != nil {
@@ -263,18 +282,17 @@ func (i *images) load(ctx context.Context) bool {
 		if i.loaded[file] == is {
 			continue
 		}
-		if err := i.loadFile(ctx, file); err != nil {
+		if err := i.loadFile(file); err != nil {
 			i.log.Warn("an archive of images cannot be loaded", "file", file, "error", err)
 			continue
 		}
 		i.log.Info("an archive of images was loaded", "file", file)
-		i.loaded[file], fresh = is, true
+		i.loaded[file] = is
 	}
-	return fresh
 }
 
-func (i *images) loadFile(ctx context.Context, file string) error {
-	ctx, cancel := context.WithTimeout(ctx, loadTime)
+func (i *images) loadFile(file string) error {
+	ctx, cancel := context.WithTimeout(i.ctx, loadTime)
 	defer cancel()
 	f, err := os.Open(file)
 	if err != nil {

@@ -424,6 +424,9 @@ func (l *Launcher) Latest(_ context.Context, id string, since time.Time) ([]byte
 		return nil, err
 	}
 	h, err := l.load(id)
+	if err != nil && !life.NoRecord(err) {
+		return nil, life.Unread(id, err)
+	}
 	if err != nil || h.StartedAt.Before(since) || h.Owner != l.owner {
 		return nil, agentcli.ErrGone
 	}
@@ -501,6 +504,9 @@ func (l *Launcher) ended(ctx context.Context, h handle) (runtime.Exit, error) {
 // endEarlier ends what there is of an agent's last life.
 func (l *Launcher) endEarlier(ctx context.Context, id string) error {
 	h, err := l.load(id)
+	if err != nil && !life.NoRecord(err) {
+		return life.Unread(id, err)
+	}
 	if err != nil || h.Owner != l.owner {
 		return nil // no life, or none of this state directory; create removes a container of its name
 	}

@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/tools/remotecommand"
+	"k8s.io/client-go/transport/spdy"
 	utilexec "k8s.io/client-go/util/exec"
 	"k8s.io/klog/v2"
 
@@ -94,6 +95,7 @@ func openCluster(c *Config, version string) (*cluster, error) {
 	if err != nil {
 		return nil, invalid("kubeconfig", err)
 	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the credential would go along
 	k.close = client.CloseIdleConnections
 	core, coreErr := coreclient.NewForConfigAndClient(config, client)
 	network, networkErr := networkingclient.NewForConfigAndClient(config, client)
@@ -117,7 +119,11 @@ func (k *cluster) stream(pod, binary string) holder.Stream {
 		if err != nil {
 			return k.failed("run the holder in pod "+pod, err)
 		}
-		older, err := remotecommand.NewSPDYExecutor(k.config, http.MethodPost, request.URL())
+		transport, upgrader, err := spdy.RoundTripperFor(k.config)
+		if err != nil {
+			return k.failed("run the holder in pod "+pod, err)
+		}
+		older, err := remotecommand.NewSPDYExecutorRejectRedirects(transport, upgrader, http.MethodPost, request.URL())
 		if err != nil {
 			return k.failed("run the holder in pod "+pod, err)
 		}

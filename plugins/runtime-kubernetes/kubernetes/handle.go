@@ -10,6 +10,7 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/local"
+	"github.com/wardroom/wardroom/sdk/holder/life"
 	"github.com/wardroom/wardroom/sdk/holder/wire"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
@@ -70,15 +71,18 @@ func (l *Launcher) lifeFile(id string) string { return filepath.Join(l.dir, id+"
 
 // save writes what is stored of an agent.
 func (l *Launcher) save(v record) error {
+	l.records.Lock()
+	defer l.records.Unlock()
+	return l.write(v)
+}
+
+// write is save for who holds records.
+func (l *Launcher) write(v record) error {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	path := l.lifeFile(v.Handle.ID)
-	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
+	return life.WriteRecord(l.lifeFile(v.Handle.ID), data)
 }
 
 // errDamaged marks what is stored of an agent and cannot be understood.

@@ -47,6 +47,8 @@ type Launcher struct {
 	claims   life.Claims
 	commands commands
 
+	records sync.Mutex // held by who writes what is stored of an agent, and reads it for that
+
 	mu        sync.Mutex            // guards what follows
 	processes map[string][]*process // connected, by pod
 	running   map[string]wire.Nonce // lives that are not known to be over, by id
@@ -77,6 +79,9 @@ func Open(opts Options) (*Launcher, error) {
 	}
 	var err error
 	if c.StateDir, err = filepath.EvalSymlinks(c.StateDir); err != nil {
+		return nil, fmt.Errorf("directory of the runtime: %w", err)
+	}
+	if err := life.SweepRecords(l.dir); err != nil {
 		return nil, fmt.Errorf("directory of the runtime: %w", err)
 	}
 	l.config = c
@@ -137,7 +142,7 @@ func (l *Launcher) Prepare(ctx context.Context, spec *runtime.Spec) (agentcli.Ro
 			return agentcli.Room{}, err
 		}
 	default:
-		return agentcli.Room{}, runtime.Errorf(runtime.CodeInternal, "what is stored of agent %s cannot be read: %v", spec.ID, err)
+		return agentcli.Room{}, life.Unread(spec.ID, err)
 	}
 	if err != nil || !l.runs(v.Handle) {
 		if v, err = l.have(ctx, spec.ID, v, plan); err != nil {
@@ -406,12 +411,14 @@ func (l *Launcher) overNow(h handle) {
 		delete(l.running, h.ID)
 	}
 	l.mu.Unlock()
+	l.records.Lock() // a next life is not written over
+	defer l.records.Unlock()
 	v, err := l.load(h.ID)
 	if err != nil || v.Handle.Nonce != h.Nonce || v.Over {
 		return
 	}
 	v.Over = true
-	if err := l.save(v); err != nil {
+	if err := l.write(v); err != nil {
 		l.log.Warn("the end of an agent is not stored", "agent", h.ID, "error", err)
 	}
 }
@@ -461,10 +468,15 @@ func (l *Launcher) Latest(_ context.Context, id string, since time.Time) ([]byte
 		return nil, err
 	}
 	v, err := l.load(id)
-	if errors.Is(err, errDamaged) { // whether it runs is not known
+	switch {
+	case errors.Is(err, errDamaged): // whether it runs is not known
 		return nil, runtime.Errorf(runtime.CodeInternal, "%v; remove the agent %s, which ends its pod", err, id)
+	case errors.Is(err, os.ErrNotExist):
+		return nil, agentcli.ErrGone
+	case err != nil: // nor here, for as long as that lasts
+		return nil, life.Unread(id, err)
 	}
-	if err != nil || !v.Launched || v.Over || v.Handle.StartedAt.Before(since) || v.Handle.Owner != l.owner {
+	if !v.Launched || v.Over || v.Handle.StartedAt.Before(since) || v.Handle.Owner != l.owner {
 		return nil, agentcli.ErrGone
 	}
 	return v.Handle.encode(), nil
@@ -640,8 +652,10 @@ func (l *Launcher) Remove(ctx context.Context, id string) error {
 		l.mu.Lock()
 		delete(l.running, id)
 		l.mu.Unlock()
-	case err != nil || v.Handle.Owner != l.owner:
+	case errors.Is(err, os.ErrNotExist), err == nil && v.Handle.Owner != l.owner:
 		return nil // no life, or none of this state directory
+	case err != nil: // which pod it has is not known
+		return life.Unread(id, err)
 	default:
 		if err := l.cluster.remove(ctx, v.Handle.Pod, v.Handle.UID); err != nil {
 			return err

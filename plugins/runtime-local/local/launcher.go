@@ -282,6 +282,9 @@ func (l *Launcher) Latest(_ context.Context, id string, since time.Time) ([]byte
 		return nil, err
 	}
 	h, err := l.load(id)
+	if err != nil && !life.NoRecord(err) {
+		return nil, life.Unread(id, err)
+	}
 	if err != nil || h.StartedAt.Before(since) || !l.owns(h) {
 		return nil, agentcli.ErrGone
 	}

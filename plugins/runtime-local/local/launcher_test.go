@@ -1,6 +1,7 @@
 package local_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/wardroom/wardroom/plugins/runtime-local/local"
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/launchertest"
+	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
 // holderBinary is built once for all tests.
@@ -75,4 +77,24 @@ func TestLauncherOverANetwork(t *testing.T) {
 			network.Mend()
 		},
 	})
+}
+
+// TestUnreadRecord has a record that cannot be read, as without a free descriptor: its agent is not taken for gone, nor for removed,
+// while its processes may run on.
+func TestUnreadRecord(t *testing.T) {
+	dir := t.TempDir()
+	l := open(t, dir, nil)
+	record := filepath.Join(dir, "state", "agents", "agent-1", "life.json")
+	if err := os.MkdirAll(record, 0o700); err != nil { // a read of it is EISDIR
+		t.Fatal(err)
+	}
+	if _, err := l.Latest(t.Context(), "agent-1", time.Time{}); errors.Is(err, agentcli.ErrGone) || runtime.ErrorCode(err) != runtime.CodeInternal {
+		t.Errorf("its latest life: %v", err)
+	}
+	if err := l.Remove(t.Context(), "agent-1"); runtime.ErrorCode(err) != runtime.CodeInternal {
+		t.Errorf("its removal: %v", err)
+	}
+	if _, err := os.Stat(record); err != nil {
+		t.Errorf("its record: %v", err)
+	}
 }

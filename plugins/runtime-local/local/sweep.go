@@ -87,8 +87,12 @@ func (l *Launcher) socketOf(h handle) bool {
 // endEarlier ends what there is of an agent's last life.
 func (l *Launcher) endEarlier(ctx context.Context, id string) error {
 	h, err := l.load(id)
-	if err != nil {
-		return nil // no life, or none that is known
+	switch {
+	case err == nil:
+	case life.NoRecord(err):
+		return nil
+	default:
+		return life.Unread(id, err)
 	}
 	if !l.owns(h) { // of the directory that this one is a copy of
 		_ = os.Remove(l.exitFile(id))

@@ -49,6 +49,7 @@ type api struct {
 	cut     chan struct{} // closed to end all watches
 	status  int           // of every answer; 0: none
 	hang    bool
+	away    string // address of another host that every answer leads to; empty: none
 	gets    int
 	watches int
 }
@@ -164,8 +165,12 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(v)
 	}
 	a.mu.Lock()
-	token, code, hang := a.token, a.status, a.hang
+	token, code, hang, away := a.token, a.status, a.hang, a.away
 	a.mu.Unlock()
+	if away != "" {
+		http.Redirect(w, r, away+r.URL.RequestURI(), http.StatusTemporaryRedirect)
+		return
+	}
 	if hang {
 		<-r.Context().Done()
 		return

@@ -59,6 +59,7 @@ func (c *Config) connect() (*connection, *secret.Error) {
 	if failed != nil {
 		return nil, c.unusable()
 	}
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the token would go along
 	made, failed := rest.RESTClientForConfigAndClient(config, client)
 	if failed != nil {
 		return nil, c.unusable()

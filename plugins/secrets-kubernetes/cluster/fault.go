@@ -46,6 +46,8 @@ func (c *Config) fault(ctx context.Context, err error, verb, place string) *secr
 		return e
 	case errors.As(err, &status) && status.Status().Code >= http.StatusBadRequest:
 		return c.unavailable(fmt.Sprintf("it answers with the status %d", status.Status().Code), "look how its API server is")
+	case errors.As(err, &status) && status.Status().Code >= http.StatusMultipleChoices:
+		return c.unavailable("it redirects elsewhere", "give the address of its API server itself")
 	}
 	return c.unavailable("it cannot be reached", "check the address of the cluster, and that its API server runs")
 }

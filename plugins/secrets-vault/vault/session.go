@@ -42,9 +42,9 @@ type session struct {
 
 // token is what is known of a token; the text of it is in the clients only.
 type token struct {
-	generation int       // 0: there is none
-	expires    time.Time // zero: never
-	lifetime   time.Duration
+	generation int           // 0: there is none
+	expires    time.Time     // zero: never
+	lifetime   time.Duration // 0: it is used to its end
 	renewable  bool
 	invalid    bool // the server does not know it any more
 }
@@ -52,6 +52,10 @@ type token struct {
 func (t token) usable(now time.Time) bool {
 	return t.generation > 0 && !t.invalid && (t.expires.IsZero() || now.Before(t.expires))
 }
+
+// last makes it a token of a file that is used to its end: to ask about the same one again before that changes nothing. Who writes the
+// file puts another one there.
+func (t *token) last() { t.renewable, t.lifetime = false, 0 }
 
 func newSession(c Config, transport http.RoundTripper, log hclog.Logger) (*session, error) {
 	s := &session{config: c, log: log, login: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
@@ -137,7 +141,7 @@ func (s *session) logIn(ctx context.Context, anew bool) (token, *secret.Error) {
 	s.reader.SetToken(text)
 	s.token, s.text, s.problem = next, text, nil
 	s.mu.Unlock()
-	s.log.Info("logged in", "method", s.config.Auth.Method, "lifetime", next.lifetime.String(), "renewable", next.renewable)
+	s.log.Info("logged in", "method", s.config.Auth.Method, "lifetime", max(time.Until(next.expires), 0).Round(time.Second).String(), "renewable", next.renewable)
 	s.awake()
 	if next.generation > 1 {
 		s.replaced(next.generation)
@@ -236,7 +240,9 @@ func (s *session) look(ctx context.Context, text string) (string, token, *secret
 		t.expires = at.Add(ttl)
 		t.lifetime = max(t.lifetime, ttl)
 	}
-	t.renewable, _ = answer.Data["renewable"].(bool)
+	if t.renewable, _ = answer.Data["renewable"].(bool); !t.renewable {
+		t.last()
+	}
 	return text, t, nil
 }
 
@@ -317,6 +323,10 @@ func (s *session) renew(ctx context.Context, t token) (failed bool) {
 	switch {
 	case ctx.Err() != nil:
 		return false
+	case s.config.Auth.Method == methodToken && refusedFor(err) && !invalidToken(err):
+		s.log.Warn("the token may not be renewed; it is used until its end", "until", t.expires.Format(time.RFC3339))
+		s.usedUp(t.generation)
+		return false
 	case refusedFor(err):
 		s.refused(t.generation)
 		return s.attempt(ctx, true)
@@ -340,16 +350,21 @@ func (s *session) renew(ctx context.Context, t token) (failed bool) {
 	if life > t.lifetime/2 {
 		return false
 	}
-	// The end of its maximum is near. A token of a file lives on until then: its keeper writes another one.
+	// The end of its maximum is near.
 	if s.config.Auth.Method != methodToken {
 		return s.attempt(ctx, true)
 	}
-	s.mu.Lock()
-	if s.token.generation == t.generation {
-		s.token.renewable, s.token.lifetime = false, 0
-	}
-	s.mu.Unlock()
+	s.usedUp(t.generation)
 	return false
+}
+
+// usedUp notes that a token is not renewed any more.
+func (s *session) usedUp(generation int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.token.generation == generation {
+		s.token.last()
+	}
 }
 
 // end gives the token back, unless it is somebody else's. What was leased by it is taken back by the server.

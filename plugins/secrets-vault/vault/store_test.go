@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -561,6 +563,54 @@ func TestLeaseWithoutLife(t *testing.T) {
 			t.Errorf("credential %d is asked for after %s, want %s at least", i, at.Sub(first), least)
 		}
 		told(t, changes, "leased/creds/app")
+	}
+}
+
+// A token of a file that nears its end, and cannot or may not be renewed, is used until then: it is not asked about over and over, nor
+// are credentials made anew for it.
+func TestEndOfATokenFile(t *testing.T) {
+	for name, renewable := range map[string]bool{"cannot be renewed": false, "may not be renewed": true} {
+		t.Run(name, func(t *testing.T) {
+			var looks, renewals, made atomic.Int64
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch r.URL.Path {
+				case "/v1/auth/token/lookup-self":
+					looks.Add(1)
+					_, _ = fmt.Fprintf(w, `{"data": {"creation_ttl": 3600, "ttl": 600, "renewable": %t}}`, renewable)
+				case "/v1/auth/token/renew-self":
+					renewals.Add(1)
+					w.WriteHeader(http.StatusForbidden)
+					_, _ = io.WriteString(w, `{"errors": ["permission denied"]}`)
+				case "/v1/leased/creds/app":
+					n := made.Add(1)
+					_, _ = fmt.Fprintf(w, `{"lease_id": "leased/creds/app/%d", "lease_duration": 300, "renewable": true, "data": {"username": "u%d"}}`, n, n)
+				case "/v1/sys/health":
+					_, _ = io.WriteString(w, `{"initialized": true}`)
+				case "/v1/plain/db":
+					_, _ = io.WriteString(w, `{"data": {"password": "p"}}`)
+				default:
+					w.WriteHeader(http.StatusForbidden)
+				}
+			}))
+			t.Cleanup(server.Close)
+			p := openFor(t, Config{
+				Address: server.URL, Auth: Auth{Method: methodToken, TokenFile: file(t, "hvs.t")}, timeout: 5 * time.Second, poll: time.Minute,
+			})
+			eventually(t, "its state", func() bool {
+				health := p.health(t.Context())
+				return health.Status == plugin.StatusDegraded && strings.Contains(health.Reason, "cannot be renewed")
+			})
+			for range 200 { // which takes a time
+				for place, field := range map[string]string{"plain/db": "password", "leased/creds/app": "username"} {
+					if _, e := p.resolve(t, place, field); e != nil {
+						t.Fatal(e)
+					}
+				}
+			}
+			if looks.Load() > 1 || renewals.Load() > 1 || made.Load() > 1 {
+				t.Errorf("asked about %d times, for a renewal %d times, and for %d credentials", looks.Load(), renewals.Load(), made.Load())
+			}
+		})
 	}
 }
 

@@ -22,6 +22,7 @@ const maxAnswer = 8 << 20
 type Options struct {
 	CAFile  string        // PEM file of the authorities that certificates are checked with; empty: those of the system
 	Timeout time.Duration // of one request; 0: 30 s
+	Direct  bool          // no proxy of the environment is used
 }
 
 // Client sends requests. It is safe for concurrent use.
@@ -43,10 +44,14 @@ func New(o Options) (*Client, error) {
 	if o.Timeout <= 0 {
 		o.Timeout = 30 * time.Second
 	}
+	proxy := http.ProxyFromEnvironment
+	if o.Direct {
+		proxy = nil
+	}
 	return &Client{&http.Client{
 		Timeout: o.Timeout,
 		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, TLSClientConfig: config, MaxIdleConnsPerHost: 2, MaxResponseHeaderBytes: 64 << 10,
+			Proxy: proxy, TLSClientConfig: config, MaxIdleConnsPerHost: 2, MaxResponseHeaderBytes: 64 << 10,
 			IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
 		},
 		// A redirect could lead records elsewhere.

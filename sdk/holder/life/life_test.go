@@ -3,6 +3,8 @@ package life_test
 import (
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -94,5 +96,28 @@ func TestWords(t *testing.T) {
 	}
 	if got := life.OneLine(strings.Repeat("ä", 400)); !strings.HasSuffix(got, "ä ...") || len(got) > 510 {
 		t.Errorf("%d bytes: %q", len(got), got)
+	}
+}
+
+func TestRecords(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.json")
+	for _, text := range []string{"one", "two"} {
+		if err := life.WriteRecord(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if data, err := os.ReadFile(path); err != nil || string(data) != text {
+			t.Errorf("the record is %q, %v", data, err)
+		}
+	}
+	cut := filepath.Join(dir, ".a.json.123.tmp")
+	if err := os.WriteFile(cut, []byte("tw"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := life.SweepRecords(dir); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != "a.json" {
+		t.Errorf("left are %v, %v", left, err)
 	}
 }
