@@ -115,6 +115,9 @@ func (r *ruling) audit(a *Audit) {
 		if a.Elasticsearch.Username != "" && a.Elasticsearch.Password.IsZero() {
 			r.refuse(at+".elasticsearch", "password", "is missing for the user")
 		}
+		if a.Elasticsearch.Username == "" && !a.Elasticsearch.Password.IsZero() {
+			r.refuse(at+".elasticsearch", "username", "is missing for the password, which would not be sent")
+		}
 	case "splunk":
 		if a.Splunk.Host == "" {
 			r.refuse(at+".splunk", "host", "is missing: name the host of the collector")
