@@ -22,7 +22,6 @@ var _ core.ScheduleService = (*Service)(nil)
 const (
 	maxSchedules = 1000
 	maxWorkers   = 8   // schedules of executions whose ticks are worked on at once, and as many of threads
-	maxPerHost   = 4   // of those of threads whose starts wait for the same host
 	maxRuns      = 50  // entries of a history
 	maxQueue     = 100 // ticks of a schedule that wait
 	maxRunning   = 100 // runs of a schedule at once
@@ -272,10 +271,11 @@ func (e *entry) lane() lane {
 // room reports whether one more goroutine may work in a lane and wait for a host: executions do not wait behind threads, nor
 // those threads that can be started behind those that fail, or whose host does not answer. The caller holds mu.
 func (s *Service) room(in lane, host string) bool {
-	if host != "" && s.waiting[host] >= maxPerHost {
+	threads := s.working[laneThreads] + s.working[laneFailing]
+	if own := s.waiting[host]; host != "" && own >= max(1, (maxWorkers-(threads-own))/2) { // it leaves half of what others do
 		return false
 	}
-	switch threads := s.working[laneThreads] + s.working[laneFailing]; in {
+	switch in {
 	case laneExecutions:
 		return s.working[in] < maxWorkers
 	case laneFailing:
