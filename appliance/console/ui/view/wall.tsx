@@ -39,8 +39,8 @@ function useScreens(ids: string[]): { screens: ReadonlyMap<string, ManagedAgentS
         try {
           const page = await get<ScreenList>("/api/managed-agents/screens", { agentIds: list.join(",") }, abort.signal);
           setScreens((old) => {
-            const next = new Map(old);
-            let changed = false;
+            const next = new Map([...old].filter(([id]) => wanted.current.includes(id))); // not of agents that left
+            let changed = next.size < old.size;
             for (const s of page.screens) {
               if (JSON.stringify(old.get(s.agentId)) === JSON.stringify(s)) continue;
               next.set(s.agentId, s);
