@@ -121,6 +121,11 @@ type Resumer interface {
 type Step struct {
 	Write []byte
 	Wait  time.Duration // before the next step
+	// If leaves the step out, pause and all, unless it holds for the rows of the screen when its turn has come; nil: it is taken. It runs
+	// beside the session's goroutine, and uses nothing but the rows.
+	If func(rows []string) bool
+	// Until ends Wait as soon as it holds for the rows of the screen; nil: the whole of it passes. It is called as If is.
+	Until func(rows []string) bool
 }
 
 // Host is what a driver may ask of its session. Only the session's goroutine calls it.

@@ -171,6 +171,12 @@ func (d *display) text() (rows []string, cursorRow, cursorCol int) {
 	return d.screen.Text(), cursorRow, cursorCol
 }
 
+// shown returns the visible rows.
+func (d *display) shown() []string {
+	rows, _, _ := d.text()
+	return rows
+}
+
 // lines returns scrollback lines: see vt.Screen.Lines.
 func (d *display) lines(from uint64) (lines []string, first, next uint64) {
 	d.mu.Lock()

@@ -70,10 +70,7 @@ func (h host) After(d time.Duration, fn func()) (cancel func()) {
 	})
 }
 
-func (h host) Rows() []string {
-	rows, _, _ := h.s.display.text()
-	return rows
-}
+func (h host) Rows() []string { return h.s.display.shown() }
 
 func (h host) BracketedPaste() bool {
 	paste, _ := h.s.display.modes()

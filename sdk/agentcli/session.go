@@ -97,7 +97,7 @@ func newSession(r *Runtime, a *agent, spec runtime.Spec, rec *record, proc Proce
 	}
 	s.aliveAt = s.o.Now()
 	s.display = newDisplay(s.o, rec.Cols, rec.Rows, rec.Base)
-	s.typist = newTypist(proc.Write, s.display.offset, time.Now, s.o.HumanHold)
+	s.typist = newTypist(proc.Write, s.display.offset, s.display.shown, time.Now, s.o.HumanHold)
 	if b, ok := proc.(Backlogger); ok {
 		s.typist.unread = b.Unread
 	}

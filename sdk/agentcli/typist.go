@@ -18,6 +18,8 @@ const (
 	// A program that reads Escape together with what is typed behind it takes both for one key: Alt and that.
 	escapeGap  = 150 * time.Millisecond // between the two, once Escape was read
 	escapeMost = 5 * time.Second        // waited for that
+
+	lookEvery = 20 * time.Millisecond // at the screen, while a step waits for something on it
 )
 
 // errNotTyped is the end of a job of which nothing was typed.
@@ -29,6 +31,7 @@ var errNotTyped = errors.New("nothing was typed")
 type typist struct {
 	write  func(ctx context.Context, p []byte) error
 	offset func() uint64 // of the output, to tell what came before a key and what after
+	rows   func() []string
 	now    func() time.Time
 	// unread is how many bytes the command has not read; nil: not known. See Backlogger.
 	unread func(ctx context.Context) (int, error)
@@ -65,8 +68,8 @@ type typing struct {
 	done func(err error, before uint64)
 }
 
-func newTypist(write func(ctx context.Context, p []byte) error, offset func() uint64, now func() time.Time, hold time.Duration) *typist {
-	return &typist{write: write, offset: offset, now: now, hold: hold, wake: make(chan struct{}, 1), room: make(chan struct{})}
+func newTypist(write func(ctx context.Context, p []byte) error, offset func() uint64, rows func() []string, now func() time.Time, hold time.Duration) *typist {
+	return &typist{write: write, offset: offset, rows: rows, now: now, hold: hold, wake: make(chan struct{}, 1), room: make(chan struct{})}
 }
 
 // put queues a job; false if the typist has ended.
@@ -249,6 +252,9 @@ func (t *typist) settle(job *typing) {
 // perform types the steps.
 func (t *typist) perform(ctx context.Context, steps []Step) (before uint64, err error) {
 	for i, step := range steps {
+		if step.If != nil && !step.If(t.rows()) {
+			continue
+		}
 		before = t.offset()
 		if len(step.Write) > 0 {
 			wctx, cancel := context.WithTimeout(ctx, writeTimeout)
@@ -261,7 +267,7 @@ func (t *typist) perform(ctx context.Context, steps []Step) (before uint64, err 
 		if i < len(steps)-1 && string(step.Write) == escapeKey {
 			t.apart(ctx)
 		}
-		if i < len(steps)-1 && step.Wait > 0 && !t.pause(ctx, step.Wait) {
+		if i < len(steps)-1 && step.Wait > 0 && !t.rest(ctx, step) {
 			return before, ctx.Err()
 		}
 	}
@@ -285,6 +291,19 @@ func (t *typist) apart(ctx context.Context) {
 		}
 	}
 	t.pause(ctx, escapeGap)
+}
+
+// rest is the pause after a step; false when ctx ended.
+func (t *typist) rest(ctx context.Context, step Step) bool {
+	if step.Until == nil {
+		return t.pause(ctx, step.Wait)
+	}
+	for until := time.Now().Add(step.Wait); time.Now().Before(until) && !step.Until(t.rows()); {
+		if !t.pause(ctx, lookEvery) {
+			return false
+		}
+	}
+	return true
 }
 
 // pause waits within a job and answers queries meanwhile; false when ctx ended.

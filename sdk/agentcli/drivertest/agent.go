@@ -276,9 +276,25 @@ func (a *Agent) WaitFile(words string) {
 // Type types steps, with their pauses.
 func (a *Agent) Type(steps []agentcli.Step) {
 	for _, s := range steps {
+		if s.If != nil && !s.If(a.rows()) {
+			continue
+		}
 		_ = a.proc.Write(context.Background(), s.Write)
+		over := time.After(s.Wait)
+		for s.Until != nil && s.Wait > 0 && !s.Until(a.rows()) {
+			select {
+			case <-over:
+				s.Wait = 0
+			case <-time.After(20 * time.Millisecond):
+			case <-a.stop:
+				return
+			}
+		}
+		if s.Until != nil {
+			continue
+		}
 		select {
-		case <-time.After(s.Wait):
+		case <-over:
 		case <-a.stop:
 			return
 		}
@@ -514,9 +530,12 @@ func (a *Agent) clearLine() {
 
 // Screen returns the visible screen.
 func (a *Agent) Screen() string {
-	var rows []string
+	return strings.Join(a.rows(), "\n")
+}
+
+func (a *Agent) rows() (rows []string) {
 	a.post(func() { rows = a.screen.Text() })
-	return strings.Join(rows, "\n")
+	return rows
 }
 
 // History describes all signals, for messages of failed tests.

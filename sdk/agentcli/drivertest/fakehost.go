@@ -113,16 +113,18 @@ func (h *FakeHost) Kinds() string {
 
 // Keystrokes returns what was typed since the last call.
 func (h *FakeHost) Keystrokes() string {
-	keys := Keystrokes(h.Typed)
+	keys := Keystrokes(h.Typed, h.Screen...)
 	h.Typed = nil
 	return keys
 }
 
-// Keystrokes joins what steps type.
-func Keystrokes(steps []agentcli.Step) string {
+// Keystrokes joins what steps type while a screen has the given rows.
+func Keystrokes(steps []agentcli.Step, rows ...string) string {
 	var b strings.Builder
 	for _, s := range steps {
-		b.Write(s.Write)
+		if s.If == nil || s.If(rows) {
+			b.Write(s.Write)
+		}
 	}
 	return b.String()
 }

@@ -11,6 +11,7 @@ import (
 const (
 	belowComposer = 40 // rows that may be below the composer's first one: a long message, completions, the footer
 	aboveComposer = 5  // rows above it, of which one tells what gemini does
+	shownEnd      = 16 // bytes of a message by whose end it is known
 )
 
 // placeholders stand in a composer without text.
@@ -78,6 +79,13 @@ func (d *driver) InputLine(rows []string) (string, bool) {
 func (d *driver) written(rows []string) bool {
 	line, ok := d.InputLine(rows)
 	return ok && strings.TrimSpace(line) != "" && !held(line)
+}
+
+// shows reports whether the end of a message stands in the composer, or that gemini shows in its place.
+func (d *driver) shows(rows []string, text string) bool {
+	line, ok := d.InputLine(rows)
+	words := strings.Join(strings.Fields(text), "")
+	return ok && (strings.Contains(strings.Join(strings.Fields(line), ""), words[max(0, len(words)-shownEnd):]) || strings.Contains(line, "[Pasted Text"))
 }
 
 // ClearLine implements agentcli.Lined.

@@ -293,11 +293,19 @@ func (d *driver) submit(text string, clear bool) []agentcli.Step {
 		// Only then: at the very end of a turn Escape would still be an interrupt.
 		steps = append(steps, agentcli.Step{Write: []byte(composer.Escape), Wait: keyGap})
 	}
+	steps = append(steps, agentcli.Step{Write: composer.Paste(text + " "), Wait: 150 * time.Millisecond})
+	if clear {
+		// What somebody typed just before may not be drawn yet, and may be what turns on that mode: once the message is, it is.
+		steps = append(steps, agentcli.Step{Wait: drawTime, Until: func(rows []string) bool { return d.shows(rows, text) }})
+	}
 	return append(steps,
-		agentcli.Step{Write: composer.Paste(text + " "), Wait: 150 * time.Millisecond},
-		agentcli.Step{Write: []byte(composer.Enter)},
+		agentcli.Step{If: shellMode, Write: []byte(composer.Escape), Wait: drawTime, Until: promptMode},
+		agentcli.Step{If: promptMode, Write: []byte(composer.Enter)},
 	)
 }
+
+// drawTime is how long gemini may take to draw what was typed, before the next key comes all the same.
+const drawTime = 3 * time.Second
 
 // plain undoes what Submit put in front, and what gemini appends for the files that a message names.
 func plain(prompt string) string {
@@ -307,17 +315,16 @@ func plain(prompt string) string {
 
 // shellMode reports whether somebody left the composer in the mode in which a line is run as a command.
 func shellMode(rows []string) bool {
-	for _, row := range rows {
-		if strings.Contains(row, "shell mode enabled") {
-			return true
-		}
-	}
-	return false
+	at := composerAt(rows)
+	return at >= 0 && strings.HasPrefix(strings.TrimSpace(rows[at]), "!")
 }
 
-// Confirm presses Enter once more, or types a message again that was refused for what came with it.
+// promptMode reports whether a line is a prompt for the model.
+func promptMode(rows []string) bool { return !shellMode(rows) }
+
+// Confirm presses Enter once more, or types a message again that was refused for what came with it, or that would be run as a command.
 func (d *driver) Confirm() []agentcli.Step {
-	if d.mixed {
+	if d.mixed || shellMode(d.host.Rows()) {
 		return d.submit(d.sentText, true)
 	}
 	return []agentcli.Step{{Write: []byte(composer.Enter)}}

@@ -561,9 +561,45 @@ func TestShellModeIsLeft(t *testing.T) {
 	if keys := drivertest.Keystrokes(r.driver.Submit("/x")); strings.Contains(keys, "\x1b\x1b[200~") || !strings.Contains(keys, "~\u2060/x ") {
 		t.Errorf("typed %q", keys)
 	}
-	r.Screen = []string{"  shell mode enabled (esc to disable)", " ! ls"}
+	r.Screen = []string{"  shell mode enabled (esc to disable)", "▄▄▄▄▄▄▄▄", " ! ls"}
 	if keys := drivertest.Keystrokes(r.driver.Submit("x")); !strings.Contains(keys, "\x1b\x1b[200~") {
 		t.Errorf("typed %q", keys)
+	}
+}
+
+// What somebody typed before a message may turn that mode on after the message was handed over: its Enter waits for what is drawn, and
+// runs nothing.
+func TestShellModeThatIsDrawnLate(t *testing.T) {
+	edge, shell := "▄▄▄▄▄▄▄▄", "  shell mode enabled (esc to disable)"
+	r := readyRig(t)
+	r.Draft = true
+	steps := r.driver.Submit("clean the house up")
+	if keys := drivertest.Keystrokes(steps, shell, edge, " ! clean the house up"); !strings.HasSuffix(keys, "clean the house up \x1b[201~\x1b") {
+		t.Errorf("in the mode it typed %q", keys)
+	}
+	if keys := drivertest.Keystrokes(steps, "✦ shell mode enabled (esc to disable)", edge, " > clean the house up"); !strings.HasSuffix(keys, "clean the house up \x1b[201~\r") {
+		t.Errorf("in none it typed %q", keys)
+	}
+	waited := false
+	for _, s := range steps {
+		if s.Until == nil || s.If != nil {
+			continue
+		}
+		waited = true
+		for line, want := range map[string]bool{
+			" > ": false, " ! ls": false, " > Type your message": false, " ! clean the house up": true, " > clean the ho\nuse up": true, " > [Pasted Text: 40 lines]": true,
+		} {
+			if got := s.Until(append([]string{edge}, strings.Split(line, "\n")...)); got != want {
+				t.Errorf("with %q drawn it goes on: %v", line, got)
+			}
+		}
+	}
+	if !waited {
+		t.Error("it does not wait until the message is drawn")
+	}
+	r.Screen = []string{shell, edge, " ! clean the house up"} // it was not left in time
+	if keys := drivertest.Keystrokes(r.driver.Confirm()); strings.HasPrefix(keys, "\r") || !strings.Contains(keys, "\x1b\x1b[200~") {
+		t.Errorf("confirmed by %q", keys)
 	}
 }
 

@@ -65,6 +65,6 @@ func TestClearPressesKeyByKey(t *testing.T) {
 		}
 	}
 	if n := len(steps); n != 2+2*composer.ClearLines || string(steps[0].Write) != composer.LineEnd || string(steps[n-1].Write) != composer.Escape {
-		t.Errorf("%d steps: %q", n, steps)
+		t.Errorf("%d steps, from %q to %q", n, steps[0].Write, steps[n-1].Write)
 	}
 }
