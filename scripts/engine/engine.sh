@@ -51,14 +51,20 @@ up)
 	# dockerd without its default bridge removes that of any other.
 	[ ! -e /sys/class/net/docker0 ] || fail "this machine runs an engine already; name its socket in WARDROOM_DOCKER_SOCKET instead"
 	ask /_ping >/dev/null 2>&1 && exit 0
-	rm -f "$dir/pid"
-	setsid dockerd --data-root "$dir/data" --exec-root "$dir/exec" -H "unix://$dir/docker.sock" --pidfile "$dir/pid" \
-		--bridge none --default-address-pool base=172.31.0.0/16,size=24 "$@" >>"$dir/log" 2>&1 </dev/null &
-	started=$!
-	for _ in $(seq 300); do
-		ask /_ping >/dev/null && exit 0
-		kill -0 "$started" 2>/dev/null || break
-		sleep 0.1
+	# dockerd gives its containerd 15 seconds, which a machine whose disk is busy may not keep, and ends: then it is started again.
+	for _ in 1 2 3 4; do
+		rm -f "$dir/pid"
+		touch "$dir/log"
+		before=$(wc -c <"$dir/log")
+		setsid dockerd --data-root "$dir/data" --exec-root "$dir/exec" -H "unix://$dir/docker.sock" --pidfile "$dir/pid" \
+			--bridge none --default-address-pool base=172.31.0.0/16,size=24 "$@" >>"$dir/log" 2>&1 </dev/null &
+		started=$!
+		for _ in $(seq 300); do
+			ask /_ping >/dev/null && exit 0
+			kill -0 "$started" 2>/dev/null || break
+			sleep 0.1
+		done
+		tail -c +$((before + 1)) "$dir/log" | grep -q 'timeout waiting for containerd to start' || break
 	done
 	tail -n 20 "$dir/log" >&2
 	fail "the engine does not start"
