@@ -3,6 +3,7 @@ package browser_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -63,7 +64,7 @@ func TestManyIdleConsoles(t *testing.T) {
 			}
 			defer answer.Body.Close()
 			if answer.StatusCode != http.StatusOK {
-				failed <- &http.ProtocolError{ErrorString: answer.Status}
+				failed <- errors.New(answer.Status)
 				return
 			}
 			began()
@@ -77,7 +78,7 @@ func TestManyIdleConsoles(t *testing.T) {
 				}
 			}
 			if ctx.Err() == nil {
-				failed <- &http.ProtocolError{ErrorString: "the stream ended"}
+				failed <- errors.New("the stream ended")
 			}
 		})
 	}
