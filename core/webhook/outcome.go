@@ -224,12 +224,18 @@ func account(rec *core.WebhookRecord, ep *endpoint, o *outcome, after time.Durat
 	return ""
 }
 
+// hostOf returns the host of a url, with its port; "" if it cannot be read.
+func hostOf(text string) string {
+	u, err := url.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return u.Host
+}
+
 // disabledAlert tells people that an endpoint was disabled. Only the host of its URL is named: the rest may be secret.
 func (s *Service) disabledAlert(rec *core.WebhookRecord) core.Event {
-	host := ""
-	if u, err := url.Parse(rec.URL); err == nil {
-		host = u.Host
-	}
+	host := hostOf(rec.URL)
 	data, _ := json.Marshal(core.Alert{ // texts always have a JSON text
 		Severity: core.SeverityWarning,
 		Message:  "Webhook " + rec.ID + " to " + host + " was disabled: " + rec.DisabledReason,

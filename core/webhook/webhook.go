@@ -299,7 +299,7 @@ func (s *Service) patch(rec *core.WebhookRecord, secrets []secret, p core.Webhoo
 	}
 	if !sameServer(former, rec.URL) { // else who may change an endpoint, but not see what it sends, would be sent it
 		for _, name := range kept {
-			found.add("headers."+name, "has a value that is not shown, which was given for %s: give it again for another server, or leave the header out", former)
+			found.add("headers."+name, "has a value that is not shown, which was given for %s: give it again for another server, or leave the header out", hostOf(former))
 		}
 	}
 	overlap := s.config.Load().RotationOverlap
