@@ -7,8 +7,8 @@ import (
 )
 
 // keepOfChart picks the journal entries that a rerun of an org chart takes over: starts, ends and answers of the
-// steps at the top level before fromStep, and with partial also of the first one that has no result, and of the one
-// after it: that refused an earlier round of it, if it was begun at all, and the step that is run again is told why.
+// steps at the top level before fromStep, and with partial also of the first one that has no result and of the one
+// after it: if that was begun at all, it refused an earlier round of the first, whose next round receives the reason.
 func keepOfChart(chart *core.Chart, events []core.Event, fromStep string, partial bool) ([]core.Event, error) {
 	type entry struct {
 		Step  string `json:"step"`

@@ -38,6 +38,13 @@ func (p *page) signInBy(key string) {
 // overtaken ends the session of the page, and has the owner of another key sign in over it.
 func (p *page) overtaken(admin *client.Client, key string) {
 	p.t.Helper()
+	p.withoutSession(admin)
+	p.signInBy(key)
+}
+
+// withoutSession ends all sessions of a server, and waits until the page asks who it is.
+func (p *page) withoutSession(admin *client.Client) {
+	p.t.Helper()
 	sessions, err := admin.ListSessions(p.t.Context(), client.SessionFilter{All: true}, client.Page{})
 	if err != nil {
 		p.t.Fatal(err)
@@ -47,8 +54,7 @@ func (p *page) overtaken(admin *client.Client, key string) {
 			p.t.Fatal(err)
 		}
 	}
-	p.until("the question who it is", `document.querySelector("dialog input[type=password]")`)
-	p.signInBy(key)
+	p.until("the question who it is, over the page", `document.querySelector("dialog input[type=password]")`)
 }
 
 // released lets the answer that is held go, and returns how much was asked for once the page has taken it.

@@ -242,16 +242,7 @@ func TestNextPersonSeesOwn(t *testing.T) {
 	// The session ends under the page, and somebody else signs in over it.
 	p.do(chromedp.Navigate(s.URL + "/patterns"))
 	p.until("the pattern", row)
-	sessions, err := admin.ListSessions(t.Context(), client.SessionFilter{All: true}, client.Page{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, one := range sessions.Sessions {
-		if err := admin.RevokeSession(t.Context(), one.ID); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p.until("the question who it is, over the page", `document.querySelector("dialog input[type=password]")`)
+	p.withoutSession(admin)
 	signIn(other.Key)
 	refused("over an ended session")
 }
@@ -333,7 +324,7 @@ func TestKeyGoesWithSignIn(t *testing.T) {
 	}
 }
 
-// A server that is busy at first is asked again who somebody is, and nothing begins before that is known: it would be nobody's.
+// A page whose server is busy at first reads its session again, and begins nothing before: a draft needs an owner.
 func TestLateSession(t *testing.T) {
 	s, key := secured(t, "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity:\n  authentication: {apiKeys: {enabled: true}}\n")
 	p := beforeIn(t, `{ const asked = window.fetch; window.fetch = (to, o) => (/\/api\/session$/.test(to) && sessionStorage.getItem("busy") ?

@@ -273,6 +273,9 @@ func (a *Agent) WaitFile(words string) {
 	}
 }
 
+// lookEvery is how often Type looks at the screen while a step waits for something on it.
+const lookEvery = 20 * time.Millisecond
+
 // Type types steps, with their pauses.
 func (a *Agent) Type(steps []agentcli.Step) {
 	for _, s := range steps {
@@ -280,23 +283,19 @@ func (a *Agent) Type(steps []agentcli.Step) {
 			continue
 		}
 		_ = a.proc.Write(context.Background(), s.Write)
-		over := time.After(s.Wait)
-		for s.Until != nil && s.Wait > 0 && !s.Until(a.rows()) {
+		for end := time.Now().Add(s.Wait); ; {
+			left := time.Until(end)
+			if s.Until != nil {
+				left = min(left, lookEvery)
+			}
+			if left <= 0 || s.Until != nil && s.Until(a.rows()) {
+				break
+			}
 			select {
-			case <-over:
-				s.Wait = 0
-			case <-time.After(20 * time.Millisecond):
+			case <-time.After(left):
 			case <-a.stop:
 				return
 			}
-		}
-		if s.Until != nil {
-			continue
-		}
-		select {
-		case <-over:
-		case <-a.stop:
-			return
 		}
 	}
 }
