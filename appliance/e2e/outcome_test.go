@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,8 +78,17 @@ func TestOutcomesOfRealCLIs(t *testing.T) {
 			text, exit = send("after all")
 			want("an answer", text, exit, "ANSWER[after all]", 0)
 
+			// The answer of a turn comes from the runtime, and may be here before the event of its end is stored.
+			var events []client.ManagedAgentEvent
+			slowly(t, "the event of the last turn", func() bool {
+				events = c.events(a.ID)
+				return slices.ContainsFunc(events, func(e client.ManagedAgentEvent) bool {
+					d, err := e.Decode()
+					return err == nil && e.Type == "managed_agent.turn_complete" && d.Turn == 5
+				})
+			})
 			turns := map[int]string{}
-			for _, e := range c.events(a.ID) {
+			for _, e := range events {
 				if e.Type != "managed_agent.turn_complete" {
 					continue
 				}
