@@ -19,6 +19,7 @@ const (
 	frameBurst  = 8                      // so many small frames are handed on without a wait
 	frameRefill = 2 * time.Millisecond   // ... and one more after each such time
 	frameSync   = 100 * time.Millisecond // longest wait for the end of a synchronized update
+	frameCalm   = 250 * time.Millisecond // after so long without output a viewer that missed some gets its scrollback back
 )
 
 // viewer is one attached terminal: a place in the output, and a wish for a size. It is a runtime.Terminal.
@@ -46,6 +47,7 @@ type viewer struct {
 	cols, rows int    // as told
 	first      bool   // the first frame is still to come
 	tail       int
+	torn       bool // its scrollback lacks what it missed
 	from       *uint64
 	shown      time.Time // when the last frame was handed out
 	prompt     time.Time // frames without a wait are counted from here: see patience
@@ -180,6 +182,16 @@ func (v *viewer) redraw(tail int) runtime.Frame {
 	return runtime.Frame{Data: data, Offset: offset, Repaint: true}
 }
 
+// skip is redraw in the midst of output: the frame tells what the viewer did not get.
+func (v *viewer) skip(tail int) runtime.Frame {
+	before := v.off
+	frame := v.redraw(tail)
+	if frame.Offset > before {
+		frame.Lost = frame.Offset - before
+	}
+	return frame
+}
+
 // step returns the next frame if there is one, or how long to wait for more at most; 0: for ever.
 func (v *viewer) step() (frame runtime.Frame, ready bool, wait time.Duration) {
 	cols, rows, over, exit, missed := v.gather()
@@ -188,12 +200,15 @@ func (v *viewer) step() (frame runtime.Frame, ready bool, wait time.Duration) {
 		return runtime.Frame{Offset: v.off, Cols: cols, Rows: rows}, true, 0
 	}
 	if missed {
-		before := v.off
-		frame := v.redraw(0)
-		if frame.Offset > before {
-			frame.Lost = frame.Offset - before
+		v.torn = v.tail > 0
+		return v.skip(0), true, 0
+	}
+	if v.torn && len(v.held) == 0 {
+		if rest := frameCalm - v.d.quiet(); rest > 0 && !over {
+			return frame, false, rest
 		}
-		return frame, true, 0
+		v.torn = false
+		return v.skip(v.tail), true, 0
 	}
 	n := whole(v.held, over)
 	if n == 0 {

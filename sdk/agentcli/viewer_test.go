@@ -188,6 +188,45 @@ func TestStalledViewerHoldsUpNobody(t *testing.T) {
 	}
 }
 
+// A viewer that asked for scrollback, and missed output, has its scrollback again once the output pauses or ends.
+func TestScrollbackAfterLoss(t *testing.T) {
+	t.Parallel()
+	const tail = 100
+	for _, ends := range []bool{false, true} {
+		g := stillAgent(t, nil)
+		p := g.l.process()
+		v := g.attach("a", runtime.AttachOptions{Tail: tail})
+		if _, err := v.Recv(); err != nil {
+			t.Fatal(err)
+		}
+		reads := g.attach("a", runtime.AttachOptions{})
+		go func() {
+			chunk := strings.Repeat(strings.Repeat("y", 79)+"\r\n", 400)
+			for range 640 { // 20 MiB
+				p.print(chunk)
+			}
+			p.print("finished")
+			if ends {
+				p.kill()
+			}
+		}()
+		reads.untilText("finished")
+		v.until("the repaint of what was missed", func(f runtime.Frame, _ string) bool { return f.Repaint && f.Lost > 0 })
+		f := v.until("the scrollback", func(f runtime.Frame, _ string) bool { return f.Repaint && f.Lost == 0 })
+		screen := vt.New(vt.Options{Cols: 120, Rows: 40, ScrollbackLines: 2 * tail})
+		screen.Write(f.Data)
+		if lines, _, _ := screen.Lines(0); len(lines) < tail || !strings.HasPrefix(lines[0], "yyy") {
+			t.Errorf("%d lines of scrollback: %.200q", len(lines), lines)
+		}
+		if text := screen.Text(); text[39] != "finished" {
+			t.Errorf("screen %q", text)
+		}
+		if ends {
+			v.until("the end", func(f runtime.Frame, _ string) bool { return f.Exit != nil })
+		}
+	}
+}
+
 func TestViewerPermissionsAndEnds(t *testing.T) {
 	g := stillAgent(t, nil)
 	ro := g.attach("a", runtime.AttachOptions{ReadOnly: true, Cols: 50, Rows: 20})

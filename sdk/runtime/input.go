@@ -70,7 +70,8 @@ type AttachOptions struct {
 	ReadOnly bool
 	// From resumes at the byte offset that a viewer saw last; nil begins with a repaint of the screen.
 	From *uint64
-	// Tail is how many lines of scrollback come before the first screen; 0 none.
+	// Tail is how many lines of scrollback come before the first screen; 0 none. A viewer that lost output may get them
+	// again, in a repaint.
 	Tail int
 	Cols int // size this viewer would like; 0: no wish
 	Rows int

@@ -1,7 +1,9 @@
 package browser_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/network"
@@ -178,6 +180,30 @@ func TestTerminalAfterRefusedTickets(t *testing.T) {
 	p.do(chromedp.Navigate(shared.URL + "/agents/" + id))
 	p.click(button("For screen readers"))
 	p.until("the prompt", `refused === 2 && [...document.querySelectorAll(".xterm-accessibility-tree [role=listitem]")].some((l) => l.innerText.includes("$"))`)
+}
+
+// Who comes back too late for what was written meanwhile has lines to scroll back to, not the screen alone.
+func TestScrollbackAfterBreak(t *testing.T) {
+	id := spawnShell(t, "scrollback")
+	p := beforeIn(t, `window.drawn = []; { const asked = window.fetch, Real = window.WebSocket; let gate = Promise.resolve();
+		window.hold = () => { let go; gate = new Promise((done) => { go = done; }); window.goOn = go; window.socket.close(); };
+		window.fetch = async (address, o) => { if (new URL(address, location.href).pathname.endsWith("/terminal/tickets")) await gate; return asked(address, o); };
+		window.WebSocket = class extends Real { constructor(...all) { super(...all); window.socket = this; let whole = false;
+			this.addEventListener("message", (e) => { if (typeof e.data === "string") whole = JSON.parse(e.data).type === "repaint"; else if (whole) drawn.push(new TextDecoder().decode(e.data)); }); } }; }`)
+	p.do(chromedp.Navigate(shared.URL + "/agents/" + id))
+	p.until("the first screen", `drawn.length === 1`)
+	p.do(chromedp.Evaluate(`hold(); 0`, nil))
+	if _, err := shared.Client.SendManagedAgent(t.Context(), id, client.ManagedAgentInput{Message: "seq 1 200000; echo all-o''f-it"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := testbed.Until(p.ctx, waiting, "the end of what it writes", func(ctx context.Context) (bool, error) {
+		screen, err := shared.Client.ManagedAgentScreen(ctx, id)
+		return err == nil && strings.Contains(strings.Join(screen.Lines, "\n"), "all-of-it"), err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	p.do(chromedp.Evaluate(`goOn(); 0`, nil))
+	p.until("the screen, and lines before it", `drawn.length === 2 && drawn[1].includes("199500") && drawn[1].includes("all-of-it")`)
 }
 
 // types takes the terminal of a shell over, whose prompt is "ready> ", and has a command answered.

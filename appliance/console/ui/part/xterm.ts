@@ -26,6 +26,7 @@ export interface Page {
 interface RenderService { refreshRows(start: number, end: number, redrawOnly?: boolean): void; addRefreshCallback(f: () => void): number }
 
 const protocols = ["wardroom.terminal.v1", "wardroom.terminal.ack"];
+const tail = 1000; // lines before a screen that is drawn as a whole
 const ackEvery = 64 << 10; // bytes
 const pauses = [250, 500, 1000, 2000, 4000, 8000];
 const frameShare = 4; // much output has this many times as long as the frame before, until it is drawn again
@@ -247,7 +248,7 @@ export class Screen {
     }
     if (turn !== this.turn || this.closed) return;
     if (admitted.readOnly && this.state.writing) this.type(false); // the right to type is gone
-    const query = { readonly: !this.state.writing, ...(this.offset === undefined ? { tail: 1000 } : { offset: this.offset }) };
+    const query = { readonly: !this.state.writing, tail, ...(this.offset === undefined ? {} : { offset: this.offset }) };
     const url = new URL(this.page.address(query), location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     const socket = new WebSocket(url, [...protocols, "ticket." + admitted.ticket]);
