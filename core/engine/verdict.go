@@ -36,7 +36,7 @@ func (r *chartRun) judge(c *change, l *leaf, agent string, answer json.RawMessag
 		v = orgchart.Verdict{Verdict: orgchart.Revise, Feedback: noVerdict}
 	}
 	result := verdictResult{
-		Approved: ok && v.Verdict == orgchart.Approve, Verdict: v.Verdict, Confidence: v.Confidence, Feedback: v.Feedback,
+		Approved: ok && v.Approved(), Verdict: v.Verdict, Confidence: v.Confidence, Feedback: v.Feedback,
 		Reviewer: l.role.role.Key, AgentID: agent,
 	}
 	raw, err := json.Marshal(result)
