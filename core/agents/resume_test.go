@@ -268,7 +268,13 @@ func TestSlowStart(t *testing.T) {
 	if got := status(); got != core.AgentConnected {
 		t.Fatalf("before it could come back it is %s", got)
 	}
+	if until := r.agent(one.AgentID).HeldUntil; until != nil {
+		t.Errorf("before it could come back it is held until %v", until)
+	}
 	svc.Reachable()
+	if until := r.agent(one.AgentID).HeldUntil; until == nil || !until.Equal(clock.Now().Add(30*time.Second)) {
+		t.Errorf("at %v it is held until %v", clock.Now(), until)
+	}
 	for range 28 {
 		clock.Advance(time.Second)
 	}
