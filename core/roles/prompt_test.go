@@ -245,3 +245,34 @@ func TestAsk(t *testing.T) {
 		t.Error("an agent that is not there takes a message")
 	}
 }
+
+// An agent that began to wait in the turn of a message before a restart is declined after it: nobody else answers it.
+func TestAskWaitsAfterRestart(t *testing.T) {
+	r := newRig(t)
+	id, end := r.spawn(0), make(chan string)
+	lives := 0
+	r.fake.send = func(ctx context.Context, id string, _ core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+		if lives++; lives == 1 {
+			return r.fake.begun(ctx, id, end)
+		}
+		<-ctx.Done() // the turn is known by its key, and goes on once it is answered
+		return core.ManagedAgentReply{}, ctx.Err()
+	}
+	r.fake.answer = func(core.ManagedAgentAnswer) error { return failure(core.CodeInternal, "UNAVAILABLE", true) }
+	m := core.AgentMessage{MessageID: "msg_1", ExecutionID: "exec_1", From: "tester", MessageType: "question", Content: json.RawMessage(`"Which port?"`), WantsReply: true}
+	r.roles.Ask(id, m)
+	r.sends(id, 1)
+	r.fake.tell(id, core.EventManagedBlocked, approval("p-1"))
+	coretest.WaitFor(t, "an answer that does not arrive", func() bool { return len(r.fake.given()) == 1 })
+	r.fake.do(func() { r.fake.answer = nil })
+	r.again()
+	before := len(r.fake.given())
+	if !r.roles.Hold(id) || !r.roles.Ask(id, m) {
+		t.Fatal("the agent is not found again")
+	}
+	r.sends(id, 2)
+	coretest.WaitFor(t, "the answer", func() bool { return len(r.fake.given()) == before+1 })
+	if got := r.fake.given()[before]; got.Choice != "deny" || got.PromptID != "p-1" {
+		t.Errorf("answered %+v", got)
+	}
+}
