@@ -37,7 +37,7 @@ func (st *state) askID() string {
 }
 
 // surface tells the sink what the agent asks while it works on a task, once, and what it asks no more. What it asks
-// while it answers another role is declined: that turn has no task that could wait.
+// while it answers another role is declined, and a login ends that turn: it has no task that could wait.
 func (s *Service) surface(a *agent) {
 	s.mu.Lock()
 	j := a.current
@@ -65,8 +65,13 @@ func (s *Service) surface(a *agent) {
 	m := message(&a.state)
 	s.mu.Unlock()
 	if j.task == nil {
-		if ask != "" && p != nil {
+		switch {
+		case ask == "":
+		case p != nil:
 			s.decline(a, p, "")
+		default: // a login takes a person, whom the next task asks
+			s.log.Info("a message to a role is given up: its agent wants a login", "agent", a.id, "message", j.message.MessageID)
+			j.cancel()
 		}
 		return
 	}

@@ -276,3 +276,31 @@ func TestAskWaitsAfterRestart(t *testing.T) {
 		t.Errorf("answered %+v", got)
 	}
 }
+
+// A login that is wanted in the turn of a message has no task that could ask for it: the message is given up, and the next task
+// asks.
+func TestAskWantsLogin(t *testing.T) {
+	r := newRig(t)
+	id := r.spawn(0)
+	r.fake.send = func(_ context.Context, id string, in core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+		if in.Key != "msg_1" {
+			return core.ManagedAgentReply{}, failure(core.CodeConflict, "AUTH_REQUIRED", false)
+		}
+		failed := wire.TurnOutcome{Error: &wire.TurnError{Code: wire.TurnLoginRequired, Message: "Invalid API key"}}
+		r.fake.tell(id, core.EventManagedBusy, nil)
+		r.fake.do(func() {
+			r.fake.told(id, core.EventManagedTurnComplete, map[string]any{"turn": 1, "error": failed.Error})
+			r.fake.told(id, core.EventManagedLogin, map[string]any{"loginUrl": "https://login.example/x"})
+		})
+		return core.ManagedAgentReply{Sent: true, Response: &core.ManagedAgentResponse{Turn: 1, TurnOutcome: failed}}, nil
+	}
+	r.roles.Ask(id, core.AgentMessage{
+		MessageID: "msg_1", ExecutionID: "exec_1", From: "tester", MessageType: "question", Content: json.RawMessage(`"Which port?"`), WantsReply: true,
+	})
+	r.sends(id, 1)
+	r.roles.Dispatch(id, task("task_1"))
+	r.wait("the login", func() bool { return len(r.messages) == 1 })
+	if m := r.messages[0]; m.Kind != core.QuestionLogin || m.TaskID != "task_1" || m.URL != "https://login.example/x" {
+		t.Errorf("asked %+v", m)
+	}
+}
