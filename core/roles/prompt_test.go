@@ -304,3 +304,46 @@ func TestAskWantsLogin(t *testing.T) {
 		t.Errorf("asked %+v", m)
 	}
 }
+
+// The operator's policy answers what it has an answer to, whatever turn the agent has; people, or nobody, get the rest.
+func TestPolicyAnswersPrompts(t *testing.T) {
+	for _, turn := range []string{"task", "message"} {
+		t.Run(turn, func(t *testing.T) {
+			r := newRig(t)
+			r.approve = func(_ string, prompt json.RawMessage) (core.PromptRuling, bool) {
+				var p wire.Prompt
+				if err := json.Unmarshal(prompt, &p); err != nil {
+					t.Error(err)
+				}
+				return core.PromptRuling{Answer: map[string]string{"p-1": "allow", "p-2": core.RulingAsk}[p.ID], Rule: "r"}, p.ID != "p-3"
+			}
+			r.again()
+			id, end := r.spawn(0), make(chan string)
+			r.fake.send = func(ctx context.Context, id string, _ core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+				return r.fake.begun(ctx, id, end)
+			}
+			if turn == "task" {
+				r.roles.Dispatch(id, task("task_1"))
+			} else {
+				r.roles.Ask(id, core.AgentMessage{MessageID: "msg_1", ExecutionID: "exec_1", From: "tester", MessageType: "question", Content: json.RawMessage(`"Which port?"`)})
+			}
+			r.sends(id, 1)
+			r.fake.tell(id, core.EventManagedBlocked, approval("p-1"))
+			coretest.WaitFor(t, "the answer", func() bool { return len(r.fake.given()) == 1 })
+			if got := r.fake.given()[0]; got.Choice != "allow" || got.PromptID != "p-1" {
+				t.Errorf("answered %+v", got)
+			}
+			for i, p := range []string{"p-2", "p-3"} {
+				r.fake.tell(id, core.EventManagedBlocked, approval(p))
+				if turn == "task" {
+					r.wait("the question", func() bool { return len(r.messages) == i+1 })
+					continue
+				}
+				coretest.WaitFor(t, "the answer", func() bool { return len(r.fake.given()) == i+2 })
+				if got := r.fake.given()[i+1]; got.Choice != "deny" || got.PromptID != p {
+					t.Errorf("answered %+v", got)
+				}
+			}
+		})
+	}
+}
