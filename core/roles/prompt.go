@@ -2,6 +2,7 @@ package roles
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
@@ -55,6 +56,10 @@ func (s *Service) surface(a *agent) {
 				withdrawn = append(withdrawn, id)
 			}
 		}
+	}
+	if j.task != nil { // what an earlier life told the sink, and was answered when nobody looked
+		withdrawn = append(withdrawn, slices.DeleteFunc(a.state.past, func(id string) bool { return id == ask })...)
+		a.state.past = nil
 	}
 	_, told := j.told[ask]
 	if fresh := ask != "" && !told; fresh {

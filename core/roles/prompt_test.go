@@ -99,6 +99,33 @@ func TestPromptAfterRestart(t *testing.T) {
 	r.wait("the report", func() bool { return len(r.reports) == 1 })
 }
 
+// What was asked before a restart, and answered in the agent's terminal during it, is asked no more.
+func TestPromptAnsweredDuringRestart(t *testing.T) {
+	r, id, end := asking(t)
+	r.fake.tell(id, core.EventManagedBlocked, approval("p-1"))
+	r.wait("the approval", func() bool { return len(r.messages) == 1 })
+	r.roles.Close()
+	r.fake.tell(id, core.EventManagedUnblocked, nil)
+	r.fake.tell(id, core.EventManagedBlocked, approval("p-2"))
+	r.open()
+	r.roles.Hold(id)
+	r.roles.Adopt(id, task("task_1"))
+	r.wait("the approval", func() bool { return len(r.messages) == 1 })
+	r.wait("the withdrawal", func() bool { return len(r.withdrawn) > 0 })
+	if r.messages[0].AskID != "p-2" || !slices.Equal(r.withdrawn, []string{"p-1"}) {
+		t.Errorf("asked %+v, withdrawn %v", r.messages[0], r.withdrawn)
+	}
+	r.fake.tell(id, core.EventManagedUnblocked, nil)
+	end <- "done"
+	r.wait("the report", func() bool { return len(r.reports) == 1 })
+	r.roles.Dispatch(id, task("task_2"))
+	end <- "done"
+	r.wait("the report", func() bool { return len(r.reports) == 2 })
+	if !slices.Equal(r.withdrawn, []string{"p-1", "p-2"}) {
+		t.Errorf("withdrawn %v", r.withdrawn)
+	}
+}
+
 // The events of an agent that asks for long are not kept: its record still tells what it asks.
 func TestPromptWithoutEvents(t *testing.T) {
 	r, id, _ := asking(t)
