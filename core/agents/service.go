@@ -246,6 +246,14 @@ func (s *Service) ApplyConfig(c Config) error {
 		return err
 	}
 	c = c.withDefaults()
+	now := s.clock.Now()
+	if c.HeartbeatInterval < s.config.Load().HeartbeatInterval { // whoever kept to the longer one is not late
+		for _, a := range s.all() {
+			if !a.ailing.Load() {
+				a.heard.Store(a.watch.At(now))
+			}
+		}
+	}
 	old := s.config.Swap(&c)
 	if c.Region != "" && c.Region != old.Region {
 		s.sendAway(c.Region)
@@ -253,7 +261,6 @@ func (s *Service) ApplyConfig(c Config) error {
 	if registeredConfig(old, 0) == registeredConfig(&c, 0) {
 		return nil
 	}
-	now := s.clock.Now()
 	for _, a := range s.all() {
 		a.mu.Lock()
 		if a.session != nil {
