@@ -104,11 +104,11 @@ func New(o Options) *Service {
 	if o.Clock == nil {
 		o.Clock = core.SystemClock{}
 	}
-	if o.Older == nil {
-		o.Older = core.OlderBy(o.Clock)
-	}
 	if o.IDs == nil {
 		o.IDs = core.NewIDs(o.Clock)
+	}
+	if o.Older == nil {
+		o.Older = core.OlderBy(o.Clock)
 	}
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
