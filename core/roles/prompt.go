@@ -160,7 +160,8 @@ func (s *Service) reply(a *agent, r core.AgentReply) {
 	case st.askID() != r.AskID:
 		s.log.Debug("an agent does not ask any more what was answered", "agent", a.id, "ask", r.AskID)
 	case st.prompt == nil:
-		s.login(a, text(r.Content))
+		code, _ := words(r.Content)
+		s.login(a, code)
 	default:
 		s.answer(a, answers(st.prompt, r.Content))
 	}

@@ -176,6 +176,14 @@ func TestPromptTakesNoAnswer(t *testing.T) {
 }
 
 func TestLogin(t *testing.T) {
+	for name, answer := range map[string]string{"Text": `"code-4711"`, "Object": `{"text":"code-4711"}`} {
+		t.Run(name, func(t *testing.T) {
+			testLogin(t, json.RawMessage(answer))
+		})
+	}
+}
+
+func testLogin(t *testing.T, answer json.RawMessage) {
 	r, id, end := asking(t)
 	r.fake.tell(id, core.EventManagedLogin, map[string]any{"loginUrl": "https://login.example/x"})
 	r.wait("the login", func() bool { return len(r.messages) == 1 })
@@ -183,7 +191,7 @@ func TestLogin(t *testing.T) {
 	if m.Kind != core.QuestionLogin || m.URL != "https://login.example/x" || m.AskID == "" {
 		t.Errorf("asked %+v", m)
 	}
-	r.roles.Reply(id, core.AgentReply{AskID: m.AskID, Content: json.RawMessage(`"code-4711"`)})
+	r.roles.Reply(id, core.AgentReply{AskID: m.AskID, Content: answer})
 	coretest.WaitFor(t, "the code", func() bool {
 		return slices.ContainsFunc(r.fake.sentTo(id), func(in core.ManagedAgentInput) bool { return in.Message == "code-4711" && !in.ExpectResponse })
 	})
