@@ -272,7 +272,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 		return fmt.Errorf("load the patterns: %w", err)
 	}
 	a.agents = agents.New(agents.Options{
-		Store: a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("agents"), Config: agentsConfig(c), Gate: a.agentTokens,
+		Store: a.store, Clock: a.clock, Older: a.store.Older, IDs: a.ids, Logger: a.log.Named("agents"), Config: agentsConfig(c), Gate: a.agentTokens,
 		Secrets: a.secrets.Requested("engine"), Changed: a.counter.Touch,
 	})
 	if err = a.openPlugins(ctx); err != nil {

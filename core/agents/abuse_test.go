@@ -243,6 +243,26 @@ func TestFloodIsDroppedThenClosed(t *testing.T) {
 	p.expectClose(4429)
 }
 
+// Binary messages count as frames, however few of them come in a row.
+func TestBinaryFlood(t *testing.T) {
+	r := newRig(t, agents.Config{MessagesPerSecond: 10})
+	p, _ := r.register("one", 1, "echo")
+	binary := func(n int) {
+		for range n {
+			if err := p.conn.WriteMessage(websocket.BinaryMessage, []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	binary(10)
+	for range 10 {
+		p.expect(protocol.TypeError, nil)
+	}
+	p.quiet() // ends the row
+	binary(30)
+	coretest.WaitFor(t, "the drops", func() bool { return r.svc.Stats().RateLimited == 21 })
+}
+
 func TestPingFlood(t *testing.T) {
 	r := newRig(t, agents.Config{MessagesPerSecond: 10})
 	p, _ := r.register("one", 1, "echo")

@@ -56,10 +56,10 @@ func (s *Service) Adopt(agentID string, task core.Task) bool {
 	}
 	a.hold(&task, now)
 	s.index.hold(a, len(a.tasks))
-	switch _, has := a.listed[task.ID]; {
-	case a.session == nil || has:
+	switch h := a.tasks[task.ID]; {
+	case a.session == nil || a.has(h):
 	case task.Secrets:
-		s.sendSecret(a, a.tasks[task.ID])
+		s.sendSecret(a, h)
 	default:
 		s.sendLocked(a, appendTask(nil, &task, now))
 	}
@@ -161,4 +161,11 @@ func (a *agent) hold(task *core.Task, now time.Time) {
 		a.tasks = map[string]*held{}
 	}
 	a.tasks[task.ID] = &held{task: *task, at: now}
+}
+
+// has reports whether the agent need not be sent a task: it listed it at its latest resume. Of a further attempt, which it did
+// not answer, it may have the one before, so that is sent: an agent that has it drops the repeat. a.mu is held.
+func (a *agent) has(h *held) bool {
+	_, listed := a.listed[h.task.ID]
+	return listed && (h.task.Attempt <= 1 || h.reported)
 }

@@ -100,11 +100,15 @@ func (s *Service) FindAgent(_ context.Context, id string) (*core.Agent, error) {
 	return &snapshot, nil
 }
 
-// heldUntil returns when the grace of a lost agent is over; nil for others. a.mu is held.
+// heldUntil returns when the grace of a lost agent is over; nil for others, and while the grace did not begin. a.mu is held.
 func (s *Service) heldUntil(a *agent) *time.Time {
 	if a.presence != lost {
 		return nil
 	}
-	until := a.lostAt.Add(s.config.Load().ResumeGrace)
+	since, begun := s.graceSince(a)
+	if !begun {
+		return nil
+	}
+	until := since.Add(s.config.Load().ResumeGrace)
 	return &until
 }

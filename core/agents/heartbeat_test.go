@@ -271,6 +271,27 @@ func TestConfigUpdateReachesSessions(t *testing.T) {
 	}
 }
 
+// Agents that kept to the interval so far have the time that a shorter one gives, from when they hear of it.
+func TestShorterIntervalDropsNobody(t *testing.T) {
+	r := newRig(t, agents.Config{HeartbeatInterval: time.Minute})
+	p, reg := r.register("one", 1, "echo")
+	advance(r.clock, 50*time.Second)
+	if err := r.svc.ApplyConfig(agents.Config{HeartbeatInterval: 10 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	p.expect(protocol.TypeConfigUpdate, nil)
+	advance(r.clock, 10*time.Second)
+	if !r.agent(reg.AgentID).Healthy {
+		t.Fatal("the agent is given up before its heartbeat is due")
+	}
+	p.quiet()
+	if events := r.store.eventData(t, core.EventAgentUnhealthy); len(events) != 0 {
+		t.Errorf("told: %v", events)
+	}
+	advance(r.clock, 31*time.Second)
+	p.expectClose(4408)
+}
+
 // only returns the id of the one agent.
 func (r *rig) only() string {
 	r.tb.Helper()

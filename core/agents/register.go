@@ -201,8 +201,8 @@ func (s *Service) greet(a *agent, frameID []byte, token string, resumed bool, no
 	}))
 }
 
-// catchUp sends what a resumed agent missed: cancels of tasks it still works on (of all, when it did not say),
-// tasks it does not have, messages that it did not answer, and replies that were never sent. One that was sent
+// catchUp sends what a resumed agent missed: cancels of tasks it still works on (of all, when it did not say), then
+// tasks it may not have, messages that it did not answer, and replies that were never sent. One that was sent
 // and got lost is sent again when the agent asks again. a.mu is held.
 func (s *Service) catchUp(a *agent, silent bool, now time.Time) {
 	missed := a.missed
@@ -215,8 +215,8 @@ func (s *Service) catchUp(a *agent, silent bool, now time.Time) {
 			a.session.out.putBeyond(appendCancelled(nil, c, now))
 		}
 	}
-	for id, h := range a.tasks {
-		if _, has := a.listed[id]; has || h.settled {
+	for _, h := range a.tasks {
+		if a.has(h) || h.settled {
 			continue
 		}
 		if h.task.Secrets {

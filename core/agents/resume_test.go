@@ -194,6 +194,60 @@ func TestCancelReachesResumedAgent(t *testing.T) {
 	p.quiet()
 }
 
+// A task that was given up while its agent was away, and then handed to it anew, is work for it again: the agent knows the
+// attempt before, which it is to stop.
+func TestTaskHandedOutAnewWhileAway(t *testing.T) {
+	r := newRig(t, agents.Config{})
+	p, reg := r.register("one", 1, "echo")
+	r.give(reg.AgentID, task("task_1"))
+	p.expect(protocol.TypeTask, nil)
+	p.cut()
+	r.waitLost(reg.AgentID)
+	r.svc.Keep(reg.AgentID, "task_1", "task timeout")
+	again := task("task_1")
+	again.Attempt = 2
+	if !r.svc.Dispatch(reg.AgentID, again) {
+		t.Fatal("dispatch")
+	}
+	p, _ = r.resume(reg, []string{"task_1"}, "echo")
+	p.expect(protocol.TypeTaskCancelled, nil)
+	var got protocol.Task
+	if p.expect(protocol.TypeTask, &got); got.TaskID != "task_1" || got.Attempt != 2 {
+		t.Fatalf("handed out: %+v", got)
+	}
+	p.send(protocol.TypeTaskResult, "m1", result("task_1", 2))
+	p.expect(protocol.TypeTaskAck, nil)
+	p.quiet()
+}
+
+// The agent may have lost the frame that handed a further attempt to it: it lists the one before.
+func TestLaterAttemptIsSentAgain(t *testing.T) {
+	again := task("task_1")
+	again.Attempt = 2
+	t.Run("Dispatch", func(t *testing.T) {
+		r := newRig(t, agents.Config{})
+		p, reg := r.register("one", 1, "echo")
+		r.give(reg.AgentID, again)
+		p.cut()
+		r.waitLost(reg.AgentID)
+		p, _ = r.resume(reg, []string{"task_1"}, "echo")
+		p.expect(protocol.TypeTask, nil)
+		p.quiet()
+	})
+	t.Run("Adopt", func(t *testing.T) {
+		r := newRig(t, agents.Config{})
+		p, reg := r.register("one", 1, "echo")
+		p.cut()
+		r.waitLost(reg.AgentID)
+		p, _ = r.resume(reg, []string{"task_1"}, "echo")
+		if !r.svc.Adopt(reg.AgentID, again) {
+			t.Fatal("adopt")
+		}
+		p.expect(protocol.TypeTask, nil)
+		p.quiet()
+	})
+}
+
 // However long a start takes, the agents' time to come back begins when they can.
 func TestSlowStart(t *testing.T) {
 	r := newRig(t, agents.Config{})
@@ -214,7 +268,13 @@ func TestSlowStart(t *testing.T) {
 	if got := status(); got != core.AgentConnected {
 		t.Fatalf("before it could come back it is %s", got)
 	}
+	if until := r.agent(one.AgentID).HeldUntil; until != nil {
+		t.Errorf("before it could come back it is held until %v", until)
+	}
 	svc.Reachable()
+	if until := r.agent(one.AgentID).HeldUntil; until == nil || !until.Equal(clock.Now().Add(30*time.Second)) {
+		t.Errorf("at %v it is held until %v", clock.Now(), until)
+	}
 	for range 28 {
 		clock.Advance(time.Second)
 	}

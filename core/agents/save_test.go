@@ -121,3 +121,25 @@ func TestDisconnectedAgentsAreForgotten(t *testing.T) {
 		t.Fatal("not forgotten after a day")
 	}
 }
+
+// A clock that stepped forward makes nothing old: what it says of the age of agents that left goes by who watches the clock.
+func TestClockInDoubtForgetsNobody(t *testing.T) {
+	doubt := true
+	r := &rig{tb: t, store: newMemory(t), clock: coretest.NewClock(), sink: newSink()}
+	r.start(agents.Options{Older: func(since time.Time, age time.Duration) bool {
+		return !doubt && core.OlderBy(r.clock)(since, age)
+	}})
+	p, reg := r.register("one", 1, "echo")
+	p.send(protocol.TypeDisconnect, "", protocol.Disconnect{})
+	<-p.closed
+	r.clock.Advance(48 * time.Hour)
+	advance(r.clock, 2*time.Second)
+	if _, stored := r.store.agent(reg.AgentID); !stored {
+		t.Fatal("forgotten by a clock that is not believed")
+	}
+	doubt = false
+	advance(r.clock, 2*time.Second)
+	if _, stored := r.store.agent(reg.AgentID); stored {
+		t.Fatal("not forgotten after a day")
+	}
+}

@@ -50,9 +50,11 @@ type Options struct {
 	Secrets TaskSecrets
 	Sink    core.TaskSink // or SetSink before Open
 	Clock   core.Clock    // default: the system clock
-	IDs     core.IDs      // default: made from Clock
-	Logger  hclog.Logger  // default: none
-	Config  Config        // zero fields: defaults
+	// Older decides when a disconnected agent was listed for long enough; nil: by Clock.
+	Older  core.OlderFunc
+	IDs    core.IDs     // default: made from Clock
+	Logger hclog.Logger // default: none
+	Config Config       // zero fields: defaults
 	// Changed is called when an agent begins or ceases to be able to take tasks. It must be quick and call nothing of the service;
 	// nil means that there is no such call.
 	Changed func()
@@ -63,6 +65,7 @@ type Service struct {
 	store  Store
 	sink   core.TaskSink // set before Open
 	clock  core.Clock
+	older  core.OlderFunc
 	watch  core.Stopwatch // of limits that are kept in integers
 	ids    core.IDs
 	gate   Gate // or nil
@@ -104,6 +107,9 @@ func New(o Options) *Service {
 	if o.IDs == nil {
 		o.IDs = core.NewIDs(o.Clock)
 	}
+	if o.Older == nil {
+		o.Older = core.OlderBy(o.Clock)
+	}
 	if o.Logger == nil {
 		o.Logger = hclog.NewNullLogger()
 	}
@@ -111,6 +117,7 @@ func New(o Options) *Service {
 		store:    o.Store,
 		sink:     o.Sink,
 		clock:    o.Clock,
+		older:    o.Older,
 		watch:    core.NewStopwatch(o.Clock),
 		ids:      o.IDs,
 		gate:     o.Gate,
@@ -239,6 +246,14 @@ func (s *Service) ApplyConfig(c Config) error {
 		return err
 	}
 	c = c.withDefaults()
+	now := s.clock.Now()
+	if c.HeartbeatInterval < s.config.Load().HeartbeatInterval { // whoever kept to the longer one is not late
+		for _, a := range s.all() {
+			if !a.ailing.Load() {
+				a.heard.Store(a.watch.At(now))
+			}
+		}
+	}
 	old := s.config.Swap(&c)
 	if c.Region != "" && c.Region != old.Region {
 		s.sendAway(c.Region)
@@ -246,7 +261,6 @@ func (s *Service) ApplyConfig(c Config) error {
 	if registeredConfig(old, 0) == registeredConfig(&c, 0) {
 		return nil
 	}
-	now := s.clock.Now()
 	for _, a := range s.all() {
 		a.mu.Lock()
 		if a.session != nil {

@@ -113,7 +113,9 @@ func (s *session) run() {
 			s.handle(*buf)
 			putBuffer(buf)
 		case errors.Is(err, errBinary):
-			s.reject(nil, "frames are JSON objects in text messages; this was a binary message")
+			if s.admit(nil, s.svc.clock.Now()) {
+				s.reject(nil, "frames are JSON objects in text messages; this was a binary message")
+			}
 		default:
 			s.ended(err)
 		}

@@ -96,15 +96,7 @@ func (s *Service) check(a *agent, c *Config, now time.Time) {
 	case live:
 		s.checkHeartbeat(a, c, now)
 	case lost:
-		since := a.lostAt
-		if a.restored {
-			reachable := s.reachable.Load()
-			if reachable == nil {
-				return // it could not come back yet
-			}
-			since = *reachable
-		}
-		if now.Sub(since) < c.ResumeGrace {
+		if since, begun := s.graceSince(a); !begun || now.Sub(since) < c.ResumeGrace {
 			return
 		}
 		reason := a.lostWhy
@@ -115,6 +107,17 @@ func (s *Service) check(a *agent, c *Config, now time.Time) {
 	if len(a.events) > 0 {
 		s.swept.urgent = append(s.swept.urgent, a)
 	}
+}
+
+// graceSince returns when the grace of a lost agent began; false while it did not, as the agent cannot come back yet. a.mu is held.
+func (s *Service) graceSince(a *agent) (since time.Time, begun bool) {
+	if !a.restored {
+		return a.lostAt, true
+	}
+	if reachable := s.reachable.Load(); reachable != nil {
+		return *reachable, true
+	}
+	return time.Time{}, false
 }
 
 // checkHeartbeat looks at how long a live agent was silent. a.mu is held.
@@ -180,13 +183,14 @@ func (s *Service) forget(agents []*agent, c *Config, now time.Time) {
 	disconnected := 0
 	for _, a := range slices.Backward(agents) {
 		a.mu.Lock()
-		if a.presence == gone && !a.changed {
-			disconnected++
-			if now.Sub(a.leftAt) >= c.KeepDisconnected || disconnected > c.MaxDisconnected {
-				old = append(old, a)
-			}
-		}
+		left, stored := a.leftAt, a.presence == gone && !a.changed
 		a.mu.Unlock()
+		if !stored {
+			continue
+		}
+		if disconnected++; disconnected > c.MaxDisconnected || s.older(left, c.KeepDisconnected) {
+			old = append(old, a)
+		}
 	}
 	for len(old) > 0 {
 		chunk := old[:min(saveChunk, len(old))]

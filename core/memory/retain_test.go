@@ -2,6 +2,8 @@ package memory_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -75,5 +77,27 @@ func TestRetentionByAge(t *testing.T) {
 	coretest.WaitFor(t, "the old one to go", func() bool { return r.count() == 1 })
 	if got := r.found(core.ExperienceFilter{Query: "login"}); got != "login again" {
 		t.Errorf("found %q", got)
+	}
+}
+
+// Experiences are kept no longer because the index cannot be made, such as on a disk that cannot be written.
+func TestRetentionWithoutIndex(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, filepath.Join(file, "index"), func(o *memory.Options) { o.Config.MaxAge = 10 * time.Hour })
+	_, _, err := r.FindExperiences(t.Context(), login)
+	if e := core.AsError(err); !e.Unavailable {
+		t.Fatalf("there is an index: %v", err)
+	}
+	r.keepMany(1, r.keep)
+	coretest.WaitFor(t, "the old one to go", func() bool {
+		r.clock.Advance(time.Hour)
+		return r.count() == 0
+	})
+	r.keepMany(3, r.keep)
+	if r.count() != 3 {
+		t.Errorf("%d of 3 are left", r.count())
 	}
 }

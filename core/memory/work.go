@@ -41,17 +41,15 @@ func (s *Service) work() {
 func (s *Service) step() bool {
 	s.mu.Lock()
 	ready, failed, damaged, retain := s.ready, s.failed, s.damaged, s.retain
+	fill := !ready && !failed // after a failure only when the timer of the retry ran
 	var batch []change
 	switch {
-	case !ready && failed:
-		s.mu.Unlock()
-		return false // until the timer of the retry
-	case !ready:
+	case fill:
 		s.pending, s.lost, s.damaged = nil, false, false // all of it lies in the store
-	case len(s.pending) > 0:
+	case ready && len(s.pending) > 0:
 		n := min(len(s.pending), maxBatch)
 		batch, s.pending = s.pending[:n:n], s.pending[n:]
-	case retain:
+	case retain: // also without an index: nothing is kept longer for the lack of one
 		s.retain = false
 	default:
 		s.mu.Unlock()
@@ -61,7 +59,7 @@ func (s *Service) step() bool {
 	s.mu.Unlock()
 
 	switch {
-	case !ready:
+	case fill:
 		err := s.catchUp(damaged)
 		s.settled(upTo, err)
 	case batch != nil:

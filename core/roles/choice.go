@@ -17,20 +17,7 @@ const (
 // answers makes of a reply what a prompt takes: the id of an option when the content names one, by its id or label,
 // else text. An approval is given by its words alone: any other text denies, and is the reason.
 func answers(p *prompt, content json.RawMessage) []core.ManagedAgentAnswer {
-	said := text(content)
-	reason := ""
-	var object struct {
-		Choice string `json:"choice"`
-		Answer string `json:"answer"`
-		Text   string `json:"text"`
-		Reason string `json:"reason"`
-	}
-	if json.Unmarshal(content, &object) == nil && object.Choice+object.Answer+object.Text != "" {
-		said = first(object.Choice, object.Answer, object.Text)
-		if reason = object.Reason; reason == "" && said != object.Text {
-			reason = object.Text
-		}
-	}
+	said, reason := words(content)
 	answer := core.ManagedAgentAnswer{PromptID: p.ID, Choice: option(p, said)}
 	if p.Kind == wire.PromptApproval {
 		switch {
@@ -80,6 +67,24 @@ func option(p *prompt, said string) string {
 		}
 	}
 	return found
+}
+
+// words returns what a reply comes to: its text, or that of an object which holds it, with the reason that it gives.
+func words(content json.RawMessage) (said, reason string) {
+	var object struct {
+		Choice string `json:"choice"`
+		Answer string `json:"answer"`
+		Text   string `json:"text"`
+		Reason string `json:"reason"`
+	}
+	if json.Unmarshal(content, &object) != nil || object.Choice+object.Answer+object.Text == "" {
+		return text(content), ""
+	}
+	said = first(object.Choice, object.Answer, object.Text)
+	if reason = object.Reason; reason == "" && said != object.Text {
+		reason = object.Text
+	}
+	return said, reason
 }
 
 func first(texts ...string) string {

@@ -37,6 +37,7 @@ func (s *Service) Ask(agentID string, m core.AgentMessage) bool {
 // doAsk has the turn of a message and hands over what the agent says to it. A turn that fails is no answer: the
 // asker's role waits in vain, and the next one is asked.
 func (s *Service) doAsk(a *agent, j *job) {
+	s.surface(a)
 	got, err := s.turn(j.ctx, a, messageText(j.message), j.key)
 	if got.usage != nil {
 		s.sink.MessageUsed(j.message.ExecutionID, a.id, j.message.MessageID, got.usage)

@@ -37,6 +37,7 @@ const (
 	maxFailures      = 5   // in a row, of calls that fail inside the runtime
 	maxAsks          = 256 // that wait for one agent
 	maxKnown         = 512 // ids of messages that are remembered per agent
+	maxPast          = 512 // ids of what an agent asked in its turn before a restart
 	spawnsAtOnce     = 4   // tools take much of a machine while they start
 	stopsAtOnce      = 16
 )

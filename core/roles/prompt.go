@@ -2,6 +2,7 @@ package roles
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
@@ -36,8 +37,9 @@ func (st *state) askID() string {
 	return ""
 }
 
-// surface tells the sink what the agent asks while it works on a task, once, and what it asks no more. What it asks
-// while it answers another role is declined: that turn has no task that could wait.
+// surface tells the sink what the agent asks while it works on a task, once, and what it asks no more. What the operator's
+// policy answers is answered, whatever the agent does. What else it asks while it answers another role is declined, and a login
+// ends that turn: it has no task that could wait.
 func (s *Service) surface(a *agent) {
 	s.mu.Lock()
 	j := a.current
@@ -55,6 +57,10 @@ func (s *Service) surface(a *agent) {
 			}
 		}
 	}
+	if j.task != nil { // what an earlier life told the sink, and was answered when nobody looked
+		withdrawn = append(withdrawn, slices.DeleteFunc(a.state.past, func(id string) bool { return id == ask })...)
+		a.state.past = nil
+	}
 	_, told := j.told[ask]
 	if fresh := ask != "" && !told; fresh {
 		j.told[ask] = false
@@ -64,27 +70,22 @@ func (s *Service) surface(a *agent) {
 	p := a.state.prompt
 	m := message(&a.state)
 	s.mu.Unlock()
-	if j.task == nil {
-		if ask != "" && p != nil {
-			s.decline(a, p, "")
+	if j.task != nil {
+		for _, id := range withdrawn {
+			s.sink.MessageWithdrawn(a.id, j.task.ID, id)
 		}
+	}
+	switch {
+	case ask == "" || p != nil && s.ruled(a, j, p):
 		return
-	}
-	for _, id := range withdrawn {
-		s.sink.MessageWithdrawn(a.id, j.task.ID, id)
-	}
-	if ask == "" {
+	case j.task != nil:
+	case p != nil:
+		s.decline(a, p, "")
 		return
-	}
-	if p != nil && s.opts.Approve != nil {
-		if ruling, ok := s.opts.Approve(a.id, p.raw); ok && ruling.Answer != core.RulingAsk && p.Kind == wire.PromptApproval {
-			s.log.Info("a prompt is answered by the policy", "agent", a.id, "prompt", p.ID, "answer", ruling.Answer, "rule", ruling.Rule)
-			s.mu.Lock()
-			j.told[ask] = true
-			s.mu.Unlock()
-			s.tasks.Go(func() { s.answer(a, []core.ManagedAgentAnswer{{PromptID: p.ID, Choice: ruling.Answer}}) })
-			return
-		}
+	default: // a login takes a person, whom the next task asks
+		s.log.Info("a message to a role is given up: its agent wants a login", "agent", a.id, "message", j.message.MessageID)
+		j.cancel()
+		return
 	}
 	m.AgentID, m.TaskID, m.AskID = a.id, j.task.ID, ask
 	m.Refuse = func(err *core.Error) {
@@ -94,6 +95,23 @@ func (s *Service) surface(a *agent) {
 		}
 	}
 	s.sink.MessageReceived(m)
+}
+
+// ruled has a prompt answered by the operator's policy, and reports whether that has an answer.
+func (s *Service) ruled(a *agent, j *job, p *prompt) bool {
+	if s.opts.Approve == nil || p.Kind != wire.PromptApproval {
+		return false
+	}
+	ruling, ok := s.opts.Approve(a.id, p.raw)
+	if !ok || ruling.Answer == core.RulingAsk {
+		return false
+	}
+	s.log.Info("a prompt is answered by the policy", "agent", a.id, "prompt", p.ID, "answer", ruling.Answer, "rule", ruling.Rule)
+	s.mu.Lock()
+	j.told[p.ID] = true
+	s.mu.Unlock()
+	s.tasks.Go(func() { s.answer(a, []core.ManagedAgentAnswer{{PromptID: p.ID, Choice: ruling.Answer}}) })
+	return true
 }
 
 // message returns the prompt that the agent waits with as a message.
@@ -142,7 +160,8 @@ func (s *Service) reply(a *agent, r core.AgentReply) {
 	case st.askID() != r.AskID:
 		s.log.Debug("an agent does not ask any more what was answered", "agent", a.id, "ask", r.AskID)
 	case st.prompt == nil:
-		s.login(a, text(r.Content))
+		code, _ := words(r.Content)
+		s.login(a, code)
 	default:
 		s.answer(a, answers(st.prompt, r.Content))
 	}

@@ -99,6 +99,33 @@ func TestPromptAfterRestart(t *testing.T) {
 	r.wait("the report", func() bool { return len(r.reports) == 1 })
 }
 
+// What was asked before a restart, and answered in the agent's terminal during it, is asked no more.
+func TestPromptAnsweredDuringRestart(t *testing.T) {
+	r, id, end := asking(t)
+	r.fake.tell(id, core.EventManagedBlocked, approval("p-1"))
+	r.wait("the approval", func() bool { return len(r.messages) == 1 })
+	r.roles.Close()
+	r.fake.tell(id, core.EventManagedUnblocked, nil)
+	r.fake.tell(id, core.EventManagedBlocked, approval("p-2"))
+	r.open()
+	r.roles.Hold(id)
+	r.roles.Adopt(id, task("task_1"))
+	r.wait("the approval", func() bool { return len(r.messages) == 1 })
+	r.wait("the withdrawal", func() bool { return len(r.withdrawn) > 0 })
+	if r.messages[0].AskID != "p-2" || !slices.Equal(r.withdrawn, []string{"p-1"}) {
+		t.Errorf("asked %+v, withdrawn %v", r.messages[0], r.withdrawn)
+	}
+	r.fake.tell(id, core.EventManagedUnblocked, nil)
+	end <- "done"
+	r.wait("the report", func() bool { return len(r.reports) == 1 })
+	r.roles.Dispatch(id, task("task_2"))
+	end <- "done"
+	r.wait("the report", func() bool { return len(r.reports) == 2 })
+	if !slices.Equal(r.withdrawn, []string{"p-1", "p-2"}) {
+		t.Errorf("withdrawn %v", r.withdrawn)
+	}
+}
+
 // The events of an agent that asks for long are not kept: its record still tells what it asks.
 func TestPromptWithoutEvents(t *testing.T) {
 	r, id, _ := asking(t)
@@ -149,6 +176,14 @@ func TestPromptTakesNoAnswer(t *testing.T) {
 }
 
 func TestLogin(t *testing.T) {
+	for name, answer := range map[string]string{"Text": `"code-4711"`, "Object": `{"text":"code-4711"}`} {
+		t.Run(name, func(t *testing.T) {
+			testLogin(t, json.RawMessage(answer))
+		})
+	}
+}
+
+func testLogin(t *testing.T, answer json.RawMessage) {
 	r, id, end := asking(t)
 	r.fake.tell(id, core.EventManagedLogin, map[string]any{"loginUrl": "https://login.example/x"})
 	r.wait("the login", func() bool { return len(r.messages) == 1 })
@@ -156,7 +191,7 @@ func TestLogin(t *testing.T) {
 	if m.Kind != core.QuestionLogin || m.URL != "https://login.example/x" || m.AskID == "" {
 		t.Errorf("asked %+v", m)
 	}
-	r.roles.Reply(id, core.AgentReply{AskID: m.AskID, Content: json.RawMessage(`"code-4711"`)})
+	r.roles.Reply(id, core.AgentReply{AskID: m.AskID, Content: answer})
 	coretest.WaitFor(t, "the code", func() bool {
 		return slices.ContainsFunc(r.fake.sentTo(id), func(in core.ManagedAgentInput) bool { return in.Message == "code-4711" && !in.ExpectResponse })
 	})
@@ -243,5 +278,107 @@ func TestAsk(t *testing.T) {
 	}
 	if r.roles.Ask("magent_none", m) || r.roles.Reply("magent_none", core.AgentReply{}) {
 		t.Error("an agent that is not there takes a message")
+	}
+}
+
+// An agent that began to wait in the turn of a message before a restart is declined after it: nobody else answers it.
+func TestAskWaitsAfterRestart(t *testing.T) {
+	r := newRig(t)
+	id, end := r.spawn(0), make(chan string)
+	lives := 0
+	r.fake.send = func(ctx context.Context, id string, _ core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+		if lives++; lives == 1 {
+			return r.fake.begun(ctx, id, end)
+		}
+		<-ctx.Done() // the turn is known by its key, and goes on once it is answered
+		return core.ManagedAgentReply{}, ctx.Err()
+	}
+	r.fake.answer = func(core.ManagedAgentAnswer) error { return failure(core.CodeInternal, "UNAVAILABLE", true) }
+	m := core.AgentMessage{MessageID: "msg_1", ExecutionID: "exec_1", From: "tester", MessageType: "question", Content: json.RawMessage(`"Which port?"`), WantsReply: true}
+	r.roles.Ask(id, m)
+	r.sends(id, 1)
+	r.fake.tell(id, core.EventManagedBlocked, approval("p-1"))
+	coretest.WaitFor(t, "an answer that does not arrive", func() bool { return len(r.fake.given()) == 1 })
+	r.fake.do(func() { r.fake.answer = nil })
+	r.again()
+	before := len(r.fake.given())
+	if !r.roles.Hold(id) || !r.roles.Ask(id, m) {
+		t.Fatal("the agent is not found again")
+	}
+	r.sends(id, 2)
+	coretest.WaitFor(t, "the answer", func() bool { return len(r.fake.given()) == before+1 })
+	if got := r.fake.given()[before]; got.Choice != "deny" || got.PromptID != "p-1" {
+		t.Errorf("answered %+v", got)
+	}
+}
+
+// A login that is wanted in the turn of a message has no task that could ask for it: the message is given up, and the next task
+// asks.
+func TestAskWantsLogin(t *testing.T) {
+	r := newRig(t)
+	id := r.spawn(0)
+	r.fake.send = func(_ context.Context, id string, in core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+		if in.Key != "msg_1" {
+			return core.ManagedAgentReply{}, failure(core.CodeConflict, "AUTH_REQUIRED", false)
+		}
+		failed := wire.TurnOutcome{Error: &wire.TurnError{Code: wire.TurnLoginRequired, Message: "Invalid API key"}}
+		r.fake.tell(id, core.EventManagedBusy, nil)
+		r.fake.do(func() {
+			r.fake.told(id, core.EventManagedTurnComplete, map[string]any{"turn": 1, "error": failed.Error})
+			r.fake.told(id, core.EventManagedLogin, map[string]any{"loginUrl": "https://login.example/x"})
+		})
+		return core.ManagedAgentReply{Sent: true, Response: &core.ManagedAgentResponse{Turn: 1, TurnOutcome: failed}}, nil
+	}
+	r.roles.Ask(id, core.AgentMessage{
+		MessageID: "msg_1", ExecutionID: "exec_1", From: "tester", MessageType: "question", Content: json.RawMessage(`"Which port?"`), WantsReply: true,
+	})
+	r.sends(id, 1)
+	r.roles.Dispatch(id, task("task_1"))
+	r.wait("the login", func() bool { return len(r.messages) == 1 })
+	if m := r.messages[0]; m.Kind != core.QuestionLogin || m.TaskID != "task_1" || m.URL != "https://login.example/x" {
+		t.Errorf("asked %+v", m)
+	}
+}
+
+// The operator's policy answers what it has an answer to, whatever turn the agent has; people, or nobody, get the rest.
+func TestPolicyAnswersPrompts(t *testing.T) {
+	for _, turn := range []string{"task", "message"} {
+		t.Run(turn, func(t *testing.T) {
+			r := newRig(t)
+			r.approve = func(_ string, prompt json.RawMessage) (core.PromptRuling, bool) {
+				var p wire.Prompt
+				if err := json.Unmarshal(prompt, &p); err != nil {
+					t.Error(err)
+				}
+				return core.PromptRuling{Answer: map[string]string{"p-1": "allow", "p-2": core.RulingAsk}[p.ID], Rule: "r"}, p.ID != "p-3"
+			}
+			r.again()
+			id, end := r.spawn(0), make(chan string)
+			r.fake.send = func(ctx context.Context, id string, _ core.ManagedAgentInput) (core.ManagedAgentReply, error) {
+				return r.fake.begun(ctx, id, end)
+			}
+			if turn == "task" {
+				r.roles.Dispatch(id, task("task_1"))
+			} else {
+				r.roles.Ask(id, core.AgentMessage{MessageID: "msg_1", ExecutionID: "exec_1", From: "tester", MessageType: "question", Content: json.RawMessage(`"Which port?"`)})
+			}
+			r.sends(id, 1)
+			r.fake.tell(id, core.EventManagedBlocked, approval("p-1"))
+			coretest.WaitFor(t, "the answer", func() bool { return len(r.fake.given()) == 1 })
+			if got := r.fake.given()[0]; got.Choice != "allow" || got.PromptID != "p-1" {
+				t.Errorf("answered %+v", got)
+			}
+			for i, p := range []string{"p-2", "p-3"} {
+				r.fake.tell(id, core.EventManagedBlocked, approval(p))
+				if turn == "task" {
+					r.wait("the question", func() bool { return len(r.messages) == i+1 })
+					continue
+				}
+				coretest.WaitFor(t, "the answer", func() bool { return len(r.fake.given()) == i+2 })
+				if got := r.fake.given()[i+1]; got.Choice != "deny" || got.PromptID != p {
+					t.Errorf("answered %+v", got)
+				}
+			}
+		})
 	}
 }

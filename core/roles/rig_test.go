@@ -21,7 +21,8 @@ type rig struct {
 	fake     *fake
 	*threads // or nil
 	clock    *coretest.Clock
-	step     time.Duration // of pass
+	step     time.Duration                                                          // of pass
+	approve  func(agentID string, prompt json.RawMessage) (core.PromptRuling, bool) // the policy, or nil
 	*sink
 	roles *roles.Service
 }
@@ -113,7 +114,7 @@ func (r *rig) open() {
 	r.sink = told
 	options := roles.Options{
 		Agents: r.fake, Store: r.fake, Clock: r.clock,
-		Changed: func() { told.do(func() { told.changes++ }) },
+		Changed: func() { told.do(func() { told.changes++ }) }, Approve: r.approve,
 	}
 	if r.threads != nil {
 		options.Threads = r.threads

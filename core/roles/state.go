@@ -2,6 +2,7 @@ package roles
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -21,7 +22,8 @@ type state struct {
 	turn     int    // the last one that ended
 	text     string // of its answer
 	outcome  wire.TurnOutcome
-	began    int // turns that began, in this life of ours
+	began    int      // turns that began, in this life of ours
+	past     []string // ids of what the stored events have it ask in the turn that it has, until that was looked at
 }
 
 // prompt is a question of an agent. AskID of its messages is id.
@@ -59,8 +61,12 @@ func (st *state) fold(e core.Event) core.AgentSignal {
 		st.prompt, st.login, st.loginURL, st.loginSeq = nil, true, h.LoginURL, e.Seq
 	case core.EventManagedTurnComplete:
 		st.turn, st.text, st.outcome = h.Turn, h.Text, h.TurnOutcome
+		st.past = nil
 	case core.EventManagedStopped:
 		st.gone, st.prompt, st.login = true, nil, false
+	}
+	if id := st.askID(); !st.read && id != "" && !slices.Contains(st.past, id) {
+		st.past = append(st.past[max(0, len(st.past)-maxPast+1):], id)
 	}
 	return h
 }
