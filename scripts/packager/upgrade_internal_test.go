@@ -86,6 +86,48 @@ func TestUpgradeKeepsWhatKeysMayDo(t *testing.T) {
 	})
 }
 
+// TestInstallBesideAnExistingUser installs where the machine has the user of the service, or its group, and not the other one:
+// the files of the package belong to the group, and the unit names both.
+func TestInstallBesideAnExistingUser(t *testing.T) {
+	for name, c := range map[string]struct {
+		has, made string
+		sysusers  bool
+	}{
+		"user, by sysusers":  {has: "passwd", made: "sysusers", sysusers: true},
+		"group, by sysusers": {has: "group", made: "sysusers", sysusers: true},
+		"neither":            {made: "groupadd useradd"},
+		"user":               {has: "passwd", made: "groupadd"},
+		"group":              {has: "group", made: "useradd"},
+		"both":               {has: "passwd group", sysusers: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &debian{t: t, root: t.TempDir(), bin: t.TempDir()}
+			script := func(name, text string) {
+				m.write("bin/"+name, "#!/bin/sh\n"+text+"\n")
+				if err := os.Chmod(filepath.Join(m.root, "bin", name), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			script("getent", `case " `+c.has+` " in *" $1 "*) ;; *) exit 2 ;; esac`)
+			for _, program := range []string{"groupadd", "useradd"} {
+				script(program, "printf '%s ' "+program+" >>"+m.root+"/made")
+			}
+			if c.sysusers {
+				script("systemd-sysusers", "printf 'sysusers ' >>"+m.root+"/made")
+			}
+			m.write("made", "")
+			preinst := exec.CommandContext(t.Context(), "/bin/sh", "../../packaging/scripts/wardroom.preinst", "install")
+			preinst.Env = []string{"PATH=" + filepath.Join(m.root, "bin"), "DPKG_ROOT=" + m.root}
+			if out, err := preinst.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if made := strings.TrimSpace(m.read("made")); made != c.made {
+				t.Errorf("made: %q, not %q", made, c.made)
+			}
+		})
+	}
+}
+
 // TestPurgeOfADisk purges where the data are on a disk of their own, whose root cannot be removed.
 func TestPurgeOfADisk(t *testing.T) {
 	root := t.TempDir()
