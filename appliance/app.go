@@ -238,6 +238,9 @@ func (a *App) Open(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
+	if err = checkAdminSocket(c); err != nil { // one of a server with this store is none: it would have the store
+		return err
+	}
 	a.audit.Open(a.store, auditSinks(c))
 	newest, err := a.store.NewestTime(ctx)
 	if err != nil {
