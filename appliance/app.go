@@ -452,6 +452,7 @@ func Run(ctx context.Context, opts Options) error {
 	}
 	hangups, stop := hangups()
 	defer stop()
+	defer bearBrokenPipes()()
 	if err := a.Open(ctx); err != nil {
 		return err
 	}
