@@ -84,7 +84,7 @@ func installOver(t *testing.T, has, bundle string, args ...string) (string, erro
 	for name, text := range map[string]string{
 		"dpkg": "#!/bin/sh\necho dpkg \"$@\"\n", "docker": "#!/bin/sh\necho docker \"$@\"\n",
 		"dpkg-query": "#!/bin/sh\nfor name in " + has + "; do echo installed $name; done\necho config-files wardroom-secrets\n",
-		"uname": "#!/bin/sh\necho x86_64\n", "id": "#!/bin/sh\necho 0\n",
+		"uname":      "#!/bin/sh\necho x86_64\n", "id": "#!/bin/sh\necho 0\n",
 		"cp": "#!/bin/sh\ncase $2 in /etc/*) echo keep \"$1\" ;; *) exec /bin/cp \"$@\" ;; esac\n",
 		"mv": "#!/bin/sh\n", "chmod": "#!/bin/sh\n", // of the key that is kept
 	} {

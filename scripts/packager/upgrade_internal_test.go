@@ -86,6 +86,41 @@ func TestUpgradeKeepsWhatKeysMayDo(t *testing.T) {
 	})
 }
 
+// TestRestartOnUpgrade reads the switch as systemd reads the file that it is in, which is the environment of the service, and says
+// where the old version goes on.
+func TestRestartOnUpgrade(t *testing.T) {
+	for _, c := range []struct {
+		file      string
+		restarted bool
+	}{
+		{"RESTART_ON_UPGRADE=true\n", true}, {"", true}, {"#RESTART_ON_UPGRADE=false\n", true}, {"RESTART_ON_UPGRADE=\n", true},
+		{"RESTART_ON_UPGRADE=\"true\"\n", true}, {"RESTART_ON_UPGRADE='true'\n", true}, {"RESTART_ON_UPGRADE=true  \n", true},
+		{"RESTART_ON_UPGRADE=false\n", false}, {"RESTART_ON_UPGRADE=\"false\"\n", false}, {"RESTART_ON_UPGRADE=true\nRESTART_ON_UPGRADE=no\n", false},
+	} {
+		m := &debian{t: t, root: t.TempDir()}
+		text, err := os.ReadFile("../../packaging/scripts/restart-if-active")
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved := strings.NewReplacer("/etc/", m.root+"/etc/", "/run/", m.root+"/run/", "/usr/bin/", m.root+"/usr/bin/").Replace(string(text))
+		m.write("restart", moved)
+		m.write("etc/default/wardroom", c.file)
+		m.write("run/systemd/system/any", "")
+		for name, script := range map[string]string{"usr/bin/wardroom": "exit 0", "bin/systemctl": "echo systemctl $*"} {
+			m.write(name, "#!/bin/sh\n"+script+"\n")
+			if err := os.Chmod(filepath.Join(m.root, name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		restart := exec.CommandContext(t.Context(), "sh", filepath.Join(m.root, "restart"))
+		restart.Env = append(os.Environ(), "PATH="+filepath.Join(m.root, "bin")+":"+os.Getenv("PATH"))
+		out, err := restart.CombinedOutput()
+		if err != nil || strings.Contains(string(out), "systemctl restart wardroom.service") != c.restarted || strings.Contains(string(out), "the old version goes on") == c.restarted {
+			t.Errorf("%q: %v: %s", c.file, err, out)
+		}
+	}
+}
+
 // TestInstallBesideAnExistingUser installs where the machine has the user of the service, or its group, and not the other one:
 // the files of the package belong to the group, and the unit names both.
 func TestInstallBesideAnExistingUser(t *testing.T) {
