@@ -56,6 +56,22 @@ func adminPath(c *config.Config) string {
 	return filepath.Join(c.Store.Path, adminSocketFile)
 }
 
+// adminDialed bounds how long a server that may be there is asked.
+const adminDialed = time.Second
+
+// checkAdminSocket refuses an admin socket that another server listens on. Whoever took it would get its backups, its reloads and
+// its stops. CONFLICT.
+func checkAdminSocket(c *config.Config) error {
+	path := adminPath(c)
+	conn, err := net.DialTimeout("unix", path, adminDialed)
+	if err != nil {
+		return nil //nolint:nilerr // nobody is there
+	}
+	_ = conn.Close() // it showed that somebody listens
+	return core.Errorf(core.CodeConflict, "another server listens on the admin socket %s: name one in another directory by server.adminSocket, "+
+		"and in a unit of your own another RuntimeDirectory", path)
+}
+
 // openAdmin makes the admin socket. A path that is too long for one leaves it out, where nothing names it.
 func (a *App) openAdmin(ctx context.Context) error {
 	c := a.config.Load()

@@ -238,6 +238,9 @@ func (a *App) Open(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
+	if err = checkAdminSocket(c); err != nil { // one of a server with this store is none: it would have the store
+		return err
+	}
 	a.audit.Open(a.store, auditSinks(c))
 	newest, err := a.store.NewestTime(ctx)
 	if err != nil {
@@ -440,6 +443,9 @@ func (a *App) Addr() string { return a.connections.Addr().String() }
 // stop, VALIDATION_ERROR for a refused configuration.
 func Run(ctx context.Context, opts Options) error {
 	defer boundHeap()()
+	hangups, stop := hangups() // before anything that takes time: one that comes meanwhile is for the end of the start
+	defer stop()
+	defer bearBrokenPipes()()
 	a, err := New(opts)
 	if err != nil {
 		return err
@@ -447,8 +453,6 @@ func Run(ctx context.Context, opts Options) error {
 	if err := coredump.Off(); err != nil {
 		a.log.Warn("core dumps of this process are not off: they would hold secrets", "error", err)
 	}
-	hangups, stop := hangups()
-	defer stop()
 	if err := a.Open(ctx); err != nil {
 		return err
 	}

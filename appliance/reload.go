@@ -18,6 +18,17 @@ func hangups() (<-chan os.Signal, func()) {
 	return ch, func() { signal.Stop(ch) }
 }
 
+// bearBrokenPipes has a write of the log fail whose reader has left, where its signal would end the process, until the returned
+// function is called. Programs that are started get the signal as ever.
+func bearBrokenPipes() (stop func()) {
+	if signal.Ignored(syscall.SIGPIPE) {
+		return func() {} // by the service manager, for them as well
+	}
+	ch := make(chan os.Signal, 1)
+	signal.Notify(ch, syscall.SIGPIPE)
+	return func() { signal.Stop(ch) }
+}
+
 // reloader applies one part's share of a configuration.
 type reloader struct {
 	name  string

@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs Wardroom from this bundle, without a network. As root:
 #
-#   sh install.sh                     the service, and agents on this machine
-#   sh install.sh NAME...             the service and these plugins: runtime-local, runtime-docker, audit, ...; none: no plugin
+#   sh install.sh                     the service, and agents on this machine; of an upgrade, what is installed
+#   sh install.sh NAME...             the service and these plugins: runtime-local, runtime-docker, audit, ...; none: no plugin.
+#                                     Plugins that are installed already come along
 #   sh install.sh --key KEY.asc ...   checks the signature of the bundle before, with the public key of who built it, which must come
 #                                     by another way than the bundle; it is kept in /etc/wardroom/bundle-key.asc, and later bundles
 #                                     need a signature by it
@@ -86,17 +87,19 @@ if [ -n "$images" ]; then
 fi
 
 [ "$(id -u)" -eq 0 ] || fail "this takes root"
-[ $# -gt 0 ] || set -- runtime-local
-[ "$*" != none ] || set --
 arch=$(cat ARCH)
 case "$(uname -m):$arch" in x86_64:amd64 | aarch64:arm64) ;; *) fail "the bundle is for $arch, and this machine is $(uname -m)" ;; esac
 if [ -e /etc/debian_version ]; then
 	suffix="_*_$arch.deb"
+	there=$(dpkg-query --show --showformat '${db:Status-Status} ${Package}\n' 'wardroom*' 2>/dev/null | sed -n 's/^installed //p')
 elif command -v rpm >/dev/null; then
 	suffix="-[0-9]*.$(uname -m).rpm"
+	there=$(rpm -qa --queryformat '%{NAME}\n' 'wardroom*')
 else
 	fail "neither dpkg nor rpm is here"
 fi
+if [ $# -eq 0 ] && [ -z "$there" ]; then set -- runtime-local; fi
+[ "$*" != none ] || set --
 # package prints the file of a package.
 package() {
 	for file in packages/$1$suffix; do
@@ -108,6 +111,13 @@ package() {
 files=$(package wardroom)
 for name in "$@"; do
 	files="$files $(package "wardroom-${name#wardroom-}")"
+done
+# Plugins that are here need the service of their own version.
+for name in $there; do
+	for file in packages/$name$suffix; do
+		case " $files " in *" $file "*) continue ;; esac
+		[ ! -e "$file" ] || files="$files $file"
+	done
 done
 if [ -e /etc/debian_version ]; then
 	# shellcheck disable=SC2086 # names without spaces

@@ -3,9 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,9 +13,6 @@ import (
 	"github.com/wardroom/wardroom/core/backup"
 	"github.com/wardroom/wardroom/core/store"
 )
-
-// restoringSuffix is the suffix of a directory in which a store is being restored.
-const restoringSuffix = ".restoring"
 
 func (c *cli) backupRestore() *cobra.Command {
 	var flags backupFlags
@@ -34,13 +29,11 @@ func (c *cli) backupRestore() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if dir, err = filepath.Abs(dir); err != nil {
+			if dir, err = restorePlace(dir); err != nil {
 				return err
 			}
-			for _, must := range []string{dir, files} {
-				if entries, err := os.ReadDir(must); must != "" && err == nil && len(entries) > 0 {
-					return &outcomeError{code: exitConflict, message: must + " is not empty", hint: "restore into a new or empty directory; move what is there aside first"}
-				}
+			if entries, err := os.ReadDir(files); files != "" && err == nil && len(entries) > 0 {
+				return notEmpty(files)
 			}
 			// The whole file is proved before anything is made of it.
 			answer, err := c.readBackup(cmd.Context(), &flags, args[0])
@@ -67,56 +60,35 @@ func (c *cli) backupRestore() *cobra.Command {
 	return cmd
 }
 
-// restoreBackup builds the store beside dir and gives it the name once everything of it is on disk: a restore that is cut
-// leaves nothing at dir, and the next one clears away what it left beside it.
-func (c *cli) restoreBackup(ctx context.Context, flags *backupFlags, path, dir, files string) (err error) {
+// restoreBackup makes a store at dir from the backup in a file.
+func (c *cli) restoreBackup(ctx context.Context, flags *backupFlags, path, dir, files string) error {
 	r, _, end, err := flags.open(ctx, c, path)
 	if err != nil {
 		return err
 	}
 	defer end()
-	temp := dir + restoringSuffix
-	if err := os.RemoveAll(temp); err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(temp))
-		}
-	}()
 	encryption, err := flags.keys.encryption(c)
 	if err != nil {
 		return err
 	}
-	whole, err := unpackBackup(ctx, r, temp, encryption, c.records("restored"))
-	if err != nil {
-		return err
-	}
-	for _, f := range whole.Files {
-		switch key, ok := strings.CutPrefix(f.Name, "keys/"); {
-		case ok && !strings.Contains(key, "/"):
-			err = writeDurably(filepath.Join(temp, key), f.Data)
-		case files != "":
-			err = writeDurably(filepath.Join(files, filepath.FromSlash(f.Name)), f.Data)
-		}
+	return restoreAt(dir, func(temp string) error {
+		whole, err := unpackBackup(ctx, r, temp, encryption, c.records("restored"))
 		if err != nil {
 			return err
 		}
-	}
-	if err := ownAs(temp, dir); err != nil {
-		return err
-	}
-	if err := os.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := os.Rename(temp, dir); err != nil {
-		return err
-	}
-	parent, err := os.Open(filepath.Dir(dir))
-	if err != nil {
-		return fmt.Errorf("make the restored store durable: %w", err)
-	}
-	return errors.Join(parent.Sync(), parent.Close())
+		for _, f := range whole.Files {
+			switch key, ok := strings.CutPrefix(f.Name, "keys/"); {
+			case ok && !strings.Contains(key, "/"):
+				err = writeDurably(filepath.Join(temp, key), f.Data)
+			case files != "":
+				err = writeDurably(filepath.Join(files, filepath.FromSlash(f.Name)), f.Data)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // unpackBackup makes a store at dir from the dump in an archive.

@@ -36,6 +36,21 @@ func ownAs(dir, model string) error {
 	})
 }
 
+// ownDisk reports whether a directory is the root of a file system.
+func ownDisk(dir string) bool {
+	device := func(path string) (uint64, bool) {
+		info, err := os.Stat(path)
+		if err != nil {
+			return 0, false
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		return stat.Dev, ok
+	}
+	own, there := device(dir)
+	above, known := device(filepath.Dir(dir))
+	return there && known && own != above
+}
+
 // foreignFile looks for a file directly in a directory that does not belong to the owner of the directory.
 func foreignFile(dir string) (path, owner string, found bool) {
 	info, err := os.Stat(dir)

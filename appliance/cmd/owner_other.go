@@ -7,6 +7,9 @@ import "syscall"
 // ownAs does nothing: the packages that run the service as a user of its own are for Linux.
 func ownAs(string, string) error { return nil }
 
+// ownDisk is not known: see ownAs.
+func ownDisk(string) bool { return false }
+
 // foreignFile finds none: see ownAs.
 func foreignFile(string) (path, owner string, found bool) { return "", "", false }
 

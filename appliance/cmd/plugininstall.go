@@ -128,7 +128,7 @@ func pluginDir(dir, configPath string) (found string, keys []string, err error) 
 
 // makePluginDir makes the directory of the plugins if it is not there.
 func makePluginDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := pluginhost.MakeDir(dir); err != nil {
 		return core.Invalid("dir", "%s is no directory and cannot be made; name that of the plugins with --dir or --config", dir)
 	}
 	return nil

@@ -539,6 +539,9 @@ func writeConfig(path string, data []byte, group int) error {
 		if err := os.MkdirAll(dir, 0o750); err != nil {
 			return fileError(err)
 		}
+		if err := os.Chmod(dir, 0o750); err != nil { // whatever umask root has
+			return err
+		}
 		if group >= 0 && os.Geteuid() == 0 { // the service looks into it
 			if err := os.Chown(dir, -1, group); err != nil {
 				return err

@@ -9,11 +9,13 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"errors"
+	"io/fs"
 	"math/big"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -176,6 +178,48 @@ func runSetup(t *testing.T, args ...string) (said string, code int) {
 		t.Fatal(err)
 	}
 	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// TestSetupUnderAStrictUmask: what root sets up on a hardened machine can be read by the group of the service, but for the key of the
+// authority.
+func TestSetupUnderAStrictUmask(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("this takes root")
+	}
+	const service = 54321
+	dir := filepath.Join(t.TempDir(), "wardroom")
+	if err := errors.Join(os.Mkdir(dir, 0o750), os.Chown(dir, 0, service)); err != nil {
+		t.Fatal(err)
+	}
+	former := syscall.Umask(0o077)
+	defer syscall.Umask(former)
+	if said, code := runSetup(t, "--config", filepath.Join(dir, "wardroom.yaml"), "--listen", "127.0.0.1:8443", "--tls-generate", "localhost"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		want := fs.FileMode(0o640)
+		if entry.IsDir() {
+			want = 0o750
+		}
+		if entry.Name() == "ca.key" {
+			want = 0o600
+		}
+		owner, _ := info.Sys().(*syscall.Stat_t)
+		if info.Mode().Perm() != want || want != 0o600 && owner.Gid != service {
+			t.Errorf("%s has mode %04o and the group %d", path, info.Mode().Perm(), owner.Gid)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // TestSetupCertificate: what ends between the files of a certificate is made whole by the next run, and clients keep the

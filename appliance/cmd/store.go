@@ -92,12 +92,15 @@ func (f *storeFlags) existing(cmd *cobra.Command) (string, error) {
 		return "", err
 	}
 	for _, candidate := range []string{dir, filepath.Join(dir, storeFolder)} {
-		if _, err := os.Stat(filepath.Join(candidate, "MANIFEST")); err == nil {
+		if _, err := os.Stat(filepath.Join(candidate, storeManifest)); err == nil {
 			return candidate, nil
 		}
 	}
 	return "", &usageError{message: fmt.Sprintf("%s holds no store", dir)}
 }
+
+// storeManifest is the file that a folder with a store has.
+const storeManifest = "MANIFEST"
 
 // storeFolder is where the development server keeps the store below its data folder.
 const storeFolder = "store"
@@ -260,19 +263,15 @@ func (c *cli) storeRestore() *cobra.Command {
 		Use:   "restore FILE --data-dir DIR",
 		Short: "Make a store from a dump, in an empty folder",
 		Long: "Make a store in DIR from the dump in FILE (- reads stdin). DIR must be empty or not exist; it gets its\n" +
-			"content at once, after the dump proved whole. With --store-key, or a --config that encrypts the store, the store is\n" +
-			"encrypted; an encrypted dump needs its key.",
+			"content at once, after the dump proved whole, and with the owner that it, or else the directory above it, has. With\n" +
+			"--store-key, or a --config that encrypts the store, the store is encrypted; an encrypted dump needs its key.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := flags.path(cmd)
 			if err != nil {
 				return err
 			}
-			if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
-				return &outcomeError{
-					code:    exitConflict,
-					message: dir + " is not empty",
-					hint:    "restore into a new folder, then let store.path name it",
-				}
+			if dir, err = restorePlace(dir); err != nil {
+				return err
 			}
 			in, err := c.openFile(args[0])
 			if err != nil {
@@ -287,7 +286,11 @@ func (c *cli) storeRestore() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			sum, err := store.Restore(cmd.Context(), plain, dir, encryption, c.records("restored"))
+			var sum store.Summary
+			err = restoreAt(dir, func(temp string) (err error) {
+				sum, err = store.Restore(cmd.Context(), plain, temp, encryption, c.records("restored"))
+				return err
+			})
 			if err != nil {
 				return dumpError(args[0], err)
 			}

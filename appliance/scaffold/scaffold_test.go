@@ -1,6 +1,7 @@
 package scaffold_test
 
 import (
+	"errors"
 	"flag"
 	"go/format"
 	"os"
@@ -199,4 +200,34 @@ func problems(e *core.Error) string {
 		}
 	}
 	return b.String()
+}
+
+// TestModuleIntoADirectory makes a module in a directory that is there and empty: the one of the shell, and one behind a link. Both
+// stay what they are.
+func TestModuleIntoADirectory(t *testing.T) {
+	work := t.TempDir()
+	t.Chdir(work)
+	options := func(dir string) scaffold.Options {
+		return scaffold.Options{Name: "pen", Dir: dir, Fetch: true, Version: "1.2.3"}
+	}
+	files, err := scaffold.Module(options("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(".") // of the inode that we are in
+	if err != nil || len(entries) != len(files) {
+		t.Errorf("made %v, there are %v, %v", files, entries, err)
+	}
+	if err := errors.Join(os.Mkdir("real", 0o700), os.Symlink("real", "link")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := scaffold.Module(options("link")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat("real/go.mod"); err != nil {
+		t.Error(err)
+	}
+	if to, err := os.Readlink("link"); err != nil || to != "real" {
+		t.Errorf("the link leads to %q, %v", to, err)
+	}
 }

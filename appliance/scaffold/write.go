@@ -9,10 +9,12 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// write makes a directory, all or nothing: fill puts its files into a temporary one that is renamed. The directory does
-// not exist or is empty, but for former: where fill moves what is there now, to be removed at the end, or moved back.
+// write makes a directory, all or nothing: fill puts its files into a temporary one that is renamed, or whose files move up into a
+// directory that is there. The directory does not exist or is empty, but for former: where fill moves what is there now, to be removed
+// at the end, or moved back.
 func write(dir string, fill func(temp string) error, former string) error {
 	entries, err := os.ReadDir(dir)
+	there := err == nil && former == ""
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -24,6 +26,9 @@ func write(dir string, fill func(temp string) error, former string) error {
 		return core.Errorf(core.CodeForbidden, "%s cannot be made: %s", dir, reason(err)).WithCause(err)
 	}
 	parent := filepath.Dir(filepath.Clean(dir))
+	if there { // it stays, as the one that somebody works in, or that a link leads to
+		parent = dir
+	}
 	if err := os.MkdirAll(parent, 0o755); err != nil {
 		return failed(err)
 	}
@@ -38,7 +43,12 @@ func write(dir string, fill func(temp string) error, former string) error {
 	if err := fill(temp); err != nil {
 		return failed(err)
 	}
-	// Renaming takes the place of an empty directory, and of no other.
+	if there {
+		if err := moveUp(temp, dir); err != nil {
+			return failed(err)
+		}
+		return nil
+	}
 	if err := os.Rename(temp, dir); err != nil {
 		if former != "" {
 			_ = os.Rename(former, dir)
@@ -48,6 +58,20 @@ func write(dir string, fill func(temp string) error, former string) error {
 	if former != "" {
 		if err := os.RemoveAll(former); err != nil {
 			return failed(err)
+		}
+	}
+	return nil
+}
+
+// moveUp moves what is in temp into the directory that temp is in.
+func moveUp(temp, dir string) error {
+	entries, err := os.ReadDir(temp)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if err := os.Rename(filepath.Join(temp, entry.Name()), filepath.Join(dir, entry.Name())); err != nil {
+			return err
 		}
 	}
 	return nil

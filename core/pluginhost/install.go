@@ -84,7 +84,7 @@ func (p *Package) install(was ManifestEntry, replaces bool) error {
 		if err := os.RemoveAll(to); err != nil { // of the same build, installed before
 			return err
 		}
-		if err := os.MkdirAll(to, 0o755); err != nil {
+		if err := MakeDir(to); err != nil {
 			return err
 		}
 		for _, f := range p.Entry.Files {
@@ -110,7 +110,7 @@ func unwritable(dir string, err error) error {
 // place makes the binary at path that of a plugin, and records it.
 func place(dir, path string, e ManifestEntry) error {
 	manifests := filepath.Join(dir, InstalledDir)
-	if err := os.MkdirAll(manifests, 0o755); err != nil {
+	if err := MakeDir(manifests); err != nil {
 		return err
 	}
 	if err := os.Rename(path, filepath.Join(dir, e.Name)); err != nil {
@@ -134,7 +134,7 @@ func keepFormer(dir string, e ManifestEntry) error {
 		return nil
 	}
 	former := filepath.Join(dir, formerDir)
-	if err := os.MkdirAll(former, 0o755); err != nil {
+	if err := MakeDir(former); err != nil {
 		return err
 	}
 	binary := filepath.Join(former, e.Name)
@@ -222,6 +222,25 @@ func CheckDir(dir string) error {
 		return core.Errorf(core.CodeForbidden, "the directory of the plugins is not safe: %s", lastError(err)).WithCause(err)
 	}
 	return nil
+}
+
+// MakeDir makes a directory of plugins, and those above it, unless it is there. The service can look into what is made, whatever
+// umask who installs has.
+func MakeDir(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	err := os.Mkdir(dir, 0o755)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:
+		if err := MakeDir(filepath.Dir(dir)); err != nil {
+			return err
+		}
+		return MakeDir(dir)
+	case err != nil:
+		return err
+	}
+	return os.Chmod(dir, 0o755)
 }
 
 // writeFile replaces a file at once, name and content.

@@ -7,10 +7,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -91,6 +93,34 @@ func TestPackageLeftOver(t *testing.T) {
 	}
 	if want := []string{".install-new", "files", "manifest.d", "other", "runtime-pen"}; err != nil || !slices.Equal(names, want) {
 		t.Errorf("left %v, want %v, %v", names, want, err)
+	}
+}
+
+// TestInstallUnderAnyUmask: what root installs with the umask of a hardened machine can be read by the service.
+func TestInstallUnderAnyUmask(t *testing.T) {
+	former := syscall.Umask(0o077)
+	defer syscall.Umask(former)
+	dir := filepath.Join(t.TempDir(), "opt", "plugins")
+	if err := pluginhost.MakeDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	install(t, build(t, "1.0.0", "one", "helper one", 1), dir)
+	install(t, build(t, "1.1.0", "two", "helper two", 1), dir) // the one before is kept
+	err := filepath.WalkDir(filepath.Dir(dir), func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		if mode := info.Mode().Perm(); mode&0o044 != 0o044 || entry.IsDir() && mode&0o011 != 0o011 {
+			t.Errorf("%s has mode %04o", path, mode)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

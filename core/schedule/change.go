@@ -247,7 +247,10 @@ func (s *Service) UpdateSchedule(ctx context.Context, id string, patch core.Sche
 		next.Status, next.StatusReason = wire.ScheduleActive, ""
 	}
 	if retime { // what was due by the former times is not any more
-		next.Cursor, next.CatchUntil, next.Fired, next.Anchor = s.now(), time.Time{}, nil, now
+		next.Cursor, next.CatchUntil, next.Fired = s.now(), time.Time{}, nil
+	}
+	if next.Cron != e.rec.Cron {
+		next.Anchor = now
 	}
 	cal, err := s.check(ctx, &next, patch.Env)
 	if err != nil {
@@ -278,11 +281,12 @@ func (s *Service) UpdateSchedule(ctx context.Context, id string, patch core.Sche
 	return snapshot{&next, cal}.view(true), nil
 }
 
-// apply takes a patch over, and reports whether it changes when ticks are.
+// apply takes a patch over, and reports whether it changes when ticks are. What is given as it was changes nothing.
 func apply(r *core.ScheduleRecord, p core.SchedulePatch) (retime bool) {
+	former := *r
 	take(&r.Name, p.Name)
-	retime = take(&r.Cron, p.Cron) || retime
-	retime = take(&r.TimeZone, p.TimeZone) || retime
+	take(&r.Cron, p.Cron)
+	take(&r.TimeZone, p.TimeZone)
 	take(&r.Overlap, p.Overlap)
 	take(&r.CatchUp, p.CatchUp)
 	take(&r.CatchUpLimit, p.CatchUpLimit)
@@ -290,18 +294,25 @@ func apply(r *core.ScheduleRecord, p core.SchedulePatch) (retime bool) {
 	if p.Jitter != nil {
 		r.Jitter = wire.MillisOf(*p.Jitter)
 	}
-	retime = take(&r.StartAt, p.StartAt) || retime
-	retime = take(&r.EndAt, p.EndAt) || retime
+	take(&r.StartAt, p.StartAt)
+	take(&r.EndAt, p.EndAt)
 	r.Cron = strings.TrimSpace(r.Cron)
-	return retime
+	return r.Cron != former.Cron || r.TimeZone != former.TimeZone || !sameBound(r.StartAt, former.StartAt) || !sameBound(r.EndAt, former.EndAt)
 }
 
-// take sets a field that is given, and reports whether it was.
-func take[T any](field, value *T) bool {
+// take sets a field that is given.
+func take[T any](field, value *T) {
 	if value != nil {
 		*field = *value
 	}
-	return value != nil
+}
+
+// sameBound reports whether two bounds are the same time, or none.
+func sameBound(a, b *time.Time) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.Equal(*b)
 }
 
 // PauseSchedule implements core.ScheduleService.

@@ -384,6 +384,47 @@ func TestUpdate(t *testing.T) {
 	r.create(nil) // its former name is free
 }
 
+// TestUpdateKeepsTime: times that are given again as they are, as by a tool that applies a whole definition, and bounds that
+// change, leave the ticks of @every where they are. Another expression counts from its own change.
+func TestUpdateKeepsTime(t *testing.T) {
+	r := newRig(t)
+	hourly, zone := "@every 1h", "UTC"
+	s := r.create(func(s *core.ScheduleSpec) { s.Cron = hourly })
+	end := time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)
+	bound := &end
+	for _, patch := range []core.SchedulePatch{{Cron: &hourly, TimeZone: &zone}, {EndAt: &bound}, {Cron: &hourly, EndAt: &bound}} {
+		r.pass(25 * time.Minute)
+		got, err := r.UpdateSchedule(core.WithPrincipal(ctx, ann), s.ID, patch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.NextAt.Sub(s.CreatedAt)%time.Hour != 0 {
+			t.Errorf("made %s, next after %+v: %s", s.CreatedAt, patch, got.NextAt)
+		}
+	}
+	r.wants(s.ID, "04:04=started")
+	often := "@every 30m"
+	got, err := r.UpdateSchedule(core.WithPrincipal(ctx, ann), s.ID, core.SchedulePatch{Cron: &often})
+	if err != nil || !got.NextAt.Equal(got.UpdatedAt.Add(30*time.Minute)) {
+		t.Errorf("changed %s, next %s, %v", got.UpdatedAt, got.NextAt, err)
+	}
+}
+
+// TestUpdateKeepsWhatIsDue: a tick whose start fails for now is tried again after a change that leaves the times as they are.
+func TestUpdateKeepsWhatIsDue(t *testing.T) {
+	r := newRig(t)
+	s := r.create(nil)
+	r.launch.set(func() { r.launch.refuse = errGone })
+	r.pass(time.Minute)
+	cron := s.Cron
+	if _, err := r.UpdateSchedule(core.WithPrincipal(ctx, ann), s.ID, core.SchedulePatch{Cron: &cron}); err != nil {
+		t.Fatal(err)
+	}
+	r.launch.set(func() { r.launch.refuse = nil })
+	r.pass(30 * time.Second)
+	r.wants(s.ID, "03:05=started")
+}
+
 func TestDelete(t *testing.T) {
 	r := newRig(t)
 	s := r.create(nil)

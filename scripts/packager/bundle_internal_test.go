@@ -51,7 +51,7 @@ func signer(t *testing.T, name string) (secret, public string) {
 func offline(t *testing.T, key string) string {
 	t.Helper()
 	out := t.TempDir()
-	for _, name := range []string{"wardroom_1.0.0_amd64.deb", "wardroom-runtime-local_1.0.0_amd64.deb"} {
+	for _, name := range []string{"wardroom_1.0.0_amd64.deb", "wardroom-runtime-local_1.0.0_amd64.deb", "wardroom-runtime-docker_1.0.0_amd64.deb"} {
 		if err := os.WriteFile(filepath.Join(out, name), []byte(name), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -71,13 +71,20 @@ func offline(t *testing.T, key string) string {
 	return filepath.Join(dir, "wardroom-1.0.0-amd64-offline")
 }
 
-// install runs install.sh where dpkg and docker only say what they would do.
+// install runs install.sh as installOver does, on a machine that has nothing of Wardroom.
 func install(t *testing.T, bundle string, args ...string) (string, error) {
+	t.Helper()
+	return installOver(t, "", bundle, args...)
+}
+
+// installOver runs install.sh where dpkg and docker only say what they would do, on a machine that has packages.
+func installOver(t *testing.T, has, bundle string, args ...string) (string, error) {
 	t.Helper()
 	bin := t.TempDir()
 	for name, text := range map[string]string{
 		"dpkg": "#!/bin/sh\necho dpkg \"$@\"\n", "docker": "#!/bin/sh\necho docker \"$@\"\n",
-		"uname": "#!/bin/sh\necho x86_64\n", "id": "#!/bin/sh\necho 0\n",
+		"dpkg-query": "#!/bin/sh\nfor name in " + has + "; do echo installed $name; done\necho config-files wardroom-secrets\n",
+		"uname":      "#!/bin/sh\necho x86_64\n", "id": "#!/bin/sh\necho 0\n",
 		"cp": "#!/bin/sh\ncase $2 in /etc/*) echo keep \"$1\" ;; *) exec /bin/cp \"$@\" ;; esac\n",
 		"mv": "#!/bin/sh\n", "chmod": "#!/bin/sh\n", // of the key that is kept
 	} {
@@ -177,6 +184,37 @@ func TestBundleIsVerified(t *testing.T) {
 			}
 			if c.refused && (strings.Contains(out, "dpkg -i") || strings.Contains(out, "docker load")) {
 				t.Errorf("something was done: %s", out)
+			}
+		})
+	}
+}
+
+// TestBundleUpgradesWhatIsThere: packages of plugins need the service of their own version, so those that are installed come along,
+// and no other is brought to a machine unless it is named.
+func TestBundleUpgradesWhatIsThere(t *testing.T) {
+	if _, err := os.Stat("/etc/debian_version"); err != nil {
+		t.Skip("this takes a Debian")
+	}
+	dir := offline(t, "")
+	const core, local, docker = " packages/wardroom_1.0.0_amd64.deb", " packages/wardroom-runtime-local_1.0.0_amd64.deb", " packages/wardroom-runtime-docker_1.0.0_amd64.deb"
+	for name, c := range map[string]struct {
+		has  string
+		args []string
+		want string
+	}{
+		"first":                  {want: core + local},
+		"first, without plugins": {args: []string{"none"}, want: core},
+		"the service alone":      {has: "wardroom", want: core},
+		"with a plugin":          {has: "wardroom wardroom-runtime-docker", want: core + docker},
+		"with another one":       {has: "wardroom wardroom-runtime-docker", args: []string{"runtime-local"}, want: core + local + docker},
+		"with the same":          {has: "wardroom wardroom-runtime-docker", args: []string{"wardroom-runtime-docker"}, want: core + docker},
+		"with none other":        {has: "wardroom wardroom-runtime-local", args: []string{"none"}, want: core + local},
+		"of somebody else":       {has: "wardroom wardroom-runtime-theirs", want: core},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := installOver(t, c.has, dir, c.args...)
+			if err != nil || !strings.Contains(out, "dpkg -i"+c.want+"\n") {
+				t.Errorf("%v: %s", err, out)
 			}
 		})
 	}

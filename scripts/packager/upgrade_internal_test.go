@@ -86,6 +86,83 @@ func TestUpgradeKeepsWhatKeysMayDo(t *testing.T) {
 	})
 }
 
+// TestRestartOnUpgrade reads the switch as systemd reads the file that it is in, which is the environment of the service, and says
+// where the old version goes on.
+func TestRestartOnUpgrade(t *testing.T) {
+	for _, c := range []struct {
+		file      string
+		restarted bool
+	}{
+		{"RESTART_ON_UPGRADE=true\n", true}, {"", true}, {"#RESTART_ON_UPGRADE=false\n", true}, {"RESTART_ON_UPGRADE=\n", true},
+		{"RESTART_ON_UPGRADE=\"true\"\n", true}, {"RESTART_ON_UPGRADE='true'\n", true}, {"RESTART_ON_UPGRADE=true  \n", true},
+		{"RESTART_ON_UPGRADE=false\n", false}, {"RESTART_ON_UPGRADE=\"false\"\n", false}, {"RESTART_ON_UPGRADE=true\nRESTART_ON_UPGRADE=no\n", false},
+	} {
+		m := &debian{t: t, root: t.TempDir()}
+		text, err := os.ReadFile("../../packaging/scripts/restart-if-active")
+		if err != nil {
+			t.Fatal(err)
+		}
+		moved := strings.NewReplacer("/etc/", m.root+"/etc/", "/run/", m.root+"/run/", "/usr/bin/", m.root+"/usr/bin/").Replace(string(text))
+		m.write("restart", moved)
+		m.write("etc/default/wardroom", c.file)
+		m.write("run/systemd/system/any", "")
+		for name, script := range map[string]string{"usr/bin/wardroom": "exit 0", "bin/systemctl": "echo systemctl $*"} {
+			m.write(name, "#!/bin/sh\n"+script+"\n")
+			if err := os.Chmod(filepath.Join(m.root, name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		restart := exec.CommandContext(t.Context(), "sh", filepath.Join(m.root, "restart"))
+		restart.Env = append(os.Environ(), "PATH="+filepath.Join(m.root, "bin")+":"+os.Getenv("PATH"))
+		out, err := restart.CombinedOutput()
+		if err != nil || strings.Contains(string(out), "systemctl restart wardroom.service") != c.restarted || strings.Contains(string(out), "the old version goes on") == c.restarted {
+			t.Errorf("%q: %v: %s", c.file, err, out)
+		}
+	}
+}
+
+// TestInstallBesideAnExistingUser installs where the machine has the user of the service, or its group, and not the other one:
+// the files of the package belong to the group, and the unit names both.
+func TestInstallBesideAnExistingUser(t *testing.T) {
+	for name, c := range map[string]struct {
+		has, made string
+		sysusers  bool
+	}{
+		"user, by sysusers":  {has: "passwd", made: "sysusers", sysusers: true},
+		"group, by sysusers": {has: "group", made: "sysusers", sysusers: true},
+		"neither":            {made: "groupadd useradd"},
+		"user":               {has: "passwd", made: "groupadd"},
+		"group":              {has: "group", made: "useradd"},
+		"both":               {has: "passwd group", sysusers: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &debian{t: t, root: t.TempDir(), bin: t.TempDir()}
+			script := func(name, text string) {
+				m.write("bin/"+name, "#!/bin/sh\n"+text+"\n")
+				if err := os.Chmod(filepath.Join(m.root, "bin", name), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			script("getent", `case " `+c.has+` " in *" $1 "*) ;; *) exit 2 ;; esac`)
+			for _, program := range []string{"groupadd", "useradd"} {
+				script(program, "printf '%s ' "+program+" >>"+m.root+"/made")
+			}
+			if c.sysusers {
+				script("systemd-sysusers", "printf 'sysusers ' >>"+m.root+"/made")
+			}
+			m.write("made", "")
+			preinst := exec.CommandContext(t.Context(), "/bin/sh", "../../packaging/scripts/wardroom.preinst", "install")
+			preinst.Env = []string{"PATH=" + filepath.Join(m.root, "bin"), "DPKG_ROOT=" + m.root}
+			if out, err := preinst.CombinedOutput(); err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			if made := strings.TrimSpace(m.read("made")); made != c.made {
+				t.Errorf("made: %q, not %q", made, c.made)
+			}
+		})
+	}
+}
+
 // TestPurgeOfADisk purges where the data are on a disk of their own, whose root cannot be removed.
 func TestPurgeOfADisk(t *testing.T) {
 	root := t.TempDir()
@@ -100,13 +177,7 @@ mkdir "$1/store" && echo x >"$1/store/x" || exit 98
 DPKG_ROOT=$2 sh ../../packaging/scripts/wardroom.postrm purge || exit 1
 [ -z "$(ls -A "$1")" ] || exit 2`
 	out, err := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", purge, "sh", disk, root).CombinedOutput()
-	var ended *exec.ExitError
-	if err != nil && (!errors.As(err, &ended) || os.Getuid() != 0 || ended.ExitCode() == 99) {
-		if os.Getenv("WARDROOM_REQUIRE_REAL") == "1" {
-			t.Fatalf("nothing can be mounted here: %v\n%s", err, out)
-		}
-		t.Skipf("nothing can be mounted here: %v\n%s", err, out)
-	}
+	skipWithoutMounts(t, out, err)
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -115,6 +186,44 @@ DPKG_ROOT=$2 sh ../../packaging/scripts/wardroom.postrm purge || exit 1
 			t.Errorf("%s is left: %v", dir, err)
 		}
 	}
+}
+
+// TestPurgeSparesWhatIsMounted purges where a directory of somebody else is mounted within the data, for agents to work on: it is
+// none of what the service made.
+func TestPurgeSparesWhatIsMounted(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"etc/wardroom", "var/lib/wardroom/store", "var/lib/wardroom/our [old] work", "srv/work"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A bind mount has the device of what it is within, which rm --one-file-system takes for one file system.
+	purge := `mount --bind "$1/srv/work" "$1/var/lib/wardroom/our [old] work" || exit 99
+echo x >"$1/srv/work/precious" && echo x >"$1/var/lib/wardroom/store/x" || exit 98
+DPKG_ROOT=$1 sh ../../packaging/scripts/wardroom.postrm purge`
+	out, err := exec.CommandContext(t.Context(), "unshare", "--mount", "sh", "-c", purge, "sh", root).CombinedOutput()
+	skipWithoutMounts(t, out, err)
+	if err != nil || !strings.Contains(string(out), "work is mounted, and is left as it is") {
+		t.Errorf("%v: %s", err, out)
+	}
+	for path, there := range map[string]bool{"srv/work/precious": true, "var/lib/wardroom/store": false, "etc/wardroom": false} {
+		if _, err := os.Stat(filepath.Join(root, path)); (err == nil) != there {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// skipWithoutMounts skips a test whose script ended with 99, since nothing can be mounted on this machine.
+func skipWithoutMounts(t *testing.T, out []byte, err error) {
+	t.Helper()
+	var ended *exec.ExitError
+	if err == nil || errors.As(err, &ended) && os.Getuid() == 0 && ended.ExitCode() != 99 {
+		return
+	}
+	if os.Getenv("WARDROOM_REQUIRE_REAL") == "1" {
+		t.Fatalf("nothing can be mounted here: %v\n%s", err, out)
+	}
+	t.Skipf("nothing can be mounted here: %v\n%s", err, out)
 }
 
 // debian is a directory in which dpkg installs packages as in the root of a machine.
