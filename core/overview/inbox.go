@@ -68,13 +68,14 @@ func (s *Service) FindInbox(ctx context.Context, filter core.InboxFilter) ([]*co
 		others = slices.DeleteFunc(others, func(i *core.InboxItem) bool { return order(last, i) >= 0 })
 	}
 	var asked []*core.InboxItem
+	var found core.PageInfo
 	if has(filter.Sources, core.InboxExecution) {
 		page := core.Page{Limit: limit, Cursor: from.Questions}
 		if from.Over {
 			page = one
 		}
-		list, found, err := s.opts.Store.FindQuestions(ctx, core.QuestionFilter{Status: core.QuestionOpen, CreatedBy: filter.CreatedBy, Page: page})
-		if err != nil {
+		var list []*core.Question
+		if list, found, err = s.opts.Store.FindQuestions(ctx, openQuestions(filter, page)); err != nil {
 			return nil, info, inboxCursor(err)
 		}
 		info.Total += found.Total
@@ -100,16 +101,24 @@ func (s *Service) FindInbox(ctx context.Context, filter core.InboxFilter) ([]*co
 			used++
 		}
 	}
-	if used > 0 {
-		page := core.Page{Limit: used, Cursor: from.Questions}
-		_, found, err := s.opts.Store.FindQuestions(ctx, core.QuestionFilter{Status: core.QuestionOpen, CreatedBy: filter.CreatedBy, Page: page})
-		if err != nil {
+	if used > 0 && used < len(asked) {
+		var list []*core.Question
+		if list, found, err = s.opts.Store.FindQuestions(ctx, openQuestions(filter, core.Page{Limit: used, Cursor: from.Questions})); err != nil {
 			return nil, info, inboxCursor(err)
 		}
+		if len(list) < used || list[used-1].ID != asked[used-1].ID { // one came or went in between: the next page would leave out one
+			return s.FindInbox(ctx, filter)
+		}
+	}
+	if used > 0 {
 		next.Questions, next.Over = found.NextCursor, !found.HasMore
 	}
 	info.NextCursor = next.encode()
 	return items, info, nil
+}
+
+func openQuestions(filter core.InboxFilter, page core.Page) core.QuestionFilter {
+	return core.QuestionFilter{Status: core.QuestionOpen, CreatedBy: filter.CreatedBy, Page: page}
 }
 
 // inboxCursor says of a cursor within the inbox's own that is not one of the store's what callers know.
