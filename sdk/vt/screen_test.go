@@ -190,6 +190,25 @@ func TestManyStyles(t *testing.T) {
 	}
 }
 
+// TestManyLinks fills the largest screen with hyperlinks, each of another address.
+func TestManyLinks(t *testing.T) {
+	s := vt.New(vt.Options{Cols: vt.MaxCols, Rows: vt.MaxRows})
+	address := strings.Repeat("a", 2000)
+	for i := range 20000 {
+		fmt.Fprintf(screenWriter{s}, "\x1b]8;;%s%d\x07x", address, i)
+	}
+	if n := s.LinkBytes(); n > 9<<20 {
+		t.Errorf("%d bytes of hyperlinks are kept", n)
+	}
+	s.Write([]byte("\x1b[2J"))
+	for i := range 20000 {
+		fmt.Fprintf(screenWriter{s}, "\x1b[H\x1b]8;;%s%d\x07x", address, i)
+	}
+	if paint := string(s.Repaint(0)); !strings.Contains(paint, "a19999\x1b\\") {
+		t.Error("once the others are gone, a hyperlink is not kept")
+	}
+}
+
 // screenWriter makes a Screen an io.Writer.
 type screenWriter struct{ s *vt.Screen }
 
