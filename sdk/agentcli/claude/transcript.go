@@ -151,8 +151,11 @@ func (t *transcript) line(line []byte) {
 	}
 }
 
-// place finds the turn of an entry. One that follows an unknown entry waits for that.
+// place finds the turn of an entry. One that follows an unknown entry waits for that, and one that is there again counts once.
 func (t *transcript) place(e *entry) {
+	if _, again := t.ownerOf(e.ID); again {
+		return
+	}
 	prompt := e.Prompt
 	if prompt == "" && e.Parent != "" {
 		var known bool

@@ -69,6 +69,9 @@ func TestTranscript(t *testing.T) {
 			usage: map[string]usage{"m3": {Input: 3, Output: 3}, "m4": {Input: 1, Output: 1}},
 		}},
 		{"Of others", "P9", append(all1, prompt2, answer2), account{}},
+		{"Written twice", "P2", []string{prompt2, failed2, answer2, prompt2, failed2, answer2, answer2}, account{
+			asked: true, texts: []string{"Two."}, said: 1, last: "Two.", final: true, model: "big", usage: map[string]usage{"m3": {Input: 3, Output: 3}},
+		}},
 		{"Not understood", "P2", []string{"", "{", "[]", `{"uuid":7}`, `{"uuid":"z","message":"x"}`, prompt2}, account{asked: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
