@@ -366,7 +366,7 @@ func TestHelper(t *testing.T) {
 	r.taken("1")
 	helper := map[string]any{"session_id": "s", "transcript_path": "/helper.jsonl", "turn_id": "h", "agent_id": "a", "agent_type": "default", "tool_name": "Bash"}
 	r.files["/t.jsonl"] = turn("1", said("I have it done."))
-	r.files["/helper.jsonl"] = turn("h", strings.ReplaceAll(said("%")+doneEntry, "the answer", "of the helper")+"\n")
+	r.files["/helper.jsonl"] = turn("h", said("on it")+strings.ReplaceAll(doneEntry, "the answer", "of the helper")+"\n")
 	r.hook("PreToolUse", helper)
 	r.hook("PostToolUse", helper)
 	for range 40 {
