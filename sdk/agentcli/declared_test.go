@@ -145,6 +145,23 @@ func TestDraftBeforeTheFirstTurn(t *testing.T) {
 	}
 }
 
+// TestMessageWithKeys has messages with control characters, as output has them that somebody sends along: to a command that knows
+// no paste they would be keys, of which one interrupts it and another ends its input.
+func TestMessageWithKeys(t *testing.T) {
+	t.Parallel()
+	g := open(t, newLauncher(t, nil), func(o *agentcli.Options) {
+		o.Types["cat"] = runtime.DeclaredType{Command: "cat", Idle: runtime.Duration(200 * time.Millisecond)}
+	})
+	g.spawn(runtime.Spec{ID: "c", Type: "cat"})
+	g.status("c", runtime.StatusReady)
+	for _, text := range []string{"one\x04two\x03three", "\x1b[31mred\x1b[m\x1c", "again"} {
+		want := strings.NewReplacer("\x03", "", "\x04", "", "\x1b", "", "\x1c", "").Replace(text)
+		if got := g.ask("c", text).Text; got != want {
+			t.Errorf("%q: answer %q, want %q", text, got, want)
+		}
+	}
+}
+
 // TestTypedAndRunBeforeACrash has a message that was submitted when the runtime died, before it knew: a repeat is the
 // same message, with its turn.
 func TestTypedAndRunBeforeACrash(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -265,7 +266,7 @@ func (d *declaredDriver) said(prompted bool) string {
 // afterEcho drops the lines at the top that show the message itself, if they do. A terminal wraps it, and a
 // prompt or continuation marks stand between its lines, so they are compared by their characters alone.
 func afterEcho(lines []string, text string) (rest []string, ok bool) {
-	want := bare(text)
+	want := bare(keyless(text))
 	if len(lines) == 0 || want == "" {
 		return nil, false
 	}
@@ -382,7 +383,7 @@ func (d *declaredDriver) Submit(text string) []Step {
 	from, _ := d.h.Cursor()
 	message := &typedMessage{Text: text, From: from, Lines: strings.Contains(text, "\n") && !d.h.BracketedPaste()}
 	d.saved.Typing = message
-	typed := []byte(text)
+	typed := []byte(keyless(text))
 	if d.h.BracketedPaste() {
 		typed = vt.Paste(text)
 	}
@@ -394,6 +395,17 @@ func (d *declaredDriver) Submit(text string) []Step {
 		message.Above = draftLines
 	}
 	return steps
+}
+
+// keyless returns a message without what a command that knows no paste would take for keys, such as the one that interrupts it.
+// Its line breaks and tabs stay.
+func keyless(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // littered reports whether something may stand on the input line. Where somebody may have typed, no prompt that shows is

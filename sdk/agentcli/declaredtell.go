@@ -27,8 +27,8 @@ func (d *declaredDriver) tell() {
 		return
 	}
 	lines, from := d.untold()
-	cursor, _ := d.h.Cursor()
-	lines = lines[:min(uint64(len(lines)), cursor-min(cursor, from))]
+	open := d.h.LineStart()
+	lines = lines[:min(uint64(len(lines)), open-min(open, from))]
 	size, last := 0, 0 // blank lines at the end may be those before the prompt
 	for i, line := range lines {
 		if size += len(line) + 1; size > tellMost && last > 0 {

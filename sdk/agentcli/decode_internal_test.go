@@ -112,6 +112,31 @@ func TestRedactor(t *testing.T) {
 	}
 }
 
+// TestRedactorOnBrokenLines has secrets as rows of a terminal hold them.
+func TestRedactorOnBrokenLines(t *testing.T) {
+	r := newRedactor(map[string]string{"A_KEY": "longsecret", "B_KEY": "longsecret-and-more", "C_TOKEN": "aabaabaac"})
+	for text, want := range map[string]string{
+		"x longsec\nret y":                     "x *** y",
+		"longsecret-and\n-more\nlongsecret":    "***\n***",
+		"l\no\nn\ng\ns\ne\nc\nr\ne\nt":         "***",
+		"one\nlongsecre\nlongsec\n\nret\ntwo":  "one\nlongsecre\n***\ntwo",
+		"aabaabaab\naabaac":                    "aabaab***",
+		"longsec ret\nlongsec\n ret\n\nlong\n": "longsec ret\nlongsec\n ret\n\nlong\n",
+		"longsec\nretlongsec\nret":             "******",
+	} {
+		if got := r.text(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	for text, want := range map[string]int{
+		"": 0, "nothing": 7, "x longsec": 2, "x long\nsec": 2, "longsecret-": 0, "longsecret x": 12, "x\naabaabaab": 5, "all": 2,
+	} {
+		if got := r.whole(text); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+}
+
 func TestGauge(t *testing.T) {
 	var g gauge
 	start := time.Unix(100, 0)

@@ -110,8 +110,9 @@ func (s *session) lastWords() string {
 			said = append(said, row)
 		}
 	}
+	said = strings.Split(s.redact.text(strings.Join(said, "\n")), "\n")
 	said = said[max(0, len(said)-lastLines):]
-	return s.redact.text(clip.Text(strings.Join(said, " | "), 500))
+	return clip.Text(strings.Join(said, " | "), 500)
 }
 
 // tellScreen writes the visible screen to the log: a start that failed is explained by it.

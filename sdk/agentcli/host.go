@@ -42,6 +42,8 @@ type terminalHost interface {
 	Host
 	// Cursor is the line of the cursor, counted from the first line of all scrollback, and its column.
 	Cursor() (line uint64, col int)
+	// LineStart is the line in which that begins which the cursor stands on: the terminal breaks a long one.
+	LineStart() (line uint64)
 	// Text returns the lines from a line on, down to the last row of the screen with text, and the number of
 	// the first one that is left.
 	Text(from uint64) (lines []string, first uint64)
@@ -134,6 +136,13 @@ func (h host) Cursor() (line uint64, col int) {
 	defer d.mu.Unlock()
 	row, col := d.screen.Cursor()
 	return d.scrolled() + uint64(row), col
+}
+
+func (h host) LineStart() (line uint64) {
+	d := h.s.display
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.scrolled() + uint64(d.screen.LineStart())
 }
 
 func (h host) Text(from uint64) (lines []string, first uint64) {

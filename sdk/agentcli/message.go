@@ -111,8 +111,8 @@ func checkInput(in *runtime.Input) (time.Duration, error) {
 		return bad("message", "an input has at most %d bytes", maxMessage)
 	case len(in.Keys) > 1000:
 		return bad("keys", "an input has at most 1000 keys")
-	case in.Message != "" && strings.TrimSpace(in.Message) == "":
-		return bad("message", "a message is not only white space")
+	case in.Message != "" && strings.TrimFunc(in.Message, isBlank) == "":
+		return bad("message", "a message is not only white space and control characters; keys go into keys or raw")
 	case !utf8.ValidString(in.Message):
 		return bad("message", "a message is valid UTF-8")
 	case in.ExpectResponse && in.Message == "":
@@ -127,6 +127,9 @@ func checkInput(in *runtime.Input) (time.Duration, error) {
 	}
 	return in.Timeout, nil
 }
+
+// isBlank reports whether nothing of a character is left of a message that is typed.
+func isBlank(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
 // sameText reports whether a CLI's report of a message is about this one. CLIs trim and join white space.
 func sameText(a, b string) bool { return squeeze(a) == squeeze(b) }

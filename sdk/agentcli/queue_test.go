@@ -442,7 +442,7 @@ func TestBadInput(t *testing.T) {
 	g, _ := ready(t, &fakeCLI{}, nil)
 	for name, in := range map[string]runtime.Input{
 		"None": {}, "Two": {Message: "a", Raw: "b"}, "Blank": {Message: " \n"}, "NotUTF8": {Message: "\xff"}, "Keys": {Keys: []string{"NOPE"}},
-		"ExpectRaw": {Raw: "x", ExpectResponse: true}, "Timeout": {Message: "x", Timeout: -1}, "Large": {Message: strings.Repeat("x", 2<<20)},
+		"KeysOnly": {Message: "\x1b\x03 "}, "ExpectRaw": {Raw: "x", ExpectResponse: true}, "Timeout": {Message: "x", Timeout: -1}, "Large": {Message: strings.Repeat("x", 2<<20)},
 	} {
 		if _, err := g.Send(t.Context(), "a", in); code(err) != runtime.CodeInvalidArgument {
 			t.Errorf("%s: %v", name, err)

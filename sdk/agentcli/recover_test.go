@@ -195,6 +195,38 @@ func TestOneProcessAtATime(t *testing.T) {
 	}
 }
 
+// TestSecretsOnSeveralRows has a secret that no row of the terminal holds whole.
+func TestSecretsOnSeveralRows(t *testing.T) {
+	t.Parallel()
+	var long strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&long, "k%d-", i)
+	}
+	secret := long.String()
+	g := open(t, newLauncher(t, nil), nil)
+	g.spawn(runtime.Spec{ID: "b", Type: "bash", Env: map[string]string{"API_TOKEN": secret}})
+	g.status("b", runtime.StatusReady)
+	for _, command := range []string{
+		`for i in $(seq 40); do echo "$i is $API_TOKEN"; done`,
+		`printf 'it is %s' "$API_TOKEN"; sleep 0.5; echo`,
+		`for i in $(seq 20); do printf 'it is %s' "$API_TOKEN"; sleep 0.1; echo; done`,
+	} {
+		if got := g.ask("b", command).Text; !strings.Contains(strings.ReplaceAll(got, "\n", ""), secret) {
+			t.Errorf("the answer to its caller is %q", got)
+		}
+	}
+	wait(t, "the log", func() bool { return strings.Contains(g.logs("b", runtime.LogOptions{}), "terminal it is ***") })
+	told := g.logs("b", runtime.LogOptions{})
+	for _, e := range g.events("b") {
+		told += fmt.Sprintf("%+v", e)
+	}
+	for at := 0; at+20 <= len(secret); at += 10 {
+		if part := secret[at : at+20]; strings.Contains(told, part) {
+			t.Fatalf("%q of the secret is told:\n%s", part, told)
+		}
+	}
+}
+
 // TestSecretsStayOut looks for a secret in everything that is stored or told.
 func TestSecretsStayOut(t *testing.T) {
 	const secret = "tok-5up3rs3cret"

@@ -33,8 +33,17 @@ type logbook struct {
 func (b *logbook) lines() (changed bool) {
 	b.lastLogged = time.Now()
 	lines, first, next := b.display.lines(b.loggedTo)
+	text := strings.Join(lines, "\n")
+	if whole := b.redact.whole(text); whole < len(text) { // the rest of a secret may still be on the screen
+		held := strings.Count(text[whole:], "\n") + 1
+		lines, next = lines[:len(lines)-held], next-uint64(held)
+		text = strings.Join(lines, "\n")
+	}
 	if next == b.loggedTo && len(lines) == 0 {
 		return false
+	}
+	if len(lines) > 0 {
+		lines = strings.Split(b.redact.text(text), "\n")
 	}
 	skipped := first - min(b.loggedTo, first)
 	if len(lines) > logMost {
@@ -48,7 +57,7 @@ func (b *logbook) lines() (changed bool) {
 		out = append(out, runtime.LogLine{Timestamp: now, Stream: runtime.StreamEvent, Line: fmt.Sprintf("%d lines of the terminal are left out", skipped)})
 	}
 	for _, line := range lines {
-		out = append(out, runtime.LogLine{Timestamp: now, Stream: runtime.StreamTerminal, Line: b.redact.text(line)})
+		out = append(out, runtime.LogLine{Timestamp: now, Stream: runtime.StreamTerminal, Line: line})
 	}
 	b.write(out...)
 	return true

@@ -71,3 +71,12 @@ func (s *Screen) flatState() string {
 func (s *Screen) TableSizes() (styles, links, clusters int) {
 	return len(s.tables.styles), len(s.tables.links), len(s.tables.clusters)
 }
+
+// LinkBytes returns how many bytes of hyperlinks are kept.
+func (s *Screen) LinkBytes() int {
+	n := 0
+	for _, link := range s.tables.links {
+		n += len(link)
+	}
+	return n
+}

@@ -12,6 +12,7 @@ const (
 	blockSize    = 38 << 10 // a block is closed when it is larger
 	blockRoom    = 40 << 10 // what is allocated for it: whole pages, with room for one more line
 	historyBytes = 7 << 18  // of all blocks: older ones are compressed beyond it, then dropped
+	historyText  = 32 << 20 // of all lines: older ones are dropped beyond it. What repeats itself takes next to nothing compressed
 )
 
 // block is a piece of the scrollback: lines, each with its newline. Rows that went on in the next one have a '\r'
@@ -20,6 +21,7 @@ type block struct {
 	first      uint64 // number of the first line
 	lines      int
 	data       []byte
+	text       int // bytes of the lines; data has as many while it is not compressed
 	compressed bool
 }
 
@@ -30,6 +32,7 @@ type history struct {
 	first  uint64  // number of the oldest line that is kept
 	next   uint64  // number of the line to come
 	bytes  int     // of the blocks
+	text   int     // bytes of the lines
 	packed int     // blocks before this one are compressed
 	spare  []byte  // buffer of a dropped block, for the next one
 }
@@ -85,10 +88,16 @@ func (h *history) open() *block {
 
 // added counts a line of n bytes that was added to the last block, and keeps the bounds.
 func (h *history) added(n int) {
-	h.blocks[len(h.blocks)-1].lines++
+	b := &h.blocks[len(h.blocks)-1]
+	b.lines++
+	b.text += n
 	h.next++
 	h.bytes += n
+	h.text += n
 	for h.bytes > historyBytes && h.shrink() {
+	}
+	for h.text > historyText && len(h.blocks) > 1 {
+		h.drop()
 	}
 	if h.next-h.first > uint64(h.limit) {
 		h.first = h.next - uint64(h.limit)
@@ -122,6 +131,7 @@ func (h *history) shrink() bool {
 func (h *history) drop() {
 	b := &h.blocks[0]
 	h.bytes -= len(b.data)
+	h.text -= b.text
 	if !b.compressed {
 		h.spare = b.data
 	}
@@ -185,7 +195,8 @@ func (h *history) pop() (line []byte, wrapped, ok bool) {
 	start := bytes.LastIndexByte(data, '\n') + 1
 	line, wrapped = bytes.CutSuffix(data[start:], []byte{'\r'})
 	h.bytes -= len(b.data) - start
-	b.data = b.data[:start]
+	h.text -= len(b.data) - start
+	b.data, b.text = b.data[:start], start
 	b.lines--
 	h.next--
 	if b.lines == 0 {

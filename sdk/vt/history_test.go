@@ -199,3 +199,53 @@ func TestHistoryBytes(t *testing.T) {
 		t.Errorf("first row %q", text[0])
 	}
 }
+
+// TestLinksAreBounded draws a hyperlink once and overwrites every other column of it: each half of a row costs a hyperlink
+// again wherever the row is drawn, which is many times what the program wrote.
+func TestLinksAreBounded(t *testing.T) {
+	const cols, rows, most = 120, 40, 64 << 20
+	s := vt.New(vt.Options{Cols: cols, Rows: rows})
+	link := "\x1b]8;;http://x/" + strings.Repeat("a", 2000) + "\x1b\\"
+	page := link + "\x1b[Hx\x1b[4799b\x1b]8;;\x1b\\"
+	for y := range rows {
+		page += fmt.Sprintf("\x1b[%dH", y+1) + strings.Repeat("\x1b[Cx", cols/2)
+	}
+	for range 250 {
+		s.Write([]byte(page + strings.Repeat("\n", rows)))
+	}
+	s.Write([]byte(page))
+	if n := len(s.Repaint(10000)); n > most {
+		t.Errorf("a repaint of %d bytes with scrollback", n)
+	}
+	if n := len(s.Repaint(0)); n > 2<<20 {
+		t.Errorf("a repaint of %d bytes", n)
+	}
+	o, err := vt.Restore(s.Snapshot(), vt.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := s.Diff(o); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestHistoryText checks that what compresses to nothing is bounded as well.
+func TestHistoryText(t *testing.T) {
+	s := vt.New(vt.Options{Cols: 1000, Rows: 4, ScrollbackLines: 100000})
+	row := strings.Repeat("\x1b[38;2;255;255;255;48;2;128;128;128mx\x1b[mx", 500)
+	for range 3000 {
+		s.Write([]byte(row + "\r\n"))
+	}
+	if n := len(s.Repaint(100000)); n > 40<<20 {
+		t.Errorf("a repaint of %d bytes", n)
+	}
+	if _, err := vt.Restore(s.Snapshot(), vt.Options{ScrollbackLines: 100000}); err != nil {
+		t.Error(err)
+	}
+	s.Resize(1000, 1000)
+	s.Resize(1000, 4)
+	lines, first, next := s.Lines(0)
+	if uint64(len(lines)) != next-first || len(lines) < 500 {
+		t.Errorf("%d lines from %d to %d", len(lines), first, next)
+	}
+}

@@ -9,8 +9,8 @@ const maxReport = 128 << 10
 // output: the Screen has answered them, and a second answer would be typed into the program. Keys pass as they are.
 // The zero value is ready. One per viewer; not safe for concurrent use.
 //
-// Dropped are reports of the device, of the cursor's position, of status and modes, of colours, of the version and of
-// the keyboard protocol. Ambiguous is ESC [ 1 ; m R with m from 2 to 16, which is F3 with modifiers: it passes.
+// Dropped are reports of the device, of the cursor's position, of status and modes, of colours, of titles, of the version and
+// of the keyboard protocol. Ambiguous is ESC [ 1 ; m R with m from 2 to 16, which is F3 with modifiers: it passes.
 type InputFilter struct {
 	held []byte // the beginning of what may be a reply; at least three bytes
 	tail []byte // an introducer at the end of a chunk that was passed on: ESC, or ESC and one byte
@@ -78,7 +78,7 @@ func reportLen(p []byte) (n, state int) {
 	case '[':
 		return csiReport(p)
 	case ']':
-		if len(p) > 2 && (p[2] < '0' || p[2] > '9') {
+		if len(p) > 2 && (p[2] < '0' || p[2] > '9') && p[2] != 'l' && p[2] != 'L' { // those begin a title
 			return 0, noReport
 		}
 		return stringReport(p, true)

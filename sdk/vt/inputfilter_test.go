@@ -13,7 +13,7 @@ var reports = []string{
 	"\x1b[?62;22c", "\x1b[?1;2c", "\x1b[>41;351;0c", "\x1b[24;80R", "\x1b[1;80R", "\x1b[1;1R", "\x1b[?3;4R", "\x1b[?3;4;1R", "\x1b[0n", "\x1b[?997;1n",
 	"\x1b]10;rgb:d0d0/d0d0/d0d0\x07", "\x1b]11;rgb:0000/0000/0000\x1b\\", "\x1b]4;1;rgb:00/00/00\x07", "\x1b]52;c;aGVsbG8=\x07",
 	"\x1bP>|xterm(390)\x1b\\", "\x1bP!|00000000\x1b\\", "\x1bP1$r0m\x1b\\", "\x1bP0+r\x1b\\", "\x1b[?2026;2$y", "\x1b[4;2$y", "\x1b[?0u", "\x1b[?1u",
-	"\x1b[8;40;120t", "\x1b_Gi=1;OK\x1b\\",
+	"\x1b[8;40;120t", "\x1b]lTerminal\x1b\\", "\x1b]LTerminal\x1b\\", "\x1b_Gi=1;OK\x1b\\",
 }
 
 // pressed are what keys, the mouse and pastes send.

@@ -26,7 +26,12 @@ func (s *Screen) appendText(b []byte, cells []cell) []byte {
 	return bytes.TrimRight(b, " ")
 }
 
-// appendLine appends cells as a line. Blanks at the end that look like nothing are left out.
+// maxLineLinks bounds the bytes of hyperlinks in a line: each change of the link repeats it, so a row of many costs more than
+// the program wrote.
+const maxLineLinks = 16 << 10
+
+// appendLine appends cells as a line. Blanks at the end that look like nothing are left out, and so are hyperlinks beyond
+// maxLineLinks.
 func (s *Screen) appendLine(b []byte, cells []cell) []byte {
 	for len(cells) > 0 && (cells[len(cells)-1] == 0 || cells[len(cells)-1] == ' ') {
 		cells = cells[:len(cells)-1]
@@ -36,12 +41,23 @@ func (s *Screen) appendLine(b []byte, cells []cell) []byte {
 	begin := len(plain) - len(b)
 	b = plain
 	var pen uint32
+	var drawn style // of the pen, without a link that was left out
+	links := maxLineLinks
 	special := false // the cluster before may join what follows, or may have another width elsewhere
 	for x := begin; x < len(cells); x++ {
 		c := cells[x]
 		if c.style() != pen {
-			b = s.tables.appendStyle(b, s.tables.styles[pen], s.tables.styles[c.style()])
 			pen = c.style()
+			next := s.tables.styles[pen]
+			if next.link != drawn.link {
+				if n := len(s.tables.links[next.link]); n > links {
+					next.link = 0
+				} else {
+					links -= n
+				}
+			}
+			b = s.tables.appendStyle(b, drawn, next)
+			drawn = next
 		}
 		g := c & lowMask
 		if g < 0x80 && !special {
@@ -63,7 +79,7 @@ func (s *Screen) appendLine(b []byte, cells []cell) []byte {
 		special = joins
 		b = s.appendGlyph(b, c)
 	}
-	return s.tables.appendStyle(b, s.tables.styles[pen], style{})
+	return s.tables.appendStyle(b, drawn, style{})
 }
 
 // appendPlain appends the cells up to the first that is more than ASCII without a style. b has room for them all.

@@ -55,7 +55,11 @@ func (s *Screen) link(data []byte) {
 	_, uri, ok := bytes.Cut(data, []byte{';'})
 	if ok && len(uri) > 0 && len(data) <= maxLink && utf8.Valid(data) {
 		s.cur.pen = s.makeRoom(s.cur.pen)
-		s.cur.pen.link = s.tables.addLink(string(data))
+		if s.tables.linkLen < maxLinks {
+			s.cur.pen.link = s.tables.addLink(string(data))
+		} else { // it counts all the same, so that in the end room is made for others
+			s.tables.linkLen += len(data)
+		}
 	}
 	s.penChanged()
 }

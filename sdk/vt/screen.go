@@ -74,6 +74,16 @@ func clampSize(cols, rows int) (int, int) {
 // Cursor returns the position of the cursor, counted from 0.
 func (s *Screen) Cursor() (row, col int) { return s.cur.row, s.cur.col }
 
+// LineStart returns the row in which the line begins that the cursor stands on, counted from 0: one that does not fit into a row
+// goes on in the next.
+func (s *Screen) LineStart() int {
+	row := s.cur.row
+	for row > 0 && s.g.wrapped[s.g.order[row-1]] {
+		row--
+	}
+	return row
+}
+
 // Size returns the size in columns and rows.
 func (s *Screen) Size() (cols, rows int) { return s.cols, s.rows }
 

@@ -190,6 +190,39 @@ func TestManyStyles(t *testing.T) {
 	}
 }
 
+func TestLineStart(t *testing.T) {
+	for in, want := range map[string]int{
+		"": 0, "a\r\nb": 1, "a\r\n0123456789": 1, "a\r\n0123456789x": 1, "a\r\n0123456789x\r\nb": 3, "0123456789\r\nb": 1,
+		"01234567890123456789x\x1b[2;3H": 0, "012345678901234567890123456789x\n\n\n\n": 4,
+		strings.Repeat("0123456789", 6): 0,
+	} {
+		s := vt.New(vt.Options{Cols: 10, Rows: 5})
+		s.Write([]byte(in))
+		if got := s.LineStart(); got != want {
+			t.Errorf("%q: %d, want %d", in, got, want)
+		}
+	}
+}
+
+// TestManyLinks fills the largest screen with hyperlinks, each of another address.
+func TestManyLinks(t *testing.T) {
+	s := vt.New(vt.Options{Cols: vt.MaxCols, Rows: vt.MaxRows})
+	address := strings.Repeat("a", 2000)
+	for i := range 20000 {
+		fmt.Fprintf(screenWriter{s}, "\x1b]8;;%s%d\x07x", address, i)
+	}
+	if n := s.LinkBytes(); n > 9<<20 {
+		t.Errorf("%d bytes of hyperlinks are kept", n)
+	}
+	s.Write([]byte("\x1b[2J"))
+	for i := range 20000 {
+		fmt.Fprintf(screenWriter{s}, "\x1b[H\x1b]8;;%s%d\x07x", address, i)
+	}
+	if paint := string(s.Repaint(0)); !strings.Contains(paint, "a19999\x1b\\") {
+		t.Error("once the others are gone, a hyperlink is not kept")
+	}
+}
+
 // screenWriter makes a Screen an io.Writer.
 type screenWriter struct{ s *vt.Screen }
 

@@ -19,7 +19,7 @@ const (
 // Snapshot returns everything there is to know about the Screen, in the middle of a sequence or a rune as well, so that
 // after Restore the stream goes on from Offset.
 func (s *Screen) Snapshot() []byte {
-	w := snapshotWriter{s: s, b: make([]byte, 0, s.history.bytes+s.cols*s.rows)}
+	w := snapshotWriter{s: s, b: make([]byte, 0, s.history.text+s.cols*s.rows)}
 	w.number(s.offset)
 	w.number(uint64(s.cols))
 	w.number(uint64(s.rows))

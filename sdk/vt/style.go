@@ -35,8 +35,9 @@ type style struct {
 const (
 	tableEntries = 1024
 	linkBytes    = 256 << 10
-	maxCluster   = 32   // bytes of one grapheme cluster; further marks are dropped
-	maxLink      = 2083 // bytes of parameters and URI of a hyperlink; a longer one is not kept
+	maxCluster   = 32      // bytes of one grapheme cluster; further marks are dropped
+	maxLink      = 2083    // bytes of parameters and URI of a hyperlink; a longer one is not kept
+	maxLinks     = 8 << 20 // bytes of all hyperlinks that are shown; further ones are not kept
 )
 
 // tables intern what does not fit into a cell. Numbers are given in order of appearance and hold until compact.
@@ -46,7 +47,7 @@ type tables struct {
 
 	links   []string // "params;uri"; [0] is none
 	linkIDs map[string]uint32
-	linkLen int // bytes of links
+	linkLen int // bytes of links, and of those that were not kept since compact
 
 	clusters   []string
 	clusterIDs map[string]int

@@ -28,7 +28,9 @@ type transcript struct {
 	owned   map[string]string
 	older   map[string]string
 	orphans map[string][]*entry
-	many    int // orphans in all
+	many    int    // orphans in all
+	newest  string // id of the turn of the entry that was placed last
+	lost    bool   // a line behind it could not be read: the next orphan follows that
 	account account
 }
 
@@ -131,7 +133,9 @@ func (t *transcript) feed(data []byte) {
 			t.rest = nil
 		}
 		if whole {
-			if !t.skip {
+			if t.skip {
+				t.lost = t.newest != "" // what is cut off at the begin is of nobody
+			} else {
 				t.line(t.rest)
 			}
 			t.rest, t.skip = t.rest[:0], false
@@ -141,26 +145,38 @@ func (t *transcript) feed(data []byte) {
 
 // restart forgets a line that was begun: another part of the file, or another file, comes next.
 func (t *transcript) restart(within bool) {
-	t.rest, t.skip = nil, within
+	t.rest, t.skip, t.newest, t.lost = nil, within, "", false
 }
 
 func (t *transcript) line(line []byte) {
 	var e entry
-	if json.Unmarshal(line, &e) == nil && e.ID != "" {
+	switch {
+	case len(bytes.TrimSpace(line)) == 0:
+	case json.Unmarshal(line, &e) != nil:
+		t.lost = true
+	case e.ID != "":
 		t.place(&e)
 	}
 }
 
-// place finds the turn of an entry. One that follows an unknown entry waits for that.
+// place finds the turn of an entry. One that follows an unknown entry waits for that, and one that is there again counts once.
 func (t *transcript) place(e *entry) {
+	if _, again := t.ownerOf(e.ID); again {
+		return
+	}
 	prompt := e.Prompt
 	if prompt == "" && e.Parent != "" {
 		var known bool
-		if prompt, known = t.ownerOf(e.Parent); !known {
+		switch prompt, known = t.ownerOf(e.Parent); {
+		case known:
+		case t.lost:
+			prompt, t.lost = t.newest, false
+		default:
 			t.wait(e)
 			return
 		}
 	}
+	t.newest = prompt
 	if len(t.owned) >= maxOwned {
 		t.older, t.owned = t.owned, nil
 	}

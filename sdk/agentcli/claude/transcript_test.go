@@ -36,6 +36,7 @@ func fed(prompt string, lines ...string) *transcript {
 }
 
 func TestTranscript(t *testing.T) {
+	long1 := strings.Replace(result1, `"ok"`, `"`+strings.Repeat("x", maxLine)+`"`, 1) // as of a large document that was read
 	all1 := []string{prompt1, attached1, words1, tool1, result1, answer1, hooks1, over1}
 	for _, tt := range []struct {
 		name   string
@@ -69,6 +70,17 @@ func TestTranscript(t *testing.T) {
 			usage: map[string]usage{"m3": {Input: 3, Output: 3}, "m4": {Input: 1, Output: 1}},
 		}},
 		{"Of others", "P9", append(all1, prompt2, answer2), account{}},
+		{"Written twice", "P2", []string{prompt2, failed2, answer2, prompt2, failed2, answer2, answer2}, account{
+			asked: true, texts: []string{"Two."}, said: 1, last: "Two.", final: true, model: "big", usage: map[string]usage{"m3": {Input: 3, Output: 3}},
+		}},
+		{"With a broken line", "P1", []string{prompt1, attached1, words1, tool1, result1[:90], answer1, hooks1, over1}, account{
+			asked: true, texts: []string{"I look first.", "Done."}, said: 2, last: "Done.", final: true, over: true, model: "big",
+			usage: map[string]usage{"m1": {10, 4, 5, 7}, "m2": {Input: 20, Output: 2}},
+		}},
+		{"With a line that is too long", "P1", []string{prompt1, attached1, words1, tool1, long1, answer1, hooks1, over1}, account{
+			asked: true, texts: []string{"I look first.", "Done."}, said: 2, last: "Done.", final: true, over: true, model: "big",
+			usage: map[string]usage{"m1": {10, 4, 5, 7}, "m2": {Input: 20, Output: 2}},
+		}},
 		{"Not understood", "P2", []string{"", "{", "[]", `{"uuid":7}`, `{"uuid":"z","message":"x"}`, prompt2}, account{asked: true}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -242,6 +242,10 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 	if err != nil {
 		return
 	}
+	if p.AgentID != "" {
+		d.helperHook(call.Name, p)
+		return
+	}
 	d.session(p)
 	switch call.Name {
 	case "UserPromptSubmit":
@@ -254,7 +258,23 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 	case "PreToolUse", "PermissionRequest", "PostToolUse", "Stop":
 		d.identify(p.TurnID)
 	}
-	switch call.Name {
+	if call.Name == "Stop" && d.state.Turn {
+		d.state.Stopped, d.state.Text = true, p.Answer
+	}
+	d.toolHook(call.Name, p)
+}
+
+// helperHook takes a hook of an agent that codex's own one started. Its tools and what it asks are of the turn that runs; its
+// transcript, its turns and how they end are not.
+func (d *driver) helperHook(name string, p hook.Payload) {
+	if d.state.Turn || name == "PermissionRequest" || p.Tool == questionTool {
+		d.toolHook(name, p)
+	}
+}
+
+// toolHook takes what a hook tells of a tool.
+func (d *driver) toolHook(name string, p hook.Payload) {
+	switch name {
 	case "PreToolUse":
 		if p.Tool == questionTool {
 			d.state.Next = &ask{Tool: p.Tool, Input: p.Input}
@@ -272,10 +292,6 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 			d.host.Signal(agentcli.Signal{
 				Kind: agentcli.SignalToolDone, Source: runtime.SourceHook, Tool: &runtime.ToolCall{Name: p.Tool},
 			})
-		}
-	case "Stop":
-		if d.state.Turn {
-			d.state.Stopped, d.state.Text = true, p.Answer
 		}
 	}
 }

@@ -359,6 +359,34 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// An agent that codex's own one started has a transcript and turns of its own: no turn is answered by it, or ends with it, and none
+// begins with what it does behind the end of a turn.
+func TestHelper(t *testing.T) {
+	r := readyRig(t)
+	r.taken("1")
+	helper := map[string]any{"session_id": "s", "transcript_path": "/helper.jsonl", "turn_id": "h", "agent_id": "a", "agent_type": "default", "tool_name": "Bash"}
+	r.files["/t.jsonl"] = turn("1", said("I have it done."))
+	r.files["/helper.jsonl"] = turn("h", said("on it")+strings.ReplaceAll(doneEntry, "the answer", "of the helper")+"\n")
+	r.hook("PreToolUse", helper)
+	r.hook("PostToolUse", helper)
+	for range 40 {
+		r.Pass(250 * time.Millisecond)
+	}
+	r.want("tool tool_done text[I have it done.]")
+	r.files["/t.jsonl"] += turn("1", said("the answer")+usedEntry+"\n"+doneEntry+"\n")
+	r.hook("Stop", map[string]any{"session_id": "s", "transcript_path": "/t.jsonl", "turn_id": "1", "last_assistant_message": "the answer"})
+	r.state("done")
+	r.Pass(time.Second)
+	if n := len(r.Signals); n == 0 || r.Signals[n-1].Usage == nil || r.Signals[n-1].Usage.Requests != 1 {
+		t.Errorf("the usage is not that of the turn: %+v", r.Signals)
+	}
+	r.want("text[the answer] turn_end[the answer]")
+	r.hook("PreToolUse", helper)
+	r.hook("PostToolUse", helper)
+	r.Pass(10 * time.Second)
+	r.want("")
+}
+
 // The transcript may be behind what the terminal tells, and a turn is never answered by another one.
 func TestLateTranscript(t *testing.T) {
 	r := readyRig(t)

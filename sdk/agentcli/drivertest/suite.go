@@ -43,6 +43,8 @@ type Suite struct {
 var messages = []struct{ name, text string }{
 	{"slash", "/help me with this"},
 	{"slash command", "/clear"},
+	{"no-break space and slash", "\u00a0/clear"},
+	{"byte order mark and slash", "\ufeff/clear"},
 	{"slash path", "/usr/bin/ls is what?"},
 	{"bang", "!echo one"},
 	{"hash", "#remember this"},

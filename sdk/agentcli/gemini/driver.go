@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
@@ -282,7 +283,7 @@ func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	d.sent.Submit(text)
 	d.sentText, d.sentAt, d.mixed = text, d.host.Now(), false
 	text = composer.Plain(text)
-	if strings.HasPrefix(strings.TrimLeft(text, " \t\n"), "/") {
+	if strings.HasPrefix(strings.TrimLeftFunc(text, isCut), "/") {
 		text = joiner + text
 	}
 	var steps []agentcli.Step
@@ -302,6 +303,12 @@ func (d *driver) submit(text string, clear bool) []agentcli.Step {
 		agentcli.Step{If: shellMode, Write: []byte(composer.Escape), Wait: drawTime, Until: promptMode},
 		agentcli.Step{If: promptMode, Write: []byte(composer.Enter)},
 	)
+}
+
+// isCut reports whether gemini cuts a character off the begin of a message: it is white space, or one of those that show nothing and
+// that gemini takes out of whatever is pasted.
+func isCut(r rune) bool {
+	return unicode.IsSpace(r) || strings.ContainsRune("\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\ufeff", r)
 }
 
 // drawTime is how long gemini may take to draw what was typed, before the next key comes all the same.

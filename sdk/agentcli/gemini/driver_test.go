@@ -567,6 +567,16 @@ func TestShellModeIsLeft(t *testing.T) {
 	}
 }
 
+// What gemini cuts off the begin of a message does not keep it from being a command.
+func TestCommandBehindBlanks(t *testing.T) {
+	r := readyRig(t)
+	for _, begin := range []string{"", " ", "\n\t", "\u00a0", "\u3000", "\ufeff", "\u200b", "\u202e", "\u2066 \u00a0"} {
+		if keys := drivertest.Keystrokes(r.driver.Submit(begin + "/quit")); !strings.Contains(keys, "~\u2060"+begin+"/quit ") {
+			t.Errorf("behind %q it typed %q", begin, keys)
+		}
+	}
+}
+
 // What somebody typed before a message may turn that mode on after the message was handed over: its Enter waits for what is drawn, and
 // runs nothing.
 func TestShellModeThatIsDrawnLate(t *testing.T) {

@@ -25,6 +25,7 @@ func suite() drivertest.Suite {
 			if strings.Contains(m, "@READ") {
 				return "--- End of content ---" // gemini attaches the file, and the model answers to its end
 			}
+			m = strings.TrimPrefix(m, "\ufeff")        // gemini takes these out of what is pasted
 			return strings.ReplaceAll(m, "\u200d", "") // it is the fake model that drops these
 		},
 	}

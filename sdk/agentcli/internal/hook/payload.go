@@ -29,6 +29,7 @@ type Payload struct {
 	Transcript string         `json:"transcript_path"`
 	TurnID     string         `json:"turn_id"`   // codex
 	PromptID   string         `json:"prompt_id"` // claude: of the turn
+	AgentID    string         `json:"agent_id"`  // of an agent that the CLI's own one started; else empty
 	Prompt     string         `json:"prompt"`
 	Source     string         `json:"source"` // of a session's start
 	Tool       string         `json:"tool_name"`
@@ -58,7 +59,7 @@ func Parse(data []byte) (Payload, error) {
 	if err := json.Unmarshal(data, &p); err != nil {
 		return Payload{}, fmt.Errorf("hook: the payload is not understood: %w", err)
 	}
-	for _, name := range []*string{&p.Event, &p.SessionID, &p.TurnID, &p.PromptID, &p.Source, &p.Tool, &p.ToolUseID, &p.Notification} {
+	for _, name := range []*string{&p.Event, &p.SessionID, &p.TurnID, &p.PromptID, &p.AgentID, &p.Source, &p.Tool, &p.ToolUseID, &p.Notification} {
 		*name = clip.Text(*name, maxName)
 	}
 	p.Transcript = clip.Text(p.Transcript, maxPath)
