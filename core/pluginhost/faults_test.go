@@ -132,6 +132,9 @@ func TestFaults(t *testing.T) {
 			if p.PID != 0 || p.NextAttempt.IsZero() {
 				t.Errorf("plugin %+v", p)
 			}
+			if left, err := os.ReadDir(filepath.Join(r.opts.RunDir, "plugins")); err != nil || len(left) > 0 {
+				t.Errorf("the directories of its sockets: %v, %v, want none", left, err)
+			}
 			_, err := r.Runtime("runtime-pen").Spawn(t.Context(), runtime.Spec{ID: "a"})
 			if e := runtime.AsError(err); e.Code != runtime.CodeUnavailable || !strings.Contains(e.Message, p.Reason) {
 				t.Errorf("a call says %v", err)

@@ -93,7 +93,8 @@ func (h *Host) launch(ctx context.Context, s Spec, b binary, log *pluginLogger) 
 		Logger:           log,
 		// The directory of the sockets; go-plugin makes one in it for this process, and removes it.
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: h.sockets},
-		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, sockets string) (runner.Runner, error) {
+			i.sockets = sockets
 			proc.env = append(env, cmd.Env...)
 			return proc, nil
 		},
