@@ -35,7 +35,7 @@ func (s *server) Resolve(ctx context.Context, r *pluginv1.ResolveRequest) (*plug
 		if res.Error != nil {
 			m.Error = errorToProto(res.Error)
 		} else {
-			m.Value, m.Version, m.NotAfter = res.Value.data, pluginv1.Text(res.Value.version), pluginv1.Stamp(res.Value.notAfter)
+			m.Value, m.Version, m.NotAfter = res.Value.Reveal(), pluginv1.Text(res.Value.version), pluginv1.Stamp(res.Value.notAfter)
 		}
 		out.Results[i] = m
 	}
