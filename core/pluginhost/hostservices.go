@@ -84,7 +84,7 @@ func (s *services) Secret(ctx context.Context, ref string) (secret.Value, error)
 	}
 	v, err := s.child.host.opts.Secrets(ctx, s.child.spec.Name, ref)
 	if err == nil {
-		s.child.hidden.add(string(v.Reveal()))
+		s.child.hidden.add(ref, string(v.Reveal()))
 	}
 	return v, err
 }

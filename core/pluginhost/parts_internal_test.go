@@ -124,6 +124,41 @@ func TestRedactor(t *testing.T) {
 	}
 }
 
+// A plugin prints a secret of several lines as lines, trims one that ends with a line, and shows its settings as JSON.
+func TestRedactorForms(t *testing.T) {
+	redact := redactor([]string{"-----BEGIN KEY-----\nMIIEvQIBADANBgkq\r\nhkiG9w0BAQ==\n", "ends-with-a-line\n", "a&b<c>\"d"})
+	for text, want := range map[string]string{
+		"MIIEvQIBADANBgkq":                 "***",
+		"key: hkiG9w0BAQ== (base64)":       "key: *** (base64)",
+		"token=ends-with-a-line x":         "token=*** x",
+		`{"p":"a\u0026b\u003cc\u003e\"d"}`: `{"p":"***"}`,
+		`{"p":"a&b<c>\"d"}`:                `{"p":"***"}`,
+		`a&b<c>"d`:                         "***",
+	} {
+		if got := redact(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+// What a plugin looked up once stays hidden, however often it looks up others; so do former values, which it may still have.
+func TestHiddenLookUps(t *testing.T) {
+	h := newHidden([]string{"given-value"})
+	h.add("vault:once", "looked-up-once")
+	for i := range 1000 {
+		h.add("vault:turns", fmt.Sprintf("turning-%d", i))
+		h.add(fmt.Sprintf("vault:%d", i), fmt.Sprintf("other-%d", i))
+	}
+	for _, text := range []string{"given-value", "looked-up-once", "turning-999", "turning-998", "other-0", "other-999"} {
+		if got := h.redact("<" + text + ">"); got != "<***>" {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+	if n := len(h.lookedUp["vault:turns"]); n > maxFormer {
+		t.Errorf("%d values of one reference are kept", n)
+	}
+}
+
 func TestEnviron(t *testing.T) {
 	host := map[string]string{"PATH": "/bin", "SECRET": "x", "HTTP_PROXY": "p", "HOME": "/root"}
 	lookup := func(name string) (string, bool) { v, ok := host[name]; return v, ok }
