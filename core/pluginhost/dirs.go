@@ -1,6 +1,8 @@
 package pluginhost
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -29,4 +31,17 @@ func private(dir string) (string, error) {
 		return "", err
 	}
 	return dir, os.Chmod(dir, 0o700)
+}
+
+// public makes a directory among the plugins that this user alone changes and everybody reads, whatever the umask is: root
+// installs what the service's user runs. One that is there stays as it is.
+func public(dir string) error {
+	err := os.Mkdir(dir, 0o755)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o755)
 }

@@ -37,7 +37,7 @@ func (p *Package) Replaces() (ManifestEntry, bool, error) {
 	if _, err := os.Lstat(filepath.Join(p.dir, removingDir, p.Entry.Name+".json")); err == nil {
 		return ManifestEntry{}, false, nil // what is there goes
 	}
-	// A file that is what p puts there is of an install that was cut short before it was recorded.
+	// A file that is what p puts there is of an install by an earlier release that was cut short before it was recorded.
 	if sum, err := FileSHA256(filepath.Join(p.dir, p.Entry.Name)); !errors.Is(err, fs.ErrNotExist) && !known && (err != nil || sum != p.Entry.SHA256) {
 		return ManifestEntry{}, false, core.Conflict("plugin", p.Entry.Name, "",
 			"%s is there and belongs to no manifest; remove it first", filepath.Join(p.dir, p.Entry.Name))
@@ -84,7 +84,7 @@ func (p *Package) install(was ManifestEntry, replaces bool) error {
 		if err := os.RemoveAll(to); err != nil { // of the same build, installed before
 			return err
 		}
-		if err := os.MkdirAll(to, 0o755); err != nil {
+		if err := errors.Join(public(filepath.Dir(to)), public(to)); err != nil {
 			return err
 		}
 		for _, f := range p.Entry.Files {
@@ -107,19 +107,20 @@ func unwritable(dir string, err error) error {
 	return core.Errorf(core.CodeForbidden, "%s cannot be written to: %s", dir, lastError(err)).WithCause(err)
 }
 
-// place makes the binary at path that of a plugin, and records it.
+// place records a plugin, and makes the binary at path its own. It records first: that takes room on the disk, which may be
+// full, and a binary that no entry knows would be in the way of every other install.
 func place(dir, path string, e ManifestEntry) error {
 	manifests := filepath.Join(dir, InstalledDir)
-	if err := os.MkdirAll(manifests, 0o755); err != nil {
+	if err := public(manifests); err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(manifests, e.Name+".json"), entryFile(e), 0o644); err != nil {
 		return err
 	}
 	if err := os.Rename(path, filepath.Join(dir, e.Name)); err != nil {
 		return err
 	}
-	if err := atomicfile.SyncDir(dir); err != nil {
-		return err
-	}
-	return writeFile(filepath.Join(manifests, e.Name+".json"), entryFile(e), 0o644)
+	return atomicfile.SyncDir(dir)
 }
 
 func entryFile(e ManifestEntry) []byte {
@@ -134,7 +135,7 @@ func keepFormer(dir string, e ManifestEntry) error {
 		return nil
 	}
 	former := filepath.Join(dir, formerDir)
-	if err := os.MkdirAll(former, 0o755); err != nil {
+	if err := public(former); err != nil {
 		return err
 	}
 	binary := filepath.Join(former, e.Name)

@@ -76,7 +76,7 @@ func beginRemoval(dir, name, begun string) error {
 	if err := removable(dir, name); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(begun), 0o755); err != nil {
+	if err := public(filepath.Dir(begun)); err != nil {
 		return unwritable(dir, err)
 	}
 	manifests := filepath.Join(dir, InstalledDir)
