@@ -159,6 +159,20 @@ func TestHiddenLookUps(t *testing.T) {
 	}
 }
 
+// A plugin that is removed between the look at it and at what is installed is not there any more, and no panic.
+func TestCompareRemoved(t *testing.T) {
+	dir := t.TempDir()
+	h, err := New(Options{Dir: dir, RunDir: dir, StateDir: dir, Clock: coretest.NewClock(), Logger: hclog.NewNullLogger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Manifest{Plugins: []ManifestEntry{{Name: "runtime-pen", Version: "2.0.0", SHA256: "two"}}}
+	p := &core.Plugin{Name: "runtime-pen", Path: filepath.Join(dir, "runtime-pen"), PID: 7, SHA256: "one"}
+	if h.compare(p, map[string]*Manifest{dir: m}); p.Installed != "" {
+		t.Errorf("of one that is gone, %s is installed", p.Installed)
+	}
+}
+
 func TestEnviron(t *testing.T) {
 	host := map[string]string{"PATH": "/bin", "SECRET": "x", "HTTP_PROXY": "p", "HOME": "/root"}
 	lookup := func(name string) (string, bool) { v, ok := host[name]; return v, ok }

@@ -116,7 +116,8 @@ func (h *Host) compare(p *core.Plugin, manifests map[string]*Manifest) {
 	if m == nil {
 		return
 	}
-	if e, known := m.Lookup(filepath.Base(p.Path)); known && p.SHA256 != "" && e.SHA256 != p.SHA256 && h.child(p.Name).spec.SHA256 == "" {
+	e, known := m.Lookup(filepath.Base(p.Path))
+	if c := h.child(p.Name); known && p.SHA256 != "" && e.SHA256 != p.SHA256 && c != nil && c.spec.SHA256 == "" {
 		p.Installed = e.Version
 	}
 }
