@@ -95,6 +95,8 @@ func (s *services) Log(_ context.Context, level hclog.Level, message string, fie
 	for _, name := range sortedNames(fields) {
 		args = append(args, shorten(s.child.redact(name)), shortenTo(s.child.redact(fields[name]), ringLine))
 	}
-	s.child.log.own("").Log(level, shortenTo(s.child.redact(strings.TrimSpace(message)), ringLine), args...)
+	if !s.child.log.own("").write(level, shortenTo(s.child.redact(strings.TrimSpace(message)), ringLine), args) {
+		return &plugin.Error{Code: plugin.CodeTooLarge, Message: "the plugin writes more than the log of the service takes", Retry: true}
+	}
 	return nil
 }

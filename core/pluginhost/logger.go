@@ -26,7 +26,8 @@ type pluginLogger struct {
 	prefix       string // before each of them
 	with         []any
 	words        *lastWords // may be nil
-	repeats      *repeats   // nil: every line is passed on
+	repeats      *repeats   // nil: every line is passed on, as far as flood lets it
+	flood        *flood     // nil: however many there are
 }
 
 // lastWords is the last line that a process printed or logged as a warning, which tells why it ended where nothing else does.
@@ -87,10 +88,13 @@ func (l *pluginLogger) GetLevel() hclog.Level {
 }
 
 // Log implements hclog.Logger.
-func (l *pluginLogger) Log(level hclog.Level, msg string, args ...any) {
+func (l *pluginLogger) Log(level hclog.Level, msg string, args ...any) { l.write(level, msg, args) }
+
+// write is Log; it reports whether the line is in the log of the service, as far as that takes lines of its level.
+func (l *pluginLogger) write(level hclog.Level, msg string, args []any) bool {
 	if !l.plugin {
 		l.Logger.Debug(l.redact(msg), l.clean(args)...)
-		return
+		return true
 	}
 	printed := len(args) == 0 // not logged: a record has its time
 	if w := l.words; w != nil && (printed || level >= hclog.Warn) && strings.TrimSpace(msg) != "" {
@@ -105,14 +109,27 @@ func (l *pluginLogger) Log(level hclog.Level, msg string, args ...any) {
 	if level >= hclog.Warn && !printed && l.repeats != nil {
 		again, held := l.repeats.pass(level, msg+pairs(args), l.clock.Now())
 		if !again {
-			return
+			return true
 		}
 		if held > 0 {
 			args = append(args, "repeated", held)
 		}
 	}
 	l.ring.add(core.PluginLogLine{Timestamp: l.clock.Now(), Level: levelWord(level), Message: msg + pairs(args)})
+	if l.flood != nil && level >= l.Logger.GetLevel() {
+		ok, first, before := l.flood.pass(l.clock.Now())
+		if before > 0 {
+			l.Logger.Warn("plugin wrote more than is logged here", "lines", before)
+		}
+		if first {
+			l.Logger.Warn("plugin writes without end: most of it is not logged here", "hint", "wardroom plugin logs shows the latest of it")
+		}
+		if !ok {
+			return false
+		}
+	}
 	l.Logger.Log(level, msg, args...)
+	return true
 }
 
 // Trace implements hclog.Logger.

@@ -264,6 +264,48 @@ func TestPluginLogger(t *testing.T) {
 	}
 }
 
+// TestPluginLoggerFlood: of a plugin that writes without end some lines go into the log of the service, and the latest are kept.
+func TestPluginLoggerFlood(t *testing.T) {
+	var out strings.Builder
+	h, err := New(Options{
+		Dir: "/", RunDir: "/", StateDir: "/", Clock: coretest.NewClock(), Plugins: []Spec{{Name: "runtime-pen"}},
+		Logger: hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info, DisableTime: true}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := h.child("runtime-pen")
+	clock, own := h.opts.Clock.(*coretest.Clock), c.log.overheard(new(lastWords)).own("")
+	const stretches, lines = 3, 20_000
+	for range stretches {
+		for i := range lines {
+			own.Debug("y") // what a process prints before it is up is a warning
+			own.Debug(fmt.Sprint("line ", i), "timestamp", "2026")
+			own.Info(fmt.Sprint("line ", i), "timestamp", "2026")
+		}
+		clock.Advance(time.Minute)
+	}
+	if n := strings.Count(out.String(), "\n"); n > stretches*1100 || n < stretches*1000 {
+		t.Errorf("%d of %d lines are in the log", n, stretches*2*lines)
+	}
+	own.Info("news", "timestamp", "2026")
+	for _, want := range []string{"plugin writes without end", "plugin wrote more than is logged here: lines=39000", ": news\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in the log", want)
+		}
+	}
+	if last, _ := c.ring.tail(2); last[0].Message != fmt.Sprint("line ", lines-1) {
+		t.Errorf("the last line that is kept is %q", last[0].Message)
+	}
+	s := c.services()
+	for range 2 * floodLines {
+		err = s.Log(t.Context(), hclog.Warn, "x", nil)
+	}
+	if plugin.AsError(err).Code != plugin.CodeTooLarge {
+		t.Errorf("a report beyond what is logged: %v", err)
+	}
+}
+
 // TestPluginLoggerRepeats: a warning that a plugin repeats is passed on at once, and then after pauses that grow.
 func TestPluginLoggerRepeats(t *testing.T) {
 	var out strings.Builder
