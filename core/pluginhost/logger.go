@@ -105,7 +105,7 @@ func (l *pluginLogger) write(level hclog.Level, msg string, args []any) bool {
 		}
 	}
 	args = append(append([]any{}, l.with...), inOrder(args)...)
-	msg, args = l.prefix+l.redact(msg), l.clean(args)
+	msg, args = oneLine(l.prefix+l.redact(msg)), l.clean(args)
 	if level >= hclog.Warn && !printed && l.repeats != nil {
 		again, held := l.repeats.pass(level, msg+pairs(args), l.clock.Now())
 		if !again {
@@ -204,10 +204,15 @@ func (l *pluginLogger) clean(args []any) []any {
 		} else if ok && strings.Contains(text, "\n") {
 			value = hclog.Quote(text)
 		}
-		out = append(out, args[i], value)
+		out = append(out, oneLine(l.redact(fmt.Sprint(args[i]))), value)
 	}
 	return out
 }
+
+// oneLine keeps a text from looking like several lines of the log.
+func oneLine(text string) string { return lineEnds.Replace(text) }
+
+var lineEnds = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
 // pairs renders keys and values behind a message.
 func pairs(args []any) string {

@@ -264,6 +264,22 @@ func TestPluginLogger(t *testing.T) {
 	}
 }
 
+// A line of a plugin is one line of the log, and neither its text nor the name of a field shows a secret.
+func TestPluginLoggerOneLine(t *testing.T) {
+	var out strings.Builder
+	l := &pluginLogger{
+		Logger: hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info, DisableTime: true}), clock: coretest.NewClock(), plugin: true,
+		ring: newRing(), redact: redactor([]string{"hunter22"}),
+	}
+	l.Warn("said\n[ERROR] core: forged\r", "timestamp", "2026", "hunter22", "is no name", "two\nlines", "x")
+	if text := out.String(); strings.Count(text, "\n") != 1 || strings.Contains(text, "\r") || strings.Contains(text, "hunter22") {
+		t.Errorf("log %q", text)
+	}
+	if last, _ := l.ring.tail(1); strings.ContainsAny(last[0].Message, "\r\n") || strings.Contains(last[0].Message, "hunter22") {
+		t.Errorf("kept %q", last[0].Message)
+	}
+}
+
 // TestPluginLoggerFlood: of a plugin that writes without end some lines go into the log of the service, and the latest are kept.
 func TestPluginLoggerFlood(t *testing.T) {
 	var out strings.Builder
