@@ -145,9 +145,6 @@ type hidden struct {
 // maxFormer is how many values of a reference are hidden: a plugin may have former ones still.
 const maxFormer = 8
 
-// maxHidden is the length of the longest of them: no line of a log holds more.
-const maxHidden = 64 << 10
-
 func newHidden(secrets []string) *hidden {
 	return &hidden{given: secrets, lookedUp: map[string][]string{}}
 }
@@ -157,7 +154,7 @@ func (h *hidden) add(ref, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	was := h.lookedUp[ref]
-	if len(text) > maxHidden || slices.Contains(was, text) {
+	if len(text) > longestLine || slices.Contains(was, text) {
 		return
 	}
 	now := append(was, text)

@@ -13,6 +13,9 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
+// longestLine is how much of a plugin's log comes as one line, in bytes: go-plugin reads no longer ones.
+const longestLine = 64 << 10
+
 // pluginLogger is what go-plugin logs to. What the plugin itself says comes through a logger that go-plugin
 // names after the binary: that goes to the process log and to the ring. What go-plugin says about its own
 // work is for debugging only: the supervisor tells what matters.

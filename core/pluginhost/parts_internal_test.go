@@ -313,7 +313,17 @@ func TestPluginLoggerFlood(t *testing.T) {
 	if last, _ := c.ring.tail(2); last[0].Message != fmt.Sprint("line ", lines-1) {
 		t.Errorf("the last line that is kept is %q", last[0].Message)
 	}
-	s := c.services()
+	s, before := c.services(), out.Len()
+	fields := map[string]string{}
+	for i := range 10_000 {
+		fields[fmt.Sprintf("name-%05d", i)] = strings.Repeat("x", 1000)
+	}
+	if err := s.Log(t.Context(), hclog.Info, "wide", fields); err != nil {
+		t.Error(err)
+	}
+	if line := out.String()[before:]; len(line) > 100_000 || !strings.Contains(line, "name-00000") || !strings.Contains(line, "name-00050") {
+		t.Errorf("a report of 10000 fields is a line of %d bytes", len(line))
+	}
 	for range 2 * floodLines {
 		err = s.Log(t.Context(), hclog.Warn, "x", nil)
 	}
