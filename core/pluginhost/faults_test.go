@@ -237,6 +237,22 @@ func TestHung(t *testing.T) {
 	}
 }
 
+// The restarts of a plugin that has no settings are counted like those of any other.
+func TestRestartsWithoutSettings(t *testing.T) {
+	r := newRig(t, pen("no-settings")).open()
+	for n := 1; n <= 2; n++ {
+		pid := r.signal("runtime-pen", syscall.SIGKILL)
+		coretest.WaitFor(t, "another process", func() bool {
+			r.clock.Advance(time.Second)
+			p := r.plugin("runtime-pen")
+			return p.State == core.PluginReady && p.PID != pid
+		})
+		if p := r.plugin("runtime-pen"); p.Restarts != n || r.metrics.get("restarted") != n {
+			t.Errorf("%d restarts, %d are counted, want %d", p.Restarts, r.metrics.get("restarted"), n)
+		}
+	}
+}
+
 // A plugin that leaves a ping open cannot be reached, until it answers one.
 func TestSilent(t *testing.T) {
 	r := newRig(t, pen(""))

@@ -41,7 +41,7 @@ func (c *child) start(ctx context.Context) (*instance, *failure) {
 	}
 	c.mu.Lock()
 	c.status.PID, c.status.StartedAt, c.status.Protocol = i.proc.number(), c.host.opts.Clock.Now(), i.client.NegotiatedVersion()
-	again := c.status.Restarts > 0 || c.schema != nil
+	again := c.announced != nil // it has been ready before
 	c.mu.Unlock()
 	if failed = c.introduce(ctx, i, b); failed == nil {
 		c.set(core.PluginConfiguring, nil)

@@ -67,6 +67,8 @@ func main() {
 		},
 	}
 	switch mode {
+	case "no-settings":
+		def.Schema, def.Examples = nil, nil
 	case "endless":
 		def.Examples = slices.Repeat(def.Examples, 100_000)
 	case "secret":
