@@ -53,8 +53,8 @@ func newChild(h *Host, s Spec, declared bool) *child {
 		redact: hidden.redact, hidden: hidden, breaker: newBreaker(h.opts.Policy), changed: make(chan struct{}),
 	}
 	c.log = &pluginLogger{
-		repeats: &repeats{},
-		Logger:  h.log.Named(s.Name), clock: h.opts.Clock, ring: c.ring, redact: c.redact,
+		repeats: &repeats{}, flood: &flood{},
+		Logger: h.log.Named(s.Name), clock: h.opts.Clock, ring: c.ring, redact: c.redact,
 		binary: filepath.Base(h.path(s)),
 	}
 	c.status = core.Plugin{

@@ -1,6 +1,8 @@
 package pluginhost
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 )
@@ -29,4 +31,23 @@ func private(dir string) (string, error) {
 		return "", err
 	}
 	return dir, os.Chmod(dir, 0o700)
+}
+
+// MakeDir makes a directory of plugins, and those above it, unless it is there. The service can look into what is made, whatever
+// umask who installs has.
+func MakeDir(dir string) error {
+	if info, err := os.Stat(dir); err == nil && info.IsDir() {
+		return nil
+	}
+	err := os.Mkdir(dir, 0o755)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:
+		if err := MakeDir(filepath.Dir(dir)); err != nil {
+			return err
+		}
+		return MakeDir(dir)
+	case err != nil:
+		return err
+	}
+	return os.Chmod(dir, 0o755)
 }

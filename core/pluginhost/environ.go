@@ -1,7 +1,9 @@
 package pluginhost
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -105,7 +107,7 @@ func sweepSockets(dir string) error {
 // are hidden in what it says from then on.
 func (c *child) resolved(ctx context.Context) (Spec, *failure) {
 	s := c.spec
-	var found []string
+	found := false
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if _, ok, err := core.ParseSecretRef(s.Env[name]); !ok && err == nil {
 			continue
@@ -122,86 +124,106 @@ func (c *child) resolved(ctx context.Context) (Spec, *failure) {
 		if strings.Contains(text, "\x00") {
 			return s, &failure{reason: "its variable " + name + " refers to a secret that is no text"}
 		}
-		if len(found) == 0 {
+		if !found {
 			s.Env = maps.Clone(s.Env)
 		}
-		s.Env[name], found = text, append(found, text)
-	}
-	if len(found) > 0 {
-		c.hidden.set(append(c.spec.secrets(), found...))
+		s.Env[name], found = text, true
+		c.hidden.add(name, text)
 	}
 	return s, nil
 }
 
 // hidden takes secret values out of the texts of a plugin. It is safe for concurrent use.
 type hidden struct {
-	replace atomic.Pointer[func(string) string]
+	given   []string                            // by the configuration
+	replace atomic.Pointer[func(string) string] // nil: to be made
 
-	mu       sync.Mutex // guards all below
-	given    []string
-	lookedUp []string // the latest, oldest first
+	mu       sync.Mutex          // guards what follows, and is held while replace is made
+	lookedUp map[string][]string // the latest values of each reference, and of each variable that is one, oldest first
 }
 
-// maxLookedUp is how many secrets that a plugin looked up are hidden: former values of those that change are among them.
-const maxLookedUp = 256
-
-// maxHidden is the length of the longest of them: no line of a log holds more.
-const maxHidden = 64 << 10
+// maxFormer is how many values of a reference are hidden: a plugin may have former ones still.
+const maxFormer = 8
 
 func newHidden(secrets []string) *hidden {
-	h := new(hidden)
-	h.set(secrets)
-	return h
+	return &hidden{given: secrets, lookedUp: map[string][]string{}}
 }
 
-// set replaces what a plugin was given.
-func (h *hidden) set(secrets []string) {
+// add hides a value that a reference has as well. There are no more references than the settings of the plugin name.
+func (h *hidden) add(ref, text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.given = secrets
-	h.renew()
-}
-
-// add hides what a plugin looked up as well.
-func (h *hidden) add(text string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(text) > maxHidden || slices.Contains(h.lookedUp, text) {
+	was := h.lookedUp[ref]
+	if len(text) > longestLine || slices.Contains(was, text) {
 		return
 	}
-	h.lookedUp = append(h.lookedUp, text)
-	h.lookedUp = h.lookedUp[max(len(h.lookedUp)-maxLookedUp, 0):]
-	h.renew()
+	now := append(was, text)
+	h.lookedUp[ref] = now[max(len(now)-maxFormer, 0):]
+	h.replace.Store(nil)
 }
 
-// renew is called with mu held.
-func (h *hidden) renew() {
-	r := redactor(slices.Concat(h.given, h.lookedUp))
-	h.replace.Store(&r)
+func (h *hidden) redact(text string) string {
+	if replace := h.replace.Load(); replace != nil {
+		return (*replace)(text)
+	}
+	return h.renewed()(text)
 }
 
-func (h *hidden) redact(text string) string { return (*h.replace.Load())(text) }
+// renewed returns replace, which it makes where another has not.
+func (h *hidden) renewed() func(string) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if replace := h.replace.Load(); replace != nil {
+		return *replace
+	}
+	all := slices.Clone(h.given)
+	for _, values := range h.lookedUp {
+		all = append(all, values...)
+	}
+	replace := redactor(all)
+	h.replace.Store(&replace)
+	return replace
+}
 
 // redactor replaces the secrets of a plugin in what it says: it may put them into an error or its log.
 func redactor(secrets []string) func(string) string {
 	const shortest = 6 // a shorter one is no secret, and would blot out half of a text
-	list := make([]string, 0, len(secrets))
+	var list []string
 	for _, s := range secrets {
-		if len(s) >= shortest {
-			list = append(list, s)
+		for _, form := range forms(s) {
+			if len(form) >= shortest {
+				list = append(list, form)
+			}
 		}
 	}
 	if len(list) == 0 {
 		return func(s string) string { return s }
 	}
 	// The longest first, so that one that is part of another leaves nothing of it.
-	slices.SortFunc(list, func(a, b string) int { return len(b) - len(a) })
+	slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	var pairs []string
 	for _, s := range slices.Compact(list) {
 		pairs = append(pairs, s, "***")
-		if quoted := strings.Trim(fmt.Sprintf("%q", s), `"`); quoted != s {
-			pairs = append(pairs, quoted, "***")
-		}
 	}
 	return strings.NewReplacer(pairs...).Replace
+}
+
+// forms are the texts that a plugin shows a secret as: itself, and without the line's end that a file gave it; each of its
+// lines, which a log has one by one; and all of them within quotes, of Go and of JSON.
+func forms(secret string) []string {
+	list := []string{secret}
+	for line := range strings.SplitSeq(secret, "\n") {
+		list = append(list, strings.TrimSpace(line))
+	}
+	for _, s := range slices.Clone(list) {
+		list = append(list, strings.Trim(fmt.Sprintf("%q", s), `"`))
+		for _, html := range []bool{true, false} {
+			var text strings.Builder
+			encoder := json.NewEncoder(&text)
+			encoder.SetEscapeHTML(html)
+			_ = encoder.Encode(s) // a text always encodes
+			list = append(list, strings.Trim(strings.TrimSpace(text.String()), `"`))
+		}
+	}
+	return list
 }

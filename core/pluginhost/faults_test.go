@@ -132,6 +132,9 @@ func TestFaults(t *testing.T) {
 			if p.PID != 0 || p.NextAttempt.IsZero() {
 				t.Errorf("plugin %+v", p)
 			}
+			if left, err := os.ReadDir(filepath.Join(r.opts.RunDir, "plugins")); err != nil || len(left) > 0 {
+				t.Errorf("the directories of its sockets: %v, %v, want none", left, err)
+			}
 			_, err := r.Runtime("runtime-pen").Spawn(t.Context(), runtime.Spec{ID: "a"})
 			if e := runtime.AsError(err); e.Code != runtime.CodeUnavailable || !strings.Contains(e.Message, p.Reason) {
 				t.Errorf("a call says %v", err)
@@ -231,6 +234,22 @@ func TestHung(t *testing.T) {
 	})
 	if err := syscall.Kill(pid, 0); err == nil {
 		t.Error("the hung process is still there")
+	}
+}
+
+// The restarts of a plugin that has no settings are counted like those of any other.
+func TestRestartsWithoutSettings(t *testing.T) {
+	r := newRig(t, pen("no-settings")).open()
+	for n := 1; n <= 2; n++ {
+		pid := r.signal("runtime-pen", syscall.SIGKILL)
+		coretest.WaitFor(t, "another process", func() bool {
+			r.clock.Advance(time.Second)
+			p := r.plugin("runtime-pen")
+			return p.State == core.PluginReady && p.PID != pid
+		})
+		if p := r.plugin("runtime-pen"); p.Restarts != n || r.metrics.get("restarted") != n {
+			t.Errorf("%d restarts, %d are counted, want %d", p.Restarts, r.metrics.get("restarted"), n)
+		}
 	}
 }
 

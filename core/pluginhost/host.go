@@ -35,6 +35,7 @@ type Host struct {
 	choices  *choices
 	hooks    map[string][]func()
 	checked  map[string]bool // plugins whose health is asked for
+	leaving  string          // the plugin that is removed; empty: none is
 	open     bool
 	closed   bool
 }

@@ -84,17 +84,24 @@ func (s *services) Secret(ctx context.Context, ref string) (secret.Value, error)
 	}
 	v, err := s.child.host.opts.Secrets(ctx, s.child.spec.Name, ref)
 	if err == nil {
-		s.child.hidden.add(string(v.Reveal()))
+		s.child.hidden.add(ref, string(v.Reveal()))
 	}
 	return v, err
 }
 
 // Log implements plugin.HostServices.
 func (s *services) Log(_ context.Context, level hclog.Level, message string, fields map[string]string) error {
-	args := make([]any, 0, 2*len(fields))
+	var args []any
+	size := 0
 	for _, name := range sortedNames(fields) {
-		args = append(args, shorten(s.child.redact(name)), shortenTo(s.child.redact(fields[name]), ringLine))
+		key, value := shorten(s.child.redact(name)), shortenTo(s.child.redact(fields[name]), ringLine)
+		if size += len(key) + len(value); size > longestLine {
+			break // the rest is as good as lost in it
+		}
+		args = append(args, key, value)
 	}
-	s.child.log.own("").Log(level, shortenTo(s.child.redact(strings.TrimSpace(message)), ringLine), args...)
+	if !s.child.log.own("").write(level, shortenTo(s.child.redact(strings.TrimSpace(message)), ringLine), args) {
+		return &plugin.Error{Code: plugin.CodeTooLarge, Message: "the plugin writes more than the log of the service takes", Retry: true}
+	}
 	return nil
 }

@@ -37,7 +37,7 @@ func (p *Package) Replaces() (ManifestEntry, bool, error) {
 	if _, err := os.Lstat(filepath.Join(p.dir, removingDir, p.Entry.Name+".json")); err == nil {
 		return ManifestEntry{}, false, nil // what is there goes
 	}
-	// A file that is what p puts there is of an install that was cut short before it was recorded.
+	// A file that is what p puts there is of an install by an earlier release that was cut short before it was recorded.
 	if sum, err := FileSHA256(filepath.Join(p.dir, p.Entry.Name)); !errors.Is(err, fs.ErrNotExist) && !known && (err != nil || sum != p.Entry.SHA256) {
 		return ManifestEntry{}, false, core.Conflict("plugin", p.Entry.Name, "",
 			"%s is there and belongs to no manifest; remove it first", filepath.Join(p.dir, p.Entry.Name))
@@ -107,19 +107,20 @@ func unwritable(dir string, err error) error {
 	return core.Errorf(core.CodeForbidden, "%s cannot be written to: %s", dir, lastError(err)).WithCause(err)
 }
 
-// place makes the binary at path that of a plugin, and records it.
+// place records a plugin, and makes the binary at path its own. It records first: that takes room on the disk, which may be
+// full, and a binary that no entry knows would be in the way of every other install.
 func place(dir, path string, e ManifestEntry) error {
 	manifests := filepath.Join(dir, InstalledDir)
 	if err := MakeDir(manifests); err != nil {
 		return err
 	}
+	if err := writeFile(filepath.Join(manifests, e.Name+".json"), entryFile(e), 0o644); err != nil {
+		return err
+	}
 	if err := os.Rename(path, filepath.Join(dir, e.Name)); err != nil {
 		return err
 	}
-	if err := atomicfile.SyncDir(dir); err != nil {
-		return err
-	}
-	return writeFile(filepath.Join(manifests, e.Name+".json"), entryFile(e), 0o644)
+	return atomicfile.SyncDir(dir)
 }
 
 func entryFile(e ManifestEntry) []byte {
@@ -222,25 +223,6 @@ func CheckDir(dir string) error {
 		return core.Errorf(core.CodeForbidden, "the directory of the plugins is not safe: %s", lastError(err)).WithCause(err)
 	}
 	return nil
-}
-
-// MakeDir makes a directory of plugins, and those above it, unless it is there. The service can look into what is made, whatever
-// umask who installs has.
-func MakeDir(dir string) error {
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return nil
-	}
-	err := os.Mkdir(dir, 0o755)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:
-		if err := MakeDir(filepath.Dir(dir)); err != nil {
-			return err
-		}
-		return MakeDir(dir)
-	case err != nil:
-		return err
-	}
-	return os.Chmod(dir, 0o755)
 }
 
 // writeFile replaces a file at once, name and content.

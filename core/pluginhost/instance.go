@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"context"
+	"os"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -21,6 +22,7 @@ type instance struct {
 	conn    *plugin.Conn
 	info    plugin.Info
 	words   *lastWords
+	sockets string      // directory of its sockets, that go-plugin made; empty before the start
 	stopped atomic.Bool // it is being ended on purpose
 }
 
@@ -64,7 +66,8 @@ func (i *instance) end(limit time.Duration, orderly bool) {
 		if i.conn != nil {
 			_ = i.conn.Close() // it cannot fail
 		}
-		i.client.Kill() // ends the connection, which ends the process, and removes the sockets
+		i.client.Kill() // ends the connection, which ends the process, and removes the sockets of one that was started
+		_ = os.RemoveAll(i.sockets)
 	}()
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

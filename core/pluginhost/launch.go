@@ -41,7 +41,7 @@ func (c *child) start(ctx context.Context) (*instance, *failure) {
 	}
 	c.mu.Lock()
 	c.status.PID, c.status.StartedAt, c.status.Protocol = i.proc.number(), c.host.opts.Clock.Now(), i.client.NegotiatedVersion()
-	again := c.status.Restarts > 0 || c.schema != nil
+	again := c.announced != nil // it has been ready before
 	c.mu.Unlock()
 	if failed = c.introduce(ctx, i, b); failed == nil {
 		c.set(core.PluginConfiguring, nil)
@@ -93,7 +93,8 @@ func (h *Host) launch(ctx context.Context, s Spec, b binary, log *pluginLogger) 
 		Logger:           log,
 		// The directory of the sockets; go-plugin makes one in it for this process, and removes it.
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: h.sockets},
-		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, _ string) (runner.Runner, error) {
+		RunnerFunc: func(_ hclog.Logger, cmd *exec.Cmd, sockets string) (runner.Runner, error) {
+			i.sockets = sockets
 			proc.env = append(env, cmd.Env...)
 			return proc, nil
 		},
@@ -186,12 +187,46 @@ func (c *child) introduce(ctx context.Context, i *instance, b binary) *failure {
 		return silent(err, "the question for its settings", c.redact)
 	}
 	i.info = info
+	schema, examples := settings.Schema, beginning(settings.Examples)
+	size := len(schema)
+	for _, example := range examples {
+		size += len(example)
+	}
+	if size > maxSettings {
+		c.log.Logger.Warn("plugin tells more of its settings than is shown", "bytes", size, "most", maxSettings)
+		schema, examples = nil, nil
+	}
+	features := beginning(info.Features)
+	for n, feature := range features {
+		features[n] = shorten(feature)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.status.Kind, c.status.Version, c.status.Features = string(info.Kind), shorten(info.Version), info.Features
+	c.status.Kind, c.status.Version, c.status.Features = shorten(string(info.Kind)), shorten(info.Version), features
 	c.status.SDK = shorten(info.SDK)
-	c.schema, c.examples = settings.Schema, settings.Examples
+	c.schema, c.examples = schema, examples
 	return nil
+}
+
+// Bounds of what is kept of a plugin's words on itself.
+const (
+	maxSaid     = 100     // entries of each list
+	maxSettings = 1 << 20 // bytes of the schema of its settings, with its examples
+)
+
+// beginning returns a copy of as much of a list as is kept.
+func beginning[T any](list []T) []T { return slices.Clone(list[:min(len(list), maxSaid)]) }
+
+// told returns the problems with settings that are told, errors before warnings.
+func told(problems []plugin.Problem) []plugin.Problem {
+	warning := func(p plugin.Problem) int {
+		if p.Severity == plugin.SeverityWarning {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(problems, func(a, b plugin.Problem) int { return warning(a) - warning(b) })
+	return beginning(problems)
 }
 
 // configure gives the plugin its settings.
@@ -204,7 +239,7 @@ func (c *child) configure(ctx context.Context, i *instance) *failure {
 		return refused(checking, i, err, "the check of its settings", c.redact)
 	}
 	var bad []string
-	for _, p := range problems {
+	for _, p := range told(problems) {
 		text := shortenTo(c.redact(strings.TrimPrefix(p.Path+": "+p.Text, ": ")), 300)
 		if p.Severity == plugin.SeverityWarning {
 			c.log.Logger.Warn("plugin warns about its settings", "problem", text)

@@ -13,6 +13,9 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
+// longestLine is how much of a plugin's log comes as one line, in bytes: go-plugin reads no longer ones.
+const longestLine = 64 << 10
+
 // pluginLogger is what go-plugin logs to. What the plugin itself says comes through a logger that go-plugin
 // names after the binary: that goes to the process log and to the ring. What go-plugin says about its own
 // work is for debugging only: the supervisor tells what matters.
@@ -26,7 +29,8 @@ type pluginLogger struct {
 	prefix       string // before each of them
 	with         []any
 	words        *lastWords // may be nil
-	repeats      *repeats   // nil: every line is passed on
+	repeats      *repeats   // nil: every line is passed on, as far as flood lets it
+	flood        *flood     // nil: however many there are
 }
 
 // lastWords is the last line that a process printed or logged as a warning, which tells why it ended where nothing else does.
@@ -87,10 +91,13 @@ func (l *pluginLogger) GetLevel() hclog.Level {
 }
 
 // Log implements hclog.Logger.
-func (l *pluginLogger) Log(level hclog.Level, msg string, args ...any) {
+func (l *pluginLogger) Log(level hclog.Level, msg string, args ...any) { l.write(level, msg, args) }
+
+// write is Log; it reports whether the line is in the log of the service, as far as that takes lines of its level.
+func (l *pluginLogger) write(level hclog.Level, msg string, args []any) bool {
 	if !l.plugin {
 		l.Logger.Debug(l.redact(msg), l.clean(args)...)
-		return
+		return true
 	}
 	printed := len(args) == 0 // not logged: a record has its time
 	if w := l.words; w != nil && (printed || level >= hclog.Warn) && strings.TrimSpace(msg) != "" {
@@ -101,18 +108,31 @@ func (l *pluginLogger) Log(level hclog.Level, msg string, args ...any) {
 		}
 	}
 	args = append(append([]any{}, l.with...), inOrder(args)...)
-	msg, args = l.prefix+l.redact(msg), l.clean(args)
+	msg, args = oneLine(l.prefix+l.redact(msg)), l.clean(args)
 	if level >= hclog.Warn && !printed && l.repeats != nil {
 		again, held := l.repeats.pass(level, msg+pairs(args), l.clock.Now())
 		if !again {
-			return
+			return true
 		}
 		if held > 0 {
 			args = append(args, "repeated", held)
 		}
 	}
 	l.ring.add(core.PluginLogLine{Timestamp: l.clock.Now(), Level: levelWord(level), Message: msg + pairs(args)})
+	if l.flood != nil && level >= l.Logger.GetLevel() {
+		ok, first, before := l.flood.pass(l.clock.Now())
+		if before > 0 {
+			l.Logger.Warn("plugin wrote more than is logged here", "lines", before)
+		}
+		if first {
+			l.Logger.Warn("plugin writes without end: most of it is not logged here", "hint", "wardroom plugin logs shows the latest of it")
+		}
+		if !ok {
+			return false
+		}
+	}
 	l.Logger.Log(level, msg, args...)
+	return true
 }
 
 // Trace implements hclog.Logger.
@@ -187,10 +207,15 @@ func (l *pluginLogger) clean(args []any) []any {
 		} else if ok && strings.Contains(text, "\n") {
 			value = hclog.Quote(text)
 		}
-		out = append(out, args[i], value)
+		out = append(out, oneLine(l.redact(fmt.Sprint(args[i]))), value)
 	}
 	return out
 }
+
+// oneLine keeps a text from looking like several lines of the log.
+func oneLine(text string) string { return lineEnds.Replace(text) }
+
+var lineEnds = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
 // pairs renders keys and values behind a message.
 func pairs(args []any) string {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -274,6 +275,79 @@ func TestInstallAfterKill(t *testing.T) {
 	}
 	if m, err := pluginhost.ReadManifest(dir); err != nil || len(m.Plugins) != 1 || m.Plugins[0].SHA256 != p.Entry.SHA256 {
 		t.Errorf("manifest %+v, %v", m, err)
+	}
+}
+
+// A first install that a full disk cut short leaves nothing in the way of another version.
+func TestInstallAfterFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	p, err := pluginhost.ReadPackage(build(t, "1.0.0", "one", "helper one", 1), dir, pluginhost.About{}, pluginhost.Trust{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	free := fillDisk(t)
+	err = p.Install()
+	free()
+	p.Close()
+	if core.ErrorCode(err) != core.CodeForbidden {
+		t.Fatalf("install on a full disk: %v", err)
+	}
+	install(t, build(t, "2.0.0", "two", "helper two", 1), dir)
+	if data, err := os.ReadFile(filepath.Join(dir, "runtime-pen")); err != nil || string(data) != "two" {
+		t.Errorf("the binary is %q, %v", data, err)
+	}
+}
+
+// fillDisk keeps this process from writing anything into files, until free is called.
+func fillDisk(tb testing.TB) (free func()) {
+	tb.Helper()
+	ignored := make(chan os.Signal, 1)
+	signal.Notify(ignored, syscall.SIGXFSZ)
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		tb.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 0, Max: was.Max}); err != nil {
+		tb.Fatal(err)
+	}
+	return func() {
+		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+			tb.Fatal(err)
+		}
+		signal.Stop(ignored)
+	}
+}
+
+// An install that was killed once the plugin was recorded, and before its binary was there, is followed by another version.
+func TestInstallOverRecorded(t *testing.T) {
+	dir := t.TempDir()
+	install(t, build(t, "1.0.0", "one", "helper one", 1), dir)
+	if err := os.Remove(filepath.Join(dir, "runtime-pen")); err != nil {
+		t.Fatal(err)
+	}
+	install(t, build(t, "2.0.0", "two", "helper two", 1), dir)
+	if data, err := os.ReadFile(filepath.Join(dir, "runtime-pen")); err != nil || string(data) != "two" {
+		t.Errorf("the binary is %q, %v", data, err)
+	}
+}
+
+// What root installs with a umask that shuts others out can be read by the user of the service.
+func TestInstallUmask(t *testing.T) {
+	dir := t.TempDir()
+	was := syscall.Umask(0o077)
+	install(t, build(t, "1.0.0", "one", "helper one", 1), dir)
+	install(t, build(t, "2.0.0", "two", "helper two", 1), dir)
+	syscall.Umask(was)
+	for _, at := range []string{"manifest.d", "manifest.d/runtime-pen.json", "files", "files/*", "files/*/holder", "former", "runtime-pen"} {
+		paths, err := filepath.Glob(filepath.Join(dir, at))
+		if err != nil || len(paths) == 0 {
+			t.Errorf("%s: %v, %v", at, paths, err)
+		}
+		for _, path := range paths {
+			if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o044 != 0o044 {
+				t.Errorf("%s: %v, %v; others must be able to read it", path, info.Mode(), err)
+			}
+		}
 	}
 }
 

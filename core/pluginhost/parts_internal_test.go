@@ -124,6 +124,55 @@ func TestRedactor(t *testing.T) {
 	}
 }
 
+// A plugin prints a secret of several lines as lines, trims one that ends with a line, and shows its settings as JSON.
+func TestRedactorForms(t *testing.T) {
+	redact := redactor([]string{"-----BEGIN KEY-----\nMIIEvQIBADANBgkq\r\nhkiG9w0BAQ==\n", "ends-with-a-line\n", "a&b<c>\"d"})
+	for text, want := range map[string]string{
+		"MIIEvQIBADANBgkq":                 "***",
+		"key: hkiG9w0BAQ== (base64)":       "key: *** (base64)",
+		"token=ends-with-a-line x":         "token=*** x",
+		`{"p":"a\u0026b\u003cc\u003e\"d"}`: `{"p":"***"}`,
+		`{"p":"a&b<c>\"d"}`:                `{"p":"***"}`,
+		`a&b<c>"d`:                         "***",
+	} {
+		if got := redact(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+// What a plugin looked up once stays hidden, however often it looks up others; so do former values, which it may still have.
+func TestHiddenLookUps(t *testing.T) {
+	h := newHidden([]string{"given-value"})
+	h.add("vault:once", "looked-up-once")
+	for i := range 1000 {
+		h.add("vault:turns", fmt.Sprintf("turning-%d", i))
+		h.add(fmt.Sprintf("vault:%d", i), fmt.Sprintf("other-%d", i))
+	}
+	for _, text := range []string{"given-value", "looked-up-once", "turning-999", "turning-998", "other-0", "other-999"} {
+		if got := h.redact("<" + text + ">"); got != "<***>" {
+			t.Errorf("%q becomes %q", text, got)
+		}
+	}
+	if n := len(h.lookedUp["vault:turns"]); n > maxFormer {
+		t.Errorf("%d values of one reference are kept", n)
+	}
+}
+
+// A plugin that is removed between the look at it and at what is installed is not there any more, and no panic.
+func TestCompareRemoved(t *testing.T) {
+	dir := t.TempDir()
+	h, err := New(Options{Dir: dir, RunDir: dir, StateDir: dir, Clock: coretest.NewClock(), Logger: hclog.NewNullLogger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Manifest{Plugins: []ManifestEntry{{Name: "runtime-pen", Version: "2.0.0", SHA256: "two"}}}
+	p := &core.Plugin{Name: "runtime-pen", Path: filepath.Join(dir, "runtime-pen"), PID: 7, SHA256: "one"}
+	if h.compare(p, map[string]*Manifest{dir: m}); p.Installed != "" {
+		t.Errorf("of one that is gone, %s is installed", p.Installed)
+	}
+}
+
 func TestEnviron(t *testing.T) {
 	host := map[string]string{"PATH": "/bin", "SECRET": "x", "HTTP_PROXY": "p", "HOME": "/root"}
 	lookup := func(name string) (string, bool) { v, ok := host[name]; return v, ok }
@@ -212,6 +261,74 @@ func TestPluginLogger(t *testing.T) {
 	}
 	if text := out.String(); strings.Contains(text, "hunter22") || strings.Contains(text, "affairs") || !strings.Contains(text, "[WARN]  leaks ***") {
 		t.Errorf("log %s", text)
+	}
+}
+
+// A line of a plugin is one line of the log, and neither its text nor the name of a field shows a secret.
+func TestPluginLoggerOneLine(t *testing.T) {
+	var out strings.Builder
+	l := &pluginLogger{
+		Logger: hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info, DisableTime: true}), clock: coretest.NewClock(), plugin: true,
+		ring: newRing(), redact: redactor([]string{"hunter22"}),
+	}
+	l.Warn("said\n[ERROR] core: forged\r", "timestamp", "2026", "hunter22", "is no name", "two\nlines", "x")
+	if text := out.String(); strings.Count(text, "\n") != 1 || strings.Contains(text, "\r") || strings.Contains(text, "hunter22") {
+		t.Errorf("log %q", text)
+	}
+	if last, _ := l.ring.tail(1); strings.ContainsAny(last[0].Message, "\r\n") || strings.Contains(last[0].Message, "hunter22") {
+		t.Errorf("kept %q", last[0].Message)
+	}
+}
+
+// TestPluginLoggerFlood: of a plugin that writes without end some lines go into the log of the service, and the latest are kept.
+func TestPluginLoggerFlood(t *testing.T) {
+	var out strings.Builder
+	h, err := New(Options{
+		Dir: "/", RunDir: "/", StateDir: "/", Clock: coretest.NewClock(), Plugins: []Spec{{Name: "runtime-pen"}},
+		Logger: hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info, DisableTime: true}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := h.child("runtime-pen")
+	clock, own := h.opts.Clock.(*coretest.Clock), c.log.overheard(new(lastWords)).own("")
+	const stretches, lines = 3, 20_000
+	for range stretches {
+		for i := range lines {
+			own.Debug("y") // what a process prints before it is up is a warning
+			own.Debug(fmt.Sprint("line ", i), "timestamp", "2026")
+			own.Info(fmt.Sprint("line ", i), "timestamp", "2026")
+		}
+		clock.Advance(time.Minute)
+	}
+	if n := strings.Count(out.String(), "\n"); n > stretches*1100 || n < stretches*1000 {
+		t.Errorf("%d of %d lines are in the log", n, stretches*2*lines)
+	}
+	own.Info("news", "timestamp", "2026")
+	for _, want := range []string{"plugin writes without end", "plugin wrote more than is logged here: lines=39000", ": news\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in the log", want)
+		}
+	}
+	if last, _ := c.ring.tail(2); last[0].Message != fmt.Sprint("line ", lines-1) {
+		t.Errorf("the last line that is kept is %q", last[0].Message)
+	}
+	s, before := c.services(), out.Len()
+	fields := map[string]string{}
+	for i := range 10_000 {
+		fields[fmt.Sprintf("name-%05d", i)] = strings.Repeat("x", 1000)
+	}
+	if err := s.Log(t.Context(), hclog.Info, "wide", fields); err != nil {
+		t.Error(err)
+	}
+	if line := out.String()[before:]; len(line) > 100_000 || !strings.Contains(line, "name-00000") || !strings.Contains(line, "name-00050") {
+		t.Errorf("a report of 10000 fields is a line of %d bytes", len(line))
+	}
+	for range 2 * floodLines {
+		err = s.Log(t.Context(), hclog.Warn, "x", nil)
+	}
+	if plugin.AsError(err).Code != plugin.CodeTooLarge {
+		t.Errorf("a report beyond what is logged: %v", err)
 	}
 }
 

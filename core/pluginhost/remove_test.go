@@ -138,6 +138,38 @@ func TestRemoveCutShort(t *testing.T) {
 }
 
 // The host ends what it removes, and refuses what the configuration uses.
+// A plugin that is enabled while it is removed is one that is not there: nothing of it is started, or said of it, any more.
+func TestEnableWhileRemoved(t *testing.T) {
+	r := newRig(t)
+	data, err := os.ReadFile(builds.v1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	installed(t, r.dir, "runtime-quill", string(data), "1.0.0")
+	enabled := make(chan error, 1)
+	r.opts.Changed = func(p core.Plugin) {
+		if p.Reason == "it was removed" && len(enabled) == 0 { // its process has ended, and its files are there
+			_, err := r.EnablePlugin(t.Context(), "runtime-quill")
+			enabled <- err
+		}
+	}
+	r.open()
+	if p, err := r.EnablePlugin(t.Context(), "runtime-quill"); err != nil || p.State != core.PluginReady {
+		t.Fatalf("enable: %+v, %v", p, err)
+	}
+	if _, err := r.RemovePlugin(t.Context(), "runtime-quill"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-enabled; core.ErrorCode(err) != core.CodeNotFound {
+		t.Errorf("enable while it is removed: %v", err)
+	}
+	r.Close()
+	r.open()
+	if list, err := r.FindPlugins(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("after a restart: %+v, %v", list, err)
+	}
+}
+
 func TestRemoveRunning(t *testing.T) {
 	r := newRig(t)
 	used := "runtimes.pen.plugin"

@@ -116,7 +116,8 @@ func (h *Host) compare(p *core.Plugin, manifests map[string]*Manifest) {
 	if m == nil {
 		return
 	}
-	if e, known := m.Lookup(filepath.Base(p.Path)); known && p.SHA256 != "" && e.SHA256 != p.SHA256 && h.child(p.Name).spec.SHA256 == "" {
+	e, known := m.Lookup(filepath.Base(p.Path))
+	if c := h.child(p.Name); known && p.SHA256 != "" && e.SHA256 != p.SHA256 && c != nil && c.spec.SHA256 == "" {
 		p.Installed = e.Version
 	}
 }
@@ -167,6 +168,7 @@ func (h *Host) RemovePlugin(_ context.Context, name string) (*core.PluginRemoval
 	if err := h.forget(name); err != nil {
 		return nil, err
 	}
+	defer h.left()
 	if c := h.child(name); c != nil {
 		c.retire()
 		<-c.over // its limits bound that
@@ -249,21 +251,27 @@ func Exists(path string) bool {
 	return err == nil
 }
 
-// forget drops what an operator said about a plugin.
+// left ends what forget has begun.
+func (h *Host) left() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.leaving = ""
+}
+
+// forget drops what an operator said about a plugin that is removed; until left, nothing is said of it anew.
 func (h *Host) forget(name string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.open || h.closed || h.ctx.Err() != nil {
 		return core.Unavailable("stopping", "the service is not running")
 	}
-	next, changed := h.choices.without(name)
-	if !changed {
-		return nil
+	if next, changed := h.choices.without(name); changed {
+		if err := next.write(h.opts.StateDir); err != nil {
+			return core.Errorf(core.CodeInternal, "what was said of the plugin cannot be forgotten, so nothing was changed").WithCause(err)
+		}
+		h.choices = next
 	}
-	if err := next.write(h.opts.StateDir); err != nil {
-		return core.Errorf(core.CodeInternal, "what was said of the plugin cannot be forgotten, so nothing was changed").WithCause(err)
-	}
-	h.choices = next
+	h.leaving = name
 	return nil
 }
 
@@ -274,6 +282,9 @@ func (h *Host) choose(name string, enabled bool) (*child, error) {
 	defer h.mu.Unlock()
 	if !h.open || h.closed || h.ctx.Err() != nil {
 		return nil, core.Unavailable("stopping", "the service is not running")
+	}
+	if h.leaving == name {
+		return nil, core.NotFound("plugin", name)
 	}
 	next := &choices{Format: h.choices.Format, Plugins: map[string]choice{}}
 	for other, said := range h.choices.Plugins {

@@ -178,8 +178,8 @@ func (c *child) examine(ctx context.Context, i *instance) bool {
 	if err != nil {
 		return plugin.AsError(err).Code == plugin.CodeUnimplemented
 	}
-	checks := make([]core.PluginCheck, 0, len(said.Checks))
-	for _, check := range said.Checks {
+	checks := []core.PluginCheck{}
+	for _, check := range beginning(said.Checks) {
 		checks = append(checks, core.PluginCheck{
 			Name: shorten(check.Name), Status: healthWord(check.Status), Text: shortenTo(c.redact(check.Text), 1000),
 		})

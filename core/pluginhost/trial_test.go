@@ -33,6 +33,38 @@ func TestMuteHealth(t *testing.T) {
 	}
 }
 
+// Of what a plugin tells of itself in endless lists, the beginning is kept, logged and shown.
+func TestEndlessLists(t *testing.T) {
+	r := newRig(t, pen("endless"))
+	r.opts.Limits = pluginhost.Limits{Answer: time.Minute, Ping: time.Second}
+	r.open()
+	r.until("runtime-pen", core.PluginReady)
+	var p *core.PluginDetail
+	coretest.WaitFor(t, "its health", func() bool {
+		r.clock.Advance(time.Second)
+		p, _ = r.FindPlugin(t.Context(), "runtime-pen")
+		return len(p.Checks) > 0
+	})
+	if len(p.Checks) > 100 || len(p.Features) > 100 || len(p.Examples) > 100 || len(p.Features[0]) > 100 {
+		t.Errorf("%d checks, %d features of %d bytes, %d examples", len(p.Checks), len(p.Features), len(p.Features[0]), len(p.Examples))
+	}
+	if n := strings.Count(r.log.String(), "plugin warns about its settings"); n > 100 {
+		t.Errorf("%d warnings in the log", n)
+	}
+	report, err := r.VerifyPlugin(t.Context(), "runtime-pen")
+	if err != nil || !report.OK || len(report.Checks) > 200 {
+		t.Errorf("a report of %d checks, %v", len(report.Checks), err)
+	}
+
+	r = newRig(t, pen("endless"))
+	r.opts.Plugins[0].Config = []byte(`{"ink": "dry"}`)
+	r.open()
+	contains(t, r.until("runtime-pen", core.PluginFailed).Reason, "it refuses its settings: /ink: is dry")
+	if report, err := r.VerifyPlugin(t.Context(), "runtime-pen"); err != nil || report.OK {
+		t.Errorf("a report that is OK, though an error is behind many warnings: %v", err)
+	}
+}
+
 // What nothing uses says so, wherever somebody looks.
 func TestUnusedKinds(t *testing.T) {
 	spec := pluginhost.Spec{Name: "audit-file", Enabled: true, Env: map[string]string{"TEST_MODE": "audit"}}

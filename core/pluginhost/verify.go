@@ -120,12 +120,12 @@ func (c *child) verify(ctx context.Context) *core.PluginReport {
 	if len(problems) == 0 {
 		r.add("settings", core.PluginCheckOK, "it takes the settings of the configuration")
 	}
-	for _, p := range problems {
+	for _, p := range told(problems) {
 		status := core.PluginCheckFailed
 		if p.Severity == plugin.SeverityWarning {
 			status = core.PluginCheckWarning
 		}
-		r.add("settings", status, "%s", c.redact(strings.TrimPrefix(p.Path+": "+p.Text, ": ")))
+		r.add("settings", status, "%s", shortenTo(c.redact(strings.TrimPrefix(p.Path+": "+p.Text, ": ")), 300))
 	}
 	if !r.OK {
 		r.add("contract", core.PluginCheckSkipped, "after the failure")

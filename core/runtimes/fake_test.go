@@ -33,7 +33,8 @@ type fake struct {
 	limits    bool
 	sick      string // why it takes no new agents
 	stops     []string
-	stuck     string // id of an agent that cannot be reached
+	stuck     string                                        // id of an agent that cannot be reached
+	garble    func([]runtime.Recovered) []runtime.Recovered // makes the answer of Recover another one; nil: it stays
 	pruned    []runtime.PruneOptions
 	pruning   error // what Prune answers
 	lagged    int   // so many reads of events are answered with LAGGED, each after one event
@@ -309,6 +310,9 @@ func (f *fake) Recover(_ context.Context, handles []runtime.Handle) ([]runtime.R
 		} else {
 			out = append(out, runtime.Recovered{Handle: h, Error: runtime.NotFound(h.ID)})
 		}
+	}
+	if f.garble != nil {
+		out = f.garble(out)
 	}
 	return out, nil
 }

@@ -226,3 +226,41 @@ func TestOneAgentOutOfReach(t *testing.T) {
 	}
 	second.until(stuck.ID, "the agent to be reached", func(a *core.ManagedAgent) bool { return a.Status != core.ManagedUnreachable })
 }
+
+// TestRecoverGarbage is a runtime whose answer to Recover has the agents in another order, or says nothing of one: none is taken
+// for another, nor for lost, and all are found once the answer is right.
+func TestRecoverGarbage(t *testing.T) {
+	reversed := func(list []runtime.Recovered) []runtime.Recovered {
+		slices.Reverse(list)
+		return list
+	}
+	for name, garble := range map[string]func([]runtime.Recovered) []runtime.Recovered{
+		"Order": reversed,
+		"OrderWithoutHandles": func(list []runtime.Recovered) []runtime.Recovered {
+			for i := range list {
+				list[i].Handle = runtime.Handle{}
+			}
+			return reversed(list)
+		},
+		"Nothing": func(list []runtime.Recovered) []runtime.Recovered { return make([]runtime.Recovered, len(list)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, store := newFake("claude"), newMemory(t)
+			first := newRig(t, store, map[string]*fake{"local": f}).ready("local")
+			agents := []*core.ManagedAgent{first.spawn(core.ManagedAgentSpec{Type: "claude"}), first.spawn(core.ManagedAgentSpec{Type: "claude"})}
+			first.Close()
+			f.change(func() { f.garble = garble })
+			f.tell(agents[0].ID, runtime.EventReady, func(a *runtime.Agent, _ *runtime.Event) { a.Status = runtime.StatusReady })
+			second := newRig(t, store, map[string]*fake{"local": f}).ready("local")
+			second.until(agents[0].ID, "what the runtime said", func(a *core.ManagedAgent) bool {
+				return a.Status == core.ManagedReady || name == "Nothing" && a.Status == core.ManagedUnreachable
+			})
+			f.change(func() { f.garble = nil })
+			if err := second.Sweep(ctx); err != nil {
+				t.Fatal(err)
+			}
+			second.until(agents[0].ID, "the ready agent", func(a *core.ManagedAgent) bool { return a.Status == core.ManagedReady })
+			second.until(agents[1].ID, "the other agent", func(a *core.ManagedAgent) bool { return a.Status == core.ManagedStarting })
+		})
+	}
+}

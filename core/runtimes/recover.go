@@ -38,8 +38,23 @@ func (s *Service) recover(ctx context.Context, src *source) error {
 	return nil
 }
 
+// about reports whether a runtime says what became of an agent, and of no other: its answers have the order of the question,
+// which a runtime may have got wrong.
+func about(f runtime.Recovered, id string) bool {
+	switch {
+	case f.Handle.ID != "" && f.Handle.ID != id:
+		return false
+	case f.Agent != nil:
+		return f.Agent.ID == id
+	}
+	return f.Error != nil
+}
+
 // recovered stores what became of one agent.
 func (s *Service) recovered(ctx context.Context, src *source, id string, f runtime.Recovered) error {
+	if !about(f, id) {
+		f = runtime.Recovered{Error: runtime.Errorf(runtime.CodeInternal, "the runtime answered with another agent, or with nothing")}
+	}
 	if f.Error != nil && f.Error.Code != runtime.CodeNotFound && f.Error.Code != runtime.CodeInvalidHandle {
 		// The others, and the runtime, are not to suffer for it.
 		s.log.Warn("an agent could not be recovered yet", "agent", id, "error", f.Error)

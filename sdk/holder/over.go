@@ -31,11 +31,11 @@ type Transport func(ctx context.Context, args ...string) *exec.Cmd
 func StartOver(ctx context.Context, over Transport, log string, l wire.Launch) (*Holding, error) {
 	return startBy(ctx, func(ctx context.Context, in io.Reader, out io.Writer, args ...string) error {
 		cmd := over(ctx, args...)
-		var said bytes.Buffer
+		var said ending
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, &said
 		cmd.WaitDelay = time.Second
 		err := cmd.Run()
-		if line := lastLine(said.Bytes()); line != "" {
+		if line := lastLine(said.said); line != "" {
 			err = errors.Join(err, errors.New(line))
 		}
 		return err

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -140,5 +141,22 @@ func TestStartOverFails(t *testing.T) {
 	l.Args = []string{strings.Repeat("x", 5<<20)}
 	if _, err := holder.StartOver(t.Context(), broken, log, l); runtime.ErrorCode(err) != runtime.CodeInvalidSpec {
 		t.Errorf("of too much: %v", err)
+	}
+}
+
+// What a transport says without end is not kept: its last line is all that is told.
+func TestStartOverNoise(t *testing.T) {
+	noisy := func(ctx context.Context, _ ...string) *exec.Cmd {
+		return exec.CommandContext(ctx, "/bin/sh", "-c", "head -c 67108864 /dev/zero >&2; echo >&2; echo no route >&2; exit 255")
+	}
+	var before, after goruntime.MemStats
+	goruntime.ReadMemStats(&before)
+	_, err := holder.StartOver(t.Context(), noisy, "/log", wire.Launch{Path: "/bin/sh"})
+	goruntime.ReadMemStats(&after)
+	if runtime.ErrorCode(err) != runtime.CodeUnavailable || !strings.Contains(err.Error(), "no route") {
+		t.Errorf("a transport that fails: %v", err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > 16<<20 {
+		t.Errorf("64 MiB of noise took %d MiB", took>>20)
 	}
 }

@@ -5,8 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/sdk/plugin"
 )
@@ -128,4 +131,32 @@ func FuzzCheckConfig(f *testing.F) {
 			t.Errorf("%q was taken", config)
 		}
 	})
+}
+
+// A record is long by any of its values, or by their number; it stays a record, with its level and message.
+func TestShortLineOfAnything(t *testing.T) {
+	list := make([]string, 20_000)
+	for i := range list {
+		list[i] = "element"
+	}
+	many := []any{"last", 1}
+	for i := range 20_000 {
+		many = append(many, fmt.Sprintf("field-%05d", i), i)
+	}
+	for name, args := range map[string][]any{"List": {"list", list, "n", 5}, "Many": many} {
+		t.Run(name, func(t *testing.T) {
+			var long, out strings.Builder
+			hclog.New(&hclog.LoggerOptions{Output: &long, JSONFormat: true}).Error("broken", args...)
+			if n, err := plugin.ShortLine(&out, []byte(long.String())); err != nil || n != long.Len() {
+				t.Fatalf("wrote %d of %d, %v", n, long.Len(), err)
+			}
+			var record map[string]any
+			if err := json.Unmarshal([]byte(out.String()), &record); err != nil {
+				t.Fatal(err)
+			}
+			if out.Len() > plugin.MaxLine || record["@message"] != "broken" || record["@level"] != "error" {
+				t.Errorf("a line of %d bytes, message %v, level %v", out.Len(), record["@message"], record["@level"])
+			}
+		})
+	}
 }

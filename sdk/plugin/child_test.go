@@ -9,6 +9,7 @@ import (
 	"log"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -81,6 +82,12 @@ func configureChild(ctx context.Context, config json.RawMessage, host plugin.Hos
 		Close: func(context.Context) error {
 			host.Logger().Info("closed", "greeting", c.Greeting)
 			close(rt.done)
+			switch c.Greeting {
+			case "mark":
+				return os.WriteFile(filepath.Join(host.StateDir(), "closed"), nil, 0o600)
+			case "hang":
+				select {}
+			}
 			return nil
 		},
 	}, nil

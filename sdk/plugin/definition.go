@@ -144,7 +144,8 @@ type Host interface {
 	// KV keeps small values.
 	KV() KV
 	// Report writes a record into the host's log and returns when it is there: what must not be lost with the
-	// process, which Logger does not promise.
+	// process, which Logger does not promise. RESOURCE_LIMIT, to be tried again later, while the plugin writes more than the
+	// host's log takes.
 	Report(ctx context.Context, level hclog.Level, message string, fields map[string]string) error
 }
 

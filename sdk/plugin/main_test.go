@@ -179,6 +179,7 @@ func hostToBeKilled() {
 	cmd := exec.Command(self)
 	cmd.Env = []string{
 		envMode + "=plain", goplugin.EnvUnixSocketDir + "=" + os.Getenv(goplugin.EnvUnixSocketDir), "GOCOVERDIR=" + os.TempDir(),
+		plugin.EnvStateDir + "=" + os.Getenv(goplugin.EnvUnixSocketDir),
 	}
 	if os.Getenv("WITH_PIPE") != "" {
 		alive, held, err := os.Pipe()
@@ -194,7 +195,15 @@ func hostToBeKilled() {
 		HandshakeConfig: plugin.Handshake, VersionedPlugins: plugin.Plugins(), Cmd: cmd, SkipHostEnv: true, AutoMTLS: true,
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC}, Logger: hclog.NewNullLogger(),
 	})
-	if _, err := client.Client(); err != nil {
+	protocol, err := client.Client()
+	if err != nil {
+		panic(err)
+	}
+	raw, err := protocol.Dispense(plugin.Name)
+	if err != nil {
+		panic(err)
+	}
+	if _, err := raw.(*plugin.Conn).Configure(context.Background(), json.RawMessage(`{"greeting":"mark"}`), 1); err != nil {
 		panic(err)
 	}
 	fmt.Println(cmd.Process.Pid)

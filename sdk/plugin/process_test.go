@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -155,6 +156,18 @@ func TestSignals(t *testing.T) {
 	}
 }
 
+// A service whose Close never returns does not keep its process.
+func TestCloseHangs(t *testing.T) {
+	c := configured(t, "plain")
+	if _, err := c.Configure(testContext(t), []byte(`{"greeting":"hang"}`), 2); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the end of the process", c.client.Exited)
+}
+
 func TestCallsEndWithTheProcess(t *testing.T) {
 	c := configured(t, "plain")
 	term, err := c.Runtime().Attach(testContext(t), "echo", runtime.AttachOptions{})
@@ -183,9 +196,9 @@ func TestCallsEndWithTheProcess(t *testing.T) {
 func TestHostKilled(t *testing.T) {
 	for _, pipe := range []string{"", "yes"} {
 		t.Run("Pipe"+pipe, func(t *testing.T) {
-			host := exec.Command(os.Args[0])
+			host, dir := exec.Command(os.Args[0]), socketDir(t)
 			host.Env = []string{
-				envMode + "=host", "WITH_PIPE=" + pipe, goplugin.EnvUnixSocketDir + "=" + socketDir(t), "GOCOVERDIR=" + socketDir(t),
+				envMode + "=host", "WITH_PIPE=" + pipe, goplugin.EnvUnixSocketDir + "=" + dir, "GOCOVERDIR=" + socketDir(t),
 			}
 			out, err := host.StdoutPipe()
 			if err != nil {
@@ -212,6 +225,9 @@ func TestHostKilled(t *testing.T) {
 			}
 			_ = host.Wait()
 			eventually(t, "the end of the plugin", func() bool { return gone(pid) })
+			if _, err := os.Stat(filepath.Join(dir, "closed")); err != nil {
+				t.Errorf("the service was not closed: %v", err)
+			}
 		})
 	}
 }

@@ -36,8 +36,9 @@ func Serve(def Definition) {
 		fail(fmt.Errorf("its definition is wrong: %w", err))
 	}
 	// Ctrl-C in the host's terminal reaches the whole process group; ending plugins is the host's matter. It is
-	// caught and not ignored, since what is ignored stays so in the commands that a runtime starts.
-	signal.Notify(make(chan os.Signal, 1), os.Interrupt)
+	// caught and not ignored, since what is ignored stays so in the commands that a runtime starts. So is the signal that
+	// the next record of the log would bring once the host is gone: the service is closed first.
+	signal.Notify(make(chan os.Signal, 1), os.Interrupt, syscall.SIGPIPE)
 	ctx, err := watchParent(context.Background(), os.Getenv(EnvParentFD))
 	if err != nil {
 		fail(err)
@@ -69,11 +70,23 @@ func Serve(def Definition) {
 			return grpc.NewServer(append(opts, grpc.StatsHandler(firstConnection(afterHandshake)))...)
 		},
 	})
-	// The host ended the connection without Shutdown, and kills in a moment.
-	closing, cancel := context.WithTimeout(context.Background(), endTimeout)
+	s.endSoon() // the host ended the connection without Shutdown, and kills in a moment
+}
+
+// endSoon is end of a process that ends: a Close that takes no notice of its context is left alone.
+func (s *server) endSoon() {
+	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 	defer cancel()
-	if err := s.end(closing); err != nil {
-		log.Warn("the service did not close in time")
+	ended := make(chan error, 1)
+	go func() { ended <- s.end(ctx) }() // ends with the process at the latest
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		s.log.Warn("the service did not close in time")
 	}
 }
 
@@ -82,11 +95,7 @@ func (s *server) endWith(ctx context.Context, exit func(int)) {
 	select {
 	case <-ctx.Done():
 		s.log.Info("ending", "reason", context.Cause(ctx))
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
-		defer cancel()
-		if err := s.end(closing); err != nil {
-			s.log.Warn("the service did not close in time")
-		}
+		s.endSoon()
 	case <-s.shutdown:
 		timer := time.NewTimer(lingerTimeout)
 		defer timer.Stop()

@@ -109,8 +109,8 @@ func (c *client) Metrics(ctx context.Context, id string) (Metrics, error) {
 		return Metrics{}, FromStatus(err)
 	}
 	return Metrics{
-		CPUPercent: r.CpuPercent, MemoryBytes: r.MemoryBytes, MemoryLimitBytes: r.MemoryLimitBytes,
-		UptimeSeconds: r.UptimeSeconds, MessagesSent: r.MessagesSent, LastResponseMs: r.LastResponseMs,
+		CPUPercent: finite(r.CpuPercent), MemoryBytes: r.MemoryBytes, MemoryLimitBytes: r.MemoryLimitBytes,
+		UptimeSeconds: finite(r.UptimeSeconds), MessagesSent: r.MessagesSent, LastResponseMs: r.LastResponseMs,
 	}, nil
 }
 

@@ -58,6 +58,14 @@ func number(n int) uint32 {
 	return uint32(n)
 }
 
+// finite returns a measurement, or 0 for one that is no number: JSON has none of these.
+func finite(f float64) float64 {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return 0
+	}
+	return f
+}
+
 // object goes through JSON, because values of Go that JSON knows are more than those that a Struct takes. What
 // JSON does not know is left out: it is a tool's input, shown to people.
 func object(m map[string]any) *structpb.Struct {

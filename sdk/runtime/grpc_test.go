@@ -2,8 +2,10 @@ package runtime_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"testing"
 	"time"
@@ -50,6 +52,20 @@ func filled(t *testing.T, v any) {
 	for i := range value.NumField() {
 		if value.Field(i).IsZero() {
 			t.Errorf("%T.%s is zero in this test", v, value.Type().Field(i).Name)
+		}
+	}
+}
+
+// A share of nothing, as a first measurement divides it, reaches a caller as a number that JSON has.
+func TestMetricsOfNothing(t *testing.T) {
+	for _, nothing := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		f := &fake{meter: runtime.Metrics{CPUPercent: nothing, MemoryBytes: 2, UptimeSeconds: nothing}}
+		m, err := dial(t, f).Metrics(testContext(t), "a")
+		if err != nil || m.MemoryBytes != 2 {
+			t.Fatalf("%+v, %v", m, err)
+		}
+		if _, err := json.Marshal(m); err != nil {
+			t.Errorf("%v: %v", nothing, err)
 		}
 	}
 }

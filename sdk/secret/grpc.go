@@ -32,10 +32,13 @@ func (s *server) Resolve(ctx context.Context, r *pluginv1.ResolveRequest) (*plug
 	out := &pluginv1.ResolveResponse{Results: make([]*pluginv1.SecretResult, len(results))}
 	for i, res := range results {
 		m := &pluginv1.SecretResult{Ref: refToProto(res.Ref)}
-		if res.Error != nil {
+		switch {
+		case res.Error != nil:
 			m.Error = errorToProto(res.Error)
-		} else {
-			m.Value, m.Version, m.NotAfter = res.Value.data, pluginv1.Text(res.Value.version), pluginv1.Stamp(res.Value.notAfter)
+		case res.Value.IsZero(): // on the wire it would be an empty secret
+			m.Error = errorToProto(Errorf(CodeInternal, "the provider returned neither a value nor an error"))
+		default:
+			m.Value, m.Version, m.NotAfter = res.Value.Reveal(), pluginv1.Text(res.Value.version), pluginv1.Stamp(res.Value.notAfter)
 		}
 		out.Results[i] = m
 	}
@@ -106,6 +109,9 @@ func (c *Client) Resolve(ctx context.Context, refs []Ref, caller Caller) ([]Resu
 	out := make([]Result, len(refs))
 	for i, m := range r.Results {
 		out[i] = Result{Ref: refs[i], Error: errorFromProto(m.GetError())}
+		if about := refFromProto(m.GetRef()); about != (Ref{}) && about != refFromProto(refToProto(refs[i])) {
+			out[i].Error = Errorf(CodeInternal, "the provider answered with the result of another reference")
+		}
 		if out[i].Error == nil {
 			data := m.GetValue()
 			if data == nil { // an empty secret is a secret
@@ -194,7 +200,9 @@ func refsToProto(refs []Ref) []*pluginv1.SecretRef {
 func refsFromProto(refs []*pluginv1.SecretRef) []Ref {
 	out := make([]Ref, len(refs))
 	for i, r := range refs {
-		out[i] = Ref{Path: r.GetPath(), Key: r.GetKey()}
+		out[i] = refFromProto(r)
 	}
 	return out
 }
+
+func refFromProto(r *pluginv1.SecretRef) Ref { return Ref{Path: r.GetPath(), Key: r.GetKey()} }

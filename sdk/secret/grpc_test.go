@@ -97,6 +97,27 @@ func testContext(tb testing.TB) context.Context {
 
 var refs = []secret.Ref{{Path: "db", Key: "password"}, {Path: "empty"}, {Path: "gone"}}
 
+// A provider that forgets a value, or answers in another order, gives errors, and neither empty secrets nor those of others.
+func TestResolveGarbage(t *testing.T) {
+	v := &vault{results: []secret.Result{
+		{Ref: refs[0]},
+		{Ref: refs[2], Value: secret.NewValue([]byte(plain), "7", time.Time{})},
+		{Value: secret.NewValue([]byte(plain), "7", time.Time{})},
+	}}
+	got, err := dial(t, v).Resolve(testContext(t), refs, secret.Caller{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range got[:2] {
+		if r.Error == nil || r.Error.Code != secret.CodeInternal || !r.Value.IsZero() {
+			t.Errorf("%v gives %d bytes and %v, want INTERNAL", refs[i], r.Value.Len(), r.Error)
+		}
+	}
+	if r := got[2]; r.Error != nil || string(r.Value.Reveal()) != plain || r.Ref != refs[2] {
+		t.Errorf("a result that does not repeat its reference: %v", r.Error)
+	}
+}
+
 func TestResolve(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	missing := &secret.Error{Code: secret.CodeNotFound, Message: "there is no gone", Hint: "make it", Retry: true}

@@ -48,9 +48,10 @@ type Caller struct {
 	RequestID   string
 }
 
-// Result is a value, or why there is none.
+// Result is a value, or why there is none. One with neither, or about another reference than the one in its place, reaches
+// the caller as an INTERNAL error.
 type Result struct {
-	Ref   Ref
+	Ref   Ref // as it was asked for; may be empty
 	Value Value
 	Error *Error
 }

@@ -12,7 +12,9 @@ const redacted = "[redacted]"
 // Value is a secret. However it is printed, logged or encoded, its bytes do not appear: Reveal is the only way
 // to them.
 type Value struct {
-	data     []byte
+	// data is nil when there is no value. Package fmt calls no method of a Value in a field that is not exported, and prints
+	// what it is made of: it follows one pointer there with a verb that does not fit, and never two.
+	data     **[]byte
 	version  string
 	notAfter time.Time
 }
@@ -20,11 +22,21 @@ type Value struct {
 // NewValue makes a value. It keeps data, which the caller does not change afterwards. A zero notAfter says
 // that the value does not expire; version is the provider's, for telling values apart.
 func NewValue(data []byte, version string, notAfter time.Time) Value {
-	return Value{data: data, version: version, notAfter: notAfter}
+	v := Value{version: version, notAfter: notAfter}
+	if data != nil {
+		at := &data
+		v.data = &at
+	}
+	return v
 }
 
 // Reveal returns the bytes. The caller does not change them, and does not let them get into text for people.
-func (v Value) Reveal() []byte { return v.data }
+func (v Value) Reveal() []byte {
+	if v.data == nil {
+		return nil
+	}
+	return **v.data
+}
 
 // Version is the provider's name for this value; empty if it has none.
 func (v Value) Version() string { return v.version }
@@ -33,7 +45,7 @@ func (v Value) Version() string { return v.version }
 func (v Value) NotAfter() time.Time { return v.notAfter }
 
 // Len is the number of bytes.
-func (v Value) Len() int { return len(v.data) }
+func (v Value) Len() int { return len(v.Reveal()) }
 
 // IsZero reports whether there is no value at all: an empty secret is one with an empty, not a nil, slice.
 func (v Value) IsZero() bool { return v.data == nil && v.version == "" && v.notAfter.IsZero() }

@@ -29,11 +29,14 @@ func TestValueIsNeverPrinted(t *testing.T) {
 		L []secret.Value
 		M map[string]secret.Value
 	}{v, &v, []secret.Value{v}, map[string]secret.Value{"a": v}}
+	type settings struct{ token secret.Value } // fmt does not ask what is in a field that is not exported
+	hidden := settings{v}
 
 	var out strings.Builder
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "% x", "%d", "%b", "%c", "%U", "%t", "%10.3s", "%!"} {
 		_, _ = fmt.Fprintf(&out, verb+" ", v)
 		_, _ = fmt.Fprintf(&out, verb+" ", &v)
+		_, _ = fmt.Fprintf(&out, verb+" ", hidden)
 	}
 	_, _ = fmt.Fprintf(&out, "%v %+v %s", in, in, in)
 	_, _ = fmt.Fprint(&out, v, &v, fmt.Errorf("failed with %v: %w", v, errors.New("x")))
@@ -57,9 +60,9 @@ func TestValueIsNeverPrinted(t *testing.T) {
 	slog.New(slog.NewJSONHandler(&out, nil)).Info("x", "v", v, "in", in)
 	slog.New(slog.NewTextHandler(&out, nil)).Info("x", "v", v, "p", &v)
 	for _, asJSON := range []bool{true, false} {
-		hclog.New(&hclog.LoggerOptions{Output: &out, JSONFormat: asJSON}).Info("x", "v", v, "p", &v, "l", in.L)
+		hclog.New(&hclog.LoggerOptions{Output: &out, JSONFormat: asJSON}).Info("x", "v", v, "p", &v, "l", in.L, "h", hidden)
 	}
-	for _, form := range []string{plain, "68756e74657232", "68 75 6e", "aHVudGVyMg", "104 117 110", "U+0068", "[104", "1101000"} {
+	for _, form := range []string{plain, "68756e74657232", "68 75 6e", "aHVudGVyMg", "104 117 110", "U+0068", "[104", "1101000 1110101"} {
 		if strings.Contains(strings.ToLower(out.String()), strings.ToLower(form)) {
 			t.Errorf("%q is printed:\n%s", form, out.String())
 		}

@@ -188,9 +188,9 @@ func Stamp(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t)
 }
 
-// Unstamp is the reverse of Stamp.
+// Unstamp is the reverse of Stamp. A time before the year 1 or after 9999, for which JSON has no form, is none.
 func Unstamp(t *timestamppb.Timestamp) time.Time {
-	if t == nil {
+	if !t.IsValid() { // nor is nil
 		return time.Time{}
 	}
 	return t.AsTime()

@@ -2,13 +2,16 @@ package pluginv1_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pluginv1 "github.com/wardroom/wardroom/sdk/proto/v1"
 )
@@ -75,5 +78,19 @@ func TestDetailOfBareErrors(t *testing.T) {
 	}
 	if err := pluginv1.ContextStatus(errors.New("other")); err != nil {
 		t.Errorf("another error became %v", err)
+	}
+}
+
+// A time that no calendar has, as a foreign plugin may send it, is none: JSON has no form for it.
+func TestUnstampGarbage(t *testing.T) {
+	for _, garbage := range []*timestamppb.Timestamp{{Seconds: 1 << 60}, {Seconds: -1 << 60}, {Nanos: -1}, timestamppb.New(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))} {
+		at := pluginv1.Unstamp(garbage)
+		if _, err := json.Marshal(at); err != nil || !at.IsZero() {
+			t.Errorf("%v becomes %v: %v", garbage, at, err)
+		}
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
+	if got := pluginv1.Unstamp(pluginv1.Stamp(at)); !got.Equal(at) {
+		t.Errorf("%v becomes %v", at, got)
 	}
 }

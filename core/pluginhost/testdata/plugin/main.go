@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -52,6 +53,13 @@ func main() {
 		Examples:  []json.RawMessage{[]byte(`{"ink": "blue"}`)},
 		Configure: configure(mode),
 		Validate: func(_ context.Context, config json.RawMessage) []plugin.Problem {
+			if mode == "endless" {
+				problems := slices.Repeat([]plugin.Problem{{Path: "/ink", Severity: plugin.SeverityWarning, Text: "fades"}}, 10_000)
+				if strings.Contains(string(config), "dry") {
+					problems = append(problems, plugin.Problem{Path: "/ink", Severity: plugin.SeverityError, Text: "is dry"})
+				}
+				return problems
+			}
 			if mode == "warn" {
 				return []plugin.Problem{{Path: "/ink", Severity: plugin.SeverityWarning, Text: "fades"}}
 			}
@@ -59,6 +67,10 @@ func main() {
 		},
 	}
 	switch mode {
+	case "no-settings":
+		def.Schema, def.Examples = nil, nil
+	case "endless":
+		def.Examples = slices.Repeat(def.Examples, 100_000)
 	case "secret":
 		def.Kind = plugin.KindSecret
 	case "audit":
@@ -89,6 +101,10 @@ func configure(mode string) func(context.Context, json.RawMessage, plugin.Host) 
 			return plugin.Service{Runtime: pen{host: host}, Health: func(ctx context.Context) plugin.Health {
 				time.Sleep(time.Hour) // whatever ctx says
 				return plugin.Health{}
+			}}, nil
+		case "endless":
+			return plugin.Service{Runtime: pen{host: host}, Health: func(context.Context) plugin.Health {
+				return plugin.Health{Checks: slices.Repeat([]plugin.Check{{Name: "ink", Text: "blue"}}, 10_000)}
 			}}, nil
 		case "sick":
 			return plugin.Service{Runtime: pen{host: host}, Health: func(context.Context) plugin.Health {
@@ -228,6 +244,9 @@ func (s *sink) Flush(context.Context) (uint64, error) { return s.last, nil }
 
 // features are what the plugin can do in a mode.
 func features(mode string) []string {
+	if mode == "endless" {
+		return slices.Repeat([]string{strings.Repeat("x", 1000)}, 10_000)
+	}
 	if mode != "hangup" {
 		return nil
 	}

@@ -1,0 +1,20 @@
+package holder
+
+import "io"
+
+// maxEnding is how much of what a command says on standard error is kept, in bytes: its last line is shown.
+const maxEnding = 4 << 10
+
+// ending is the end of what a command says on standard error, which may be without end. The zero value is ready.
+type ending struct{ said []byte }
+
+var _ io.Writer = (*ending)(nil)
+
+// Write implements io.Writer.
+func (e *ending) Write(p []byte) (int, error) {
+	n := len(p)
+	p = p[max(n-maxEnding, 0):]
+	keep := min(len(e.said), maxEnding-len(p))
+	e.said = append(e.said[:copy(e.said, e.said[len(e.said)-keep:])], p...)
+	return n, nil
+}
