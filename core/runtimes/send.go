@@ -170,6 +170,11 @@ func (s *Service) answeredBy(ctx context.Context, id, promptID, choice string) {
 		return
 	}
 	_, err := s.change(context.WithoutCancel(ctx), id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+		var open runtime.Prompt
+		_ = json.Unmarshal(r.Prompt, &open) // without an id where there is none
+		if open.ID != "" && open.ID != promptID {
+			return nil, false // the next one is there already, and has its own
+		}
 		r.Ruling = &core.PromptRuling{PromptID: promptID, Answer: choice, By: core.RulingByPerson, Person: by.ID}
 		return nil, true
 	})
