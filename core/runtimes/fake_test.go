@@ -74,6 +74,13 @@ func (f *fake) tell(id string, kind runtime.EventType, change func(a *runtime.Ag
 	})
 }
 
+// endTurn is the end of a turn.
+func (f *fake) endTurn(id string, turn int) {
+	f.tell(id, runtime.EventTurnComplete, func(a *runtime.Agent, e *runtime.Event) {
+		a.Status, a.Turn, e.Turn = runtime.StatusReady, turn, turn
+	})
+}
+
 func (f *fake) takes() (bool, string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -354,6 +354,7 @@ func TestSend(t *testing.T) {
 		case len(in.Keys) > 0:
 			return runtime.SendResult{}, &runtime.Error{Code: runtime.CodeInvalidArgument, Field: "keys[0]", Message: "unknown key"}
 		}
+		f.endTurn(a.ID, 1)
 		return runtime.SendResult{Sent: true, Response: &runtime.Response{Text: in.Message + "!", Turn: 1, DurationMs: 5}}, nil
 	}
 	reply, err := r.SendManagedAgent(ctx, a.ID, core.ManagedAgentInput{Message: "hi", ExpectResponse: true})
