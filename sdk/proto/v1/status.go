@@ -188,9 +188,9 @@ func Stamp(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t)
 }
 
-// Unstamp is the reverse of Stamp.
+// Unstamp is the reverse of Stamp. What is no moment of the years that protobuf and JSON have is left out as well.
 func Unstamp(t *timestamppb.Timestamp) time.Time {
-	if t == nil {
+	if !t.IsValid() {
 		return time.Time{}
 	}
 	return t.AsTime()

@@ -2,13 +2,17 @@ package pluginv1_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	pluginv1 "github.com/wardroom/wardroom/sdk/proto/v1"
 )
@@ -75,5 +79,21 @@ func TestDetailOfBareErrors(t *testing.T) {
 	}
 	if err := pluginv1.ContextStatus(errors.New("other")); err != nil {
 		t.Errorf("another error became %v", err)
+	}
+}
+
+// A moment that the other side made up is none: one that JSON cannot hold would keep the reader from storing anything beside it.
+func TestUnstamp(t *testing.T) {
+	now := time.Now()
+	if got := pluginv1.Unstamp(pluginv1.Stamp(now)); !got.Equal(now) {
+		t.Errorf("%s became %s", now, got)
+	}
+	for _, stamp := range []*timestamppb.Timestamp{
+		nil, {Seconds: 1 << 40}, {Seconds: math.MaxInt64}, {Seconds: math.MinInt64}, {Nanos: -1},
+	} {
+		got := pluginv1.Unstamp(stamp)
+		if raw, err := json.Marshal(got); err != nil || !got.IsZero() {
+			t.Errorf("%v became %s, as JSON %s, %v", stamp, got, raw, err)
+		}
 	}
 }
