@@ -3,7 +3,9 @@ package runtimes_test
 import (
 	"context"
 	"encoding/json"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
@@ -60,5 +62,46 @@ func TestAnswerBeforeTheNextPrompt(t *testing.T) {
 	coretest.WaitFor(t, "the answer of the policy", func() bool {
 		rec := store.record(a.ID)
 		return len(rec.Prompt) == 0
+	})
+}
+
+// The answer of the policy is given by one goroutine, however often the agent that does not take it yet is found again.
+func TestRuledAnswerIsGivenOnce(t *testing.T) {
+	f := newFake("claude")
+	store := newMemory(t)
+	r := newRig(t, store, map[string]*fake{"local": f}, func(o *runtimes.Options) { o.Approver = denies("Edit") }).ready("local")
+	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
+	var given atomic.Int32
+	f.change(func() {
+		f.answer = func(runtime.Answer) error {
+			given.Add(1)
+			return runtime.Errorf(runtime.CodeUnavailable, "its node does not answer")
+		}
+	})
+	timers := r.clock.Pending()
+	f.tell(a.ID, runtime.EventBlocked, func(a *runtime.Agent, e *runtime.Event) {
+		a.Status = runtime.StatusBlocked
+		a.Prompt = &runtime.Prompt{ID: "p1", Kind: runtime.PromptApproval, Text: "may I?", Tool: "Edit"}
+		e.Prompt = a.Prompt
+	})
+	coretest.WaitFor(t, "the next try to be due", func() bool { return given.Load() == 1 && r.clock.Pending() == timers+1 })
+	for n := range 5 {
+		if err := r.Sweep(ctx); err != nil { // finds the agent again, as every few seconds
+			t.Fatal(err)
+		}
+		f.tell(a.ID, runtime.EventToolRunning, func(a *runtime.Agent, _ *runtime.Event) { a.Turn = n + 1 })
+		r.until(a.ID, "the event", func(a *core.ManagedAgent) bool { return a.Turn == n+1 })
+		if _, err := r.AnswerManagedAgent(ctx, a.ID, core.ManagedAgentAnswer{PromptID: "p1", Choice: "allow"}); err == nil {
+			t.Error("it is taken")
+		}
+	}
+	if n := given.Load(); n != 1+5 || r.clock.Pending() != timers+1 {
+		t.Errorf("it was given %d times, want %d; %d wait to give it", n, 1+5, r.clock.Pending()-timers)
+	}
+	// The one that is left gives it once the agent takes it.
+	f.change(func() { f.answer = nil })
+	coretest.WaitFor(t, "the answer", func() bool {
+		r.clock.Advance(time.Second)
+		return len(store.record(a.ID).Prompt) == 0
 	})
 }

@@ -45,6 +45,8 @@ type Service struct {
 	// replaced, with each change of it.
 	ended map[string]int
 	moved chan struct{}
+	// answering is the prompt of each agent that is being given the answer of the policy.
+	answering map[string]string
 	// away are agents that their runtime could not reach, or not stop, when it was asked last; the sweep asks again.
 	away map[string]bool
 
@@ -89,7 +91,7 @@ func New(o Options) *Service {
 	s := &Service{
 		opts: o, log: o.Logger, agents: make(map[string]*core.ManagedAgentRecord), pending: make(map[string]chan struct{}),
 		restarting: make(map[string]int), ended: make(map[string]int), moved: make(chan struct{}), away: make(map[string]bool),
-		asks: make(chan struct{}, 1),
+		answering: make(map[string]string), asks: make(chan struct{}, 1),
 	}
 	s.sources.Store(&[]*source{})
 	for _, src := range o.Sources {
