@@ -25,6 +25,8 @@ type fake struct {
 	// slow, if there is one, holds up Capabilities until it is closed.
 	slow      chan struct{}
 	send      func(id string, in runtime.Input) (runtime.SendResult, error)
+	answer    func(a runtime.Answer) error // decides of an answer that an agent would take, if it is not nil
+	answered  func(id string)              // called behind an answer that was taken, if it is not nil
 	types     []string
 	isolation *runtime.Isolation
 	missing   []string
@@ -70,6 +72,13 @@ func (f *fake) tell(id string, kind runtime.EventType, change func(a *runtime.Ag
 		f.agents[id] = a
 		e.Agent = a
 		f.events = append(f.events, e)
+	})
+}
+
+// endTurn is the end of a turn.
+func (f *fake) endTurn(id string, turn int) {
+	f.tell(id, runtime.EventTurnComplete, func(a *runtime.Agent, e *runtime.Event) {
+		a.Status, a.Turn, e.Turn = runtime.StatusReady, turn, turn
 	})
 }
 
@@ -184,10 +193,18 @@ func (f *fake) Send(ctx context.Context, id string, in runtime.Input) (runtime.S
 
 func (f *fake) Answer(_ context.Context, id string, a runtime.Answer) error {
 	f.mu.Lock()
-	agent := f.agents[id]
+	agent, decide, answered := f.agents[id], f.answer, f.answered
 	f.mu.Unlock()
 	if agent.Prompt == nil || a.PromptID != "" && a.PromptID != agent.Prompt.ID {
 		return runtime.Errorf(runtime.CodeNoPrompt, "nothing is asked")
+	}
+	if decide != nil {
+		if err := decide(a); err != nil {
+			return err
+		}
+	}
+	if answered != nil {
+		defer answered(id)
 	}
 	f.tell(id, runtime.EventUnblocked, func(agent *runtime.Agent, e *runtime.Event) {
 		agent.Status, agent.Prompt, e.Answered = runtime.StatusBusy, nil, a.Choice

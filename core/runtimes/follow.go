@@ -173,6 +173,7 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 	now := s.opts.Clock.Now()
 	changed := make(map[string]*core.ManagedAgentRecord)
 	fresh := make(map[string]bool) // whose prompt the policy has looked at
+	ends := make(map[string]int)   // turns that ended last
 	var events []core.Event
 	for i := range batch {
 		e := &batch[i]
@@ -191,6 +192,7 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 		take(next, &e.Agent, now)
 		if e.Type == runtime.EventTurnComplete {
 			endTurn(next, e)
+			ends[e.AgentID] = e.Turn
 		}
 		said, _ := status(&e.Agent, next.Wanted)
 		ruling := s.rule(ctx, next, e)
@@ -227,10 +229,25 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 		return err
 	}
 	src.position = position
+	s.turnsEnded(changed, ends)
 	for id, r := range changed {
 		if fresh[id] && ruled(r) {
 			s.answerRuled(id, *r.Ruling)
 		}
 	}
 	return nil
+}
+
+// turnsEnded notes turns whose end can be read as an event from now on. A runtime that lost its state counts those of its agents
+// from 1 again.
+func (s *Service) turnsEnded(changed map[string]*core.ManagedAgentRecord, ends map[string]int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, r := range changed {
+		if s.agents[id] != nil {
+			s.ended[id] = max(min(s.ended[id], r.Turn), ends[id])
+		}
+	}
+	close(s.moved)
+	s.moved = make(chan struct{})
 }

@@ -25,6 +25,7 @@ const (
 	applyBatch        = 64
 	defaultStopGrace  = 5 * time.Second
 	stopAnswerReserve = 10 * time.Second
+	turnEndWait       = 2 * time.Second // for the event of a turn's end, before its answer is given without
 )
 
 // Source is one configured runtime.

@@ -49,12 +49,26 @@ func ruled(r *core.ManagedAgentRecord) bool {
 	return r.Ruling != nil && r.Ruling.By == core.RulingByPolicy && r.Ruling.Answer != core.RulingAsk && json.Unmarshal(r.Prompt, &p) == nil && p.ID == r.Ruling.PromptID
 }
 
-// answerRuled gives an agent the answer of the policy, on a goroutine that Close waits for. It is called from one of those.
-// When the agent does not take it, people are asked.
+// answerRuled gives an agent the answer of the policy, on a goroutine that Close waits for, unless one is at it. It is called from
+// one of those. When the agent does not take it, people are asked.
 func (s *Service) answerRuled(id string, ruling core.PromptRuling) {
+	s.mu.Lock()
+	at := s.answering[id] == ruling.PromptID
+	s.answering[id] = ruling.PromptID
+	s.mu.Unlock()
+	if at {
+		return
+	}
 	s.wg.Add(1)
 	go func() {
 		defer s.wg.Done()
+		defer func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.answering[id] == ruling.PromptID {
+				delete(s.answering, id)
+			}
+		}()
 		retry := pause.Backoff{First: defaultRetry, Most: maxRetry}
 		for tries := 1; s.ctx.Err() == nil; tries++ {
 			_, err := s.AnswerManagedAgent(s.ctx, id, core.ManagedAgentAnswer{PromptID: ruling.PromptID, Choice: ruling.Answer})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -57,8 +58,31 @@ func (s *Service) SendManagedAgent(ctx context.Context, id string, in core.Manag
 	reply := core.ManagedAgentReply{Sent: result.Sent}
 	if result.Response != nil {
 		reply.Response = result.Response
+		s.awaitEnd(ctx, id, result.Response.Turn)
 	}
 	return reply, nil
+}
+
+// awaitEnd waits until the end of a turn can be read as an event of its agent, so that whoever has the answer finds it. The
+// runtime gives the answer and tells the event apart: one that does not come in time holds up no answer.
+func (s *Service) awaitEnd(ctx context.Context, id string, turn int) {
+	due, stop := pause.After(s.opts.Clock, turnEndWait)
+	defer stop()
+	for {
+		s.mu.RLock()
+		known, ended, moved := s.agents[id] != nil, s.ended[id], s.moved
+		s.mu.RUnlock()
+		if !known || ended >= turn {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-due:
+			return
+		case <-moved:
+		}
+	}
 }
 
 // drained is the error of a send that was cut off because the service ends. Whether a message was taken by then
@@ -170,6 +194,11 @@ func (s *Service) answeredBy(ctx context.Context, id, promptID, choice string) {
 		return
 	}
 	_, err := s.change(context.WithoutCancel(ctx), id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+		var open runtime.Prompt
+		_ = json.Unmarshal(r.Prompt, &open) // without an id where there is none
+		if open.ID != "" && open.ID != promptID {
+			return nil, false // the next one is there already, and has its own
+		}
 		r.Ruling = &core.PromptRuling{PromptID: promptID, Answer: choice, By: core.RulingByPerson, Person: by.ID}
 		return nil, true
 	})

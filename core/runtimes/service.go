@@ -41,6 +41,12 @@ type Service struct {
 	pending map[string]chan struct{}
 	// restarting counts the restarts under way: such an agent is not forgotten, however long ago it stopped.
 	restarting map[string]int
+	// ended is the last turn of each agent whose end can be read as an event: its Turn may be ahead of that. moved is closed, and
+	// replaced, with each change of it.
+	ended map[string]int
+	moved chan struct{}
+	// answering is the prompt of each agent that is being given the answer of the policy.
+	answering map[string]string
 	// away are agents that their runtime could not reach, or not stop, when it was asked last; the sweep asks again.
 	away map[string]bool
 
@@ -84,7 +90,8 @@ func New(o Options) *Service {
 	}
 	s := &Service{
 		opts: o, log: o.Logger, agents: make(map[string]*core.ManagedAgentRecord), pending: make(map[string]chan struct{}),
-		restarting: make(map[string]int), away: make(map[string]bool), asks: make(chan struct{}, 1),
+		restarting: make(map[string]int), ended: make(map[string]int), moved: make(chan struct{}), away: make(map[string]bool),
+		answering: make(map[string]string), asks: make(chan struct{}, 1),
 	}
 	s.sources.Store(&[]*source{})
 	for _, src := range o.Sources {
@@ -110,6 +117,7 @@ func (s *Service) Open(ctx context.Context) error {
 	for _, r := range records {
 		s.agents[r.ID] = r
 		s.ordered = append(s.ordered, r.ID)
+		s.ended[r.ID] = r.Turn
 	}
 	s.mu.Unlock()
 	for _, src := range s.configured() {
@@ -205,6 +213,7 @@ func (s *Service) forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.agents, id)
+	delete(s.ended, id)
 	delete(s.away, id)
 	if i := slices.Index(s.ordered, id); i >= 0 {
 		s.ordered = slices.Delete(s.ordered, i, i+1)

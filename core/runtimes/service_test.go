@@ -31,7 +31,7 @@ type rig struct {
 	doubt  atomic.Bool // the clock is not believed
 }
 
-func newRig(tb testing.TB, store memory, fakes map[string]*fake) *rig {
+func newRig(tb testing.TB, store memory, fakes map[string]*fake, with ...func(*runtimes.Options)) *rig {
 	tb.Helper()
 	r := &rig{tb: tb, store: store, clock: coretest.NewClock(), change: make(chan struct{}, 16)}
 	var sources []runtimes.Source
@@ -39,13 +39,17 @@ func newRig(tb testing.TB, store memory, fakes map[string]*fake) *rig {
 	for name, f := range fakes {
 		sources = append(sources, runtimes.Source{Name: name, Priority: priorities[name], Runtime: f, Changed: r.change, Takes: f.takes})
 	}
-	r.Service = runtimes.New(runtimes.Options{
+	opts := runtimes.Options{
 		Store: store, Streams: store, Clock: r.clock, Installation: "inst", Sources: sources,
 		Older: func(since time.Time, age time.Duration) bool {
 			return !r.doubt.Load() && core.OlderBy(r.clock)(since, age)
 		},
 		Types: map[string]runtime.DeclaredType{"shell": {Command: "bash"}},
-	})
+	}
+	for _, change := range with {
+		change(&opts)
+	}
+	r.Service = runtimes.New(opts)
 	if err := r.Open(ctx); err != nil {
 		tb.Fatal(err)
 	}
@@ -350,6 +354,7 @@ func TestSend(t *testing.T) {
 		case len(in.Keys) > 0:
 			return runtime.SendResult{}, &runtime.Error{Code: runtime.CodeInvalidArgument, Field: "keys[0]", Message: "unknown key"}
 		}
+		f.endTurn(a.ID, 1)
 		return runtime.SendResult{Sent: true, Response: &runtime.Response{Text: in.Message + "!", Turn: 1, DurationMs: 5}}, nil
 	}
 	reply, err := r.SendManagedAgent(ctx, a.ID, core.ManagedAgentInput{Message: "hi", ExpectResponse: true})

@@ -100,6 +100,7 @@ func (s *Service) joinAdHoc(execution, thread string) {
 	s.members[execution] = append(s.members[execution], thread)
 }
 
+// leaveAdHoc forgets a thread that was not stored.
 func (s *Service) leaveAdHoc(execution, thread string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +110,7 @@ func (s *Service) leaveAdHoc(execution, thread string) {
 	}
 }
 
-// forgetAdHoc forgets the threads of an execution that takes none any more.
+// forgetAdHoc forgets the threads of an execution that is not to end with them: it is over, or runs a pattern.
 func (s *Service) forgetAdHoc(execution string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +171,7 @@ func (s *Service) endAdHoc(tx core.Tx, execution string, now time.Time) (out out
 	if err := tx.PutExecution(&next); err != nil {
 		return out, err
 	}
-	return outcome{over: true}, tx.Append(s.executionEvent(kind, &next, now))
+	return out, tx.Append(s.executionEvent(kind, &next, now))
 }
 
 // CancelAdHoc implements core.ThreadService.

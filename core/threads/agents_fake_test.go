@@ -34,6 +34,7 @@ type fakeAgents struct {
 	send    func(in core.ManagedAgentInput) error
 	restart func() error
 	answer  func() error
+	told    func()            // called without mu once an agent took an answer, before the call returns
 	login   func(text string) // takes the answer to a login; nil: NO_PROMPT
 	stop    func(id string) error
 	notice  string // reason of the starts of agents that were lost
@@ -249,7 +250,8 @@ func (f *fakeAgents) SendManagedAgent(ctx context.Context, id string, in core.Ma
 
 func (f *fakeAgents) AnswerManagedAgent(_ context.Context, id string, a core.ManagedAgentAnswer) (*core.ManagedAgent, error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
+	told := func() {}
+	defer func() { f.mu.Unlock(); told() }()
 	r := f.find(id)
 	var open struct {
 		ID string `json:"id"`
@@ -266,6 +268,9 @@ func (f *fakeAgents) AnswerManagedAgent(_ context.Context, id string, a core.Man
 		if err := f.answer(); err != nil {
 			return nil, err
 		}
+	}
+	if f.told != nil {
+		told = f.told
 	}
 	r.Prompt = nil
 	s := &scripted{f: f, r: r}

@@ -321,7 +321,9 @@ func (c *change) answeredBy(by core.Principal, prompt json.RawMessage, a core.Th
 		return
 	}
 	ruling := &core.PromptRuling{PromptID: a.PromptID, Answer: cmp.Or(a.Choice, "text"), By: core.RulingByPerson, Person: by.ID}
-	c.rec.Ruling = ruling
+	if open, ok := readPrompt(c.rec.Prompt); !ok || open.ID == a.PromptID { // the next one may be there, and has its own
+		c.rec.Ruling = ruling
+	}
 	c.event(core.EventThreadStatus, statusData{Status: statusAnswered, Ruling: ruling})
 	c.ruled(prompt, ruling)
 }

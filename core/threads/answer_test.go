@@ -201,3 +201,45 @@ func TestRuleOrder(t *testing.T) {
 		})
 	}
 }
+
+// The next prompt of an agent may be there before it is noted who answered the one before: what a rule says of it stays, and is
+// given after a crash.
+func TestAnswerBeforeTheNextPrompt(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.script = func(a *scripted, text string) {
+		switch {
+		case strings.HasPrefix(text, "Fix"):
+			a.busy()
+			a.ask("p-1", "approval", "Bash", "Run make?")
+		case text == "answer p-1 allow":
+			a.ask("p-2", "approval", "Edit", "Edit it?")
+		case text == "answer p-2 deny":
+			a.end("done")
+		}
+	}
+	r.open()
+	s := spec()
+	s.Policy.AutoAnswer = []core.AutoAnswerRule{{Tool: "Edit", Answer: "deny"}}
+	id := r.spawn(s).ID
+	r.untilStatus(id, core.ThreadBlocked)
+	r.agents.do("", func(*scripted) {
+		r.agents.told = func() {
+			r.agents.do("", func(*scripted) {
+				r.agents.told = nil
+				r.agents.answer = func() error { return core.Unavailable("runtime_unavailable", "the runtime is away") }
+			})
+			r.until(id, "the next prompt", func(rec *core.ThreadRecord) bool { return rec.Ruling != nil && rec.Ruling.PromptID == "p-2" })
+		}
+	})
+	ann := core.WithPrincipal(r.ctx, core.Principal{Kind: core.PrincipalUser, ID: "ann"})
+	if _, err := r.AnswerThread(ann, id, core.ThreadAnswer{PromptID: "p-1", Choice: "allow"}); err != nil {
+		t.Fatal(err)
+	}
+	if rec := r.record(id); rec.Ruling == nil || rec.Ruling.PromptID != "p-2" || rec.Ruling.Answer != "deny" {
+		t.Errorf("the prompt %s has the ruling %+v", rec.Prompt, rec.Ruling)
+	}
+	r.Close()
+	r.agents.do("", func(*scripted) { r.agents.answer = nil })
+	r.open()
+	r.until(id, "the turn", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 1 })
+}

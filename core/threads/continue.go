@@ -21,7 +21,7 @@ type continuation struct {
 	asked bool                // a message comes behind them: the objective of the new one
 }
 
-// errWithdrawn says that a message was withdrawn since those of a continuation were read.
+// errWithdrawn is that a message was withdrawn since the queue was read.
 var errWithdrawn = errors.New("a message was withdrawn")
 
 // ContinueThread implements core.ThreadService. The old thread stays as it ended: a new one has its workspace, its
@@ -57,10 +57,9 @@ func (s *Service) continueThread(ctx context.Context, id string, in core.ThreadC
 	}
 	from := &continuation{old: old, asked: strings.TrimSpace(in.Message) != ""}
 	if !in.DiscardQueued {
-		if from.left, err = s.opts.Store.QueuedInputs(ctx, id, 0, maxCarried+1); err != nil {
+		if from.left, err = s.left(ctx, id); err != nil {
 			return nil, err
 		}
-		from.left = withoutWithdrawn(from.left)
 	}
 	switch {
 	case len(from.left) > maxCarried:
@@ -91,6 +90,21 @@ func (s *Service) continueThread(ctx context.Context, id string, in core.ThreadC
 		spec.ExecutionID = core.NewExecution // the old one is over
 	}
 	return s.spawnThread(ctx, spec, from)
+}
+
+// left returns the messages of a thread that is over which got no answer, or more of them than another thread takes over.
+func (s *Service) left(ctx context.Context, id string) ([]*core.QueuedInput, error) {
+	var list []*core.QueuedInput
+	for at := uint64(0); ; {
+		page, err := s.opts.Store.QueuedInputs(ctx, id, at, inputPage)
+		if err != nil {
+			return nil, err
+		}
+		if list = append(list, withoutWithdrawn(page)...); len(page) < inputPage || len(list) > maxCarried {
+			return list, nil
+		}
+		at = page[len(page)-1].Number
+	}
 }
 
 // continues reports whether another thread can go on with one.
@@ -186,11 +200,12 @@ func (c *change) startAfresh() bool {
 	if err != nil {
 		return false
 	}
-	page, err := store.QueuedInputs(ctx, r.ID, 0, 1)
+	page, err := store.QueuedInputs(ctx, r.ID, 0, inputPage)
 	if err != nil {
 		return false
 	}
-	for _, in := range page {
+	if page = withoutWithdrawn(page); len(page) > 0 {
+		in := page[0]
 		first := *in
 		first.Message = earlierWork(old) + "\n\n" + in.Message
 		c.freed -= int64(len(first.Message) - len(in.Message))

@@ -2,6 +2,7 @@ package threads_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -351,6 +352,34 @@ func TestUpdateThread(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	r.until(id, "the message", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 2 })
+}
+
+// The agent of a role is given no work while its workspace is changed either.
+func TestUpdateThreadOfRole(t *testing.T) {
+	r := newRig(t, core.SystemClock{}).open()
+	r.pattern("exec_1", true)
+	a, err := r.SpawnRole(r.ctx, roleSpec(0), roleAgent())
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := r.roleOf().ID
+	r.untilStatus(id, core.ThreadReady)
+	r.spaces.update = func() {
+		impatient, cancel := context.WithCancel(r.ctx)
+		cancel()
+		if _, err := r.OpenWork(impatient, a.ID, "task_1", 0); !errors.Is(err, context.Canceled) || r.record(id).Work != nil {
+			t.Errorf("work meanwhile: %v", err)
+		}
+	}
+	if _, err := r.UpdateThread(r.ctx, id, core.WorkspaceMerge); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.OpenWork(r.ctx, a.ID, "task_1", 0); err != nil || r.record(id).Work == nil {
+		t.Errorf("work after that: %v", err)
+	}
+	if _, err := r.UpdateThread(r.ctx, id, core.WorkspaceMerge); core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("while it works: %v", err)
+	}
 }
 
 // The files of a thread that is over are another thread's once that took up its workspace.

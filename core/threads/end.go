@@ -14,8 +14,7 @@ import (
 
 // outcome is what the transaction of an end tells besides.
 type outcome struct {
-	keep bool // the thread is still to be known as one of its ad-hoc execution
-	over bool // the ad-hoc execution is over
+	keep bool // the thread is still to be known as one of its execution, which is an ad-hoc one that goes on
 }
 
 // conclude makes the thread terminal, with everything that follows from that.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
 )
 
 func TestCancelAdHoc(t *testing.T) {
@@ -73,6 +74,37 @@ func TestAdHocEndsWithTheLast(t *testing.T) {
 	if err := json.Unmarshal(e.Result, &result); err != nil || e.Status != core.ExecutionFailed || e.Error == nil ||
 		len(result.Threads) != 2 || result.Threads[0].ThreadID != a || result.Threads[1].Status != "failed" {
 		t.Errorf("execution %+v %s", e, e.Result)
+	}
+}
+
+// Nothing is kept of executions whose threads are over: one that was cancelled after a thread of it had ended, and, over a restart,
+// one of a pattern.
+func TestNothingIsKept(t *testing.T) {
+	r := newRig(t, core.SystemClock{}).open()
+	r.pattern("exec_1", false)
+	for _, execution := range []string{core.NewExecution, "exec_1"} {
+		s := spec()
+		s.ExecutionID = execution
+		first := r.readied(s)
+		s.ExecutionID = r.record(first).ExecutionID
+		second := r.readied(s)
+		if _, err := r.CloseThread(r.ctx, first, core.ThreadClose{}); err != nil {
+			t.Fatal(err)
+		}
+		r.untilStatus(first, core.ThreadCompleted)
+		if execution == core.NewExecution {
+			if _, err := r.CancelAdHoc(r.ctx, s.ExecutionID, "enough"); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			r.reopen()
+			r.untilStatus(second, core.ThreadReady)
+			if err := r.StopThread(r.ctx, second, core.ThreadStop{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.untilStatus(second, core.ThreadStopped)
+		coretest.WaitFor(t, "nothing to be kept of "+execution, func() bool { return r.Kept() == 0 })
 	}
 }
 

@@ -18,3 +18,10 @@ func (s *Service) Fold(r *core.ThreadRecord, kind core.EventType, data json.RawM
 	c.apply(kind, readSignal(data))
 	return c.rec, c.events
 }
+
+// Kept returns how many entries are kept of threads and executions that are not over.
+func (s *Service) Kept() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.live) + len(s.roles) + len(s.spawns) + len(s.crew) + len(s.watches) + len(s.members) + s.spawned + s.starting
+}

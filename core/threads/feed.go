@@ -169,8 +169,10 @@ func refuses(code string) bool {
 
 // open notes that a message is about to be handed over, unless one was withdrawn since it was read.
 func (t *thread) open(ctx context.Context, in *core.QueuedInput, withdrawals int) bool {
-	t.feeding.Lock()
-	defer t.feeding.Unlock()
+	if t.lockFeed(ctx) != nil {
+		return false
+	}
+	defer t.unlockFeed()
 	return t.must(ctx, func(c *change) error {
 		if c.rec.Withdrawals != withdrawals || c.rec.Ending != nil || in == nil && c.rec.Work == nil || unsent(c.rec) {
 			return errUnchanged
@@ -179,6 +181,18 @@ func (t *thread) open(ctx context.Context, in *core.QueuedInput, withdrawals int
 		return nil
 	})
 }
+
+// lockFeed waits until nothing else is given to the agent, and its workspace is not being changed. Its owner calls unlockFeed.
+func (t *thread) lockFeed(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case t.feeding <- struct{}{}:
+		return nil
+	}
+}
+
+func (t *thread) unlockFeed() { <-t.feeding }
 
 // setRefused notes whether the attempt w waits to be handed over anew, since the agent did not take it: turns are another's
 // then, those included that were seen before.

@@ -53,8 +53,10 @@ func (s *Service) UpdateThread(ctx context.Context, id string, how core.Workspac
 	case t == nil:
 		return nil, core.Unavailable("starting", "the thread is not supervised yet; try again")
 	}
-	t.feeding.Lock()
-	defer t.feeding.Unlock()
+	if err := t.lockFeed(ctx); err != nil {
+		return nil, err
+	}
+	defer t.unlockFeed()
 	r = t.record()
 	if r.Ending != nil || r.Status != core.ThreadReady && r.Status != core.ThreadIdle || r.Work != nil && r.Work.Held && r.Work.Ended == nil {
 		return nil, core.Conflict("thread", id, string(r.Status), "the agent works in the workspace: wait until the thread is ready, or stop it")

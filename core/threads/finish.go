@@ -27,11 +27,8 @@ func (t *thread) finish() {
 			fields = append(fields, "reason", reason)
 		}
 		t.log.Info("a thread is over", fields...)
-		switch {
-		case ending.over:
+		if !ending.keep {
 			t.s.forgetAdHoc(t.execution)
-		case !ending.keep:
-			t.s.leaveAdHoc(t.execution, t.id)
 		}
 		t.s.retire(t)
 	}

@@ -2,6 +2,7 @@ package threads
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"slices"
 
@@ -99,8 +100,18 @@ func item(r *core.ThreadRecord, in *core.QueuedInput) core.ThreadQueueItem {
 	return out
 }
 
-// WithdrawThreadInput implements core.ThreadService.
+// WithdrawThreadInput implements core.ThreadService. A withdrawal that comes in between may be of the same message, and has
+// it looked for again.
 func (s *Service) WithdrawThreadInput(ctx context.Context, id, inputID string) error {
+	for {
+		if err := s.withdraw(ctx, id, inputID); !errors.Is(err, errWithdrawn) {
+			return err
+		}
+	}
+}
+
+// withdraw is WithdrawThreadInput with what the thread and its queue are now. errWithdrawn.
+func (s *Service) withdraw(ctx context.Context, id, inputID string) error {
 	r, err := s.stored(ctx, id)
 	if err != nil {
 		return err
@@ -114,13 +125,13 @@ func (s *Service) WithdrawThreadInput(ctx context.Context, id, inputID string) e
 			if c.rec.Ending != nil || c.rec.Status.Terminal() {
 				return over(c.rec)
 			}
-			return c.withdraw(in)
+			return c.withdraw(in, r.Withdrawals)
 		})
 	}
 	if !r.Status.Terminal() {
 		return core.Unavailable("starting", "the thread is not supervised yet; try again")
 	}
-	return s.withdrawStored(ctx, id, in)
+	return s.withdrawStored(ctx, id, in, r.Withdrawals)
 }
 
 // findInput finds a message that waits by its id.
@@ -140,10 +151,10 @@ func (s *Service) findInput(ctx context.Context, r *core.ThreadRecord, inputID s
 	}
 }
 
-// withdraw takes a message out of the queue, unless the agent may have it. Its place stays, without the text.
-func (c *change) withdraw(in *core.QueuedInput) error {
+// withdraw takes a message out of the queue, unless the agent may have it. Its place stays, without the text. errWithdrawn.
+func (c *change) withdraw(in *core.QueuedInput, withdrawals int) error {
 	r := c.rec
-	gone, err := withdrawFrom(r, in)
+	gone, err := withdrawFrom(r, in, withdrawals)
 	if err != nil {
 		return err
 	}
@@ -156,10 +167,13 @@ func (c *change) withdraw(in *core.QueuedInput) error {
 	return nil
 }
 
-// withdrawFrom notes in a record that a message is withdrawn, and returns what is stored in its place.
-func withdrawFrom(r *core.ThreadRecord, in *core.QueuedInput) (*core.QueuedInput, error) {
+// withdrawFrom notes in a record that a message is withdrawn, and returns what is stored in its place. errWithdrawn when there
+// were more withdrawals than as the message was read.
+func withdrawFrom(r *core.ThreadRecord, in *core.QueuedInput, withdrawals int) (*core.QueuedInput, error) {
 	w := r.Work
 	switch {
+	case r.Withdrawals != withdrawals:
+		return nil, errWithdrawn
 	case w != nil && w.Number == in.Number && w.Held, in.Number <= r.SentSeq && (w == nil || w.Number != in.Number):
 		return nil, core.Conflict("input", in.ID, core.InputWorking, "the agent has the message already; interrupt its turn instead")
 	case w != nil && w.Number == in.Number:
@@ -175,8 +189,8 @@ func withdrawFrom(r *core.ThreadRecord, in *core.QueuedInput) (*core.QueuedInput
 	return &core.QueuedInput{ID: in.ID, ThreadID: in.ThreadID, Number: in.Number, CreatedAt: in.CreatedAt, CreatedBy: in.CreatedBy, Withdrawn: true}, nil
 }
 
-// withdrawStored withdraws a message that a thread which is over still has.
-func (s *Service) withdrawStored(ctx context.Context, id string, in *core.QueuedInput) error {
+// withdrawStored withdraws a message that a thread which is over still has. errWithdrawn.
+func (s *Service) withdrawStored(ctx context.Context, id string, in *core.QueuedInput, withdrawals int) error {
 	return s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		r, err := tx.FindThread(id)
 		if err != nil {
@@ -186,7 +200,7 @@ func (s *Service) withdrawStored(ctx context.Context, id string, in *core.Queued
 		if in.Number < firstWaiting(r) {
 			return core.NotFound("input", in.ID) // another thread took it over
 		}
-		gone, err := withdrawFrom(&next, in)
+		gone, err := withdrawFrom(&next, in, withdrawals)
 		if err != nil {
 			return err
 		}

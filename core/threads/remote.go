@@ -114,7 +114,10 @@ func (t *thread) runRemote() {
 	answers := make(chan struct{})
 	go func() {
 		defer close(answers)
-		t.answerPrompts(ctx)
+		if !t.s.guard("a part of the supervision of a thread", t.id, func() { t.answerPrompts(ctx) }) {
+			t.s.pause(ctx, maxRetry)
+			cancel() // all parts begin anew
+		}
 	}()
 	defer func() { cancel(); <-answers }()
 	h := &hosting{t: t}

@@ -307,6 +307,44 @@ func TestAnswerWhileHostIsAway(t *testing.T) {
 	r.until(id, "the turn to go on", func(rec *core.ThreadRecord) bool { return rec.Status == core.ThreadRunning && rec.Answer == nil })
 }
 
+// What fails in giving an answer to the host of one thread is tried again, and ends nothing else.
+func TestAnswerToHostFails(t *testing.T) {
+	clock := coretest.NewClock()
+	r := newRig(t, clock)
+	e := newEdge(r)
+	answered := make(chan struct{})
+	failed := false
+	r.hosts.input = func(in core.RemoteInput) {
+		switch {
+		case in.PromptID == "":
+			e.input(in)
+		case !failed:
+			failed = true
+			panic("out of bounds")
+		default:
+			close(answered)
+		}
+	}
+	r.open()
+	s := spec()
+	s.Policy.AutoAnswer = []core.AutoAnswerRule{{Answer: "allow"}}
+	id := r.readied(s)
+	e.mu.Lock()
+	e.tell(core.EventManagedBusy, core.AgentSignal{}, "")
+	e.tell(core.EventManagedBlocked, core.AgentSignal{Prompt: json.RawMessage(`{"id":"p1","kind":"approval","text":"May I?"}`)}, "")
+	e.mu.Unlock()
+	r.untilStatus(id, core.ThreadBlocked)
+	coretest.WaitFor(t, "the answer", func() bool {
+		clock.Advance(time.Second)
+		select {
+		case <-answered:
+			return true
+		default:
+			return false
+		}
+	})
+}
+
 func TestHostAway(t *testing.T) {
 	r := newRig(t, core.SystemClock{})
 	e := newEdge(r)

@@ -254,6 +254,10 @@ func (s *Service) OpenWork(ctx context.Context, agentID, key string, attempt int
 	if t == nil || t.record().Kind != core.ThreadKindRole {
 		return known, nil
 	}
+	if err := t.lockFeed(ctx); err != nil {
+		return known, err
+	}
+	defer t.unlockFeed()
 	if err := t.catchUpOnce(ctx); err != nil {
 		return known, err
 	}

@@ -174,6 +174,7 @@ func (t *thread) admitAll(ctx context.Context, list []*arrival) error {
 			bytes += size
 			a.input.Number, a.count = r.InputSeq, count+1
 			taken = append(taken, a)
+			c.by = a.input.CreatedBy
 			c.event(core.EventThreadInput, inputOf(a.input, inputQueued))
 		}
 		if len(taken) == 0 {

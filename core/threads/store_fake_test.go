@@ -22,13 +22,20 @@ type memStore struct {
 	broken    string                    // id of an execution that cannot be read
 }
 
-// atQueue is the key of a function in a context, which is called before a queue is read with that context.
-type atQueue struct{}
+// atQueue is the key of a function in a context, which is called before a queue is read with that context, and
+// behindQueue of one that is called after.
+type (
+	atQueue     struct{}
+	behindQueue struct{}
+)
 
 // QueuedInputs implements core.ThreadStore.
 func (s *memStore) QueuedInputs(ctx context.Context, threadID string, after uint64, limit int) ([]*core.QueuedInput, error) {
 	if before, ok := ctx.Value(atQueue{}).(func()); ok {
 		before()
+	}
+	if behind, ok := ctx.Value(behindQueue{}).(func()); ok {
+		defer behind()
 	}
 	return s.Memory.QueuedInputs(ctx, threadID, after, limit)
 }

@@ -34,7 +34,7 @@ type thread struct {
 	waiting int64                             // bytes of the messages in the queue; guarded by writing
 	said    []string                          // of the turns since the last summary, as far as known; guarded by writing
 
-	feeding sync.Mutex // held while a message is handed over, until that is stored; and while its workspace is changed
+	feeding chan struct{} // of one: full while it is noted that a message is handed over, and while its workspace is changed
 
 	starts int // of an agent that ended before it was ready; guarded by writing
 
@@ -48,7 +48,7 @@ type thread struct {
 func (s *Service) newThread(r *core.ThreadRecord) *thread {
 	t := &thread{
 		s: s, id: r.ID, execution: r.ExecutionID, log: s.log.With("thread", r.ID), done: make(chan struct{}),
-		wake: make(chan struct{}, 1), changed: make(chan struct{}),
+		wake: make(chan struct{}, 1), changed: make(chan struct{}), feeding: make(chan struct{}, 1),
 	}
 	t.rules = compileRules(r.Policy.AutoAnswer, "policy.autoAnswer", t.log)
 	t.rec.Store(r)

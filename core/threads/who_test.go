@@ -1,6 +1,8 @@
 package threads_test
 
 import (
+	"fmt"
+	"sync"
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
@@ -42,5 +44,35 @@ func TestWhoDidIt(t *testing.T) {
 	}
 	if got := by(core.EventThreadStarted); got != core.System.ID {
 		t.Errorf("the start of the agent is by %q", got)
+	}
+}
+
+// Messages that are stored together are put down to who sent each.
+func TestSendsOfTwoAtOnce(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.script = func(a *scripted, _ string) { a.busy() }
+	r.open()
+	id := r.spawn(shellSpec("one")).ID
+	r.until(id, "the first to be taken", func(rec *core.ThreadRecord) bool { return rec.SentSeq == 1 && rec.Work != nil && rec.Work.Begun })
+	const rounds = 50
+	people := []string{"ann", "bob", "cid", "dan"}
+	var sent sync.WaitGroup
+	for i := range rounds {
+		sent.Go(func() {
+			who := core.WithPrincipal(r.ctx, core.Principal{Kind: core.PrincipalUser, ID: people[i%len(people)]})
+			if _, err := r.SendThread(who, id, core.ThreadInput{Message: fmt.Sprint("m", i)}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	sent.Wait()
+	page, _, err := r.store.Events(r.ctx, id, 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range page {
+		if by := field(e, "createdBy"); e.Type == core.EventThreadInput && e.By != by {
+			t.Errorf("a message of %q is put down to %q", by, e.By)
+		}
 	}
 }

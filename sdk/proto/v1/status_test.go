@@ -83,7 +83,7 @@ func TestDetailOfBareErrors(t *testing.T) {
 
 // A time that no calendar has, as a foreign plugin may send it, is none: JSON has no form for it.
 func TestUnstampGarbage(t *testing.T) {
-	for _, garbage := range []*timestamppb.Timestamp{{Seconds: 1 << 60}, {Seconds: -1 << 60}, {Nanos: -1}, timestamppb.New(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))} {
+	for _, garbage := range []*timestamppb.Timestamp{nil, {Seconds: 1 << 60}, {Seconds: -1 << 60}, {Nanos: -1}, timestamppb.New(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC))} {
 		at := pluginv1.Unstamp(garbage)
 		if _, err := json.Marshal(at); err != nil || !at.IsZero() {
 			t.Errorf("%v becomes %v: %v", garbage, at, err)
