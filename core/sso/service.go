@@ -20,7 +20,6 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/claims"
-	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 var _ core.SignIn = (*Service)(nil)
@@ -75,13 +74,10 @@ func New(o Options) (*Service, error) {
 	if !slices.Contains(o.Scopes, "openid") {
 		o.Scopes = append([]string{"openid"}, o.Scopes...)
 	}
-	return &Service{opts: o, sealer: seals, provider: &provider{
-		issuer: o.Issuer, client: o.Client, clock: o.Clock, log: o.Logger, verifier: o.Verifier,
-		backoff: pause.Backoff{First: retryFirst, Most: retryMost},
-	}}, nil
+	return &Service{opts: o, sealer: seals, provider: newProvider(&o)}, nil
 }
 
-// Close ends what verifies tokens.
+// Close ends what asks the provider and what verifies tokens.
 func (s *Service) Close() { s.provider.close() }
 
 // Provider implements core.SignIn.

@@ -28,6 +28,7 @@ type provider struct {
 	*httptest.Server
 	asked    atomic.Int32
 	away     atomic.Bool
+	hold     chan struct{} // what asks for the metadata waits for it; nil: it does not
 	metadata func(m map[string]any)
 	claims   claims.Claims // of the next ID token; the nonce is filled in unless there is one
 	userinfo string
@@ -84,6 +85,9 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/.well-known/openid-configuration":
 		p.asked.Add(1)
+		if p.hold != nil {
+			<-p.hold
+		}
 		m := map[string]any{
 			"issuer": p.URL, "authorization_endpoint": p.URL + "/auth", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
 			"userinfo_endpoint": p.URL + "/me", "end_session_endpoint": p.URL + "/end?a=b",
@@ -255,6 +259,49 @@ func TestProviderAway(t *testing.T) {
 	r.clock.Advance(time.Minute)
 	if err := errors.Join(begin(), begin()); err != nil {
 		t.Error(err)
+	}
+}
+
+// Whoever waits for a provider that does not answer leaves when they like, is not asked for once more each, and does not hold up the
+// end of the server.
+func TestProviderHangs(t *testing.T) {
+	r := newRig(t)
+	r.provider.hold = make(chan struct{})
+	defer close(r.provider.hold)
+	const people = 20
+	ctx, leave := context.WithCancel(t.Context())
+	over := make(chan error, people)
+	for range people {
+		go func() {
+			_, err := r.Begin(ctx, "https://wardroom.example/auth/callback", "")
+			over <- err
+		}()
+	}
+	within := func(what string, done <-chan error) {
+		t.Helper()
+		select {
+		case err := <-done:
+			if !core.AsError(err).Unavailable {
+				t.Fatalf("%s: %v", what, err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatalf("%s is not over", what)
+		}
+	}
+	leave()
+	for range people {
+		within("a sign-in whose browser left", over)
+	}
+	go func() {
+		_, err := r.Begin(t.Context(), "https://wardroom.example/auth/callback", "")
+		over <- err
+	}()
+	closed := make(chan struct{})
+	go func() { r.Close(); close(closed) }()
+	within("the sign-in of a server that ends", over)
+	<-closed
+	if got := r.provider.asked.Load(); got > 1 {
+		t.Errorf("asked %d times at once", got)
 	}
 }
 
