@@ -45,7 +45,7 @@ type Options struct {
 	CAFile   string // the CAs of clients; empty only with AuthNone
 	CRLFile  string // certificates of clients that were withdrawn, by the CAs; empty: none was
 	Auth     Auth
-	// Changed is called when other certificates of clients were withdrawn than before; may be nil.
+	// Changed is called when other certificates of clients were withdrawn than before, or their CAs are others; may be nil.
 	Changed func()
 	// Secret reads one of the four that is a secret and no file, and reports whether it is; nil: all are files. It is called
 	// each second and must be quick.
@@ -68,10 +68,11 @@ type Source struct {
 
 // loaded is the certificates of one moment. It is immutable.
 type loaded struct {
-	config    *tls.Config
-	leaf      *x509.Certificate
-	withdrawn *withdrawn // nil: there is no list
-	sums      sums
+	config      *tls.Config
+	leaf        *x509.Certificate
+	authorities map[string]bool // caOf each CA of clients
+	withdrawn   *withdrawn      // nil: there is no list
+	sums        sums
 }
 
 // Failure is why something new is not in use, as the first thing that is wrong with the files.
@@ -154,7 +155,7 @@ func (s *Source) Reload() error {
 	if former.sums != l.sums {
 		s.opts.Logger.Info("certificate reloaded", "expires", date(l.leaf.NotAfter))
 	}
-	if former.sums[3] != l.sums[3] && s.opts.Changed != nil {
+	if (former.sums[2] != l.sums[2] || former.sums[3] != l.sums[3]) && s.opts.Changed != nil {
 		s.opts.Changed()
 	}
 	return nil
@@ -283,13 +284,16 @@ func (s *Source) read() (*loaded, error) {
 	} else if s.opts.Auth != AuthNone {
 		return nil, errors.New("certificates of clients cannot be checked without a file of their CAs")
 	}
-	l := &loaded{config: config, leaf: pair.Leaf, sums: t.sums()}
+	l := &loaded{config: config, leaf: pair.Leaf, authorities: map[string]bool{}, sums: t.sums()}
+	for _, ca := range authorities {
+		l.authorities[caOf(ca)] = true
+	}
 	if s.opts.CRLFile != "" {
 		if l.withdrawn, err = readLists(s.opts.CRLFile, t[3], authorities, now); err != nil {
 			return nil, &Failure{whatLists, err}
 		}
 		config.VerifyConnection = func(state tls.ConnectionState) error { // of resumed sessions too
-			return l.withdrawn.check(&state, s.opts.Clock.Now())
+			return l.check(&state, s.opts.Clock.Now())
 		}
 	}
 	return l, nil

@@ -25,14 +25,26 @@ type Authority struct {
 func NewAuthority(tb testing.TB) *Authority {
 	tb.Helper()
 	a := &Authority{tb: tb, key: newKey(tb)}
-	a.cert = a.sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "CA"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
-	}, a.key, nil)
+	a.cert = a.root()
 	return a
 }
 
 // PEM returns the CA's own certificate.
 func (a *Authority) PEM() []byte { return pemOf("CERTIFICATE", a.cert.Raw) }
+
+// Renewed returns another certificate of the CA, with the same name and key.
+func (a *Authority) Renewed() []byte {
+	a.tb.Helper()
+	return pemOf("CERTIFICATE", a.root().Raw)
+}
+
+// root makes a certificate of the CA itself.
+func (a *Authority) root() *x509.Certificate {
+	a.tb.Helper()
+	return a.sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: "CA"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+	}, a.key, nil)
+}
 
 // Pool returns a pool that trusts the CA.
 func (a *Authority) Pool() *x509.CertPool {
