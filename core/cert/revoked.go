@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/pem"
 	"fmt"
 	"slices"
@@ -52,6 +54,9 @@ func NumbersOf(state *tls.ConnectionState) []string {
 	return append(numbers, caOf(chain[last]))
 }
 
+// deltaIndicator is the extension of a list that holds only what was withdrawn since another one (RFC 5280, section 5.2.4).
+var deltaIndicator = asn1.ObjectIdentifier{2, 5, 29, 27}
+
 // readLists reads lists of withdrawn certificates, in PEM or one in DER. Each has to be signed by one of the CAs, and not to be over:
 // a list that cannot be trusted must not stand in for one that withdraws more.
 func readLists(path string, text []byte, authorities []*x509.Certificate, now time.Time) (*withdrawn, error) {
@@ -71,6 +76,9 @@ func readLists(path string, text []byte, authorities []*x509.Certificate, now ti
 		crl, err := x509.ParseRevocationList(der)
 		if err != nil {
 			return nil, fmt.Errorf("%s: list %d is no list of withdrawn certificates (CRL) in PEM or DER", path, i+1)
+		}
+		if slices.ContainsFunc(crl.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(deltaIndicator) }) {
+			return nil, fmt.Errorf("%s: list %d tells only what changed since another: put the whole list there", path, i+1)
 		}
 		signed := false
 		for _, ca := range authorities {

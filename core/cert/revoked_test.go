@@ -72,11 +72,12 @@ func TestWithdrawn(t *testing.T) {
 		text []byte
 		want string
 	}{
-		"of somebody else": {coretest.NewAuthority(t).Withdraw(next), "not signed by a CA of clients"},
-		"over":             {r.Withdraw(r.clock.Now().Add(-time.Hour)), "was good until"},
-		"nothing":          {nil, "is no list"},
-		"another block":    {alice, "is no list"},
-		"twice":            {append(r.Withdraw(next), r.Withdraw(next)...), "second one of its issuer"},
+		"of somebody else":  {coretest.NewAuthority(t).Withdraw(next), "not signed by a CA of clients"},
+		"over":              {r.Withdraw(r.clock.Now().Add(-time.Hour)), "was good until"},
+		"nothing":           {nil, "is no list"},
+		"another block":     {alice, "is no list"},
+		"only what changed": {r.WithdrawBeside(next), "tells only what changed"},
+		"twice":             {append(r.Withdraw(next), r.Withdraw(next)...), "second one of its issuer"},
 	} {
 		write(t, path, c.text)
 		if err := source.Reload(); err == nil || !strings.Contains(err.Error(), c.want) {

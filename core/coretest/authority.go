@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/pem"
 	"math/big"
 	"net"
@@ -72,7 +73,19 @@ func (a *Authority) Issue(template x509.Certificate) (certPEM, keyPEM []byte) {
 // Withdraw makes a list, good until next, of certificates in PEM that are withdrawn.
 func (a *Authority) Withdraw(next time.Time, certs ...[]byte) []byte {
 	a.tb.Helper()
-	template := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: next.Add(-30 * 24 * time.Hour), NextUpdate: next}
+	return a.withdraw(&x509.RevocationList{NextUpdate: next}, certs)
+}
+
+// WithdrawBeside makes a list, good until next, of what is withdrawn beside what an earlier list has (RFC 5280, section 5.2.4).
+func (a *Authority) WithdrawBeside(next time.Time, certs ...[]byte) []byte {
+	a.tb.Helper()
+	delta := pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 27}, Critical: true, Value: []byte{asn1.TagInteger, 1, 1}}
+	return a.withdraw(&x509.RevocationList{NextUpdate: next, ExtraExtensions: []pkix.Extension{delta}}, certs)
+}
+
+func (a *Authority) withdraw(template *x509.RevocationList, certs [][]byte) []byte {
+	a.tb.Helper()
+	template.Number, template.ThisUpdate = big.NewInt(2), template.NextUpdate.Add(-30*24*time.Hour)
 	for _, text := range certs {
 		block, _ := pem.Decode(text)
 		c, err := x509.ParseCertificate(block.Bytes)
