@@ -182,6 +182,21 @@ func TestUserinfo(t *testing.T) {
 	}
 }
 
+// Somebody of whom the ID token has all but a name to show signs in, whatever becomes of the question for that.
+func TestUserinfoForNameAlone(t *testing.T) {
+	r := newRig(t)
+	r.provider.claims = claims.Claims{"sub": "ann", "groups": []any{"devs"}, "roles": []any{}}
+	for text, want := range map[string]string{
+		`{"sub":"ann","name":"Ann"}`: "Ann", `h.p.s`: "ann", `{"sub":"bob","name":"Bob"}`: "", `{"sub":"ann","name":"Ann","pad":"` + strings.Repeat("x", 2<<20) + `"}`: "ann",
+	} {
+		r.provider.userinfo = text
+		who, code := r.finish()
+		if want == "" && code != core.CodeUnauthorized || want != "" && (code != "" || who.Name != want || strings.Join(who.Groups, " ") != "devs") {
+			t.Errorf("%.60s: %+v, %s", text, who, code)
+		}
+	}
+}
+
 func TestHostedDomain(t *testing.T) {
 	r := newRig(t, func(o *sso.Options) { o.Kind, o.HostedDomain = "google", "example.com" })
 	for domain, want := range map[any]core.Code{"example.com": "", "Example.COM": "", "evil.example": core.CodeForbidden, nil: core.CodeForbidden, 7: core.CodeForbidden, "": core.CodeForbidden} {
