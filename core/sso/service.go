@@ -303,6 +303,9 @@ func (s *Service) read(c claims.Claims) (*core.SignedIn, error) {
 	if who.User == "" {
 		return nil, fmt.Errorf("the provider gave no claim %s", s.opts.UserClaim)
 	}
+	if !claims.Nameable(who.User) { // it would look like another one in lists and logs
+		return nil, fmt.Errorf("the claim %s has spaces around it, or characters that do not show", s.opts.UserClaim)
+	}
 	// Whoever may write any address into their profile could be anybody.
 	if s.opts.UserClaim == "email" && c["email_verified"] != true {
 		return nil, core.Errorf(core.CodeForbidden, "the identity provider has not verified your e-mail address")

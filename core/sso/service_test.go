@@ -197,6 +197,20 @@ func TestUserinfoForNameAlone(t *testing.T) {
 	}
 }
 
+// Whoever is named by an e-mail address that looks like another one is not let in, as with any other claim.
+func TestNamesThatLookLikeOthers(t *testing.T) {
+	r := newRig(t, func(o *sso.Options) { o.UserClaim = "email" })
+	r.provider.claims["email_verified"] = true
+	for email, want := range map[string]core.Code{
+		"ann@example.com": "", "ann@example.com\u200b": core.CodeUnauthorized, " ann@example.com": core.CodeUnauthorized, "ann\u202e@example.com": core.CodeUnauthorized,
+	} {
+		r.provider.claims["email"] = email
+		if who, code := r.finish(); code != want {
+			t.Errorf("%q: %+v, %s", email, who, code)
+		}
+	}
+}
+
 func TestHostedDomain(t *testing.T) {
 	r := newRig(t, func(o *sso.Options) { o.Kind, o.HostedDomain = "google", "example.com" })
 	for domain, want := range map[any]core.Code{"example.com": "", "Example.COM": "", "evil.example": core.CodeForbidden, nil: core.CodeForbidden, 7: core.CodeForbidden, "": core.CodeForbidden} {
