@@ -195,12 +195,12 @@ func (p *provider) ask(ctx context.Context) (*metadata, error) {
 	for name, address := range map[string]string{
 		"authorization_endpoint": m.AuthorizationEndpoint, "token_endpoint": m.TokenEndpoint, "jwks_uri": m.KeySet,
 	} {
-		if !safeAddress(address) {
+		if !p.mayCall(address) {
 			return nil, fmt.Errorf("%s is no https address", name)
 		}
 	}
 	for _, address := range []*string{&m.UserinfoEndpoint, &m.EndSessionEndpoint} {
-		if !safeAddress(*address) {
+		if !p.mayCall(*address) {
 			*address = "" // they are not needed
 		}
 	}
@@ -210,14 +210,19 @@ func (p *provider) ask(ctx context.Context) (*metadata, error) {
 	return m, nil
 }
 
-// safeAddress reports whether an address is https, or on this machine.
-func safeAddress(address string) bool {
+// mayCall reports whether an address that the provider names is https, or on this machine as the provider itself: one elsewhere must
+// not have us call what listens here.
+func (p *provider) mayCall(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
 		return false
 	}
+	return u.Scheme == "https" || u.Scheme == "http" && onLoopback(u) && strings.HasPrefix(p.issuer, "http:")
+}
+
+func onLoopback(u *url.URL) bool {
 	addr, err := netip.ParseAddr(u.Hostname())
-	return u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && addr.IsLoopback())
+	return u.Hostname() == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // getJSON reads an answer of bounded size.

@@ -246,6 +246,41 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
+// A provider on another machine does not have the server call what listens on loopback here.
+func TestMetadataLeadsToThisMachine(t *testing.T) {
+	for _, endpoint := range []string{"token_endpoint", "jwks_uri", "userinfo_endpoint"} {
+		t.Run(endpoint, func(t *testing.T) {
+			asked := atomic.Bool{}
+			inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				asked.Store(true)
+				_, _ = w.Write([]byte(`{"access_token":"at","token_type":"Bearer","id_token":"h.p.s"}`))
+			}))
+			defer inner.Close()
+			p := &provider{claims: claims.Claims{"sub": "ann"}}
+			p.Server = httptest.NewTLSServer(http.HandlerFunc(p.serve))
+			defer p.Close()
+			p.metadata = func(m map[string]any) { m[endpoint] = inner.URL + "/" }
+			r := newRig(t, func(o *sso.Options) {
+				o.Issuer, o.Client = p.URL, p.Client()
+				o.Verifier = func(_, keySet string, _ []string) (sso.Verifier, error) {
+					if strings.HasPrefix(keySet, inner.URL) {
+						asked.Store(true)
+					}
+					return verifier{p}, nil
+				}
+			})
+			if a, err := r.Begin(t.Context(), "https://wardroom.example/auth/callback", ""); err == nil {
+				to, _ := url.Parse(a.Location)
+				p.nonce = to.Query().Get("nonce")
+				_, _ = r.Finish(t.Context(), map[string]string{"state": a.State, "code": "c"}, a.Kept)
+			}
+			if asked.Load() {
+				t.Error("it was called")
+			}
+		})
+	}
+}
+
 // A provider that is away is asked again after a pause that grows, and what is known of it is good for a day.
 func TestProviderAway(t *testing.T) {
 	r := newRig(t)
