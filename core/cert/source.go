@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -261,6 +262,9 @@ func (s *Source) read() (*loaded, error) {
 	if now.After(pair.Leaf.NotAfter) {
 		return nil, fmt.Errorf("%s: the certificate ended on %s", s.opts.CertFile, date(pair.Leaf.NotAfter))
 	}
+	if !forServers(pair.Leaf) {
+		return nil, fmt.Errorf("%s: the certificate is not for a server: clients would refuse it; put the server's own there", s.opts.CertFile)
+	}
 	config := &tls.Config{
 		MinVersion:   tls.VersionTLS12,
 		Certificates: []tls.Certificate{pair},
@@ -312,6 +316,12 @@ func keyPair(certFile, keyFile string, certText, keyText []byte) (tls.Certificat
 		return tls.Certificate{}, fmt.Errorf("%s and %s are no pair of a certificate and its private key without a passphrase", certFile, keyFile)
 	}
 	return pair, nil
+}
+
+// forServers reports whether clients take a certificate for one of a server: it says so, or does not say what it is for.
+func forServers(c *x509.Certificate) bool {
+	return len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) == 0 || slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageServerAuth) ||
+		slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageAny)
 }
 
 // pool returns the CAs of a file. One that ended or is no CA is refused: no client could come in by it, and the reason

@@ -55,13 +55,15 @@ func (a *Authority) Pool() *x509.CertPool {
 }
 
 // Issue makes a certificate of a server on this machine or of a client, and its key. Times that the template leaves out
-// are those of a certificate that is good now.
+// are those of a certificate that is good now, and uses those of both.
 func (a *Authority) Issue(template x509.Certificate) (certPEM, keyPEM []byte) {
 	a.tb.Helper()
 	key := newKey(a.tb)
 	template.DNSNames = append(template.DNSNames, "localhost")
 	template.IPAddresses = append(template.IPAddresses, net.IPv4(127, 0, 0, 1))
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	if template.ExtKeyUsage == nil {
+		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	}
 	c := a.sign(&template, key, a.cert)
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
