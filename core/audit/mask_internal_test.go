@@ -1,9 +1,31 @@
 package audit
 
 import (
+	"crypto/ed25519"
 	"strings"
 	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/masking"
 )
+
+// What stands around a body changes nothing of what is masked in it.
+func TestTextOfSpacedBodies(t *testing.T) {
+	mask := new(masking.Masker)
+	if err := mask.Apply(masking.Config{Enabled: true, Fields: []string{"input.ssn"}, Method: masking.Redact}); err != nil {
+		t.Fatal(err)
+	}
+	clock := coretest.NewClock()
+	s := New(Options{Clock: clock, IDs: core.NewIDs(clock), Key: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), Mask: mask})
+	s.ApplyConfig(Config{Enabled: true, Level: Verbose})
+	for _, space := range []string{"", " ", "\n", "\r\n\t  "} {
+		text := s.Text([]byte(space + `{"input":{"ssn":"CANARY"},"headers":{"X-Own":"CANARY"},"name":"stays"}` + space))
+		if strings.Contains(text, "CANARY") || !strings.Contains(text, "stays") {
+			t.Errorf("%q before it: %s", space, text)
+		}
+	}
+}
 
 // Canaries in the places where bodies, answers and terminals have secrets do not get into a record; what is none stays.
 func TestMask(t *testing.T) {

@@ -93,6 +93,8 @@ func TestMaskText(t *testing.T) {
 		{"principal", "ann", "***"},
 		{"status", "ready", "ready"},
 		{"body", `{"input":{"ssn":"1"}}`, `{"input":{"ssn":"***"}}`},
+		{"body", "\r\n\t {\"input\":{\"ssn\":\"1\"}}\n", "\r\n\t {\"input\":{\"ssn\":\"***\"}}\n"},
+		{"body", " \n ", " \n "},
 		{"body", "plain", "plain"},
 		{"body", "{no JSON", "{no JSON"},
 	} {
