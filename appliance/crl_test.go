@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -98,6 +99,66 @@ func TestWithdrawnCertificate(t *testing.T) {
 	}
 	if status, _, _, err := s.get(t, "/api/session", alice); err == nil {
 		t.Errorf("a list that is none lets in again: %d", status)
+	}
+}
+
+// When a CA of clients is taken out of its file, what was opened by it ends, and a client that has another certificate by then goes on
+// with that after one refusal on each connection.
+func TestFormerCA(t *testing.T) {
+	former := coretest.NewAuthority(t)
+	var file string
+	s := newTLSSite(t, "    clientAuth: require\n    scopes: [read]\n", func(s *tlsSite, dir string) {
+		file = filepath.Join(dir, "ca.crt")
+		write(t, file, string(s.PEM())+string(former.PEM()))
+	})
+	pair := func(a *coretest.Authority) *tls.Certificate {
+		text, key := a.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "ann"}})
+		pair, err := tls.X509KeyPair(text, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &pair
+	}
+	var current atomic.Pointer[tls.Certificate]
+	current.Store(pair(former))
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.Pool(), MinVersion: tls.VersionTLS12, GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		return current.Load(), nil
+	}}}
+	defer transport.CloseIdleConnections()
+	get := func(path string) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+s.app.Addr()+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := (&http.Client{Transport: transport}).Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp
+	}
+	status := func() int {
+		resp := get("/api/session")
+		defer func() { _ = resp.Body.Close() }()
+		_, _ = io.Copy(io.Discard, resp.Body)
+		return resp.StatusCode
+	}
+	stream := get("/api/events")
+	defer func() { _ = stream.Body.Close() }()
+	if got := status(); got != http.StatusOK || stream.StatusCode != http.StatusOK {
+		t.Fatal(got, stream.Status)
+	}
+	current.Store(pair(s.Authority))
+	write(t, file, string(s.PEM()))
+	_, _ = io.Copy(io.Discard, stream.Body) // until it ends
+	refused := 0
+	for refused < 5 && status() == http.StatusUnauthorized {
+		refused++
+	}
+	if refused == 0 || refused > 2 { // there were two connections
+		t.Errorf("%d requests are refused", refused)
+	}
+	if got := status(); got != http.StatusOK {
+		t.Errorf("with a certificate of the CA that stays: %d", got)
 	}
 }
 

@@ -23,6 +23,9 @@ func (l launcher) Principal(ctx context.Context, r core.PrincipalRecord) (core.P
 	if p.Kind == core.PrincipalAnonymous || p.Kind == core.PrincipalSystem {
 		return core.Principal{}, core.Errorf(core.CodeUnauthorized, "it was made while no security was configured; change it with a credential")
 	}
+	if r.SignedIn {
+		p.Scopes, p.ScopesByDefault = l.app.sessionScopes(ctx, p)
+	}
 	p, err := l.app.access.Refresh(ctx, p)
 	if core.ErrorCode(err) == core.CodeUnauthorized {
 		return p, core.Errorf(core.CodeUnauthorized, "the credential of %s that it was made with is revoked or expired", r.ID)

@@ -57,16 +57,15 @@ var scopesButAdmin = slices.DeleteFunc(slices.Clone(core.Scopes), func(scope str
 // sessionScopes returns what a person who signed in at the identity provider may do at most. Where roles decide it is what
 // roles can grant; admin, to which no allow-list of a pattern applies, goes to administrators alone.
 func (a *App) sessionScopes(ctx context.Context, p core.Principal) (scopes []string, byDefault bool) {
-	c := &a.config.Load().Security
-	switch {
-	case len(c.SSO.DefaultScopes) > 0:
-		return c.SSO.DefaultScopes, true
-	case !c.RBAC.Enabled:
-		return []string{core.ScopeRead}, true
+	if fixed := a.config.Load().Security.SSO.DefaultScopes; len(fixed) > 0 {
+		return fixed, true
 	}
-	p.Scopes = []string{core.ScopeAdmin}
-	if a.policy.Decide(ctx, p, core.Access{Action: "keys.create", Resource: "keys", Scope: core.ScopeAdmin}).Allowed {
-		return p.Scopes, false
+	// Whether roles decide is asked of what decides by them: a reload takes over the policy before the configuration.
+	switch roles, admin := a.policy.Administers(ctx, p); {
+	case !roles:
+		return []string{core.ScopeRead}, true
+	case admin:
+		return []string{core.ScopeAdmin}, false
 	}
 	return scopesButAdmin, false
 }

@@ -31,7 +31,7 @@ type Principal struct {
 	// KeySecret names which secret of the key KeyID was shown, of several that a rotation leaves good for a while, by a text that proves
 	// nothing: what it began ends with it. Empty: that is not known, and what was begun ends with the key.
 	KeySecret string
-	// Certificates names the certificate that was shown and those between it and its CA, as package cert does; empty: none was. It may
+	// Certificates names the certificate that was shown, those between it and its CA, and the CA, as package cert does; empty: none was. It may
 	// have been shown beside the credential that the principal is of.
 	Certificates []string
 	// SessionID is the id of the session that the person is signed in by, else "".

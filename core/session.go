@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -183,6 +184,16 @@ func SessionCookie(secure bool, host string) string { return cookieName(secure, 
 // SignInCookie returns the name of the cookie of a sign-in under way.
 func SignInCookie(secure bool, host, state string) string {
 	return cookieName(secure, host, "signin-"+state[:min(len(state), 8)])
+}
+
+// IsSignInCookie reports whether a name is that of the cookie of some sign-in.
+func IsSignInCookie(secure bool, host, name string) bool {
+	prefix := plainCookiePrefix
+	if secure {
+		prefix = secureCookiePrefix
+	}
+	state, ok := strings.CutPrefix(name, prefix+"signin-")
+	return ok && name == SignInCookie(secure, host, state)
 }
 
 func cookieName(secure bool, host, what string) string {

@@ -25,6 +25,9 @@ type PrincipalRecord struct {
 	Scopes []string      `json:"scopes,omitempty"`
 	// ScopesByDefault is that of Principal.
 	ScopesByDefault bool `json:"scopesByDefault,omitempty"`
+	// SignedIn says that the scopes are those of a person's roles at that time, as a session at the identity provider has them, and not
+	// those of a credential. It is not there in records of before it was known.
+	SignedIn bool `json:"signedIn,omitempty"`
 }
 
 // RecordOf returns what is kept of a principal. When its credential ends is not: a key is asked about by its id, and
@@ -32,6 +35,7 @@ type PrincipalRecord struct {
 func RecordOf(p Principal) PrincipalRecord {
 	return PrincipalRecord{
 		Kind: p.Kind, ID: p.ID, Name: p.Name, KeyID: p.KeyID, Groups: p.Groups, Roles: p.Roles, Scopes: p.Scopes, ScopesByDefault: p.ScopesByDefault,
+		SignedIn: p.SessionID != "" && p.KeyID == "",
 	}
 }
 

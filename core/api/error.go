@@ -150,6 +150,9 @@ func (c *call) fail(err error) {
 	}
 	if e.Code == core.CodeUnauthorized {
 		c.w.Header().Set("WWW-Authenticate", `Bearer realm="wardroom"`)
+		if c.r.TLS != nil && len(c.r.TLS.PeerCertificates) > 0 { // whoever has a better certificate by now shows it on another connection
+			c.w.Header()["Connection"] = []string{"close"}
+		}
 	}
 	reply := errorAnswer(err, c.id)
 	if body, ok := reply.body.(errorBody); ok && e.Code == core.CodeForbidden && body.Error.Details["action"] == nil && c.route.Action != "" {

@@ -478,3 +478,60 @@ func TestFeedCountsWithdrawn(t *testing.T) {
 	}
 	coretest.WaitFor(t, "the end of following the numbers", func() bool { return counts.left.Load() == 1 })
 }
+
+// A stream of all events ends once its caller's credential is good for less: what it shows goes by the scopes of its beginning.
+func TestFeedOfLessScopes(t *testing.T) {
+	scopes, revision := atomic.Pointer[[]string]{}, atomic.Uint64{}
+	scopes.Store(&[]string{core.ScopeAdmin})
+	r := newRig(t, func(o *api.Options) {
+		o.Feed = &waitingFeed{}
+		o.Authorize = func(context.Context, core.Principal, api.Access) error { return nil }
+		o.Authenticate = func(*http.Request) (core.Principal, error) {
+			return core.Principal{Kind: core.PrincipalUser, ID: "ann", Scopes: *scopes.Load()}, nil
+		}
+		o.Refresh = func(_ context.Context, p core.Principal) (core.Principal, error) {
+			p.Scopes = *scopes.Load()
+			return p, nil
+		}
+		o.Revision = revision.Load
+	})
+	open := func() <-chan error {
+		req, err := http.NewRequestWithContext(t.Context(), "GET", r.http.URL+"/api/events", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+		if err != nil || resp.StatusCode != 200 {
+			t.Fatalf("%v %v", resp, err)
+		}
+		over := make(chan error, 1)
+		go func() {
+			defer resp.Body.Close()
+			_, err := io.Copy(io.Discard, resp.Body)
+			over <- err
+		}()
+		return over
+	}
+	recheck := func(now ...string) {
+		scopes.Store(&now)
+		revision.Add(1)
+		r.server.Recheck(t.Context())
+	}
+	former := open()
+	recheck(core.ScopeRead)
+	select {
+	case err := <-former:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("the stream of a former administrator goes on")
+	}
+	again := open()
+	recheck(core.ScopeAdmin) // more than before
+	select {
+	case err := <-again:
+		t.Errorf("the stream of one who may do more ended: %v", err)
+	default:
+	}
+}

@@ -113,9 +113,28 @@ func (s *Server) loginPage(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	c.forgetAttempts()
 	// The provider sends the browser back from another site, so this cookie has to be Lax: it opens nothing.
 	c.setCookie(core.SignInCookie(o.Secure, c.r.Host, begun.State), begun.Kept, int(core.SignInLife.Seconds()), http.SameSiteLaxMode)
 	return answer{status: http.StatusSeeOther, location: begun.Location}, nil
+}
+
+// maxAttempts bounds the sign-ins that a browser may have begun: any page can have it begin another one, each with a cookie, and with
+// too many of them none of its requests would be taken.
+const maxAttempts = 8
+
+// forgetAttempts takes the cookies of sign-ins away that the browser began first, so that there is room for another one. Browsers send
+// first what they got first (RFC 6265, section 5.4).
+func (c *call) forgetAttempts() {
+	var begun []string
+	for _, cookie := range c.r.Cookies() {
+		if core.IsSignInCookie(c.s.opts.SignIn.Secure, c.r.Host, cookie.Name) {
+			begun = append(begun, cookie.Name)
+		}
+	}
+	for _, name := range begun[:max(0, len(begun)-maxAttempts+1)] {
+		c.setCookie(name, "", -1, http.SameSiteLaxMode)
+	}
 }
 
 func (c *call) scheme() string {

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -203,6 +204,57 @@ func TestSignIn(t *testing.T) {
 		}
 	}
 }
+
+// However often a browser is sent to sign in, by whatever page, its cookies do not become more than a request may have.
+func TestSignInCookiesAreBounded(t *testing.T) {
+	for name, secure := range map[string]bool{"Secure": true, "Plain": false} {
+		t.Run(name, func(t *testing.T) {
+			var state string
+			r := newRig(t, func(o *api.Options) {
+				o.SignIn = signIn(&fakeSignIn{})
+				o.SignIn.Secure, o.SignIn.RedirectURI = secure, "https://example.com/auth/callback"
+				o.SignIn.Provider = begins(func() *core.SignInAttempt {
+					return &core.SignInAttempt{State: state, Location: "https://id.example/auth", Kept: strings.Repeat("k", 2<<10)}
+				})
+			})
+			other := []string{core.SessionCookie(secure, "127.0.0.1:8080") + "=good", "theirs=1"}
+			kept := []string{}
+			for i := range 100 {
+				state = fmt.Sprintf("%08dstate", i)
+				resp, body := r.browse("GET", "/auth/login", strings.Join(slices.Concat(other, kept), "; "), "")
+				if resp.StatusCode != http.StatusSeeOther {
+					t.Fatalf("attempt %d: %d %s", i, resp.StatusCode, body)
+				}
+				for _, c := range resp.Cookies() {
+					kept = slices.DeleteFunc(kept, func(had string) bool { return strings.HasPrefix(had, c.Name+"=") })
+					if c.MaxAge > 0 {
+						kept = append(kept, c.Name+"="+c.Value)
+					} else if !strings.Contains(c.Name, "signin-") {
+						t.Errorf("%s is taken away", c.Name)
+					}
+				}
+				if newest := core.SignInCookie(secure, "127.0.0.1:8080", state); !strings.HasPrefix(kept[len(kept)-1], newest+"=") {
+					t.Fatalf("attempt %d: the browser has no cookie %s", i, newest)
+				}
+			}
+			if len(kept) < 2 || len(kept) > 8 {
+				t.Errorf("%d attempts are kept", len(kept))
+			}
+		})
+	}
+}
+
+// begins is a provider at which sign-ins only begin.
+type begins func() *core.SignInAttempt
+
+func (begins) Provider() string { return "oidc" }
+func (f begins) Begin(context.Context, string, string) (*core.SignInAttempt, error) {
+	return f(), nil
+}
+func (begins) Finish(context.Context, map[string]string, string) (*core.SignedIn, error) {
+	return nil, core.Invalid("state", "is not that of this browser")
+}
+func (begins) End(context.Context, string, string) string { return "" }
 
 func TestSecureCookies(t *testing.T) {
 	f := &fakeSignIn{}

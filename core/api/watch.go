@@ -90,9 +90,13 @@ func (set *watches) due(revision uint64, now time.Time) []*watch {
 }
 
 // still reports whether a caller may go on, and whether that could be found out: a failure to is no reason to end what goes on.
-// What is hidden from the caller by now is not there for them.
+// What is hidden from the caller by now is not there for them. What a stream shows goes by the principal that it began with, so it
+// ends for one whose scopes are fewer now, and who may begin anew.
 func (s *Server) still(ctx context.Context, w *watch) (may, known bool) {
 	p, err := s.opts.Refresh(ctx, w.principal)
+	if err == nil && fewer(w.principal, p) {
+		return false, true
+	}
 	s.watches.mu.Lock()
 	granted := slices.Clone(w.granted)
 	s.watches.mu.Unlock()
@@ -106,4 +110,10 @@ func (s *Server) still(ctx context.Context, w *watch) (may, known bool) {
 		return false, true
 	}
 	return err == nil, err == nil
+}
+
+// fewer reports whether scopes that a principal had are not there any more, or are no more than what everybody has.
+func fewer(before, now core.Principal) bool {
+	return now.ScopesByDefault && !before.ScopesByDefault ||
+		slices.ContainsFunc(before.Scopes, func(scope string) bool { return !core.Grants(now.Scopes, scope) })
 }

@@ -20,6 +20,7 @@ func (s *Service) Text(text []byte) string {
 	if c := s.config.Load(); !c.Enabled || c.Level < Verbose {
 		return ""
 	}
+	text = text[rawjson.SkipSpace(text, 0):] // that of JSON is none of its values
 	if s.opts.Mask.Active() && len(text) > 0 && (text[0] == '{' || text[0] == '[') {
 		text = s.opts.Mask.Mask(text)
 	}

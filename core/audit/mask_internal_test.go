@@ -1,9 +1,35 @@
 package audit
 
 import (
+	"bytes"
+	"crypto/ed25519"
 	"strings"
 	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
 )
+
+// ssnMask masks a field ssn.
+type ssnMask struct{ noMask }
+
+func (ssnMask) Active() bool { return true }
+func (ssnMask) Mask(raw []byte) []byte {
+	return bytes.ReplaceAll(raw, []byte(`"ssn":"CANARY"`), []byte(`"ssn":"***"`))
+}
+
+// What stands around a body changes nothing of what is masked in it.
+func TestTextOfSpacedBodies(t *testing.T) {
+	clock := coretest.NewClock()
+	s := New(Options{Clock: clock, IDs: core.NewIDs(clock), Key: ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize)), Mask: ssnMask{}})
+	s.ApplyConfig(Config{Enabled: true, Level: Verbose})
+	for _, space := range []string{"", " ", "\n", "\r\n\t  "} {
+		text := s.Text([]byte(space + `{"input":{"ssn":"CANARY"},"headers":{"X-Own":"CANARY"},"name":"stays"}` + space))
+		if strings.Contains(text, "CANARY") || !strings.Contains(text, "stays") {
+			t.Errorf("%q before it: %s", space, text)
+		}
+	}
+}
 
 // Canaries in the places where bodies, answers and terminals have secrets do not get into a record; what is none stays.
 func TestMask(t *testing.T) {

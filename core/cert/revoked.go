@@ -2,10 +2,15 @@ package cert
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/pem"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -26,18 +31,31 @@ func numberOf(c *x509.Certificate) string {
 	return string(c.RawIssuer) + "\x00" + c.SerialNumber.Text(16)
 }
 
-// NumbersOf names the certificate that a connection showed and those that lead from it to the CA, for Withdrawn.
+// caMark is what names of CAs begin with, and those of certificates do not.
+const caMark = "ca\x00"
+
+// caOf names a CA by its subject and its key, as another certificate of it has them too.
+func caOf(c *x509.Certificate) string {
+	sum := sha256.Sum256(slices.Concat(c.RawSubject, c.RawSubjectPublicKeyInfo))
+	return caMark + string(sum[:])
+}
+
+// NumbersOf names the certificate that a connection showed, those that lead from it to the CA, and the CA, for Withdrawn.
 func NumbersOf(state *tls.ConnectionState) []string {
 	if state == nil || len(state.VerifiedChains) == 0 {
 		return nil
 	}
 	chain := state.VerifiedChains[0]
-	numbers := make([]string, 0, len(chain)-1)
-	for _, c := range chain[:len(chain)-1] {
+	last := len(chain) - 1
+	numbers := make([]string, 0, len(chain))
+	for _, c := range chain[:last] {
 		numbers = append(numbers, numberOf(c))
 	}
-	return numbers
+	return append(numbers, caOf(chain[last]))
 }
+
+// deltaIndicator is the extension of a list that holds only what was withdrawn since another one (RFC 5280, section 5.2.4).
+var deltaIndicator = asn1.ObjectIdentifier{2, 5, 29, 27}
 
 // readLists reads lists of withdrawn certificates, in PEM or one in DER. Each has to be signed by one of the CAs, and not to be over:
 // a list that cannot be trusted must not stand in for one that withdraws more.
@@ -58,6 +76,9 @@ func readLists(path string, text []byte, authorities []*x509.Certificate, now ti
 		crl, err := x509.ParseRevocationList(der)
 		if err != nil {
 			return nil, fmt.Errorf("%s: list %d is no list of withdrawn certificates (CRL) in PEM or DER", path, i+1)
+		}
+		if slices.ContainsFunc(crl.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(deltaIndicator) }) {
+			return nil, fmt.Errorf("%s: list %d tells only what changed since another: put the whole list there", path, i+1)
 		}
 		signed := false
 		for _, ca := range authorities {
@@ -80,27 +101,34 @@ func readLists(path string, text []byte, authorities []*x509.Certificate, now ti
 }
 
 // check refuses a connection whose certificate, or one that leads from it to the CA, was withdrawn, or would be told withdrawn by a
-// list that is over. One chain without such a certificate is enough.
-func (w *withdrawn) check(state *tls.ConnectionState, now time.Time) error {
-	if w == nil || state == nil {
+// list that is over, or whose CA is none of clients any more. One chain without any of it is enough.
+func (l *loaded) check(state *tls.ConnectionState, now time.Time) error {
+	if state == nil {
 		return nil
 	}
 	var refused error
 	for _, chain := range state.VerifiedChains {
-		if refused = w.checkChain(chain, now); refused == nil {
+		if refused = l.checkChain(chain, now); refused == nil {
 			return nil
 		}
 	}
 	return refused
 }
 
-func (w *withdrawn) checkChain(chain []*x509.Certificate, now time.Time) error {
-	for _, c := range chain[:len(chain)-1] { // the last is what we were told to trust
-		if _, gone := w.numbers[numberOf(c)]; gone {
+func (l *loaded) checkChain(chain []*x509.Certificate, now time.Time) error {
+	last := len(chain) - 1
+	if ca := chain[last]; !l.authorities[caOf(ca)] {
+		return fmt.Errorf("%s is no CA of clients any more", ca.Subject)
+	}
+	if l.withdrawn == nil {
+		return nil
+	}
+	for _, c := range chain[:last] { // the last is what we were told to trust
+		if _, gone := l.withdrawn.numbers[numberOf(c)]; gone {
 			return fmt.Errorf("the certificate %s of %s was withdrawn", c.SerialNumber.Text(16), c.Issuer)
 		}
-		if l := w.lists[string(c.RawIssuer)]; l != nil && !l.next.IsZero() && now.After(l.next) {
-			return fmt.Errorf("the list of withdrawn certificates of %s was good until %s", l.issuer, date(l.next))
+		if list := l.withdrawn.lists[string(c.RawIssuer)]; list != nil && !list.next.IsZero() && now.After(list.next) {
+			return fmt.Errorf("the list of withdrawn certificates of %s was good until %s", list.issuer, date(list.next))
 		}
 	}
 	return nil
@@ -119,23 +147,25 @@ func (w *withdrawn) ends() (end time.Time, issuer string) {
 	return end, issuer
 }
 
-// Check refuses the certificate that a connection showed if it was withdrawn since, or the list that would say so is over.
+// Check refuses the certificate that a connection showed if it was withdrawn since, the list that would say so is over, or its CA was
+// taken out of the file.
 func (s *Source) Check(state *tls.ConnectionState) error {
-	return s.loaded.Load().withdrawn.check(state, s.opts.Clock.Now())
+	return s.loaded.Load().check(state, s.opts.Clock.Now())
 }
 
-// Withdrawn reports whether one of the certificates that NumbersOf named was withdrawn.
+// Withdrawn reports whether one of the certificates that NumbersOf named was withdrawn, or their CA taken out of the file.
 func (s *Source) Withdrawn(numbers []string) bool {
-	w := s.loaded.Load().withdrawn
-	if w == nil {
-		return false
-	}
-	for _, n := range numbers {
-		if _, gone := w.numbers[n]; gone {
-			return true
+	l := s.loaded.Load()
+	return slices.ContainsFunc(numbers, func(n string) bool {
+		if strings.HasPrefix(n, caMark) {
+			return !l.authorities[n]
 		}
-	}
-	return false
+		if l.withdrawn == nil {
+			return false
+		}
+		_, gone := l.withdrawn.numbers[n]
+		return gone
+	})
 }
 
 // ListEnds returns when the list of withdrawn certificates is over whose end comes first, and whose it is; zero: there is none that

@@ -44,7 +44,7 @@ func TestWithdrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	numbers := cert.NumbersOf(chain(alice))
-	if len(numbers) != 1 || source.Withdrawn(numbers) {
+	if len(numbers) != 2 || source.Withdrawn(numbers) {
 		t.Errorf("%q", numbers)
 	}
 	if end, issuer := source.ListEnds(); !end.Equal(next.Truncate(time.Second)) || issuer != "CN=CA" {
@@ -72,11 +72,12 @@ func TestWithdrawn(t *testing.T) {
 		text []byte
 		want string
 	}{
-		"of somebody else": {coretest.NewAuthority(t).Withdraw(next), "not signed by a CA of clients"},
-		"over":             {r.Withdraw(r.clock.Now().Add(-time.Hour)), "was good until"},
-		"nothing":          {nil, "is no list"},
-		"another block":    {alice, "is no list"},
-		"twice":            {append(r.Withdraw(next), r.Withdraw(next)...), "second one of its issuer"},
+		"of somebody else":  {coretest.NewAuthority(t).Withdraw(next), "not signed by a CA of clients"},
+		"over":              {r.Withdraw(r.clock.Now().Add(-time.Hour)), "was good until"},
+		"nothing":           {nil, "is no list"},
+		"another block":     {alice, "is no list"},
+		"only what changed": {r.WithdrawBeside(next), "tells only what changed"},
+		"twice":             {append(r.Withdraw(next), r.Withdraw(next)...), "second one of its issuer"},
 	} {
 		write(t, path, c.text)
 		if err := source.Reload(); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -91,5 +92,51 @@ func TestWithdrawn(t *testing.T) {
 	r.clock.Advance(25 * time.Hour)
 	if handshake(asBob) == nil {
 		t.Error("let in by a list that is over")
+	}
+}
+
+// A CA that is taken out of the file opens nothing any more: what was opened by it is told, and another certificate of the same CA is
+// the same CA.
+func TestFormerCA(t *testing.T) {
+	changed := make(chan struct{}, 10)
+	r := newRig(t, cert.AuthRequire)
+	former := coretest.NewAuthority(t)
+	write(t, r.ca, append(r.PEM(), former.PEM()...))
+	o := r.options(cert.AuthRequire)
+	o.Changed = func() { changed <- struct{}{} }
+	source, err := cert.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(source.Close)
+	connection := func(a *coretest.Authority) *tls.ConnectionState {
+		text, _ := a.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "ann"}})
+		return coretest.ConnectionOf(t, a, text)
+	}
+	good := func(state *tls.ConnectionState) bool {
+		one, other := source.Check(state) == nil, !source.Withdrawn(cert.NumbersOf(state))
+		if one != other {
+			t.Errorf("a request: %t, what was opened: %t", one, other)
+		}
+		return one
+	}
+	ours, theirs := connection(r.Authority), connection(former)
+	if !good(ours) || !good(theirs) {
+		t.Fatal("a certificate is refused")
+	}
+	write(t, r.ca, r.Renewed())
+	if err := source.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if !good(ours) {
+		t.Error("a certificate of the CA that stays is refused")
+	}
+	if good(theirs) {
+		t.Error("a certificate of the CA that went is good")
+	}
+	select {
+	case <-changed:
+	default:
+		t.Error("nobody is told")
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -45,7 +46,7 @@ type Options struct {
 	CAFile   string // the CAs of clients; empty only with AuthNone
 	CRLFile  string // certificates of clients that were withdrawn, by the CAs; empty: none was
 	Auth     Auth
-	// Changed is called when other certificates of clients were withdrawn than before; may be nil.
+	// Changed is called when other certificates of clients were withdrawn than before, or their CAs are others; may be nil.
 	Changed func()
 	// Secret reads one of the four that is a secret and no file, and reports whether it is; nil: all are files. It is called
 	// each second and must be quick.
@@ -68,10 +69,11 @@ type Source struct {
 
 // loaded is the certificates of one moment. It is immutable.
 type loaded struct {
-	config    *tls.Config
-	leaf      *x509.Certificate
-	withdrawn *withdrawn // nil: there is no list
-	sums      sums
+	config      *tls.Config
+	leaf        *x509.Certificate
+	authorities map[string]bool // caOf each CA of clients
+	withdrawn   *withdrawn      // nil: there is no list
+	sums        sums
 }
 
 // Failure is why something new is not in use, as the first thing that is wrong with the files.
@@ -154,7 +156,7 @@ func (s *Source) Reload() error {
 	if former.sums != l.sums {
 		s.opts.Logger.Info("certificate reloaded", "expires", date(l.leaf.NotAfter))
 	}
-	if former.sums[3] != l.sums[3] && s.opts.Changed != nil {
+	if (former.sums[2] != l.sums[2] || former.sums[3] != l.sums[3]) && s.opts.Changed != nil {
 		s.opts.Changed()
 	}
 	return nil
@@ -260,6 +262,9 @@ func (s *Source) read() (*loaded, error) {
 	if now.After(pair.Leaf.NotAfter) {
 		return nil, fmt.Errorf("%s: the certificate ended on %s", s.opts.CertFile, date(pair.Leaf.NotAfter))
 	}
+	if !forServers(pair.Leaf) {
+		return nil, fmt.Errorf("%s: the certificate is not for a server: clients would refuse it; put the server's own there", s.opts.CertFile)
+	}
 	config := &tls.Config{
 		MinVersion:   tls.VersionTLS12,
 		Certificates: []tls.Certificate{pair},
@@ -283,13 +288,16 @@ func (s *Source) read() (*loaded, error) {
 	} else if s.opts.Auth != AuthNone {
 		return nil, errors.New("certificates of clients cannot be checked without a file of their CAs")
 	}
-	l := &loaded{config: config, leaf: pair.Leaf, sums: t.sums()}
+	l := &loaded{config: config, leaf: pair.Leaf, authorities: map[string]bool{}, sums: t.sums()}
+	for _, ca := range authorities {
+		l.authorities[caOf(ca)] = true
+	}
 	if s.opts.CRLFile != "" {
 		if l.withdrawn, err = readLists(s.opts.CRLFile, t[3], authorities, now); err != nil {
 			return nil, &Failure{whatLists, err}
 		}
 		config.VerifyConnection = func(state tls.ConnectionState) error { // of resumed sessions too
-			return l.withdrawn.check(&state, s.opts.Clock.Now())
+			return l.check(&state, s.opts.Clock.Now())
 		}
 	}
 	return l, nil
@@ -308,6 +316,12 @@ func keyPair(certFile, keyFile string, certText, keyText []byte) (tls.Certificat
 		return tls.Certificate{}, fmt.Errorf("%s and %s are no pair of a certificate and its private key without a passphrase", certFile, keyFile)
 	}
 	return pair, nil
+}
+
+// forServers reports whether clients take a certificate for one of a server: it says so, or does not say what it is for.
+func forServers(c *x509.Certificate) bool {
+	return len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) == 0 || slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageServerAuth) ||
+		slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageAny)
 }
 
 // pool returns the CAs of a file. One that ended or is no CA is refused: no client could come in by it, and the reason

@@ -233,6 +233,7 @@ func TestBadFiles(t *testing.T) {
 	r := newRig(t, cert.AuthRequire)
 	other, _ := r.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "other"}})
 	ended, endedKey := r.Issue(x509.Certificate{NotBefore: r.clock.Now().Add(-48 * time.Hour), NotAfter: r.clock.Now().Add(-time.Hour)})
+	client, clientKey := r.Issue(x509.Certificate{ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	good := map[string][]byte{}
 	for _, path := range []string{r.files.cert, r.files.key, r.ca} {
 		text, err := os.ReadFile(path)
@@ -252,6 +253,7 @@ func TestBadFiles(t *testing.T) {
 		"key no PEM":               {map[string][]byte{r.files.key: []byte("x")}, "tls.key holds no private key"},
 		"key of another":           {map[string][]byte{r.files.cert: other}, "no pair"},
 		"certificate ended":        {map[string][]byte{r.files.cert: ended, r.files.key: endedKey}, "ended on"},
+		"certificate of a client":  {map[string][]byte{r.files.cert: client, r.files.key: clientKey}, "not for a server"},
 		"CA empty":                 {map[string][]byte{r.ca: []byte("\n")}, "ca.crt holds no certificate"},
 		"CA that is none":          {map[string][]byte{r.ca: other}, "not that of a CA"},
 		"CA with a key in it":      {map[string][]byte{r.ca: good[r.files.key]}, "block 1 is no certificate"},

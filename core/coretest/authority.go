@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/asn1"
 	"encoding/pem"
 	"math/big"
 	"net"
@@ -25,14 +26,26 @@ type Authority struct {
 func NewAuthority(tb testing.TB) *Authority {
 	tb.Helper()
 	a := &Authority{tb: tb, key: newKey(tb)}
-	a.cert = a.sign(&x509.Certificate{
-		Subject: pkix.Name{CommonName: "CA"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
-	}, a.key, nil)
+	a.cert = a.root()
 	return a
 }
 
 // PEM returns the CA's own certificate.
 func (a *Authority) PEM() []byte { return pemOf("CERTIFICATE", a.cert.Raw) }
+
+// Renewed returns another certificate of the CA, with the same name and key.
+func (a *Authority) Renewed() []byte {
+	a.tb.Helper()
+	return pemOf("CERTIFICATE", a.root().Raw)
+}
+
+// root makes a certificate of the CA itself.
+func (a *Authority) root() *x509.Certificate {
+	a.tb.Helper()
+	return a.sign(&x509.Certificate{
+		Subject: pkix.Name{CommonName: "CA"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
+	}, a.key, nil)
+}
 
 // Pool returns a pool that trusts the CA.
 func (a *Authority) Pool() *x509.CertPool {
@@ -42,13 +55,15 @@ func (a *Authority) Pool() *x509.CertPool {
 }
 
 // Issue makes a certificate of a server on this machine or of a client, and its key. Times that the template leaves out
-// are those of a certificate that is good now.
+// are those of a certificate that is good now, and uses those of both.
 func (a *Authority) Issue(template x509.Certificate) (certPEM, keyPEM []byte) {
 	a.tb.Helper()
 	key := newKey(a.tb)
 	template.DNSNames = append(template.DNSNames, "localhost")
 	template.IPAddresses = append(template.IPAddresses, net.IPv4(127, 0, 0, 1))
-	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	if template.ExtKeyUsage == nil {
+		template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
+	}
 	c := a.sign(&template, key, a.cert)
 	der, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
@@ -60,7 +75,19 @@ func (a *Authority) Issue(template x509.Certificate) (certPEM, keyPEM []byte) {
 // Withdraw makes a list, good until next, of certificates in PEM that are withdrawn.
 func (a *Authority) Withdraw(next time.Time, certs ...[]byte) []byte {
 	a.tb.Helper()
-	template := &x509.RevocationList{Number: big.NewInt(1), ThisUpdate: next.Add(-30 * 24 * time.Hour), NextUpdate: next}
+	return a.withdraw(&x509.RevocationList{NextUpdate: next}, certs)
+}
+
+// WithdrawBeside makes a list, good until next, of what is withdrawn beside what an earlier list has (RFC 5280, section 5.2.4).
+func (a *Authority) WithdrawBeside(next time.Time, certs ...[]byte) []byte {
+	a.tb.Helper()
+	delta := pkix.Extension{Id: asn1.ObjectIdentifier{2, 5, 29, 27}, Critical: true, Value: []byte{asn1.TagInteger, 1, 1}}
+	return a.withdraw(&x509.RevocationList{NextUpdate: next, ExtraExtensions: []pkix.Extension{delta}}, certs)
+}
+
+func (a *Authority) withdraw(template *x509.RevocationList, certs [][]byte) []byte {
+	a.tb.Helper()
+	template.Number, template.ThisUpdate = big.NewInt(2), template.NextUpdate.Add(-30*24*time.Hour)
 	for _, text := range certs {
 		block, _ := pem.Decode(text)
 		c, err := x509.ParseCertificate(block.Bytes)

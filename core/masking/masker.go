@@ -96,10 +96,11 @@ func (m *Masker) MaskText(name, text string) string {
 		return text
 	}
 	at, state := r.reach(strings.Split(name, "."))
+	inner := strings.TrimLeft(text, " \n\t\r")
 	switch {
 	case at.isMasked():
 		return r.replace.text([]byte(text))
-	case (text[0] == '{' || text[0] == '[') && rawjson.CheckLoose([]byte(text)) == nil:
+	case (strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, "[")) && rawjson.CheckLoose([]byte(text)) == nil:
 		return string(r.mask([]byte(text), at, state))
 	}
 	return text

@@ -45,6 +45,9 @@ func TestRedact(t *testing.T) {
 		{"numbers outside of data stay", "duration", `{"duration":3}`, `{"duration":3}`},
 		{"text that is JSON", "input.ssn", `{"data":{"data_json":"{\"input\":{\"ssn\":\"1\"}}"}}`, `{"data":{"data_json":"{\"input\":{\"ssn\":\"***\"}}"}}`},
 		{"definitions stay", "**", `{"definition":{"input":{"text":{"type":"string"}}}}`, `{"definition":{"input":{"text":{"type":"string"}}}}`},
+		{"a number called line", "input.line", `{"input":{"line":5},"result":{"line":6}}`, `{"input":{"line":"***"},"result":{"line":6}}`},
+		{"a number called line by a wildcard", "input.**", `{"input":{"phone":{"line":5551234}}}`, `{"input":{"phone":{"line":"***"}}}`},
+		{"where something stands", "**", `{"problems":[{"line":2,"message":"is wrong"}]}`, `{"problems":[{"line":2,"message":"***"}]}`},
 		{"several paths", "input.a,input.b", `{"input":{"a":1,"b":2,"c":3}}`, `{"input":{"a":"***","b":"***","c":3}}`},
 		{"nothing", "input.zzz", `{"input":{"a":1}}`, `{"input":{"a":1}}`},
 		{"no object", "**", `[1,"a"]`, `[1,"a"]`},
@@ -90,6 +93,8 @@ func TestMaskText(t *testing.T) {
 		{"principal", "ann", "***"},
 		{"status", "ready", "ready"},
 		{"body", `{"input":{"ssn":"1"}}`, `{"input":{"ssn":"***"}}`},
+		{"body", "\r\n\t {\"input\":{\"ssn\":\"1\"}}\n", "\r\n\t {\"input\":{\"ssn\":\"***\"}}\n"},
+		{"body", " \n ", " \n "},
 		{"body", "plain", "plain"},
 		{"body", "{no JSON", "{no JSON"},
 	} {

@@ -24,6 +24,7 @@ type place struct {
 	name        []byte // of the field
 	level       int    // of its state
 	data        bool   // within what people and agents wrote
+	within      bool   // data not for its own name alone
 	plain       bool   // never masked
 	named, wild bool   // a path that ends so names it, or what it is in
 }
@@ -75,8 +76,9 @@ func (w *walk) value(at place, depth int) bool {
 	if len(scalar) == 0 {
 		return false
 	}
-	// A line that is a number tells where something stands.
-	if at.data && (at.named || at.wild) && !at.plain && string(scalar) != "null" && string(at.name) != "line" {
+	// A line that is a number tells where something stands, unless people and agents wrote it.
+	data := at.within || at.data && string(at.name) != "line"
+	if data && (at.named || at.wild) && !at.plain && string(scalar) != "null" {
 		w.replace(start, w.r.replace.append(nil, scalar))
 	}
 	return true
@@ -120,7 +122,7 @@ func (w *walk) object(at place, depth int) bool {
 		}
 		w.pos = rawjson.SkipSpace(w.raw, w.pos+1)
 		w.r.step(w.state(level), w.state(at.level), name)
-		inner := place{name: name, level: level, data: at.data || dataNames[string(name)]}
+		inner := place{name: name, level: level, data: at.data || dataNames[string(name)], within: at.data}
 		inner.plain = at.plain || !at.data && plainNames[string(name)]
 		inner.named, inner.wild = w.r.verdict(w.state(level))
 		inner.named, inner.wild = inner.named || at.named, inner.wild || at.wild

@@ -72,6 +72,17 @@ func (e *Engine) Decide(ctx context.Context, p core.Principal, a core.Access) co
 	return e.current.Load().decide(ctx, p, a)
 }
 
+// Administers reports whether roles are needed beside scopes, and then whether those of somebody make the scope admin good. Both are
+// of the one policy that is in force.
+func (e *Engine) Administers(ctx context.Context, p core.Principal) (roles, admin bool) {
+	n := e.current.Load()
+	p.Scopes, p.ScopesByDefault = []string{core.ScopeAdmin}, false
+	return n.roles, n.roles && n.decide(ctx, p, administer).Allowed
+}
+
+// administer is what only administrators may do.
+var administer = core.Access{Action: "keys.create", Resource: "keys", Scope: core.ScopeAdmin}
+
 // AllowsAll reports whether somebody may do something to all there is of a kind, whatever its id, owner, pattern and allow-list are.
 // guarded says that there are allow-lists. It may be false where it could be true: of a policy of the operator's own only that is known
 // which it does not look at.
@@ -92,6 +103,7 @@ type compiled struct {
 	revision string
 	prepared rego.PreparedEvalQuery
 	builtIn  bool   // it decides by the rules that are shipped
+	roles    bool   // they are needed beside scopes
 	uses     fields // of input
 	bound    bound
 	cache    decisions
@@ -121,7 +133,7 @@ func compile(ctx context.Context, c Config) (*compiled, error) {
 	if err != nil {
 		return nil, problems(err)
 	}
-	next := &compiled{revision: revisionOf(files, data), prepared: prepared, builtIn: builtIn, uses: fieldsOf(modules), bound: c.bound()}
+	next := &compiled{revision: revisionOf(files, data), prepared: prepared, builtIn: builtIn, roles: c.RBAC, uses: fieldsOf(modules), bound: c.bound()}
 	if err := runTests(ctx, compiler, modules, store); err != nil {
 		return nil, err
 	}
@@ -137,12 +149,11 @@ func storeOf(data map[string]any) storage.Store {
 // smoke refuses a policy that would lock out everyone, or let in anyone.
 func (n *compiled) smoke(ctx context.Context) error {
 	admin := core.Principal{Kind: core.PrincipalAPIKey, ID: "admin", Name: "admin", Scopes: []string{core.ScopeAdmin}, Roles: []string{roleAdmin}}
-	keys := core.Access{Action: "keys.create", Resource: "keys", Scope: core.ScopeAdmin}
-	if r := n.decide(ctx, admin, keys); !r.Allowed {
+	if r := n.decide(ctx, admin, administer); !r.Allowed {
 		return core.Invalid("security.policy.dir", "the policy refuses an administrator keys.create: %s", r.Reason)
 	}
 	for _, stranger := range []core.Principal{{Kind: core.PrincipalAnonymous, ID: core.Anonymous.ID}, {Kind: core.PrincipalAPIKey, ID: "nobody", Name: "nobody"}} {
-		for _, a := range []core.Access{keys, {Action: "executions.create", Resource: "executions", Scope: core.ScopeExecutionsCreate}} {
+		for _, a := range []core.Access{administer, {Action: "executions.create", Resource: "executions", Scope: core.ScopeExecutionsCreate}} {
 			if n.decide(ctx, stranger, a).Allowed {
 				return core.Invalid("security.policy.dir", "the policy allows %s to a caller without scopes", a.Action)
 			}

@@ -14,7 +14,7 @@
 //
 // # The provider
 //
-// Its metadata is fetched when the first person signs in, and anew after an hour. While it is away what is known is good for
+// Its metadata is fetched when the first person signs in, and anew after an hour, once for all who wait. While it is away what is known is good for
 // a day; failures are repeated after a pause that grows. Whatever it answers is bounded in size and time, and redirects are
 // not followed.
 package sso

@@ -52,112 +52,128 @@ type provider struct {
 	log      hclog.Logger
 	verifier func(issuer, keySet string, algorithms []string) (Verifier, error)
 
-	fetching sync.Mutex // held by the one who fetches
+	root context.Context // ends what asks when the provider is closed
+	stop context.CancelFunc
+	done sync.WaitGroup
 
 	mu      sync.Mutex // guards all below
 	known   *metadata
 	checks  Verifier // of known
 	fetched time.Time
-	tried   time.Time
+	tried   time.Time // when the last fetch was over; zero: never
 	wait    time.Duration
 	backoff pause.Backoff
-	failed  error // of the last fetch
+	asking  chan struct{} // closed when the fetch that runs is over; nil: none runs
+	failed  error         // of the last fetch
+}
+
+func newProvider(o *Options) *provider {
+	root, stop := context.WithCancel(context.Background())
+	return &provider{
+		issuer: o.Issuer, client: o.Client, clock: o.Clock, log: o.Logger, verifier: o.Verifier, root: root, stop: stop,
+		backoff: pause.Backoff{First: retryFirst, Most: retryMost},
+	}
 }
 
 // errAway says that the provider could not be asked.
 var errAway = errors.New("the identity provider cannot be reached")
 
-// describe returns the provider's metadata, and what verifies its tokens.
+// describe returns the provider's metadata, and what verifies its tokens. It waits for the fetch that runs only where nothing is
+// known that could be used meanwhile.
 func (p *provider) describe(ctx context.Context) (*metadata, Verifier, error) {
-	known, checks, fresh, _ := p.state()
-	if fresh {
+	p.mu.Lock()
+	known, checks, fresh := p.usable()
+	var over chan struct{}
+	if !fresh {
+		over = p.fetch()
+	}
+	failed := p.failed
+	p.mu.Unlock()
+	switch {
+	case known != nil:
 		return known, checks, nil
+	case over == nil:
+		return nil, nil, errors.Join(errAway, failed)
 	}
-	if known != nil {
-		// Somebody else may fetch: what is known is good meanwhile.
-		if !p.fetching.TryLock() {
-			return known, checks, nil
-		}
-	} else {
-		p.fetching.Lock()
+	select {
+	case <-over:
+	case <-ctx.Done():
+		return nil, nil, errors.Join(errAway, ctx.Err())
 	}
-	defer p.fetching.Unlock()
-	known, checks, fresh, err := p.state()
-	if fresh || !p.due() {
-		if known == nil {
-			return nil, nil, errors.Join(errAway, err)
-		}
-		return known, checks, nil
-	}
-	if err := p.fetch(ctx); err != nil && known == nil {
-		return nil, nil, errors.Join(errAway, err)
-	}
-	known, checks, _, err = p.state()
-	if known == nil {
-		return nil, nil, errors.Join(errAway, err)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if known, checks, _ = p.usable(); known == nil {
+		return nil, nil, errors.Join(errAway, p.failed)
 	}
 	return known, checks, nil
 }
 
-// state returns what is known, if it is not too old to be used, and whether it is fresh.
-func (p *provider) state() (known *metadata, checks Verifier, fresh bool, failed error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// usable returns what is known, if it is not too old to be used, and whether it is fresh. The caller holds mu.
+func (p *provider) usable() (known *metadata, checks Verifier, fresh bool) {
 	age := p.clock.Now().Sub(p.fetched)
 	if p.known == nil || age >= staleAfter {
-		return nil, nil, false, p.failed
+		return nil, nil, false
 	}
-	return p.known, p.checks, age < refreshAfter, p.failed
+	return p.known, p.checks, age < refreshAfter
 }
 
-// due reports whether the provider may be asked again.
-func (p *provider) due() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.tried.IsZero() || p.clock.Now().Sub(p.tried) >= p.wait
+// fetch begins to ask the provider, unless that runs or failed a moment ago; it returns what is closed when the fetch is over, nil
+// if none runs. One who leaves does not end it for the others. The caller holds mu.
+func (p *provider) fetch() chan struct{} {
+	if p.asking != nil {
+		return p.asking
+	}
+	if p.root.Err() != nil || !p.tried.IsZero() && p.clock.Now().Sub(p.tried) < p.wait {
+		return nil
+	}
+	over := make(chan struct{})
+	p.asking = over
+	p.done.Add(1)
+	go func() {
+		defer p.done.Done()
+		p.refresh()
+		close(over)
+	}()
+	return over
 }
 
-// fetch asks the provider. The caller holds fetching.
-func (p *provider) fetch(ctx context.Context) error {
-	now := p.clock.Now()
-	// One who leaves must not make it look as if the provider had failed.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+// refresh asks the provider, and keeps what it answers.
+func (p *provider) refresh() {
+	ctx, cancel := context.WithTimeout(p.root, askTimeout)
 	defer cancel()
 	known, err := p.ask(ctx)
-	var checks Verifier
 	p.mu.Lock()
-	same := p.known
+	same, checks := p.known, p.checks // only this changes them, and close once this is over
 	p.mu.Unlock()
-	if err == nil {
-		if same != nil && same.KeySet == known.KeySet && slices.Equal(same.Algorithms, known.Algorithms) {
-			checks = p.checks // with the keys that it has
-		} else {
-			checks, err = p.verifier(known.Issuer, known.KeySet, known.Algorithms)
-		}
+	if err == nil && (same == nil || same.KeySet != known.KeySet || !slices.Equal(same.Algorithms, known.Algorithms)) {
+		checks, err = p.verifier(known.Issuer, known.KeySet, known.Algorithms) // else it goes on with the keys that it has
 	}
 	p.mu.Lock()
-	p.tried, p.failed = now, err
+	former := p.checks
+	p.asking, p.tried, p.failed = nil, p.clock.Now(), err
 	if err != nil {
 		wait := p.backoff.Next()
 		p.wait = wait
 		p.mu.Unlock()
-		p.log.Warn("the identity provider cannot be asked", "issuer", p.issuer, "error", err, "next", wait)
-		return err
+		if p.root.Err() == nil {
+			p.log.Warn("the identity provider cannot be asked", "issuer", p.issuer, "error", err, "next", wait)
+		}
+		return
 	}
-	former := p.checks
 	p.backoff.Reset()
-	p.wait, p.known, p.checks, p.fetched = 0, known, checks, now
+	p.wait, p.known, p.checks, p.fetched = 0, known, checks, p.tried
 	p.mu.Unlock()
 	if former != nil && former != checks {
 		former.Close() // whoever verifies with it begins anew
 	}
-	return nil
 }
 
-// close ends what verifies tokens.
+// close ends a fetch that runs, waits for it, and ends what verifies tokens.
 func (p *provider) close() {
-	p.fetching.Lock()
-	defer p.fetching.Unlock()
+	p.mu.Lock()
+	p.stop()
+	p.mu.Unlock()
+	p.done.Wait()
 	p.mu.Lock()
 	checks := p.checks
 	p.known, p.checks = nil, nil
@@ -179,12 +195,12 @@ func (p *provider) ask(ctx context.Context) (*metadata, error) {
 	for name, address := range map[string]string{
 		"authorization_endpoint": m.AuthorizationEndpoint, "token_endpoint": m.TokenEndpoint, "jwks_uri": m.KeySet,
 	} {
-		if !safeAddress(address) {
+		if !p.mayCall(address) {
 			return nil, fmt.Errorf("%s is no https address", name)
 		}
 	}
 	for _, address := range []*string{&m.UserinfoEndpoint, &m.EndSessionEndpoint} {
-		if !safeAddress(*address) {
+		if !p.mayCall(*address) {
 			*address = "" // they are not needed
 		}
 	}
@@ -194,14 +210,19 @@ func (p *provider) ask(ctx context.Context) (*metadata, error) {
 	return m, nil
 }
 
-// safeAddress reports whether an address is https, or on this machine.
-func safeAddress(address string) bool {
+// mayCall reports whether an address that the provider names is https, or on this machine as the provider itself: one elsewhere must
+// not have us call what listens here.
+func (p *provider) mayCall(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
 		return false
 	}
+	return u.Scheme == "https" || u.Scheme == "http" && onLoopback(u) && strings.HasPrefix(p.issuer, "http:")
+}
+
+func onLoopback(u *url.URL) bool {
 	addr, err := netip.ParseAddr(u.Hostname())
-	return u.Scheme == "https" || u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && addr.IsLoopback())
+	return u.Hostname() == "localhost" || err == nil && addr.IsLoopback()
 }
 
 // getJSON reads an answer of bounded size.

@@ -20,7 +20,6 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/claims"
-	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 var _ core.SignIn = (*Service)(nil)
@@ -75,13 +74,10 @@ func New(o Options) (*Service, error) {
 	if !slices.Contains(o.Scopes, "openid") {
 		o.Scopes = append([]string{"openid"}, o.Scopes...)
 	}
-	return &Service{opts: o, sealer: seals, provider: &provider{
-		issuer: o.Issuer, client: o.Client, clock: o.Clock, log: o.Logger, verifier: o.Verifier,
-		backoff: pause.Backoff{First: retryFirst, Most: retryMost},
-	}}, nil
+	return &Service{opts: o, sealer: seals, provider: newProvider(&o)}, nil
 }
 
-// Close ends what verifies tokens.
+// Close ends what asks the provider and what verifies tokens.
 func (s *Service) Close() { s.provider.close() }
 
 // Provider implements core.SignIn.
@@ -251,22 +247,24 @@ func hashes(idToken, accessToken, hash string) bool {
 	return base64.RawURLEncoding.EncodeToString(sum[:len(sum)/2]) == hash
 }
 
-// complete adds what the ID token does not have, from the provider's answer about the user: some put groups there alone.
+// complete adds what the ID token does not have, from the provider's answer about the user: some put groups there alone. Where it
+// lacks nothing but a name to show, it does without an answer.
 func (s *Service) complete(ctx context.Context, m *metadata, c claims.Claims, accessToken string) error {
-	wanted := []string{s.opts.UserClaim, s.opts.GroupsClaim, s.opts.RolesClaim, "name"}
-	if m.UserinfoEndpoint == "" || !slices.ContainsFunc(wanted, func(name string) bool { return name != "" && !c.Given(name) }) {
+	lacks := func(names ...string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return name != "" && !c.Given(name) })
+	}
+	needed := lacks(s.opts.UserClaim, s.opts.GroupsClaim, s.opts.RolesClaim)
+	if m.UserinfoEndpoint == "" || !needed && !lacks("name") {
 		return nil
 	}
-	var text []byte
-	if err := getJSON(ctx, s.opts.Client, m.UserinfoEndpoint, accessToken, &text); err != nil {
-		// What the person may do could hang on it: half of their groups are none.
-		return away(fmt.Errorf("the provider's answer about the user: %w", err))
-	}
-	more, err := claims.Parse(text)
-	if err != nil {
-		return fmt.Errorf("the provider's answer about the user: %w", err)
-	}
-	if more["sub"] != c["sub"] { // section 5.3.2
+	more, err := s.about(ctx, m, accessToken)
+	switch {
+	case err != nil && needed: // what the person may do could hang on it: half of their groups are none
+		return err
+	case err != nil:
+		s.opts.Logger.Debug("a person who signs in has no name to show", "error", err)
+		return nil
+	case more["sub"] != c["sub"]: // section 5.3.2
 		return errors.New("the provider's answer is about somebody else")
 	}
 	for name, value := range more {
@@ -275,6 +273,19 @@ func (s *Service) complete(ctx context.Context, m *metadata, c claims.Claims, ac
 		}
 	}
 	return nil
+}
+
+// about returns the provider's answer about the user of an access token.
+func (s *Service) about(ctx context.Context, m *metadata, accessToken string) (claims.Claims, error) {
+	var text []byte
+	if err := getJSON(ctx, s.opts.Client, m.UserinfoEndpoint, accessToken, &text); err != nil {
+		return nil, away(fmt.Errorf("the provider's answer about the user: %w", err))
+	}
+	more, err := claims.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("the provider's answer about the user: %w", err)
+	}
+	return more, nil
 }
 
 // read returns who the claims are of. FORBIDDEN for those who are not let in.
@@ -291,6 +302,9 @@ func (s *Service) read(c claims.Claims) (*core.SignedIn, error) {
 	}
 	if who.User == "" {
 		return nil, fmt.Errorf("the provider gave no claim %s", s.opts.UserClaim)
+	}
+	if !claims.Nameable(who.User) { // it would look like another one in lists and logs
+		return nil, fmt.Errorf("the claim %s has spaces around it, or characters that do not show", s.opts.UserClaim)
 	}
 	// Whoever may write any address into their profile could be anybody.
 	if s.opts.UserClaim == "email" && c["email_verified"] != true {

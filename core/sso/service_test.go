@@ -28,6 +28,7 @@ type provider struct {
 	*httptest.Server
 	asked    atomic.Int32
 	away     atomic.Bool
+	hold     chan struct{} // what asks for the metadata waits for it; nil: it does not
 	metadata func(m map[string]any)
 	claims   claims.Claims // of the next ID token; the nonce is filled in unless there is one
 	userinfo string
@@ -84,6 +85,9 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/.well-known/openid-configuration":
 		p.asked.Add(1)
+		if p.hold != nil {
+			<-p.hold
+		}
 		m := map[string]any{
 			"issuer": p.URL, "authorization_endpoint": p.URL + "/auth", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
 			"userinfo_endpoint": p.URL + "/me", "end_session_endpoint": p.URL + "/end?a=b",
@@ -178,6 +182,35 @@ func TestUserinfo(t *testing.T) {
 	}
 }
 
+// Somebody of whom the ID token has all but a name to show signs in, whatever becomes of the question for that.
+func TestUserinfoForNameAlone(t *testing.T) {
+	r := newRig(t)
+	r.provider.claims = claims.Claims{"sub": "ann", "groups": []any{"devs"}, "roles": []any{}}
+	for text, want := range map[string]string{
+		`{"sub":"ann","name":"Ann"}`: "Ann", `h.p.s`: "ann", `{"sub":"bob","name":"Bob"}`: "", `{"sub":"ann","name":"Ann","pad":"` + strings.Repeat("x", 2<<20) + `"}`: "ann",
+	} {
+		r.provider.userinfo = text
+		who, code := r.finish()
+		if want == "" && code != core.CodeUnauthorized || want != "" && (code != "" || who.Name != want || strings.Join(who.Groups, " ") != "devs") {
+			t.Errorf("%.60s: %+v, %s", text, who, code)
+		}
+	}
+}
+
+// Whoever is named by an e-mail address that looks like another one is not let in, as with any other claim.
+func TestNamesThatLookLikeOthers(t *testing.T) {
+	r := newRig(t, func(o *sso.Options) { o.UserClaim = "email" })
+	r.provider.claims["email_verified"] = true
+	for email, want := range map[string]core.Code{
+		"ann@example.com": "", "ann@example.com\u200b": core.CodeUnauthorized, " ann@example.com": core.CodeUnauthorized, "ann\u202e@example.com": core.CodeUnauthorized,
+	} {
+		r.provider.claims["email"] = email
+		if who, code := r.finish(); code != want {
+			t.Errorf("%q: %+v, %s", email, who, code)
+		}
+	}
+}
+
 func TestHostedDomain(t *testing.T) {
 	r := newRig(t, func(o *sso.Options) { o.Kind, o.HostedDomain = "google", "example.com" })
 	for domain, want := range map[any]core.Code{"example.com": "", "Example.COM": "", "evil.example": core.CodeForbidden, nil: core.CodeForbidden, 7: core.CodeForbidden, "": core.CodeForbidden} {
@@ -208,6 +241,41 @@ func TestMetadata(t *testing.T) {
 			r.provider.metadata = change
 			if _, err := r.Begin(t.Context(), "https://wardroom.example/auth/callback", ""); core.ErrorCode(err) != core.CodeInternal || !core.AsError(err).Unavailable {
 				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// A provider on another machine does not have the server call what listens on loopback here.
+func TestMetadataLeadsToThisMachine(t *testing.T) {
+	for _, endpoint := range []string{"token_endpoint", "jwks_uri", "userinfo_endpoint"} {
+		t.Run(endpoint, func(t *testing.T) {
+			asked := atomic.Bool{}
+			inner := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				asked.Store(true)
+				_, _ = w.Write([]byte(`{"access_token":"at","token_type":"Bearer","id_token":"h.p.s"}`))
+			}))
+			defer inner.Close()
+			p := &provider{claims: claims.Claims{"sub": "ann"}}
+			p.Server = httptest.NewTLSServer(http.HandlerFunc(p.serve))
+			defer p.Close()
+			p.metadata = func(m map[string]any) { m[endpoint] = inner.URL + "/" }
+			r := newRig(t, func(o *sso.Options) {
+				o.Issuer, o.Client = p.URL, p.Client()
+				o.Verifier = func(_, keySet string, _ []string) (sso.Verifier, error) {
+					if strings.HasPrefix(keySet, inner.URL) {
+						asked.Store(true)
+					}
+					return verifier{p}, nil
+				}
+			})
+			if a, err := r.Begin(t.Context(), "https://wardroom.example/auth/callback", ""); err == nil {
+				to, _ := url.Parse(a.Location)
+				p.nonce = to.Query().Get("nonce")
+				_, _ = r.Finish(t.Context(), map[string]string{"state": a.State, "code": "c"}, a.Kept)
+			}
+			if asked.Load() {
+				t.Error("it was called")
 			}
 		})
 	}
@@ -255,6 +323,49 @@ func TestProviderAway(t *testing.T) {
 	r.clock.Advance(time.Minute)
 	if err := errors.Join(begin(), begin()); err != nil {
 		t.Error(err)
+	}
+}
+
+// Whoever waits for a provider that does not answer leaves when they like, is not asked for once more each, and does not hold up the
+// end of the server.
+func TestProviderHangs(t *testing.T) {
+	r := newRig(t)
+	r.provider.hold = make(chan struct{})
+	defer close(r.provider.hold)
+	const people = 20
+	ctx, leave := context.WithCancel(t.Context())
+	over := make(chan error, people)
+	for range people {
+		go func() {
+			_, err := r.Begin(ctx, "https://wardroom.example/auth/callback", "")
+			over <- err
+		}()
+	}
+	within := func(what string, done <-chan error) {
+		t.Helper()
+		select {
+		case err := <-done:
+			if !core.AsError(err).Unavailable {
+				t.Fatalf("%s: %v", what, err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatalf("%s is not over", what)
+		}
+	}
+	leave()
+	for range people {
+		within("a sign-in whose browser left", over)
+	}
+	go func() {
+		_, err := r.Begin(t.Context(), "https://wardroom.example/auth/callback", "")
+		over <- err
+	}()
+	closed := make(chan struct{})
+	go func() { r.Close(); close(closed) }()
+	within("the sign-in of a server that ends", over)
+	<-closed
+	if got := r.provider.asked.Load(); got > 1 {
+		t.Errorf("asked %d times at once", got)
 	}
 }
 
