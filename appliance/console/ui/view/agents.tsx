@@ -167,7 +167,7 @@ function ManagedView({ id }: { id: string }) {
       <div class="line soft"><span><Text>{d.type}</Text></span><span>on <Text>{d.runtime}</Text></span><span>turn {d.turn ?? 0}</span><span>made <When at={d.createdAt} /></span>{d.workdir && <span class="mono clip"><Text>{d.workdir}</Text></span>}{d.exitCode !== undefined && <span>exit code {d.exitCode}</span>}</div>
       <Tabs of="Agent" tabs={[{ key: "terminal", name: "Terminal" }, { key: "log", name: "Log" }, { key: "events", name: "Events" }, { key: "about", name: "About" }]} /></header>
     {removed ? <Gone what="This agent" to="/agents?tab=managed" /> : a.error && <Failure error={a.error} old again={a.reload} />}
-    {ask && !removed && <article class="said asks-you"><AnswerBox ask={ask} done={a.reload} /></article>}
+    <AnswerBox ask={removed ? undefined : ask} done={a.reload} around={(box) => <article class="said asks-you">{box}</article>} />
     {tab === "terminal" && (gone ? <Empty title="The agent has stopped">Its terminal is gone; the log has what left its screen.</Empty> : <TerminalTab agent={id} />)}
     {tab === "log" && <Read of={log}>{(r) => <div tabIndex={0} class="scrolls"><Pre label="Log" text={r.logs.map((l) => `${timeOfDay(l.timestamp)} ${l.stream.padEnd(8)} ${l.line}`).join("\n")} /></div>}</Read>}
     {tab === "events" && events.data?.hasMore && <p class="bar soft">The newest {count(events.data.events.length)} are here; <code>wardroom agent events {id}</code> has all of them.</p>}

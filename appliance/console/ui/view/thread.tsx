@@ -221,7 +221,7 @@ function Conversation({ thread: t, log, queue, error, reload }: { thread: Thread
       {shown.map((turn) => <TurnView key={turn.key} turn={turn} objective={t.objective} first={first} />)}
       {error && <Failure error={error} again={reload} />}
       {!log && !error && <Waiting />}
-      {ask && <article class="said asks-you"><header><State status="blocked" word="waits for you" /></header><AnswerBox ask={ask} keys done={reload} /></article>}
+      <AnswerBox ask={ask} keys done={reload} around={(box) => <article class="said asks-you">{ask && <header><State status="blocked" word="waits for you" /></header>}{box}</article>} />
       {t.status === "running" && <p class="soft line" role="status"><State status="running" word="works" /></p>}
       {ended && t.completion && <article class="said over"><header><State status={t.completion.state === "complete" ? "completed" : t.completion.state} word={t.completion.state} /><span class="push" /><span class="soft">{t.endedAt && <At at={t.endedAt} />}</span></header><Markdown text={t.completion.summary} label="Outcome" />
         {t.completion.changes && t.completion.changes.fileCount > 0 && <p class="soft">{plural(t.completion.changes.fileCount, "file")} changed, <span class="added">+{count(t.completion.changes.insertions)}</span> <span class="removed">&minus;{count(t.completion.changes.deletions)}</span>, {plural(t.completion.changes.commitCount, "commit")}</p>}</article>}
