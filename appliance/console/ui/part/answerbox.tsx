@@ -60,7 +60,7 @@ interface Held {
   ask: Ask;
   gone: boolean; // it waits no more
   text: string;
-  box: RefObject<HTMLElement>;
+  box: RefObject<HTMLElement | null>;
   write(text: string): void;
   answered(): void;
   goOn(): void;

@@ -4,7 +4,8 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, call, get } from "../api/client.ts";
 import type { ManagedAgentBody, ManagedAgentList, ManagedAgentScreen, ScreenList, ThreadBody } from "../api/types.gen.ts";
 import { Dialog, useAct, useKeyOf } from "../part/dialog.tsx";
-import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Command, Empty, Failure, Meanwhile, Waiting } from "../part/notice.tsx";
+import { ID } from "../part/id.tsx";
 import { State } from "../part/state.tsx";
 import { Text, count, reveal } from "../part/text.tsx";
 import { When } from "../part/time.tsx";
@@ -158,7 +159,17 @@ export function SpawnAgent({ close }: { close: () => void }) {
     type: chosen, approvalPreset: fields.preset, ...(runtime && { runtime }), ...(fields.name.trim() && { name: fields.name.trim() }), ...(fields.workdir.trim() && { workdir: fields.workdir.trim() }),
     ...(fields.capabilities.trim() && { capabilities: fields.capabilities.split(",").map((c) => c.trim()).filter(Boolean) }),
   };
-  const spawn = () => void a.act(() => call<ManagedAgentBody>("POST", "/api/managed-agents", { once: keyOf(body), timeout: 120_000, body }).then(onward((made) => { close(); return "/agents/" + made.id; })));
+  const latest = useRef("");
+  latest.current = JSON.stringify(body);
+  const [started, setStarted] = useState("");
+  const spawn = () => void a.act(async () => {
+    const open = onward((made: ManagedAgentBody) => { close(); return "/agents/" + made.id; });
+    const sent = latest.current;
+    setStarted("");
+    const made = await call<ManagedAgentBody>("POST", "/api/managed-agents", { once: keyOf(body), timeout: 120_000, body });
+    if (latest.current === sent) open(made);
+    else setStarted(made.id);
+  });
   return <Dialog title="Start an agent" close={close}>
     {l.error && <Failure error={l.error} again={l.reload} />}{l.first && <Waiting />}
     {l.data && <form onSubmit={(e) => { e.preventDefault(); spawn(); }}><div class="body form">
@@ -169,7 +180,7 @@ export function SpawnAgent({ close }: { close: () => void }) {
         <label><span>It may, without asking</span><select value={fields.preset} onChange={(e) => set({ preset: e.currentTarget.value })}>{presets.map((p) => <option key={p} value={p}>{p}</option>)}</select></label></div>
       <label><span>Folder, on the runtime</span><input name="workdir" value={fields.workdir} placeholder="a fresh one of its own" spellcheck={false} onInput={(e) => set({ workdir: e.currentTarget.value })} /></label>
       <label><span>Capabilities, for patterns</span><input value={fields.capabilities} placeholder="coding, review" spellcheck={false} onInput={(e) => set({ capabilities: e.currentTarget.value })} /></label>
-      {a.error && <Failure error={a.error} />}</div>
+      {a.error && <Failure error={a.error} />}{started && <Meanwhile>It was started: <ID id={started} to={"/agents/" + started} /></Meanwhile>}</div>
       <footer><button type="button" class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy || !chosen} aria-busy={a.busy}>{a.busy ? "Starting\u2026" : "Start"}</button></footer></form>}
   </Dialog>;
 }
