@@ -55,7 +55,8 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
     return { path: path.join("."), words: words(schema, path, o) };
   }, [schema, text, spot]);
   const [kept, setKept] = useState(true);
-  useEffect(() => setKept(drafts.set(key, changed ? text : undefined)), [text, changed]);
+  const put = (t: string) => setKept(drafts.set(key, t !== source ? t : undefined)); // at once: the tab may be closed with the next key
+  useEffect(() => put(latest.current), [source]);
   const [others, setOthers] = useState(() => drafts.others(subject));
   useEffect(() => {
     const look = (e: StorageEvent) => {
@@ -69,8 +70,7 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
   const takeOver = (of: string) => {
     const there = drafts.get(of);
     if (there === undefined) { leave(of); return; }
-    write(there);
-    drafts.set(key, there); // before the other is gone
+    write(there); // which keeps it, before the other is gone
     leave(of);
   };
   useEffect(() => {
@@ -82,7 +82,7 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
     }, 350);
     return () => { clearTimeout(t); abort.abort(); };
   }, [text]);
-  const write = (t: string) => { setText(t); setOther(undefined); setStored(""); setOnce(freshKey()); a.clear(); };
+  const write = (t: string) => { setText(t); put(t); setOther(undefined); setStored(""); setOnce(freshKey()); a.clear(); };
   const scroll = () => {
     const el = area.current!;
     gutter.current!.style.transform = `translateY(${-el.scrollTop}px)`;
