@@ -184,6 +184,28 @@ func TestChosenOptionIsOfItsQuestion(t *testing.T) {
 	p.until("the answer to a key that is pressed anew", `given.join() === "p2 allow,p3 allow"`)
 }
 
+// What is typed for a login is given to the login alone, and not to what waits when it comes: it is a secret.
+func TestCodeIsForItsLogin(t *testing.T) {
+	id := spawnShell(t, "wants-a-login")
+	p := beforeIn(t, asking+`{ const asked = window.fetch; window.fetch = async (address, o) => {
+		const answer = await asked(address, o);
+		if (o?.method !== "GET" || !/^[/]api[/]managed-agents[/]magent_[^/]+$/.test(new URL(address, location.href).pathname)) return answer;
+		return new Response(JSON.stringify({...await answer.json(), statusReason: "login_required", loginUrl: "https://login.example.com/"}), {headers: {"Content-Type": "application/json"}});
+	}; }`)
+	p.do(chromedp.Navigate(shared.URL + "/agents/" + id + "?tab=about"))
+	p.until("the login", `document.querySelector(".answerbox")?.innerText.includes("Code")`)
+	p.click(answerField)
+	p.do(chromedp.KeyEvent("1234"))
+	if p.holds(`Object.values(sessionStorage).includes("1234")`) {
+		t.Error("a code is kept in the browser")
+	}
+	p.do(chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(2)))
+	p.until("the answer", `given.length > 0`)
+	if given := p.given(); given != "login 1234" {
+		t.Errorf("the answer %q names no login", given)
+	}
+}
+
 // repeated is a key as it comes again while it is held down.
 func repeated(key string) chromedp.Action {
 	return chromedp.ActionFunc(func(ctx context.Context) error {
