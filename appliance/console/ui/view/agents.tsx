@@ -16,7 +16,7 @@ import { At, When, lasted, timeOfDay } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { queryOf, setQuery } from "../route.ts";
 import { askOfAgent } from "../store/ask.ts";
-import { useEvery, useLoad, useRuntimes } from "../store/load.ts";
+import { refused, useEvery, useLoad, useRuntimes } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
 import { further } from "./lazy.tsx";
@@ -43,7 +43,7 @@ export function AgentsView() {
 function Connected() {
   const status = queryOf("status");
   const l = usePages("agents?" + status, (cursor, signal) => get<AgentList>("/api/agents", { limit: 100, cursor, status }, signal), (p) => p.agents, changed);
-  useEvery(heartbeatMs, l.reload);
+  useEvery(refused(l.error) ? 0 : heartbeatMs, l.reload);
   return <>
     <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ["connected", "connected"], ["disconnected", "disconnected"]]} />{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
@@ -120,7 +120,7 @@ function ConnectedView({ id }: { id: string }) {
   const running = [...new Set(tasks.data?.tasks.filter((t) => t.status === "running").map((t) => t.executionId))].join(" ");
   useEffect(() => (running ? watch(...running.split(" ")) : undefined), [running]);
   const gone = a.error?.status === 404;
-  useEvery(gone ? 0 : heartbeatMs, a.reload);
+  useEvery(refused(a.error) ? 0 : heartbeatMs, a.reload);
   const [asking, setAsking] = useState(false);
   useTitle(a.data?.name ?? "Agent");
   if (!a.data) return a.error ? <div class="page"><Failure error={a.error} again={a.reload} /></div> : <Waiting />;

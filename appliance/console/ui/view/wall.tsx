@@ -10,13 +10,12 @@ import { State } from "../part/state.tsx";
 import { Text, count, reveal } from "../part/text.tsx";
 import { When } from "../part/time.tsx";
 import { href, onward } from "../route.ts";
-import { useLoad, useRuntimes } from "../store/load.ts";
+import { refused, useLoad, useRuntimes } from "../store/load.ts";
 import { session } from "../store/session.ts";
 
 const most = 48; // agents of a wall
 const everyMs = 1000;
 const rarelyMs = 60_000;
-const refusals = [401, 403, 404];
 
 /** A screen that could not be read is read again at a time, and before if its agent is in another state then. */
 interface Rest { status: string; pause: number; until: number }
@@ -54,12 +53,12 @@ function useScreens(shown: Shown[]): { screens: ReadonlyMap<string, Seen>; error
         return inView.current.has(s.id) && (!r || r.status !== s.status || performance.now() >= r.until);
       });
       const asker = session.peek();
-      const take = (read: Seen[], refused: boolean) => {
+      const take = (read: Seen[], whole: boolean) => { // without whole, none of them is to be had
         if (asker !== session.peek()) return; // of other rights
         for (const { id, status } of due) {
           const s = read.find((one) => one.agentId === id);
           const last = rests.current.get(id);
-          const pause = !s || refused ? Infinity : Math.min(2 * (last?.status === status ? last.pause : everyMs / 2), rarelyMs);
+          const pause = !s || !whole ? Infinity : Math.min(2 * (last?.status === status ? last.pause : everyMs / 2), rarelyMs);
           if (s && s.reason === undefined) rests.current.delete(id);
           else rests.current.set(id, { status, pause, until: performance.now() + pause });
         }
@@ -79,14 +78,13 @@ function useScreens(shown: Shown[]): { screens: ReadonlyMap<string, Seen>; error
       if (due.length > 0 && !document.hidden) {
         try {
           const page = await get<ScreenList>("/api/managed-agents/screens", { agentIds: due.map((s) => s.id).join(",") }, abort.signal);
-          take(page.screens, false);
+          take(page.screens, true);
           setError(undefined);
         } catch (err) {
           if (abort.signal.aborted) return;
           const e = err instanceof ApiError ? err : new ApiError("CONSOLE_ERROR", String(err), 0, "");
-          const refused = refusals.includes(e.status);
-          if (refused) take(due.map(({ id }) => ({ agentId: id, rows: 0, lines: [], reason: e.message })), true);
-          setError(refused ? undefined : e);
+          if (refused(e)) take(due.map(({ id }) => ({ agentId: id, rows: 0, lines: [], reason: e.message })), false);
+          setError(refused(e) ? undefined : e);
           pause = Math.max(3000, e.retryAfter * 1000);
         }
       }

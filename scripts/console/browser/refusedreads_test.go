@@ -44,3 +44,29 @@ func TestWallRefused(t *testing.T) {
 		})
 	}
 }
+
+// A list that is refused is not asked for again by the clock.
+func TestRefusedListIsNotReadByTheClock(t *testing.T) {
+	for _, one := range []struct{ path, api string }{{"/agents", "/api/agents"}, {"/system?tab=process", "/api/metrics"}} {
+		t.Run(one.path, func(t *testing.T) {
+			// Time passes a hundred times as fast; clock counts heartbeats of the list.
+			p := beforeIn(t, fmt.Sprintf(`{ const real = window.fetch, later = window.setTimeout, each = window.setInterval; window.asked = 0; window.clock = 0;
+				window.setTimeout = (f, ms, ...args) => later(f, ms / 100, ...args); window.setInterval = (f, ms, ...args) => each(f, ms / 100, ...args);
+				each(() => clock++, 100);
+				window.fetch = (address, o) => {
+					if (new URL(address, location.href).pathname !== %q) return real(address, o);
+					asked++;
+					return Promise.resolve(new Response(JSON.stringify({error: {code: "FORBIDDEN", message: "refused by the test"}}), {status: 403, headers: {"Content-Type": "application/json"}}));
+				}; }`, one.api))
+			p.do(chromedp.Navigate(shared.URL + one.path))
+			p.until("the refusal", main+`.includes("refused by the test")`)
+			p.do(chromedp.Evaluate(`asked = clock = 0`, nil))
+			p.until("twenty heartbeats", `clock > 20`)
+			if n := p.count(`asked`); n > 1 { // one that was due already
+				t.Errorf("a list that is refused was asked for %d times", n)
+			}
+			p.click(button("Try again"))
+			p.until("that it is asked for where a person wants it", `asked > 0`)
+		})
+	}
+}
