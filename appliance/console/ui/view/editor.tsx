@@ -152,10 +152,11 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
   const version = field(text, "version");
   const save = () => void a.act(async () => {
     setOther(undefined);
+    const before = drafts.get(key);
     const open = onward((made: PatternCreated) => `/patterns/${seg(made.name)}?version=${encodeURIComponent(made.version)}`);
     try {
       const made = await call<PatternCreated>("POST", "/api/patterns", { body: { definition: text }, once });
-      if (latest.current !== text) { // something was written meanwhile: it stays a draft
+      if (latest.current !== text || drafts.get(key) !== before) { // something was written meanwhile, here or after a look at another screen: it stays a draft
         setOnce(freshKey());
         setStored(made.version);
         return;
