@@ -131,7 +131,7 @@ function Box({ of: { ask, gone, text, box, write, answered, goOn }, done, keys }
     setChoice(o.id);
     send({ choice: o.id, text: reason || undefined });
   };
-  useEffect(() => {
+  useLayoutEffect(() => { // as soon as it is there: the next key may be for it
     if (!keys) return;
     const press = (e: Event) => {
       const n = (e as CustomEvent<number>).detail;
