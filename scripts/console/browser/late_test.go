@@ -552,6 +552,7 @@ func TestBackBeforeTheAnswer(t *testing.T) {
 		if _, err := shared.Client.CreatePattern(t.Context(), client.PatternInput{Definition: text}); err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { _, _ = shared.Client.DeletePattern(context.WithoutCancel(t.Context()), "back-before", "") })
 		p := openIn(t, "about:blank")
 		defer func() { _ = chromedp.Run(p.ctx, chromedp.Evaluate(`localStorage.clear()`, nil)) }()
 		g := holding(p, "*/api/patterns", "/api/patterns")
