@@ -1,6 +1,6 @@
 // The editor of a pattern: its text with what the server says of each line, kept in this browser until it is stored.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, call, freshKey, get, seg } from "../api/client.ts";
 import type { Pattern, PatternCreated, Problem, Validation } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
@@ -56,7 +56,7 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
   }, [schema, text, spot]);
   const [kept, setKept] = useState(true);
   const put = (t: string) => setKept(drafts.set(key, t !== source ? t : undefined)); // at once: the tab may be closed with the next key
-  useEffect(() => put(latest.current), [source]);
+  useLayoutEffect(() => put(text), [source]); // before something is typed
   const [others, setOthers] = useState(() => drafts.others(subject));
   useEffect(() => {
     const look = (e: StorageEvent) => {
