@@ -125,3 +125,16 @@ func TestDraftsLeftBehind(t *testing.T) {
 		t.Errorf("%d drafts are kept, the oldest %q", len(kept), kept[0])
 	}
 }
+
+// The draft of a pattern has the last key when the tab is closed with it: before the next frame.
+func TestDraftHasTheLastKey(t *testing.T) {
+	p := open(t, "/patterns?tab=new")
+	defer func() { _ = chromedp.Run(p.ctx, chromedp.Evaluate(`localStorage.clear()`, nil)) }()
+	const area = `document.querySelector(".paper textarea")`
+	p.until("the template", area+`?.value`)
+	p.do(chromedp.Evaluate(`(() => { const e = `+area+`; e.value = "name: last-key"; e.dispatchEvent(new Event("input", {bubbles: true})); window.keptAtOnce = Object.values(localStorage).includes("name: last-key"); })()`, nil))
+	if !p.holds(`window.keptAtOnce`) {
+		t.Error("a tab that is closed now loses what was typed last")
+	}
+	p.until("what it is called", `document.querySelector(".editing").innerText.includes("draft, kept")`)
+}

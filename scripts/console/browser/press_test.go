@@ -137,3 +137,29 @@ func TestLinkToAuditRecord(t *testing.T) {
 	p.do(chromedp.Navigate(link))
 	p.until("the record", `document.querySelector(".detail")?.innerText.includes("patterns.create")`)
 }
+
+// A repetition of all that failed ends with its dialog, once what is under way is done.
+func TestRetryOfAllIsStopped(t *testing.T) {
+	id := refusing(t, shared.Server, "pattern.deleted").ID
+	p := beforeIn(t, `{ const real = window.fetch; window.posts = 0; window.go = undefined;
+		window.fetch = async (address, o) => {
+			if (o?.method !== "POST" || !new URL(address, location.href).pathname.endsWith("/deliveries/retry")) return real(address, o);
+			const dry = JSON.parse(o.body).dryRun;
+			if (!dry && posts++ === 1) await new Promise((done) => { window.go = done; });
+			return new Response(JSON.stringify({count: 500, hasMore: posts < 9, nextCursor: "c" + posts}), {headers: {"Content-Type": "application/json"}});
+		}; }`)
+	p.do(chromedp.Navigate(shared.URL + "/webhooks/" + id))
+	p.click(button("Retry all that failed"))
+	p.click(button("Retry them"))
+	p.until("the second part", `go`)
+	p.do(chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Escape), chromedp.Evaluate(`go(); 0`, nil))
+	p.until("an end", `posts === 9 || document.querySelector("dialog [role=status]")?.innerText.endsWith("are due.")`)
+	if n := p.count(`posts`); n != 2 {
+		t.Errorf("%d parts were delivered again, with a stop at the second", n)
+	}
+	if !p.holds(`document.querySelector("dialog [role=status]")?.innerText.startsWith("1,000 deliveries")`) {
+		t.Errorf("what was done is not told\n%s", p.text())
+	}
+	p.click(`[...document.querySelectorAll("dialog footer button")].find((b) => b.innerText === "Close")`)
+	p.until("the list", `!document.querySelector("dialog")`)
+}

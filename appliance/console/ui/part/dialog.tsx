@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ApiError, freshKey } from "../api/client.ts";
+import { Gathered } from "../live/gathered.ts";
 import { readFor } from "../store/load.ts";
 import { Failure } from "./notice.tsx";
 import { Text, count } from "./text.tsx";
@@ -65,6 +66,7 @@ export function useKeyOf(): (sent: unknown) => string {
   };
 }
 
+const outcomesMs = 250; // between two drawings of outcomes: of many, each drawing takes as long as many of them
 const step = 10; // outcomes between two words of how far a selection is, for who hears them
 
 /**
@@ -87,6 +89,7 @@ export function useEach(close: (done: ReadonlySet<string>) => void): { state: "a
       setState("busy");
       setTotal(keys.length);
       const asker = readFor();
+      const outcomes = new Gathered<[string, ComponentChildren]>(outcomesMs, (some) => setOut((o) => ({ ...o, ...Object.fromEntries(some) })), Infinity);
       for (const key of keys) {
         let words: ComponentChildren = "left as it is";
         try {
@@ -97,8 +100,9 @@ export function useEach(close: (done: ReadonlySet<string>) => void): { state: "a
         } catch (err) {
           words = <Text>{err instanceof Error ? err.message : String(err)}</Text>;
         }
-        setOut((o) => ({ ...o, [key]: words }));
+        outcomes.add([[key, words]]);
       }
+      outcomes.flush();
       setState("over");
     },
     end: () => { if (state === "busy") ending.current = true; else close(done.current); },

@@ -37,6 +37,11 @@ export function Gone({ what, to }: { what: string; to: string }) {
   return <div class="notice bad" role="alert"><div><strong>{what} was removed.</strong><div class="soft">What is shown below is from before.</div></div><a class="button" href={href(to)}>To the list</a></div>;
 }
 
+/** Says what came of what was sent, where something was changed since then: that is still here. */
+export function Meanwhile({ children }: { children: ComponentChildren }) {
+  return <div class="notice good" role="status"><div>{children}<div class="soft">What was changed since then is not in it, and is still here.</div></div></div>;
+}
+
 /** A list without entries says how to get a first one. */
 export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
   return <div class="empty"><strong>{title}</strong>{children && <div>{children}</div>}</div>;

@@ -126,19 +126,23 @@ export class Screen {
     this.blink();
   }
 
-  /** Pastes what a person has looked at. It cannot end its bracket: no escape is in it. */
-  paste(text: string): void {
+  /** Pastes what a person has looked at, and reports whether there was a connection to send it by. It cannot end its bracket: no escape is in it. */
+  paste(text: string): boolean {
+    if (!this.takes()) return false;
     this.term.paste(text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g, ""));
     this.term.focus();
+    return true;
   }
+
+  /** Whether what is typed is sent. */
+  private takes(): boolean { return this.state.writing && this.state.state === "live" && this.socket?.readyState === WebSocket.OPEN; }
 
   private pasted = (e: ClipboardEvent): void => {
     e.preventDefault();
     e.stopImmediatePropagation();
     const text = e.clipboardData?.getData("text/plain") ?? "";
     if (!this.state.writing || !text) return;
-    if (/[\r\n]/.test(text.trimEnd())) this.ask(text);
-    else this.paste(text);
+    if (/[\r\n]/.test(text.trimEnd()) || !this.paste(text)) this.ask(text); // what cannot be sent now is kept there
   };
 
   private set(change: Partial<Shown>): void {

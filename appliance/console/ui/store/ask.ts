@@ -33,6 +33,9 @@ export interface Ask {
 /** What a person says to it. */
 export interface Say { choice?: string; text?: string }
 
+/** Names the prompt of an answer: a login has a name where it has no prompt, or what is typed for it would be given to whatever waits when it comes. */
+const promptOf = (id: string | undefined, login: boolean): string | undefined => id ?? (login ? "login" : undefined);
+
 export function askOfQuestion(q: QuestionBody): Ask {
   const content = q.content as { tool?: string; input?: unknown } | string | undefined;
   const parts = content && typeof content === "object" ? content : undefined;
@@ -50,7 +53,7 @@ export function askOfThread(t: ThreadBody): Ask | undefined {
     key: t.id + ":" + (p.id ?? "login"), source: "thread", kind: t.statusReason === "login" ? "login" : p.kind ?? "question", id: t.id, threadId: t.id,
     executionId: t.executionId, agentId: t.managedAgentId ?? undefined, role: t.role, who: t.name || t.role || t.agentType,
     text: p.text ?? (t.loginUrl ? "Its agent needs a login." : "It waits for an answer."), tool: p.tool, input: p.input, options: p.options ?? [],
-    url: p.url ?? t.loginUrl, promptId: p.id, since: t.updatedAt,
+    url: p.url ?? t.loginUrl, promptId: promptOf(p.id, t.statusReason === "login"), since: t.updatedAt,
   };
 }
 
@@ -60,7 +63,7 @@ export function askOfAgent(a: ManagedAgentBody): Ask | undefined {
   return {
     key: a.id + ":" + (p.id ?? "login"), source: "agent", kind: a.statusReason === "login_required" ? "login" : p.kind ?? "question", id: a.id, agentId: a.id,
     who: a.name, role: a.type, text: p.text ?? "It needs a login.", tool: p.tool, input: p.input, options: p.options ?? [], url: p.url ?? a.loginUrl,
-    promptId: p.id, since: a.lastActivityAt,
+    promptId: promptOf(p.id, a.statusReason === "login_required"), since: a.lastActivityAt,
   };
 }
 
@@ -68,7 +71,7 @@ export function askOfItem(i: InboxItem): Ask {
   return {
     key: i.source === "execution" ? i.id : i.id + ":" + (i.promptId ?? "login"), source: sources[i.source], kind: i.kind, id: i.id, executionId: i.executionId,
     threadId: i.threadId, agentId: i.agentId, role: i.role, who: i.name || i.role || i.agentType || i.id, text: i.text || (i.kind === "login" ? "Its agent needs a login." : "It waits for an answer."),
-    tool: i.tool, input: i.input, options: i.options ?? [], url: i.url, promptId: i.promptId, since: i.since, expires: i.expiresAt,
+    tool: i.tool, input: i.input, options: i.options ?? [], url: i.url, promptId: promptOf(i.promptId, i.kind === "login" && i.source !== "execution"), since: i.since, expires: i.expiresAt,
   };
 }
 

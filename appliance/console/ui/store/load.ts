@@ -76,6 +76,9 @@ export function pauseAfter(error: ApiError): number | undefined {
   return passing.includes(error.status) ? Math.max(2000, error.retryAfter * 1000) : undefined;
 }
 
+/** Reports whether a read was refused: another one is, too, until the person's rights change or the thing is there. */
+export const refused = (error: ApiError | undefined): boolean => error !== undefined && [401, 403, 404].includes(error.status);
+
 /** Reads something under a key. Another key is something else. An empty key reads nothing. */
 export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T>, o: Options = {}): Loaded<T> {
   const [state, setState] = useState<{ key: string; data?: T; error?: ApiError }>({ key, data: recall<T>(key) });
@@ -150,7 +153,7 @@ const ofRuntimes = ["agents", "health", "plugins"];
 /** Reads the runtimes that agents are started on, as several screens show them. */
 export const useRuntimes = (wanted = true): Loaded<RuntimeList> => useLoad(wanted ? "runtimes" : "", (signal) => get<RuntimeList>("/api/runtimes", {}, signal), { topics: ["plugins"], on: (e) => e.topics.some((t) => ofRuntimes.includes(t)), pause: 2000 });
 
-/** Does something again and again while the page is looked at: for what no event tells of. 0 does nothing. */
+/** Does something again and again while the page is looked at: for what no event tells of. 0 does nothing: so it is for what is refused. */
 export function useEvery(ms: number, what: () => void): void {
   const now = useRef(what);
   now.current = what;

@@ -16,7 +16,7 @@ import { At, When, lasted, timeOfDay } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { queryOf, setQuery } from "../route.ts";
 import { askOfAgent } from "../store/ask.ts";
-import { useEvery, useLoad, useRuntimes } from "../store/load.ts";
+import { refused, useEvery, useLoad, useRuntimes } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
 import { further } from "./lazy.tsx";
@@ -43,7 +43,7 @@ export function AgentsView() {
 function Connected() {
   const status = queryOf("status");
   const l = usePages("agents?" + status, (cursor, signal) => get<AgentList>("/api/agents", { limit: 100, cursor, status }, signal), (p) => p.agents, changed);
-  useEvery(heartbeatMs, l.reload);
+  useEvery(refused(l.error) ? 0 : heartbeatMs, l.reload);
   return <>
     <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ["connected", "connected"], ["disconnected", "disconnected"]]} />{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
@@ -120,7 +120,7 @@ function ConnectedView({ id }: { id: string }) {
   const running = [...new Set(tasks.data?.tasks.filter((t) => t.status === "running").map((t) => t.executionId))].join(" ");
   useEffect(() => (running ? watch(...running.split(" ")) : undefined), [running]);
   const gone = a.error?.status === 404;
-  useEvery(gone ? 0 : heartbeatMs, a.reload);
+  useEvery(refused(a.error) ? 0 : heartbeatMs, a.reload);
   const [asking, setAsking] = useState(false);
   useTitle(a.data?.name ?? "Agent");
   if (!a.data) return a.error ? <div class="page"><Failure error={a.error} again={a.reload} /></div> : <Waiting />;
@@ -167,7 +167,7 @@ function ManagedView({ id }: { id: string }) {
       <div class="line soft"><span><Text>{d.type}</Text></span><span>on <Text>{d.runtime}</Text></span><span>turn {d.turn ?? 0}</span><span>made <When at={d.createdAt} /></span>{d.workdir && <span class="mono clip"><Text>{d.workdir}</Text></span>}{d.exitCode !== undefined && <span>exit code {d.exitCode}</span>}</div>
       <Tabs of="Agent" tabs={[{ key: "terminal", name: "Terminal" }, { key: "log", name: "Log" }, { key: "events", name: "Events" }, { key: "about", name: "About" }]} /></header>
     {removed ? <Gone what="This agent" to="/agents?tab=managed" /> : a.error && <Failure error={a.error} old again={a.reload} />}
-    {ask && !removed && <article class="said asks-you"><AnswerBox ask={ask} done={a.reload} /></article>}
+    <AnswerBox ask={removed ? undefined : ask} done={a.reload} around={(box) => <article class="said asks-you">{box}</article>} />
     {tab === "terminal" && (gone ? <Empty title="The agent has stopped">Its terminal is gone; the log has what left its screen.</Empty> : <TerminalTab agent={id} />)}
     {tab === "log" && <Read of={log}>{(r) => <div tabIndex={0} class="scrolls"><Pre label="Log" text={r.logs.map((l) => `${timeOfDay(l.timestamp)} ${l.stream.padEnd(8)} ${l.line}`).join("\n")} /></div>}</Read>}
     {tab === "events" && events.data?.hasMore && <p class="bar soft">The newest {count(events.data.events.length)} are here; <code>wardroom agent events {id}</code> has all of them.</p>}

@@ -7,7 +7,7 @@ import { Confirm, Dialog, useAct, useKeyOf } from "../part/dialog.tsx";
 import { csv, download, jsonLines } from "../part/export.ts";
 import { Copy, ID } from "../part/id.tsx";
 import { indented } from "../part/json.tsx";
-import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Command, Empty, Failure, Meanwhile, Waiting } from "../part/notice.tsx";
 import { PatternField } from "../part/patternfield.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State, kindOf } from "../part/state.tsx";
@@ -158,13 +158,19 @@ function Start({ pattern, close }: { pattern: string; close: () => void }) {
     const t = setTimeout(() => setRead(readInputs(text)), 150);
     return () => clearTimeout(t);
   }, [text]);
+  const latest = useRef("");
+  latest.current = JSON.stringify([name, text, atOnce, stop]);
+  const [started, setStarted] = useState("");
   const begin = () => void a.act(async () => {
+    const typed = latest.current;
+    setStarted("");
     const open = onward((id: string) => "/batches/" + id);
     const now = readInputs(text);
     setRead(now);
     if (now.problems.length > 0 || now.inputs.length === 0) throw new ApiError("VALIDATION_ERROR", now.inputs.length === 0 ? "There are no inputs." : "Some lines cannot be read; nothing was started.", 400, "");
     const body = { pattern: name, inputs: now.inputs, options: { concurrency: Number(atOnce) || 5, stopOnError: stop } };
     const made = await call<BatchBody>("POST", "/api/batch/execute", { body, once: keyOf(body), timeout: 120_000 });
+    if (latest.current !== typed) { setStarted(made.batchId); return; }
     close();
     open(made.batchId);
   });
@@ -176,6 +182,6 @@ function Start({ pattern, close }: { pattern: string; close: () => void }) {
     {read.problems.length > 0 && <ul class="problems">{read.problems.slice(0, 20).map((p) => <li key={p.line}><span class="mono">line {p.line}</span> <Text>{p.reason}</Text></li>)}</ul>}
     {read.inputs.length > 0 && <details><summary>The first as it is sent</summary><pre class="text" tabIndex={0} aria-label="First input" role="region">{indented(read.inputs[0])}</pre></details>}
     <div class="pair"><label><span>Items at once</span><input type="number" min={1} max={50} value={atOnce} onInput={(e) => setAtOnce(e.currentTarget.value)} /></label><label class="check"><input type="checkbox" checked={stop} onChange={(e) => setStop(e.currentTarget.checked)} /> The first failure ends it</label></div>
-    {a.error && <Failure error={a.error} />}
+    {a.error && <Failure error={a.error} />}{started && <Meanwhile>It was started: <ID id={started} to={"/batches/" + started} /></Meanwhile>}
   </div><footer><button type="button" class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy || !name || read.problems.length > 0 || !text.trim()}>Start {read.inputs.length > 0 ? plural(read.inputs.length, "item") : ""}</button></footer></form></Dialog>;
 }

@@ -28,7 +28,16 @@ const keep = (drafts: Drafts, id: string, list: Remark[]): boolean => drafts.set
 /** The line that a remark is written on, and what is written by now. The line may move while the agent works. */
 interface Open { file: string; line: number; old: boolean; code: string; text?: string }
 
-interface Review { remarks: Remark[]; open?: Open; begin?: (file: string, l: DiffLine) => void; put: (r: Remark) => void; drop: (r: Remark) => void; close: () => void; split: boolean }
+// What is being written outlives a look at another tab, too.
+function begun(drafts: Drafts, id: string): Open | undefined {
+  try {
+    return JSON.parse(drafts.get("remark:" + id) ?? "") as Open;
+  } catch {
+    return undefined;
+  }
+}
+
+interface Review { remarks: Remark[]; open?: Open; write: (text: string) => void; begin?: (file: string, l: DiffLine) => void; put: (r: Remark) => void; drop: (r: Remark) => void; close: () => void; split: boolean }
 
 export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => void }) {
   const id = t.id;
@@ -41,7 +50,7 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
   const [remarks, setRemarks] = useState<Remark[]>(() => kept(drafts, id));
   const latest = useRef(remarks); // some may be written while others are sent
   latest.current = remarks;
-  const [open, setOpen] = useState<Open>();
+  const [open, setOpen] = useState(() => begun(drafts, id));
   useLayoutEffect(() => {
     setOpen((o) => o && moved(o, files));
     if (diff.data) setRemarks((list) => movedAll(list, files));
@@ -54,9 +63,10 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
   const takes = !over && may("threads.send");
   const [isKept, setKept] = useState(true);
   const set = (list: Remark[]) => { setRemarks(list); setKept(keep(drafts, id, list)); setTold(""); };
-  const back = () => { const at = open; setOpen(undefined); requestAnimationFrame(() => at && box.current?.querySelector<HTMLElement>(`tr[data-place="${CSS.escape(at.file + ":" + at.line + ":" + at.old)}"]`)?.focus()); };
+  const back = () => { const at = open; setOpen(undefined); drafts.set("remark:" + id, undefined); requestAnimationFrame(() => at && box.current?.querySelector<HTMLElement>(`tr[data-place="${CSS.escape(at.file + ":" + at.line + ":" + at.old)}"]`)?.focus()); };
   const review: Review = {
     remarks, open, split: queryOf("view") === "split", close: back,
+    write: (text) => { open!.text = text; drafts.set("remark:" + id, JSON.stringify(open)); }, // the form is made anew where its line moves
     begin: takes ? (file, l) => { const at = placeOf(l); if (at) setOpen({ file, ...at, code: l.text }); } : undefined,
     put: (r) => { set([...remarks.filter((o) => !sameRemark(o, r.file, r)), r]); back(); },
     drop: (r) => set(remarks.filter((o) => o !== r)),
@@ -112,11 +122,16 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
     <div tabIndex={0} class={"scrolls" + (queryOf("wrap") === "off" ? " unwrapped" : "")} ref={box} onKeyDown={keys}>
       {files.length === 0 ? <Empty title="Nothing changed yet" /> : files.map((f) => <ReviewFile key={f.key} file={f} open={files.length <= 30} review={review} />)}</div>
     {told && <p class="bar" role="status">{told}</p>}
+    {open && !files.some((f) => f.path === open.file && f.lines.some((l) => isAt(open, l))) && <section class="composer" aria-label="Remark"><p class="soft" role="status">The line is not there any more: <span class="mono">{reveal(open.file)}:{open.line}</span></p>
+      <RemarkForm open={open} text="" place={`${open.file}:${open.line}`} write={review.write} put={(text) => review.put({ file: open.file, line: open.line, old: open.old, code: open.code, text })} close={back} /></section>}
     {remarks.length > 0 && <section class="composer" aria-label="Remarks"><details class="queue" open={remarks.length < 4}><summary>{plural(remarks.length, "remark")}</summary><ul>{remarks.map((r) => <li key={r.file + r.line + r.old + r.code}><span class="mono soft">{reveal(r.file)}:{r.line}</span><span class="clip"><Text>{r.text}</Text></span><button class="link" onClick={() => review.drop(r)}>take away</button></li>)}</ul></details>
       {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}{!takes && <p class="soft">{over ? "The thread is over: nothing can be sent to it any more." : "You may not send to this thread."}</p>}
       {takes && <button class="button main" disabled={a.busy} onClick={send}>Send {plural(remarks.length, "remark")} as one message</button>}</section>}
   </div>;
 }
+
+/** Whether a remark is being written on a line. */
+const isAt = (o: Open, l: DiffLine): boolean => { const at = placeOf(l); return at !== undefined && at.line === o.line && at.old === o.old; };
 
 const sign = (l: DiffLine): string => (l.kind === "add" ? "+" : l.kind === "del" ? "\u2212" : "");
 const code = (l: DiffLine) => <Line text={l.text} />;
@@ -130,9 +145,9 @@ function ReviewFile({ file: f, open, review }: { file: DiffFile; open: boolean; 
     const at = placeOf(l);
     if (!at) return null;
     const mine = review.remarks.find((r) => sameRemark(r, f.path, { ...at, code: l.text }));
-    const editing = review.open && review.open.file === f.path && review.open.line === at.line && review.open.old === at.old;
+    const editing = review.open && review.open.file === f.path && isAt(review.open, l);
     if (!mine && !editing) return null;
-    return <tr class="said-here"><td colSpan={columns}>{editing ? <RemarkForm open={review.open!} text={mine?.text ?? ""} place={`${f.path}:${at.line}`} put={(text) => review.put({ file: f.path, ...at, code: review.open!.code, text })} close={review.close} />
+    return <tr class="said-here"><td colSpan={columns}>{editing ? <RemarkForm open={review.open!} text={mine?.text ?? ""} place={`${f.path}:${at.line}`} write={review.write} put={(text) => review.put({ file: f.path, ...at, code: review.open!.code, text })} close={review.close} />
       : <div class="said you"><Text>{mine!.text}</Text> <button class="link" onClick={() => review.begin?.(f.path, l)}>change</button> <button class="link" onClick={() => review.drop(mine!)}>take away</button></div>}</td></tr>;
   };
   const place = (l: DiffLine) => { const at = placeOf(l); return at && f.path + ":" + at.line + ":" + at.old; };
@@ -151,9 +166,9 @@ function ReviewFile({ file: f, open, review }: { file: DiffFile; open: boolean; 
   </details>;
 }
 
-function RemarkForm({ open, text, place, put, close }: { open: Open; text: string; place: string; put: (text: string) => void; close: () => void }) {
+function RemarkForm({ open, text, place, write: keep, put, close }: { open: Open; text: string; place: string; write: (text: string) => void; put: (text: string) => void; close: () => void }) {
   const [now, setNow] = useState(open.text ?? text);
-  const write = (v: string) => { setNow(v); open.text = v; }; // the form is made anew where its line moves
+  const write = (v: string) => { setNow(v); keep(v); };
   const field = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => field.current?.focus(), []); // before the next key, which a form that is made anew would miss
   return <form class="remarking" onSubmit={(e) => { e.preventDefault(); if (now.trim()) put(now.trim()); }}><label><span class="sr">Remark on {place}</span><textarea ref={field} rows={2} value={now} placeholder="Remark on this line" onInput={(e) => write(e.currentTarget.value)}

@@ -1,6 +1,6 @@
 // The editor of a pattern: its text with what the server says of each line, kept in this browser until it is stored.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { ApiError, call, freshKey, get, seg } from "../api/client.ts";
 import type { Pattern, PatternCreated, Problem, Validation } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
@@ -55,7 +55,8 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
     return { path: path.join("."), words: words(schema, path, o) };
   }, [schema, text, spot]);
   const [kept, setKept] = useState(true);
-  useEffect(() => setKept(drafts.set(key, changed ? text : undefined)), [text, changed]);
+  const put = (t: string) => setKept(drafts.set(key, t !== source ? t : undefined)); // at once: the tab may be closed with the next key
+  useLayoutEffect(() => put(text), [source]); // before something is typed
   const [others, setOthers] = useState(() => drafts.others(subject));
   useEffect(() => {
     const look = (e: StorageEvent) => {
@@ -69,8 +70,7 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
   const takeOver = (of: string) => {
     const there = drafts.get(of);
     if (there === undefined) { leave(of); return; }
-    write(there);
-    drafts.set(key, there); // before the other is gone
+    write(there); // which keeps it, before the other is gone
     leave(of);
   };
   useEffect(() => {
@@ -82,7 +82,7 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
     }, 350);
     return () => { clearTimeout(t); abort.abort(); };
   }, [text]);
-  const write = (t: string) => { setText(t); setOther(undefined); setStored(""); setOnce(freshKey()); a.clear(); };
+  const write = (t: string) => { setText(t); put(t); setOther(undefined); setStored(""); setOnce(freshKey()); a.clear(); };
   const scroll = () => {
     const el = area.current!;
     gutter.current!.style.transform = `translateY(${-el.scrollTop}px)`;
@@ -152,10 +152,11 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
   const version = field(text, "version");
   const save = () => void a.act(async () => {
     setOther(undefined);
+    const before = drafts.get(key);
     const open = onward((made: PatternCreated) => `/patterns/${seg(made.name)}?version=${encodeURIComponent(made.version)}`);
     try {
       const made = await call<PatternCreated>("POST", "/api/patterns", { body: { definition: text }, once });
-      if (latest.current !== text) { // something was written meanwhile: it stays a draft
+      if (latest.current !== text || drafts.get(key) !== before) { // something was written meanwhile, here or after a look at another screen: it stays a draft
         setOnce(freshKey());
         setStored(made.version);
         return;

@@ -88,7 +88,7 @@ export function Entry({ execution, node, top, critical, version, close }: {
       {e.detail && <section><h3>{node.failed > 0 ? "Why" : "Detail"}</h3><p><Text>{e.detail}</Text></p></section>}
       {facts.asked !== undefined && <section><h3>Asked</h3><Asked value={facts.asked} /></section>}
       {t && <TaskAsked task={t} input={execution.input} />}
-      {e.kind === "question" && question.data?.status === "open" && <AnswerBox ask={askOfQuestion(question.data)} done={question.reload} />}
+      <AnswerBox key={node.key} ask={e.kind === "question" && question.data?.status === "open" ? askOfQuestion(question.data) : undefined} done={question.reload} />
       {e.kind === "question" && question.data?.answeredBy && <p class="soft">answered by <Text>{question.data.answeredBy}</Text></p>}
       {facts.answer !== undefined && <section><h3>{e.kind === "step" ? "Result" : "Answer"}</h3><Value value={facts.answer} label="Answer" markdown /></section>}
       {t?.result !== undefined && <section><h3>Answer</h3><Value value={t.result} label="Answer" markdown /></section>}

@@ -86,6 +86,7 @@ export function InboxView() {
         const n = asks[at + 1] ?? asks.find((a) => a.key !== sel);
         if (place.peek().path === "/inbox" && place.peek().query.get("ask") === sel) setQuery({ ask: n?.key ?? "" }); // else the person went on before the answer was taken
         inbox.reload();
+        requestAnimationFrame(() => { if (document.activeElement === document.body) list.current?.querySelector<HTMLElement>("a[aria-current]")?.focus(); }); // what had the focus went with the question
       }} />}
     </div>}
     {several.length > 0 && <Several asks={several} close={(done) => { setSeveral([]); setMarked((s) => new Set([...s].filter((key) => !done.has(key)))); inbox.reload(); }} />}
@@ -114,13 +115,13 @@ export function AskDetail({ ask, gone, next }: { ask: Ask; gone: boolean; next: 
         {ask.agentId && <ID id={ask.agentId} to={"/agents/" + ask.agentId} />}
         {ask.expires && !gone && <Left until={ask.expires} />}
       </p>
-      {gone ? <div class="notice good"><div><div role="status">
+      {gone && <div class="notice good"><div><div role="status">
         {q ? <><State status={q.status} /> {q.answeredBy && <>by <Text>{q.answeredBy}</Text></>}{q.answer !== undefined && <p><Text>{typeof q.answer === "string" ? q.answer : JSON.stringify(q.answer)}</Text></p>}</>
           : question.first && ask.source === "question" ? <span>Answered.</span> : closed.data ? <span><Text>{closed.data.how}</Text>{closed.data.by && <> by <strong><Text>{closed.data.by}</Text></strong></>}</span>
           : <span>It does not wait any more: it was answered, or it ended.</span>}
         </div>{(q?.closedAt ?? closed.data?.at) && <span class="soft"><When at={q?.closedAt ?? closed.data?.at} /></span>}
-      </div><button class="button" onClick={next}>Next</button></div>
-        : <AnswerBox ask={ask} keys done={next} />}
+      </div><button class="button" onClick={next}>Next</button></div>}
+      <AnswerBox ask={gone ? undefined : ask} keys done={next} />
     </div>
   </section>;
 }

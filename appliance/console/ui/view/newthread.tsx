@@ -5,7 +5,7 @@ import { address, call, freshKey, quote } from "../api/client.ts";
 import type { PrepareThreadRequest, ThreadBody, ThreadPlanBody } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
-import { Failure, NotKept } from "../part/notice.tsx";
+import { Failure, Meanwhile, NotKept } from "../part/notice.tsx";
 import { Pre, Text, plural, reveal } from "../part/text.tsx";
 import { useTitle } from "../part/title.ts";
 import { onward, queryOf } from "../route.ts";
@@ -65,6 +65,9 @@ export function NewThread() {
   const runtimes = useRuntimes(may("agents.read"));
   const a = useAct();
   const told = useRef<HTMLElement>(null);
+  const latest = useRef(f);
+  latest.current = f;
+  const [started, setStarted] = useState("");
   const list = runtimes.data?.runtimes ?? [];
   const types = [...new Set(list.filter((r) => r.ready).flatMap((r) => r.types.filter((t) => !r.missingTypes?.includes(t))))];
   const lacking = [...new Set(list.flatMap((r) => r.types))].filter((t) => !types.includes(t));
@@ -76,14 +79,20 @@ export function NewThread() {
   const prepare = () => void a.act(async () => {
     const body = await call<ThreadPlanBody>("POST", "/api/managed-threads/prepare", { body: requestOf(f), timeout: 120_000 });
     setPlan({ of: f, body, key: freshKey() });
+    setStarted("");
   }).then((ok) => { if (ok) requestAnimationFrame(() => told.current?.focus()); });
   const start = () => void a.act(async () => {
     const open = onward((id: string) => "/threads/" + id, true);
     const request = requestOf(f);
+    const before = drafts.get(draft);
     const w = fresh!.body.preparation.workspace;
     const made = await call<ThreadBody>("POST", "/api/managed-threads", {
       body: { ...request, ...(w && { preparation: { ...request.preparation, workspace: { ...request.preparation?.workspace, workspaceId: w.workspaceId } } }) }, once: fresh!.key, timeout: 120_000,
     });
+    if (latest.current !== f || drafts.get(draft) !== before) { // something was typed meanwhile, here or on this screen after a look at another: it stays
+      setStarted(made.id);
+      return;
+    }
     keep(drafts, undefined);
     open(made.id);
   });
@@ -108,7 +117,7 @@ export function NewThread() {
         {f.files.map((x, i) => <div key={i} class="form"><div class="line"><label class="grow"><span class="sr">Path of file {i + 1}</span><input value={x.path} placeholder="docs/TASK.md" spellcheck={false} onInput={(e) => file(i, { path: e.currentTarget.value })} /></label><button type="button" class="link" onClick={() => set({ files: f.files.filter((_, j) => j !== i) })}>take away</button></div>
           <label><span class="sr">Content of file {i + 1}</span><textarea class="mono" rows={4} value={x.content} onInput={(e) => file(i, { content: e.currentTarget.value })} /></label></div>)}
         <p><button type="button" class="button" onClick={() => set({ files: [...f.files, { path: "", content: "" }] })}>Add a file</button></p></div></details>
-      {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}
+      {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}{started && <Meanwhile>It was started: <ID id={started} to={"/threads/" + started} /></Meanwhile>}
       <div class="line"><Copy text={() => commandOf(f)} label="Copy as CLI">CLI</Copy><Copy text={() => `curl -s -X POST ${quote(location.origin + address("/api/managed-threads"))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(requestOf(f)))}`} label="Copy as curl">curl</Copy><span class="push" />
         <button type="button" class="button" onClick={() => { setForm({ ...empty, type: first }); setKept(keep(drafts, undefined)); setPlan(undefined); }}>Clear</button>
         {fresh ? <button class="button main" disabled={a.busy}>Start it</button> : <button class="button main" disabled={a.busy || !f.objective.trim() || !f.type} aria-busy={a.busy}>{a.busy ? "Looking\u2026" : "Look at what it begins with"}</button>}</div>

@@ -5,7 +5,7 @@ import { call } from "../api/client.ts";
 import { Failure, Waiting } from "../part/notice.tsx";
 import { bytes, count } from "../part/text.tsx";
 import { When, lasted } from "../part/time.tsx";
-import { useEvery, useLoad } from "../store/load.ts";
+import { refused, useEvery, useLoad } from "../store/load.ts";
 
 const everyMs = 5000;
 
@@ -21,7 +21,7 @@ export function ProcessFigures() {
   const l = useLoad("process", readFigures, { pause: everyMs });
   const before = useRef<{ at: number; cpu: number }>(undefined);
   const [share, setShare] = useState<number | undefined>();
-  useEvery(everyMs, l.reload);
+  useEvery(refused(l.error) ? 0 : everyMs, l.reload);
   useEffect(() => {
     const cpu = l.data?.get("process_cpu_seconds_total");
     if (cpu === undefined) return;

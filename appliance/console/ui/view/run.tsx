@@ -1,11 +1,11 @@
 // The form that runs a pattern, made from its input.
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { ApiError, address, call, get, quote, seg } from "../api/client.ts";
 import type { ExecutionAccepted, Pattern } from "../api/types.gen.ts";
 import { Dialog, useAct, useKeyOf } from "../part/dialog.tsx";
-import { Copy } from "../part/id.tsx";
-import { Failure, Waiting } from "../part/notice.tsx";
+import { Copy, ID } from "../part/id.tsx";
+import { Failure, Meanwhile, Waiting } from "../part/notice.tsx";
 import { Text } from "../part/text.tsx";
 import { onward } from "../route.ts";
 import { parseTyped } from "../store/exact.ts";
@@ -106,8 +106,13 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
   const request = (): ReturnType<typeof body> => { try { return body(); } catch { return { input: {} }; } }; // what cannot be read is said when it is run
   const safe = (): string => JSON.stringify(request().input);
   const path = `/api/patterns/${seg(pattern.name)}/execute`;
+  const latest = useRef("");
+  latest.current = JSON.stringify([texts, raw, priority]);
+  const [started, setStarted] = useState("");
   const run = () => void a.act(async () => {
     const open = onward((id: string) => "/executions/" + id);
+    const typed = latest.current;
+    setStarted("");
     let sent: ReturnType<typeof body>;
     try {
       sent = body();
@@ -115,6 +120,7 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
       throw new ApiError("VALIDATION_ERROR", (err as Error).message, 400, "");
     }
     const made = await call<ExecutionAccepted>("POST", path, { query: { async: true, version: pattern.version }, body: sent, once: keyOf(sent) });
+    if (latest.current !== typed) { setStarted(made.executionId); return; }
     close();
     open(made.executionId);
   });
@@ -126,7 +132,7 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
             : <textarea rows={f.type === "string" ? 2 : f.type === "number" || f.type === "integer" ? 1 : 3} class={f.type === "string" ? "" : "mono"} required={f.required} value={texts[f.name]} onInput={(e) => setTexts({ ...texts, [f.name]: e.currentTarget.value })} />}</label>)}
       <details open={raw !== ""}><summary>{fields.length ? "Further input as JSON" : "Input as JSON"}</summary><label><span class="sr">Input as JSON</span><textarea rows={5} class="mono" value={raw} onInput={(e) => setRaw(e.currentTarget.value)} spellcheck={false} /></label></details>
       <label class="short"><span>Priority</span><select value={priority} onChange={(e) => setPriority(e.currentTarget.value)}>{["low", "normal", "high", "critical"].map((v) => <option key={v} value={v}>{v}</option>)}</select></label>
-      {a.error && <Failure error={a.error} />}
+      {a.error && <Failure error={a.error} />}{started && <Meanwhile>It runs: <ID id={started} to={"/executions/" + started} /></Meanwhile>}
     </div>
     <footer>
       <Copy text={() => `wardroom run ${quote(pattern.name)} --version ${pattern.version} --input ${quote(safe())}${priority === "normal" ? "" : " --priority " + priority}`} label="Copy as CLI">CLI</Copy>

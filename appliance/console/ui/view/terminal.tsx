@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Dialog } from "../part/dialog.tsx";
 import { Icon } from "../part/icon.tsx";
 import { Text } from "../part/text.tsx";
-import { Pre } from "../part/text.tsx";
+import { Pre, plural } from "../part/text.tsx";
 import { address, post, seg } from "../api/client.ts";
 import type { TerminalTicket } from "../api/types.gen.ts";
 import { setting } from "../setting.ts";
@@ -17,6 +17,7 @@ export function TerminalTab({ agent }: { agent: string }) {
   const [shown, setShown] = useState<Shown>({ state: "connecting", writing: false, title: "", others: [], total: 0 });
   const [failed, setFailed] = useState("");
   const [paste, setPaste] = useState<string | undefined>();
+  const [unsent, setUnsent] = useState(false); // the paste was confirmed, and could not be sent
   const [find, setFind] = useState<string | undefined>();
   const [reader, setReader] = useState(false);
   const field = useRef<HTMLInputElement>(null);
@@ -26,7 +27,7 @@ export function TerminalTab({ agent }: { agent: string }) {
   useEffect(() => {
     let here = true;
     import("../part/xterm.ts").then((m) => {
-      if (here && box.current) screen.current = new m.Screen(box.current, page(agent), setShown, (text) => setPaste(text));
+      if (here && box.current) screen.current = new m.Screen(box.current, page(agent), setShown, (text) => { setPaste(text); setUnsent(false); });
       screen.current?.setReader(wanted.current);
     }, (err) => setFailed(String(err)));
     return () => { here = false; screen.current?.close(); screen.current = undefined; };
@@ -34,6 +35,8 @@ export function TerminalTab({ agent }: { agent: string }) {
   useEffect(() => screen.current?.setReader(reader), [reader]);
   const whole = () => { if (document.fullscreenElement) void document.exitFullscreen(); else void box.current?.parentElement?.requestFullscreen(); };
   const words: Record<Shown["state"], string> = { connecting: "connecting", live: shown.writing ? "you type" : "you look on", broken: "the connection was lost: trying again", ended: "ended" };
+  const away = shown.state === "ended" ? "The terminal has ended." : shown.state !== "live" ? "The connection was lost: it can be pasted once it is back." : !shown.writing ? "You look on: it can be pasted once you take over." : "";
+  const give = () => { if (screen.current?.paste(paste!)) setPaste(undefined); else setUnsent(true); };
   return <section class="terminal-tab" aria-label="Terminal">
     <div class="bar">
       <span class={"badge " + (shown.state === "live" ? (shown.writing ? "needs" : "") : "bad")} role="status">{words[shown.state]}</span>
@@ -53,9 +56,9 @@ export function TerminalTab({ agent }: { agent: string }) {
     </div>
     {failed && <p class="notice bad">The terminal could not be loaded: {failed}</p>}
     <div class="terminal-box"><div ref={box} class={"terminal" + (shown.writing ? " writing" : "")} /></div>
-    {paste !== undefined && <Dialog title={`Paste ${paste.split("\n").length} lines?`} close={() => setPaste(undefined)} wide>
-      <div class="body"><p>Each line may be run by what is in the terminal.</p><Pre text={paste} label="What is pasted" /></div>
-      <footer><button class="button" onClick={() => setPaste(undefined)}>Do not paste</button><button class="button main" autoFocus onClick={() => { screen.current?.paste(paste); setPaste(undefined); }}>Paste</button></footer>
+    {paste !== undefined && <Dialog title={`Paste ${plural(paste.trimEnd().split(/\r\n?|\n/).length, "line")}?`} close={() => setPaste(undefined)} wide>
+      <div class="body"><p>Each line may be run by what is in the terminal.</p><Pre text={paste} label="What is pasted" /><p class="hot" role="status">{(unsent || away) && <>Not sent. {away || "There was no connection: try again."}</>}</p></div>
+      <footer><button class="button" onClick={() => setPaste(undefined)}>Do not paste</button><button class="button main" autoFocus aria-disabled={away !== ""} onClick={give}>Paste</button></footer>
     </Dialog>}
   </section>;
 }

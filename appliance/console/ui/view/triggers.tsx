@@ -1,6 +1,6 @@
 // Triggers: what is started by signed requests of other systems.
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { ApiError, call, get, del, post, seg, tagOf } from "../api/client.ts";
 import type { Trigger, TriggerList, TriggerTrial } from "../api/types.gen.ts";
 import { base } from "../base.ts";
@@ -80,6 +80,8 @@ export function TriggerView({ id }: { id: string }) {
 function Trial({ id }: { id: string }) {
   const [text, setText] = useState("");
   const [out, setOut] = useState<TriggerTrial | undefined>();
+  const latest = useRef(text);
+  latest.current = text;
   const a = useAct();
   const run = () => void a.act(async () => {
     setOut(undefined);
@@ -89,10 +91,11 @@ function Trial({ id }: { id: string }) {
     } catch (err) {
       throw new ApiError("VALIDATION_ERROR", "The body is no JSON: " + (err as Error).message, 400, "");
     }
-    setOut(await post<TriggerTrial>(`/api/triggers/${seg(id)}/test`, { body }));
+    const now = await post<TriggerTrial>(`/api/triggers/${seg(id)}/test`, { body });
+    if (latest.current === text) setOut(now); // of this body
   });
   return <form class="form" onSubmit={(e) => { e.preventDefault(); run(); }}><h2>Try a body</h2>
-    <label><span class="sr">Body as a sender would send it</span><textarea class="mono" rows={4} spellcheck={false} placeholder="{}" value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>
+    <label><span class="sr">Body as a sender would send it</span><textarea class="mono" rows={4} spellcheck={false} placeholder="{}" value={text} onInput={(e) => { setText(e.currentTarget.value); setOut(undefined); a.clear(); }} /></label>
     <p><button class="button" disabled={a.busy || !text.trim()}>What would it start?</button> <span class="soft">Nothing is started.</span></p>
     {a.error && <Failure error={a.error} />}{out && <div role="status"><State status={out.outcome} word={out.outcome === "started" ? "it would start this" : "it would be passed over"} />{out.outcome === "started" && <Value value={out.input ?? out.objective} label="What would be started" />}</div>}
   </form>;

@@ -4,19 +4,31 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ApiError, call, get } from "../api/client.ts";
 import type { ManagedAgentBody, ManagedAgentList, ManagedAgentScreen, ScreenList, ThreadBody } from "../api/types.gen.ts";
 import { Dialog, useAct, useKeyOf } from "../part/dialog.tsx";
-import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Command, Empty, Failure, Meanwhile, Waiting } from "../part/notice.tsx";
+import { ID } from "../part/id.tsx";
 import { State } from "../part/state.tsx";
 import { Text, count, reveal } from "../part/text.tsx";
 import { When } from "../part/time.tsx";
 import { href, onward } from "../route.ts";
-import { useLoad, useRuntimes } from "../store/load.ts";
+import { refused, useLoad, useRuntimes } from "../store/load.ts";
+import { session } from "../store/session.ts";
 
 const most = 48; // agents of a wall
 const everyMs = 1000;
+const rarelyMs = 60_000;
 
-/** Reads the screens of those in view, all in one request, at most once a second, and none while the page is hidden. */
-function useScreens(ids: string[]): { screens: ReadonlyMap<string, ManagedAgentScreen>; error?: ApiError; observe: (el: Element | null) => void } {
-  const [screens, setScreens] = useState<ReadonlyMap<string, ManagedAgentScreen>>(new Map());
+/** A screen that could not be read is read again at a time, and before if its agent is in another state then. */
+interface Rest { status: string; pause: number; until: number }
+
+/** What a tile shows. */
+type Seen = Pick<ManagedAgentScreen, "agentId" | "rows" | "lines" | "reason">;
+
+/**
+ * Reads the screens of those in view, all in one request, at most once a second, and none while the page is hidden. A screen that is
+ * refused is not read again before the person's rights or the agent change, and one that cannot be read for another reason ever more rarely.
+ */
+function useScreens(shown: Shown[]): { screens: ReadonlyMap<string, Seen>; error?: ApiError; observe: (el: Element | null) => void } {
+  const [screens, setScreens] = useState<ReadonlyMap<string, Seen>>(new Map());
   const [error, setError] = useState<ApiError | undefined>();
   const inView = useRef(new Set<string>());
   const watcher = useRef<IntersectionObserver>(undefined);
@@ -27,32 +39,52 @@ function useScreens(ids: string[]): { screens: ReadonlyMap<string, ManagedAgentS
       else inView.current.delete(id);
     }
   });
-  const wanted = useRef(ids);
-  wanted.current = ids;
+  const wanted = useRef(shown);
+  wanted.current = shown;
+  const rests = useRef(new Map<string, Rest>());
+  useEffect(() => rests.current.clear(), [session.value]);
   useEffect(() => {
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout>;
     const look = async () => {
-      const list = wanted.current.filter((id) => inView.current.has(id));
+      for (const id of rests.current.keys()) if (!wanted.current.some((s) => s.id === id)) rests.current.delete(id);
+      const due = wanted.current.filter((s) => {
+        const r = rests.current.get(s.id);
+        return inView.current.has(s.id) && (!r || r.status !== s.status || performance.now() >= r.until);
+      });
+      const asker = session.peek();
+      const take = (read: Seen[], whole: boolean) => { // without whole, none of them is to be had
+        if (asker !== session.peek()) return; // of other rights
+        for (const { id, status } of due) {
+          const s = read.find((one) => one.agentId === id);
+          const last = rests.current.get(id);
+          const pause = !s || !whole ? Infinity : Math.min(2 * (last?.status === status ? last.pause : everyMs / 2), rarelyMs);
+          if (s && s.reason === undefined) rests.current.delete(id);
+          else rests.current.set(id, { status, pause, until: performance.now() + pause });
+        }
+        setScreens((old) => {
+          const next = new Map([...old].filter(([id]) => wanted.current.some((s) => s.id === id))); // not of agents that left
+          let changed = next.size < old.size;
+          for (const { id } of due) {
+            const s = read.find((one) => one.agentId === id) ?? { agentId: id, rows: 0, lines: [], reason: "You may not read this screen." }; // it is left out
+            if (JSON.stringify(old.get(id)) === JSON.stringify(s)) continue;
+            next.set(id, s);
+            changed = true;
+          }
+          return changed ? next : old; // a wall on which nothing happens is not drawn anew
+        });
+      };
       let pause = everyMs;
-      if (list.length > 0 && !document.hidden) {
+      if (due.length > 0 && !document.hidden) {
         try {
-          const page = await get<ScreenList>("/api/managed-agents/screens", { agentIds: list.join(",") }, abort.signal);
-          setScreens((old) => {
-            const next = new Map([...old].filter(([id]) => wanted.current.includes(id))); // not of agents that left
-            let changed = next.size < old.size;
-            for (const s of page.screens) {
-              if (JSON.stringify(old.get(s.agentId)) === JSON.stringify(s)) continue;
-              next.set(s.agentId, s);
-              changed = true;
-            }
-            return changed ? next : old; // a wall on which nothing happens is not drawn anew
-          });
+          const page = await get<ScreenList>("/api/managed-agents/screens", { agentIds: due.map((s) => s.id).join(",") }, abort.signal);
+          take(page.screens, true);
           setError(undefined);
         } catch (err) {
           if (abort.signal.aborted) return;
           const e = err instanceof ApiError ? err : new ApiError("CONSOLE_ERROR", String(err), 0, "");
-          setError(e);
+          if (refused(e)) take(due.map(({ id }) => ({ agentId: id, rows: 0, lines: [], reason: e.message })), false);
+          setError(refused(e) ? undefined : e);
           pause = Math.max(3000, e.retryAfter * 1000);
         }
       }
@@ -94,11 +126,11 @@ export function ThreadScreens({ threads }: { threads: ThreadBody[] }) {
 }
 
 function Screens({ shown }: { shown: Shown[] }) {
-  const { screens, error, observe } = useScreens(shown.map((s) => s.id));
+  const { screens, error, observe } = useScreens(shown);
   return <>{error && <Failure error={error} old />}<ul class="wall scrolls" tabIndex={0} aria-label="Screens">{shown.map((s) => <Tile key={s.id} of={s} screen={screens.get(s.id)} observe={observe} />)}</ul></>;
 }
 
-function Tile({ of: a, screen: s, observe }: { of: Shown; screen?: ManagedAgentScreen; observe: (el: Element | null) => void }) {
+function Tile({ of: a, screen: s, observe }: { of: Shown; screen?: Seen; observe: (el: Element | null) => void }) {
   const box = useRef<HTMLLIElement>(null);
   useEffect(() => observe(box.current), []);
   return <li ref={box} data-id={a.id} class={"tile-screen" + (a.asks ? " needs" : "")}><a data-index={0} href={href(a.to)} class="line"><strong class="clip"><Text>{a.name}</Text></strong><span class="soft"><Text>{a.type}</Text></span><State status={a.status} /><span class="push" /><When at={a.at} suffix="" /></a>
@@ -125,7 +157,17 @@ export function SpawnAgent({ close }: { close: () => void }) {
     type: chosen, approvalPreset: fields.preset, ...(runtime && { runtime }), ...(fields.name.trim() && { name: fields.name.trim() }), ...(fields.workdir.trim() && { workdir: fields.workdir.trim() }),
     ...(fields.capabilities.trim() && { capabilities: fields.capabilities.split(",").map((c) => c.trim()).filter(Boolean) }),
   };
-  const spawn = () => void a.act(() => call<ManagedAgentBody>("POST", "/api/managed-agents", { once: keyOf(body), timeout: 120_000, body }).then(onward((made) => { close(); return "/agents/" + made.id; })));
+  const latest = useRef("");
+  latest.current = JSON.stringify(body);
+  const [started, setStarted] = useState("");
+  const spawn = () => void a.act(async () => {
+    const open = onward((made: ManagedAgentBody) => { close(); return "/agents/" + made.id; });
+    const sent = latest.current;
+    setStarted("");
+    const made = await call<ManagedAgentBody>("POST", "/api/managed-agents", { once: keyOf(body), timeout: 120_000, body });
+    if (latest.current === sent) open(made);
+    else setStarted(made.id);
+  });
   return <Dialog title="Start an agent" close={close}>
     {l.error && <Failure error={l.error} again={l.reload} />}{l.first && <Waiting />}
     {l.data && <form onSubmit={(e) => { e.preventDefault(); spawn(); }}><div class="body form">
@@ -136,7 +178,7 @@ export function SpawnAgent({ close }: { close: () => void }) {
         <label><span>It may, without asking</span><select value={fields.preset} onChange={(e) => set({ preset: e.currentTarget.value })}>{presets.map((p) => <option key={p} value={p}>{p}</option>)}</select></label></div>
       <label><span>Folder, on the runtime</span><input name="workdir" value={fields.workdir} placeholder="a fresh one of its own" spellcheck={false} onInput={(e) => set({ workdir: e.currentTarget.value })} /></label>
       <label><span>Capabilities, for patterns</span><input value={fields.capabilities} placeholder="coding, review" spellcheck={false} onInput={(e) => set({ capabilities: e.currentTarget.value })} /></label>
-      {a.error && <Failure error={a.error} />}</div>
+      {a.error && <Failure error={a.error} />}{started && <Meanwhile>It was started: <ID id={started} to={"/agents/" + started} /></Meanwhile>}</div>
       <footer><button type="button" class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy || !chosen} aria-busy={a.busy}>{a.busy ? "Starting\u2026" : "Start"}</button></footer></form>}
   </Dialog>;
 }

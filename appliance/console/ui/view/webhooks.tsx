@@ -1,6 +1,6 @@
 // Endpoints of webhooks: made, changed, tested; deliveries with what was sent and what came back.
 
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { call, get, post, seg, tagOf } from "../api/client.ts";
 import type { DeliveriesRetried, DeliveryBody, DeliveryDetail, DeliveryList, WebhookBody, WebhookList, WebhookTestBody } from "../api/types.gen.ts";
 import { Confirm, Dialog, useAct, useEach, useKeyOf } from "../part/dialog.tsx";
@@ -180,9 +180,11 @@ function RetryAll({ webhook, close }: { webhook: string; close: () => void }) {
       n += r.count;
       cursor = r.hasMore ? r.nextCursor : undefined;
       setDone(n);
-    } while (cursor && asker === readFor());
+    } while (cursor && asker === readFor() && !ending.current);
   });
-  return <Dialog title="Retry all that failed" close={close}><div class="body">{a.error && <Failure error={a.error} />}{!counted && !a.error && <Waiting />}
+  const ending = useRef(false);
+  const end = () => { if (a.busy) ending.current = true; else close(); };
+  return <Dialog title="Retry all that failed" close={end}><div class="body">{a.error && <Failure error={a.error} />}{!counted && !a.error && <Waiting />}
     {done !== undefined ? <p role="status">{plural(done, "delivery is", "deliveries are")} due{a.busy ? "\u2026" : "."}</p> : counted && <p role="status">{counted.count === 0 ? "None failed." : `${plural(counted.count, "delivery", "deliveries")}${counted.hasMore ? " and more" : ""} failed. Each is delivered again with all its attempts.`}</p>}</div>
-    <footer><button class="button" disabled={a.busy} onClick={close}>Close</button>{counted !== undefined && counted.count > 0 && done === undefined && <button class="button main" disabled={a.busy} onClick={run}>Retry them</button>}</footer></Dialog>;
+    <footer><button class="button" onClick={end}>{a.busy && done !== undefined ? "Stop" : "Close"}</button>{counted !== undefined && counted.count > 0 && done === undefined && <button class="button main" disabled={a.busy} onClick={run}>Retry them</button>}</footer></Dialog>;
 }

@@ -1,0 +1,25 @@
+package browser_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// What a body would start is not shown beside another body.
+func TestTrialIsOfItsBody(t *testing.T) {
+	putUrgency(t)
+	_, trigger := starters(t)
+	p := open(t, "/triggers/"+trigger)
+	const said = `[...document.querySelectorAll("form.form [role=status]")].some((e) => e.innerText.includes("it would"))`
+	p.click(css("form.form textarea"))
+	p.do(chromedp.KeyEvent(`{"text": "one"}`))
+	p.click(button("What would it start?"))
+	p.until("what it would start", said)
+	p.do(chromedp.Evaluate(css("form.form textarea")+`.focus()`, nil), chromedp.KeyEvent(kb.End), chromedp.KeyEvent(" "))
+	p.until("what is typed", css("form.form textarea")+`.value.endsWith("} ")`)
+	if p.holds(said) {
+		t.Error("what the body before would start is told of this one")
+	}
+}
