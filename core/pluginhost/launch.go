@@ -126,7 +126,7 @@ func (h *Host) launch(ctx context.Context, s Spec, b binary, log *pluginLogger) 
 		if proc.number() != 0 {
 			select { // it may be on its way out, and then that is the reason
 			case <-proc.done:
-			case <-time.After(exitGrace):
+			case <-time.After(launchGrace):
 			}
 		}
 		failed := launchFailure(out.err, proc, log.redact)
@@ -144,6 +144,9 @@ func (h *Host) launch(ctx context.Context, s Spec, b binary, log *pluginLogger) 
 // exitGrace is how long a process that broke its connection is given to end by itself, so that the reason can
 // be told.
 const exitGrace = 200 * time.Millisecond
+
+// launchGrace is exitGrace for a process that was never ready: no caller waits for it.
+const launchGrace = time.Second
 
 // connect does the handshake and dispenses the connection.
 func (i *instance) connect() (*plugin.Conn, error) {
