@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, seg } from "../api/client.ts";
 import type { ExecutionBody, QuestionBody } from "../api/types.gen.ts";
 import { AnswerBox } from "../part/answerbox.tsx";
@@ -46,6 +46,12 @@ export function InboxView() {
   const mark = (key: string) => setMarked((s) => { const n = new Set(s); if (!n.delete(key)) n.add(key); return n; });
   const pick = (i: number) => { if (asks[i]) setQuery({ ask: asks[i]!.key }, wide); };
   const list = useRef<HTMLUListElement>(null);
+  const from = useRef(""); // what is gone on from
+  useLayoutEffect(() => { // what had the focus went with it
+    if (!from.current || from.current === sel) return;
+    from.current = "";
+    if (document.activeElement === document.body) (list.current?.querySelector<HTMLElement>("a[aria-current]") ?? document.getElementById("main"))?.focus({ preventScroll: true });
+  });
   useEffect(() => {
     const press = (e: Event) => {
       const d = (e as CustomEvent<string>).detail;
@@ -84,9 +90,11 @@ export function InboxView() {
       </ul>
       {(open ?? gone) && <AskDetail key={sel} ask={(open ?? gone)!} gone={!open} next={() => {
         const n = asks[at + 1] ?? asks.find((a) => a.key !== sel);
-        if (place.peek().path === "/inbox" && place.peek().query.get("ask") === sel) setQuery({ ask: n?.key ?? "" }); // else the person went on before the answer was taken
+        if (place.peek().path === "/inbox" && place.peek().query.get("ask") === sel) { // else the person went on before the answer was taken
+          from.current = sel;
+          setQuery({ ask: n?.key ?? "" });
+        }
         inbox.reload();
-        requestAnimationFrame(() => { if (document.activeElement === document.body) list.current?.querySelector<HTMLElement>("a[aria-current]")?.focus(); }); // what had the focus went with the question
       }} />}
     </div>}
     {several.length > 0 && <Several asks={several} close={(done) => { setSeveral([]); setMarked((s) => new Set([...s].filter((key) => !done.has(key)))); inbox.reload(); }} />}
