@@ -238,7 +238,7 @@ func (a *App) Open(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("open the store: %w", err)
 	}
-	if err = checkAdminSocket(c); err != nil { // one of a server with this store is none: it would have the store
+	if err = checkAdminSocket(c); err != nil { // who listens has another store: this one is ours
 		return err
 	}
 	a.audit.Open(a.store, auditSinks(c))
@@ -445,7 +445,7 @@ func Run(ctx context.Context, opts Options) error {
 	defer boundHeap()()
 	hangups, stop := hangups() // before anything that takes time: one that comes meanwhile is for the end of the start
 	defer stop()
-	defer bearBrokenPipes()()
+	bearBrokenPipes()
 	a, err := New(opts)
 	if err != nil {
 		return err

@@ -18,15 +18,13 @@ func hangups() (<-chan os.Signal, func()) {
 	return ch, func() { signal.Stop(ch) }
 }
 
-// bearBrokenPipes has a write of the log fail whose reader has left, where its signal would end the process, until the returned
-// function is called. Programs that are started get the signal as ever.
-func bearBrokenPipes() (stop func()) {
+// bearBrokenPipes has a write of the log fail whose reader has left, where its signal would end the process. It is not undone: the last
+// words of a process would end it without its exit code. Programs that are started get the signal as ever.
+func bearBrokenPipes() {
 	if signal.Ignored(syscall.SIGPIPE) {
-		return func() {} // by the service manager, for them as well
+		return // by the service manager, for them as well
 	}
-	ch := make(chan os.Signal, 1)
-	signal.Notify(ch, syscall.SIGPIPE)
-	return func() { signal.Stop(ch) }
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 }
 
 // reloader applies one part's share of a configuration.

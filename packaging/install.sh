@@ -91,7 +91,9 @@ arch=$(cat ARCH)
 case "$(uname -m):$arch" in x86_64:amd64 | aarch64:arm64) ;; *) fail "the bundle is for $arch, and this machine is $(uname -m)" ;; esac
 if [ -e /etc/debian_version ]; then
 	suffix="_*_$arch.deb"
-	there=$(dpkg-query --show --showformat '${db:Status-Status} ${Package}\n' 'wardroom*' 2>/dev/null | sed -n 's/^installed //p')
+	# Also what an upgrade that was cut off has left unpacked.
+	there=$(dpkg-query --show --showformat '${db:Status-Status} ${Package}\n' 'wardroom*' 2>/dev/null |
+		sed -n '/^not-installed /d; /^config-files /d; s/^[^ ]* //p')
 elif command -v rpm >/dev/null; then
 	suffix="-[0-9]*.$(uname -m).rpm"
 	there=$(rpm -qa --queryformat '%{NAME}\n' 'wardroom*')

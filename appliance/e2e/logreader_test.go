@@ -55,3 +55,25 @@ func TestLogReaderLeaves(t *testing.T) {
 		t.Errorf("the server ended with %v", err)
 	}
 }
+
+// TestLastWordsAfterLogReader has a server refuse its configuration when nothing reads its log any more: it ends with the code of that,
+// and not by the signal of a broken pipe, which a service manager takes for an orderly end.
+func TestLastWordsAfterLogReader(t *testing.T) {
+	t.Parallel()
+	config := filepath.Join(t.TempDir(), "wardroom.yaml")
+	if err := os.WriteFile(config, []byte("server: {listen: 7}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = reader.Close()
+	defer writer.Close()
+	cmd := exec.Command(binary, "serve", "--config", config)
+	cmd.Stdout, cmd.Stderr = writer, writer
+	_ = cmd.Run()
+	if code := cmd.ProcessState.ExitCode(); code != 78 {
+		t.Errorf("the server ended with %s", cmd.ProcessState)
+	}
+}

@@ -77,13 +77,14 @@ func install(t *testing.T, bundle string, args ...string) (string, error) {
 	return installOver(t, "", bundle, args...)
 }
 
-// installOver runs install.sh where dpkg and docker only say what they would do, on a machine that has packages.
+// installOver runs install.sh where dpkg and docker only say what they would do, on a machine that has packages, in the state that comes before
+// the name as in "unpacked/wardroom", or installed.
 func installOver(t *testing.T, has, bundle string, args ...string) (string, error) {
 	t.Helper()
 	bin := t.TempDir()
 	for name, text := range map[string]string{
 		"dpkg": "#!/bin/sh\necho dpkg \"$@\"\n", "docker": "#!/bin/sh\necho docker \"$@\"\n",
-		"dpkg-query": "#!/bin/sh\nfor name in " + has + "; do echo installed $name; done\necho config-files wardroom-secrets\n",
+		"dpkg-query": "#!/bin/sh\nfor name in " + has + "; do case $name in */*) ;; *) name=installed/$name ;; esac; echo ${name%/*} ${name#*/}; done\necho config-files wardroom-secrets\n",
 		"uname":      "#!/bin/sh\necho x86_64\n", "id": "#!/bin/sh\necho 0\n",
 		"cp": "#!/bin/sh\ncase $2 in /etc/*) echo keep \"$1\" ;; *) exec /bin/cp \"$@\" ;; esac\n",
 		"mv": "#!/bin/sh\n", "chmod": "#!/bin/sh\n", // of the key that is kept
@@ -209,6 +210,7 @@ func TestBundleUpgradesWhatIsThere(t *testing.T) {
 		"with another one":       {has: "wardroom wardroom-runtime-docker", args: []string{"runtime-local"}, want: core + local + docker},
 		"with the same":          {has: "wardroom wardroom-runtime-docker", args: []string{"wardroom-runtime-docker"}, want: core + docker},
 		"with none other":        {has: "wardroom wardroom-runtime-local", args: []string{"none"}, want: core + local},
+		"that was cut off":       {has: "half-configured/wardroom unpacked/wardroom-runtime-docker", want: core + docker},
 		"of somebody else":       {has: "wardroom wardroom-runtime-theirs", want: core},
 	} {
 		t.Run(name, func(t *testing.T) {

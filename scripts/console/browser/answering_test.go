@@ -190,7 +190,8 @@ func TestCodeIsForItsLogin(t *testing.T) {
 	p := beforeIn(t, asking+`{ const asked = window.fetch; window.fetch = async (address, o) => {
 		const answer = await asked(address, o);
 		if (o?.method !== "GET" || !/^[/]api[/]managed-agents[/]magent_[^/]+$/.test(new URL(address, location.href).pathname)) return answer;
-		return new Response(JSON.stringify({...await answer.json(), statusReason: "login_required", loginUrl: "https://login.example.com/"}), {headers: {"Content-Type": "application/json"}});
+		const body = await answer.json();
+		return new Response(JSON.stringify(body.prompt ? body : {...body, statusReason: "login_required", loginUrl: "https://login.example.com/"}), {headers: {"Content-Type": "application/json"}});
 	}; }`)
 	p.do(chromedp.Navigate(shared.URL + "/agents/" + id + "?tab=about"))
 	p.until("the login", `document.querySelector(".answerbox")?.innerText.includes("Code")`)
@@ -203,6 +204,17 @@ func TestCodeIsForItsLogin(t *testing.T) {
 	p.until("the answer", `given.length > 0`)
 	if given := p.given(); given != "login 1234" {
 		t.Errorf("the answer %q names no login", given)
+	}
+	// The code was wrong, and while another one is typed the login is over and a question comes.
+	p.until("an empty field", answerField+`?.value === "" && document.querySelector(".answerbox form button[aria-disabled=false]")`)
+	p.click(answerField)
+	p.do(chromedp.KeyEvent("56"), chromedp.Evaluate(`asked = question(1); 0`, nil))
+	if _, err := shared.Client.SendManagedAgent(t.Context(), id, client.ManagedAgentInput{Message: "true"}); err != nil {
+		t.Fatal(err)
+	}
+	p.until("that the login waits no more, or the question", waitsNot+` || `+fmt.Sprintf(isAsked, 1))
+	if !p.holds(waitsNot + ` && ` + answerField + `?.value === "56"`) {
+		t.Errorf("the field in which a code is typed is of a question now\n%s", p.text())
 	}
 }
 

@@ -145,10 +145,16 @@ func TestRetryOfAllIsStopped(t *testing.T) {
 		window.fetch = async (address, o) => {
 			if (o?.method !== "POST" || !new URL(address, location.href).pathname.endsWith("/deliveries/retry")) return real(address, o);
 			const dry = JSON.parse(o.body).dryRun;
+			if (dry && !window.counts) await new Promise((done) => { window.counts = done; });
 			if (!dry && posts++ === 1) await new Promise((done) => { window.go = done; });
 			return new Response(JSON.stringify({count: 500, hasMore: posts < 9, nextCursor: "c" + posts}), {headers: {"Content-Type": "application/json"}});
 		}; }`)
 	p.do(chromedp.Navigate(shared.URL + "/webhooks/" + id))
+	p.click(button("Retry all that failed"))
+	p.until("the count", `window.counts`)
+	p.do(chromedp.KeyEvent(kb.Escape))
+	p.until("an end before anything was counted", `!document.querySelector("dialog")`)
+	p.do(chromedp.Evaluate(`counts(); 0`, nil))
 	p.click(button("Retry all that failed"))
 	p.click(button("Retry them"))
 	p.until("the second part", `go`)

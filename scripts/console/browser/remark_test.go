@@ -53,5 +53,6 @@ func TestHalfWrittenRemark(t *testing.T) {
 		p.checkAxe(t, "a remark whose line is gone")
 		p.do(chromedp.KeyEvent(kb.End), chromedp.KeyEvent("?"), chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(2)))
 		p.until("the remark", fmt.Sprintf(`JSON.parse(sessionStorage.getItem("remarks:%s") ?? "[]")[0]?.text === "why?" && !document.querySelector(".remarking")`, thread.ID))
+		p.until("the focus, among the changes", `document.activeElement?.closest(".changes")`)
 	})
 }

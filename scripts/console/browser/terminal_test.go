@@ -189,7 +189,7 @@ func TestScrollbackAfterBreak(t *testing.T) {
 		window.hold = () => { let go; gate = new Promise((done) => { go = done; }); window.goOn = go; window.socket.close(); };
 		window.fetch = async (address, o) => { if (new URL(address, location.href).pathname.endsWith("/terminal/tickets")) await gate; return asked(address, o); };
 		window.WebSocket = class extends Real { constructor(...all) { super(...all); window.socket = this; let whole = false;
-			this.addEventListener("message", (e) => { if (typeof e.data === "string") whole = JSON.parse(e.data).type === "repaint"; else if (whole) drawn.push(new TextDecoder().decode(e.data)); }); } }; }`)
+			this.addEventListener("message", (e) => { if (typeof e.data === "string") whole = JSON.parse(e.data).type === "repaint"; else if (whole) { whole = false; drawn.push(new TextDecoder().decode(e.data)); } }); } }; }`)
 	p.do(chromedp.Navigate(shared.URL + "/agents/" + id))
 	p.until("the first screen", `drawn.length === 1`)
 	p.do(chromedp.Evaluate(`hold(); 0`, nil))

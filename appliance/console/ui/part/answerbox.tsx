@@ -91,6 +91,7 @@ function useHeld(now: Ask | undefined): Held | undefined {
   });
   if (!ask) return undefined;
   const write = (text: string) => {
+    if (text) left.current = ""; // it is asked again under the same key: a login whose code was wrong
     setTyped({ key: ask.key, text });
     if (ask.kind !== "login") drafts.set(draftOf(ask), text || undefined); // a code is kept nowhere
   };

@@ -63,7 +63,7 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
   const takes = !over && may("threads.send");
   const [isKept, setKept] = useState(true);
   const set = (list: Remark[]) => { setRemarks(list); setKept(keep(drafts, id, list)); setTold(""); };
-  const back = () => { const at = open; setOpen(undefined); drafts.set("remark:" + id, undefined); requestAnimationFrame(() => at && box.current?.querySelector<HTMLElement>(`tr[data-place="${CSS.escape(at.file + ":" + at.line + ":" + at.old)}"]`)?.focus()); };
+  const back = () => { const at = open; setOpen(undefined); drafts.set("remark:" + id, undefined); requestAnimationFrame(() => at && (box.current?.querySelector<HTMLElement>(`tr[data-place="${CSS.escape(at.file + ":" + at.line + ":" + at.old)}"]`) ?? box.current)?.focus()); };
   const review: Review = {
     remarks, open, split: queryOf("view") === "split", close: back,
     write: (text) => { open!.text = text; drafts.set("remark:" + id, JSON.stringify(open)); }, // the form is made anew where its line moves

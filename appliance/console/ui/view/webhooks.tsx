@@ -171,7 +171,9 @@ function RetryAll({ webhook, close }: { webhook: string; close: () => void }) {
   const a = useAct();
   const path = `/api/webhooks/${seg(webhook)}/deliveries/retry`;
   useEffect(() => void a.act(() => post<DeliveriesRetried>(path, { status: "failed", dryRun: true }).then(setCounted)), []);
+  const ending = useRef(false);
   const run = () => void a.act(async () => {
+    ending.current = false;
     let n = 0;
     let cursor: string | undefined;
     const asker = readFor(); // nothing is done in the name of whoever comes next
@@ -182,9 +184,9 @@ function RetryAll({ webhook, close }: { webhook: string; close: () => void }) {
       setDone(n);
     } while (cursor && asker === readFor() && !ending.current);
   });
-  const ending = useRef(false);
-  const end = () => { if (a.busy) ending.current = true; else close(); };
+  const going = a.busy && counted !== undefined;
+  const end = () => { if (going) ending.current = true; else close(); };
   return <Dialog title="Retry all that failed" close={end}><div class="body">{a.error && <Failure error={a.error} />}{!counted && !a.error && <Waiting />}
     {done !== undefined ? <p role="status">{plural(done, "delivery is", "deliveries are")} due{a.busy ? "\u2026" : "."}</p> : counted && <p role="status">{counted.count === 0 ? "None failed." : `${plural(counted.count, "delivery", "deliveries")}${counted.hasMore ? " and more" : ""} failed. Each is delivered again with all its attempts.`}</p>}</div>
-    <footer><button class="button" onClick={end}>{a.busy && done !== undefined ? "Stop" : "Close"}</button>{counted !== undefined && counted.count > 0 && done === undefined && <button class="button main" disabled={a.busy} onClick={run}>Retry them</button>}</footer></Dialog>;
+    <footer><button class="button" onClick={end}>{going ? "Stop" : "Close"}</button>{counted !== undefined && counted.count > 0 && done === undefined && <button class="button main" disabled={a.busy} onClick={run}>Retry them</button>}</footer></Dialog>;
 }
