@@ -12,7 +12,9 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/health"
+	"github.com/wardroom/wardroom/core/roles"
 	"github.com/wardroom/wardroom/core/runtimes"
+	"github.com/wardroom/wardroom/core/threads"
 	"github.com/wardroom/wardroom/sdk/plugin"
 	"github.com/wardroom/wardroom/sdk/runtime"
 	runtimeclient "github.com/wardroom/wardroom/sdk/runtime/client"
@@ -38,8 +40,36 @@ func (a *App) openRuntimes(ctx context.Context) error {
 		Installation: installation, Sources: sources, Types: declaredTypes(c), KnownTypes: wellKnownTypes, KeepStopped: c.Store.Retention.Agents,
 		Older: a.store.Older, Approver: a.approvals, Typing: a.recordTyping,
 		Secrets: a.secrets.Requested("agents"), TypeSecrets: a.secrets.Configured("agents"),
+		Restartable: a.restartable,
 	})
 	return a.runtimes.Open(ctx)
+}
+
+// restartable refuses a restart of an agent whose thread or execution is over: nothing would supervise it, and another agent may
+// work in its workspace by now.
+func (a *App) restartable(ctx context.Context, r *core.ManagedAgentRecord) error {
+	var (
+		what, id, hint string
+		over           bool
+		err            error
+	)
+	labels := r.Spec.Labels
+	switch {
+	case labels[threads.LabelThread] != "":
+		what, id, hint = "thread", labels[threads.LabelThread], "continue the thread, or begin another one"
+		var t *core.ThreadRecord
+		t, err = a.store.FindThread(ctx, id)
+		over = err == nil && t.Status.Terminal()
+	case labels[roles.LabelRole] != "":
+		what, id, hint = "execution", labels[roles.LabelExecution], "run the execution again"
+		var e *core.Execution
+		e, err = a.store.FindExecution(ctx, id)
+		over = err == nil && e.Status.Terminal()
+	}
+	if over || core.ErrorCode(err) == core.CodeNotFound {
+		return core.Conflict("managed agent", r.ID, string(r.Status), "agent %s was started for %s %s, which is over; %s", r.ID, what, id, hint)
+	}
+	return err
 }
 
 // source makes one runtime of the configuration usable, and changes nothing.

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -95,6 +96,11 @@ workflow:
 		t.Errorf("the thread of a cancelled execution: %s", r.Body)
 	}
 	s.dismissed([]string{first.ManagedAgentID, second.ManagedAgentID})
+	_, err = s.api.RestartManagedAgent(t.Context(), second.ManagedAgentID, client.ManagedAgentRestart{})
+	var refused *client.Error
+	if !errors.As(err, &refused) || refused.Code != "CONFLICT" || !strings.Contains(refused.Message, "is over; ") {
+		t.Errorf("the agent of a thread that is over was started again: %v", err)
+	}
 
 	e := s.over(s.begin("placed", "", `{}`), "failed")
 	if !strings.Contains(string(e.Body), "VALIDATION_ERROR") || !strings.Contains(string(e.Body), "role coder, workspace.repo") {

@@ -71,4 +71,6 @@ type Options struct {
 	// Typing wraps the terminals that people type into, so that it can be recorded; nil: nothing is.
 	Typing      func(ctx context.Context, agentID string, t runtime.Terminal) (runtime.Terminal, error)
 	OrphanGrace time.Duration // how long agents without a record may run; 0: 10 min
+	// Restartable refuses to start an agent again that is of no use any more; nil: each may be.
+	Restartable func(ctx context.Context, r *core.ManagedAgentRecord) error
 }

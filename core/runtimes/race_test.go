@@ -1,12 +1,15 @@
 package runtimes_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/runtimes"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -139,6 +142,31 @@ func TestRestartOfAnOldAgent(t *testing.T) {
 	}
 	if got, err := r.FindManagedAgent(ctx, a.ID); err != nil || got.Gone() {
 		t.Errorf("after the restart: %+v, %v", got, err)
+	}
+}
+
+// TestRestartRefused refuses the restart of an agent that is of no use any more, and changes nothing.
+func TestRestartRefused(t *testing.T) {
+	f := newFake("claude")
+	refusal := core.Conflict("managed agent", "", "", "its thread is over")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": f}, func(o *runtimes.Options) {
+		o.Restartable = func(_ context.Context, r *core.ManagedAgentRecord) error {
+			if r.Spec.Labels["over"] == "" {
+				return nil
+			}
+			return refusal
+		}
+	}).ready("local")
+	a := r.spawn(core.ManagedAgentSpec{Type: "claude", Labels: map[string]string{"over": "yes"}})
+	if err := r.StopManagedAgent(ctx, a.ID, core.ManagedAgentStop{}); err != nil {
+		t.Fatal(err)
+	}
+	r.until(a.ID, "the stop", func(a *core.ManagedAgent) bool { return a.Gone() })
+	if _, err := r.RestartManagedAgent(ctx, a.ID, core.ManagedAgentRestart{}); !errors.Is(err, refusal) {
+		t.Errorf("restarted: %v", err)
+	}
+	if got, err := r.FindManagedAgent(ctx, a.ID); err != nil || !got.Gone() {
+		t.Errorf("after the refusal: %+v, %v", got, err)
 	}
 }
 

@@ -76,14 +76,19 @@ func (s *Service) want(ctx context.Context, id string, wanted bool) (*core.Manag
 
 // RestartManagedAgent implements core.ManagedAgentService.
 func (s *Service) RestartManagedAgent(ctx context.Context, id string, opts core.ManagedAgentRestart) (*core.ManagedAgent, error) {
-	_, rt, err := s.runtimeOf(id)
+	r, rt, err := s.runtimeOf(id)
 	if err != nil {
 		return nil, err
+	}
+	if s.opts.Restartable != nil {
+		if err := s.opts.Restartable(ctx, r); err != nil {
+			return nil, err
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), spawnTimeout)
 	defer cancel()
 	defer s.restart(id)()
-	r, err := s.want(ctx, id, true)
+	r, err = s.want(ctx, id, true)
 	if err != nil {
 		return nil, err
 	}
