@@ -50,6 +50,8 @@ type ManagedAgentRecord struct {
 	// SnapshotSeq is the position in the runtime's events that the record speaks of: what was said before it
 	// changes nothing any more.
 	SnapshotSeq uint64 `json:"snapshotSeq,omitempty"`
+	// GivenUp is set for an agent that was stopped by force while its runtime was not configured: it may run there.
+	GivenUp bool `json:"givenUp,omitempty"`
 }
 
 // RuntimePosition is how far the events of a runtime are stored.

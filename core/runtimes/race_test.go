@@ -170,6 +170,42 @@ func TestRestartRefused(t *testing.T) {
 	}
 }
 
+// TestStopWithoutRuntime stops an agent whose runtime was taken out of the configuration: by force it is over here, and in the
+// runtime once that is configured again.
+func TestStopWithoutRuntime(t *testing.T) {
+	f, store := newFake("claude"), newMemory(t)
+	with := newRig(t, store, map[string]*fake{"local": f}).ready("local")
+	a := with.spawn(core.ManagedAgentSpec{Type: "claude"})
+	f.tell(a.ID, runtime.EventReady, func(a *runtime.Agent, _ *runtime.Event) { a.Status = runtime.StatusReady })
+	with.until(a.ID, "ready", func(a *core.ManagedAgent) bool { return a.Status == core.ManagedReady })
+	with.Close()
+
+	without := newRig(t, store, map[string]*fake{"docker": newFake("claude")}).ready("docker")
+	if err := without.StopManagedAgent(ctx, a.ID, core.ManagedAgentStop{}); err == nil || !core.AsError(err).Unavailable {
+		t.Errorf("a stop without its runtime: %v", err)
+	}
+	for range 2 {
+		if err := without.StopManagedAgent(ctx, a.ID, core.ManagedAgentStop{Force: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := without.FindManagedAgent(ctx, a.ID); err != nil || got.Status != core.ManagedStopped || got.StoppedAt == nil {
+		t.Errorf("stopped by force: %+v, %v", got, err)
+	}
+	kinds := store.kinds(a.ID)
+	if kinds = kinds[slices.Index(kinds, core.EventManagedReady)+1:]; !slices.Equal(kinds, []core.EventType{core.EventManagedStopped}) {
+		t.Errorf("events: %v", kinds)
+	}
+	without.Close()
+
+	again := newRig(t, store, map[string]*fake{"local": f}).ready("local")
+	coretest.WaitFor(t, "the agent to be stopped in its runtime", func() bool {
+		now, err := f.Inspect(ctx, a.ID)
+		return err == nil && now.Status == runtime.StatusStopped
+	})
+	again.until(a.ID, "the end", func(a *core.ManagedAgent) bool { return a.Status == core.ManagedStopped })
+}
+
 // TestUnsureForLong is a spawn that timed out, and of which the runtime knows nothing even much later.
 func TestUnsureForLong(t *testing.T) {
 	f := newFake("claude")

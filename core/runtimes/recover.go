@@ -2,19 +2,20 @@ package runtimes
 
 import (
 	"context"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
 // recover finds the agents of a runtime again, after a start of ours or of the runtime. An agent that the runtime
-// has no trace of is lost; one that should have stopped meanwhile is stopped.
+// has no trace of is lost; one that should have stopped meanwhile, or was given up, is stopped.
 func (s *Service) recover(ctx context.Context, src *source) error {
 	var handles []runtime.Handle
 	s.mu.RLock()
 	for _, id := range s.ordered {
 		r := s.agents[id]
-		if r.Runtime == src.Name && !r.Gone() && s.pending[id] == nil {
+		if r.Runtime == src.Name && (!r.Gone() || r.GivenUp) && s.pending[id] == nil {
 			handles = append(handles, handle(r))
 		}
 	}
@@ -64,6 +65,8 @@ func (s *Service) recovered(ctx context.Context, src *source, id string, f runti
 	s.setAway(id, false)
 	now := s.opts.Clock.Now()
 	r, err := s.change(ctx, id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+		over := r.GivenUp
+		r.GivenUp = false
 		if f.Agent != nil {
 			// The events of what it did meanwhile follow in the stream; the record knows it already. A runtime that
 			// lost its state counts from 1 again, so what was seen before does not count any more.
@@ -71,11 +74,11 @@ func (s *Service) recovered(ctx context.Context, src *source, id string, f runti
 			take(r, f.Agent, now)
 			return nil, true
 		}
+		if over { // and told
+			return nil, true
+		}
 		lose(r, runtime.ReasonLost, now)
-		return s.withNotice(r, core.Event{
-			Type: core.EventManagedStopped, Time: now, Subject: id, By: causeOf(r, core.EventManagedStopped),
-			Data: encode(eventData{AgentID: id, Status: r.Status, Source: runtime.SourceHost, Reason: r.StatusReason, OccurredAt: now}),
-		}), true
+		return s.stopped(r, now), true
 	})
 	if err == nil && !r.Gone() && r.Wanted && ruled(r) { // we went down before it was given
 		s.answerRuled(id, *r.Ruling)
@@ -94,6 +97,14 @@ func (s *Service) recovered(ctx context.Context, src *source, id string, f runti
 		}
 	}()
 	return nil
+}
+
+// stopped is what tells of the end of an agent that its runtime does not tell of.
+func (s *Service) stopped(r *core.ManagedAgentRecord, now time.Time) []core.Event {
+	return s.withNotice(r, core.Event{
+		Type: core.EventManagedStopped, Time: now, Subject: r.ID, By: causeOf(r, core.EventManagedStopped),
+		Data: encode(eventData{AgentID: r.ID, Status: r.Status, Source: runtime.SourceHost, Reason: r.StatusReason, OccurredAt: now}),
+	})
 }
 
 // setAway notes whether an agent is out of reach of its runtime.

@@ -257,7 +257,8 @@ func (s *Service) source(name string) *source {
 	return nil
 }
 
-// runtimeOf returns the record of an agent and its runtime.
+// runtimeOf returns the record of an agent and its runtime. The record is there too where an error says that the runtime is not
+// configured.
 func (s *Service) runtimeOf(id string) (*core.ManagedAgentRecord, runtime.Runtime, error) {
 	r, err := s.record(id)
 	if err != nil {
@@ -265,7 +266,7 @@ func (s *Service) runtimeOf(id string) (*core.ManagedAgentRecord, runtime.Runtim
 	}
 	src := s.source(r.Runtime)
 	if src == nil {
-		return nil, nil, core.Unavailable("runtime_unavailable",
+		return r, nil, core.Unavailable("runtime_unavailable",
 			"the runtime %q of this agent is not configured any more", r.Runtime)
 	}
 	return r, src.Runtime, nil

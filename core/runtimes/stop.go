@@ -12,11 +12,13 @@ import (
 // a stop that a crash interrupts is finished by recovery.
 func (s *Service) StopManagedAgent(ctx context.Context, id string, opts core.ManagedAgentStop) error {
 	r, rt, err := s.runtimeOf(id)
-	if err != nil {
-		return err
-	}
-	if r.Gone() {
+	switch {
+	case r != nil && r.Gone():
 		return nil
+	case r != nil && err != nil && opts.Force:
+		return s.giveUp(context.WithoutCancel(ctx), id)
+	case err != nil:
+		return err
 	}
 	// Once begun, a stop goes on without its caller.
 	grace := opts.Grace
@@ -38,6 +40,23 @@ func (s *Service) StopManagedAgent(ctx context.Context, id string, opts core.Man
 		}
 	}
 	_, err = s.end(ctx, rt, r, runtime.StopOptions{Grace: grace, Force: opts.Force})
+	return err
+}
+
+// giveUp stores the end of an agent whose runtime is not configured any more. Once it is again, recover has it stopped there.
+func (s *Service) giveUp(ctx context.Context, id string) error {
+	now := s.opts.Clock.Now()
+	_, err := s.change(ctx, id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+		if r.Gone() {
+			return nil, false
+		}
+		if r.Wanted {
+			r.Wanted, r.WantedBy = false, core.PrincipalFrom(ctx).ID
+		}
+		lose(r, runtime.ReasonStopped, now)
+		r.GivenUp = true
+		return s.stopped(r, now), true
+	})
 	return err
 }
 
