@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -64,10 +65,12 @@ const adminDialed = time.Second
 func checkAdminSocket(c *config.Config) error {
 	path := adminPath(c)
 	conn, err := net.DialTimeout("unix", path, adminDialed)
-	if err != nil {
+	switch {
+	case err == nil:
+		_ = conn.Close() // it showed that somebody listens
+	case !errors.Is(err, syscall.EAGAIN): // else so many wait for it that it takes no more
 		return nil //nolint:nilerr // nobody is there
 	}
-	_ = conn.Close() // it showed that somebody listens
 	return core.Errorf(core.CodeConflict, "another server listens on the admin socket %s: name one in another directory by server.adminSocket, "+
 		"and in a unit of your own another RuntimeDirectory", path)
 }
