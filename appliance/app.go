@@ -476,14 +476,17 @@ const lastSpans = 2 * time.Second
 // drainShare is the part of the shutdown time in which running executions may come to their end.
 const drainShare = 4
 
+// stopReserve is the time that a stop may take beyond the shutdown time, in which parts end that wait for no request.
+const stopReserve = time.Minute
+
 // webhookDrain is the time in which receivers may answer to deliveries under way.
 const webhookDrain = 2 * time.Second
 
 // Close stops all parts in the reverse order of Open and joins their goroutines. What runs stands in its
 // journal and goes on at the next start. Safe to call twice, and after a failed Open.
 func (a *App) Close() {
-	notify(notifyStopping)
 	limit := a.config.Load().Server.ShutdownTimeout
+	notify(notifyStopping, patience(limit+stopReserve))
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	if a.health != nil {

@@ -290,7 +290,7 @@ func TestNotifications(t *testing.T) {
 		}
 	}
 	file := filepath.Join(dir, "wardroom.yaml")
-	write(t, file, "server: {listen: '127.0.0.1:0'}\nstore: {path: "+filepath.Join(dir, "store")+"}\n")
+	write(t, file, "server: {listen: '127.0.0.1:0', shutdownTimeout: 5m}\nstore: {path: "+filepath.Join(dir, "store")+"}\n")
 	var stderr log
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -298,7 +298,7 @@ func TestNotifications(t *testing.T) {
 	expect("READY=1")
 	for _, reload := range []struct{ text, status string }{
 		{"engine: {maxActive: none}\n", "STATUS=the last reload failed"},
-		{"server: {listen: '127.0.0.1:0'}\nlog: {level: debug}\nstore: {path: " + filepath.Join(dir, "store") + "}\n", "STATUS=ready on"},
+		{"server: {listen: '127.0.0.1:0', shutdownTimeout: 5m}\nlog: {level: debug}\nstore: {path: " + filepath.Join(dir, "store") + "}\n", "STATUS=ready on"},
 	} {
 		write(t, file, reload.text)
 		if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
@@ -308,7 +308,7 @@ func TestNotifications(t *testing.T) {
 		expect("READY=1\n" + reload.status)
 	}
 	cancel()
-	expect("STOPPING=1")
+	expect("STOPPING=1\nEXTEND_TIMEOUT_USEC=360000000") // the time of a stop, and a minute
 	if err := <-done; err != nil {
 		t.Error(err)
 	}

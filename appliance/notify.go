@@ -3,6 +3,7 @@ package appliance
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
 	"golang.org/x/sys/unix"
@@ -18,6 +19,9 @@ const (
 func notify(states ...string) {
 	_, _ = daemon.SdNotify(false, strings.Join(states, "\n"))
 }
+
+// patience asks the service manager to wait for so long from now, where it would end the process sooner.
+func patience(d time.Duration) string { return fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", d.Microseconds()) }
 
 // notifyReloading says that a reload begins. Type=notify-reload wants the monotonic time with it.
 func notifyReloading() {

@@ -36,5 +36,5 @@ func (p *startProgress) report(what string, done, total int64) {
 	}
 	p.reported = now
 	p.log.Info(what, args...)
-	notify("STATUS="+status, fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", progressPatience.Microseconds()))
+	notify("STATUS="+status, patience(progressPatience))
 }
