@@ -90,12 +90,12 @@ fi
 arch=$(cat ARCH)
 case "$(uname -m):$arch" in x86_64:amd64 | aarch64:arm64) ;; *) fail "the bundle is for $arch, and this machine is $(uname -m)" ;; esac
 if [ -e /etc/debian_version ]; then
-	suffix="_*_$arch.deb"
+	suffix="_*_$arch.deb" any="_*_all.deb"
 	# Also what an upgrade that was cut off has left unpacked.
 	there=$(dpkg-query --show --showformat '${db:Status-Status} ${Package}\n' 'wardroom*' 2>/dev/null |
 		sed -n '/^not-installed /d; /^config-files /d; s/^[^ ]* //p')
 elif command -v rpm >/dev/null; then
-	suffix="-[0-9]*.$(uname -m).rpm"
+	suffix="-[0-9]*.$(uname -m).rpm" any="-[0-9]*.noarch.rpm"
 	there=$(rpm -qa --queryformat '%{NAME}\n' 'wardroom*')
 else
 	fail "neither dpkg nor rpm is here"
@@ -104,11 +104,12 @@ if [ $# -eq 0 ] && [ -z "$there" ]; then set -- runtime-local; fi
 [ "$*" != none ] || set --
 # package prints the file of a package.
 package() {
-	for file in packages/$1$suffix; do
-		[ -e "$file" ] || fail "the bundle has no package $1; it has: $(ls packages)"
+	for file in packages/$1$suffix packages/$1$any; do
+		[ -e "$file" ] || continue
 		printf '%s\n' "$file"
 		return
 	done
+	fail "the bundle has no package $1; it has: $(ls packages)"
 }
 files=$(package wardroom)
 for name in "$@"; do
@@ -116,7 +117,7 @@ for name in "$@"; do
 done
 # Plugins that are here need the service of their own version.
 for name in $there; do
-	for file in packages/$name$suffix; do
+	for file in packages/$name$suffix packages/$name$any; do
 		case " $files " in *" $file "*) continue ;; esac
 		[ ! -e "$file" ] || files="$files $file"
 	done

@@ -51,7 +51,7 @@ func signer(t *testing.T, name string) (secret, public string) {
 func offline(t *testing.T, key string) string {
 	t.Helper()
 	out := t.TempDir()
-	for _, name := range []string{"wardroom_1.0.0_amd64.deb", "wardroom-runtime-local_1.0.0_amd64.deb", "wardroom-runtime-docker_1.0.0_amd64.deb"} {
+	for _, name := range []string{"wardroom_1.0.0_amd64.deb", "wardroom-runtime-local_1.0.0_amd64.deb", "wardroom-runtime-docker_1.0.0_amd64.deb", "wardroom-sdk_1.0.0_all.deb"} {
 		if err := os.WriteFile(filepath.Join(out, name), []byte(name), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -198,6 +198,7 @@ func TestBundleUpgradesWhatIsThere(t *testing.T) {
 	}
 	dir := offline(t, "")
 	const core, local, docker = " packages/wardroom_1.0.0_amd64.deb", " packages/wardroom-runtime-local_1.0.0_amd64.deb", " packages/wardroom-runtime-docker_1.0.0_amd64.deb"
+	const sdk = " packages/wardroom-sdk_1.0.0_all.deb"
 	for name, c := range map[string]struct {
 		has  string
 		args []string
@@ -211,6 +212,8 @@ func TestBundleUpgradesWhatIsThere(t *testing.T) {
 		"with the same":          {has: "wardroom wardroom-runtime-docker", args: []string{"wardroom-runtime-docker"}, want: core + docker},
 		"with none other":        {has: "wardroom wardroom-runtime-local", args: []string{"none"}, want: core + local},
 		"that was cut off":       {has: "half-configured/wardroom unpacked/wardroom-runtime-docker", want: core + docker},
+		"with the sdk":           {has: "wardroom wardroom-sdk", want: core + sdk},
+		"the sdk by name":        {args: []string{"sdk"}, want: core + sdk},
 		"of somebody else":       {has: "wardroom wardroom-runtime-theirs", want: core},
 	} {
 		t.Run(name, func(t *testing.T) {
