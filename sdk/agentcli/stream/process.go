@@ -40,6 +40,7 @@ const (
 	chunk       = 64 << 10               // bytes of one read
 	maxSize     = 1000                   // columns and rows
 	settle      = 250 * time.Millisecond // silence after which the output of an ended command is complete
+	settleMost  = 5 * time.Second        // and so long after its end at most, unless the reader is slow
 )
 
 // Process is an agentcli.Process over a Terminal.
@@ -137,9 +138,11 @@ func (p *Process) full(n int) bool {
 }
 
 // wait learns how the command ended, and when its output is complete: at the end of the terminal, or after some
-// silence where something that the command started still holds it.
+// silence where something that the command started still holds it. What that goes on to write does not put the end off.
 func (p *Process) wait() {
 	exit, failure := p.o.Wait()
+	late := time.NewTimer(settleMost)
+	defer late.Stop()
 	for quiet := false; !quiet; {
 		p.mu.Lock()
 		changed := p.changed
@@ -152,6 +155,12 @@ func (p *Process) wait() {
 		case <-timer.C:
 			p.mu.Lock()
 			quiet = !p.stalled // else it is the reader who is silent
+			p.mu.Unlock()
+		case <-late.C:
+			p.mu.Lock()
+			if quiet = !p.stalled; !quiet {
+				late.Reset(settleMost)
+			}
 			p.mu.Unlock()
 		}
 		timer.Stop()

@@ -197,6 +197,32 @@ func TestKillIsRepeated(t *testing.T) {
 	}
 }
 
+// TestWriterLeftBehind ends a command while something that it started writes on without a pause.
+func TestWriterLeftBehind(t *testing.T) {
+	t.Parallel()
+	c := start(t, nil)
+	out := c.open(0)
+	read, written := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(read)
+		_, _ = io.Copy(io.Discard, out) // until the command is over
+	}()
+	go func() {
+		defer close(written)
+		for {
+			if _, err := c.output.Write([]byte("on and on\n")); err != nil {
+				return // the terminal is closed
+			}
+		}
+	}()
+	c.exit <- runtime.Exit{Code: 3}
+	if exit, err := c.p.Wait(c.ctx()); err != nil || exit.Code != 3 {
+		t.Errorf("exit %+v, error %v", exit, err)
+	}
+	<-read
+	<-written
+}
+
 // TestReaderEnds ends a reader by its context and by Close, while it waits.
 func TestReaderEnds(t *testing.T) {
 	c := start(t, nil)
