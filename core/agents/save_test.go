@@ -122,7 +122,7 @@ func TestDisconnectedAgentsAreForgotten(t *testing.T) {
 	}
 }
 
-// A clock that stepped forward makes nothing old: what it says of the age of agents that left goes by who watches the clock.
+// A clock that stepped forward makes nothing old: the age of agents that left is decided by Older, which watches the clock.
 func TestClockInDoubtForgetsNobody(t *testing.T) {
 	doubt := true
 	r := &rig{tb: t, store: newMemory(t), clock: coretest.NewClock(), sink: newSink()}

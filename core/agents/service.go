@@ -247,7 +247,7 @@ func (s *Service) ApplyConfig(c Config) error {
 	}
 	c = c.withDefaults()
 	now := s.clock.Now()
-	if c.HeartbeatInterval < s.config.Load().HeartbeatInterval { // whoever kept to the longer one is not late
+	if c.HeartbeatInterval < s.config.Load().HeartbeatInterval { // those that kept to the longer one are not late
 		for _, a := range s.all() {
 			if !a.ailing.Load() {
 				a.heard.Store(a.watch.At(now))

@@ -150,7 +150,7 @@ func (c *call) fail(err error) {
 	}
 	if e.Code == core.CodeUnauthorized {
 		c.w.Header().Set("WWW-Authenticate", `Bearer realm="wardroom"`)
-		if c.r.TLS != nil && len(c.r.TLS.PeerCertificates) > 0 { // whoever has a better certificate by now shows it on another connection
+		if c.r.TLS != nil && len(c.r.TLS.PeerCertificates) > 0 { // another certificate takes another connection
 			c.w.Header()["Connection"] = []string{"close"}
 		}
 	}

@@ -78,7 +78,7 @@ func readLists(path string, text []byte, authorities []*x509.Certificate, now ti
 			return nil, fmt.Errorf("%s: list %d is no list of withdrawn certificates (CRL) in PEM or DER", path, i+1)
 		}
 		if slices.ContainsFunc(crl.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(deltaIndicator) }) {
-			return nil, fmt.Errorf("%s: list %d tells only what changed since another: put the whole list there", path, i+1)
+			return nil, fmt.Errorf("%s: list %d holds only what changed since another (a delta CRL): put the whole list there", path, i+1)
 		}
 		signed := false
 		for _, ca := range authorities {
@@ -100,8 +100,8 @@ func readLists(path string, text []byte, authorities []*x509.Certificate, now ti
 	return w, nil
 }
 
-// check refuses a connection whose certificate, or one that leads from it to the CA, was withdrawn, or would be told withdrawn by a
-// list that is over, or whose CA is none of clients any more. One chain without any of it is enough.
+// check refuses a connection whose certificate, or one that leads from it to the CA, was withdrawn, or may have been, as the
+// list that would have it is over, or whose CA is none of clients any more. One chain without any of it is enough.
 func (l *loaded) check(state *tls.ConnectionState, now time.Time) error {
 	if state == nil {
 		return nil
@@ -123,7 +123,7 @@ func (l *loaded) checkChain(chain []*x509.Certificate, now time.Time) error {
 	if l.withdrawn == nil {
 		return nil
 	}
-	for _, c := range chain[:last] { // the last is what we were told to trust
+	for _, c := range chain[:last] { // the last is the CA
 		if _, gone := l.withdrawn.numbers[numberOf(c)]; gone {
 			return fmt.Errorf("the certificate %s of %s was withdrawn", c.SerialNumber.Text(16), c.Issuer)
 		}
@@ -147,7 +147,7 @@ func (w *withdrawn) ends() (end time.Time, issuer string) {
 	return end, issuer
 }
 
-// Check refuses the certificate that a connection showed if it was withdrawn since, the list that would say so is over, or its CA was
+// Check refuses the certificate that a connection showed if it was withdrawn since, the list that would have it is over, or its CA was
 // taken out of the file.
 func (s *Source) Check(state *tls.ConnectionState) error {
 	return s.loaded.Load().check(state, s.opts.Clock.Now())

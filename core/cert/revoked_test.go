@@ -76,7 +76,7 @@ func TestWithdrawn(t *testing.T) {
 		"over":              {r.Withdraw(r.clock.Now().Add(-time.Hour)), "was good until"},
 		"nothing":           {nil, "is no list"},
 		"another block":     {alice, "is no list"},
-		"only what changed": {r.WithdrawBeside(next), "tells only what changed"},
+		"only what changed": {r.WithdrawBeside(next), "holds only what changed"},
 		"twice":             {append(r.Withdraw(next), r.Withdraw(next)...), "second one of its issuer"},
 	} {
 		write(t, path, c.text)
@@ -95,7 +95,7 @@ func TestWithdrawn(t *testing.T) {
 	}
 }
 
-// A CA that is taken out of the file opens nothing any more: what was opened by it is told, and another certificate of the same CA is
+// A CA that is taken out of the file opens nothing any more: Changed is called, and another certificate of the same CA is
 // the same CA.
 func TestFormerCA(t *testing.T) {
 	changed := make(chan struct{}, 10)

@@ -318,7 +318,7 @@ func keyPair(certFile, keyFile string, certText, keyText []byte) (tls.Certificat
 	return pair, nil
 }
 
-// forServers reports whether clients take a certificate for one of a server: it says so, or does not say what it is for.
+// forServers reports whether clients take a certificate for one of a server: its uses are those of a server, or not limited.
 func forServers(c *x509.Certificate) bool {
 	return len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) == 0 || slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageServerAuth) ||
 		slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageAny)

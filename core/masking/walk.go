@@ -76,7 +76,7 @@ func (w *walk) value(at place, depth int) bool {
 	if len(scalar) == 0 {
 		return false
 	}
-	// A line that is a number tells where something stands, unless people and agents wrote it.
+	// A line that is a number is where something stands, unless people and agents wrote it.
 	data := at.within || at.data && string(at.name) != "line"
 	if data && (at.named || at.wild) && !at.plain && string(scalar) != "null" {
 		w.replace(start, w.r.replace.append(nil, scalar))

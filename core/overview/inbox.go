@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"slices"
 	"time"
 
@@ -41,8 +42,24 @@ func order(a, b *core.InboxItem) int {
 	return cmp.Or(b.Since.Compare(a.Since), cmp.Compare(b.ID, a.ID))
 }
 
+// inboxTries is how often a page is read at most whose questions are others meanwhile.
+const inboxTries = 10
+
+// errMoved reports that questions came or went while a page was read.
+var errMoved = core.Unavailable("busy", "questions come and go faster than they are read; try again")
+
 // FindInbox implements core.OverviewService.
-func (s *Service) FindInbox(ctx context.Context, filter core.InboxFilter) ([]*core.InboxItem, core.PageInfo, error) {
+func (s *Service) FindInbox(ctx context.Context, filter core.InboxFilter) (items []*core.InboxItem, info core.PageInfo, err error) {
+	for range inboxTries {
+		if items, info, err = s.readInbox(ctx, filter); !errors.Is(err, errMoved) {
+			break
+		}
+	}
+	return items, info, err
+}
+
+// readInbox is FindInbox of one moment; errMoved where that was too long.
+func (s *Service) readInbox(ctx context.Context, filter core.InboxFilter) ([]*core.InboxItem, core.PageInfo, error) {
 	var info core.PageInfo
 	limit := cmp.Or(filter.Limit, core.DefaultPageLimit)
 	if limit < 0 || limit > core.MaxPageLimit {
@@ -106,8 +123,8 @@ func (s *Service) FindInbox(ctx context.Context, filter core.InboxFilter) ([]*co
 		if list, found, err = s.opts.Store.FindQuestions(ctx, openQuestions(filter, core.Page{Limit: used, Cursor: from.Questions})); err != nil {
 			return nil, info, inboxCursor(err)
 		}
-		if len(list) < used || list[used-1].ID != asked[used-1].ID { // one came or went in between: the next page would leave out one
-			return s.FindInbox(ctx, filter)
+		if len(list) < used || list[used-1].ID != asked[used-1].ID { // the next page would leave out one
+			return nil, core.PageInfo{}, errMoved
 		}
 	}
 	if used > 0 {

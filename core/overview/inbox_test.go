@@ -32,6 +32,22 @@ func (w *waits) FindQuestions(ctx context.Context, filter core.QuestionFilter) (
 	return list, info, err
 }
 
+// restless is a store whose newest open question is another one at each read.
+type restless struct {
+	*waits
+	ids core.IDs
+}
+
+func (r restless) FindQuestions(ctx context.Context, filter core.QuestionFilter) ([]*core.Question, core.PageInfo, error) {
+	list, info, err := r.waits.FindQuestions(ctx, filter)
+	for i, q := range list {
+		next := *q
+		next.ID = r.ids.New(core.PrefixQuestion)
+		list[i] = &next
+	}
+	return list, info, err
+}
+
 // managed are no agents.
 type managed struct{}
 
@@ -84,5 +100,28 @@ func TestAnsweredWhileInboxIsRead(t *testing.T) {
 		if seen[q.ID] != 1 {
 			t.Errorf("%s is there %d times", q.Text, seen[q.ID])
 		}
+	}
+}
+
+// Questions that never come to rest are an answer to try again, and not a request without end.
+func TestInboxOfRestlessQuestions(t *testing.T) {
+	clock := coretest.NewClock()
+	ids := core.NewIDs(clock)
+	w := &waits{Memory: storetest.NewMemory(t)}
+	for range 3 {
+		q := &core.Question{ID: ids.New(core.PrefixQuestion), ExecutionID: ids.New(core.PrefixExecution), Kind: core.QuestionMessage, Status: core.QuestionOpen,
+			Text: "which?", CreatedAt: clock.Now(), ExpiresAt: clock.Now().Add(time.Hour)}
+		if err := w.Update(t.Context(), func(tx core.Tx) error { return tx.PutQuestion(q) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	clock.Advance(time.Minute)
+	blocked := clock.Now() // the first on its page
+	w.threads = []*core.ThreadRecord{{}}
+	w.threads[0].ID, w.threads[0].BlockedSince = ids.New(core.PrefixThread), &blocked
+	s := overview.New(overview.Options{Store: restless{w, ids}, Managed: managed{}, Clock: clock})
+	filter := core.InboxFilter{Sources: []core.InboxSource{core.InboxExecution, core.InboxThread}, Page: core.Page{Limit: 2}}
+	if _, _, err := s.FindInbox(t.Context(), filter); err == nil || !core.AsError(err).Unavailable {
+		t.Errorf("%v, want an answer to try again", err)
 	}
 }

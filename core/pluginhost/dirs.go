@@ -40,13 +40,13 @@ func MakeDir(dir string) error {
 		return nil
 	}
 	err := os.Mkdir(dir, 0o755)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir:
-		if err := MakeDir(filepath.Dir(dir)); err != nil {
+	if above := filepath.Dir(dir); errors.Is(err, fs.ErrNotExist) && above != dir {
+		if err := MakeDir(above); err != nil {
 			return err
 		}
-		return MakeDir(dir)
-	case err != nil:
+		err = os.Mkdir(dir, 0o755) // some file systems take no directory and have no other error for it
+	}
+	if err != nil {
 		return err
 	}
 	return os.Chmod(dir, 0o755)

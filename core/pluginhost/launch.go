@@ -196,7 +196,7 @@ func (c *child) introduce(ctx context.Context, i *instance, b binary) *failure {
 		size += len(example)
 	}
 	if size > maxSettings {
-		c.log.Logger.Warn("plugin tells more of its settings than is shown", "bytes", size, "most", maxSettings)
+		c.log.Logger.Warn("the schema of the plugin's settings is too large to be shown", "bytes", size, "most", maxSettings)
 		schema, examples = nil, nil
 	}
 	features := beginning(info.Features)
@@ -211,7 +211,7 @@ func (c *child) introduce(ctx context.Context, i *instance, b binary) *failure {
 	return nil
 }
 
-// Bounds of what is kept of a plugin's words on itself.
+// Bounds of what is kept of a plugin's description of itself.
 const (
 	maxSaid     = 100     // entries of each list
 	maxSettings = 1 << 20 // bytes of the schema of its settings, with its examples
@@ -220,7 +220,7 @@ const (
 // beginning returns a copy of as much of a list as is kept.
 func beginning[T any](list []T) []T { return slices.Clone(list[:min(len(list), maxSaid)]) }
 
-// told returns the problems with settings that are told, errors before warnings.
+// told returns the problems with settings that are logged and reported, errors before warnings.
 func told(problems []plugin.Problem) []plugin.Problem {
 	warning := func(p plugin.Problem) int {
 		if p.Severity == plugin.SeverityWarning {

@@ -125,6 +125,15 @@ func TestInstallUnderAnyUmask(t *testing.T) {
 	}
 }
 
+// A place that takes no directory, however often one is made there, is an error.
+func TestMakeDirWhereNoneCanBe(t *testing.T) {
+	for _, dir := range []string{"", "/proc/plugins", "/proc/plugins/runtime"} {
+		if err := pluginhost.MakeDir(dir); err == nil {
+			t.Errorf("%q is made", dir)
+		}
+	}
+}
+
 func TestInstallArchive(t *testing.T) {
 	dir := t.TempDir()
 	path := file(t, "pen.tar.gz", archive(t, member{name: "./", kind: tar.TypeDir}, member{name: "./manifest.json", data: manifestOf("runtime-pen", binaryText)},

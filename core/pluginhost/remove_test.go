@@ -138,7 +138,7 @@ func TestRemoveCutShort(t *testing.T) {
 }
 
 // The host ends what it removes, and refuses what the configuration uses.
-// A plugin that is enabled while it is removed is one that is not there: nothing of it is started, or said of it, any more.
+// A plugin that is enabled while it is removed is one that is not there: nothing of it is started, and no choice is kept.
 func TestEnableWhileRemoved(t *testing.T) {
 	r := newRig(t)
 	data, err := os.ReadFile(builds.v1)

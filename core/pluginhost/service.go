@@ -258,7 +258,7 @@ func (h *Host) left() {
 	h.leaving = ""
 }
 
-// forget drops what an operator said about a plugin that is removed; until left, nothing is said of it anew.
+// forget drops what an operator chose for a plugin that is removed; until left is called, choose takes nothing for it.
 func (h *Host) forget(name string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -33,7 +33,7 @@ func TestMuteHealth(t *testing.T) {
 	}
 }
 
-// Of what a plugin tells of itself in endless lists, the beginning is kept, logged and shown.
+// Of endless lists in the answers of a plugin, the beginning is kept, logged and shown.
 func TestEndlessLists(t *testing.T) {
 	r := newRig(t, pen("endless"))
 	r.opts.Limits = pluginhost.Limits{Answer: time.Minute, Ping: time.Second}

@@ -57,7 +57,7 @@ func (s *Service) surface(a *agent) {
 			}
 		}
 	}
-	if j.task != nil { // what an earlier life told the sink, and was answered when nobody looked
+	if j.task != nil { // reported before a restart, and answered during it
 		withdrawn = append(withdrawn, slices.DeleteFunc(a.state.past, func(id string) bool { return id == ask })...)
 		a.state.past = nil
 	}

@@ -281,7 +281,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// An agent that began to wait in the turn of a message before a restart is declined after it: nobody else answers it.
+// An agent that began to wait in the turn of a message before a restart is declined after it: no one else can answer it.
 func TestAskWaitsAfterRestart(t *testing.T) {
 	r := newRig(t)
 	id, end := r.spawn(0), make(chan string)

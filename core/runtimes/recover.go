@@ -39,7 +39,7 @@ func (s *Service) recover(ctx context.Context, src *source) error {
 	return nil
 }
 
-// about reports whether a runtime says what became of an agent, and of no other: its answers have the order of the question,
+// about reports whether an answer of a runtime is about an agent, and about no other: the answers have the order of the question,
 // which a runtime may have got wrong.
 func about(f runtime.Recovered, id string) bool {
 	switch {

@@ -63,8 +63,8 @@ func (s *Service) SendManagedAgent(ctx context.Context, id string, in core.Manag
 	return reply, nil
 }
 
-// awaitEnd waits until the end of a turn can be read as an event of its agent, so that whoever has the answer finds it. The
-// runtime gives the answer and tells the event apart: one that does not come in time holds up no answer.
+// awaitEnd waits until the end of a turn can be read as an event of its agent, so that a caller who has the answer finds it. The
+// answer and the event come apart from the runtime: an event that does not come in time holds up no answer.
 func (s *Service) awaitEnd(ctx context.Context, id string, turn int) {
 	due, stop := pause.After(s.opts.Clock, turnEndWait)
 	defer stop()

@@ -54,7 +54,7 @@ func (s *session) exited(exit runtime.Exit, err error, outOfMemory bool) {
 		why := &runtime.TurnError{Code: wire.TurnAgentEnded, Message: "the agent ended within the turn", Retryable: true}
 		s.fusion.failTurn(runtime.SourceExit, why)
 	}
-	s.dirty = s.book.lines() || s.dirty
+	s.dirty = s.book.lines(true) || s.dirty
 	if !s.ready {
 		s.tellScreen()
 	}

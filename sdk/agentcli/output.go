@@ -31,7 +31,7 @@ func (s *session) output() {
 	}
 	s.check.moved(s)
 	if time.Since(s.book.lastLogged) >= logEvery {
-		s.dirty = s.book.lines() || s.dirty
+		s.dirty = s.book.lines(false) || s.dirty
 	}
 }
 
@@ -45,7 +45,7 @@ func (s *session) pause() {
 	if s.watching && !s.behind {
 		s.showScreen()
 	}
-	s.dirty = s.book.lines() || s.dirty
+	s.dirty = s.book.lines(false) || s.dirty
 }
 
 // showScreen lets the driver look at the screen.

@@ -227,6 +227,28 @@ func TestSecretsOnSeveralRows(t *testing.T) {
 	}
 }
 
+// TestLastLinesOfTheLog has an agent end while the last line that left its screen may be the begin of a secret: it is in the log,
+// without what is one.
+func TestLastLinesOfTheLog(t *testing.T) {
+	t.Parallel()
+	const secret = "fine-5up3rs3cret"
+	for last, want := range map[string]string{
+		"all of": "terminal all of\n",
+		"x " + strings.Repeat("-", 110) + secret[:8] + "\r\n" + secret[8:]: "terminal x " + strings.Repeat("-", 110) + "***\n",
+	} {
+		g := open(t, newLauncher(t, still), func(o *agentcli.Options) { o.Adapters = []agentcli.Adapter{&fakeType{}} })
+		g.spawn(runtime.Spec{ID: "a", Type: "fake", Env: map[string]string{"API_TOKEN": secret}})
+		g.status("a", runtime.StatusReady)
+		p := g.l.process()
+		p.print("\x1b[2J\x1b[H" + last + strings.Repeat("\r\n", 40-strings.Count(last, "\n")))
+		p.kill()
+		g.status("a", runtime.StatusStopped)
+		if told := g.logs("a", runtime.LogOptions{}); !strings.Contains(told, want) || strings.Contains(told, secret[:8]) {
+			t.Errorf("%q: the log is %s", last, told)
+		}
+	}
+}
+
 // TestSecretsStayOut looks for a secret in everything that is stored or told.
 func TestSecretsStayOut(t *testing.T) {
 	const secret = "tok-5up3rs3cret"

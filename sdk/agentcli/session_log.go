@@ -29,12 +29,20 @@ type logbook struct {
 	lastLogged time.Time
 }
 
-// lines writes the lines that left the screen to the log. changed reports whether loggedTo moved.
-func (b *logbook) lines() (changed bool) {
+// lines writes the lines that left the screen to the log. While output may come, those at the end stay that may hold the begin of
+// a secret: over means that none comes any more. changed reports whether loggedTo moved.
+func (b *logbook) lines(over bool) (changed bool) {
 	b.lastLogged = time.Now()
 	lines, first, next := b.display.lines(b.loggedTo)
 	text := strings.Join(lines, "\n")
-	if whole := b.redact.whole(text); whole < len(text) { // the rest of a secret may still be on the screen
+	switch whole := b.redact.whole(text); {
+	case whole == len(text):
+	case over:
+		screen := strings.Join(b.display.shown(), "\n")
+		if !strings.HasPrefix(b.redact.text(text+"\n"+screen), b.redact.text(text)) { // it goes on there
+			text = text[:whole] + redacted
+		}
+	default: // the rest of a secret may still be on the screen
 		held := strings.Count(text[whole:], "\n") + 1
 		lines, next = lines[:len(lines)-held], next-uint64(held)
 		text = strings.Join(lines, "\n")

@@ -182,7 +182,7 @@ func (v *viewer) redraw(tail int) runtime.Frame {
 	return runtime.Frame{Data: data, Offset: offset, Repaint: true}
 }
 
-// skip is redraw in the midst of output: the frame tells what the viewer did not get.
+// skip is redraw in the midst of output: Lost of the frame is what the viewer did not get.
 func (v *viewer) skip(tail int) runtime.Frame {
 	before := v.off
 	frame := v.redraw(tail)

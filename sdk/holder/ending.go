@@ -2,10 +2,10 @@ package holder
 
 import "io"
 
-// maxEnding is how much of what a command says on standard error is kept, in bytes: its last line is shown.
+// maxEnding is how much of what a command writes to standard error is kept, in bytes: its last line is shown.
 const maxEnding = 4 << 10
 
-// ending is the end of what a command says on standard error, which may be without end. The zero value is ready.
+// ending is the end of what a command writes to standard error, however much that is. The zero value is ready.
 type ending struct{ said []byte }
 
 var _ io.Writer = (*ending)(nil)

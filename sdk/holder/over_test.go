@@ -144,7 +144,7 @@ func TestStartOverFails(t *testing.T) {
 	}
 }
 
-// What a transport says without end is not kept: its last line is all that is told.
+// However much a transport writes to standard error, only its last line is kept, for the error.
 func TestStartOverNoise(t *testing.T) {
 	noisy := func(ctx context.Context, _ ...string) *exec.Cmd {
 		return exec.CommandContext(ctx, "/bin/sh", "-c", "head -c 67108864 /dev/zero >&2; echo >&2; echo no route >&2; exit 255")

@@ -134,7 +134,7 @@ func (t *transcript) feed(data []byte) {
 		}
 		if whole {
 			if t.skip {
-				t.lost = t.newest != "" // what is cut off at the begin is of nobody
+				t.lost = t.newest != "" // what is cut off at the begin is of no turn
 			} else {
 				t.line(t.rest)
 			}

@@ -272,7 +272,7 @@ func (d *driver) helperHook(name string, p hook.Payload) {
 	}
 }
 
-// toolHook takes what a hook tells of a tool.
+// toolHook takes a hook about a tool.
 func (d *driver) toolHook(name string, p hook.Payload) {
 	switch name {
 	case "PreToolUse":
