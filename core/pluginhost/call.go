@@ -77,7 +77,7 @@ func (t target) again(ctx context.Context, i *instance) *instance {
 	if c == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, repeatWait)
+	ctx, cancel := context.WithTimeout(ctx, t.host.opts.Limits.Again)
 	defer cancel()
 	c.await(ctx, func(*core.Plugin, bool) bool {
 		now := c.instance()
@@ -88,9 +88,6 @@ func (t target) again(ctx context.Context, i *instance) *instance {
 	}
 	return nil
 }
-
-// repeatWait is how long a reading call that lost its plugin waits for the next process.
-const repeatWait = time.Second
 
 // kindOf is what differs between the kinds of plugins in a call.
 type kindOf struct {

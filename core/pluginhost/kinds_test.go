@@ -242,6 +242,7 @@ func TestDiesDuringCall(t *testing.T) {
 func TestReadIsRepeated(t *testing.T) {
 	r := newRig(t, pen(""))
 	r.opts.Policy = pluginhost.Policy{Backoff: 0, Max: 0, Factor: 1, Quarantine: 9, Window: time.Hour, Healthy: time.Hour}
+	r.opts.Limits = pluginhost.Limits{Again: time.Minute} // a process takes long to start on a busy machine
 	r.open()
 	type outcome struct {
 		agent runtime.Agent

@@ -97,6 +97,7 @@ type Limits struct {
 	Stop      time.Duration // for an orderly end
 	Ready     time.Duration // for a required plugin when the Host opens
 	Settle    time.Duration // for any other: then the Host opens without it
+	Again     time.Duration // for the next process, of a reading call that lost the one it had
 }
 
 // DefaultLimits returns the limits that are in force unless others are set.
@@ -104,7 +105,7 @@ func DefaultLimits() Limits {
 	return Limits{
 		Start: 10 * time.Second, Configure: 30 * time.Second,
 		Ping: 10 * time.Second, Answer: 5 * time.Second, Pings: 3,
-		Stop: 5 * time.Second, Ready: 30 * time.Second, Settle: 5 * time.Second,
+		Stop: 5 * time.Second, Ready: 30 * time.Second, Settle: 5 * time.Second, Again: time.Second,
 	}
 }
 
@@ -112,7 +113,7 @@ func (l Limits) withDefaults() Limits {
 	d := DefaultLimits()
 	for _, f := range []struct{ field, value *time.Duration }{
 		{&l.Start, &d.Start}, {&l.Configure, &d.Configure}, {&l.Ping, &d.Ping}, {&l.Answer, &d.Answer},
-		{&l.Stop, &d.Stop}, {&l.Ready, &d.Ready}, {&l.Settle, &d.Settle},
+		{&l.Stop, &d.Stop}, {&l.Ready, &d.Ready}, {&l.Settle, &d.Settle}, {&l.Again, &d.Again},
 	} {
 		if *f.field <= 0 {
 			*f.field = *f.value
