@@ -277,6 +277,9 @@ func (c *child) publish(i *instance, again bool) {
 	}
 	c.status.Health, c.status.HealthReason, c.silent = "", "", false
 	c.mu.Unlock()
+	if again {
+		c.host.opts.Metrics.Restarted(c.spec.Name)
+	}
 	kind := string(i.info.Kind)
 	c.set(core.PluginReady, func(p *core.Plugin) {
 		if !slices.Contains(c.host.opts.Uses, kind) {
@@ -285,9 +288,6 @@ func (c *child) publish(i *instance, again bool) {
 	})
 	if p, _ := c.snapshot(); p.Reason != "" {
 		c.log.Logger.Warn("plugin is not used", "kind", kind, "reason", p.Reason)
-	}
-	if again {
-		c.host.opts.Metrics.Restarted(c.spec.Name)
 	}
 	c.announce(i)
 }
