@@ -230,7 +230,7 @@ func TestHung(t *testing.T) {
 	coretest.WaitFor(t, "another process", func() bool {
 		r.clock.Advance(time.Second)
 		p := r.plugin("runtime-pen")
-		return p.State == core.PluginReady && p.PID != pid
+		return p.State == core.PluginReady && p.PID != 0 && p.PID != pid
 	})
 	if err := syscall.Kill(pid, 0); err == nil {
 		t.Error("the hung process is still there")
@@ -245,7 +245,7 @@ func TestRestartsWithoutSettings(t *testing.T) {
 		coretest.WaitFor(t, "another process", func() bool {
 			r.clock.Advance(time.Second)
 			p := r.plugin("runtime-pen")
-			return p.State == core.PluginReady && p.PID != pid
+			return p.State == core.PluginReady && p.PID != 0 && p.PID != pid
 		})
 		if p := r.plugin("runtime-pen"); p.Restarts != n || r.metrics.get("restarted") != n {
 			t.Errorf("%d restarts, %d are counted, want %d", p.Restarts, r.metrics.get("restarted"), n)
