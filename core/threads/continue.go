@@ -95,16 +95,15 @@ func (s *Service) continueThread(ctx context.Context, id string, in core.ThreadC
 // left returns the messages of a thread that is over which got no answer, or more of them than another thread takes over.
 func (s *Service) left(ctx context.Context, id string) ([]*core.QueuedInput, error) {
 	var list []*core.QueuedInput
-	for at := uint64(0); ; {
-		page, err := s.opts.Store.QueuedInputs(ctx, id, at, inputPage)
+	for in, err := range s.inputs(ctx, id, 0) {
 		if err != nil {
 			return nil, err
 		}
-		if list = append(list, withoutWithdrawn(page)...); len(page) < inputPage || len(list) > maxCarried {
-			return list, nil
+		if list = append(list, in); len(list) > maxCarried {
+			break
 		}
-		at = page[len(page)-1].Number
 	}
+	return list, nil
 }
 
 // continues reports whether another thread can go on with one.
@@ -195,21 +194,19 @@ func (c *change) startAfresh() bool {
 	if !resumes(r) || r.Status != core.ThreadStarting || !told[r.AgentType] {
 		return false
 	}
-	ctx, store := c.t.work, c.t.s.opts.Store
-	old, err := store.FindThread(ctx, r.Continues)
+	old, err := c.t.s.opts.Store.FindThread(c.t.work, r.Continues)
 	if err != nil {
 		return false
 	}
-	page, err := store.QueuedInputs(ctx, r.ID, 0, inputPage)
-	if err != nil {
-		return false
-	}
-	if page = withoutWithdrawn(page); len(page) > 0 {
-		in := page[0]
+	for in, err := range c.t.s.inputs(c.t.work, r.ID, 0) {
+		if err != nil {
+			return false
+		}
 		first := *in
 		first.Message = earlierWork(old) + "\n\n" + in.Message
 		c.freed -= int64(len(first.Message) - len(in.Message))
 		c.extra = append(c.extra, func(tx core.Tx) error { return tx.PutInput(&first) })
+		break
 	}
 	gone, t := r.ManagedAgentID, c.t
 	r.FormerAgentID, r.ManagedAgentID, r.SessionID = gone, "", ""
@@ -220,14 +217,4 @@ func (c *change) startAfresh() bool {
 		delete(t.s.crew, gone)
 	})
 	return true
-}
-
-func withoutWithdrawn(list []*core.QueuedInput) []*core.QueuedInput {
-	kept := list[:0:0]
-	for _, in := range list {
-		if !in.Withdrawn {
-			kept = append(kept, in)
-		}
-	}
-	return kept
 }

@@ -3,8 +3,8 @@ package threads
 import (
 	"context"
 	"errors"
+	"iter"
 	"reflect"
-	"slices"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -45,27 +45,39 @@ func sameQueue(a, b *core.ThreadRecord) bool {
 
 // queueOf reads the messages of a record.
 func (s *Service) queueOf(ctx context.Context, r *core.ThreadRecord, after uint64, limit int) (*core.ThreadQueue, error) {
-	id := r.ID
-	queue := &core.ThreadQueue{ThreadID: id, Queued: r.QueuedInputs, Inputs: []core.ThreadQueueItem{}}
-	for at := max(after, firstWaiting(r)-1); ; {
-		page, err := s.opts.Store.QueuedInputs(ctx, id, at, inputPage)
+	queue := &core.ThreadQueue{ThreadID: r.ID, Queued: r.QueuedInputs, Inputs: []core.ThreadQueueItem{}}
+	for in, err := range s.inputs(ctx, r.ID, max(after, firstWaiting(r)-1)) {
 		if err != nil {
 			return nil, err
 		}
-		for _, in := range page {
-			at = in.Number
-			if in.Withdrawn {
-				continue
-			}
-			if len(queue.Inputs) == limit {
-				queue.HasMore = true
-				return queue, nil
-			}
-			queue.Inputs = append(queue.Inputs, item(r, in))
-			queue.NextAfter = in.Number
+		if len(queue.Inputs) == limit {
+			queue.HasMore = true
+			break
 		}
-		if len(page) < inputPage {
-			return queue, nil
+		queue.Inputs = append(queue.Inputs, item(r, in))
+		queue.NextAfter = in.Number
+	}
+	return queue, nil
+}
+
+// inputs walks the messages of a thread behind the number after that were not withdrawn, and reads a page of them at a time. An
+// error ends it.
+func (s *Service) inputs(ctx context.Context, id string, after uint64) iter.Seq2[*core.QueuedInput, error] {
+	return func(yield func(*core.QueuedInput, error) bool) {
+		for at := after; ; {
+			page, err := s.opts.Store.QueuedInputs(ctx, id, at, inputPage)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, in := range page {
+				if at = in.Number; !in.Withdrawn && !yield(in, nil) {
+					return
+				}
+			}
+			if len(page) < inputPage {
+				return
+			}
 		}
 	}
 }
@@ -136,19 +148,12 @@ func (s *Service) withdraw(ctx context.Context, id, inputID string) error {
 
 // findInput finds a message that waits by its id.
 func (s *Service) findInput(ctx context.Context, r *core.ThreadRecord, inputID string) (*core.QueuedInput, error) {
-	for at := firstWaiting(r) - 1; ; {
-		page, err := s.opts.Store.QueuedInputs(ctx, r.ID, at, inputPage)
-		if err != nil {
-			return nil, err
+	for in, err := range s.inputs(ctx, r.ID, firstWaiting(r)-1) {
+		if err != nil || in.ID == inputID {
+			return in, err
 		}
-		if i := slices.IndexFunc(page, func(in *core.QueuedInput) bool { return in.ID == inputID && !in.Withdrawn }); i >= 0 {
-			return page[i], nil
-		}
-		if len(page) < inputPage {
-			return nil, core.NotFound("input", inputID)
-		}
-		at = page[len(page)-1].Number
 	}
+	return nil, core.NotFound("input", inputID)
 }
 
 // withdraw takes a message out of the queue, unless the agent may have it. Its place stays, without the text. errWithdrawn.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/threads"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -117,9 +118,16 @@ func TestContinueLongQueue(t *testing.T) {
 	}
 }
 
-// An agent whose session could not be resumed is told what it goes on with in the first message that it gets: the one before it may
-// be withdrawn by then, and stays without its text.
+// An agent whose session could not be resumed gets what it goes on with before its first message: those ahead of that may be
+// withdrawn by then, however many there are, and stay without their texts.
 func TestContinueLostSessionWithdrawn(t *testing.T) {
+	for _, more := range []int{0, 100} {
+		t.Run(fmt.Sprint(more+1), func(t *testing.T) { continueLostSession(t, more) })
+	}
+}
+
+// continueLostSession withdraws the first message of a thread that goes on, and more after it.
+func continueLostSession(t *testing.T, more int) {
 	r := newRig(t, core.SystemClock{})
 	r.agents.script = func(a *scripted, _ string) {
 		a.busy()
@@ -131,6 +139,10 @@ func TestContinueLostSessionWithdrawn(t *testing.T) {
 	r.agents.do("", func(*scripted) {
 		r.agents.begin = func(a *scripted) {
 			if a.r.Spec.Resume == "" {
+				queue, err := r.store.QueuedInputs(r.ctx, a.r.Spec.Labels[threads.LabelThread], 0, more+10)
+				if err != nil || len(queue) != more+2 || slices.ContainsFunc(queue, func(in *core.QueuedInput) bool { return in.Withdrawn == (in.Message != "") }) {
+					t.Errorf("the queue has %d messages: %+v, %v", len(queue), queue, err)
+				}
 				a.tell(core.EventManagedReady, core.AgentSignal{})
 			}
 		}
@@ -140,19 +152,26 @@ func TestContinueLostSessionWithdrawn(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.until(next.ID, "its agent", func(rec *core.ThreadRecord) bool { return rec.ManagedAgentID != "" })
-	if _, err := r.SendThread(r.ctx, next.ID, core.ThreadInput{Message: "something else"}); err != nil {
-		t.Fatal(err)
+	gone := []string{r.record(next.ID).AskedInput}
+	send := func(text string) (inputID string) {
+		receipt, err := r.SendThread(r.ctx, next.ID, core.ThreadInput{Message: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return receipt.InputID
 	}
-	if err := r.WithdrawThreadInput(r.ctx, next.ID, r.record(next.ID).AskedInput); err != nil {
-		t.Fatal(err)
+	for range more {
+		gone = append(gone, send("no more"))
+	}
+	send("something else")
+	for _, id := range gone {
+		if err := r.WithdrawThreadInput(r.ctx, next.ID, id); err != nil {
+			t.Fatal(err)
+		}
 	}
 	r.agents.do("", func(a *scripted) { a.exit("exited_at_start: no such session", 1) })
 	coretest.WaitFor(t, "its message", func() bool { return r.agents.count() == 2 })
 	if got := r.agents.messages()[1]; !strings.Contains(got, "What came of it: Half of it)\n\nsomething else") {
 		t.Errorf("message %q", got)
-	}
-	withdrawn, err := r.store.QueuedInputs(r.ctx, next.ID, 0, 10)
-	if err != nil || slices.ContainsFunc(withdrawn, func(in *core.QueuedInput) bool { return in.Withdrawn && in.Message != "" }) {
-		t.Errorf("the queue is %+v, %v", withdrawn, err)
 	}
 }
