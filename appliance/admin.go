@@ -60,7 +60,7 @@ func adminPath(c *config.Config) string {
 // adminDialed bounds how long a server that may be there is asked.
 const adminDialed = time.Second
 
-// checkAdminSocket refuses an admin socket that another server listens on. Whoever took it would get its backups, its reloads and
+// checkAdminSocket refuses an admin socket that another server listens on. A server that took it would get its backups, its reloads and
 // its stops. CONFLICT.
 func checkAdminSocket(c *config.Config) error {
 	path := adminPath(c)
@@ -69,7 +69,7 @@ func checkAdminSocket(c *config.Config) error {
 	case err == nil:
 		_ = conn.Close() // it showed that somebody listens
 	case !errors.Is(err, syscall.EAGAIN): // else so many wait for it that it takes no more
-		return nil //nolint:nilerr // nobody is there
+		return nil //nolint:nilerr // no server is there
 	}
 	return core.Errorf(core.CodeConflict, "another server listens on the admin socket %s: name one in another directory by server.adminSocket, "+
 		"and in a unit of your own another RuntimeDirectory", path)

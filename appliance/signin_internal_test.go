@@ -9,7 +9,7 @@ import (
 	"github.com/wardroom/wardroom/core/policy"
 )
 
-// While a reload that turns roles off is under way, the policy does without them before the configuration says so: nobody is an
+// While a reload that turns roles off is under way, the policy does without them before the configuration does: no one becomes an
 // administrator meanwhile.
 func TestSessionScopesWhileReloading(t *testing.T) {
 	former := new(config.Config)

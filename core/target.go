@@ -25,7 +25,7 @@ type PrincipalRecord struct {
 	Scopes []string      `json:"scopes,omitempty"`
 	// ScopesByDefault is that of Principal.
 	ScopesByDefault bool `json:"scopesByDefault,omitempty"`
-	// SignedIn says that the scopes are those of a person's roles at that time, as a session at the identity provider has them, and not
+	// SignedIn reports whether the scopes are those of a person's roles at that time, as a session at the identity provider has them, and not
 	// those of a credential. It is not there in records of before it was known.
 	SignedIn bool `json:"signedIn,omitempty"`
 }

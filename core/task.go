@@ -110,7 +110,7 @@ type TaskCarrier interface {
 	Dispatch(agentID string, task Task) bool
 	// Adopt reports that the stored journal has this task at this agent from before a restart. The agent is
 	// given the grace of a lost connection to resume; then TaskSink.AgentLost is called. On a resume the
-	// task is sent again unless the agent says that it still has it; a further attempt is sent in any case, as the
+	// task is sent again unless the agent lists it as one that it has; a further attempt is sent in any case, as the
 	// agent may have the one before. It returns false when no such agent is known.
 	Adopt(agentID string, task Task) bool
 	// Release gives back the slot of a task that was reported or is given up. With a non-empty cancel the

@@ -272,7 +272,7 @@ func TestConfigUpdateReachesSessions(t *testing.T) {
 }
 
 // Agents that kept to the interval so far have the time that a shorter one gives, from when it is sent to them.
-func TestShorterIntervalDropsNobody(t *testing.T) {
+func TestShorterIntervalDropsNoAgent(t *testing.T) {
 	r := newRig(t, agents.Config{HeartbeatInterval: time.Minute})
 	p, reg := r.register("one", 1, "echo")
 	advance(r.clock, 50*time.Second)

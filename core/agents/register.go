@@ -201,7 +201,7 @@ func (s *Service) greet(a *agent, frameID []byte, token string, resumed bool, no
 	}))
 }
 
-// catchUp sends what a resumed agent missed: cancels of tasks it still works on (of all, when it did not say), then
+// catchUp sends what a resumed agent missed: cancels of tasks it still works on (of all, when it sent no list), then
 // tasks it may not have, messages that it did not answer, and replies that were never sent. One that was sent
 // and got lost is sent again when the agent asks again. a.mu is held.
 func (s *Service) catchUp(a *agent, silent bool, now time.Time) {

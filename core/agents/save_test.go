@@ -123,7 +123,7 @@ func TestDisconnectedAgentsAreForgotten(t *testing.T) {
 }
 
 // A clock that stepped forward makes nothing old: the age of agents that left is decided by Older, which watches the clock.
-func TestClockInDoubtForgetsNobody(t *testing.T) {
+func TestClockInDoubtForgetsNoAgent(t *testing.T) {
 	doubt := true
 	r := &rig{tb: t, store: newMemory(t), clock: coretest.NewClock(), sink: newSink()}
 	r.start(agents.Options{Older: func(since time.Time, age time.Duration) bool {

@@ -137,6 +137,6 @@ func TestFormerCA(t *testing.T) {
 	select {
 	case <-changed:
 	default:
-		t.Error("nobody is told")
+		t.Error("no change is reported")
 	}
 }

@@ -220,8 +220,8 @@ const (
 // beginning returns a copy of as much of a list as is kept.
 func beginning[T any](list []T) []T { return slices.Clone(list[:min(len(list), maxSaid)]) }
 
-// told returns the problems with settings that are logged and reported, errors before warnings.
-func told(problems []plugin.Problem) []plugin.Problem {
+// reported returns the problems with settings that are logged and reported, errors before warnings.
+func reported(problems []plugin.Problem) []plugin.Problem {
 	warning := func(p plugin.Problem) int {
 		if p.Severity == plugin.SeverityWarning {
 			return 1
@@ -242,7 +242,7 @@ func (c *child) configure(ctx context.Context, i *instance) *failure {
 		return refused(checking, i, err, "the check of its settings", c.redact)
 	}
 	var bad []string
-	for _, p := range told(problems) {
+	for _, p := range reported(problems) {
 		text := shortenTo(c.redact(strings.TrimPrefix(p.Path+": "+p.Text, ": ")), 300)
 		if p.Severity == plugin.SeverityWarning {
 			c.log.Logger.Warn("plugin warns about its settings", "problem", text)

@@ -120,7 +120,7 @@ func (c *child) verify(ctx context.Context) *core.PluginReport {
 	if len(problems) == 0 {
 		r.add("settings", core.PluginCheckOK, "it takes the settings of the configuration")
 	}
-	for _, p := range told(problems) {
+	for _, p := range reported(problems) {
 		status := core.PluginCheckFailed
 		if p.Severity == plugin.SeverityWarning {
 			status = core.PluginCheckWarning

@@ -37,7 +37,7 @@ func (st *state) askID() string {
 	return ""
 }
 
-// surface tells the sink what the agent asks while it works on a task, once, and what it asks no more. What the operator's
+// surface reports to the sink what the agent asks while it works on a task, once, and what it asks no more. What the operator's
 // policy answers is answered, whatever the agent does. What else it asks while it answers another role is declined, and a login
 // ends that turn: it has no task that could wait.
 func (s *Service) surface(a *agent) {

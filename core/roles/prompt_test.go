@@ -340,7 +340,7 @@ func TestAskWantsLogin(t *testing.T) {
 	}
 }
 
-// The operator's policy answers what it has an answer to, whatever turn the agent has; people, or nobody, get the rest.
+// The operator's policy answers what it has an answer to, whatever turn the agent has; the rest goes to people, or to no one.
 func TestPolicyAnswersPrompts(t *testing.T) {
 	for _, turn := range []string{"task", "message"} {
 		t.Run(turn, func(t *testing.T) {

@@ -291,7 +291,7 @@ func TestOneAgentOutOfReach(t *testing.T) {
 	second.until(stuck.ID, "the agent to be reached", func(a *core.ManagedAgent) bool { return a.Status != core.ManagedUnreachable })
 }
 
-// TestRecoverGarbage is a runtime whose answer to Recover has the agents in another order, or says nothing of one: none is taken
+// TestRecoverGarbage is a runtime whose answer to Recover has the agents in another order, or lacks one: none is taken
 // for another, nor for lost, and all are found once the answer is right.
 func TestRecoverGarbage(t *testing.T) {
 	reversed := func(list []runtime.Recovered) []runtime.Recovered {

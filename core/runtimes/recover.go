@@ -74,7 +74,7 @@ func (s *Service) recovered(ctx context.Context, src *source, id string, f runti
 			take(r, f.Agent, now)
 			return nil, true
 		}
-		if over { // and told
+		if over { // its end is stored already
 			return nil, true
 		}
 		lose(r, runtime.ReasonLost, now)
@@ -99,7 +99,7 @@ func (s *Service) recovered(ctx context.Context, src *source, id string, f runti
 	return nil
 }
 
-// stopped is what tells of the end of an agent that its runtime does not tell of.
+// stopped returns the events of the end of an agent of which its runtime has none.
 func (s *Service) stopped(r *core.ManagedAgentRecord, now time.Time) []core.Event {
 	return s.withNotice(r, core.Event{
 		Type: core.EventManagedStopped, Time: now, Subject: r.ID, By: causeOf(r, core.EventManagedStopped),

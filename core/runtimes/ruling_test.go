@@ -13,14 +13,14 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// denies is a policy that denies the prompts of one tool, and has nothing to say of others.
+// denies is a policy that denies the prompts of one tool, and no rule for others.
 type denies string
 
 func (d denies) Decide(_ context.Context, q core.PromptQuestion) (core.PromptRuling, bool) {
 	return core.PromptRuling{PromptID: q.PromptID, Answer: runtime.ChoiceDeny, Rule: "r", By: core.RulingByPolicy}, q.Tool == string(d)
 }
 
-// The next prompt of an agent may be stored before it is noted who answered the one before: what the policy says of it stays, and
+// The next prompt of an agent may be stored before it is noted who answered the one before: its ruling by the policy stays, and
 // is given after a crash.
 func TestAnswerBeforeTheNextPrompt(t *testing.T) {
 	f := newFake("claude")

@@ -10,7 +10,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// Whoever has the answer of a turn finds the event of its end, however late the runtime tells that; an event that does not come
+// A caller who has the answer of a turn finds the event of its end, however late the runtime sends that; an event that does not come
 // holds up an answer for a while.
 func TestAnswerBehindItsEvent(t *testing.T) {
 	f := newFake("claude")

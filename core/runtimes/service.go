@@ -257,8 +257,8 @@ func (s *Service) source(name string) *source {
 	return nil
 }
 
-// runtimeOf returns the record of an agent and its runtime. The record is there too where an error says that the runtime is not
-// configured.
+// runtimeOf returns the record of an agent and its runtime. The record is returned as well with the error for a runtime that is
+// not configured.
 func (s *Service) runtimeOf(id string) (*core.ManagedAgentRecord, runtime.Runtime, error) {
 	r, err := s.record(id)
 	if err != nil {

@@ -197,7 +197,7 @@ func TestUserinfoForNameAlone(t *testing.T) {
 	}
 }
 
-// Whoever is named by an e-mail address that looks like another one is not let in, as with any other claim.
+// A person named by an e-mail address that looks like another one is not let in, as with any other claim.
 func TestNamesThatLookLikeOthers(t *testing.T) {
 	r := newRig(t, func(o *sso.Options) { o.UserClaim = "email" })
 	r.provider.claims["email_verified"] = true
@@ -326,7 +326,7 @@ func TestProviderAway(t *testing.T) {
 	}
 }
 
-// Whoever waits for a provider that does not answer leaves when they like, is not asked for once more each, and does not hold up the
+// A caller who waits for a provider that does not answer may leave at any time, is not asked for once more each, and does not hold up the
 // end of the server.
 func TestProviderHangs(t *testing.T) {
 	r := newRig(t)

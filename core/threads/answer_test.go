@@ -202,7 +202,7 @@ func TestRuleOrder(t *testing.T) {
 	}
 }
 
-// The next prompt of an agent may be there before it is noted who answered the one before: what a rule says of it stays, and is
+// The next prompt of an agent may be there before it is noted who answered the one before: its ruling by a rule stays, and is
 // given after a crash.
 func TestAnswerBeforeTheNextPrompt(t *testing.T) {
 	r := newRig(t, core.SystemClock{})

@@ -77,7 +77,7 @@ func install(t *testing.T, bundle string, args ...string) (string, error) {
 	return installOver(t, "", bundle, args...)
 }
 
-// installOver runs install.sh where dpkg and docker only say what they would do, on a machine that has packages, in the state that comes before
+// installOver runs install.sh where dpkg and docker only print what they would do, on a machine that has packages, in the state that comes before
 // the name as in "unpacked/wardroom", or installed.
 func installOver(t *testing.T, has, bundle string, args ...string) (string, error) {
 	t.Helper()

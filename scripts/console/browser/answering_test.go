@@ -11,7 +11,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// asking has a thread, an agent and the inbox say that what the variable asked has waits for an answer, and keeps the answers that a page
+// asking makes a thread, an agent and the inbox show the variable asked as what waits for an answer, and keeps the answers that a page
 // gives in given: of each the prompt and the words.
 const asking = `{ const real = window.fetch; window.given = []; window.asked = undefined;
 	window.question = (n, kind) => ({id: "p" + n, kind: kind ?? "question", text: "This is number " + n + ".", options: kind ? [{id: "allow", label: "Allow"}, {id: "deny", label: "Deny"}] : []});

@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// What is pasted while the connection is lost is not sent, is not gone either, and says so; it is sent once the connection is back.
+// What is pasted while the connection is lost is not sent, and is kept, with a notice of that; it is sent once the connection is back.
 func TestPasteWithoutConnection(t *testing.T) {
 	id := spawnShell(t, "pasted")
 	const pastes = `{ const to = new DataTransfer(); to.setData("text/plain", %q); document.querySelector(".xterm-helper-textarea").dispatchEvent(new ClipboardEvent("paste", {clipboardData: to, bubbles: true, cancelable: true})); } 0`

@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// refusedScreens has the wall refused as the variable refuses says, counts how often each screen is asked for, and lets time pass
+// refusedScreens has the wall refused as the variable refuses is, counts how often each screen is asked for, and lets time pass
 // sixty times as fast, but for the requests, which a slow machine may take long for: turns counts the pauses of the wall.
 const refusedScreens = `{ const real = window.fetch, later = window.setTimeout; window.refuses = ""; window.askedFor = {}; window.turns = 0;
 	window.setTimeout = (f, ms, ...args) => { if (ms === 1000 || ms === 3000) turns++; return later(f, ms < 30_000 ? ms / 60 : ms, ...args); };
@@ -21,7 +21,7 @@ const refusedScreens = `{ const real = window.fetch, later = window.setTimeout; 
 		return json({screens: refuses === "" ? ids.map((id) => ({agentId: id, cols: 80, rows: 1, lines: ["as it is"]})) : []}, 200);
 	}; }`
 
-// A screen that is refused is asked for once, says why in its tile, and is asked for again when the rights change.
+// A screen that is refused is asked for once, has the reason in its tile, and is asked for again when the rights change.
 func TestWallRefused(t *testing.T) {
 	id := spawnShell(t, "refused-on-the-wall")
 	tile := fmt.Sprintf(`document.querySelector(".tile-screen[data-id='%s'] pre")?.innerText`, id)

@@ -48,7 +48,7 @@
 // A message is pasted; Enter comes 150 ms later, within 80 ms it would be a line break. One blank at the end
 // closes the completion of file names and keeps a last backslash from continuing the line. A message that begins
 // with / gets an invisible word joiner (U+2060) in front, or gemini would take it as a command; a space does not
-// help, since it is cut off first, as are all white space and most characters that show nothing. @name of a file that exists is attached by gemini. BeforeAgent tells what was taken: a
+// help, since it is cut off first, as are all white space and most characters that show nothing. @name of a file that exists is attached by gemini. BeforeAgent has what was taken: a
 // prompt that is the message with something else, which somebody left in the line, is refused there, so that the model
 // never sees it, and the message is typed once more.
 package gemini

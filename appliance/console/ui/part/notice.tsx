@@ -37,7 +37,7 @@ export function Gone({ what, to }: { what: string; to: string }) {
   return <div class="notice bad" role="alert"><div><strong>{what} was removed.</strong><div class="soft">What is shown below is from before.</div></div><a class="button" href={href(to)}>To the list</a></div>;
 }
 
-/** Says what came of what was sent, where something was changed since then: that is still here. */
+/** Shows what came of what was sent, where something was changed since then: that is still here. */
 export function Meanwhile({ children }: { children: ComponentChildren }) {
   return <div class="notice good" role="status"><div>{children}<div class="soft">What was changed since then is not in it, and is still here.</div></div></div>;
 }

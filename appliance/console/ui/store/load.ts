@@ -153,7 +153,7 @@ const ofRuntimes = ["agents", "health", "plugins"];
 /** Reads the runtimes that agents are started on, as several screens show them. */
 export const useRuntimes = (wanted = true): Loaded<RuntimeList> => useLoad(wanted ? "runtimes" : "", (signal) => get<RuntimeList>("/api/runtimes", {}, signal), { topics: ["plugins"], on: (e) => e.topics.some((t) => ofRuntimes.includes(t)), pause: 2000 });
 
-/** Does something again and again while the page is looked at: for what no event tells of. 0 does nothing: so it is for what is refused. */
+/** Does something again and again while the page is looked at: for what has no event. 0 does nothing: so it is for what is refused. */
 export function useEvery(ms: number, what: () => void): void {
   const now = useRef(what);
   now.current = what;
