@@ -86,8 +86,8 @@ func TestUpgradeKeepsWhatKeysMayDo(t *testing.T) {
 	})
 }
 
-// TestRestartOnUpgrade reads the switch as systemd reads the file that it is in, which is the environment of the service, and prints
-// a notice where the old version goes on.
+// TestRestartOnUpgrade: the switch is read as systemd reads the file that it is in, which is the environment of the service, and a
+// notice is printed where the old version goes on.
 func TestRestartOnUpgrade(t *testing.T) {
 	for _, c := range []struct {
 		file      string
