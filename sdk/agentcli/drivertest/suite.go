@@ -292,6 +292,11 @@ func (s Suite) prompts(t *testing.T, env map[string]string) {
 // resume kills the CLI and wants its conversation back.
 func (s Suite) resume(t *testing.T, env map[string]string) {
 	a := s.start(t, env)
+	// claude begins its transcript at the first message, and may write an answer that comes at once before it: what it resumes then
+	// ends with the message. So the one that is looked for is the second.
+	a.Send("hello")
+	a.Turn()
+	a.WaitFile("ANSWER[hello]")
 	a.Send("remember the number 4711")
 	a.Turn()
 	session := a.Plan.SessionID
