@@ -37,10 +37,11 @@ func (s *Service) UpdateWorkspace(ctx context.Context, id string, how core.Works
 	if err != nil {
 		return nil, explain(err, rem, w.Branch)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.config().CheckoutTimeout)
+	ctx = context.WithoutCancel(ctx) // a caller who leaves would cut it in half
+	limited, cancel := context.WithTimeout(ctx, s.config().CheckoutTimeout)
 	defer cancel()
 	u := &update{s: s, w: w, t: s.treeOf(w), how: how, onto: f.hash}
-	out, err := u.run(ctx)
+	out, err := u.run(limited)
 	if err != nil {
 		return nil, explain(err, nil, w.Branch)
 	}
