@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -10,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/workspace"
 )
 
 func TestDiff(t *testing.T) {
@@ -183,4 +186,63 @@ func TestAdoptReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantError(t, adopt("thread_3"), core.CodeConflict, "removed")
+}
+
+// A caller who leaves does not cut an update in half.
+func TestUpdateWithoutItsCaller(t *testing.T) {
+	src := newSource(t)
+	dir := t.TempDir()
+	git, there, on := filepath.Join(dir, "git"), filepath.Join(dir, "there"), filepath.Join(dir, "on")
+	write(t, git, "#!/bin/sh\nfor a in \"$@\"; do if [ \"$a\" = merge ]; then\n"+
+		"  echo lock > \"$GIT_DIR/index.lock\"; echo half > \"$GIT_WORK_TREE/README.md\"; : > "+there+"\n"+
+		"  while [ ! -e "+on+" ]; do sleep 0.01; done\n"+
+		"  rm \"$GIT_DIR/index.lock\"; git cat-file blob HEAD:README.md > \"$GIT_WORK_TREE/README.md\"\nfi; done\nexec git \"$@\"\n")
+	if err := os.Chmod(git, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, func(o *workspace.Options) { o.Git = git })
+	w := r.provision("x", src.spec())
+	src.write("theirs.txt", "theirs\n")
+	tip := src.commit("theirs")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.UpdateWorkspace(ctx, w.ID, core.WorkspaceMerge)
+		done <- err
+	}()
+	coretest.WaitFor(t, "the merge to begin", func() bool { return exists(there) })
+	cancel()
+	write(t, on, "")
+	err := <-done
+	if status := r.agentGit(w, "status", "--porcelain"); err != nil || status != "" || r.find(w.ID).BaseCommit != tip {
+		t.Errorf("%v; status %q, base %s, want %s", err, status, r.find(w.ID).BaseCommit, tip)
+	}
+	if _, err := r.UpdateWorkspace(t.Context(), w.ID, core.WorkspaceMerge); err != nil {
+		t.Errorf("once more: %v", err)
+	}
+}
+
+// Files of a thread that works come and go while its changes are looked at.
+func TestDiffWhileFilesGo(t *testing.T) {
+	src := newSource(t)
+	dir := t.TempDir()
+	git, passing := filepath.Join(dir, "git"), filepath.Join(dir, "passing")
+	// The file is gone once git has listed it for the patch, which is what it lists after the diff by numbers.
+	write(t, git, "#!/bin/sh\ncase \" $* \" in\n*\" rev-list --count HEAD \"*) : > "+dir+"/looked ;;\n"+
+		"*\" ls-files --others \"*) git \"$@\" || exit; [ -e "+dir+"/looked ] && rm -f \"$(cat "+passing+")\"; exit 0 ;;\nesac\nexec git \"$@\"\n")
+	if err := os.Chmod(git, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, func(o *workspace.Options) { o.Git = git })
+	w := r.provision("x", src.spec())
+	write(t, passing, filepath.Join(w.Path, "passing.tmp"))
+	write(t, filepath.Join(w.Path, "passing.tmp"), "x\n")
+	write(t, filepath.Join(w.Path, "stays.txt"), "stays\n")
+	d, err := r.DiffWorkspace(t.Context(), w.ID, "", 0)
+	if exists(filepath.Join(w.Path, "passing.tmp")) {
+		t.Fatal("the file did not go")
+	}
+	if err != nil || !strings.Contains(d.Patch, "+stays") || strings.Contains(d.Patch, "passing.tmp") {
+		t.Errorf("%+v, %v", d, err)
+	}
 }
