@@ -1,9 +1,6 @@
 package workspace
 
-import (
-	"context"
-	"path/filepath"
-)
+import "context"
 
 // maxPacks is how many packs a mirror may gather before they are joined: each fetch adds one, and git looks into all.
 const maxPacks = 20
@@ -14,16 +11,8 @@ func (s *Service) joinPacks(ctx context.Context) error {
 	if s.GitState() != nil {
 		return nil
 	}
-	mirrors, err := s.knownMirrors()
-	if err != nil {
-		return err
-	}
-	for _, m := range mirrors {
-		packs, err := filepath.Glob(filepath.Join(m.dir, "objects", "pack", "pack-*.pack"))
-		if err != nil {
-			return err
-		}
-		if len(packs) <= maxPacks || m.Filter != "" || m.Depth > 0 {
+	for _, m := range s.knownMirrors() {
+		if len(glob(m.dir, "objects/pack/pack-*.pack")) <= maxPacks || m.Filter != "" || m.Depth > 0 {
 			continue
 		}
 		if err := m.joinPacks(ctx); err != nil {

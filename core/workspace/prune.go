@@ -248,11 +248,18 @@ func (s *Service) erase(ctx context.Context, w *core.Workspace) error {
 	if err := m.secure(); err != nil {
 		return err
 	}
+	all, err := s.opts.Store.AllWorkspaces(ctx)
+	if err != nil {
+		return err
+	}
+	if takenBranches(all, w)[w.WorkBranch] {
+		return nil // its name was free once w was removed
+	}
 	ref := "refs/heads/" + w.WorkBranch
 	if _, err := m.git(ctx, nil, "rev-parse", "--verify", "--quiet", ref); err != nil || m.checkedOut(ref) {
 		return ctx.Err() // it is gone, or somebody else's now
 	}
-	_, err := m.git(ctx, nil, "update-ref", "--no-deref", "-d", ref)
+	_, err = m.git(ctx, nil, "update-ref", "--no-deref", "-d", ref)
 	return err
 }
 
@@ -297,6 +304,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 			s.log.Info("an expired workspace was removed", "workspace", p.ID, "bytes", p.FreedBytes)
 		}
 	}
+	s.clear(halfRemoved)
 	if all, err = s.opts.Store.AllWorkspaces(ctx); err != nil {
 		return err
 	}
@@ -314,12 +322,12 @@ func (s *Service) Sweep(ctx context.Context) error {
 
 // sweepRemoved removes files that are still there, and the record once it is old.
 func (s *Service) sweepRemoved(ctx context.Context, w *core.Workspace) error {
-	if _, err := os.Lstat(s.treePath(w.ID)); err == nil {
+	if s.leftOf(w) {
 		unlock, err := s.locks.lock(ctx, w.ID)
 		if err != nil {
 			return err
 		}
-		err = s.clearWorkspace(w)
+		err = s.erase(ctx, w)
 		unlock()
 		if err != nil {
 			s.log.Warn("a removed workspace still has files; the next sweep tries again", "workspace", w.ID, "error", err)
@@ -330,6 +338,13 @@ func (s *Service) sweepRemoved(ctx context.Context, w *core.Workspace) error {
 		return nil
 	}
 	return s.opts.Store.Update(ctx, func(tx core.Tx) error { return tx.DeleteWorkspace(w.ID) })
+}
+
+// leftOf reports whether a removed workspace still has its directory, or what git keeps of it.
+func (s *Service) leftOf(w *core.Workspace) bool {
+	_, tree := os.Lstat(s.treePath(w.ID))
+	_, admin := os.Lstat(s.mirrorOfWorkspace(w).admin(w.ID))
+	return tree == nil || admin == nil
 }
 
 // sweepOrphan releases a workspace whose thread is over, or gone, and did not say so.
