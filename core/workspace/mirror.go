@@ -302,7 +302,7 @@ func (m *mirror) lock(ctx context.Context) (func(), error) {
 		if err == nil {
 			return func() { _ = f.Close(); unlock() }, nil // closing frees the lock
 		}
-		retry := time.NewTimer(100 * time.Millisecond) // real time: another process has it
+		retry := time.NewTimer(lockPoll) // real time: another process has it
 		select {
 		case <-retry.C:
 		case <-ctx.Done():

@@ -76,7 +76,9 @@ func (u *update) run(ctx context.Context) (*core.WorkspaceUpdate, error) {
 	if known, err := t.count(ctx, u.onto, "--not", before); err != nil || known == 0 {
 		return out, err // there is nothing new
 	}
-	t.clearStaleIndexLock()
+	if err := t.awaitIndex(ctx); err != nil {
+		return nil, err
+	}
 	args := []string{"merge", "--no-edit", "--no-verify", "--no-gpg-sign", "--no-stat", "-m", "Merge " + u.w.Branch, u.onto}
 	if u.how == core.WorkspaceRebase {
 		args = []string{"rebase", "--no-verify", "--no-gpg-sign", "--no-stat", "--no-autosquash", "--no-autostash", "--no-update-refs", u.onto}
