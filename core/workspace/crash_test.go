@@ -203,6 +203,21 @@ func TestStaleLocks(t *testing.T) {
 	}
 }
 
+// A fetch of an agent in the same mirror may have a ref that ours wants to move: what is needed comes all the same.
+func TestFetchBesideAnother(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	r.provision("x", src.spec())
+	src.write("new.txt", "x")
+	tip := src.commit("new")
+	write(t, filepath.Join(r.mirror(), "refs/remotes/origin/main.lock"), "")
+	w := r.reserve("y", src.spec())
+	made, err := r.ProvisionWorkspace(t.Context(), w.ID)
+	if err != nil || made.BaseCommit != tip || !exists(filepath.Join(made.Path, "new.txt")) {
+		t.Errorf("%+v, %v", made, err)
+	}
+}
+
 // Two callers at once make one workspace.
 func TestProvisionTwiceAtOnce(t *testing.T) {
 	src := newSource(t)
