@@ -1,6 +1,10 @@
 package workspace
 
-import "context"
+import (
+	"context"
+	"os"
+	"time"
+)
 
 // maxPacks is how many packs a mirror may gather before they are joined: each fetch adds one, and git looks into all.
 const maxPacks = 20
@@ -41,4 +45,23 @@ func (m *mirror) joinPacks(ctx context.Context) error {
 	}
 	_, err = m.git(ctx, nil, "repack", "--geometric=2", "-d", "--quiet")
 	return err
+}
+
+// staleHalf is the age from which a half pack is one that a killed git left: one that lives writes on.
+const staleHalf = 24 * time.Hour
+
+// clearHalfPacks removes the half packs of mirrors, which git itself removes in a collection only.
+func (s *Service) clearHalfPacks() {
+	for _, m := range s.knownMirrors() {
+		for _, path := range append(glob(m.dir, "objects/pack/tmp_*"), glob(m.dir, "objects/pack/.tmp-*")...) {
+			// The file carries the real time, whatever our clock says.
+			info, err := os.Lstat(path)
+			if err != nil || time.Since(info.ModTime()) < staleHalf {
+				continue
+			}
+			if err := os.Remove(path); err != nil {
+				s.log.Warn("half a pack of a mirror was not removed", "mirror", m.URL, "path", path, "error", err)
+			}
+		}
+	}
 }

@@ -273,8 +273,8 @@ func (s *Service) sweepOften() {
 }
 
 // Sweep removes expired workspaces and old records, begins the time to live of those whose thread is gone, and removes
-// files that a removal left over; it looks at what workspaces take, and keeps the number of packs of mirrors small. The service calls it every few
-// minutes.
+// files that a removal or a fetch left over; it looks at what workspaces take, and keeps the number of packs of mirrors small. The
+// service calls it every few minutes.
 func (s *Service) Sweep(ctx context.Context) error {
 	s.sweeping.Lock()
 	defer s.sweeping.Unlock()
@@ -305,6 +305,7 @@ func (s *Service) Sweep(ctx context.Context) error {
 		}
 	}
 	s.clear(halfRemoved)
+	s.clearHalfPacks()
 	if all, err = s.opts.Store.AllWorkspaces(ctx); err != nil {
 		return err
 	}
