@@ -188,6 +188,36 @@ func TestAdoptReleased(t *testing.T) {
 	wantError(t, adopt("thread_3"), core.CodeConflict, "removed")
 }
 
+// A copy without history has no commit in common with what is new: the work is told from what it began at, and only a rebase can
+// do without one.
+func TestUpdateOfAShallowCopy(t *testing.T) {
+	src := newSource(t)
+	src.write("README.md", "# second\n")
+	src.commit("second")
+	r := newRig(t)
+	spec := src.spec()
+	spec.Depth = 1
+	w := r.provision("x", spec)
+	write(t, filepath.Join(w.Path, "mine.txt"), "mine\n")
+	r.agentGit(w, "add", "-A")
+	r.agentGit(w, "commit", "-q", "-m", "work")
+	src.write("README.md", "# theirs\n")
+	tip := src.commit("theirs")
+	_, err := r.UpdateWorkspace(t.Context(), w.ID, core.WorkspaceMerge)
+	wantError(t, err, core.CodeConflict, "no commit in common", "rebase")
+	got, err := r.UpdateWorkspace(t.Context(), w.ID, core.WorkspaceRebase)
+	if err != nil || !got.Changed || got.BaseCommit != tip {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if text := read(t, filepath.Join(w.Path, "README.md")); text != "# theirs\n" {
+		t.Errorf("the file holds %q", text)
+	}
+	changes, err := r.InspectWorkspace(t.Context(), w.ID)
+	if err != nil || changes.CommitCount != 1 || changes.FileCount != 1 || changes.Files[0].Path != "mine.txt" {
+		t.Errorf("%+v, %v", changes, err)
+	}
+}
+
 // A caller who leaves does not cut an update in half.
 func TestUpdateWithoutItsCaller(t *testing.T) {
 	src := newSource(t)
