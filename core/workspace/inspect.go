@@ -114,6 +114,21 @@ func (s *Service) inspect(ctx context.Context, w *core.Workspace) (*core.Workspa
 	return changes, nil
 }
 
+// inspectCommits is inspect of a workspace without files: it counts what is not pushed of its branch, and of what it stood at.
+func (s *Service) inspectCommits(ctx context.Context, w *core.Workspace) (*core.WorkspaceChanges, error) {
+	m := s.mirrorOfWorkspace(w)
+	if err := m.secure(); err != nil {
+		return nil, err
+	}
+	out, err := m.git(ctx, nil, "rev-list", "--count", "--ignore-missing", "refs/heads/"+w.WorkBranch, "worktrees/"+w.ID+"/HEAD",
+		"--not", w.BaseCommit, "--remotes", "--")
+	if err != nil {
+		return nil, err
+	}
+	unpushed, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	return &core.WorkspaceChanges{Unpushed: unpushed}, err
+}
+
 // lazyRemote is whom git may ask for what a partial clone lacks; nil for others.
 func (s *Service) lazyRemote(w *core.Workspace) *remote {
 	if w.Filter == "" {

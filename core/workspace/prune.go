@@ -198,12 +198,14 @@ func (s *Service) holds(ctx context.Context, w *core.Workspace) string {
 	if w.Repo == "" || w.Status == core.WorkspaceReserved {
 		return ""
 	}
-	if _, err := os.Lstat(s.treePath(w.ID)); errors.Is(err, fs.ErrNotExist) {
+	look := s.inspect
+	if _, err := os.Lstat(s.treePath(w.ID)); errors.Is(err, fs.ErrNotExist) { // somebody removed the files
 		if m := s.mirrorOfWorkspace(w); !m.exists() {
-			return "" // somebody removed all of it
+			return ""
 		}
+		look = s.inspectCommits
 	}
-	changes, err := s.inspect(ctx, w)
+	changes, err := look(ctx, w)
 	if err != nil {
 		s.log.Warn("a workspace cannot be looked into and is kept", "workspace", w.ID, "error", err)
 		return "what it holds cannot be told: " + core.AsError(explain(err, nil, "")).Message

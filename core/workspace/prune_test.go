@@ -404,3 +404,37 @@ func TestSweepClearsRemovals(t *testing.T) {
 		t.Errorf("the mirror: %+v, %v", got, err)
 	}
 }
+
+// Of a workspace whose files somebody removed, only what was committed can be lost.
+func TestExpiryOfRemovedFiles(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	finished := func(name string, work func(w *core.Workspace)) *core.Workspace {
+		w := r.provision(name, src.spec())
+		r.adopt(w.ID, "thread_"+name)
+		work(w)
+		if err := os.RemoveAll(w.Path); err != nil {
+			t.Fatal(err)
+		}
+		r.release(w.ID)
+		return w
+	}
+	clean := finished("clean", func(*core.Workspace) {})
+	committed := finished("committed", func(w *core.Workspace) {
+		r.agentGit(w, "commit", "-q", "--allow-empty", "-m", "work of "+w.ID)
+	})
+	detached := finished("detached", func(w *core.Workspace) {
+		r.agentGit(w, "checkout", "-q", "--detach")
+		r.agentGit(w, "commit", "-q", "--allow-empty", "-m", "work of "+w.ID)
+	})
+	r.clock.Advance(100 * time.Hour)
+	r.sweep()
+	if got := r.find(clean.ID); got.Status != core.WorkspaceRemoved {
+		t.Errorf("the clean one is %s, kept for %q", got.Status, got.Kept)
+	}
+	for _, w := range []*core.Workspace{committed, detached} {
+		if got := r.find(w.ID); got.Status != core.WorkspaceReleased || !strings.Contains(got.Kept, "1 commits that are not pushed") {
+			t.Errorf("%s is %s, kept for %q", w.WorkBranch, got.Status, got.Kept)
+		}
+	}
+}
