@@ -75,6 +75,20 @@ func fileOf(changes *core.WorkspaceChanges, path string) (core.WorkspaceFile, bo
 	return core.WorkspaceFile{Path: path, Status: "modified"}, changes.FileCount > len(changes.Files)
 }
 
+// unreadable stands for bytes of a name that are no text.
+const unreadable = "\ufffd"
+
+// legible is a name as people see it.
+func legible(name string) string { return strings.ToValidUTF8(name, unreadable) }
+
+// pathspec makes git look at what is legible as path.
+func pathspec(path string) string {
+	if !strings.Contains(path, unreadable) {
+		return ":(top,literal)" + path
+	}
+	return ":(top,glob)" + strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, unreadable, "*").Replace(path)
+}
+
 // withRepository returns a workspace that has a directory with a repository.
 func (s *Service) withRepository(ctx context.Context, id string) (*core.Workspace, error) {
 	w, err := s.checkedOut(ctx, id)
@@ -106,10 +120,10 @@ func (s *Service) patch(ctx context.Context, w *core.Workspace, most int, paths 
 	}
 	about := notContext
 	if len(paths) > 0 {
-		untracked = slices.DeleteFunc(untracked, func(name string) bool { return !slices.Contains(paths, name) })
+		untracked = slices.DeleteFunc(untracked, func(name string) bool { return !slices.Contains(paths, legible(name)) })
 		about = slices.Clone(notContext[:1])
 		for _, path := range paths {
-			about = append(about, ":(top,literal)"+path)
+			about = append(about, pathspec(path))
 		}
 		about = append(about, notContext[2:]...)
 	}

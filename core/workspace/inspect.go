@@ -87,7 +87,7 @@ func (s *Service) inspect(ctx context.Context, w *core.Workspace) (*core.Workspa
 		return nil, err
 	}
 	for i, name := range untracked {
-		file := core.WorkspaceFile{Path: strings.ToValidUTF8(name, "\ufffd"), Status: "untracked"}
+		file := core.WorkspaceFile{Path: legible(name), Status: "untracked"}
 		if i < maxUntracked {
 			file.Insertions = countLines(filepath.Join(t.dir, filepath.FromSlash(name)))
 		}

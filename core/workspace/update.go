@@ -165,7 +165,7 @@ func (u *update) undo(ctx context.Context, before string, cause error) error {
 		return cause
 	}
 	for i, name := range files {
-		files[i] = strings.ToValidUTF8(name, "\ufffd")
+		files[i] = legible(name)
 	}
 	shown := strings.Join(files[:min(len(files), 20)], ", ")
 	if len(files) > 20 {

@@ -71,6 +71,24 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// A name that is no text is listed with a mark in it, and found by that.
+func TestDiffOfAnOddName(t *testing.T) {
+	src := newSource(t)
+	src.write("[odd]*\xff.txt", "one\n")
+	src.commit("odd")
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	for _, name := range []string{"[odd]*\xff.txt", "new\xff\xfe", "newer"} {
+		write(t, filepath.Join(w.Path, name), "two\n")
+	}
+	for _, path := range []string{"[odd]*\ufffd.txt", "new\ufffd"} {
+		d, err := r.DiffWorkspace(t.Context(), w.ID, path, 0)
+		if err != nil || strings.Count(d.Patch, "diff --git") != 1 || !strings.Contains(d.Patch, "+two") {
+			t.Errorf("%s: %+v, %v", path, d, err)
+		}
+	}
+}
+
 // An agent may write git's index: one with a hole of hundreds of megabytes, which git passes over, is not copied.
 func TestDiffOfAHugeIndex(t *testing.T) {
 	src := newSource(t)
