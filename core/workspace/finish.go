@@ -205,10 +205,13 @@ func commitMessage(text string) string {
 // lockPoll is how often a lock is looked at that another git has.
 const lockPoll = 100 * time.Millisecond
 
+// indexLock is the file that a git has while it changes the index.
+func (t *tree) indexLock() string { return filepath.Join(t.admin, "index.lock") }
+
 // awaitIndex waits for a git that has the index, and removes the lock of one that was killed: agents are often stopped in the
 // middle of one, a moment before their work is committed.
 func (t *tree) awaitIndex(ctx context.Context) error {
-	path := filepath.Join(t.admin, "index.lock")
+	path := t.indexLock()
 	for {
 		info, err := os.Lstat(path)
 		if err != nil {

@@ -145,6 +145,7 @@ func (u *update) undo(ctx context.Context, before string, cause error) error {
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		ctx = limited
+		_ = os.Remove(u.t.indexLock()) // of the git that was killed; there may be none
 	}
 	unmerged, err := u.t.git(ctx, nil, "diff", "--name-only", "--diff-filter=U", "-z", "--no-color", "--no-ext-diff", "--no-textconv")
 	files := splitNul(unmerged)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
@@ -267,6 +268,33 @@ func TestUpdateWithoutItsCaller(t *testing.T) {
 	}
 	if _, err := r.UpdateWorkspace(t.Context(), w.ID, core.WorkspaceMerge); err != nil {
 		t.Errorf("once more: %v", err)
+	}
+}
+
+// A git that takes too long is killed, and what it left is put back as it was.
+func TestUpdateThatTakesTooLong(t *testing.T) {
+	src := newSource(t)
+	dir := t.TempDir()
+	git, there := filepath.Join(dir, "git"), filepath.Join(dir, "there")
+	write(t, git, "#!/bin/sh\ncase \" $* \" in\n*\" --abort \"*) ;;\n*\" rebase \"*) git \"$@\"; : > \"$GIT_DIR/index.lock\"; : > "+there+"; sleep 1000 ;;\nesac\nexec git \"$@\"\n")
+	if err := os.Chmod(git, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, func(o *workspace.Options) { o.Git = git })
+	w := r.provision("x", src.spec())
+	write(t, filepath.Join(w.Path, "README.md"), "# mine\n")
+	r.agentGit(w, "commit", "-q", "-a", "-m", "mine")
+	src.write("README.md", "# theirs\n")
+	src.commit("theirs")
+	r.ApplyConfig(workspace.Config{CheckoutTimeout: 3 * time.Second})
+	if _, err := r.UpdateWorkspace(soon(t), w.ID, core.WorkspaceRebase); err == nil || !exists(there) {
+		t.Fatalf("the rebase ended with %v", err)
+	}
+	if branch := strings.TrimSpace(r.agentGit(w, "rev-parse", "--abbrev-ref", "HEAD")); branch != w.WorkBranch {
+		t.Errorf("it is on %s", branch)
+	}
+	if status := r.agentGit(w, "status", "--porcelain"); status != "" || exists(filepath.Join(r.mirror(), "worktrees", w.ID, "index.lock")) {
+		t.Errorf("status %q", status)
 	}
 }
 
