@@ -2,6 +2,7 @@ package health
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sort"
 	"sync"
@@ -111,7 +112,7 @@ func (r *Registry) Report(ctx context.Context) Report {
 	defer r.mu.Unlock()
 	report := Report{Phase: r.phase, Checks: make([]State, 0, len(r.checks))}
 	for _, e := range r.checks {
-		if e.done != nil && ctx.Err() != nil {
+		if e.done != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) { // who left early did not wait for it
 			r.settle(e, Failed(fmt.Sprintf("the check gave no answer within %s", Timeout),
 				"look into the log for what blocks this component"))
 		}

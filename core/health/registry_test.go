@@ -91,8 +91,8 @@ func TestHangingCheck(t *testing.T) {
 		}
 		return health.OK()
 	}))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // the caller's patience ends at once; Timeout would end it too
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now()) // Timeout would end it too
+	defer cancel()
 	for range 2 {
 		c := r.Report(ctx).Checks[0]
 		if c.Status != health.StatusFailed || !strings.Contains(c.Message, "gave no answer within 2s") {
@@ -182,5 +182,26 @@ func TestRegisterRefuses(t *testing.T) {
 				r.Register(c)
 			}
 		})
+	}
+}
+
+// Who leaves before the answer says nothing about a check.
+func TestCallerWhoLeaves(t *testing.T) {
+	clock := coretest.NewClock()
+	r := health.New(clock)
+	defer r.Close()
+	began := clock.Now()
+	release := make(chan struct{})
+	r.Register(check("slow", health.Required, func(context.Context) health.Result {
+		<-release
+		return health.OK()
+	}))
+	clock.Advance(time.Hour)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	left := r.Report(ctx).Checks[0]
+	close(release)
+	if c := r.Report(t.Context()).Checks[0]; left.Status != health.StatusOK || c.Status != health.StatusOK || !c.Since.Equal(began) {
+		t.Errorf("%+v, then %+v, want ok since %s", left, c, began)
 	}
 }

@@ -134,7 +134,7 @@ func (s *Service) tick(ctx context.Context, e *entry, tick time.Time) bool {
 	}
 	running := len(e.rec.Running)
 	skip := func(reason string) bool {
-		return s.write(ctx, e, func(next *core.ScheduleRecord) *core.ScheduleRun {
+		return s.conclude(ctx, e, func(next *core.ScheduleRecord) *core.ScheduleRun {
 			s.decided(e, next, tick)
 			next.Counts.Skipped++
 			return &core.ScheduleRun{Tick: &tick, Outcome: wire.TickSkipped, Reason: reason}
@@ -147,7 +147,7 @@ func (s *Service) tick(ctx context.Context, e *entry, tick time.Time) bool {
 		case len(e.rec.Queue) >= maxQueue:
 			return skip(fmt.Sprintf("%d ticks wait already", maxQueue))
 		default:
-			return s.write(ctx, e, func(next *core.ScheduleRecord) *core.ScheduleRun {
+			return s.conclude(ctx, e, func(next *core.ScheduleRecord) *core.ScheduleRun {
 				s.decided(e, next, tick)
 				next.Queue = append(slices.Clip(next.Queue), tick)
 				return &core.ScheduleRun{Tick: &tick, Outcome: wire.TickQueued, Reason: "the run before goes on"}
@@ -269,15 +269,12 @@ func passing(err error) bool {
 // block notes a tick that was refused. Whether the right is back, the next tick asks.
 func (s *Service) block(ctx context.Context, e *entry, tick time.Time, take func(*core.ScheduleRecord), cause *core.Error) bool {
 	fresh := e.rec.Status != wire.ScheduleBlocked
-	ok := s.write(ctx, e, func(next *core.ScheduleRecord) *core.ScheduleRun {
+	ok := s.conclude(ctx, e, func(next *core.ScheduleRecord) *core.ScheduleRun {
 		take(next)
 		next.Status, next.StatusReason = wire.ScheduleBlocked, cause.Message
 		next.Counts.Blocked++
 		return &core.ScheduleRun{Tick: &tick, Outcome: wire.TickBlocked, Reason: cause.Message, Code: cause.Code}
 	})
-	if ok {
-		e.calm()
-	}
 	if ok && fresh {
 		s.alert(e, "is blocked", cause)
 	}
@@ -287,14 +284,11 @@ func (s *Service) block(ctx context.Context, e *entry, tick time.Time, take func
 // fail notes a tick that could not be started.
 func (s *Service) fail(ctx context.Context, e *entry, tick time.Time, take func(*core.ScheduleRecord), cause *core.Error) bool {
 	fresh := e.rec.LastRun == nil || e.rec.LastRun.Outcome != wire.TickFailed
-	ok := s.write(ctx, e, func(next *core.ScheduleRecord) *core.ScheduleRun {
+	ok := s.conclude(ctx, e, func(next *core.ScheduleRecord) *core.ScheduleRun {
 		take(next)
 		next.Counts.Failed++
 		return &core.ScheduleRun{Tick: &tick, Outcome: wire.TickFailed, Reason: cause.Message, Code: cause.Code}
 	})
-	if ok {
-		e.calm()
-	}
 	if ok && fresh {
 		s.alert(e, "could not start its run", cause)
 	}
@@ -437,6 +431,15 @@ func (s *Service) write(ctx context.Context, e *entry, change func(next *core.Sc
 	s.log.Warn("what became of a tick was not written; it is tried again", "schedule", e.rec.ID, "error", err)
 	s.backOff(e)
 	return false
+}
+
+// conclude is write for what a tick came to; what failed before was of that tick.
+func (s *Service) conclude(ctx context.Context, e *entry, change func(next *core.ScheduleRecord) *core.ScheduleRun) bool {
+	ok := s.write(ctx, e, change)
+	if ok {
+		e.calm()
+	}
+	return ok
 }
 
 // reload reads an entry's record, after a transaction whose outcome was not known.

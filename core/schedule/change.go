@@ -276,6 +276,9 @@ func (s *Service) UpdateSchedule(ctx context.Context, id string, patch core.Sche
 		delete(s.names, former)
 		s.mu.Unlock()
 	}
+	if retime {
+		e.calm()
+	}
 	s.changed(e)
 	s.log.Info("schedule changed", "schedule", id, "name", next.Name, "cron", next.Cron, "zone", next.TimeZone, "by", p.ID)
 	return snapshot{&next, cal}.view(true), nil
@@ -363,6 +366,7 @@ func (s *Service) set(ctx context.Context, id string, change func(next *core.Sch
 	}
 	next.Revision++
 	e.rec = &next
+	e.calm() // none of its ticks is due any more
 	s.changed(e)
 	s.log.Info("schedule "+string(next.Status), "schedule", id, "name", next.Name, "by", core.PrincipalFrom(ctx).ID)
 	return snapshot{&next, e.cal}.view(true), nil

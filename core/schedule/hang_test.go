@@ -201,3 +201,38 @@ func TestChangeDuringStart(t *testing.T) {
 		wantCode(t, <-ran, core.CodeConflict)
 	})
 }
+
+// A tick whose starts fail for a while is tried on after a change that leaves its time as it is: it is none that was missed.
+func TestChangeWhileStartsFail(t *testing.T) {
+	name := "other"
+	for what, change := range map[string]func(r *rig, id string) error{
+		"Rename": func(r *rig, id string) error {
+			_, err := r.UpdateSchedule(core.WithPrincipal(ctx, ann), id, core.SchedulePatch{Name: &name})
+			return err
+		},
+		"RunByHand": func(r *rig, id string) error {
+			r.launch.set(func() { r.launch.refuse = nil })
+			_, err := r.RunSchedule(core.WithPrincipal(ctx, ann), id)
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			r := newRig(t)
+			s := r.create(func(s *core.ScheduleSpec) { s.Cron, s.CatchUp = "5 * * * *", wire.CatchUpNone })
+			r.launch.set(func() { r.launch.refuse = core.Unavailable("timeout", "the host does not answer") })
+			r.settle()
+			r.clock.Advance(time.Minute)
+			r.pass(3 * time.Minute)
+			r.wants(s.ID, "")
+			if err := change(r, s.ID); err != nil {
+				t.Fatal(err)
+			}
+			r.settle()
+			r.launch.set(func() { r.launch.refuse = nil })
+			r.pass(time.Minute)
+			if got := r.get(s.ID).Counts; got.Missed != 0 || !strings.Contains(r.outcomes(s.ID), "03:05=started") {
+				t.Errorf("%+v, %s, %v", got, r.outcomes(s.ID), r.executions())
+			}
+		})
+	}
+}

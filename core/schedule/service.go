@@ -323,9 +323,10 @@ func (s *Service) guarded(ctx context.Context, e *entry) (due time.Time) {
 	return s.advance(ctx, e)
 }
 
-// changed makes a change of an entry known, whose turn is held.
+// changed makes a change of an entry known, whose turn is held. A tick whose starts failed is tried again at once; it stays one
+// that was tried.
 func (s *Service) changed(e *entry) {
-	e.calm()
+	e.tries, e.retryAt = 0, time.Time{}
 	s.mu.Lock()
 	e.shown, e.ails, e.due = snapshot{e.rec, e.cal}, e.failed(), s.seen
 	s.mu.Unlock()

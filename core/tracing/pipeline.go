@@ -1,6 +1,7 @@
 package tracing
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"io"
@@ -16,6 +17,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
@@ -48,6 +51,7 @@ type pipeline struct {
 	started  bool          // set by start; close comes after it
 	done     chan struct{} // closed once nothing goes to the collector any more
 	complain time.Time     // of the last line in the log
+	refused  int64         // spans, by the collector's last answer; of run
 }
 
 var _ sdktrace.SpanProcessor = (*pipeline)(nil)
@@ -70,7 +74,7 @@ func newPipeline(c Config, o Options) (*pipeline, error) {
 	transport.Proxy, transport.TLSClientConfig = nil, clientTLS(c)
 	transport.MaxResponseHeaderBytes = maxAnswer
 	client := &http.Client{
-		Transport:     bounded{transport},
+		Transport:     bounded{transport, &p.refused},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // headers may hold secrets
 		Timeout:       p.timeout,
 	}
@@ -93,19 +97,33 @@ func newPipeline(c Config, o Options) (*pipeline, error) {
 	return p, nil
 }
 
-// bounded cuts the answers of a collector.
-type bounded struct{ next http.RoundTripper }
+// bounded cuts the answers of a collector, and notes how many spans the last one refused, which the library keeps to itself.
+type bounded struct {
+	next    http.RoundTripper
+	refused *int64
+}
 
 // RoundTrip implements http.RoundTripper.
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
+	*b.refused = 0
 	resp, err := b.next.RoundTrip(r)
-	if err == nil {
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(resp.Body, maxAnswer), resp.Body}
+	if err != nil {
+		return resp, err
 	}
-	return resp, err
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		_ = resp.Body.Close() // the error before says more
+		return nil, err
+	}
+	var answer collector.ExportTraceServiceResponse
+	if proto.Unmarshal(text, &answer) == nil {
+		*b.refused = max(answer.GetPartialSuccess().GetRejectedSpans(), 0)
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{bytes.NewReader(text), resp.Body}
+	return resp, nil
 }
 
 // start begins to give spans to the collector.
@@ -246,14 +264,19 @@ func (p *pipeline) fill(batch *[]sdktrace.ReadOnlySpan, due <-chan time.Time) {
 func (p *pipeline) export(batch []sdktrace.ReadOnlySpan) {
 	ctx, cancel := context.WithTimeout(p.ctx, p.timeout)
 	defer cancel()
-	if err := p.exporter.ExportSpans(ctx, batch); err != nil {
-		p.opts.Observer.SpansDropped(len(batch), DroppedExport)
+	lost := len(batch)
+	if err := p.exporter.ExportSpans(ctx, batch); err == nil {
+		lost = int(min(p.refused, int64(lost)))
+	}
+	if lost > 0 {
+		p.opts.Observer.SpansDropped(lost, DroppedExport)
 		if now := time.Now(); now.Sub(p.complain) > complainEvery {
 			p.complain = now
 			// The error's text may repeat what the collector says.
-			p.opts.Logger.Warn("the collector of traces takes none; spans are dropped and counted in service_trace_spans_total", "spans", len(batch))
+			p.opts.Logger.Warn("the collector of traces takes none; spans are dropped and counted in service_trace_spans_total", "spans", lost)
 		}
-		return
 	}
-	p.opts.Observer.SpansExported(len(batch))
+	if taken := len(batch) - lost; taken > 0 {
+		p.opts.Observer.SpansExported(taken)
+	}
 }

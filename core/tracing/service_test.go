@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	"go.uber.org/goleak"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/tracing"
@@ -211,6 +213,11 @@ func TestHostile(t *testing.T) {
 			w.Header().Set("Retry-After", "86400")
 			w.WriteHeader(http.StatusTooManyRequests)
 		},
+		"takes none": func(w http.ResponseWriter, _ *http.Request) {
+			text, _ := proto.Marshal(&collector.ExportTraceServiceResponse{PartialSuccess: &collector.ExportTracePartialSuccess{RejectedSpans: 1 << 40}})
+			w.Header().Set("Content-Type", "application/x-protobuf")
+			_, _ = w.Write(text)
+		},
 		"garbage": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/x-protobuf")
 			w.WriteHeader(http.StatusTeapot)
@@ -223,8 +230,8 @@ func TestHostile(t *testing.T) {
 			s, seen := open(t, tracing.Config{Enabled: true, Endpoint: server.URL, Ratio: 1, Timeout: time.Second})
 			s.Record(span(s.Begin(core.TraceContext{}), "x"))
 			end(s, 20*time.Second)
-			if seen.failed.Load() != 1 {
-				t.Errorf("%d failed", seen.failed.Load())
+			if seen.failed.Load() != 1 || seen.exported.Load() != 0 {
+				t.Errorf("%d failed, %d exported", seen.failed.Load(), seen.exported.Load())
 			}
 		})
 	}

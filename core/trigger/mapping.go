@@ -24,8 +24,11 @@ const (
 // headerMark is what paths begin with that name a header.
 const headerMark = "header:"
 
-// secretHeaders never become a part of an input.
-var secretHeaders = []string{"authorization", "cookie", "proxy-authorization", strings.ToLower(headerGitLab), strings.ToLower(headerSignature), strings.ToLower(headerGitHub)}
+// secretHeaders never become a part of an input. GitHub signs once more for receivers that know SHA-1 only.
+var secretHeaders = []string{
+	"authorization", "cookie", "proxy-authorization", strings.ToLower(headerGitLab), strings.ToLower(headerSignature), strings.ToLower(headerGitHub),
+	"x-hub-signature",
+}
 
 // step is one step into a value: a key, or an index.
 type step struct {

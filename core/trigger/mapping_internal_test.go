@@ -42,7 +42,7 @@ func TestPaths(t *testing.T) {
 	}
 	for _, bad := range []string{
 		"", "$.", "a..b", "a[", "a[x]", "a[-1]", "a[1", "[1]]", "a]b", "a[99999999999]", strings.Repeat("a.", 20) + "a", strings.Repeat("a", 300),
-		"header:", "header:X Y", "header:Authorization", "header:x-gitlab-token", "header:Cookie", "header:X-Hub-Signature-256", "header:X-Service-Signature",
+		"header:", "header:X Y", "header:Authorization", "header:x-gitlab-token", "header:Cookie", "header:X-Hub-Signature-256", "header:X-Hub-Signature", "header:X-Service-Signature",
 	} {
 		if _, err := parsePath(bad); err == nil {
 			t.Errorf("%q was taken for a path", bad)

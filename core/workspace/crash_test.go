@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -202,6 +203,21 @@ func TestStaleLocks(t *testing.T) {
 	}
 }
 
+// A fetch of an agent in the same mirror may have a ref that ours wants to move: what is needed comes all the same.
+func TestFetchBesideAnother(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	r.provision("x", src.spec())
+	src.write("new.txt", "x")
+	tip := src.commit("new")
+	write(t, filepath.Join(r.mirror(), "refs/remotes/origin/main.lock"), "")
+	w := r.reserve("y", src.spec())
+	made, err := r.ProvisionWorkspace(t.Context(), w.ID)
+	if err != nil || made.BaseCommit != tip || !exists(filepath.Join(made.Path, "new.txt")) {
+		t.Errorf("%+v, %v", made, err)
+	}
+}
+
 // Two callers at once make one workspace.
 func TestProvisionTwiceAtOnce(t *testing.T) {
 	src := newSource(t)
@@ -239,5 +255,44 @@ func TestCloseEndsGit(t *testing.T) {
 	r.Service.Close()
 	if err := <-done; err == nil {
 		t.Error("the provision went on")
+	}
+}
+
+// A file that blocks whoever reads it holds nobody up for longer than git may take.
+func TestGitThatHangs(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	other := r.reserve("y", src.spec())
+	r.ApplyConfig(workspace.Config{FetchTimeout: time.Second, CheckoutTimeout: time.Second})
+	if err := syscall.Mkfifo(filepath.Join(r.mirror(), "packed-refs"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	ctx := soon(t)
+	_, err := r.ProvisionWorkspace(ctx, other.ID)
+	if e := core.AsError(err); !e.Unavailable || ctx.Err() != nil {
+		t.Fatalf("a checkout beside it: %v", err)
+	}
+	got, err := r.PruneWorkspaces(ctx, core.WorkspacePrune{IDs: []string{w.ID}, Force: true})
+	if err != nil || !got[0].Removed || exists(w.Path) || ctx.Err() != nil {
+		t.Errorf("by force: %+v, %v", got, err)
+	}
+}
+
+// The path of the root may hold what patterns of files are made of.
+func TestRootWithBrackets(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t, func(o *workspace.Options) { o.Root = filepath.Join(filepath.Dir(o.Root), "ward[1]") })
+	r.root = r.opts.Root
+	w := r.provision("x", src.spec())
+	got, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{w.ID}, Mirrors: true})
+	if err != nil || len(got) != 2 || !got[0].Removed || !got[1].Removed {
+		t.Errorf("%+v, %v", got, err)
+	}
+	left := filepath.Join(r.root, "trees", ".gone-01ABC")
+	write(t, filepath.Join(left, "half"), "x")
+	r.restart()
+	if exists(left) {
+		t.Error("what a crash left is still there")
 	}
 }

@@ -18,6 +18,9 @@ const (
 	maxIndex    = 128 << 20 // of the index that is copied for one
 )
 
+// emptyBlob is the hash of a file without content, which git knows by itself.
+const emptyBlob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+
 // DiffWorkspace implements core.WorkspaceService.
 func (s *Service) DiffWorkspace(ctx context.Context, id, path string, most int) (*core.WorkspaceDiff, error) {
 	switch {
@@ -72,6 +75,20 @@ func fileOf(changes *core.WorkspaceChanges, path string) (core.WorkspaceFile, bo
 	return core.WorkspaceFile{Path: path, Status: "modified"}, changes.FileCount > len(changes.Files)
 }
 
+// unreadable stands for bytes of a name that are no text.
+const unreadable = "\ufffd"
+
+// legible is a name as people see it.
+func legible(name string) string { return strings.ToValidUTF8(name, unreadable) }
+
+// pathspec makes git look at what is legible as path.
+func pathspec(path string) string {
+	if !strings.Contains(path, unreadable) {
+		return ":(top,literal)" + path
+	}
+	return ":(top,glob)" + strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, unreadable, "*").Replace(path)
+}
+
 // withRepository returns a workspace that has a directory with a repository.
 func (s *Service) withRepository(ctx context.Context, id string) (*core.Workspace, error) {
 	w, err := s.checkedOut(ctx, id)
@@ -103,26 +120,25 @@ func (s *Service) patch(ctx context.Context, w *core.Workspace, most int, paths 
 	}
 	about := notContext
 	if len(paths) > 0 {
-		untracked = slices.DeleteFunc(untracked, func(name string) bool { return !slices.Contains(paths, name) })
+		untracked = slices.DeleteFunc(untracked, func(name string) bool { return !slices.Contains(paths, legible(name)) })
 		about = slices.Clone(notContext[:1])
 		for _, path := range paths {
-			about = append(about, ":(top,literal)"+path)
+			about = append(about, pathspec(path))
 		}
 		about = append(about, notContext[2:]...)
 	}
 	if len(untracked) > 0 {
+		// As empty files: those in the worktree are compared. git add would want all of them to be there still.
 		add := call{
-			args:   []string{"add", "--intent-to-add", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul"},
+			args:   []string{"update-index", "--add", "--replace", "-z", "--index-info"},
 			gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir, env: env,
 		}
-		var names []string
 		for _, name := range untracked[:min(len(untracked), maxUntracked)] {
 			if !strings.HasSuffix(name, "/") { // a repository of its own
-				names = append(names, ":(top,literal)"+name)
+				add.stdin = append(add.stdin, "100644 "+emptyBlob+"\t"+name+"\x00"...)
 			}
 		}
-		add.stdin = []byte(strings.Join(names, "\x00"))
-		if len(names) > 0 {
+		if len(add.stdin) > 0 {
 			if _, err := s.git(ctx, add); err != nil {
 				return "", false, err
 			}

@@ -34,6 +34,15 @@ func keep(path string, want []byte, mode os.FileMode) (changed bool, err error) 
 	return true, atomicfile.Write(path, want, mode)
 }
 
+// glob returns what matches a pattern below a directory, whose own path may hold what patterns are made of.
+func glob(dir, pattern string) []string {
+	found, _ := fs.Glob(os.DirFS(dir), pattern) // the pattern is well formed
+	for i, name := range found {
+		found[i] = filepath.Join(dir, name)
+	}
+	return found
+}
+
 // removeTree removes a directory with what is in it, directories without permission to write included: caches of
 // build tools are often made read-only.
 func removeTree(path string) error {

@@ -128,7 +128,9 @@ func (s *Service) FinishWorkspace(ctx context.Context, id string, finish core.Th
 func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.config().CheckoutTimeout)
 	defer cancel()
-	t.clearStaleIndexLock()
+	if err := t.awaitIndex(ctx); err != nil {
+		return err
+	}
 	untracked, err := t.untracked(ctx)
 	if err != nil {
 		return err
@@ -200,12 +202,33 @@ func commitMessage(text string) string {
 	return text + "\n"
 }
 
-// clearStaleIndexLock removes the lock that an agent's git left when it was killed.
-func (t *tree) clearStaleIndexLock() {
-	path := filepath.Join(t.admin, "index.lock")
-	// The file carries the real time, whatever our clock says.
-	if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) > staleLock {
-		_ = os.Remove(path) // git says so if it stays
+// lockPoll is how often a lock is looked at that another git has.
+const lockPoll = 100 * time.Millisecond
+
+// indexLock is the file that a git has while it changes the index.
+func (t *tree) indexLock() string { return filepath.Join(t.admin, "index.lock") }
+
+// awaitIndex waits for a git that has the index, and removes the lock of one that was killed: agents are often stopped in the
+// middle of one, a moment before their work is committed.
+func (t *tree) awaitIndex(ctx context.Context) error {
+	path := t.indexLock()
+	for {
+		info, err := os.Lstat(path)
+		if err != nil {
+			return nil //nolint:nilerr // there is none; git says what else is wrong
+		}
+		// The file carries the real time, whatever our clock says. It lies ahead where that was set back.
+		if time.Since(info.ModTime()).Abs() > staleLock {
+			_ = os.Remove(path) // git says so if it stays
+			return nil
+		}
+		look := time.NewTimer(lockPoll)
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			look.Stop()
+			return ctx.Err()
+		}
 	}
 }
 

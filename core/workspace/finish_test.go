@@ -1,9 +1,11 @@
 package workspace_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/workspace"
@@ -168,4 +170,26 @@ func TestCheckFinish(t *testing.T) {
 	r.ApplyConfig(workspace.Config{})
 	wantError(t, r.CheckFinish(repo, &core.ThreadFinish{Commit: true}), core.CodeForbidden, "threads.finish.commit")
 	wantError(t, r.CheckFinish(repo, &core.ThreadFinish{Push: true}), core.CodeForbidden, "threads.finish.push")
+}
+
+// An agent that is killed in the middle of a git leaves its lock behind, of which nobody can tell at once that it is stale.
+func TestFinishAfterAKilledGit(t *testing.T) {
+	for name, age := range map[string]time.Duration{"a moment ago": 29500 * time.Millisecond, "before the clock was set back": -time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			src := newSource(t)
+			r := newRig(t)
+			w := r.provision("x", src.spec())
+			write(t, filepath.Join(w.Path, "work.txt"), "x\n")
+			lock := filepath.Join(r.mirror(), "worktrees", w.ID, "index.lock")
+			write(t, lock, "")
+			made := time.Now().Add(-age)
+			if err := os.Chtimes(lock, made, made); err != nil {
+				t.Fatal(err)
+			}
+			got, err := r.FinishWorkspace(soon(t), w.ID, core.ThreadFinish{Commit: true}, "m")
+			if err != nil || len(got) != 1 {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
+	}
 }

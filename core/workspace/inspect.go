@@ -87,7 +87,7 @@ func (s *Service) inspect(ctx context.Context, w *core.Workspace) (*core.Workspa
 		return nil, err
 	}
 	for i, name := range untracked {
-		file := core.WorkspaceFile{Path: strings.ToValidUTF8(name, "\ufffd"), Status: "untracked"}
+		file := core.WorkspaceFile{Path: legible(name), Status: "untracked"}
 		if i < maxUntracked {
 			file.Insertions = countLines(filepath.Join(t.dir, filepath.FromSlash(name)))
 		}
@@ -112,6 +112,21 @@ func (s *Service) inspect(ctx context.Context, w *core.Workspace) (*core.Workspa
 		changes.Unpushed += unpushed
 	}
 	return changes, nil
+}
+
+// inspectCommits is inspect of a workspace without files: it counts what is not pushed of its branch, and of what it stood at.
+func (s *Service) inspectCommits(ctx context.Context, w *core.Workspace) (*core.WorkspaceChanges, error) {
+	m := s.mirrorOfWorkspace(w)
+	if err := m.secure(); err != nil {
+		return nil, err
+	}
+	out, err := m.git(ctx, nil, "rev-list", "--count", "--ignore-missing", "refs/heads/"+w.WorkBranch, "worktrees/"+w.ID+"/HEAD",
+		"--not", w.BaseCommit, "--remotes", "--")
+	if err != nil {
+		return nil, err
+	}
+	unpushed, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	return &core.WorkspaceChanges{Unpushed: unpushed}, err
 }
 
 // lazyRemote is whom git may ask for what a partial clone lacks; nil for others.

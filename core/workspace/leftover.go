@@ -16,12 +16,10 @@ import (
 // what git keeps of it in any mirror. What is not there is no error.
 func (s *Service) clearWorkspace(w *core.Workspace) error {
 	var problems []error
-	trees, _ := filepath.Glob(s.treePath(w.ID) + ".*") // the pattern is well formed
-	for _, tree := range append(trees, s.treePath(w.ID)) {
+	for _, tree := range append(glob(s.opts.Root, "trees/"+w.ID+".*"), s.treePath(w.ID)) {
 		problems = append(problems, s.removeAside(tree))
 	}
-	admins, _ := filepath.Glob(filepath.Join(s.opts.Root, "mirrors", "*", "worktrees", w.ID+"*")) // as above
-	for _, admin := range admins {
+	for _, admin := range glob(s.opts.Root, "mirrors/*/worktrees/"+w.ID+"*") {
 		problems = append(problems, removeTree(admin))
 	}
 	if err := os.Remove(s.notePath(w.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -42,27 +40,30 @@ func (s *Service) removeAside(tree string) error {
 	return removeTree(aside)
 }
 
+// halfRemoved matches trees whose removal was not brought to its end.
+const halfRemoved = "trees/.gone-*"
+
 // clearLeftovers removes what a crash left half made or half removed. A git that outlived the crash may still write
 // there; what it writes goes at the next start.
 func (s *Service) clearLeftovers() {
-	for _, pattern := range []string{"trees/.gone-*", "trees/*.new-*", "mirrors/*.new-*", "mirrors/*/worktrees/*.new-*"} {
-		found, _ := filepath.Glob(filepath.Join(s.opts.Root, pattern)) // the pattern is well formed
-		for _, path := range found {
+	s.clear(halfRemoved, "trees/*.new-*", "mirrors/*.new-*", "mirrors/*/worktrees/*.new-*")
+}
+
+// clear removes what matches patterns below the root.
+func (s *Service) clear(patterns ...string) {
+	for _, pattern := range patterns {
+		for _, path := range glob(s.opts.Root, pattern) {
 			if err := removeTree(path); err != nil {
-				s.log.Warn("what a crash left over could not be removed", "path", path, "error", err)
+				s.log.Warn("what is left over could not be removed", "path", path, "error", err)
 			}
 		}
 	}
 }
 
 // knownMirrors returns the mirrors that are noted, whether they are there or not.
-func (s *Service) knownMirrors() ([]*mirror, error) {
-	notes, err := filepath.Glob(filepath.Join(s.opts.Root, "mirrors", "*.json"))
-	if err != nil {
-		return nil, err
-	}
+func (s *Service) knownMirrors() []*mirror {
 	var mirrors []*mirror
-	for _, path := range notes {
+	for _, path := range glob(s.opts.Root, "mirrors/*.json") {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			continue // it went meanwhile
@@ -75,17 +76,13 @@ func (s *Service) knownMirrors() ([]*mirror, error) {
 			mirrors = append(mirrors, m)
 		}
 	}
-	return mirrors, nil
+	return mirrors
 }
 
 // pruneMirrors removes the mirrors that no workspace uses. One with commits that the remote does not have is used.
 func (s *Service) pruneMirrors(ctx context.Context, dryRun bool) ([]core.WorkspacePruned, error) {
-	mirrors, err := s.knownMirrors()
-	if err != nil {
-		return nil, err
-	}
 	var results []core.WorkspacePruned
-	for _, m := range mirrors {
+	for _, m := range s.knownMirrors() {
 		result, err := s.pruneMirror(ctx, m, dryRun)
 		if err != nil {
 			return results, err
@@ -118,12 +115,12 @@ func (s *Service) pruneMirror(ctx context.Context, m *mirror, dryRun bool) (core
 		if err := m.secure(); err != nil {
 			return core.WorkspacePruned{}, err
 		}
-		out, err := m.git(ctx, nil, "rev-list", "--count", "--branches", "--not", "--remotes", "--")
-		if err != nil && ctx.Err() != nil {
-			return core.WorkspacePruned{}, ctx.Err()
+		reason, err := m.holds(ctx)
+		if err != nil {
+			return core.WorkspacePruned{}, err
 		}
-		if err == nil && strings.TrimSpace(string(out)) != "0" {
-			return kept("it holds commits that are not pushed"), nil
+		if reason != "" {
+			return kept(reason), nil
 		}
 	}
 	result := core.WorkspacePruned{ID: m.URL, Removed: true, FreedBytes: diskUse(m.dir)}
@@ -138,4 +135,24 @@ func (s *Service) pruneMirror(ctx context.Context, m *mirror, dryRun bool) (core
 		return core.WorkspacePruned{}, err
 	}
 	return result, removeTree(aside)
+}
+
+// holds returns why a mirror without worktrees must stay: work that would be lost with it. "" when there is none.
+func (m *mirror) holds(ctx context.Context) (string, error) {
+	// A stash is work as well. Tags came with the rest.
+	out, err := m.git(ctx, nil, "rev-list", "--count", "--exclude=refs/tags/*", "--all", "--not", "--remotes", "--")
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err == nil && strings.TrimSpace(string(out)) == "0":
+		return "", nil
+	case err == nil:
+		return "it holds commits that are not pushed", nil
+	}
+	// It is damaged. Where nobody but the remote has a branch, nothing is lost with it.
+	out, err = m.git(ctx, nil, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/stash")
+	if err == nil && len(out) == 0 {
+		return "", nil
+	}
+	return "it is damaged, and what it holds cannot be told", ctx.Err()
 }

@@ -205,6 +205,14 @@ func (m *mirror) ensure(ctx context.Context, rem *remote, w want) error {
 	case failBroken:
 		err = m.repair(ctx, rem, w)
 	}
+	if err == nil {
+		return nil
+	}
+	// git takes in what came before it moves any ref, one of which an agent's git may have just now.
+	if ok, looking := m.has(ctx, w.hash); ok && looking == nil {
+		m.s.log.Warn("a fetch of a mirror failed that brought what was asked for", "mirror", m.URL, "error", err)
+		return nil
+	}
 	return err
 }
 
@@ -302,7 +310,7 @@ func (m *mirror) lock(ctx context.Context) (func(), error) {
 		if err == nil {
 			return func() { _ = f.Close(); unlock() }, nil // closing frees the lock
 		}
-		retry := time.NewTimer(100 * time.Millisecond) // real time: another process has it
+		retry := time.NewTimer(lockPoll) // real time: another process has it
 		select {
 		case <-retry.C:
 		case <-ctx.Done():

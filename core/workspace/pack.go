@@ -2,7 +2,8 @@ package workspace
 
 import (
 	"context"
-	"path/filepath"
+	"os"
+	"time"
 )
 
 // maxPacks is how many packs a mirror may gather before they are joined: each fetch adds one, and git looks into all.
@@ -14,16 +15,8 @@ func (s *Service) joinPacks(ctx context.Context) error {
 	if s.GitState() != nil {
 		return nil
 	}
-	mirrors, err := s.knownMirrors()
-	if err != nil {
-		return err
-	}
-	for _, m := range mirrors {
-		packs, err := filepath.Glob(filepath.Join(m.dir, "objects", "pack", "pack-*.pack"))
-		if err != nil {
-			return err
-		}
-		if len(packs) <= maxPacks || m.Filter != "" || m.Depth > 0 {
+	for _, m := range s.knownMirrors() {
+		if len(glob(m.dir, "objects/pack/pack-*.pack")) <= maxPacks || m.Filter != "" || m.Depth > 0 {
 			continue
 		}
 		if err := m.joinPacks(ctx); err != nil {
@@ -52,4 +45,23 @@ func (m *mirror) joinPacks(ctx context.Context) error {
 	}
 	_, err = m.git(ctx, nil, "repack", "--geometric=2", "-d", "--quiet")
 	return err
+}
+
+// staleHalf is the age from which a half pack is one that a killed git left: one that lives writes on.
+const staleHalf = 24 * time.Hour
+
+// clearHalfPacks removes the half packs of mirrors, which git itself removes in a collection only.
+func (s *Service) clearHalfPacks() {
+	for _, m := range s.knownMirrors() {
+		for _, path := range append(glob(m.dir, "objects/pack/tmp_*"), glob(m.dir, "objects/pack/.tmp-*")...) {
+			// The file carries the real time, whatever our clock says.
+			info, err := os.Lstat(path)
+			if err != nil || time.Since(info.ModTime()) < staleHalf {
+				continue
+			}
+			if err := os.Remove(path); err != nil {
+				s.log.Warn("half a pack of a mirror was not removed", "mirror", m.URL, "path", path, "error", err)
+			}
+		}
+	}
 }

@@ -78,9 +78,9 @@ func parseDiff(out []byte) []core.WorkspaceFile {
 				continue
 			}
 			at[parts[i]] = len(files)
-			file := core.WorkspaceFile{Path: strings.ToValidUTF8(parts[i], "\ufffd"), Status: status}
+			file := core.WorkspaceFile{Path: legible(parts[i]), Status: status}
 			if letter == 'R' {
-				file.From = strings.ToValidUTF8(from, "\ufffd")
+				file.From = legible(from)
 			}
 			files = append(files, file)
 			continue

@@ -198,12 +198,14 @@ func (s *Service) holds(ctx context.Context, w *core.Workspace) string {
 	if w.Repo == "" || w.Status == core.WorkspaceReserved {
 		return ""
 	}
-	if _, err := os.Lstat(s.treePath(w.ID)); errors.Is(err, fs.ErrNotExist) {
+	look := s.inspect
+	if _, err := os.Lstat(s.treePath(w.ID)); errors.Is(err, fs.ErrNotExist) { // somebody removed the files
 		if m := s.mirrorOfWorkspace(w); !m.exists() {
-			return "" // somebody removed all of it
+			return ""
 		}
+		look = s.inspectCommits
 	}
-	changes, err := s.inspect(ctx, w)
+	changes, err := look(ctx, w)
 	if err != nil {
 		s.log.Warn("a workspace cannot be looked into and is kept", "workspace", w.ID, "error", err)
 		return "what it holds cannot be told: " + core.AsError(explain(err, nil, "")).Message
@@ -248,11 +250,18 @@ func (s *Service) erase(ctx context.Context, w *core.Workspace) error {
 	if err := m.secure(); err != nil {
 		return err
 	}
+	all, err := s.opts.Store.AllWorkspaces(ctx)
+	if err != nil {
+		return err
+	}
+	if takenBranches(all, w)[w.WorkBranch] {
+		return nil // its name was free once w was removed
+	}
 	ref := "refs/heads/" + w.WorkBranch
 	if _, err := m.git(ctx, nil, "rev-parse", "--verify", "--quiet", ref); err != nil || m.checkedOut(ref) {
 		return ctx.Err() // it is gone, or somebody else's now
 	}
-	_, err := m.git(ctx, nil, "update-ref", "--no-deref", "-d", ref)
+	_, err = m.git(ctx, nil, "update-ref", "--no-deref", "-d", ref)
 	return err
 }
 
@@ -266,8 +275,8 @@ func (s *Service) sweepOften() {
 }
 
 // Sweep removes expired workspaces and old records, begins the time to live of those whose thread is gone, and removes
-// files that a removal left over; it looks at what workspaces take, and keeps the number of packs of mirrors small. The service calls it every few
-// minutes.
+// files that a removal or a fetch left over; it looks at what workspaces take, and keeps the number of packs of mirrors small. The
+// service calls it every few minutes.
 func (s *Service) Sweep(ctx context.Context) error {
 	s.sweeping.Lock()
 	defer s.sweeping.Unlock()
@@ -297,6 +306,8 @@ func (s *Service) Sweep(ctx context.Context) error {
 			s.log.Info("an expired workspace was removed", "workspace", p.ID, "bytes", p.FreedBytes)
 		}
 	}
+	s.clear(halfRemoved)
+	s.clearHalfPacks()
 	if all, err = s.opts.Store.AllWorkspaces(ctx); err != nil {
 		return err
 	}
@@ -314,12 +325,12 @@ func (s *Service) Sweep(ctx context.Context) error {
 
 // sweepRemoved removes files that are still there, and the record once it is old.
 func (s *Service) sweepRemoved(ctx context.Context, w *core.Workspace) error {
-	if _, err := os.Lstat(s.treePath(w.ID)); err == nil {
+	if s.leftOf(w) {
 		unlock, err := s.locks.lock(ctx, w.ID)
 		if err != nil {
 			return err
 		}
-		err = s.clearWorkspace(w)
+		err = s.erase(ctx, w)
 		unlock()
 		if err != nil {
 			s.log.Warn("a removed workspace still has files; the next sweep tries again", "workspace", w.ID, "error", err)
@@ -330,6 +341,13 @@ func (s *Service) sweepRemoved(ctx context.Context, w *core.Workspace) error {
 		return nil
 	}
 	return s.opts.Store.Update(ctx, func(tx core.Tx) error { return tx.DeleteWorkspace(w.ID) })
+}
+
+// leftOf reports whether a removed workspace still has its directory, or what git keeps of it.
+func (s *Service) leftOf(w *core.Workspace) bool {
+	_, tree := os.Lstat(s.treePath(w.ID))
+	_, admin := os.Lstat(s.mirrorOfWorkspace(w).admin(w.ID))
+	return tree == nil || admin == nil
 }
 
 // sweepOrphan releases a workspace whose thread is over, or gone, and did not say so.

@@ -323,3 +323,118 @@ func TestEraseWorkspace(t *testing.T) {
 		t.Errorf("mirrors that are left: %v", mirrors)
 	}
 }
+
+// The name of a branch is free once its workspace is removed: who has it then keeps it when the record of the first is erased.
+func TestEraseKeepsTheBranchOfAnother(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	first := r.provision("x", src.spec())
+	if _, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{first.ID}}); err != nil {
+		t.Fatal(err)
+	}
+	second := r.provision("x", src.spec())
+	if second.WorkBranch != first.WorkBranch {
+		t.Fatalf("the branches are %s and %s", first.WorkBranch, second.WorkBranch)
+	}
+	r.agentGit(second, "commit", "-q", "--allow-empty", "-m", "work")
+	work := r.agentGit(second, "rev-parse", "HEAD")
+	r.agentGit(second, "checkout", "-q", "--detach", second.BaseCommit)
+	if _, err := r.EraseWorkspace(t.Context(), first.ID); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.agentGit(second, "rev-parse", second.WorkBranch); got != work {
+		t.Errorf("the branch is at %q", got)
+	}
+}
+
+// A mirror stays as long as it may hold work that is nowhere else: a stash, or a branch where not all can be read.
+func TestPruneMirrorKeepsWork(t *testing.T) {
+	for name, work := range map[string]func(r *rig, w *core.Workspace){
+		"a stash": func(r *rig, w *core.Workspace) {
+			write(t, filepath.Join(w.Path, "README.md"), "# work\n")
+			r.agentGit(w, "stash", "-q")
+		},
+		"a branch beside a broken one": func(r *rig, w *core.Workspace) {
+			r.agentGit(w, "checkout", "-q", "-b", "aside")
+			r.agentGit(w, "commit", "-q", "--allow-empty", "-m", "work")
+			r.agentGit(w, "checkout", "-q", w.WorkBranch)
+			write(t, filepath.Join(r.mirror(), "refs/heads/broken"), strings.Repeat("1", 40)+"\n")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := newSource(t)
+			r := newRig(t)
+			w := r.provision("x", src.spec())
+			work(r, w)
+			got, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{w.ID}, Force: true, Mirrors: true})
+			if err != nil || len(got) != 2 || !got[0].Removed {
+				t.Fatalf("%+v, %v", got, err)
+			}
+			if got[1].Removed || got[1].Reason == "" || len(r.mirrors()) != 1 {
+				t.Errorf("%+v", got[1])
+			}
+		})
+	}
+}
+
+// What a removal left that a crash or a busy directory ended goes with the next sweep.
+func TestSweepClearsRemovals(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	admin := filepath.Join(r.mirror(), "worktrees", w.ID)
+	now := r.clock.Now()
+	if err := r.store.Update(t.Context(), func(tx core.Tx) error {
+		gone := *w
+		gone.Status, gone.RemovedAt, gone.ExpiresAt = core.WorkspaceRemoved, &now, nil
+		return tx.PutWorkspace(&gone)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	aside := filepath.Join(r.root, "trees", ".gone-01ABC")
+	if err := os.Rename(w.Path, aside); err != nil {
+		t.Fatal(err)
+	}
+	r.sweep()
+	if exists(aside) || exists(admin) {
+		t.Errorf("left: the files %t, those of git %t", exists(aside), exists(admin))
+	}
+	got, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{Mirrors: true})
+	if err != nil || len(got) != 1 || !got[0].Removed {
+		t.Errorf("the mirror: %+v, %v", got, err)
+	}
+}
+
+// Of a workspace whose files somebody removed, only what was committed can be lost.
+func TestExpiryOfRemovedFiles(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	finished := func(name string, work func(w *core.Workspace)) *core.Workspace {
+		w := r.provision(name, src.spec())
+		r.adopt(w.ID, "thread_"+name)
+		work(w)
+		if err := os.RemoveAll(w.Path); err != nil {
+			t.Fatal(err)
+		}
+		r.release(w.ID)
+		return w
+	}
+	clean := finished("clean", func(*core.Workspace) {})
+	committed := finished("committed", func(w *core.Workspace) {
+		r.agentGit(w, "commit", "-q", "--allow-empty", "-m", "work of "+w.ID)
+	})
+	detached := finished("detached", func(w *core.Workspace) {
+		r.agentGit(w, "checkout", "-q", "--detach")
+		r.agentGit(w, "commit", "-q", "--allow-empty", "-m", "work of "+w.ID)
+	})
+	r.clock.Advance(100 * time.Hour)
+	r.sweep()
+	if got := r.find(clean.ID); got.Status != core.WorkspaceRemoved {
+		t.Errorf("the clean one is %s, kept for %q", got.Status, got.Kept)
+	}
+	for _, w := range []*core.Workspace{committed, detached} {
+		if got := r.find(w.ID); got.Status != core.WorkspaceReleased || !strings.Contains(got.Kept, "1 commits that are not pushed") {
+			t.Errorf("%s is %s, kept for %q", w.WorkBranch, got.Status, got.Kept)
+		}
+	}
+}

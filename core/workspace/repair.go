@@ -45,11 +45,7 @@ func (m *mirror) repair(ctx context.Context, rem *remote, w want) error {
 // setDamagedAside moves packs that do not hold what they should out of git's sight: a pack that is fetched again has the
 // same name, and git would keep the old one.
 func (m *mirror) setDamagedAside(ctx context.Context) error {
-	indexes, err := filepath.Glob(filepath.Join(m.dir, "objects", "pack", "pack-*.idx"))
-	if err != nil {
-		return err
-	}
-	for _, index := range indexes {
+	for _, index := range glob(m.dir, "objects/pack/pack-*.idx") {
 		_, err := m.git(ctx, nil, "verify-pack", "--", index)
 		var g *gitError
 		if err == nil {
@@ -61,11 +57,7 @@ func (m *mirror) setDamagedAside(ctx context.Context) error {
 		if err := os.MkdirAll(aside, 0o755); err != nil {
 			return err
 		}
-		files, err := filepath.Glob(strings.TrimSuffix(index, ".idx") + ".*")
-		if err != nil {
-			return err
-		}
-		for _, file := range files {
+		for _, file := range glob(filepath.Dir(index), strings.TrimSuffix(filepath.Base(index), ".idx")+".*") {
 			if err := os.Rename(file, filepath.Join(aside, filepath.Base(file))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

@@ -101,14 +101,20 @@ func (s *Service) reserve(ctx context.Context, w *core.Workspace) (*core.Workspa
 	return w, nil
 }
 
-// freeBranch adds a number to a branch that another workspace of the repository has.
-func freeBranch(all []*core.Workspace, w *core.Workspace) string {
+// takenBranches are the work branches of other workspaces of the repository of w.
+func takenBranches(all []*core.Workspace, w *core.Workspace) map[string]bool {
 	taken := make(map[string]bool)
 	for _, other := range all {
-		if other.URL == w.URL && other.Status != core.WorkspaceRemoved {
+		if other.ID != w.ID && other.URL == w.URL && other.Status != core.WorkspaceRemoved {
 			taken[other.WorkBranch] = true
 		}
 	}
+	return taken
+}
+
+// freeBranch adds a number to a branch that another workspace of the repository has.
+func freeBranch(all []*core.Workspace, w *core.Workspace) string {
+	taken := takenBranches(all, w)
 	n := 1
 	for taken[numbered(w.WorkBranch, n)] {
 		n++

@@ -37,10 +37,11 @@ func (s *Service) UpdateWorkspace(ctx context.Context, id string, how core.Works
 	if err != nil {
 		return nil, explain(err, rem, w.Branch)
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.config().CheckoutTimeout)
+	ctx = context.WithoutCancel(ctx) // a caller who leaves would cut it in half
+	limited, cancel := context.WithTimeout(ctx, s.config().CheckoutTimeout)
 	defer cancel()
 	u := &update{s: s, w: w, t: s.treeOf(w), how: how, onto: f.hash}
-	out, err := u.run(ctx)
+	out, err := u.run(limited)
 	if err != nil {
 		return nil, explain(err, nil, w.Branch)
 	}
@@ -75,10 +76,24 @@ func (u *update) run(ctx context.Context) (*core.WorkspaceUpdate, error) {
 	if known, err := t.count(ctx, u.onto, "--not", before); err != nil || known == 0 {
 		return out, err // there is nothing new
 	}
-	t.clearStaleIndexLock()
+	apart, err := u.apart(ctx, before)
+	if err != nil {
+		return nil, err
+	}
 	args := []string{"merge", "--no-edit", "--no-verify", "--no-gpg-sign", "--no-stat", "-m", "Merge " + u.w.Branch, u.onto}
-	if u.how == core.WorkspaceRebase {
-		args = []string{"rebase", "--no-verify", "--no-gpg-sign", "--no-stat", "--no-autosquash", "--no-autostash", "--no-update-refs", u.onto}
+	switch {
+	case u.how == core.WorkspaceRebase:
+		args = []string{"rebase", "--no-verify", "--no-gpg-sign", "--no-stat", "--no-autosquash", "--no-autostash", "--no-update-refs"}
+		if apart { // the base would be taken for work
+			args = append(args, "--onto", u.onto, t.base)
+		} else {
+			args = append(args, u.onto)
+		}
+	case apart:
+		return nil, u.conflict("%s and the work of the thread have no commit in common here, so that they cannot be merged; rebase, or have a workspace with all history (depth 0)", u.w.Branch)
+	}
+	if err := t.awaitIndex(ctx); err != nil {
+		return nil, err
 	}
 	if err := u.git(ctx, args...); err != nil {
 		return nil, u.undo(ctx, before, err)
@@ -88,6 +103,16 @@ func (u *update) run(ctx context.Context) (*core.WorkspaceUpdate, error) {
 	}
 	out.Changed = out.HeadCommit != before
 	return out, nil
+}
+
+// apart reports whether what is new has no commit in common with a head, as in a copy without the history between them.
+func (u *update) apart(ctx context.Context, head string) (bool, error) {
+	_, err := u.t.git(ctx, nil, "merge-base", u.onto, head)
+	var g *gitError
+	if errors.As(err, &g) && g.tail == "" { // git says nothing then
+		return true, nil
+	}
+	return false, err
 }
 
 // ready refuses a worktree that somebody is in the middle of something in.
@@ -120,6 +145,7 @@ func (u *update) undo(ctx context.Context, before string, cause error) error {
 		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 		defer cancel()
 		ctx = limited
+		_ = os.Remove(u.t.indexLock()) // of the git that was killed; there may be none
 	}
 	unmerged, err := u.t.git(ctx, nil, "diff", "--name-only", "--diff-filter=U", "-z", "--no-color", "--no-ext-diff", "--no-textconv")
 	files := splitNul(unmerged)
@@ -140,7 +166,7 @@ func (u *update) undo(ctx context.Context, before string, cause error) error {
 		return cause
 	}
 	for i, name := range files {
-		files[i] = strings.ToValidUTF8(name, "\ufffd")
+		files[i] = legible(name)
 	}
 	shown := strings.Join(files[:min(len(files), 20)], ", ")
 	if len(files) > 20 {

@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -8,8 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/workspace"
 )
 
 func TestDiff(t *testing.T) {
@@ -65,6 +69,24 @@ func TestDiff(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(r.root, "private", "diff-*"))
 	if len(left) > 0 {
 		t.Errorf("left behind %v", left)
+	}
+}
+
+// A name that is no text is listed with a mark in it, and found by that.
+func TestDiffOfAnOddName(t *testing.T) {
+	src := newSource(t)
+	src.write("[odd]*\xff.txt", "one\n")
+	src.commit("odd")
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	for _, name := range []string{"[odd]*\xff.txt", "new\xff\xfe", "newer"} {
+		write(t, filepath.Join(w.Path, name), "two\n")
+	}
+	for _, path := range []string{"[odd]*\ufffd.txt", "new\ufffd"} {
+		d, err := r.DiffWorkspace(t.Context(), w.ID, path, 0)
+		if err != nil || strings.Count(d.Patch, "diff --git") != 1 || !strings.Contains(d.Patch, "+two") {
+			t.Errorf("%s: %+v, %v", path, d, err)
+		}
 	}
 }
 
@@ -183,4 +205,120 @@ func TestAdoptReleased(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantError(t, adopt("thread_3"), core.CodeConflict, "removed")
+}
+
+// A copy without history has no commit in common with what is new: the work is told from what it began at, and only a rebase can
+// do without one.
+func TestUpdateOfAShallowCopy(t *testing.T) {
+	src := newSource(t)
+	src.write("README.md", "# second\n")
+	src.commit("second")
+	r := newRig(t)
+	spec := src.spec()
+	spec.Depth = 1
+	w := r.provision("x", spec)
+	write(t, filepath.Join(w.Path, "mine.txt"), "mine\n")
+	r.agentGit(w, "add", "-A")
+	r.agentGit(w, "commit", "-q", "-m", "work")
+	src.write("README.md", "# theirs\n")
+	tip := src.commit("theirs")
+	_, err := r.UpdateWorkspace(t.Context(), w.ID, core.WorkspaceMerge)
+	wantError(t, err, core.CodeConflict, "no commit in common", "rebase")
+	got, err := r.UpdateWorkspace(t.Context(), w.ID, core.WorkspaceRebase)
+	if err != nil || !got.Changed || got.BaseCommit != tip {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if text := read(t, filepath.Join(w.Path, "README.md")); text != "# theirs\n" {
+		t.Errorf("the file holds %q", text)
+	}
+	changes, err := r.InspectWorkspace(t.Context(), w.ID)
+	if err != nil || changes.CommitCount != 1 || changes.FileCount != 1 || changes.Files[0].Path != "mine.txt" {
+		t.Errorf("%+v, %v", changes, err)
+	}
+}
+
+// A caller who leaves does not cut an update in half.
+func TestUpdateWithoutItsCaller(t *testing.T) {
+	src := newSource(t)
+	dir := t.TempDir()
+	git, there, on := filepath.Join(dir, "git"), filepath.Join(dir, "there"), filepath.Join(dir, "on")
+	write(t, git, "#!/bin/sh\nfor a in \"$@\"; do if [ \"$a\" = merge ]; then\n"+
+		"  echo lock > \"$GIT_DIR/index.lock\"; echo half > \"$GIT_WORK_TREE/README.md\"; : > "+there+"\n"+
+		"  while [ ! -e "+on+" ]; do sleep 0.01; done\n"+
+		"  rm \"$GIT_DIR/index.lock\"; git cat-file blob HEAD:README.md > \"$GIT_WORK_TREE/README.md\"\nfi; done\nexec git \"$@\"\n")
+	if err := os.Chmod(git, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, func(o *workspace.Options) { o.Git = git })
+	w := r.provision("x", src.spec())
+	src.write("theirs.txt", "theirs\n")
+	tip := src.commit("theirs")
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() {
+		_, err := r.UpdateWorkspace(ctx, w.ID, core.WorkspaceMerge)
+		done <- err
+	}()
+	coretest.WaitFor(t, "the merge to begin", func() bool { return exists(there) })
+	cancel()
+	write(t, on, "")
+	err := <-done
+	if status := r.agentGit(w, "status", "--porcelain"); err != nil || status != "" || r.find(w.ID).BaseCommit != tip {
+		t.Errorf("%v; status %q, base %s, want %s", err, status, r.find(w.ID).BaseCommit, tip)
+	}
+	if _, err := r.UpdateWorkspace(t.Context(), w.ID, core.WorkspaceMerge); err != nil {
+		t.Errorf("once more: %v", err)
+	}
+}
+
+// A git that takes too long is killed, and what it left is put back as it was.
+func TestUpdateThatTakesTooLong(t *testing.T) {
+	src := newSource(t)
+	dir := t.TempDir()
+	git, there := filepath.Join(dir, "git"), filepath.Join(dir, "there")
+	write(t, git, "#!/bin/sh\ncase \" $* \" in\n*\" --abort \"*) ;;\n*\" rebase \"*) git \"$@\"; : > \"$GIT_DIR/index.lock\"; : > "+there+"; sleep 1000 ;;\nesac\nexec git \"$@\"\n")
+	if err := os.Chmod(git, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, func(o *workspace.Options) { o.Git = git })
+	w := r.provision("x", src.spec())
+	write(t, filepath.Join(w.Path, "README.md"), "# mine\n")
+	r.agentGit(w, "commit", "-q", "-a", "-m", "mine")
+	src.write("README.md", "# theirs\n")
+	src.commit("theirs")
+	r.ApplyConfig(workspace.Config{CheckoutTimeout: 3 * time.Second})
+	if _, err := r.UpdateWorkspace(soon(t), w.ID, core.WorkspaceRebase); err == nil || !exists(there) {
+		t.Fatalf("the rebase ended with %v", err)
+	}
+	if branch := strings.TrimSpace(r.agentGit(w, "rev-parse", "--abbrev-ref", "HEAD")); branch != w.WorkBranch {
+		t.Errorf("it is on %s", branch)
+	}
+	if status := r.agentGit(w, "status", "--porcelain"); status != "" || exists(filepath.Join(r.mirror(), "worktrees", w.ID, "index.lock")) {
+		t.Errorf("status %q", status)
+	}
+}
+
+// Files of a thread that works come and go while its changes are looked at.
+func TestDiffWhileFilesGo(t *testing.T) {
+	src := newSource(t)
+	dir := t.TempDir()
+	git, passing := filepath.Join(dir, "git"), filepath.Join(dir, "passing")
+	// The file is gone once git has listed it for the patch, which is what it lists after the diff by numbers.
+	write(t, git, "#!/bin/sh\ncase \" $* \" in\n*\" rev-list --count HEAD \"*) : > "+dir+"/looked ;;\n"+
+		"*\" ls-files --others \"*) git \"$@\" || exit; [ -e "+dir+"/looked ] && rm -f \"$(cat "+passing+")\"; exit 0 ;;\nesac\nexec git \"$@\"\n")
+	if err := os.Chmod(git, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, func(o *workspace.Options) { o.Git = git })
+	w := r.provision("x", src.spec())
+	write(t, passing, filepath.Join(w.Path, "passing.tmp"))
+	write(t, filepath.Join(w.Path, "passing.tmp"), "x\n")
+	write(t, filepath.Join(w.Path, "stays.txt"), "stays\n")
+	d, err := r.DiffWorkspace(t.Context(), w.ID, "", 0)
+	if exists(filepath.Join(w.Path, "passing.tmp")) {
+		t.Fatal("the file did not go")
+	}
+	if err != nil || !strings.Contains(d.Patch, "+stays") || strings.Contains(d.Patch, "passing.tmp") {
+		t.Errorf("%+v, %v", d, err)
+	}
 }
