@@ -24,11 +24,8 @@ import (
 	"github.com/wardroom/wardroom/core/config"
 )
 
-// Names of what the admin socket is made of, in one directory.
-const (
-	adminSocketFile = "admin.sock"
-	adminTokenFile  = "admin.token"
-)
+// adminSocketFile is the name of the admin socket where none is configured. config.AdminToken is its token.
+const adminSocketFile = "admin.sock"
 
 // maxSocketPath is how long the path of a socket may be, in bytes.
 const maxSocketPath = 107
@@ -71,7 +68,7 @@ func checkAdminSocket(c *config.Config) error {
 	case !errors.Is(err, syscall.EAGAIN): // else so many wait for it that it takes no more
 		return nil //nolint:nilerr // no server is there
 	}
-	return core.Errorf(core.CodeConflict, "another server listens on the admin socket %s: name one in another directory by server.adminSocket, "+
+	return core.Errorf(core.CodeConflict, "another server listens on the admin socket %s: name another by server.adminSocket, "+
 		"and in a unit of your own another RuntimeDirectory", path)
 }
 
@@ -86,7 +83,7 @@ func (a *App) openAdmin(ctx context.Context) error {
 		a.log.Debug("there is no admin socket, as its path is too long; server.adminSocket names another", "path", path)
 		return nil
 	}
-	token, err := newAdminToken(filepath.Join(filepath.Dir(path), adminTokenFile))
+	token, err := newAdminToken(config.AdminToken(path))
 	if err != nil {
 		return fmt.Errorf("make the token of the admin socket: %w", err)
 	}
@@ -133,7 +130,7 @@ func (s *admin) close(ctx context.Context) {
 	}
 	<-s.done
 	s.active.Wait()
-	_ = os.Remove(filepath.Join(filepath.Dir(s.path), adminTokenFile)) // the next start makes another
+	_ = os.Remove(config.AdminToken(s.path)) // the next start makes another
 }
 
 // newAdminToken writes a new token to a file that only we can read, and returns it.
@@ -154,7 +151,7 @@ func (s *admin) guard(next http.Handler) http.Handler {
 		defer s.active.Done()
 		peer, ok := r.Context().Value(peerKey{}).(peerCredential)
 		if !ok || subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), want) != 1 {
-			writeAdminError(w, core.Errorf(core.CodeUnauthorized, "the token of the admin socket is missing or wrong; it is in %s beside the socket", adminTokenFile))
+			writeAdminError(w, core.Errorf(core.CodeUnauthorized, "the token of the admin socket is missing or wrong; it is in %s beside the socket", filepath.Base(config.AdminToken(s.path))))
 			return
 		}
 		r.Header.Del("Authorization") // the API knows no such credential

@@ -130,7 +130,7 @@ func runDirSum(stateDir string) string {
 // privatePaths are what agents must not get at, as far as their runtime can see to that: the store with its keys, the
 // state of plugins, sockets, the workspaces of others, the configuration, and the files with secrets that it names.
 func (a *App) privatePaths(c *config.Config, state, run string) []string {
-	paths := []string{c.Store.Path, state, workspaceRoot(c), filepath.Join(filepath.Dir(adminPath(c)), adminTokenFile)}
+	paths := []string{c.Store.Path, state, workspaceRoot(c), config.AdminToken(adminPath(c))}
 	if !temporaryRun(run) { // one that is there holds sockets alone, and lies where all write
 		paths = append(paths, run)
 	}

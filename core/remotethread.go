@@ -123,6 +123,8 @@ type ThreadHosts interface {
 type ThreadHostSink interface {
 	// RemoteThreadEvented hands over an event, in order for each thread.
 	RemoteThreadEvented(e RemoteThreadEvent)
+	// RemoteInputRefused reports that a host did not take an input, and why. It may come again.
+	RemoteInputRefused(agentID, threadID, inputID, reason string)
 	// HostAway reports that the connection of a host is lost; HostBack that it is there (again), with the threads that
 	// it says it hosts; HostGone that it is gone for good.
 	HostAway(agentID string)

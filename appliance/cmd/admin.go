@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -26,8 +27,9 @@ import (
 const (
 	adminSocketPath = "/run/wardroom/admin.sock"
 	adminSocketFile = "admin.sock" // in store.path
-	adminTokenFile  = "admin.token"
-	envAdminSocket  = "WARDROOM_ADMIN_SOCKET"
+	// formerAdminToken is the token of any socket in its directory, as servers of earlier releases that still run have it.
+	formerAdminToken = "admin.token"
+	envAdminSocket   = "WARDROOM_ADMIN_SOCKET"
 )
 
 // maxAdminAnswer bounds an answer of the admin socket that is read as a whole.
@@ -65,8 +67,12 @@ func (s *adminSocket) authorize(header http.Header) {
 	header.Set("Authorization", "Bearer "+token)
 }
 
+// readAdminToken reads the token of an admin socket.
 func readAdminToken(path string) (string, error) {
-	token, err := os.ReadFile(filepath.Join(filepath.Dir(path), adminTokenFile))
+	token, err := os.ReadFile(config.AdminToken(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		token, err = os.ReadFile(filepath.Join(filepath.Dir(path), formerAdminToken))
+	}
 	return strings.TrimSpace(string(token)), err
 }
 

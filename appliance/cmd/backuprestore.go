@@ -32,8 +32,10 @@ func (c *cli) backupRestore() *cobra.Command {
 			if dir, err = restorePlace(dir); err != nil {
 				return err
 			}
-			if entries, err := os.ReadDir(files); files != "" && err == nil && len(entries) > 0 {
-				return notEmpty(files)
+			if files != "" {
+				if files, err = restorePlace(files); err != nil {
+					return err
+				}
 			}
 			// The whole file is proved before anything is made of it.
 			answer, err := c.readBackup(cmd.Context(), &flags, args[0])
@@ -60,7 +62,8 @@ func (c *cli) backupRestore() *cobra.Command {
 	return cmd
 }
 
-// restoreBackup makes a store at dir from the backup in a file.
+// restoreBackup makes a store at dir from the backup in a file, and puts its other files into the directory files, which
+// restorePlace returned, unless that is "". When it fails, both are as empty as they were.
 func (c *cli) restoreBackup(ctx context.Context, flags *backupFlags, path, dir, files string) error {
 	r, _, end, err := flags.open(ctx, c, path)
 	if err != nil {
@@ -71,24 +74,52 @@ func (c *cli) restoreBackup(ctx context.Context, flags *backupFlags, path, dir, 
 	if err != nil {
 		return err
 	}
-	return restoreAt(dir, func(temp string) error {
+	filled := false
+	err = restoreAt(dir, func(temp string) error {
 		whole, err := unpackBackup(ctx, r, temp, encryption, c.records("restored"))
 		if err != nil {
 			return err
 		}
 		for _, f := range whole.Files {
-			switch key, ok := strings.CutPrefix(f.Name, "keys/"); {
-			case ok && !strings.Contains(key, "/"):
-				err = writeDurably(filepath.Join(temp, key), f.Data)
-			case files != "":
-				err = writeDurably(filepath.Join(files, filepath.FromSlash(f.Name)), f.Data)
-			}
-			if err != nil {
-				return err
+			if key, ok := keyOf(f); ok {
+				if err := writeDurably(filepath.Join(temp, key), f.Data); err != nil {
+					return err
+				}
 			}
 		}
-		return nil
+		if files == "" {
+			return nil
+		}
+		err = restoreAt(files, func(temp string) error { return placeFiles(temp, whole.Files) })
+		filled = err == nil
+		return err
 	})
+	if err != nil && filled {
+		err = errors.Join(err, empty(files))
+	}
+	return err
+}
+
+// keyOf returns the name of the key that a file of a backup is; false for any other.
+func keyOf(f backup.File) (string, bool) {
+	key, ok := strings.CutPrefix(f.Name, "keys/")
+	return key, ok && !strings.Contains(key, "/")
+}
+
+// placeFiles makes the files of a backup that are no keys, below a new directory.
+func placeFiles(dir string, list []backup.File) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, f := range list {
+		if _, ok := keyOf(f); ok {
+			continue
+		}
+		if err := writeDurably(filepath.Join(dir, filepath.FromSlash(f.Name)), f.Data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // unpackBackup makes a store at dir from the dump in an archive.

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -47,7 +48,7 @@ func notEmpty(dir string) error {
 	return &outcomeError{code: exitConflict, message: dir + " is not empty", hint: "restore into a new or empty directory; move what is there aside first"}
 }
 
-// restoreAt has fill make a store beside dir, which restorePlace returned, and gives it the name once everything of it is on disk:
+// restoreAt has fill make a store, or what else is restored, beside dir, which restorePlace returned, and gives it the name once everything of it is on disk:
 // a restore that is cut leaves nothing at dir, and the next one clears away what it left beside it. The store belongs to the owner
 // of dir, or of the directory above it.
 func restoreAt(dir string, fill func(temp string) error) (err error) {
@@ -81,21 +82,30 @@ func restoreAt(dir string, fill func(temp string) error) (err error) {
 	return syncDir(filepath.Dir(dir))
 }
 
-// moveUp moves a store into dir, the root of a disk, which cannot be replaced. Its manifest is the first: a move that is cut leaves
-// what no server takes for a store.
+// empty removes what a restore put into dir.
+func empty(dir string) error {
+	entries, err := os.ReadDir(dir)
+	failed := []error{err}
+	for _, entry := range entries {
+		if entry.Name() != "lost+found" || !ownDisk(dir) {
+			failed = append(failed, os.RemoveAll(filepath.Join(dir, entry.Name())))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// moveUp moves what was restored into dir, the root of a disk, which cannot be replaced. The manifest of a store is the first: a
+// move that is cut leaves what no server takes for a store.
 func moveUp(temp, dir string) error {
 	entries, err := os.ReadDir(temp)
 	if err != nil {
 		return err
 	}
-	names := []string{storeManifest}
-	for _, entry := range entries {
-		if entry.Name() != storeManifest {
-			names = append(names, entry.Name())
-		}
+	if i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return e.Name() == storeManifest }); i > 0 {
+		entries[0], entries[i] = entries[i], entries[0]
 	}
-	for _, name := range names {
-		if err := os.Rename(filepath.Join(temp, name), filepath.Join(dir, name)); err != nil {
+	for _, entry := range entries {
+		if err := os.Rename(filepath.Join(temp, entry.Name()), filepath.Join(dir, entry.Name())); err != nil {
 			return err
 		}
 	}

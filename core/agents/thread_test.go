@@ -42,6 +42,10 @@ func (s *threadSink) RemoteThreadEvented(e core.RemoteThreadEvent) {
 	}
 }
 
+func (s *threadSink) RemoteInputRefused(_, thread, input, reason string) {
+	s.host("refused " + thread + " " + input + " " + reason)
+}
+
 func (s *threadSink) HostAway(id string) { s.host("away") }
 func (s *threadSink) HostBack(id string, threads []string) {
 	s.host("back " + strings.Join(threads, " "))
@@ -349,6 +353,23 @@ func TestThreadRefusals(t *testing.T) {
 			}
 		})
 	}
+	t.Run("Input", func(t *testing.T) {
+		r, threads := newThreadRig(t)
+		p, reg := r.host(1)
+		r.svc.SpawnThread(reg.AgentID, remote("thread_1"))
+		p.expect(protocol.TypeThreadSpawn, nil)
+		r.svc.InputThread(reg.AgentID, core.RemoteInput{ThreadID: "thread_1", InputID: "in_1", PromptID: "p1", Choice: "allow"})
+		p.expect(protocol.TypeThreadInput, nil)
+		p.send(protocol.TypeThreadStatus, "", protocol.ThreadStatus{
+			ThreadID: "thread_1", InputID: "in_1", Status: protocol.ThreadRefused, Code: "NO_PROMPT", Message: "no prompt is open",
+		})
+		coretest.WaitFor(t, "the refusal", func() bool {
+			return slices.Contains(threads.told(), "refused thread_1 in_1 NO_PROMPT: no prompt is open")
+		})
+		if got := threads.all(); len(got) != 0 {
+			t.Errorf("the thread is told of by %+v", got)
+		}
+	})
 	t.Run("TooLarge", func(t *testing.T) {
 		r, threads := newThreadRig(t)
 		p, reg := r.host(1)

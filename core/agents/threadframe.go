@@ -222,11 +222,14 @@ func (s *session) threadStatus(a *agent, f *frame) error {
 	}
 	if err == nil && p.InputID != "" && p.Status == protocol.ThreadRefused {
 		s.svc.log.Debug("a host refused an input", "agent", a.id, "thread", p.ThreadID, "code", p.Code)
+		if h != nil {
+			s.svc.threads.RemoteInputRefused(a.id, p.ThreadID, p.InputID, refusalText(&p))
+		}
 	}
 	return err
 }
 
-// refusalText is why a host refused a thread, for people.
+// refusalText is why a host refused a thread or an input, for people.
 func refusalText(p *protocol.ThreadStatus) string {
 	text := clip.Text(p.Message, maxReasonBytes)
 	switch code := cleanReason(p.Code, ""); {

@@ -13,8 +13,6 @@ import (
 // Bounds of a spec.
 const (
 	maxCPU       = 1024
-	maxEnv       = 512
-	maxEnvBytes  = 1 << 20
 	maxLabels    = 64
 	maxLabelText = 256
 	ownLabels    = "wardroom." // by these the service finds the agents of an execution
@@ -31,7 +29,7 @@ func managedAgentSpec(r *wire.ManagedAgentSpec) (core.ManagedAgentSpec, error) {
 	if r.CPU < 0 || r.CPU > maxCPU {
 		bad("cpu", "must be from 0 to "+strconv.Itoa(maxCPU)+" cores")
 	}
-	checkEnv("env", r.Env, bad)
+	problems = append(problems, core.CheckEnv("env", r.Env)...)
 	for name, value := range r.Labels {
 		if name == "" || len(name) > maxLabelText || len(value) > maxLabelText {
 			bad("labels."+schema.Clip(name), "name and value must be at most "+strconv.Itoa(maxLabelText)+" bytes, the name not empty")
@@ -55,23 +53,6 @@ func managedAgentSpec(r *wire.ManagedAgentSpec) (core.ManagedAgentSpec, error) {
 		Runtime: r.Runtime, Approval: r.ApprovalPreset, Resume: r.Resume, Image: r.Image, Network: r.Network, Volumes: r.Volumes,
 		MemoryBytes: memory, CPU: r.CPU, Labels: r.Labels,
 	}, nil
-}
-
-// checkEnv reports what cannot be an environment. Its values stay out of the reasons.
-func checkEnv(path string, env map[string]string, bad func(path, reason string)) {
-	size := 0
-	for name, value := range env {
-		size += len(name) + len(value)
-		switch {
-		case name == "" || strings.ContainsAny(name, "=\x00"):
-			bad(path, "the name "+strconv.Quote(schema.Clip(name))+" must not be empty or hold = or NUL")
-		case strings.ContainsRune(value, 0):
-			bad(schema.Join(path, schema.Clip(name)), "must not hold NUL")
-		}
-	}
-	if len(env) > maxEnv || size > maxEnvBytes {
-		bad(path, "must be at most "+strconv.Itoa(maxEnv)+" variables and 1 MiB")
-	}
 }
 
 // parseMemory reads "512m" as bytes; the empty text is no limit. reason tells what is wrong.

@@ -255,6 +255,10 @@ func TestDocument(t *testing.T) {
 		if s.(map[string]any)["additionalProperties"] != false {
 			t.Errorf("schema %s lets unknown fields pass", name)
 		}
+		env, _ := s.(map[string]any)["properties"].(map[string]any)["env"].(map[string]any)
+		if env != nil && (env["maxProperties"] != float64(core.MaxEnv) || env["propertyNames"] == nil) {
+			t.Errorf("schema %s takes any environment: %v", name, env)
+		}
 	}
 }
 

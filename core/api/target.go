@@ -30,10 +30,7 @@ func (r *targetRequest) target(c *call) (t core.Target, env map[string]string, e
 		return t, nil, nil
 	}
 	prepared := &r.Thread.Preparation
-	var problems []core.Problem
-	checkEnv("target.thread.preparation.env", prepared.Env, func(path, reason string) {
-		problems = append(problems, core.Problem{Path: path, Reason: reason})
-	})
+	problems := core.CheckEnv("target.thread.preparation.env", prepared.Env)
 	if askedWorkspace(prepared).WorkspaceID != "" {
 		problems = append(problems, core.Problem{Path: "target.thread.preparation.workspace.workspaceId",
 			Reason: "must be left out: each thread has a workspace of its own"})

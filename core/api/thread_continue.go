@@ -13,9 +13,7 @@ func (s *Server) continueThread(c *call) (answer, error) {
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
-	var problems []core.Problem
-	checkEnv("env", req.Env, func(path, reason string) { problems = append(problems, core.Problem{Path: path, Reason: reason}) })
-	if err := core.InvalidAll("invalid request body", problems); err != nil {
+	if err := core.InvalidAll("invalid request body", core.CheckEnv("env", req.Env)); err != nil {
 		return answer{}, err
 	}
 	texts := c.texts()

@@ -37,11 +37,7 @@ const memoryContextKey = "memoryContext"
 
 // spec checks what the decoder could not, and makes the service's spec.
 func (r *threadRequest) spec(agentType string) (core.ThreadSpec, error) {
-	var problems []core.Problem
-	checkEnv("preparation.env", r.Preparation.Env, func(path, reason string) {
-		problems = append(problems, core.Problem{Path: path, Reason: reason})
-	})
-	if err := core.InvalidAll("invalid request body", problems); err != nil {
+	if err := core.InvalidAll("invalid request body", core.CheckEnv("preparation.env", r.Preparation.Env)); err != nil {
 		return core.ThreadSpec{}, err
 	}
 	delete(r.Metadata, memoryContextKey)

@@ -32,7 +32,7 @@ func (s *Service) checkComposition(ctx context.Context, plan *Plan, source strin
 
 // lineOfStep finds the line of a step's pattern key; only a refused definition pays for it.
 func lineOfStep(source string, step int) int {
-	root, _ := readYAML(source, len(source))
+	root, _ := readYAML(source, len(source), false)
 	if root == nil {
 		return 0
 	}

@@ -45,13 +45,15 @@ type rules struct {
 	secret func(ref core.SecretRef) error
 	// matching is how many instructions all regular expressions may have; 0: any number.
 	matching int
+	// noOctal refuses numbers with a leading zero, which YAML reads as octal. Texts that are stored may have some.
+	noOctal bool
 }
 
 // Parse reads and checks a definition, flat or an org chart. It returns either a plan or every problem that
 // was found, by line. Texts over DefaultMaxDefinition bytes are refused. Agent types are not checked: which
 // there are is the operator's choice.
 func Parse(source string) (core.Plan, []core.Problem) {
-	plan, found := parse(source, identity{}, rules{limit: DefaultMaxDefinition, matching: maxInstructions})
+	plan, found := parse(source, identity{}, rules{limit: DefaultMaxDefinition, matching: maxInstructions, noOctal: true})
 	if len(found) > 0 {
 		return nil, found
 	}
@@ -60,7 +62,7 @@ func Parse(source string) (core.Plan, []core.Problem) {
 
 // parse is Parse for a definition whose name, version and description may be given beside it.
 func parse(source string, given identity, r rules) (*Plan, []core.Problem) {
-	root, found := readYAML(source, r.limit)
+	root, found := readYAML(source, r.limit, r.noOctal)
 	if root == nil {
 		return nil, found
 	}

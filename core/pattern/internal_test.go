@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
@@ -116,5 +117,20 @@ func TestWords(t *testing.T) {
 		if got := enum(stepShapes[kind], "type"); len(got) != 1 || got[0] != string(kind) {
 			t.Errorf("%s is of type %v", kind, got)
 		}
+	}
+}
+
+// A text with 010 that an earlier release stored means what it did then; a new one is refused.
+func TestStoredOctal(t *testing.T) {
+	const source = "name: a\nversion: 010\nagents: {capabilities: [c], max: 010}\naggregation: {strategy: first}\n"
+	plan, err := new(Service).compileStored(source, identity{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(plan.json); plan.definition.Version != "010" || !strings.Contains(got, `"max":8`) {
+		t.Errorf("it is %s", got)
+	}
+	if _, problems := Parse(source); len(problems) != 1 || problems[0].Path != "agents.max" {
+		t.Errorf("as a new one: %v", problems)
 	}
 }

@@ -280,7 +280,7 @@ func full(light *core.Pattern, source string, plan *Plan) *core.Pattern {
 
 // rules are those for texts that are new.
 func (s *Service) rules(ctx context.Context) rules {
-	r := rules{limit: s.options.MaxDefinition, secret: s.options.CheckSecret, matching: maxInstructions}
+	r := rules{limit: s.options.MaxDefinition, secret: s.options.CheckSecret, matching: maxInstructions, noOctal: true}
 	if s.options.AgentTypes != nil {
 		r.agentTypes = s.options.AgentTypes(ctx)
 	}

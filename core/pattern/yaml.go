@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -28,8 +29,8 @@ const (
 // whole is the path of problems that concern the definition as such.
 const whole = "definition"
 
-// readYAML turns source into a tree. The tree is nil if a problem makes it useless.
-func readYAML(source string, limit int) (*node, []core.Problem) {
+// readYAML turns source into a tree. The tree is nil if a problem makes it useless. noOctal is that of rules.
+func readYAML(source string, limit int, noOctal bool) (*node, []core.Problem) {
 	fatal := func(line int, format string, args ...any) (*node, []core.Problem) {
 		return nil, []core.Problem{{Path: whole, Line: line, Reason: fmt.Sprintf(format, args...)}}
 	}
@@ -57,7 +58,7 @@ func readYAML(source string, limit int) (*node, []core.Problem) {
 	if len(document.Content) != 1 {
 		return fatal(0, "is empty")
 	}
-	u := unfolder{limit: maxYAMLDepth}
+	u := unfolder{limit: maxYAMLDepth, noOctal: noOctal}
 	root := u.unfold(nil, document.Content[0], 1)
 	if u.spent {
 		return fatal(0, "unfolds to more than %d values or %d bytes: it uses too many aliases", maxYAMLNodes, maxYAMLBytes)
@@ -77,11 +78,12 @@ func yamlFault(err error, source string) (int, string) {
 // unfolder copies the YAML reader's graph into a tree and counts what it makes.
 type unfolder struct {
 	problems
-	limit int // of depth, where it stands now
-	nodes int
-	bytes int
-	spent bool // a bound was met: nothing more is made
-	deep  bool // the bound of depth below workflow was met
+	limit   int  // of depth, where it stands now
+	noOctal bool // see rules
+	nodes   int
+	bytes   int
+	spent   bool // a bound was met: nothing more is made
+	deep    bool // the bound of depth below workflow was met
 }
 
 // trail is where the unfolder stands: a path that is written out only for a problem.
@@ -240,6 +242,14 @@ func (u *unfolder) scalar(at *trail, n *node, y *yaml.Node) {
 	case "!!int", "!!float":
 		n.kind = numberNode
 		n.text = numberText(y)
+		if sign, digits := leadingZero(y.Value); digits != "" && u.noOctal && !isVersion(at) {
+			octal := ""
+			if strings.Trim(digits, "01234567") == "" {
+				octal = ", " + sign + "0o" + digits + " if it is octal"
+			}
+			n.text = strings.TrimPrefix(sign, "+") + digits
+			u.report(at, y.Line, "%s has a leading zero: write %s%s, or quotes around a text", clip(y.Value, 64), clip(n.text, 64), clip(octal, 80))
+		}
 		if n.text == "" {
 			n.text = "0"
 			u.report(at, y.Line, "%s is not a number that JSON can hold", y.Value)
@@ -255,6 +265,19 @@ func (u *unfolder) scalar(at *trail, n *node, y *yaml.Node) {
 		u.report(at, y.Line, "the tag %s is not supported%s", clip(tag, 64), advice)
 	}
 }
+
+// leadingZero returns the sign and the digits, without that zero, of a whole number that begins with a zero, as 010, which is eight to YAML
+// 1.1 and ten to YAML 1.2 and to people; "" for any other.
+func leadingZero(text string) (sign, digits string) {
+	rest := strings.TrimLeft(text, "+-")
+	if len(rest) < 2 || rest[0] != '0' || strings.Trim(rest, "0123456789_") != "" {
+		return "", ""
+	}
+	return text[:len(text)-len(rest)], cmp.Or(strings.TrimLeft(strings.ReplaceAll(rest, "_", ""), "0"), "0")
+}
+
+// isVersion reports whether a value is the version of the definition, which is the text as it was written.
+func isVersion(at *trail) bool { return at != nil && at.up == nil && at.key == "version" }
 
 // numberText returns a YAML number as JSON text, or "" if JSON has no such number.
 func numberText(y *yaml.Node) string {

@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"os"
@@ -61,6 +62,9 @@ func Older(a, b string) bool {
 func (p *Package) Install() error {
 	if err := resumeRemovals(p.dir); err != nil { // or the end of one would take what is installed now
 		return unwritable(p.dir, err)
+	}
+	if _, _, _, err := finishRollback(p.dir, p.Entry.Name); err != nil {
+		return err
 	}
 	was, replaces, err := p.Replaces()
 	if err != nil {
@@ -179,10 +183,14 @@ func (p *Package) sweepFiles() error {
 }
 
 // Rollback puts the plugin back that the last Install of it replaced, and keeps the present one in its stead: a second
-// Rollback undoes the first. It returns what is installed then and what was before. NOT_FOUND when nothing was kept.
+// Rollback undoes the first. It returns what is installed then and what was before. NOT_FOUND when nothing was kept. A process
+// that died in between has begun what the next Rollback, or Install, takes to its end.
 func Rollback(dir, name string) (now, was ManifestEntry, err error) {
 	if !pluginName.MatchString(name) {
 		return now, was, core.Invalid("name", "%q is not a name for a plugin", shorten(name))
+	}
+	if now, was, begun, err := finishRollback(dir, name); begun || err != nil {
+		return now, was, err
 	}
 	former := filepath.Join(dir, formerDir, name)
 	m, err := readManifestFile(former + ".json")
@@ -204,17 +212,62 @@ func Rollback(dir, name string) (now, was ManifestEntry, err error) {
 	if sum, err := FileSHA256(former); err != nil || sum != now.SHA256 {
 		return now, was, core.Conflict("plugin", name, "", "the former version of the plugin %s was changed since; install it anew", name)
 	}
-	aside := former + ".back"
-	if err := os.Rename(former, aside); err != nil {
+	if err := writeFile(former+backEntry, entryFile(now), 0o644); err != nil {
 		return now, was, unwritable(dir, err)
 	}
-	if err := keepFormer(dir, was); err != nil {
-		return now, was, unwritable(dir, errors.Join(err, os.Rename(aside, former)))
+	now, was, _, err = finishRollback(dir, name)
+	return now, was, err
+}
+
+// What of a former version has these ends is on its way back: the binary, and the entry, which is there first and goes last.
+const (
+	backBinary = ".back"
+	backEntry  = ".back.json"
+)
+
+// finishRollback takes a rollback that has begun to its end, wherever a process that died left it. It returns false when
+// none has.
+func finishRollback(dir, name string) (now, was ManifestEntry, begun bool, err error) {
+	former := filepath.Join(dir, formerDir, name)
+	m, err := readManifestFile(former + backEntry)
+	if errors.Is(err, fs.ErrNotExist) {
+		return now, was, false, nil
 	}
-	if err := place(dir, aside, now); err != nil {
-		return now, was, unwritable(dir, err)
+	all, allErr := ReadManifest(dir)
+	if err = errors.Join(err, allErr); err != nil {
+		return now, was, true, err
 	}
-	return now, was, nil
+	was, known := all.Lookup(name)
+	if !known || len(m.Plugins) != 1 || m.Plugins[0].Name != name {
+		return now, was, true, core.Conflict("plugin", name, "", "the manifests of the plugin %s do not belong together; install it anew", name)
+	}
+	now = m.Plugins[0]
+	recorded := bytes.Equal(entryFile(was), entryFile(now))
+	if recorded {
+		if kept, err := readManifestFile(former + ".json"); err == nil && len(kept.Plugins) == 1 {
+			was = kept.Plugins[0]
+		}
+	}
+	aside := former + backBinary
+	if sum, err := FileSHA256(filepath.Join(dir, name)); !recorded || err != nil || sum != now.SHA256 {
+		if !Exists(aside) {
+			if err := os.Rename(former, aside); err != nil {
+				return now, was, true, unwritable(dir, err)
+			}
+		}
+		if !recorded {
+			if err := keepFormer(dir, was); err != nil {
+				return now, was, true, unwritable(dir, errors.Join(err, os.Rename(aside, former), os.Remove(former+backEntry)))
+			}
+		}
+		if err := place(dir, aside, now); err != nil {
+			return now, was, true, unwritable(dir, err)
+		}
+	}
+	if err := os.Remove(former + backEntry); err != nil {
+		return now, was, true, unwritable(dir, err)
+	}
+	return now, was, true, nil
 }
 
 // CheckDir makes sure that only root and this user can change a directory of plugins.

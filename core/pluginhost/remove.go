@@ -92,7 +92,7 @@ func beginRemoval(dir, name, begun string) error {
 // finishRemoval removes what is left of a plugin whose removal has begun. The entry goes last.
 func finishRemoval(dir, name string) error {
 	former := filepath.Join(dir, formerDir, name)
-	paths := []string{filepath.Join(dir, name), former, former + ".json", former + ".new", former + ".back"}
+	paths := []string{filepath.Join(dir, name), former, former + ".json", former + ".new", former + backBinary, former + backEntry}
 	entries, err := os.ReadDir(filepath.Join(dir, "files"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

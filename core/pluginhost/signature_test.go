@@ -217,6 +217,67 @@ func TestRollback(t *testing.T) {
 	}
 }
 
+// A rollback that was killed at any of its steps is taken to its end by the next one, and by an install.
+func TestRollbackAfterKill(t *testing.T) {
+	const name = "runtime-pen"
+	type place struct{ former, entry, binary string }
+	must := func(t *testing.T, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	steps := []func(t *testing.T, at place){
+		func(t *testing.T, at place) {
+			must(t, os.WriteFile(at.former+".back.json", []byte(content(t, at.former+".json")), 0o644))
+		},
+		func(t *testing.T, at place) { must(t, os.Rename(at.former, at.former+".back")) },
+		func(t *testing.T, at place) { must(t, os.Link(at.binary, at.former)) },
+		func(t *testing.T, at place) {
+			must(t, os.WriteFile(at.former+".json", []byte(content(t, at.entry)), 0o644))
+		},
+		func(t *testing.T, at place) {
+			must(t, os.WriteFile(at.entry, []byte(content(t, at.former+".back.json")), 0o644))
+		},
+		func(t *testing.T, at place) { must(t, os.Rename(at.former+".back", at.binary)) },
+	}
+	for n := range len(steps) + 1 {
+		killed := func(t *testing.T) string {
+			dir := t.TempDir()
+			install(t, build(t, "1.0.0", "one", "helper one", 1), dir)
+			install(t, build(t, "2.0.0", "two", "helper two", 1), dir)
+			at := place{filepath.Join(dir, "former", name), filepath.Join(dir, pluginhost.InstalledDir, name+".json"), filepath.Join(dir, name)}
+			for _, step := range steps[:n] {
+				step(t, at)
+			}
+			return dir
+		}
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			dir := killed(t)
+			for _, want := range [][3]string{{"1.0.0", "2.0.0", "one"}, {"2.0.0", "1.0.0", "two"}} {
+				now, was, err := pluginhost.Rollback(dir, name)
+				if err != nil || now.Version != want[0] || was.Version != want[1] || content(t, filepath.Join(dir, name)) != want[2] {
+					t.Fatalf("rolled back to %s from %s, %v", now.Version, was.Version, err)
+				}
+			}
+			if n == 0 {
+				return
+			}
+			dir = killed(t)
+			install(t, build(t, "3.0.0", "three", "helper three", 1), dir)
+			if now, was, err := pluginhost.Rollback(dir, name); err != nil || now.Version != "1.0.0" || was.Version != "3.0.0" {
+				t.Errorf("after an install: rolled back to %s from %s, %v", now.Version, was.Version, err)
+			}
+			if _, err := pluginhost.Remove(dir, name); err != nil {
+				t.Fatal(err)
+			}
+			if left, _ := os.ReadDir(filepath.Join(dir, "former")); len(left) > 0 {
+				t.Errorf("left in former: %v", left)
+			}
+		})
+	}
+}
+
 func TestPackageFiles(t *testing.T) {
 	sum := strings.Repeat("0", 64)
 	manifest := func(files string) member {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -16,14 +15,10 @@ import (
 // Bounds of a spec.
 const (
 	maxName         = 200
-	maxEnv          = 200
-	maxEnvValue     = 128 << 10
 	maxCapabilities = 100
 	maxVolumes      = 64
 	maxVolumeText   = 8 << 10
 )
-
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // presets are the values of approvalPreset.
 var presets = wire.ApprovalPresets()
@@ -46,19 +41,7 @@ func checkSpec(spec core.ManagedAgentSpec) error {
 	if spec.Approval != "" && !slices.Contains(presets, spec.Approval) {
 		bad("approvalPreset", "must be one of %s, not %q", strings.Join(presets, ", "), spec.Approval)
 	}
-	if len(spec.Env) > maxEnv {
-		bad("env", "has more than %d variables", maxEnv)
-	}
-	for _, name := range slices.Sorted(maps.Keys(spec.Env)) {
-		switch {
-		case !envName.MatchString(name):
-			bad("env", "%q is not a name of an environment variable: letters, digits and _", name)
-		case len(spec.Env[name]) > maxEnvValue:
-			bad("env."+name, "is longer than %d bytes", maxEnvValue)
-		case strings.ContainsRune(spec.Env[name], 0):
-			bad("env."+name, "contains a zero byte")
-		}
-	}
+	problems = append(problems, core.CheckEnv("env", spec.Env)...)
 	if spec.MemoryBytes < 0 {
 		bad("memory", "must not be negative")
 	}

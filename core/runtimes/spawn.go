@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strconv"
 
@@ -245,12 +244,7 @@ func (s *Service) secretEnv(ctx context.Context, spec core.ManagedAgentSpec) (en
 
 // checkSecretEnv refuses what no environment can hold. Values may have become longer than those that were asked for.
 func checkSecretEnv(env map[string]string) error {
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		if len(env[name]) > maxEnvValue {
-			return core.Invalid("env."+name, "is longer than %d bytes", maxEnvValue)
-		}
-	}
-	return nil
+	return core.InvalidAll("managed agent", core.CheckEnv("env", env))
 }
 
 // specFor makes the runtime's spec.

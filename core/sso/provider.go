@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -141,13 +142,7 @@ func (p *provider) fetch() chan struct{} {
 func (p *provider) refresh() {
 	ctx, cancel := context.WithTimeout(p.root, askTimeout)
 	defer cancel()
-	known, err := p.ask(ctx)
-	p.mu.Lock()
-	same, checks := p.known, p.checks // only this changes them, and close once this is over
-	p.mu.Unlock()
-	if err == nil && (same == nil || same.KeySet != known.KeySet || !slices.Equal(same.Algorithms, known.Algorithms)) {
-		checks, err = p.verifier(known.Issuer, known.KeySet, known.Algorithms) // else it goes on with the keys that it has
-	}
+	known, checks, err := p.learn(ctx)
 	p.mu.Lock()
 	former := p.checks
 	p.asking, p.tried, p.failed = nil, p.clock.Now(), err
@@ -166,6 +161,26 @@ func (p *provider) refresh() {
 	if former != nil && former != checks {
 		former.Close() // whoever verifies with it begins anew
 	}
+}
+
+// learn asks the provider, and returns what verifies its tokens. A panic at what it answers is an error of that answer.
+func (p *provider) learn(ctx context.Context) (known *metadata, checks Verifier, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			p.log.Error("reading the answer of the identity provider panicked", "issuer", p.issuer, "panic", r, "stack", string(debug.Stack()))
+			err = errors.New("its answer cannot be read")
+		}
+	}()
+	if known, err = p.ask(ctx); err != nil {
+		return nil, nil, err
+	}
+	p.mu.Lock()
+	same, checks := p.known, p.checks // only refresh changes them, and close once that is over
+	p.mu.Unlock()
+	if same == nil || same.KeySet != known.KeySet || !slices.Equal(same.Algorithms, known.Algorithms) {
+		checks, err = p.verifier(known.Issuer, known.KeySet, known.Algorithms) // else it goes on with the keys that it has
+	}
+	return known, checks, err
 }
 
 // close ends a fetch that runs, waits for it, and ends what verifies tokens.

@@ -326,6 +326,35 @@ func TestProviderAway(t *testing.T) {
 	}
 }
 
+// An answer of the provider that its reader panics at fails the sign-in, and nothing else: the next try may go well.
+func TestProviderPanics(t *testing.T) {
+	panics := true
+	r := newRig(t, func(o *sso.Options) {
+		read := o.Verifier
+		o.Verifier = func(issuer, keySet string, algorithms []string) (sso.Verifier, error) {
+			if panics {
+				panic("out of bounds")
+			}
+			return read(issuer, keySet, algorithms)
+		}
+	})
+	begin := func() error {
+		_, err := r.Begin(t.Context(), "https://wardroom.example/auth/callback", "")
+		return err
+	}
+	if err := begin(); !core.AsError(err).Unavailable {
+		t.Errorf("the sign-in: %v", err)
+	}
+	if _, failed := r.State(); failed == nil {
+		t.Error("health does not know")
+	}
+	panics = false
+	r.clock.Advance(time.Minute)
+	if err := begin(); err != nil {
+		t.Error(err)
+	}
+}
+
 // A caller who waits for a provider that does not answer may leave at any time, is not asked for once more each, and does not hold up the
 // end of the server.
 func TestProviderHangs(t *testing.T) {

@@ -136,7 +136,10 @@ func (t *thread) answerPrompts(ctx context.Context) {
 		last, seen = p.ID, backs
 		switch ruling := r.Ruling; {
 		case r.Answer != nil:
-			if err := t.giveReply(r); err != nil {
+			if a, err := t.reply(r); err != nil {
+				t.log.Warn("an answer was lost: people are asked again", "prompt", p.ID, "error", err)
+				t.reopen(ctx, r.Answer.InputID, core.AsError(err).Message)
+			} else if err := t.toHost(r, r.Answer.InputID, a); err != nil {
 				t.log.Info("an answer was not handed over; it is once the host is back", "prompt", p.ID, "error", err)
 			}
 		case fresh && r.Kind != core.ThreadKindRole && answers(ruling) && ruling.PromptID == p.ID:
@@ -176,14 +179,7 @@ func (t *thread) answerPrompt(ctx context.Context, prompt, answer string) {
 				if p, ok := readPrompt(c.rec.Prompt); !ok || p.ID != prompt || c.rec.Ending != nil {
 					return errUnchanged
 				}
-				if former := c.rec.Ruling; former != nil {
-					asks := *former
-					asks.Answer, asks.Reason = core.RulingAsk, "the agent did not take the answer "+answer
-					c.ruled(c.rec.Prompt, &asks)
-				}
-				c.rec.Ruling = nil
-				c.event(core.EventThreadBlocked, blockedData{Prompt: c.rec.Prompt})
-				c.noticeBlocked()
+				c.askPeople("the agent did not take the answer " + answer)
 				return nil
 			})
 			return
@@ -192,6 +188,31 @@ func (t *thread) answerPrompt(ctx context.Context, prompt, answer string) {
 			return
 		}
 	}
+}
+
+// askPeople asks people about the open prompt, whose answer was not taken.
+func (c *change) askPeople(reason string) {
+	if former := c.rec.Ruling; former != nil {
+		asks := *former
+		asks.Answer, asks.Reason = core.RulingAsk, reason
+		c.ruled(c.rec.Prompt, &asks)
+	}
+	c.rec.Ruling = nil
+	c.event(core.EventThreadBlocked, blockedData{Prompt: c.rec.Prompt})
+	c.noticeBlocked()
+}
+
+// reopen takes an answer back that the host of the thread did not take, so that people can give another one. It returns
+// false when ctx ended.
+func (t *thread) reopen(ctx context.Context, inputID, reason string) bool {
+	return t.must(ctx, func(c *change) error {
+		if a := c.rec.Answer; a == nil || a.InputID != inputID || c.rec.Ending != nil {
+			return errUnchanged
+		}
+		c.rec.Answer = nil
+		c.askPeople(reason)
+		return nil
+	})
 }
 
 // giveAnswer hands an answer to the agent.
@@ -219,18 +240,19 @@ func (t *thread) toHost(r *core.ThreadRecord, inputID string, a core.ThreadAnswe
 	return nil
 }
 
-// giveReply hands the answer of a person that the record has to the host.
-func (t *thread) giveReply(r *core.ThreadRecord) error {
+// reply returns the answer of a person that the record has for the host.
+func (t *thread) reply(r *core.ThreadRecord) (core.ThreadAnswer, error) {
 	a := core.ThreadAnswer{PromptID: r.Answer.PromptID, Choice: r.Answer.Choice}
 	if sealed := r.Answer.SealedText; len(sealed) > 0 && !t.s.seal.Open(t.id, sealed, &a.Text) {
-		return core.Conflict("thread", t.id, string(r.Status), "the answer cannot be read any more: the key that sealed it (threads.key) was "+
+		return a, core.Conflict("thread", t.id, string(r.Status), "the answer cannot be read any more: the key that sealed it (threads.key) was "+
 			"replaced; answer again")
 	}
-	return t.toHost(r, r.Answer.InputID, a)
+	return a, nil
 }
 
 // replyHosted stores the answer of a person to a prompt of a hosted thread, and hands it over: the host may be away, and
-// what was acknowledged outlives us.
+// what was acknowledged outlives us. The first answer counts, until the host refuses it; of a login the latest one does,
+// since a code may be wrong.
 func (t *thread) replyHosted(ctx context.Context, a core.ThreadAnswer) error {
 	reply := &core.ThreadReply{InputID: t.s.opts.IDs.New(core.PrefixInput), PromptID: a.PromptID, Choice: a.Choice}
 	if a.Text != "" {
@@ -240,8 +262,12 @@ func (t *thread) replyHosted(ctx context.Context, a core.ThreadAnswer) error {
 		}
 	}
 	err := t.change(ctx, func(c *change) error {
-		if p, ok := readPrompt(c.rec.Prompt); !ok || p.ID != a.PromptID || c.rec.Ending != nil {
-			return core.Conflict("thread", t.id, string(c.rec.Status), "the thread does not wait for an answer")
+		p, ok := readPrompt(c.rec.Prompt)
+		switch {
+		case !ok || p.ID != a.PromptID || c.rec.Ending != nil:
+			return noPrompt(c.rec, a.PromptID)
+		case c.rec.Answer != nil && p.Kind != wire.PromptLogin:
+			return answered(c.rec, p.ID)
 		}
 		c.rec.Answer = reply
 		c.answeredBy(core.PrincipalFrom(ctx), c.rec.Prompt, a)
@@ -254,7 +280,33 @@ func (t *thread) replyHosted(ctx context.Context, a core.ThreadAnswer) error {
 	if r.Answer == nil || r.Answer.InputID != reply.InputID { // the prompt was closed, or answered anew, meanwhile
 		return nil
 	}
-	return t.giveReply(r)
+	if err = t.toHost(r, reply.InputID, a); err != nil {
+		t.reopen(ctx, reply.InputID, core.AsError(err).Message)
+	}
+	return err
+}
+
+// answered is the error of an answer to a prompt that has one. It names who gave that, where it is known.
+func answered(r *core.ThreadRecord, promptID string) error {
+	text := "the prompt " + promptID + " is answered already"
+	if g := r.Ruling; answeredByPerson(r, promptID) {
+		text += " by " + g.Person + " (" + g.Answer + ")"
+	}
+	return core.Conflict("thread", r.ID, string(r.Status), "%s", text)
+}
+
+// answeredByPerson reports whether the latest prompt is the one with the id, and is known to be answered by a person.
+func answeredByPerson(r *core.ThreadRecord, promptID string) bool {
+	g := r.Ruling
+	return g != nil && promptID != "" && g.PromptID == promptID && g.By == core.RulingByPerson
+}
+
+// noPrompt is the error of an answer to a prompt that is not open; promptID is "" for whichever is.
+func noPrompt(r *core.ThreadRecord, promptID string) error {
+	if answeredByPerson(r, promptID) {
+		return answered(r, promptID)
+	}
+	return core.Conflict("thread", r.ID, string(r.Status), "the thread does not wait for an answer")
 }
 
 // AnswerThread implements core.ThreadService.
@@ -269,7 +321,7 @@ func (s *Service) AnswerThread(ctx context.Context, id string, a core.ThreadAnsw
 	r := t.record()
 	p, ok := readPrompt(r.Prompt)
 	if !ok {
-		return nil, core.Conflict("thread", id, string(r.Status), "the thread does not wait for an answer")
+		return nil, noPrompt(r, a.PromptID)
 	}
 	if a.PromptID != "" && a.PromptID != p.ID {
 		return nil, core.Conflict("thread", id, string(r.Status), "the thread waits for an answer to the prompt %s, not to %s", p.ID, clip.Text(a.PromptID, 100))

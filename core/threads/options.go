@@ -39,8 +39,6 @@ const (
 	maxMessage    = 1 << 20
 	maxName       = 128
 	maxRole       = 128
-	maxEnv        = 512
-	maxEnvBytes   = 1 << 20
 	maxMetadata   = 64 << 10
 	maxKeys       = 1000
 	maxPolicyTime = 365 * 24 * time.Hour

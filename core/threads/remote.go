@@ -16,7 +16,9 @@ type mailbox struct {
 	gone   bool // it is gone for good
 	holds  bool // of back: it says that it hosts the thread
 	backs  int  // how often it came back with the thread
-	over   bool // the thread is: nobody looks any more
+	// refused is the input with the answer of a person that the host did not take, and why; "": it refused none.
+	refused, reason string
+	over            bool // the thread is: nobody looks any more
 }
 
 // RemoteThreadEvented implements core.ThreadHostSink.
@@ -37,6 +39,21 @@ func (s *Service) RemoteThreadEvented(e core.RemoteThreadEvent) {
 		settle(e)
 		return
 	}
+	t.touch()
+}
+
+// RemoteInputRefused implements core.ThreadHostSink.
+func (s *Service) RemoteInputRefused(agentID, threadID, inputID, reason string) {
+	t := s.find(threadID)
+	if t == nil {
+		return
+	}
+	if r := t.record(); r.AgentID != agentID || r.Answer == nil || r.Answer.InputID != inputID {
+		return
+	}
+	t.mu.Lock()
+	t.remote.refused, t.remote.reason = inputID, reason
+	t.mu.Unlock()
 	t.touch()
 }
 
@@ -149,7 +166,7 @@ func (h *hosting) step(ctx context.Context) bool {
 	t := h.t
 	t.mu.Lock()
 	m := t.remote
-	t.remote.events, t.remote.back = nil, false
+	t.remote.events, t.remote.back, t.remote.refused = nil, false, ""
 	t.mu.Unlock()
 	for events := m.events; len(events) > 0; {
 		done, ok := h.apply(ctx, events[:min(len(events), eventBatch)])
@@ -165,6 +182,9 @@ func (h *hosting) step(ctx context.Context) bool {
 	}
 	if t.record().Ending != nil {
 		return true
+	}
+	if m.refused != "" && !t.reopen(ctx, m.refused, "the host did not take the answer: "+m.reason) {
+		return false
 	}
 	if m.gone {
 		return t.must(ctx, func(c *change) error {

@@ -411,3 +411,103 @@ func TestStopRemote(t *testing.T) {
 		return len(r.hosts.stopped) == 2
 	})
 }
+
+// Of two people who answer a prompt before its host reports that it is closed, the first counts, and the second is refused
+// with the name of the first, until the host refuses the answer, or its text cannot be read any more.
+func TestAnswerHostedTwice(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	e := newEdge(r)
+	r.open()
+	id := r.readied(spec())
+	ask := func(prompt string) {
+		e.mu.Lock()
+		e.tell(core.EventManagedQuestion, core.AgentSignal{Prompt: json.RawMessage(prompt)}, "")
+		e.mu.Unlock()
+	}
+	e.mu.Lock()
+	e.tell(core.EventManagedBusy, core.AgentSignal{}, "")
+	e.mu.Unlock()
+	ask(`{"id":"p1","kind":"question","text":"Which?"}`)
+	r.untilStatus(id, core.ThreadBlocked)
+	answer := func(who, text string) error {
+		ctx := core.WithPrincipal(r.ctx, core.Principal{Kind: core.PrincipalUser, ID: who})
+		_, err := r.AnswerThread(ctx, id, core.ThreadAnswer{PromptID: "p1", Text: text})
+		return err
+	}
+	refused := func(by string) {
+		t.Helper()
+		err := answer("bob", "that one")
+		if want := "the prompt p1 is answered already by " + by + " (text)"; core.ErrorCode(err) != core.CodeConflict || core.AsError(err).Message != want {
+			t.Errorf("the second answer: %v, want a conflict: %s", err, want)
+		}
+		if rec := r.record(id); rec.Ruling == nil || rec.Ruling.Person != by {
+			t.Errorf("the record names %+v, want %s", rec.Ruling, by)
+		}
+	}
+	given := func() (list []string) {
+		r.hosts.mu.Lock()
+		defer r.hosts.mu.Unlock()
+		for _, in := range r.hosts.inputs {
+			if in.PromptID != "" {
+				list = append(list, in.Text)
+			}
+		}
+		return list
+	}
+	if err := answer("ann", "this one"); err != nil {
+		t.Fatal(err)
+	}
+	refused("ann")
+
+	first := r.record(id).Answer.InputID
+	r.RemoteInputRefused("agent_2", id, first, "of another host")
+	r.RemoteInputRefused("agent_1", id, "in_other", "another input")
+	refused("ann")
+	r.RemoteInputRefused("agent_1", id, first, "AGENT_ERROR: the terminal is gone")
+	rec := r.until(id, "the prompt to be open again", func(rec *core.ThreadRecord) bool { return rec.Answer == nil })
+	if rec.Status != core.ThreadBlocked || len(rec.Prompt) == 0 || rec.Ruling != nil {
+		t.Errorf("it is %s with the ruling %+v", rec.Status, rec.Ruling)
+	}
+	if err := answer("cleo", "the other"); err != nil {
+		t.Fatal(err)
+	}
+	refused("cleo")
+	if got := fmt.Sprint(given()); got != "[this one the other]" {
+		t.Errorf("the host was given %s", got)
+	}
+
+	e.mu.Lock()
+	e.tell(core.EventManagedUnblocked, core.AgentSignal{}, "")
+	e.mu.Unlock()
+	r.until(id, "the turn to go on", func(rec *core.ThreadRecord) bool { return rec.Status == core.ThreadRunning })
+	refused("cleo")
+
+	ask(`{"id":"p1","kind":"question","text":"Which now?"}`) // as an agent does that numbers its prompts anew
+	r.untilStatus(id, core.ThreadBlocked)
+	r.hosts.mu.Lock()
+	r.hosts.gone = true
+	r.hosts.mu.Unlock()
+	if err := answer("ann", "lost"); core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("an answer that the host did not get: %v", err)
+	}
+	if rec := r.record(id); rec.Answer != nil || rec.Status != core.ThreadBlocked {
+		t.Errorf("it is %s with the answer %+v", rec.Status, rec.Answer)
+	}
+}
+
+// A code of a login may be wrong without a word of the host: another one is taken.
+func TestAnswerHostedLoginAgain(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	e := newEdge(r)
+	r.open()
+	id := r.readied(spec())
+	e.mu.Lock()
+	e.tell(core.EventManagedLogin, core.AgentSignal{LoginURL: "https://login.example.com"}, "")
+	e.mu.Unlock()
+	r.untilStatus(id, core.ThreadBlocked)
+	for _, code := range []string{"wrong", "right"} {
+		if _, err := r.AnswerThread(r.ctx, id, core.ThreadAnswer{Text: code}); err != nil {
+			t.Errorf("the code %s: %v", code, err)
+		}
+	}
+}

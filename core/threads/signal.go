@@ -160,7 +160,7 @@ func (c *change) onBlocked(sig *core.AgentSignal) {
 		return
 	}
 	c.tellOutput() // people read it before they answer
-	c.forgetAnswer()
+	r.Answer = nil // a prompt that comes again is open again
 	r.Status, r.StatusReason, r.Prompt, r.IdleSince = core.ThreadBlocked, "", sig.Prompt, nil
 	r.Ruling = c.t.decide(r)
 	auto, answer := answers(r.Ruling), ""
@@ -191,7 +191,7 @@ func (c *change) onLogin(sig *core.AgentSignal) {
 	if sig.LoginURL != "" {
 		text = "The agent needs a login: open " + sig.LoginURL + " and follow what it says."
 	}
-	c.forgetAnswer()
+	r.Answer = nil
 	r.LoginURL, r.IdleSince = sig.LoginURL, nil
 	r.Status, r.StatusReason = core.ThreadBlocked, core.ThreadReasonLogin
 	r.Prompt = prompt{ID: wire.PromptLogin, Kind: wire.PromptLogin, Text: text, URL: sig.LoginURL}.encode()

@@ -70,7 +70,7 @@ func (s *Service) check(spec core.ThreadSpec, spawn bool) (core.ThreadSpec, erro
 	if !utf8.ValidString(spec.Objective) {
 		k.bad("objective", "must be valid UTF-8")
 	}
-	k.env(spec.Preparation.Env)
+	k.problems = append(k.problems, core.CheckEnv("preparation.env", spec.Preparation.Env)...)
 	if spec.Preparation.Approval == "" {
 		spec.Preparation.Approval = defaultApproval
 	}
@@ -99,23 +99,6 @@ func (k *checker) text(field, text string, most int) {
 		k.bad(field, "must be at most "+strconv.Itoa(most)+" bytes")
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		k.bad(field, "must be text without control characters")
-	}
-}
-
-func (k *checker) env(env map[string]string) {
-	const field = "preparation.env"
-	size := 0
-	for name, value := range env {
-		size += len(name) + len(value)
-		switch {
-		case name == "" || strings.ContainsAny(name, "=\x00"):
-			k.bad(field, "the name "+strconv.Quote(clip.Text(name, 64))+" must not be empty or hold = or NUL")
-		case strings.ContainsRune(value, 0):
-			k.bad(field+"."+clip.Text(name, 64), "must not hold NUL")
-		}
-	}
-	if len(env) > maxEnv || size > maxEnvBytes {
-		k.bad(field, "must be at most "+strconv.Itoa(maxEnv)+" variables and 1 MiB")
 	}
 }
 

@@ -31,6 +31,10 @@ func TestSpecProblems(t *testing.T) {
 		{"huge objective", "objective", core.CodeValidation, func(s *core.ThreadSpec) { s.Objective = strings.Repeat("x", 300<<10) }},
 		{"preset", "preparation.approvalPreset", core.CodeValidation, func(s *core.ThreadSpec) { s.Preparation.Approval = "wild" }},
 		{"env", "preparation.env", core.CodeValidation, func(s *core.ThreadSpec) { s.Preparation.Env = map[string]string{"A=B": "hidden-value"} }},
+		{"env name that no agent takes", "preparation.env", core.CodeValidation, func(s *core.ThreadSpec) { s.Preparation.Env = map[string]string{"A-B": "hidden-value"} }},
+		{"env larger than an agent takes", "preparation.env.A", core.CodeValidation, func(s *core.ThreadSpec) {
+			s.Preparation.Env = map[string]string{"A": strings.Repeat("x", 200<<10)}
+		}},
 		{"env value", "preparation.env.A", core.CodeValidation, func(s *core.ThreadSpec) {
 			s.Preparation.Env = map[string]string{"A": "hidden-value\x00"}
 		}},

@@ -1,6 +1,7 @@
 package threads_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
@@ -10,8 +11,12 @@ import (
 // environment names another one.
 func TestTraceOfCodingTools(t *testing.T) {
 	const kept, dropped = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
+	full := map[string]string{}
+	for i := range core.MaxEnv {
+		full[fmt.Sprint("V", i)] = "x"
+	}
 	for _, tt := range []struct{ name, asked, given, want string }{
-		{"Sampled", kept, "", kept}, {"NotSampled", dropped, "", ""}, {"None", "", "", ""}, {"Given", kept, "mine", "mine"},
+		{"Sampled", kept, "", kept}, {"NotSampled", dropped, "", ""}, {"None", "", "", ""}, {"Given", kept, "mine", "mine"}, {"Full", kept, "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t, core.SystemClock{})
@@ -19,6 +24,9 @@ func TestTraceOfCodingTools(t *testing.T) {
 			r.spaces.provision = blockUntil(gate)
 			r.open()
 			s := spec()
+			if tt.name == "Full" {
+				s.Preparation.Env = full
+			}
 			if tt.given != "" {
 				s.Preparation.Env = map[string]string{"TRACEPARENT": tt.given}
 			}

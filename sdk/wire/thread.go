@@ -202,7 +202,7 @@ type ThreadClose struct {
 // ThreadContinue says how another thread goes on with one that is over.
 type ThreadContinue struct {
 	Message       string            `json:"message,omitempty" check:"max=262144" doc:"What is to be done. May be left out when messages got no answer: those are given first." example:"Now fix the tests as well"`
-	Env           map[string]string `json:"env,omitempty" doc:"Environment of the agent, beside that of the old thread and over it. Secret: never logged or answered."`
+	Env           map[string]string `json:"env,omitempty" check:"max=512,variables" doc:"Environment of the agent, beside that of the old thread and over it. Secret: never logged or answered. 256 KiB in all, and 128 KiB a variable."`
 	DiscardQueued bool              `json:"discardQueued,omitempty" doc:"Leave the messages that got no answer."`
 
 	ExpectResponse bool  `json:"expectResponse,omitempty" doc:"Wait for the end of the turn of message, or without one of the last message that got no answer."`

@@ -7,7 +7,7 @@ type ThreadPreparation struct {
 	Workspace      *WorkspaceSpec    `json:"workspace,omitempty" doc:"Default: an empty directory."`
 	ContextFiles   []NewContextFile  `json:"contextFiles,omitempty" check:"max=1000" doc:"Files to write into the workspace. .wardroom/thread-memory.md is written by the service: a file of that path is taken only with the workspaceId of the prepare that answered it, and is written anew."`
 	ApprovalPreset string            `json:"approvalPreset,omitempty" enum:"readonly,standard,permissive,autonomous" doc:"What it may do without asking. Default: standard."`
-	Env            map[string]string `json:"env,omitempty" doc:"Environment of the agent. Secret: never logged or answered."`
+	Env            map[string]string `json:"env,omitempty" check:"max=512,variables" doc:"Environment of the agent. Secret: never logged or answered. 256 KiB in all, and 128 KiB a variable."`
 	EnvNames       []string          `json:"envNames,omitempty" check:"max=512" doc:"Of the answer to prepare; left out, since the values are needed: give env."`
 }
 

@@ -118,6 +118,11 @@ func (s *Set) property(f *Field, request bool) Object {
 		low, high = "minLength", "maxLength"
 	case rawjson.Array:
 		low, high = "minItems", "maxItems"
+	case rawjson.Object:
+		low, high = "minProperties", "maxProperties"
+	}
+	if f.variables {
+		p["propertyNames"] = Object{"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}
 	}
 	if f.Min != nil {
 		p[low] = *f.Min

@@ -21,6 +21,8 @@ import (
 //	check:"any"                      a json.RawMessage that may be any value but null, not just an object
 //	check:"nullable"                 it may be null in an answer, as an empty string is there
 //	check:"is=host"                  a text, or each of a list or map, to which a named Rule applies
+//	check:"max=512,variables"        a map of texts: its keys are names of environment variables, so many at most. Readers leave
+//	                                 both to their callers
 //	check:"path"                     a path, which is made absolute
 //	enum:"low,normal"                the texts that it may be
 //	default:"30s"                    what it is when nothing is given
@@ -50,11 +52,12 @@ type Field struct {
 	Doc      string
 	Example  string
 
-	kind     rawjson.Kind // of the JSON value
-	raw      bool         // json.RawMessage that must be an object, unless any
-	any      bool         // of raw: whatever but null, which is the same as absent
-	rawList  bool         // []json.RawMessage of objects
-	nullable bool         // may be null in an answer
+	kind      rawjson.Kind // of the JSON value
+	raw       bool         // json.RawMessage that must be an object, unless any
+	any       bool         // of raw: whatever but null, which is the same as absent
+	rawList   bool         // []json.RawMessage of objects
+	nullable  bool         // may be null in an answer
+	variables bool         // the keys are names of environment variables
 }
 
 // Find returns the field of a name, or nil.
@@ -139,6 +142,8 @@ func (s *Shape) collect(t reflect.Type, at []int) {
 				f.any = true
 			case "size":
 				f.Size = true
+			case "variables":
+				f.variables = true
 			case "path":
 				f.Path = true
 			case "is":

@@ -3,7 +3,6 @@ package codex
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io/fs"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
@@ -107,8 +106,19 @@ func (r *rollout) rewind() { r.Turn, r.Offset, r.Skip = nil, r.Begun, false }
 // read reads what was added. Want is the id of the turn, or empty: the first one that begins. Said is what the agent said
 // in it. More tells that there is more to read.
 func (r *rollout) read(room agentcli.Room, want string) (said []string, more bool) {
-	data, at, err := readPart(room, r.Path, r.Offset)
-	if err != nil || len(data) == 0 {
+	known := int64(0) // bytes that were read before: where one is missing the file is shorter than it was
+	if r.Offset > 0 {
+		known = 1
+	}
+	data, at, err := readPart(room, r.Path, r.Offset-known)
+	if err != nil {
+		return nil, false
+	}
+	if int64(len(data)) < known {
+		r.cut(room)
+		return nil, false
+	}
+	if data = data[known:]; len(data) == 0 {
 		return nil, false
 	}
 	if r.Offset < 0 {
@@ -116,7 +126,7 @@ func (r *rollout) read(room agentcli.Room, want string) (said []string, more boo
 		r.Offset = at
 		r.Begun = at
 	}
-	full := len(data) >= rolloutChunk
+	full := int64(len(data)) >= rolloutChunk-known
 	for rest := data; len(rest) > 0; {
 		end := bytes.IndexByte(rest, '\n')
 		if end < 0 {
@@ -141,6 +151,15 @@ func (r *rollout) read(room agentcli.Room, want string) (said []string, more boo
 		}
 	}
 	return said, full
+}
+
+// cut goes on at the end of a file that became shorter: what is written from now on is new. What it has before that was read,
+// or is of a turn that is over.
+func (r *rollout) cut(room agentcli.Room) {
+	last, at, err := readPart(room, r.Path, -1)
+	if size := at + int64(len(last)); err == nil && size < r.Offset {
+		r.Offset, r.Begun, r.Skip = size, min(r.Begun, size), false
+	}
 }
 
 // take reads one line; over tells that it ends the turn.
@@ -213,7 +232,7 @@ func readPart(room agentcli.Room, name string, offset int64) (data []byte, at in
 		at = max(0, int64(len(data))+at)
 	}
 	if at > int64(len(data)) {
-		return nil, at, errors.New("the file became shorter")
+		return nil, at, nil
 	}
 	return data[at:min(int64(len(data)), at+rolloutChunk)], at, nil
 }

@@ -73,6 +73,35 @@ func TestRolloutTail(t *testing.T) {
 	}
 }
 
+// A transcript that was cut in place is read on from its new end, and nothing of it twice.
+func TestRolloutCut(t *testing.T) {
+	used := `{"type":"token_usage_record","payload":{"turn_id":"a","turn_token_usage":{"input_tokens":1}}}` + "\n"
+	for name, room := range map[string]func(file *[]byte) agentcli.Room{
+		"in parts": growing,
+		"whole": func(file *[]byte) agentcli.Room {
+			return agentcli.Room{ReadFile: func(string) ([]byte, error) { return *file, nil }}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := []byte(begun + used + spoke)
+			r := rollout{Path: "p"}
+			readAll(&r, room(&file), "")
+			for _, left := range []string{begun + used, ""} {
+				file = []byte(left)
+				readAll(&r, room(&file), "") // as it does now and then
+				if r.Offset != int64(len(left)) {
+					t.Errorf("it goes on at %d, want %d", r.Offset, len(left))
+				}
+			}
+			file = []byte(used + complete)
+			readAll(&r, room(&file), "")
+			if r.Turn == nil || !r.Turn.Over || r.Turn.Text != "y" || r.Turn.Requests != 2 {
+				t.Errorf("turn %+v", r.Turn)
+			}
+		})
+	}
+}
+
 // FuzzRollout reads a transcript that grows piece by piece, and one that is there at once: both tell the same.
 func FuzzRollout(f *testing.F) {
 	f.Add([]byte(begun+spoke+complete), uint8(7), "")
