@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -474,6 +475,15 @@ func TestAnswerHostedTwice(t *testing.T) {
 	refused("cleo")
 	if got := fmt.Sprint(given()); got != "[this one the other]" {
 		t.Errorf("the host was given %s", got)
+	}
+
+	blocked := strings.Count(strings.Join(r.kinds(id), " "), "thread_blocked")
+	ask(`{"id":"p1","kind":"question","text":"Which?"}`) // again, as after an answer that did not do
+	coretest.WaitFor(t, "the prompt to be told of again", func() bool {
+		return strings.Count(strings.Join(r.kinds(id), " "), "thread_blocked") > blocked
+	})
+	if err := answer("cleo", "that one, please"); err != nil {
+		t.Errorf("to a prompt that came again: %v", err)
 	}
 
 	e.mu.Lock()
