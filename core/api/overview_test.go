@@ -213,3 +213,30 @@ func TestExecutionHistogram(t *testing.T) {
 		}
 	}
 }
+
+// However long a range is, its histogram takes no more steps than were asked for.
+func TestLongHistogram(t *testing.T) {
+	r := newRig(t)
+	asked := 0
+	r.executions.findAll = func(f core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
+		if asked++; asked == 1 {
+			return nil, core.PageInfo{Total: 1}, nil
+		}
+		if asked > 1000 {
+			return nil, core.PageInfo{}, core.Unavailable("endless", "it goes on for ever")
+		}
+		return nil, core.PageInfo{}, nil
+	}
+	for query, want := range map[string]int{
+		"since=1900-01-01T00:00:00Z&until=1999-12-01T00:00:00Z&steps=1": 200,
+		"since=1900-01-01T00:00:00Z&until=1999-12-01T00:00:00Z":         200,
+		"since=0002-01-01T00:00:00Z&steps=1":                            400,
+		"since=0002-01-01T00:00:00Z":                                    400,
+		"until=9999-12-31T23:59:59Z&since=1970-01-01T00:00:00Z&steps=1": 400,
+	} {
+		asked = 0
+		if got := r.do("GET", "/api/executions/histogram?"+query, ""); got.status != want || asked > 121 {
+			t.Errorf("%s: %d after %d questions, %s", query, got.status, asked, got.text)
+		}
+	}
+}
