@@ -77,6 +77,9 @@ func (e *Error) ExecutionID() string {
 	return id
 }
 
+// goesOn reports whether the error names what the request began, and what goes on: an execution, or a message of a thread.
+func (e *Error) goesOn() bool { return e.ExecutionID() != "" || e.Details["inputId"] != nil }
+
 // ConnectionError is a request that got no answer.
 type ConnectionError struct {
 	Server string // base address
