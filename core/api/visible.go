@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -98,7 +99,10 @@ func (r *rows[T]) page(page core.Page) ([]T, core.PageInfo, error) {
 	switch {
 	case len(shown) == limit && (info.HasMore || cut != nil):
 		info.HasMore = true
-		info.NextCursor, err = r.behind(last, r.id(shown[limit-1]))
+		var there bool
+		if info.NextCursor, there, err = r.behind(last); err == nil && !there {
+			return r.page(page)
+		}
 	case cut != nil && cut.next.Cursor != "":
 		info.HasMore, info.NextCursor = true, cut.next.Cursor
 	}
@@ -119,8 +123,8 @@ func (r *rows[T]) count() (total int, atLeast bool, err error) {
 type place struct {
 	page core.Page
 	row  int
-	next string // the cursor behind the page
-	of   int    // rows of the page
+	next string   // the cursor behind the page
+	ids  []string // of the rows of the page
 }
 
 // stop is where a walk ended before the list did.
@@ -135,7 +139,10 @@ func (r *rows[T]) walk(cursor string, fn func(row T, at place) bool) (*stop, err
 		if err != nil {
 			return nil, err
 		}
-		at := place{page: next, next: info.NextCursor, of: len(found)}
+		at := place{page: next, next: info.NextCursor, ids: make([]string, len(found))}
+		for i, row := range found {
+			at.ids[i] = r.id(row)
+		}
 		for i, row := range found {
 			at.row = i + 1
 			if r.may(row) && !fn(row, at) {
@@ -158,20 +165,39 @@ func (r *rows[T]) walk(cursor string, fn func(row T, at place) bool) (*stop, err
 	}
 }
 
-// behind returns the cursor behind a row. A row that came before it meanwhile moves it down.
-func (r *rows[T]) behind(at place, id string) (string, error) {
-	if at.row == at.of || at.next == "" && at.page.Offset > 0 {
-		return at.next, nil
+// maxMoved is how many rows may come before a row, while its page is cut, that its cursor is looked for behind.
+const maxMoved = 10
+
+// behind returns the cursor behind a row. Rows that came before it meanwhile move it down, and it may be gone itself: the cursor
+// leaves out no row that was behind it, and shows one of those before it again rather than that. there is false if the list begins
+// with what was behind the row.
+func (r *rows[T]) behind(at place) (cursor string, there bool, err error) {
+	id, behind := at.ids[at.row-1], at.ids[at.row:]
+	if len(behind) == 0 || at.next == "" && at.page.Offset > 0 {
+		return at.next, true, nil
 	}
-	page := at.page
-	for page.Limit = at.row; page.Limit <= core.MaxPageLimit; page.Limit++ {
+	page, step := at.page, 1
+	cursor, there = page.Cursor, page.Cursor != ""
+	for page.Limit = at.row; page.Limit > 0 && page.Limit <= min(at.row+maxMoved, core.MaxPageLimit); page.Limit += step {
 		found, info, err := r.find(page)
-		if err != nil || len(found) > 0 && r.id(found[len(found)-1]) == id {
-			return info.NextCursor, err
+		if err != nil {
+			return "", false, err
 		}
-		if page.Limit >= at.row+10 {
+		last := ""
+		if len(found) > 0 {
+			last = r.id(found[len(found)-1])
+		}
+		if slices.Contains(behind, last) {
+			if page.Limit > at.row {
+				break
+			}
+			step = -1
+			continue
+		}
+		cursor, there = info.NextCursor, true
+		if last == id || step < 0 || !info.HasMore {
 			break
 		}
 	}
-	return at.next, nil
+	return cursor, there, nil
 }

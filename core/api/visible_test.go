@@ -1,8 +1,10 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -111,6 +113,74 @@ func TestHiddenRowsOfLongLists(t *testing.T) {
 	if p.at("partial") != true || p.at("executions").(map[string]any)["completed"] != 1.0 {
 		t.Error(p.text)
 	}
+}
+
+// A page that is cut where the caller's rows are enough goes on right there, also when rows of it went, or others came, while it
+// was made: none of those that stay is left out.
+func TestHiddenRowsThatMove(t *testing.T) {
+	const limit = 4
+	for name, move := range map[string]func(list []int) []int{
+		"LastWent": func(list []int) []int { return slices.DeleteFunc(list, func(n int) bool { return n == 189 }) },
+		"AllWent":  func(list []int) []int { return slices.DeleteFunc(list, func(n int) bool { return n >= 189 }) },
+		"SomeCame": func(list []int) []int { return slices.Concat([]int{205, 204, 203, 202, 201}, list) },
+		"MoreCame": func(list []int) []int { return slices.Concat(numbers(230, 201), list) },
+		"LastMoved": func(list []int) []int {
+			return slices.Concat([]int{201}, slices.DeleteFunc(list, func(n int) bool { return n == 189 }))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := hiding(t, 0, 3)
+			list, read := numbers(200, 1), 0
+			r.executions.findAll = func(f core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
+				at, err := strconv.Atoi(cmp.Or(f.Cursor, "1000"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var rows []*core.Execution
+				info := core.PageInfo{Total: len(list)}
+				for _, n := range list {
+					if n >= at {
+						continue
+					}
+					if info.HasMore = len(rows) == f.Limit; info.HasMore {
+						break
+					}
+					rows = append(rows, someExecution(fmt.Sprintf("exec_%026d", n), core.ExecutionRunning))
+					info.NextCursor = strconv.Itoa(n)
+				}
+				if read++; read == 1 {
+					list = move(list)
+				}
+				return rows, info, nil
+			}
+			seen, next := map[string]bool{}, ""
+			for range 200 {
+				p := r.do("GET", fmt.Sprintf("/api/executions?limit=%d&cursor=%s", limit, next), "")
+				p.wants(t, 200, "")
+				for _, row := range p.at("executions").([]any) {
+					seen[row.(map[string]any)["executionId"].(string)] = true
+				}
+				if p.at("hasMore") != true {
+					break
+				}
+				next = p.at("nextCursor").(string)
+			}
+			for n := 186; n > 0; n -= 3 {
+				if id := fmt.Sprintf("exec_%026d", n); !seen[id] {
+					t.Errorf("%s is left out", id)
+				}
+			}
+		})
+	}
+}
+
+// numbers are those from one down to another.
+func numbers(from, to int) []int {
+	var list []int
+	for n := from; n >= to; n-- {
+		list = append(list, n)
+	}
+	return list
 }
 
 // What is expired of others is neither shown nor removed by who cannot read it.
