@@ -15,8 +15,9 @@ import (
 
 // fakeOverview is a core.OverviewService made of values.
 type fakeOverview struct {
-	filter core.InboxFilter
-	items  []*core.InboxItem
+	filter  core.InboxFilter
+	items   []*core.InboxItem
+	managed map[string]int // by status and reason
 }
 
 func (f *fakeOverview) FindInbox(_ context.Context, filter core.InboxFilter) ([]*core.InboxItem, core.PageInfo, error) {
@@ -25,7 +26,9 @@ func (f *fakeOverview) FindInbox(_ context.Context, filter core.InboxFilter) ([]
 }
 
 func (f *fakeOverview) Overview(context.Context) (*core.Overview, error) {
-	return &core.Overview{OverviewCounts: someCounts(), Minutes: []core.ThroughputSpan{}, Hours: []core.ThroughputSpan{}, Ranges: []core.ThroughputRange{}}, nil
+	counts := someCounts()
+	counts.Managed = f.managed
+	return &core.Overview{OverviewCounts: counts, Minutes: []core.ThroughputSpan{}, Hours: []core.ThroughputSpan{}, Ranges: []core.ThroughputRange{}}, nil
 }
 
 func (f *fakeOverview) Counts(context.Context) (*core.OverviewCounts, error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,6 +113,33 @@ func TestHiddenRowsOfLongLists(t *testing.T) {
 	p.wants(t, 200, "")
 	if p.at("partial") != true || p.at("executions").(map[string]any)["completed"] != 1.0 {
 		t.Error(p.text)
+	}
+}
+
+// What agents wait for that the caller may not read is no number of the overview either, not even nought.
+func TestHiddenWaits(t *testing.T) {
+	for _, shown := range []bool{false, true} {
+		r := newRig(t, func(o *api.Options) {
+			o.Authorize = func(_ context.Context, _ core.Principal, a api.Access) error {
+				if a.ID == magentID && !shown {
+					return core.NotFound("managed agent", a.ID)
+				}
+				return nil
+			}
+		})
+		r.overview.managed = map[string]int{"busy": 1, "blocked": 1}
+		r.managed.findAll = func(core.ManagedAgentFilter) ([]*core.ManagedAgent, core.PageInfo, error) {
+			return []*core.ManagedAgent{someManaged(magentID, core.ManagedBusy)}, core.PageInfo{Total: 1}, nil
+		}
+		p := r.do("GET", "/api/overview", "")
+		p.wants(t, 200, "")
+		want := map[string]any{"busy": 0.0}
+		if shown {
+			want = map[string]any{"busy": 1.0, "blocked": 1.0}
+		}
+		if !reflect.DeepEqual(p.at("managedAgents"), want) {
+			t.Errorf("shown %v: %s", shown, p.text)
+		}
 	}
 }
 

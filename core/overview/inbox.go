@@ -244,7 +244,7 @@ func (s *Service) agentItem(a *core.ManagedAgent) *core.InboxItem {
 	if a.Gone() || a.Labels[s.opts.ThreadLabel] != "" || a.Labels[s.opts.RoleLabel] != "" {
 		return nil
 	}
-	login := a.StatusReason == reasonLogin
+	login := a.StatusReason == core.ReasonLogin
 	if !login && (a.StatusReason != core.ReasonBlocked || len(a.Prompt) == 0) {
 		return nil
 	}
