@@ -40,7 +40,7 @@ func (c *call) mayList(need Access) bool {
 // rows is a list of which the caller may read some.
 type rows[T any] struct {
 	find func(core.Page) ([]T, core.PageInfo, error)
-	id   func(T) string
+	id   func(T) string // tells rows apart
 	may  func(T) bool
 	all  bool // nothing is hidden from the caller
 }
@@ -55,28 +55,41 @@ func listOf[T any](c *call, id func(T) string, find func(core.Page) ([]T, core.P
 	}}
 }
 
+// pageTries is how often a page is read at most whose rows all go meanwhile.
+const pageTries = 5
+
 // page returns a page of the rows that the caller may read. Where some may be hidden, offset, total and hasMore are about the
 // others alone: nothing tells how many are hidden.
-func (r *rows[T]) page(page core.Page) ([]T, core.PageInfo, error) {
+func (r *rows[T]) page(page core.Page) (shown []T, info core.PageInfo, err error) {
+	for range pageTries {
+		var whole bool
+		if shown, info, whole, err = r.cut(page); err != nil || whole {
+			return shown, info, err
+		}
+	}
+	return nil, core.PageInfo{}, core.Unavailable("busy", "rows come and go faster than they are read; try again")
+}
+
+// cut is page of one moment; whole is false where the rows went before the cursor behind them was known.
+func (r *rows[T]) cut(page core.Page) (shown []T, info core.PageInfo, whole bool, err error) {
 	if r.all {
 		found, info, err := r.find(page)
-		shown := make([]T, 0, len(found))
+		shown = make([]T, 0, len(found))
 		for _, row := range found {
 			if r.may(row) {
 				shown = append(shown, row)
 			}
 		}
-		return shown, info, err
+		return shown, info, true, err
 	}
-	var info core.PageInfo
 	limit, skip := cmp.Or(page.Limit, core.DefaultPageLimit), page.Offset
 	if page.Cursor != "" {
 		skip = 0
 	}
-	shown := make([]T, 0, limit)
+	shown = make([]T, 0, limit)
 	var last place
 	seen := 0
-	cut, err := r.walk(page.Cursor, func(row T, at place) bool {
+	end, err := r.walk(page.Cursor, func(row T, at place) bool {
 		switch seen++; {
 		case seen <= skip:
 		case len(shown) < limit:
@@ -88,25 +101,23 @@ func (r *rows[T]) page(page core.Page) ([]T, core.PageInfo, error) {
 		return true
 	})
 	if err != nil {
-		return nil, core.PageInfo{}, err
+		return nil, core.PageInfo{}, false, err
 	}
-	info.Total, info.AtLeast = seen, cut != nil
+	info.Total, info.AtLeast = seen, end != nil
 	if page.Cursor != "" {
 		if info.Total, info.AtLeast, err = r.count(); err != nil {
-			return nil, core.PageInfo{}, err
+			return nil, core.PageInfo{}, false, err
 		}
 	}
 	switch {
-	case len(shown) == limit && (info.HasMore || cut != nil):
+	case len(shown) == limit && (info.HasMore || end != nil):
 		info.HasMore = true
-		var there bool
-		if info.NextCursor, there, err = r.behind(last); err == nil && !there {
-			return r.page(page)
-		}
-	case cut != nil && cut.next.Cursor != "":
-		info.HasMore, info.NextCursor = true, cut.next.Cursor
+		info.NextCursor, whole, err = r.behind(last)
+		return shown, info, whole, err
+	case end != nil && end.next.Cursor != "":
+		info.HasMore, info.NextCursor = true, end.next.Cursor
 	}
-	return shown, info, err
+	return shown, info, true, nil
 }
 
 // count returns how many rows the caller may read; atLeast reports whether it ended before the list did.
@@ -187,7 +198,7 @@ func (r *rows[T]) behind(at place) (cursor string, there bool, err error) {
 		if len(found) > 0 {
 			last = r.id(found[len(found)-1])
 		}
-		if slices.Contains(behind, last) {
+		if last != id && slices.Contains(behind, last) {
 			if page.Limit > at.row {
 				break
 			}

@@ -202,6 +202,42 @@ func TestHiddenRowsThatMove(t *testing.T) {
 	}
 }
 
+// Rows that are read by what they belong to, as experiences are by their execution, are told apart on pages by their own ids.
+func TestHiddenRowsOfOne(t *testing.T) {
+	r := hiding(t, 0, 3)
+	r.memory.experiences = func(f core.ExperienceFilter) ([]*core.Experience, core.PageInfo, error) {
+		from, _ := strconv.Atoi(f.Cursor)
+		var list []*core.Experience
+		for i := from; i < 7 && len(list) < f.Limit; i++ {
+			one := new(core.Experience)
+			one.ID, one.ExecutionID, one.Outcome = fmt.Sprintf("exp_%026d", i), fmt.Sprintf("exec_%026d", 3), core.ExperiencePartial
+			list = append(list, one)
+		}
+		info := core.PageInfo{Total: 7, HasMore: from+len(list) < 7}
+		if info.HasMore {
+			info.NextCursor = strconv.Itoa(from + len(list))
+		}
+		return list, info, nil
+	}
+	seen, next := 0, ""
+	for more := true; more; {
+		p := r.do("GET", threadsPath+"/experiences?limit=2&cursor="+next, "")
+		p.wants(t, 200, "")
+		for _, row := range p.at("experiences").([]any) {
+			if id := row.(map[string]any)["id"]; id != fmt.Sprintf("exp_%026d", seen) {
+				t.Fatalf("row %d is %v", seen, id)
+			}
+			seen++
+		}
+		if more = p.at("hasMore") == true; more {
+			next = p.at("nextCursor").(string)
+		}
+	}
+	if seen != 7 {
+		t.Errorf("%d rows of 7", seen)
+	}
+}
+
 // numbers are those from one down to another.
 func numbers(from, to int) []int {
 	var list []int
