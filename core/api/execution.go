@@ -214,10 +214,11 @@ func missingCommand(e *core.Execution) *core.Error {
 	return &core.Error{Code: core.CodeValidation, Message: e.Error.Message, Details: details}
 }
 
-// withDetail names the execution in the details of a passing failure, so that a client can come back to it.
-func withDetail(err error, key, value string) error {
+// withDetail tells in the details of a passing failure what goes on, or was done, all the same, so that a client can come back to
+// it, and does not do it again.
+func withDetail(err error, key string, value any) error {
 	e := core.AsError(err)
-	if !e.Unavailable {
+	if e == nil || !e.Unavailable {
 		return err
 	}
 	own := *e

@@ -23,6 +23,9 @@ const begun = `{"error":{"code":"INTERNAL_ERROR","message":"shutting down","deta
 // stored is the answer to a send that waits for its turn while the server stops: the message stays.
 const stored = `{"error":{"code":"INTERNAL_ERROR","message":"shutting down","details":{"reason":"shutting_down","threadId":"thread_1","inputId":"in_1"}}}`
 
+// unrecorded is the answer to what was done, and whose record was refused.
+const unrecorded = `{"error":{"code":"INTERNAL_ERROR","message":"full","details":{"reason":"audit_full","done":true}}}`
+
 // hangUp drops the connection without an answer.
 func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
@@ -65,6 +68,8 @@ func TestRetry(t *testing.T) {
 		{"SendStored503", minute, []http.HandlerFunc{answer(503, stored), ok}, send(""), 1, true},
 		{"KeyedSendStored503", minute, []http.HandlerFunc{answer(503, stored), ok}, send("k"), 2, false},
 		{"SendRefused503", minute, []http.HandlerFunc{answer(503, unavailable), ok}, send(""), 2, false},
+		{"SendUnrecorded503", minute, []http.HandlerFunc{answer(503, unrecorded), ok}, send(""), 1, true},
+		{"KeyedSendUnrecorded503", minute, []http.HandlerFunc{answer(503, unrecorded), ok}, send("k"), 2, false},
 		{"CreateProxy503", minute, []http.HandlerFunc{answer(503, "upstream connect error or disconnect/reset before headers"), ok}, execute(""), 1, true},
 		{"ReadProxy503", minute, []http.HandlerFunc{answer(503, "no healthy upstream"), ok}, get, 2, false},
 		{"Create502", minute, []http.HandlerFunc{answer(502, ""), ok}, execute(""), 1, true},
