@@ -45,11 +45,13 @@ func (c *call) executionFilter() core.ExecutionFilter {
 func (s *Server) executionHistogram(c *call) (answer, error) {
 	filter := c.executionFilter()
 	filter.Page = core.Page{Limit: 1}
-	until := filter.Until
-	if until.IsZero() {
+	// Ids know their time to the millisecond: bounds between two would count what was made in theirs on both sides.
+	until := filter.Until.Add(time.Millisecond - 1)
+	if filter.Until.IsZero() {
 		until = s.opts.Clock.Now()
 	}
-	since := filter.Since
+	until = until.Truncate(time.Millisecond)
+	since := filter.Since.Truncate(time.Millisecond)
 	if since.IsZero() {
 		since = until.Add(-histogramSpan)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/api"
@@ -213,6 +214,40 @@ func TestExecutionHistogram(t *testing.T) {
 	for _, query := range []string{"since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z", "steps=0", "steps=121", "status=odd"} {
 		if status := get(query); status != 400 {
 			t.Errorf("%s: %d", query, status)
+		}
+	}
+}
+
+// What was made within the millisecond of a bound between two steps is of one of them alone: ids know times no better.
+func TestHistogramBetweenMilliseconds(t *testing.T) {
+	r := newRig(t)
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	made := []time.Time{start, start.Add(5 * time.Second), start.Add(8 * time.Second)}
+	r.executions.findAll = func(f core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
+		n := 0
+		from, to := core.IDBound("", f.Since), core.IDBound("", f.Until.Add(time.Millisecond-1))
+		for _, at := range made {
+			if id := core.IDBound("", at); from <= id && id < to {
+				n++
+			}
+		}
+		return nil, core.PageInfo{Total: n}, nil
+	}
+	for query, want := range map[string][]time.Duration{
+		"since=2026-01-01T00:00:00.0005Z&until=2026-01-01T00:00:10.0005Z&steps=10": {0, 4004 * time.Millisecond, 7007 * time.Millisecond},
+		"since=2026-01-01T00:00:00.0009Z&until=2026-01-01T00:00:10Z&steps=10":      {0, 5 * time.Second, 8 * time.Second},
+	} {
+		var got wire.ExecutionHistogram
+		_ = json.Unmarshal([]byte(r.do("GET", "/api/executions/histogram?status=completed&"+query, "").text), &got)
+		var at []time.Duration
+		for _, step := range got.Steps {
+			at = append(at, step.At.Sub(start))
+			if step.Count != 1 {
+				t.Errorf("%s: %d at %s", query, step.Count, step.At)
+			}
+		}
+		if got.Total != len(made) || !slices.Equal(at, want) {
+			t.Errorf("%s: %d in steps at %v", query, got.Total, at)
 		}
 	}
 }
