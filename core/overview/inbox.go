@@ -140,7 +140,7 @@ func openQuestions(filter core.InboxFilter, page core.Page) core.QuestionFilter 
 
 // inboxCursor says of a cursor within the inbox's own that is not one of the store's what callers know.
 func inboxCursor(err error) error {
-	if e := core.AsError(err); e.Code == core.CodeValidation {
+	if e := core.AsError(err); e.Code == core.CodeValidation && e.Details["field"] == "cursor" {
 		return core.Invalid("cursor", "is not one that the inbox returned")
 	}
 	return err
