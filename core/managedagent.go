@@ -30,12 +30,16 @@ const (
 	ManagedStopped     = wire.ManagedStopped
 )
 
-// Reasons that stand in StatusReason beside those of the runtime (login_required, exited, lost, ...).
+// Reasons that stand in StatusReason beside those of the runtime (exited, lost, ...), and one of those.
 const (
-	ReasonBlocked     = "blocked"      // busy: it waits for an answer, see Prompt
+	ReasonBlocked     = "blocked" // busy: it waits for an answer, see Prompt
+	ReasonLogin       = "login_required"
 	ReasonRuntimeAway = "runtime_away" // unreachable: its whole runtime is
 	ReasonAgentAway   = "agent_away"   // unreachable: its runtime does not reach it
 )
+
+// WaitsForPerson reports whether an agent in the status of a reason waits for a person.
+func WaitsForPerson(reason string) bool { return reason == ReasonBlocked || reason == ReasonLogin }
 
 // ManagedAgentRecord is a managed agent as it is stored.
 type ManagedAgentRecord struct {

@@ -113,8 +113,9 @@ type TriggerService interface {
 	// CreateTrigger; NOT_FOUND.
 	UpdateTrigger(ctx context.Context, id string, patch TriggerPatch) (*Trigger, error)
 	// RotateTrigger gives a trigger another secret, which is made if secret is empty, and returns it, this once. The former
-	// one is taken for overlap, 0 to MaxTriggerOverlap. From then on its runs have the rights of the principal of ctx, who
-	// knows the secret. NOT_FOUND, VALIDATION_ERROR, FORBIDDEN.
+	// one is taken for overlap, 0 to MaxTriggerOverlap; where secret is the present one, that before it, no longer than it
+	// was to be. From then on its runs have the rights of the principal of ctx, who knows the secret. NOT_FOUND,
+	// VALIDATION_ERROR, FORBIDDEN.
 	RotateTrigger(ctx context.Context, id, secret string, overlap time.Duration) (*Trigger, error)
 	// DeleteTrigger removes a trigger. What it started goes on. NOT_FOUND.
 	DeleteTrigger(ctx context.Context, id string) error

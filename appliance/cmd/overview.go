@@ -67,7 +67,7 @@ func overviewScreen(s *screen, o *client.Overview) {
 		"agents", fmt.Sprintf("%d connected, %d healthy", o.Agents.Connected, o.Agents.Healthy),
 		"managed agents", words(o.Managed, append(names([]core.ManagedAgentStatus{
 			core.ManagedStarting, core.ManagedReady, core.ManagedBusy, core.ManagedUnreachable, core.ManagedError, core.ManagedStopped,
-		}), core.ReasonBlocked, "login_required")),
+		}), core.ReasonBlocked, core.ReasonLogin)),
 		"waiting", fmt.Sprintf("%d for people, %d deliveries", o.Waiting.People, o.Waiting.Deliveries),
 	)
 	s.line("")

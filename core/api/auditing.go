@@ -166,7 +166,8 @@ func (c *call) details() map[string]any {
 	return details
 }
 
-// done records a request that was served, unless a transaction did.
+// done records a request that was served, unless a transaction did. What it changed stays changed when it cannot be recorded: the
+// error tells so.
 func (c *call) done() error {
 	audit := c.s.opts.Audit
 	switch {
@@ -176,7 +177,7 @@ func (c *call) done() error {
 		if c.intent.Recorded.Load() {
 			return nil
 		}
-		return audit.Record(c.ctx, c.intent.AuditEntry)
+		return withDetail(audit.Record(c.ctx, c.intent.AuditEntry), "done", true)
 	case c.route.changes() || c.route.Probe || c.route.Action == "":
 		return nil
 	case c.route.Resource != "audit" && !audit.Wants(resources[c.route.Resource].category, true) && !c.readsWork():

@@ -163,6 +163,18 @@ func TestAuditBlocks(t *testing.T) {
 	if e := f.take(); len(e) != 2 || e[0].Outcome != wire.AuditAttempt || e[1].Outcome != wire.AuditSuccess || e[1].Resource.ID != "runtime-local" {
 		t.Errorf("%+v", e)
 	}
+	// What was done before its record was refused is said to be: a client that takes the answer for a refusal does it again.
+	r.plugins.change = func(_, name string) (*core.Plugin, error) {
+		f.fail = core.Unavailable("audit_full", "full")
+		return somePlugin(name, core.PluginReady), nil
+	}
+	late := r.do(http.MethodPost, "/api/admin/plugins/runtime-local/restart", "", "Authorization: Bearer admin")
+	if late.wants(t, http.StatusServiceUnavailable, core.CodeInternal); late.at("error", "details", "done") != true {
+		t.Error(late.text)
+	}
+	if details := reply.at("error", "details").(map[string]any); details["done"] != nil {
+		t.Errorf("what was refused is said to be done: %v", details)
+	}
 }
 
 func TestAuditReads(t *testing.T) {

@@ -26,7 +26,7 @@ func (c *call) checkOrigin() error {
 	h := c.w.Header()
 	h.Set("Access-Control-Allow-Origin", origin)
 	h.Set("Access-Control-Expose-Headers",
-		"Location, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, "+
+		"ETag, Location, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, "+
 			"X-Service-Version, Idempotent-Replayed")
 	h.Add("Vary", "Origin")
 	return nil

@@ -47,8 +47,8 @@ func (s *Server) executionRoutes() []Route {
 		}),
 		reads(Route{
 			Path: "/api/executions/histogram", OperationID: "getExecutionHistogram", Summary: "Count executions over time, by when they were made.",
-			Description: "The numbers are of everything that the filters select, whoever asks. Steps in which nothing was made are left out. " +
-				"Without until the range ends now; without since it is 30 days long.",
+			Description: "The numbers are of everything that the filters select and the caller may read. Steps in which nothing was made are left out. " +
+				"Without until the range ends now; without since it is 30 days long. It is 100 years long at most.",
 			Query: append(executionFilterParams(),
 				Param{Name: "steps", Type: ParamInteger, Default: "60", Min: 1, Max: maxSteps, Doc: "Steps of the range, all of one length."}),
 			Responses: []Response{{Status: 200, Body: wire.ExecutionHistogram{}, Doc: "The counts."}},
@@ -214,10 +214,11 @@ func missingCommand(e *core.Execution) *core.Error {
 	return &core.Error{Code: core.CodeValidation, Message: e.Error.Message, Details: details}
 }
 
-// withDetail names the execution in the details of a passing failure, so that a client can come back to it.
-func withDetail(err error, key, value string) error {
+// withDetail tells in the details of a passing failure what goes on, or was done, all the same, so that a client can come back to
+// it, and does not do it again.
+func withDetail(err error, key string, value any) error {
 	e := core.AsError(err)
-	if !e.Unavailable {
+	if e == nil || !e.Unavailable {
 		return err
 	}
 	own := *e

@@ -83,6 +83,7 @@ func (s *Server) listExperiences(c *call) (answer, error) {
 		filter.Page = page
 		return s.opts.Memory.FindExperiences(c.ctx, filter)
 	})
+	experiences.id = func(e *core.Experience) string { return e.ID } // an execution may have several
 	found, info, err := experiences.page(page)
 	if err != nil {
 		return answer{}, err

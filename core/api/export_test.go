@@ -34,3 +34,13 @@ func Contents(resource string) bool { return resources[resource].content }
 
 // CreatedIDs returns the prefix of the ids by which records name what an operation creates.
 func CreatedIDs(r Route) string { return cmp.Or(auditIDs[r.OperationID], resources[r.Resource].ids) }
+
+// Editors returns how many hold or want the lock of a path.
+func (s *Server) Editors(path string) int {
+	s.editing.mu.Lock()
+	defer s.editing.mu.Unlock()
+	if one := s.editing.held[path]; one != nil {
+		return one.n
+	}
+	return 0
+}

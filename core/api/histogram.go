@@ -10,8 +10,9 @@ import (
 )
 
 const (
-	histogramSpan = 30 * 24 * time.Hour // without since
-	maxSteps      = 120
+	histogramSpan    = 30 * 24 * time.Hour // without since
+	maxHistogramSpan = 100 * 365 * 24 * time.Hour
+	maxSteps         = 120
 )
 
 // executionFilterParams are what a list of executions selects by.
@@ -44,16 +45,21 @@ func (c *call) executionFilter() core.ExecutionFilter {
 func (s *Server) executionHistogram(c *call) (answer, error) {
 	filter := c.executionFilter()
 	filter.Page = core.Page{Limit: 1}
-	until := filter.Until
-	if until.IsZero() {
+	// Ids know their time to the millisecond: bounds between two would count what was made in theirs on both sides.
+	until := filter.Until.Add(time.Millisecond - 1)
+	if filter.Until.IsZero() {
 		until = s.opts.Clock.Now()
 	}
-	since := filter.Since
+	until = until.Truncate(time.Millisecond)
+	since := filter.Since.Truncate(time.Millisecond)
 	if since.IsZero() {
 		since = until.Add(-histogramSpan)
 	}
 	if !since.Before(until) {
 		return answer{}, core.Invalid("since", "must be before until")
+	}
+	if until.Sub(since) > maxHistogramSpan { // a time.Duration holds no more than 292 years, and steps would not end
+		return answer{}, core.Invalid("since", "must be at most 100 years before until")
 	}
 	steps := c.query.integer("steps")
 	step := max((until.Sub(since)/time.Duration(steps) + time.Millisecond - 1).Truncate(time.Millisecond), time.Millisecond)

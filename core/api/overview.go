@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"net/http"
 
 	"github.com/wardroom/wardroom/core"
@@ -129,6 +130,8 @@ func (s *Server) countRows(c *call, whole, out *wire.OverviewCounts) error {
 			(*to)[state] = 0
 		}
 	}
+	// What some wait for is counted only where there are any: those of others are none of the caller's.
+	maps.DeleteFunc(out.Managed, func(state string, _ int) bool { return core.WaitsForPerson(state) })
 	if !c.mayList(readAgents) {
 		out.Agents = wire.OverviewAgents{}
 	}
@@ -159,7 +162,7 @@ func (s *Server) countRows(c *call, whole, out *wire.OverviewCounts) error {
 	if s.opts.ManagedAgents != nil && c.mayList(readAgents) {
 		if _, err := s.managedAgents(c, core.ManagedAgentFilter{}).walk("", func(a *core.ManagedAgent, _ place) bool {
 			out.Managed[string(a.Status)]++
-			if _, counted := out.Managed[a.StatusReason]; counted && a.StatusReason != string(a.Status) {
+			if core.WaitsForPerson(a.StatusReason) {
 				out.Managed[a.StatusReason]++
 			}
 			return true

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/api"
@@ -15,8 +16,9 @@ import (
 
 // fakeOverview is a core.OverviewService made of values.
 type fakeOverview struct {
-	filter core.InboxFilter
-	items  []*core.InboxItem
+	filter  core.InboxFilter
+	items   []*core.InboxItem
+	managed map[string]int // by status and reason
 }
 
 func (f *fakeOverview) FindInbox(_ context.Context, filter core.InboxFilter) ([]*core.InboxItem, core.PageInfo, error) {
@@ -25,7 +27,9 @@ func (f *fakeOverview) FindInbox(_ context.Context, filter core.InboxFilter) ([]
 }
 
 func (f *fakeOverview) Overview(context.Context) (*core.Overview, error) {
-	return &core.Overview{OverviewCounts: someCounts(), Minutes: []core.ThroughputSpan{}, Hours: []core.ThroughputSpan{}, Ranges: []core.ThroughputRange{}}, nil
+	counts := someCounts()
+	counts.Managed = f.managed
+	return &core.Overview{OverviewCounts: counts, Minutes: []core.ThroughputSpan{}, Hours: []core.ThroughputSpan{}, Ranges: []core.ThroughputRange{}}, nil
 }
 
 func (f *fakeOverview) Counts(context.Context) (*core.OverviewCounts, error) {
@@ -210,6 +214,67 @@ func TestExecutionHistogram(t *testing.T) {
 	for _, query := range []string{"since=2026-01-02T00:00:00Z&until=2026-01-01T00:00:00Z", "steps=0", "steps=121", "status=odd"} {
 		if status := get(query); status != 400 {
 			t.Errorf("%s: %d", query, status)
+		}
+	}
+}
+
+// What was made within the millisecond of a bound between two steps is of one of them alone: ids know times no better.
+func TestHistogramBetweenMilliseconds(t *testing.T) {
+	r := newRig(t)
+	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	made := []time.Time{start, start.Add(5 * time.Second), start.Add(8 * time.Second)}
+	r.executions.findAll = func(f core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
+		n := 0
+		from, to := core.IDBound("", f.Since), core.IDBound("", f.Until.Add(time.Millisecond-1))
+		for _, at := range made {
+			if id := core.IDBound("", at); from <= id && id < to {
+				n++
+			}
+		}
+		return nil, core.PageInfo{Total: n}, nil
+	}
+	for query, want := range map[string][]time.Duration{
+		"since=2026-01-01T00:00:00.0005Z&until=2026-01-01T00:00:10.0005Z&steps=10": {0, 4004 * time.Millisecond, 7007 * time.Millisecond},
+		"since=2026-01-01T00:00:00.0009Z&until=2026-01-01T00:00:10Z&steps=10":      {0, 5 * time.Second, 8 * time.Second},
+	} {
+		var got wire.ExecutionHistogram
+		_ = json.Unmarshal([]byte(r.do("GET", "/api/executions/histogram?status=completed&"+query, "").text), &got)
+		var at []time.Duration
+		for _, step := range got.Steps {
+			at = append(at, step.At.Sub(start))
+			if step.Count != 1 {
+				t.Errorf("%s: %d at %s", query, step.Count, step.At)
+			}
+		}
+		if got.Total != len(made) || !slices.Equal(at, want) {
+			t.Errorf("%s: %d in steps at %v", query, got.Total, at)
+		}
+	}
+}
+
+// However long a range is, its histogram takes no more steps than were asked for.
+func TestLongHistogram(t *testing.T) {
+	r := newRig(t)
+	asked := 0
+	r.executions.findAll = func(f core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
+		if asked++; asked == 1 {
+			return nil, core.PageInfo{Total: 1}, nil
+		}
+		if asked > 1000 {
+			return nil, core.PageInfo{}, core.Unavailable("endless", "it goes on for ever")
+		}
+		return nil, core.PageInfo{}, nil
+	}
+	for query, want := range map[string]int{
+		"since=1900-01-01T00:00:00Z&until=1999-12-01T00:00:00Z&steps=1": 200,
+		"since=1900-01-01T00:00:00Z&until=1999-12-01T00:00:00Z":         200,
+		"since=0002-01-01T00:00:00Z&steps=1":                            400,
+		"since=0002-01-01T00:00:00Z":                                    400,
+		"until=9999-12-31T23:59:59Z&since=1970-01-01T00:00:00Z&steps=1": 400,
+	} {
+		asked = 0
+		if got := r.do("GET", "/api/executions/histogram?"+query, ""); got.status != want || asked > 121 {
+			t.Errorf("%s: %d after %d questions, %s", query, got.status, asked, got.text)
 		}
 	}
 }

@@ -104,18 +104,29 @@ func named(given []string, tag string, counts func(tag string) string) bool {
 
 func weakly(tag string) string { return strings.TrimPrefix(tag, "W/") }
 
-// TakesGzip reports whether the sender of a request reads gzip.
+// TakesGzip reports whether the sender of a request reads gzip. What is said of gzip itself counts before what is said of all.
 func TakesGzip(r *http.Request) bool {
+	takes := false
 	for _, line := range r.Header["Accept-Encoding"] {
 		for part := range strings.SplitSeq(line, ",") {
-			name, weight, weighted := strings.Cut(strings.TrimSpace(part), ";")
-			if name = strings.TrimSpace(name); name != "gzip" && name != "*" {
-				continue
-			}
-			if q := strings.ReplaceAll(weight, " ", ""); !weighted || q != "q=0" && !strings.HasPrefix(q, "q=0.000") {
-				return true
+			name, weight, _ := strings.Cut(part, ";")
+			switch strings.ToLower(strings.TrimSpace(name)) {
+			case "gzip":
+				return weighs(weight)
+			case "*":
+				takes = weighs(weight)
 			}
 		}
 	}
-	return false
+	return takes
+}
+
+// weighs reports whether the weight of a coding, such as q=0.5, is above nought; none is one.
+func weighs(text string) bool {
+	text = strings.ToLower(strings.ReplaceAll(text, " ", ""))
+	if text == "" {
+		return true
+	}
+	q, err := strconv.ParseFloat(strings.TrimPrefix(text, "q="), 64)
+	return err == nil && q > 0
 }

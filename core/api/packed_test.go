@@ -47,7 +47,8 @@ func TestPackedAnswer(t *testing.T) {
 	for _, tt := range []struct {
 		accepts string
 		packed  bool
-	}{{"gzip", true}, {"br, gzip;q=0.5", true}, {"identity", false}, {"gzip;q=0", false}} {
+	}{{"gzip", true}, {"br, gzip;q=0.5", true}, {"identity", false}, {"gzip;q=0", false}, {"gzip; q=0.0", false}, {"gzip;Q=0.", false}, {"gzip;q=0, *", false},
+		{"*, gzip;q=0.00", false}, {"*;q=0", false}, {"*", true}, {"br, GZIP;q=0.001", true}, {"gzip;q=odd", false}} {
 		got := plain(t, r, tt.accepts)
 		body := got.text
 		if packed := got.header.Get("Content-Encoding") == "gzip"; packed != tt.packed || got.header.Get("Vary") == "" {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -252,6 +253,11 @@ func TestOrigins(t *testing.T) {
 		if want := map[bool]string{true: origin}[origin == "https://console.example"]; allowed != want {
 			t.Errorf("%s: Access-Control-Allow-Origin %q", origin, allowed)
 		}
+	}
+	// What an editor names in its If-Match has to be readable there.
+	read := r.do("GET", "/api/patterns/a", "", "Origin: https://console.example")
+	if exposed := read.header.Get("Access-Control-Expose-Headers"); read.header.Get("ETag") == "" || !slices.Contains(strings.Split(exposed, ", "), "ETag") {
+		t.Errorf("exposed are %s", exposed)
 	}
 	p := r.do("OPTIONS", "/api/patterns", "", "Origin: https://console.example", "Access-Control-Request-Method: POST")
 	if p.status != 204 || p.header.Get("Access-Control-Allow-Origin") != "https://console.example" ||

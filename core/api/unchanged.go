@@ -7,8 +7,8 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// editing keeps editors of one thing that send If-Match apart, by the thing's path: the tag that one of them compares is not
-// changed by another before its own change is stored.
+// editing keeps editors of one thing apart, by the thing's path: what one of them compares with its If-Match is not changed by
+// another before its own change is stored.
 type editing struct {
 	mu   sync.Mutex // guards all below
 	held map[string]*edit
@@ -43,18 +43,24 @@ func (e *editing) lock(path string) (unlock func()) {
 	}
 }
 
-// unchanged makes sure that a thing still is what the caller's If-Match names, and keeps others that send one from changing it
-// until done is called. current returns what a GET of the thing answers now; without the header it is not called. What of it
-// changes by itself, such as counts, is not compared.
+// unchanged makes sure that a thing still is what the caller's If-Match names, and keeps other editors from changing it until done
+// is called. current returns what a GET of the thing answers now; without the header it is not called. What of it changes by itself,
+// such as counts, is not compared.
 //
 // Our tags are weak, for bodies travel compressed and plain; they are compared weakly here too, since equal bytes are what an
 // editor looked at.
 func (c *call) unchanged(current func() (answer, error)) (done func(), err error) {
 	given := c.r.Header["If-Match"]
-	if len(given) == 0 {
-		return func() {}, nil
-	}
 	unlock := c.s.editing.lock(c.r.URL.Path)
+	if len(given) == 0 {
+		return unlock, nil
+	}
+	kept := false
+	defer func() {
+		if !kept {
+			unlock()
+		}
+	}()
 	now, err := current()
 	if err == nil {
 		body := now.bytesOf()
@@ -62,12 +68,11 @@ func (c *call) unchanged(current func() (answer, error)) (done func(), err error
 			body = c.s.opts.Mask.Mask(body)
 		}
 		tag := c.tag(now, body)
-		if matchesEdited(given, tag) {
+		if kept = matchesEdited(given, tag); kept {
 			return unlock, nil
 		}
 		c.w.Header()["Etag"] = []string{tag}
 	}
-	unlock()
 	if err != nil && core.ErrorCode(err) != core.CodeNotFound {
 		return nil, err
 	}

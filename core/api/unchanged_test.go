@@ -11,6 +11,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/api"
+	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -74,6 +75,64 @@ func TestIfMatch(t *testing.T) {
 	put("1.0.0", "again", `"x", `+now).wants(t, 200, "")
 	put("1.0.0", "whatever it is", "*").wants(t, 200, "")
 	r.do("DELETE", "/api/patterns/a?version=1.0.0", "", "If-Match: "+now).wants(t, http.StatusPreconditionFailed, core.CodeConflict)
+}
+
+// Who sends no If-Match does not change what another editor just compared either, before that one's change is stored.
+func TestIfMatchBesideOthers(t *testing.T) {
+	r := newRig(t)
+	var mu sync.Mutex // guards all below
+	var stored []string
+	other := make(chan reply, 1)
+	put := func(description string, header ...string) reply {
+		return r.do("PUT", "/api/patterns/a", fmt.Sprintf(`{"definition": "name: a\nversion: 1.0.0\n", "version": "1.0.0", "description": %q}`, description), header...)
+	}
+	r.patterns.update = func(name string, in core.PatternInput) (core.PatternUpdate, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		stored = append(stored, in.Description)
+		return core.PatternUpdate{Pattern: &core.Pattern{Name: name, Version: in.Version}}, nil
+	}
+	compared := false
+	r.patterns.find = func(name, version string) (*core.Pattern, error) {
+		mu.Lock()
+		first := compared
+		compared = false
+		mu.Unlock()
+		if first {
+			go func() { other <- put("of the other") }()
+			coretest.WaitFor(t, "the other to wait, or to store", func() bool {
+				mu.Lock()
+				defer mu.Unlock()
+				return len(stored) > 0 || r.server.Editors("/api/patterns/a") == 2
+			})
+		}
+		return &core.Pattern{Name: name, Version: version}, nil
+	}
+	read := r.do("GET", "/api/patterns/a?version=1.0.0", "").header.Get("ETag")
+	mu.Lock()
+	compared = true
+	mu.Unlock()
+	put("of the one", "If-Match: "+read).wants(t, 200, "")
+	if p := <-other; p.status != 200 {
+		t.Error(p.text)
+	}
+	if len(stored) != 2 || stored[0] != "of the one" {
+		t.Errorf("stored %q", stored)
+	}
+}
+
+// An editor whose comparison broke down keeps no other from what it was about.
+func TestIfMatchBreaksDown(t *testing.T) {
+	r := newRig(t)
+	r.patterns.find = func(string, string) (*core.Pattern, error) { panic("broken") }
+	put := func(header ...string) reply {
+		return r.do("PUT", "/api/patterns/a", `{"definition": "name: a\nversion: 1.0.0\n", "version": "1.0.0"}`, header...)
+	}
+	put(`If-Match: "x"`).wants(t, 500, core.CodeInternal)
+	if n := r.server.Editors("/api/patterns/a"); n != 0 {
+		t.Fatalf("%d hold the lock", n)
+	}
+	put().wants(t, 200, "")
 }
 
 // If-Match is compared with what the caller sees, and a refusal has no tag of what is masked for them.

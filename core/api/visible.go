@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -39,7 +40,7 @@ func (c *call) mayList(need Access) bool {
 // rows is a list of which the caller may read some.
 type rows[T any] struct {
 	find func(core.Page) ([]T, core.PageInfo, error)
-	id   func(T) string
+	id   func(T) string // tells rows apart
 	may  func(T) bool
 	all  bool // nothing is hidden from the caller
 }
@@ -54,28 +55,41 @@ func listOf[T any](c *call, id func(T) string, find func(core.Page) ([]T, core.P
 	}}
 }
 
+// pageTries is how often a page is read at most whose rows all go meanwhile.
+const pageTries = 5
+
 // page returns a page of the rows that the caller may read. Where some may be hidden, offset, total and hasMore are about the
 // others alone: nothing tells how many are hidden.
-func (r *rows[T]) page(page core.Page) ([]T, core.PageInfo, error) {
+func (r *rows[T]) page(page core.Page) (shown []T, info core.PageInfo, err error) {
+	for range pageTries {
+		var whole bool
+		if shown, info, whole, err = r.cut(page); err != nil || whole {
+			return shown, info, err
+		}
+	}
+	return nil, core.PageInfo{}, core.Unavailable("busy", "rows come and go faster than they are read; try again")
+}
+
+// cut is page of one moment; whole is false where the rows went before the cursor behind them was known.
+func (r *rows[T]) cut(page core.Page) (shown []T, info core.PageInfo, whole bool, err error) {
 	if r.all {
 		found, info, err := r.find(page)
-		shown := make([]T, 0, len(found))
+		shown = make([]T, 0, len(found))
 		for _, row := range found {
 			if r.may(row) {
 				shown = append(shown, row)
 			}
 		}
-		return shown, info, err
+		return shown, info, true, err
 	}
-	var info core.PageInfo
 	limit, skip := cmp.Or(page.Limit, core.DefaultPageLimit), page.Offset
 	if page.Cursor != "" {
 		skip = 0
 	}
-	shown := make([]T, 0, limit)
+	shown = make([]T, 0, limit)
 	var last place
 	seen := 0
-	cut, err := r.walk(page.Cursor, func(row T, at place) bool {
+	end, err := r.walk(page.Cursor, func(row T, at place) bool {
 		switch seen++; {
 		case seen <= skip:
 		case len(shown) < limit:
@@ -87,22 +101,23 @@ func (r *rows[T]) page(page core.Page) ([]T, core.PageInfo, error) {
 		return true
 	})
 	if err != nil {
-		return nil, core.PageInfo{}, err
+		return nil, core.PageInfo{}, false, err
 	}
-	info.Total, info.AtLeast = seen, cut != nil
+	info.Total, info.AtLeast = seen, end != nil
 	if page.Cursor != "" {
 		if info.Total, info.AtLeast, err = r.count(); err != nil {
-			return nil, core.PageInfo{}, err
+			return nil, core.PageInfo{}, false, err
 		}
 	}
 	switch {
-	case len(shown) == limit && (info.HasMore || cut != nil):
+	case len(shown) == limit && (info.HasMore || end != nil):
 		info.HasMore = true
-		info.NextCursor, err = r.behind(last, r.id(shown[limit-1]))
-	case cut != nil && cut.next.Cursor != "":
-		info.HasMore, info.NextCursor = true, cut.next.Cursor
+		info.NextCursor, whole, err = r.behind(last)
+		return shown, info, whole, err
+	case end != nil && end.next.Cursor != "":
+		info.HasMore, info.NextCursor = true, end.next.Cursor
 	}
-	return shown, info, err
+	return shown, info, true, nil
 }
 
 // count returns how many rows the caller may read; atLeast reports whether it ended before the list did.
@@ -119,8 +134,8 @@ func (r *rows[T]) count() (total int, atLeast bool, err error) {
 type place struct {
 	page core.Page
 	row  int
-	next string // the cursor behind the page
-	of   int    // rows of the page
+	next string   // the cursor behind the page
+	ids  []string // of the rows of the page
 }
 
 // stop is where a walk ended before the list did.
@@ -135,7 +150,10 @@ func (r *rows[T]) walk(cursor string, fn func(row T, at place) bool) (*stop, err
 		if err != nil {
 			return nil, err
 		}
-		at := place{page: next, next: info.NextCursor, of: len(found)}
+		at := place{page: next, next: info.NextCursor, ids: make([]string, len(found))}
+		for i, row := range found {
+			at.ids[i] = r.id(row)
+		}
 		for i, row := range found {
 			at.row = i + 1
 			if r.may(row) && !fn(row, at) {
@@ -158,20 +176,39 @@ func (r *rows[T]) walk(cursor string, fn func(row T, at place) bool) (*stop, err
 	}
 }
 
-// behind returns the cursor behind a row. A row that came before it meanwhile moves it down.
-func (r *rows[T]) behind(at place, id string) (string, error) {
-	if at.row == at.of || at.next == "" && at.page.Offset > 0 {
-		return at.next, nil
+// maxMoved is how many rows may come before a row, while its page is cut, that its cursor is looked for behind.
+const maxMoved = 10
+
+// behind returns the cursor behind a row. Rows that came before it meanwhile move it down, and it may be gone itself: the cursor
+// leaves out no row that was behind it, and shows one of those before it again rather than that. there is false if the list begins
+// with what was behind the row.
+func (r *rows[T]) behind(at place) (cursor string, there bool, err error) {
+	id, behind := at.ids[at.row-1], at.ids[at.row:]
+	if len(behind) == 0 || at.next == "" && at.page.Offset > 0 {
+		return at.next, true, nil
 	}
-	page := at.page
-	for page.Limit = at.row; page.Limit <= core.MaxPageLimit; page.Limit++ {
+	page, step := at.page, 1
+	cursor, there = page.Cursor, page.Cursor != ""
+	for page.Limit = at.row; page.Limit > 0 && page.Limit <= min(at.row+maxMoved, core.MaxPageLimit); page.Limit += step {
 		found, info, err := r.find(page)
-		if err != nil || len(found) > 0 && r.id(found[len(found)-1]) == id {
-			return info.NextCursor, err
+		if err != nil {
+			return "", false, err
 		}
-		if page.Limit >= at.row+10 {
+		last := ""
+		if len(found) > 0 {
+			last = r.id(found[len(found)-1])
+		}
+		if last != id && slices.Contains(behind, last) {
+			if page.Limit > at.row {
+				break
+			}
+			step = -1
+			continue
+		}
+		cursor, there = info.NextCursor, true
+		if last == id || step < 0 || !info.HasMore {
 			break
 		}
 	}
-	return at.next, nil
+	return cursor, there, nil
 }

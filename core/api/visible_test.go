@@ -1,8 +1,11 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -111,6 +114,137 @@ func TestHiddenRowsOfLongLists(t *testing.T) {
 	if p.at("partial") != true || p.at("executions").(map[string]any)["completed"] != 1.0 {
 		t.Error(p.text)
 	}
+}
+
+// What agents wait for that the caller may not read is no number of the overview either, not even nought.
+func TestHiddenWaits(t *testing.T) {
+	for _, shown := range []bool{false, true} {
+		r := newRig(t, func(o *api.Options) {
+			o.Authorize = func(_ context.Context, _ core.Principal, a api.Access) error {
+				if a.ID == magentID && !shown {
+					return core.NotFound("managed agent", a.ID)
+				}
+				return nil
+			}
+		})
+		r.overview.managed = map[string]int{"busy": 1, "blocked": 1}
+		r.managed.findAll = func(core.ManagedAgentFilter) ([]*core.ManagedAgent, core.PageInfo, error) {
+			return []*core.ManagedAgent{someManaged(magentID, core.ManagedBusy)}, core.PageInfo{Total: 1}, nil
+		}
+		p := r.do("GET", "/api/overview", "")
+		p.wants(t, 200, "")
+		want := map[string]any{"busy": 0.0}
+		if shown {
+			want = map[string]any{"busy": 1.0, "blocked": 1.0}
+		}
+		if !reflect.DeepEqual(p.at("managedAgents"), want) {
+			t.Errorf("shown %v: %s", shown, p.text)
+		}
+	}
+}
+
+// A page that is cut where the caller's rows are enough goes on right there, also when rows of it went, or others came, while it
+// was made: none of those that stay is left out.
+func TestHiddenRowsThatMove(t *testing.T) {
+	const limit = 4
+	for name, move := range map[string]func(list []int) []int{
+		"LastWent": func(list []int) []int { return slices.DeleteFunc(list, func(n int) bool { return n == 189 }) },
+		"AllWent":  func(list []int) []int { return slices.DeleteFunc(list, func(n int) bool { return n >= 189 }) },
+		"SomeCame": func(list []int) []int { return slices.Concat([]int{205, 204, 203, 202, 201}, list) },
+		"MoreCame": func(list []int) []int { return slices.Concat(numbers(230, 201), list) },
+		"LastMoved": func(list []int) []int {
+			return slices.Concat([]int{201}, slices.DeleteFunc(list, func(n int) bool { return n == 189 }))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := hiding(t, 0, 3)
+			list, read := numbers(200, 1), 0
+			r.executions.findAll = func(f core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
+				at, err := strconv.Atoi(cmp.Or(f.Cursor, "1000"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				var rows []*core.Execution
+				info := core.PageInfo{Total: len(list)}
+				for _, n := range list {
+					if n >= at {
+						continue
+					}
+					if info.HasMore = len(rows) == f.Limit; info.HasMore {
+						break
+					}
+					rows = append(rows, someExecution(fmt.Sprintf("exec_%026d", n), core.ExecutionRunning))
+					info.NextCursor = strconv.Itoa(n)
+				}
+				if read++; read == 1 {
+					list = move(list)
+				}
+				return rows, info, nil
+			}
+			seen, next := map[string]bool{}, ""
+			for range 200 {
+				p := r.do("GET", fmt.Sprintf("/api/executions?limit=%d&cursor=%s", limit, next), "")
+				p.wants(t, 200, "")
+				for _, row := range p.at("executions").([]any) {
+					seen[row.(map[string]any)["executionId"].(string)] = true
+				}
+				if p.at("hasMore") != true {
+					break
+				}
+				next = p.at("nextCursor").(string)
+			}
+			for n := 186; n > 0; n -= 3 {
+				if id := fmt.Sprintf("exec_%026d", n); !seen[id] {
+					t.Errorf("%s is left out", id)
+				}
+			}
+		})
+	}
+}
+
+// Rows that are read by what they belong to, as experiences are by their execution, are told apart on pages by their own ids.
+func TestHiddenRowsOfOne(t *testing.T) {
+	r := hiding(t, 0, 3)
+	r.memory.experiences = func(f core.ExperienceFilter) ([]*core.Experience, core.PageInfo, error) {
+		from, _ := strconv.Atoi(f.Cursor)
+		var list []*core.Experience
+		for i := from; i < 7 && len(list) < f.Limit; i++ {
+			one := new(core.Experience)
+			one.ID, one.ExecutionID, one.Outcome = fmt.Sprintf("exp_%026d", i), fmt.Sprintf("exec_%026d", 3), core.ExperiencePartial
+			list = append(list, one)
+		}
+		info := core.PageInfo{Total: 7, HasMore: from+len(list) < 7}
+		if info.HasMore {
+			info.NextCursor = strconv.Itoa(from + len(list))
+		}
+		return list, info, nil
+	}
+	seen, next := 0, ""
+	for more := true; more; {
+		p := r.do("GET", threadsPath+"/experiences?limit=2&cursor="+next, "")
+		p.wants(t, 200, "")
+		for _, row := range p.at("experiences").([]any) {
+			if id := row.(map[string]any)["id"]; id != fmt.Sprintf("exp_%026d", seen) {
+				t.Fatalf("row %d is %v", seen, id)
+			}
+			seen++
+		}
+		if more = p.at("hasMore") == true; more {
+			next = p.at("nextCursor").(string)
+		}
+	}
+	if seen != 7 {
+		t.Errorf("%d rows of 7", seen)
+	}
+}
+
+// numbers are those from one down to another.
+func numbers(from, to int) []int {
+	var list []int
+	for n := from; n >= to; n-- {
+		list = append(list, n)
+	}
+	return list
 }
 
 // What is expired of others is neither shown nor removed by who cannot read it.

@@ -113,19 +113,15 @@ func (s *Service) triggers(ctx context.Context, subject string) ([]*core.Trigger
 
 // eachManaged calls fn with each managed agent that a subject spawned.
 func (s *Service) eachManaged(ctx context.Context, subject string, fn func(a *core.ManagedAgent) error) error {
-	filter := core.ManagedAgentFilter{Page: core.Page{Limit: core.MaxPageLimit}}
+	filter := core.ManagedAgentFilter{CreatedBy: subject, Page: core.Page{Limit: core.MaxPageLimit}}
 	var mine []*core.ManagedAgent
 	for {
 		list, info, err := s.opts.Managed.FindManagedAgents(ctx, filter)
 		if err != nil {
 			return err
 		}
-		for _, a := range list {
-			if a.CreatedBy == subject {
-				mine = append(mine, a)
-			}
-		}
-		if filter.Offset += len(list); !info.HasMore || len(list) == 0 {
+		mine = append(mine, list...)
+		if filter.Cursor = info.NextCursor; !info.HasMore || filter.Cursor == "" {
 			break
 		}
 	}

@@ -3,6 +3,7 @@ package erasure_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -255,5 +256,64 @@ func TestEraseItemsOfBatch(t *testing.T) {
 	}
 	if _, err := m.FindExecution(t.Context(), own); err != nil {
 		t.Errorf("what the subject started after the request: %v", err)
+	}
+}
+
+// aging are the managed agents of a runtime that forgets one of its own once the first page of them was read.
+type aging struct {
+	nothing
+	left      []string // ids, the newest first
+	forgotten map[string]bool
+}
+
+func (a *aging) FindManagedAgents(_ context.Context, filter core.ManagedAgentFilter) ([]*core.ManagedAgent, core.PageInfo, error) {
+	from := min(filter.Offset, len(a.left))
+	if filter.Cursor != "" {
+		for from = 0; from < len(a.left) && a.left[from] >= filter.Cursor; from++ {
+		}
+	}
+	var list []*core.ManagedAgent
+	for _, id := range a.left[from:min(from+filter.Limit, len(a.left))] {
+		one := new(core.ManagedAgent)
+		one.ID, one.CreatedBy, one.Status, one.StoppedAt = id, "ann", wire.ManagedStopped, new(time.Time)
+		list = append(list, one)
+	}
+	info := core.PageInfo{Total: len(a.left), HasMore: from+len(list) < len(a.left)}
+	if info.HasMore {
+		info.NextCursor = list[len(list)-1].ID
+		a.left = a.left[1:]
+	}
+	return list, info, nil
+}
+
+func (a *aging) ForgetManagedAgent(_ context.Context, id string) error {
+	a.forgotten[id] = true
+	return nil
+}
+
+// What a runtime forgets by itself while its agents are listed takes none of the others out of an erasure.
+func TestEraseWhileAgentsAge(t *testing.T) {
+	clock := coretest.NewClock()
+	m, ids := storetest.NewMemory(t), core.NewIDs(clock)
+	a := &aging{nothing: nothing{store: m}, forgotten: map[string]bool{}}
+	for range core.MaxPageLimit + 50 {
+		a.left = append(a.left, ids.New(core.PrefixManaged))
+	}
+	slices.Reverse(a.left)
+	s := erasure.New(erasure.Options{Store: m, Work: a, Memory: a, Managed: a, Workspaces: a, Trail: a, Clock: clock, IDs: ids})
+	begun, err := s.Erase(t.Context(), core.ErasureRequest{Subject: "ann", Confirm: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Open()
+	coretest.WaitFor(t, "the erasure to end", func() bool {
+		e, err := s.FindErasure(t.Context(), begun.ID)
+		return err == nil && e.Status != wire.ErasureRunning
+	})
+	s.Close()
+	for _, id := range a.left {
+		if !a.forgotten[id] {
+			t.Errorf("the record of %s stays", id)
+		}
 	}
 }

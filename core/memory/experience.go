@@ -32,7 +32,7 @@ func (s *Service) FindExperiences(ctx context.Context, f core.ExperienceFilter) 
 		return nil, core.PageInfo{}, core.Invalid("cursor", "cannot be used with a query; use offset")
 	case limit < 1 || limit > core.MaxPageLimit:
 		return nil, core.PageInfo{}, core.Invalid("limit", "must be 1 to %d", core.MaxPageLimit)
-	case f.Offset < 0 || f.Offset+limit > MaxDepth:
+	case f.Offset < 0 || f.Offset > MaxDepth-limit: // a sum of both may overflow
 		return nil, core.PageInfo{}, core.Invalid("offset", "must be 0 to %d with a query; use filters to find less", MaxDepth-limit)
 	}
 	if err := s.settle(ctx); err != nil {

@@ -3,6 +3,7 @@ package memory_test
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -99,6 +100,21 @@ func TestFindExperiencesPages(t *testing.T) {
 		_, _, err := r.FindExperiences(t.Context(), f)
 		if e := core.AsError(err); core.ErrorCode(err) != core.CodeValidation || e.Details["field"] != name {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// No offset, however large, harms the index, which is there for others as before.
+func TestFindExperiencesFarOff(t *testing.T) {
+	r := newRig(t, "")
+	r.keep(core.Experience{Experience: wire.Experience{Objective: "login"}})
+	for _, offset := range []int{math.MaxInt, math.MaxInt - 20, math.MaxInt32, 9_981} {
+		_, _, err := r.FindExperiences(t.Context(), core.ExperienceFilter{Query: "login", Page: core.Page{Limit: 20, Offset: offset}})
+		if e := core.AsError(err); core.ErrorCode(err) != core.CodeValidation || e.Details["field"] != "offset" {
+			t.Errorf("%d: %v", offset, err)
+		}
+		if list, _, err := r.FindExperiences(t.Context(), core.ExperienceFilter{Query: "login"}); err != nil || len(list) != 1 {
+			t.Fatalf("behind %d: %v, %v", offset, list, err)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func openQuestions(filter core.InboxFilter, page core.Page) core.QuestionFilter 
 
 // inboxCursor says of a cursor within the inbox's own that is not one of the store's what callers know.
 func inboxCursor(err error) error {
-	if e := core.AsError(err); e.Code == core.CodeValidation {
+	if e := core.AsError(err); e.Code == core.CodeValidation && e.Details["field"] == "cursor" {
 		return core.Invalid("cursor", "is not one that the inbox returned")
 	}
 	return err
@@ -244,7 +244,7 @@ func (s *Service) agentItem(a *core.ManagedAgent) *core.InboxItem {
 	if a.Gone() || a.Labels[s.opts.ThreadLabel] != "" || a.Labels[s.opts.RoleLabel] != "" {
 		return nil
 	}
-	login := a.StatusReason == reasonLogin
+	login := a.StatusReason == core.ReasonLogin
 	if !login && (a.StatusReason != core.ReasonBlocked || len(a.Prompt) == 0) {
 		return nil
 	}

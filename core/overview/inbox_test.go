@@ -2,7 +2,9 @@ package overview_test
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,5 +125,23 @@ func TestInboxOfRestlessQuestions(t *testing.T) {
 	filter := core.InboxFilter{Sources: []core.InboxSource{core.InboxExecution, core.InboxThread}, Page: core.Page{Limit: 2}}
 	if _, _, err := s.FindInbox(t.Context(), filter); err == nil || !core.AsError(err).Unavailable {
 		t.Errorf("%v, want an answer to try again", err)
+	}
+}
+
+// What is wrong in a filter is not taken for a wrong cursor.
+func TestInboxRefuses(t *testing.T) {
+	s := overview.New(overview.Options{Store: &waits{Memory: storetest.NewMemory(t)}, Managed: managed{}, Clock: coretest.NewClock()})
+	execution := []core.InboxSource{core.InboxExecution}
+	inner := base64.RawURLEncoding.EncodeToString([]byte(`{"q":"odd","t":"2026-01-02T03:04:05Z","i":"q_1"}`))
+	for field, filter := range map[string]core.InboxFilter{
+		"createdBy": {Sources: execution, CreatedBy: strings.Repeat("a", core.MaxIndexedBytes+1)},
+		"cursor":    {Sources: execution, Page: core.Page{Cursor: inner}},
+		"limit":     {Page: core.Page{Limit: -1}},
+		"offset":    {Page: core.Page{Offset: 1}},
+	} {
+		_, _, err := s.FindInbox(t.Context(), filter)
+		if e := core.AsError(err); core.ErrorCode(err) != core.CodeValidation || e.Details["field"] != field {
+			t.Errorf("%s: %v", field, err)
+		}
 	}
 }

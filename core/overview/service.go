@@ -104,7 +104,7 @@ func (s *Service) Counts(ctx context.Context) (*core.OverviewCounts, error) {
 	}
 	for _, a := range managed {
 		v.Managed[string(a.Status)]++
-		if a.StatusReason == core.ReasonBlocked || a.StatusReason == reasonLogin {
+		if core.WaitsForPerson(a.StatusReason) {
 			v.Managed[a.StatusReason]++
 		}
 	}
@@ -124,9 +124,6 @@ func (s *Service) Counts(ctx context.Context) (*core.OverviewCounts, error) {
 var managedStatuses = []core.ManagedAgentStatus{
 	core.ManagedStarting, core.ManagedReady, core.ManagedBusy, core.ManagedUnreachable, core.ManagedError, core.ManagedStopped,
 }
-
-// reasonLogin is the reason of a managed agent in error that needs a login.
-const reasonLogin = "login_required"
 
 // maxScan bounds the threads and the agents that one call looks at, each.
 const maxScan = 5000

@@ -238,20 +238,19 @@ func TestDrain(t *testing.T) {
 	f := newFake("claude")
 	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
-	f.waiting = make(chan struct{}, 2)
-	failed := make(chan error, 2)
-	for _, in := range []core.ManagedAgentInput{{Message: "hello"}, {Raw: "x"}} {
+	inputs := []core.ManagedAgentInput{{Message: "hello"}, {Raw: "x"}, {Keys: []string{"ENTER"}}, {Raw: "y", Key: "k"}, {Interrupt: true}}
+	f.waiting = make(chan struct{}, len(inputs))
+	failed := make(chan error, len(inputs))
+	for _, in := range inputs {
 		go func() {
 			_, err := r.SendManagedAgent(ctx, a.ID, in)
 			failed <- err
 		}()
 		<-f.waiting
-		if in.Message == "" {
-			r.Drain()
-		}
 	}
+	r.Drain()
 	var unknown, unavailable int
-	for range 2 {
+	for range inputs {
 		switch e := core.AsError(<-failed); {
 		case e.Details["runtimeCode"] == string(runtime.CodeDeliveryUnknown):
 			unknown++
@@ -261,8 +260,8 @@ func TestDrain(t *testing.T) {
 			t.Errorf("error %v", e)
 		}
 	}
-	if unknown != 1 || unavailable != 1 {
-		t.Errorf("%d messages of unknown delivery and %d refusals, want one each", unknown, unavailable)
+	if unknown != 3 || unavailable != 2 {
+		t.Errorf("%d inputs of unknown delivery and %d that may be sent again, want 3 and 2", unknown, unavailable)
 	}
 	if _, err := r.SendManagedAgent(ctx, a.ID, core.ManagedAgentInput{Message: "late"}); !core.AsError(err).Unavailable {
 		t.Errorf("a send after it: %v", err)

@@ -85,18 +85,19 @@ func (s *Service) awaitEnd(ctx context.Context, id string, turn int) {
 	}
 }
 
-// drained is the error of a send that was cut off because the service ends. Whether a message was taken by then
-// is not known: a sender with a key finds its turn again, and any other has to know before it is sent again.
+// drained is the error of a send that was cut off because the service ends. Whether the agent has the input by then
+// is not known: a sender with a key sends it again without harm, and any other has to know before it is sent again. To
+// interrupt twice does no more than once.
 func drained(r *core.ManagedAgentRecord, in core.ManagedAgentInput) error {
 	switch {
-	case in.Message == "":
+	case in.Interrupt:
 		return core.Unavailable("shutting_down", "the service is shutting down")
 	case in.Key != "":
 		return core.Unavailable("shutting_down",
-			"the service is shutting down; the message may have been taken, and the same Idempotency-Key finds its turn again")
+			"the service is shutting down; the agent may have the input, and the same Idempotency-Key gives it once")
 	}
-	e := runtime.Errorf(runtime.CodeDeliveryUnknown, "the service is shutting down, and the message may have been taken")
-	e.Hint = "look at the agent before sending it again, or send it again with the same Idempotency-Key"
+	e := runtime.Errorf(runtime.CodeDeliveryUnknown, "the service is shutting down, and the agent may have the input")
+	e.Hint = "look at the agent before sending it again; with an Idempotency-Key it can be sent again"
 	return translate(e, r)
 }
 

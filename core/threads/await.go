@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -48,8 +49,18 @@ func (s *Service) awaitInput(ctx context.Context, r *core.ThreadRecord, inputID 
 			"Idempotency-Key waits for it again")
 		e.Details = map[string]any{"timeoutMs": timeout.Milliseconds(), "inputId": inputID}
 		return core.ThreadReceipt{}, e
+	case core.AsError(err).Unavailable:
+		return core.ThreadReceipt{}, staying(err, r.ID, inputID)
 	}
 	return core.ThreadReceipt{}, err
+}
+
+// staying names a message that stays in an error that passes by itself: sent again without its key, it would be there twice.
+func staying(err error, threadID, inputID string) error {
+	own := *core.AsError(err)
+	own.Details = maps.Clone(own.Details) // those of an error that all who wait get
+	own.Details["threadId"], own.Details["inputId"] = threadID, inputID
+	return &own
 }
 
 // queued is how many messages of a thread wait.

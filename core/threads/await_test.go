@@ -90,6 +90,35 @@ func TestSendAndWaitOverKills(t *testing.T) {
 	}
 }
 
+// TestSendAndWaitOverShutdown: who waits while the service ends learns that the message is stored, and under which id.
+func TestSendAndWaitOverShutdown(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.agents.script = func(a *scripted, _ string) { a.busy() }
+	r.open()
+	s := shellSpec("")
+	s.Objective = ""
+	id := r.spawn(s).ID
+	left := make(chan error, 1)
+	go func() {
+		_, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: "one", ExpectResponse: true})
+		left <- err
+	}()
+	coretest.WaitFor(t, "the message", func() bool { return r.agents.count() == 1 })
+	q, err := r.QueuedThreadInputs(r.ctx, id, 0, 1)
+	if err != nil || len(q.Inputs) != 1 {
+		t.Fatalf("%+v, %v", q, err)
+	}
+	shutdown := core.Unavailable("shutting_down", "the server is shutting down")
+	r.store.end(shutdown)
+	e := core.AsError(<-left)
+	if !e.Unavailable || e.Details["reason"] != "shutting_down" || e.Details["threadId"] != id || e.Details["inputId"] != q.Inputs[0].InputID {
+		t.Errorf("%v, details %v", e, e.Details)
+	}
+	if len(shutdown.Details) != 1 {
+		t.Errorf("the error that all share has details of one: %v", shutdown.Details)
+	}
+}
+
 // TestSendAndWaitInVain: a message that never gets a turn, or not in time, is no answer.
 func TestSendAndWaitInVain(t *testing.T) {
 	r := newRig(t, core.SystemClock{})

@@ -20,6 +20,7 @@ type memStore struct {
 	wake      chan struct{}
 	committed func(events []core.Event) // called by the store's writer, or nil
 	broken    string                    // id of an execution that cannot be read
+	over      error                     // what ends the streams; nil while they go on
 }
 
 // atQueue is the key of a function in a context, which is called before a queue is read with that context, and
@@ -136,6 +137,15 @@ func (s *memStore) decisions(executionID string) []*core.Decision {
 	return list
 }
 
+// end ends the streams with an error, as a server that stops does.
+func (s *memStore) end(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = err
+	close(s.wake)
+	s.wake = make(chan struct{})
+}
+
 // Follow implements threads.Streams.
 func (s *memStore) Follow(_ context.Context, name string, after uint64) (core.EventStream, error) {
 	return &memStream{s: s, name: name, after: after}, nil
@@ -150,8 +160,11 @@ type memStream struct {
 func (m *memStream) Next(ctx context.Context) (core.Event, error) {
 	for {
 		m.s.mu.Lock()
-		wake := m.s.wake
+		wake, over := m.s.wake, m.s.over
 		m.s.mu.Unlock()
+		if over != nil {
+			return core.Event{}, over
+		}
 		page, _, err := m.s.Events(ctx, m.name, m.after, 1)
 		if err != nil {
 			return core.Event{}, err

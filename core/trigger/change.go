@@ -261,9 +261,17 @@ func (s *Service) RotateTrigger(ctx context.Context, id, text string, overlap ti
 	defer e.turn.Release()
 	now := s.opts.Clock.Now().UTC()
 	secrets := []secret{{Text: text}}
-	if overlap > 0 && len(e.secrets) > 0 && e.secrets[0].Text != text {
-		until := now.Add(overlap)
-		secrets = append(secrets, secret{e.secrets[0].Text, &until})
+	if len(e.secrets) > 0 {
+		former, until := e.secrets[0], now.Add(overlap)
+		if former.Text == text && len(e.secrets) > 1 { // the request is sent again
+			former = e.secrets[1]
+		}
+		if former.Until != nil && former.Until.Before(until) {
+			until = *former.Until
+		}
+		if former.Text != text && now.Before(until) {
+			secrets = append(secrets, secret{former.Text, &until})
+		}
 	}
 	next := *e.rec
 	// Whoever knows the secret decides what is started: with the rights of somebody else it would be worth as much.

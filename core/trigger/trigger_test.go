@@ -328,6 +328,23 @@ func TestRotation(t *testing.T) {
 	if seen, err := r.FindTrigger(ctx, own.ID); err != nil || seen.RotatesAt != nil {
 		t.Errorf("%+v, %v", seen, err)
 	}
+	// A request that is sent again, as its answer was lost, takes nothing from the secret before it.
+	for range 2 {
+		r.clock.Advance(time.Minute)
+		if again, err := r.RotateTrigger(ann, own.ID, "one-that-i-chose-myself", time.Hour); err != nil || again.RotatesAt == nil || try("one-that-i-chose-myself") != nil || try(got.Secret) != nil {
+			t.Errorf("%+v, %v", again, err)
+		}
+	}
+	r.clock.Advance(time.Hour)
+	if core.ErrorCode(try(got.Secret)) != core.CodeUnauthorized || try("one-that-i-chose-myself") != nil {
+		t.Error("the former secret is taken for longer")
+	}
+	if got, err = r.RotateTrigger(ann, own.ID, "", time.Hour); err != nil || try("one-that-i-chose-myself") != nil {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if _, err = r.RotateTrigger(ann, own.ID, got.Secret, 0); err != nil || try(got.Secret) != nil || core.ErrorCode(try("one-that-i-chose-myself")) != core.CodeUnauthorized {
+		t.Errorf("the same secret without overlap: %v", err)
+	}
 	if _, err = r.RotateTrigger(ann, own.ID, "a-third-one-of-mine", 0); err != nil || core.ErrorCode(try(got.Secret)) != core.CodeUnauthorized || try("a-third-one-of-mine") != nil {
 		t.Errorf("without overlap: %v", err)
 	}

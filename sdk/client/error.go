@@ -77,6 +77,12 @@ func (e *Error) ExecutionID() string {
 	return id
 }
 
+// goesOn reports whether the error names what the request began, and what goes on, an execution or a message of a thread, or tells
+// that it was done and only its record was refused.
+func (e *Error) goesOn() bool {
+	return e.ExecutionID() != "" || e.Details["inputId"] != nil || e.Details["done"] == true
+}
+
 // ConnectionError is a request that got no answer.
 type ConnectionError struct {
 	Server string // base address

@@ -13,7 +13,7 @@ import (
 // RetryPolicy says how a failed request is repeated. Repeated are requests that failed to connect, that
 // the server answered 429 or 503 (but NO_AGENTS), and, when a second run cannot do harm (reads, PUT, DELETE,
 // cancel, anything with an Idempotency-Key), also those whose connection broke, that a proxy answered, or whose
-// execution goes on without an answer.
+// execution or message goes on without an answer.
 type RetryPolicy struct {
 	// MaxElapsed bounds the time from the first try to the start of the last one. 0 never repeats.
 	MaxElapsed time.Duration
@@ -55,7 +55,7 @@ func retryable(err error, harmless bool) bool {
 	case http.StatusTooManyRequests:
 		return true // the server refused before it did anything
 	case http.StatusServiceUnavailable: // likewise, unless it names what goes on, or a proxy spoke
-		return harmless || !e.foreign && e.ExecutionID() == ""
+		return harmless || !e.foreign && !e.goesOn()
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		return harmless // a proxy spoke: the request may have been worked on
 	}

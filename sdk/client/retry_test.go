@@ -20,6 +20,12 @@ const (
 // begun is the answer to a synchronous execute while the server stops: the execution goes on after its restart.
 const begun = `{"error":{"code":"INTERNAL_ERROR","message":"shutting down","details":{"reason":"shutting_down","executionId":"exec_1"}}}`
 
+// stored is the answer to a send that waits for its turn while the server stops: the message stays.
+const stored = `{"error":{"code":"INTERNAL_ERROR","message":"shutting down","details":{"reason":"shutting_down","threadId":"thread_1","inputId":"in_1"}}}`
+
+// unrecorded is the answer to what was done, and whose record was refused.
+const unrecorded = `{"error":{"code":"INTERNAL_ERROR","message":"full","details":{"reason":"audit_full","done":true}}}`
+
 // hangUp drops the connection without an answer.
 func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
@@ -35,6 +41,12 @@ func TestRetry(t *testing.T) {
 	cancel := func(ctx context.Context, c *client.Client) error {
 		_, err := c.CancelExecution(ctx, "e", "")
 		return err
+	}
+	send := func(key string) func(context.Context, *client.Client) error {
+		return func(ctx context.Context, c *client.Client) error {
+			_, err := c.SendThread(ctx, "t", client.ThreadInput{Message: "hello", ExpectResponse: true, IdempotencyKey: key})
+			return err
+		}
 	}
 	ok := answer(200, `{}`)
 	for _, tt := range []struct {
@@ -53,6 +65,11 @@ func TestRetry(t *testing.T) {
 		{"Create503", minute, []http.HandlerFunc{answer(503, unavailable), ok}, execute(""), 2, false},
 		{"CreateBegun503", minute, []http.HandlerFunc{answer(503, begun), ok}, execute(""), 1, true},
 		{"KeyedCreateBegun503", minute, []http.HandlerFunc{answer(503, begun), ok}, execute("k"), 2, false},
+		{"SendStored503", minute, []http.HandlerFunc{answer(503, stored), ok}, send(""), 1, true},
+		{"KeyedSendStored503", minute, []http.HandlerFunc{answer(503, stored), ok}, send("k"), 2, false},
+		{"SendRefused503", minute, []http.HandlerFunc{answer(503, unavailable), ok}, send(""), 2, false},
+		{"SendUnrecorded503", minute, []http.HandlerFunc{answer(503, unrecorded), ok}, send(""), 1, true},
+		{"KeyedSendUnrecorded503", minute, []http.HandlerFunc{answer(503, unrecorded), ok}, send("k"), 2, false},
 		{"CreateProxy503", minute, []http.HandlerFunc{answer(503, "upstream connect error or disconnect/reset before headers"), ok}, execute(""), 1, true},
 		{"ReadProxy503", minute, []http.HandlerFunc{answer(503, "no healthy upstream"), ok}, get, 2, false},
 		{"Create502", minute, []http.HandlerFunc{answer(502, ""), ok}, execute(""), 1, true},
