@@ -58,8 +58,9 @@ func (s *Service) awaitInput(ctx context.Context, r *core.ThreadRecord, inputID 
 // staying names a message that stays in an error that passes by itself: sent again without its key, it would be there twice.
 func staying(err error, threadID, inputID string) error {
 	own := *core.AsError(err)
-	own.Details = maps.Clone(own.Details) // those of an error that all who wait get
-	own.Details["threadId"], own.Details["inputId"] = threadID, inputID
+	details := map[string]any{"threadId": threadID, "inputId": inputID}
+	maps.Copy(details, own.Details) // a copy: all who wait get the same error
+	own.Details = details
 	return &own
 }
 
