@@ -37,9 +37,9 @@ function numberOf(f: Field, text: string): unknown {
 
 /** The value of a field as it was typed; what is no JSON where some is wanted is an error. */
 export function valueOf(f: Field, text: string): unknown {
-  if (text === "") return undefined;
+  if (f.type === "string" || f.type === "text") return text || undefined;
+  if (text.trim() === "") return undefined;
   switch (f.type) {
-    case "string": case "text": return text;
     case "number": case "integer": {
       const n = /^\s*-?\d+(\.\d+)?([eE][-+]?\d+)?\s*$/.test(text) ? numberOf(f, text) : Number(text);
       if (typeof n === "number" && !Number.isFinite(n)) throw new Error(`${f.name} must be a number`);
