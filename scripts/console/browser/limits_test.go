@@ -47,6 +47,27 @@ func TestBatchFileThatStops(t *testing.T) {
 	}
 }
 
+// A file that has not all executions says so, also where it is not known how many there are.
+func TestExecutionFileThatStops(t *testing.T) {
+	p := beforeIn(t, answering("/api/executions", `(q) => {
+		const from = Number(q.get("cursor") ?? 0);
+		return {executions: Array.from({length: 1000}, (_, i) => ({executionId: "exec_01ARZ3NDEKTSV4RRFFQ" + String(9999999 - from - i).padStart(7, "0"), status: "completed", pattern: "urgency", version: "1.0.0", createdAt: "2026-01-02T03:04:05Z"})),
+			total: 2000, totalAtLeast: true, limit: 1000, offset: 0, hasMore: true, nextCursor: String(from + 1000)};
+	}`)+`; window.files = []; URL.createObjectURL = (b) => { b.text().then((t) => window.files.push(t)); return "data:,"; }; HTMLAnchorElement.prototype.click = () => {};`)
+	p.do(chromedp.Navigate(shared.URL + "/executions"))
+	p.until("rows", `document.querySelector("main tr[data-index]")`)
+	p.click(button("Export"))
+	p.click(button("JSON lines"))
+	p.until("the file", `window.files.length === 1 && document.querySelector("dialog .body > p[role=status]")?.innerText === "10,000 read."`)
+	if !p.holds(`document.querySelector("dialog").innerText.includes("The file has the first 10,000") && document.querySelector("dialog code")?.innerText === "wardroom execution list --all -o json"`) {
+		t.Errorf("the file ends without a word\n%s", p.text())
+	}
+	if !p.holds(`document.querySelector("dialog").innerText.includes("2,000 executions or more")`) {
+		t.Error("a lower bound is told as the number")
+	}
+	p.checkAxe(t, "a file of executions that stops")
+}
+
 // An export of the audit trail is what the screen shows, also where a key takes the place of a session.
 func TestAuditExportIsWhatIsShown(t *testing.T) {
 	s, key := secured(t, "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity:\n  authentication: {apiKeys: {enabled: true}}\n  audit: {enabled: true}\n")
