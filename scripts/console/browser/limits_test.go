@@ -1,10 +1,13 @@
 package browser_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/wardroom/wardroom/sdk/client"
 )
 
 // A list that stops short of all its rows says so, and which command has them all.
@@ -66,6 +69,25 @@ func TestExecutionFileThatStops(t *testing.T) {
 		t.Error("a lower bound is told as the number")
 	}
 	p.checkAxe(t, "a file of executions that stops")
+}
+
+// A list of threads of an execution that has not all of them says so, and which command has them.
+func TestThreadsOfExecutionThatStop(t *testing.T) {
+	putUrgency(t)
+	e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "x"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = shared.Client.CancelExecution(context.WithoutCancel(t.Context()), e.ExecutionID, "over")
+	})
+	p := beforeIn(t, answering("/api/managed-threads/executions/"+e.ExecutionID, `() => ({threads: Array.from({length: 100}, (_, n) => ({id: "thread_01ARZ3NDEKTSV4RRFFQ0000" + String(n).padStart(3, "0"), name: "t" + n, objective: "x", role: "r", agentType: "bash", status: "stopped", turnCount: 1, queuedInputs: 0, lastActivityAt: "2026-01-02T03:04:05Z"})),
+		total: 150, limit: 100, offset: 0, hasMore: true})`))
+	p.do(chromedp.Navigate(shared.URL + "/executions/" + e.ExecutionID + "?tab=threads"))
+	p.until("threads", `document.querySelector("main tr[data-index]")`)
+	if !p.holds(main + `.includes("The first 100 of 150") && document.querySelector("main p.bar code")?.innerText === "wardroom thread list --execution ` + e.ExecutionID + ` --all"`) {
+		t.Errorf("the list ends without a word\n%s", p.text())
+	}
 }
 
 // An export of the audit trail is what the screen shows, also where a key takes the place of a session.
