@@ -213,6 +213,8 @@ const local = (iso: string): string => {
   return Number.isNaN(t) ? "" : new Date(t - ahead).toISOString().slice(0, 16);
 };
 
+const latest = "9999-12-31T23:59"; // a field of the browser takes years of six digits, which are none of the API's
+
 /** The filters that have no place in the bar. */
 function MoreFilters({ filter, close }: { filter: URLSearchParams; close: () => void }) {
   const [key, setKey] = useState("");
@@ -231,7 +233,7 @@ function MoreFilters({ filter, close }: { filter: URLSearchParams; close: () => 
   }}><div class="body form">
     {field("errorCode", "Failed with", "TIMEOUT")}{field("createdBy", "Creator", "as records have it")}{field("batchId", "Batch", "batch_...")}
     <div class="pair"><label><span>Metadata</span><input value={key} onInput={(e) => setKey(e.currentTarget.value)} placeholder="key" spellcheck={false} autocomplete="off" /></label><label><span>is</span><input name="value" placeholder="value" spellcheck={false} autocomplete="off" /></label></div>
-    <div class="pair"><label><span>Made from</span><input type="datetime-local" name="since" defaultValue={local(filter.get("since") ?? "")} /></label><label><span>until</span><input type="datetime-local" name="until" defaultValue={local(filter.get("until") ?? "")} /></label></div>
+    <div class="pair"><label><span>Made from</span><input type="datetime-local" name="since" max={latest} defaultValue={local(filter.get("since") ?? "")} /></label><label><span>until</span><input type="datetime-local" name="until" max={latest} defaultValue={local(filter.get("until") ?? "")} /></label></div>
     <label><span>Ended within</span><select name="ended" defaultValue={filter.get("ended") ?? ""}>{spans.map(([v, name]) => <option key={v} value={v} selected={v === (filter.get("ended") ?? "")}>{name}</option>)}</select></label>
   </div><footer><button type="button" class="button" onClick={close}>Close</button><button class="button main">Filter</button></footer></form></Dialog>;
 }
