@@ -103,8 +103,7 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
     }
     return { input: out, ...(priority !== "normal" && { options: { priority } }) };
   };
-  const request = (): ReturnType<typeof body> => { try { return body(); } catch { return { input: {} }; } }; // what cannot be read is said when it is run
-  const safe = (): string => JSON.stringify(request().input);
+  const typed = (): string => JSON.stringify(body().input);
   const path = `/api/patterns/${seg(pattern.name)}/execute`;
   const latest = useRef("");
   latest.current = JSON.stringify([texts, raw, priority]);
@@ -135,9 +134,9 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
       {a.error && <Failure error={a.error} />}{started && <Meanwhile>It runs: <ID id={started} to={"/executions/" + started} /></Meanwhile>}
     </div>
     <footer>
-      <Copy text={() => `wardroom run ${quote(pattern.name)} --version ${pattern.version} --input ${quote(safe())}${priority === "normal" ? "" : " --priority " + priority}`} label="Copy as CLI">CLI</Copy>
-      <Copy text={() => `curl -s -X POST ${quote(location.origin + address(path, { async: true, version: pattern.version }))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(request()))}`} label="Copy as curl">curl</Copy>
-      <Copy text={() => goOf(pattern, safe(), priority)} label="Copy as Go">Go</Copy>
+      <Copy text={() => `wardroom run ${quote(pattern.name)} --version ${pattern.version} --input ${quote(typed())}${priority === "normal" ? "" : " --priority " + priority}`} label="Copy as CLI">CLI</Copy>
+      <Copy text={() => `curl -s -X POST ${quote(location.origin + address(path, { async: true, version: pattern.version }))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(body()))}`} label="Copy as curl">curl</Copy>
+      <Copy text={() => goOf(pattern, typed(), priority)} label="Copy as Go">Go</Copy>
       <span class="push" /><button type="button" class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy}>Run</button>
     </footer>
   </form>;
