@@ -74,6 +74,12 @@ const (
 	waitsNot    = `document.querySelector("main")?.innerText.includes("It waits for no answer any more")`
 )
 
+// goOn goes on from what waits no more. The inbox has a next one.
+func (p *page) goOn() {
+	p.t.Helper()
+	p.click(button("Go on") + " ?? " + button("Next"))
+}
+
 func (p *page) given() (answers string) {
 	p.t.Helper()
 	p.do(chromedp.Evaluate(`given.join()`, &answers))
@@ -100,10 +106,7 @@ func TestAnswerIsForItsQuestion(t *testing.T) {
 		}
 		p.checkAxe(t, "an answer to what waits no more")
 		p.shoot("gone")
-		p.click(button("Go on"))
-		if p.holds(`location.pathname === "/inbox"`) { // there a person chooses
-			p.click(button("Next"))
-		}
+		p.goOn()
 		p.until("the second question, with an empty field", fmt.Sprintf(isAsked, 2)+` && `+answerField+`.value === ""`)
 		if !p.holds(`document.activeElement !== document.body`) {
 			t.Error("the focus is lost")
@@ -138,12 +141,45 @@ func TestAnswerKeptUntilGoneOnFrom(t *testing.T) {
 		if !p.holds(answerField + `?.value === "for the first"`) {
 			t.Fatalf("what was typed is gone\n%s", p.text())
 		}
-		p.click(button("Go on"))
+		p.goOn()
 		p.until("that nothing is left of it", `!document.querySelector(".answerbox")`)
 		if p.holds(`document.activeElement === document.body`) {
 			t.Error("the focus is lost")
 		}
 	})
+}
+
+// Of a question that another person answered the inbox shows who and what in one notice, with one way on, whatever was typed for it.
+func TestOneNoticeOfAnAnswerElsewhere(t *testing.T) {
+	e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "enterprise-review", Input: []byte(`{"task": "a command that counts words"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = shared.Client.CancelExecution(context.WithoutCancel(t.Context()), e.ExecutionID, "over")
+	})
+	p := open(t, "/inbox?execution="+e.ExecutionID)
+	p.click(answerField)
+	p.do(chromedp.KeyEvent("mine"))
+	list, err := shared.Client.ListQuestions(t.Context(), client.QuestionFilter{Status: "open", ExecutionID: e.ExecutionID})
+	if err != nil || len(list.Questions) != 1 {
+		t.Fatalf("open: %+v, %v", list, err)
+	}
+	q := list.Questions[0]
+	if _, err := shared.Client.AnswerQuestion(t.Context(), q.ExecutionID, q.ID, []byte(`"from elsewhere"`)); err != nil {
+		t.Fatal(err)
+	}
+	p.until("what was answered", `document.querySelector(".detail .notice.good")?.innerText.includes("from elsewhere")`)
+	if n := p.count(`document.querySelectorAll(".detail .notice").length`); n != 1 {
+		t.Errorf("%d notices\n%s", n, p.text())
+	}
+	if !p.holds(`/by .+/.test(document.querySelector(".detail .notice").innerText) && document.querySelector(".detail .notice").innerText.includes("What you typed stays") && ` + answerField + `?.value === "mine"`) {
+		t.Errorf("who answered is not told, or what was typed is gone\n%s", p.text())
+	}
+	p.checkAxe(t, "a question that another person answered")
+	p.shoot("answered")
+	p.goOn()
+	p.until("that nothing is left of it", `!document.querySelector(".answerbox") && !Object.values(sessionStorage).includes("mine")`)
 }
 
 // Enter on an option that was chosen by its digit answers the question that it was chosen of, however long after; one that is held

@@ -112,7 +112,7 @@ func TestDraftsLeftBehind(t *testing.T) {
 	p := open(t, "/patterns?tab=new")
 	defer func() { _ = chromedp.Run(p.ctx, chromedp.Evaluate(`localStorage.clear()`, nil)) }()
 	p.until("the template", `document.querySelector(".paper textarea")?.value`)
-	p.do(chromedp.Evaluate(`for (let i = 0; i < 120; i++) localStorage.setItem("wardroom-draft:new in " + (1000 + i) + "-tab", "name: left-" + i + "\nversion: 1.0.0\n"); 0`, nil), chromedp.Reload())
+	p.do(chromedp.Evaluate(`localStorage.clear(); for (let i = 0; i < 120; i++) localStorage.setItem("wardroom-draft:new in " + (1000 + i) + "-tab", "name: left-" + i + "\nversion: 1.0.0\n"); 0`, nil), chromedp.Reload())
 	p.until("drafts that were left", `document.querySelector(".editing p.bar")`)
 	if !p.holds(`document.querySelector(".editing p.bar").innerText.includes("left-119@1.0.0")`) {
 		t.Errorf("the newest draft is not offered first\n%s", p.text())

@@ -1,10 +1,13 @@
 package browser_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/wardroom/wardroom/sdk/client"
 )
 
 // A list that stops short of all its rows says so, and which command has them all.
@@ -44,6 +47,46 @@ func TestBatchFileThatStops(t *testing.T) {
 	p.until("that it has not all", `document.querySelector(".notice[role=status]")?.innerText.includes("The file has the first 10,000 of 20,000 results") && document.querySelector(".notice code")?.innerText === "wardroom batch get `+id+` -o json"`)
 	if !p.holds(`document.querySelector(".head code")?.innerText === "wardroom batch get ` + id + ` --rows -1"`) {
 		t.Error("the screen names no command that shows all items")
+	}
+}
+
+// A file that has not all executions says so, also where it is not known how many there are.
+func TestExecutionFileThatStops(t *testing.T) {
+	p := beforeIn(t, answering("/api/executions", `(q) => {
+		const from = Number(q.get("cursor") ?? 0);
+		return {executions: Array.from({length: 1000}, (_, i) => ({executionId: "exec_01ARZ3NDEKTSV4RRFFQ" + String(9999999 - from - i).padStart(7, "0"), status: "completed", pattern: "urgency", version: "1.0.0", createdAt: "2026-01-02T03:04:05Z"})),
+			total: 2000, totalAtLeast: true, limit: 1000, offset: 0, hasMore: true, nextCursor: String(from + 1000)};
+	}`)+`; window.files = []; URL.createObjectURL = (b) => { b.text().then((t) => window.files.push(t)); return "data:,"; }; HTMLAnchorElement.prototype.click = () => {};`)
+	p.do(chromedp.Navigate(shared.URL + "/executions"))
+	p.until("rows", `document.querySelector("main tr[data-index]")`)
+	p.click(button("Export"))
+	p.click(button("JSON lines"))
+	p.until("the file", `window.files.length === 1 && document.querySelector("dialog .body > p[role=status]")?.innerText === "10,000 read."`)
+	if !p.holds(`document.querySelector("dialog").innerText.includes("The file has the first 10,000") && document.querySelector("dialog code")?.innerText === "wardroom execution list --all -o json"`) {
+		t.Errorf("the file ends without a word\n%s", p.text())
+	}
+	if !p.holds(`document.querySelector("dialog").innerText.includes("2,000 executions or more")`) {
+		t.Error("a lower bound is told as the number")
+	}
+	p.checkAxe(t, "a file of executions that stops")
+}
+
+// A list of threads of an execution that has not all of them says so, and which command has them.
+func TestThreadsOfExecutionThatStop(t *testing.T) {
+	putUrgency(t)
+	e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "x"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = shared.Client.CancelExecution(context.WithoutCancel(t.Context()), e.ExecutionID, "over")
+	})
+	p := beforeIn(t, answering("/api/managed-threads/executions/"+e.ExecutionID, `() => ({threads: Array.from({length: 100}, (_, n) => ({id: "thread_01ARZ3NDEKTSV4RRFFQ0000" + String(n).padStart(3, "0"), name: "t" + n, objective: "x", role: "r", agentType: "bash", status: "stopped", turnCount: 1, queuedInputs: 0, lastActivityAt: "2026-01-02T03:04:05Z"})),
+		total: 150, limit: 100, offset: 0, hasMore: true})`))
+	p.do(chromedp.Navigate(shared.URL + "/executions/" + e.ExecutionID + "?tab=threads"))
+	p.until("threads", `document.querySelector("main tr[data-index]")`)
+	if !p.holds(main + `.includes("The first 100 of 150") && document.querySelector("main p.bar code")?.innerText === "wardroom thread list --execution ` + e.ExecutionID + ` --all"`) {
+		t.Errorf("the list ends without a word\n%s", p.text())
 	}
 }
 

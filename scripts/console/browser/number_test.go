@@ -96,3 +96,30 @@ func TestTypedNumbers(t *testing.T) {
 	p.click(button("What would it start"))
 	told(`"order":12345678901234567891`)
 }
+
+// A field for a number, or for JSON, in which there is nothing but a new line has nothing in it, and no zero.
+func TestBlankNumber(t *testing.T) {
+	definition := "name: blank\nversion: 1.0.0\ninput:\n  n: {type: number}\n  list: {type: array}\nagents: {capabilities: [urgency], min: 1}\naggregation: {strategy: first}\n"
+	if _, err := shared.Client.CreatePattern(t.Context(), client.PatternInput{Definition: definition}); err != nil {
+		t.Fatal(err)
+	}
+	p := beforeIn(t, `{ const real = window.fetch; window.fetch = (address, o) => {
+		if (o?.method !== "POST" || !new URL(address, location.href).pathname.endsWith("/execute")) return real(address, o);
+		window.sent = o.body;
+		return Promise.resolve(new Response(JSON.stringify({error: {code: "VALIDATION_ERROR", message: "looked at"}}), {status: 400, headers: {"Content-Type": "application/json"}}));
+	}; }`)
+	p.do(chromedp.Navigate(shared.URL + "/patterns/blank"))
+	p.click(button("Run"))
+	for _, n := range []string{"0", "1"} {
+		p.do(chromedp.Evaluate(`window.sent = undefined`, nil))
+		p.click(`document.querySelectorAll("dialog form > .body > label textarea")[` + n + `]`)
+		p.do(chromedp.KeyEvent("\r"))
+		p.click(`[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Run")`)
+		p.until("an answer", `document.querySelector("dialog .notice.bad") && !document.querySelector("dialog footer .main").disabled`)
+		var sent string
+		p.do(chromedp.Evaluate(`window.sent ?? ""`, &sent))
+		if sent != `{"input":{}}` {
+			t.Errorf("sent %q\n%s", sent, p.text())
+		}
+	}
+}

@@ -122,7 +122,16 @@ export async function call<T>(method: string, path: string, o: CallOptions<T> = 
     else if (method === "GET") return call(method, path, o); // somebody signed in while this was under way
   }
   throw new ApiError(said.code ?? "INTERNAL_ERROR", said.message ?? answer.statusText, answer.status,
-    answer.headers.get("X-Request-Id") ?? "", said.details, Number(answer.headers.get("Retry-After") ?? 0));
+    answer.headers.get("X-Request-Id") ?? "", said.details, pauseOf(answer));
+}
+
+const longestPause = 3600;
+
+/** The seconds of a Retry-After, which is a number of them or a date: what a proxy sends may be either, or anything. */
+function pauseOf(answer: Response): number {
+  const said = answer.headers.get("Retry-After") ?? "";
+  const seconds = /^\d+$/.test(said) ? Number(said) : (Date.parse(said) - now()) / 1000;
+  return seconds > 0 ? Math.min(seconds, longestPause) : 0; // of no date it is not a number
 }
 
 function learn(answer: Response): void {

@@ -15,6 +15,7 @@ import { Markdown } from "./markdown.tsx";
 import { OutLinkLine } from "./outlink.tsx";
 import { turnMs, useSteady } from "./steady.ts";
 import { Pre, Text } from "./text.tsx";
+import { When } from "./time.tsx";
 import { Icon } from "./icon.tsx";
 
 /** The input of a tool, all of it: a command as text, an edit as a diff, what they leave as it is. */
@@ -99,15 +100,26 @@ function useHeld(now: Ask | undefined): Held | undefined {
   return { ask, gone: ask.key !== now?.key, text: textOf(ask), box, write, answered, goOn: () => { moving.current = true; answered(); } };
 }
 
-/** What waits at a place, if anything does, and the ways to answer it. `around` is what stands around it there. */
-export function AnswerBox({ ask, around, done, keys }: { ask?: Ask; around?: (box: ComponentChildren) => ComponentChildren; done?: () => void; keys?: boolean }) {
+/** What became of a question that waits no more, and the way on from it. */
+interface Ended { how: ComponentChildren; at?: string; next: () => void }
+
+/** Lets a person know that a question waits no more: of a place that knows what became of it, who answered and what. */
+function EndedNotice({ of, more, onward }: { of?: Ended; more?: string; onward: () => void }) {
+  return <div class={of ? "notice good" : "notice"}><div><div role="status">{of?.how ?? "It waits for no answer any more."}{more && <div class="soft">{more}</div>}</div>{of?.at && <span class="soft"><When at={of.at} /></span>}</div>
+    <button class="button" onClick={onward}>{of ? "Next" : "Go on"}</button></div>;
+}
+
+interface Props { ask?: Ask; around?: (box: ComponentChildren) => ComponentChildren; done?: () => void; keys?: boolean; ended?: Ended }
+
+/** What waits at a place, if anything does, and the ways to answer it. `around` is what stands around it there, `ended` what became of what waited. */
+export function AnswerBox({ ask, around, done, keys, ended }: Props) {
   const held = useHeld(ask);
-  if (!held) return null;
-  const box = <Box of={held} done={done} keys={keys} />;
+  if (!held) return ended ? <EndedNotice of={ended} onward={ended.next} /> : null;
+  const box = <Box of={held} done={done} keys={keys} ended={ended} />;
   return <>{around ? around(box) : box}</>;
 }
 
-function Box({ of: { ask, gone, text, box, write, answered, goOn }, done, keys }: { of: Held; done?: () => void; keys?: boolean }) {
+function Box({ of: { ask, gone, text, box, write, answered, goOn }, done, keys, ended }: { of: Held; done?: () => void; keys?: boolean; ended?: Ended }) {
   const [choice, setChoice] = useState("");
   const a = useAct();
   const open = useSeen(ask.key) && !gone;
@@ -143,7 +155,7 @@ function Box({ of: { ask, gone, text, box, write, answered, goOn }, done, keys }
     return () => removeEventListener("wardroom-digit", press);
   }, [keys, ask.key]);
   return <section ref={box} tabIndex={-1} class="answerbox" aria-label="Answer">
-    {gone && !a.busy && <div class="notice"><span role="status">It waits for no answer any more.{text && " What you typed stays here until you go on."}</span><button class="button" onClick={goOn}>Go on</button></div>}
+    {gone && !a.busy && <EndedNotice of={ended} more={text && "What you typed stays here until you go on."} onward={() => { goOn(); ended?.next(); }} />}
     <div class="asked">{ask.kind === "approval" && ask.tool ? <p><Text>{ask.text}</Text></p> : <Markdown text={ask.text} label="What is asked" />}</div>
     {ask.tool && <p class="tool"><Icon name="tool" /> <strong><Text>{ask.tool}</Text></strong></p>}
     <ToolInput input={ask.input} label={"Input of " + (ask.tool ?? "the tool")} />

@@ -15,19 +15,24 @@ export function ID({ id, to }: { id: string; to?: string }) {
   return to ? <a href={href(to)}>{text}</a> : text;
 }
 
-/** A button that copies a text. */
+/** A button that copies a text. Where there is none to copy, as of a form that is not filled in right, its function throws why. */
 export function Copy({ text, label, children }: { text: string | (() => string); label: string; children?: string }) {
   const [done, setDone] = useState("");
-  const copy = async () => {
-    try {
-      await navigator.clipboard.writeText(typeof text === "string" ? text : text());
-      setDone("Copied");
-    } catch {
-      setDone("This browser does not let pages copy here");
-    }
+  const say = (words: string) => {
+    setDone(words);
     setTimeout(() => setDone(""), 1500);
   };
-  return <button class={children ? "button" : "quiet"} onClick={() => void copy()} aria-label={children ? undefined : label} title={done || label}>
+  const copy = async () => {
+    let what: string;
+    try {
+      what = typeof text === "string" ? text : text();
+    } catch (err) {
+      say((err as Error).message);
+      return;
+    }
+    await navigator.clipboard.writeText(what).then(() => say("Copied"), () => say("This browser does not let pages copy here"));
+  };
+  return <button type="button" class={children ? "button" : "quiet"} onClick={() => void copy()} aria-label={children ? undefined : label} title={done || label}>
     <Icon name={done ? "tick" : "copy"} />{children && <span>{done || children}</span>}
     <span class="sr" role="status">{done}</span>
   </button>;

@@ -98,6 +98,7 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
       abort = new AbortController();
       const mine = abort;
       const reader = era;
+      let pause: number | undefined; // before another try of what failed for now
       const late = () => {
         if (reader !== era) due = true; // effects of what is gone end a little later than it, and may see who comes next
         return mine.signal.aborted || reader !== era;
@@ -111,12 +112,11 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
         if (late()) return;
         const error = err instanceof ApiError ? err : new ApiError("CONSOLE_ERROR", String(err), 0, "");
         setState((s) => ({ key, data: s.key === key ? s.data : recall<T>(key), error }));
-        const pause = pauseAfter(error);
-        if (pause !== undefined) schedule(pause);
+        pause = pauseAfter(error);
       } finally {
         took = performance.now() - began;
         if (abort === mine) abort = undefined;
-        if (due) schedule();
+        if (due || pause !== undefined) schedule(pause);
       }
     };
     const schedule = (least = 0) => {
@@ -129,7 +129,11 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
       const pause = Math.max(now.current.o.pause ?? 400, Math.min(took * 4, oldestMs));
       timer = setTimeout(() => { timer = undefined; void start(); }, Math.max(least, began ? began + pause - performance.now() : 0));
     };
-    again.current = () => schedule();
+    again.current = () => { // asked for by a person, or after what they did: it waits for no later try
+      clearTimeout(timer);
+      timer = undefined;
+      schedule();
+    };
     void start();
     const { topics } = now.current.o;
     const changes = (e: FeedEvent): boolean => (now.current.o.on ? now.current.o.on(e) : topics !== undefined && e.topics.some((t) => topics.includes(t)));

@@ -54,7 +54,7 @@ export function usePages<P extends PageOf, R>(key: string, read: (cursor: string
     abort.current = new AbortController();
     return () => { abort.current?.abort(); clearTimeout(again.current); stale.current = undefined; setFailed(undefined); };
   }, [key]);
-  const id = (r: R): unknown => (r as { id?: string }).id ?? (r as { workspaceId?: string }).workspaceId ?? (r as { batchId?: string }).batchId ?? (r as { sequence?: number }).sequence ?? (r as { name?: string }).name ?? r;
+  const id = (r: R): unknown => (r as { id?: string }).id ?? (r as { workspaceId?: string }).workspaceId ?? (r as { batchId?: string }).batchId ?? (r as { sequence?: number }).sequence ?? (r as { name?: string }).name ?? (r as { version?: string }).version ?? r;
   const page = first.data;
   if (stale.current && page !== stale.current) {
     had.current = stale.current = undefined;

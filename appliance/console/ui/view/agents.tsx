@@ -5,6 +5,7 @@ import type { FeedEvent } from "../live/hub.ts";
 import { watch } from "../live/live.ts";
 import { AnswerBox } from "../part/answerbox.tsx";
 import { Confirm } from "../part/dialog.tsx";
+import { Entered } from "../part/entered.tsx";
 import { Copy, ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
 import { Command, Empty, Failure, Gone, Read, Waiting } from "../part/notice.tsx";
@@ -26,6 +27,8 @@ const Wall = further((m) => m.Wall);
 const SpawnAgent = further((m) => m.SpawnAgent);
 
 const heartbeatMs = 10_000; // no event tells of heartbeats, nor of tasks as they begin
+
+const metricsMs = 5000; // nor of what its process uses
 
 const changed = { on: (e: { topics: string[] }) => e.topics.includes("agents") };
 
@@ -80,8 +83,8 @@ function Managed() {
       <Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ...["starting", "ready", "busy", "unreachable", "error", "stopped"].map((s): [string, string] => [s, s])]} />
       <Choice label="Why" value={texts.reason} set={(v) => setQuery({ reason: v })} options={[["", "any"], ...[...new Set([...reasons, ...(texts.reason ? [texts.reason] : [])])].map((r): [string, string] => [r, r.replaceAll("_", " ")])]} />
       <Choice late label="Type" value={type} set={(v) => setQuery({ type: v })} options={names(known.flatMap((r) => r.types), type)} />
-      <label class="choice"><span>Name</span><input name="name" class="find" key={texts.name} defaultValue={texts.name} spellcheck={false} autocomplete="off" /></label>
-      <label class="choice"><span>Execution</span><input name="executionId" key={texts.executionId} defaultValue={texts.executionId} placeholder="exec_..." spellcheck={false} autocomplete="off" /></label>
+      <label class="choice"><span>Name</span><Entered name="name" find /></label>
+      <label class="choice"><span>Execution</span><Entered name="executionId" hint="exec_..." /></label>
       <button class="button">Filter</button>{known.length > 1 && <Choice label="Runtime" value={runtime} set={(v) => setQuery({ runtime: v })} options={names(known.map((r) => r.name), runtime)} />}{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</form>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {!l.rows && !l.error && <Waiting />}
@@ -183,6 +186,7 @@ interface Metrics { cpuPercent: number; memoryBytes: number; uptimeSeconds: numb
 
 function About({ d, gone }: { d: ManagedAgentBody; gone: boolean }) {
   const m = useLoad(gone ? "" : "agent-metrics:" + d.id, (signal) => get<Metrics>(`/api/managed-agents/${seg(d.id)}/metrics`, {}, signal));
+  useEvery(gone || refused(m.error) ? 0 : metricsMs, m.reload);
   return <div tabIndex={0} class="scrolls two-columns"><section><h2>About</h2><dl class="facts">
     {d.pid ? <div><dt>Process</dt><dd class="nums">{d.pid}</dd></div> : null}{d.sessionId && <div><dt>Session</dt><dd class="mono"><Text>{d.sessionId}</Text></dd></div>}
     <div><dt>Capabilities</dt><dd>{d.capabilities.map((c) => <span key={c} class="badge"><Text>{c}</Text></span>)}</dd></div>

@@ -5,6 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 import { address, apiKey, call, get, now, quote } from "../api/client.ts";
 import type { AuditPage, AuditRecord, AuditStatus } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
+import { Entered } from "../part/entered.tsx";
 import { csv, download, jsonLines, lines } from "../part/export.ts";
 import { Copy } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
@@ -44,7 +45,7 @@ export function AuditView() {
       <form class="bar" onSubmit={(e) => { e.preventDefault(); const f = new FormData(e.currentTarget); setQuery({ ...Object.fromEntries(fields.map((n) => [n, String(f.get(n) ?? "").trim()])), sel: "" }, false); }}>
         <Choice label="Category" value={query.category!} set={(v) => setQuery({ category: v, sel: "" })} options={[["", "any"], ...categories.map((c): [string, string] => [c, c])]} />
         <Choice label="Outcome" value={query.outcome!} set={(v) => setQuery({ outcome: v, sel: "" })} options={[["", "any"], ...outcomes.map((c): [string, string] => [c, c])]} />
-        {fields.map((n) => <label key={n} class="choice"><span>{n}</span><input name={n} key={query[n]} defaultValue={query[n]} placeholder={n === "action" ? "keys.*" : n === "resource" ? "patterns/classify" : ""} spellcheck={false} autocomplete="off" /></label>)}
+        {fields.map((n) => <label key={n} class="choice"><span>{n}</span><Entered name={n} hint={n === "action" ? "keys.*" : n === "resource" ? "patterns/classify" : ""} /></label>)}
         <button class="button">Filter</button>{filtered && <button type="button" class="link" onClick={() => setQuery({ category: "", outcome: "", since: "", until: "", action: "", actor: "", resource: "", sel: "" })}>clear</button>}
       </form></header>
     {status.data && <Sinks s={status.data} />}

@@ -8,6 +8,7 @@ import { shortID } from "../part/id.tsx";
 import { indented } from "../part/json.tsx";
 import { Failure, Waiting } from "../part/notice.tsx";
 import { Choice } from "../part/tabs.tsx";
+import { absolute } from "../part/time.tsx";
 import { queryOf, setQuery } from "../route.ts";
 import { lineDiff } from "../store/linediff.ts";
 import { useLoad } from "../store/load.ts";
@@ -38,7 +39,7 @@ export function CompareExecutions({ execution: x }: { execution: ExecutionBody }
   const other = queryOf("with");
   const list = useLoad("compare:" + x.pattern.name, (signal) => get<ExecutionList>("/api/executions", { pattern: x.pattern.name, limit: 20 }, signal));
   const there = useLoad(other && "execution:" + other, (signal) => get<ExecutionBody>("/api/executions/" + seg(other), {}, signal));
-  const known = (list.data?.executions ?? []).filter((r) => r.executionId !== x.executionId).map((r): [string, string] => [r.executionId, `${shortID(r.executionId)} ${r.status}, ${r.createdAt.slice(0, 19).replace("T", " ")}`]);
+  const known = (list.data?.executions ?? []).filter((r) => r.executionId !== x.executionId).map((r): [string, string] => [r.executionId, `${shortID(r.executionId)} ${r.status}, ${absolute(r.createdAt)}`]);
   return <section class="compare"><h2>Compared with another execution</h2>
     <form class="bar" onSubmit={(e) => { e.preventDefault(); if (typed.trim()) setQuery({ with: typed.trim() }); }}>
       <Choice late label="Another" value={other} set={(v) => setQuery({ with: v })} options={[["", "none"], ...(other && !known.some(([v]) => v === other) ? [[other, shortID(other)] as [string, string]] : []), ...known]} />

@@ -85,7 +85,7 @@ export function ExecutionView({ id }: { id: string }) {
     {tab === "timeline" && <Read of={timeline}>{(t) => <TimelineTab execution={x} timeline={t} />}</Read>}
     {tab === "workflow" && <div tabIndex={0} class="scrolls"><Drawing name={x.pattern.name} version={x.pattern.version} timeline={timeline.data} /></div>}
     {tab === "messages" && <Messages id={id} />}
-    {tab === "threads" && <Read of={threads}>{(l) => l.threads.length ? <><ThreadRows threads={l.threads} label="Threads of the execution" />{may("agents.read") && <ThreadScreens threads={l.threads} />}</>
+    {tab === "threads" && <Read of={threads}>{(l) => l.threads.length ? <><ThreadRows threads={l.threads} label="Threads of the execution" total={l.total} rest={l.hasMore && `wardroom thread list --execution ${id} --all`} />{may("agents.read") && <ThreadScreens threads={l.threads} />}</>
       : <Empty title="No managed threads">Agents that connect by themselves work without them.</Empty>}</Read>}
     {tab === "data" && <div tabIndex={0} class="scrolls two-columns">
       <section><h2>Input <Copy text={() => indented(x.input)} label="Copy the input" /></h2><Value value={x.input} label="Input" /></section>

@@ -213,6 +213,8 @@ const local = (iso: string): string => {
   return Number.isNaN(t) ? "" : new Date(t - ahead).toISOString().slice(0, 16);
 };
 
+const latest = "9999-12-31T23:59"; // a field of the browser takes years of six digits, which are none of the API's
+
 /** The filters that have no place in the bar. */
 function MoreFilters({ filter, close }: { filter: URLSearchParams; close: () => void }) {
   const [key, setKey] = useState("");
@@ -231,7 +233,7 @@ function MoreFilters({ filter, close }: { filter: URLSearchParams; close: () => 
   }}><div class="body form">
     {field("errorCode", "Failed with", "TIMEOUT")}{field("createdBy", "Creator", "as records have it")}{field("batchId", "Batch", "batch_...")}
     <div class="pair"><label><span>Metadata</span><input value={key} onInput={(e) => setKey(e.currentTarget.value)} placeholder="key" spellcheck={false} autocomplete="off" /></label><label><span>is</span><input name="value" placeholder="value" spellcheck={false} autocomplete="off" /></label></div>
-    <div class="pair"><label><span>Made from</span><input type="datetime-local" name="since" defaultValue={local(filter.get("since") ?? "")} /></label><label><span>until</span><input type="datetime-local" name="until" defaultValue={local(filter.get("until") ?? "")} /></label></div>
+    <div class="pair"><label><span>Made from</span><input type="datetime-local" name="since" max={latest} defaultValue={local(filter.get("since") ?? "")} /></label><label><span>until</span><input type="datetime-local" name="until" max={latest} defaultValue={local(filter.get("until") ?? "")} /></label></div>
     <label><span>Ended within</span><select name="ended" defaultValue={filter.get("ended") ?? ""}>{spans.map(([v, name]) => <option key={v} value={v} selected={v === (filter.get("ended") ?? "")}>{name}</option>)}</select></label>
   </div><footer><button type="button" class="button" onClick={close}>Close</button><button class="button main">Filter</button></footer></form></Dialog>;
 }
@@ -250,19 +252,21 @@ function Columns({ names, close }: { names: string[]; close: () => void }) {
 const maxExported = 10_000;
 
 /** Reads what the filters select, and offers it as a file. */
-function Export({ filter, total, close }: { filter: URLSearchParams; total: number; close: () => void }) {
+function Export({ filter, total, atLeast, close }: { filter: URLSearchParams; total: number; atLeast?: boolean; close: () => void }) {
   const [read, setRead] = useState(0);
+  const [short, setShort] = useState(false); // the file has not all of them
   const abort = useRef(new AbortController());
   useEffect(() => () => abort.current.abort(), []);
   const a = useAct();
   const run = (form: "jsonl" | "csv") => void a.act(async () => {
     const query = queryOfFilter(filter, now());
     query.until ||= new Date(now()).toISOString(); // what is made meanwhile does not move the pages
-    const { rows } = await readRows((cursor) => get<ExecutionList>("/api/executions", { ...query, limit: pageSize, cursor }, abort.current.signal), (p) => p.executions, maxExported, setRead);
+    const { rows, more } = await readRows((cursor) => get<ExecutionList>("/api/executions", { ...query, limit: pageSize, cursor }, abort.current.signal), (p) => p.executions, maxExported, setRead);
     if (form === "csv") download("executions.csv", "text/csv", csv(rows as unknown as Record<string, unknown>[], ["executionId", "status", "pattern", "version", "createdAt", "startedAt", "completedAt", "duration", "errorCode", "createdBy"]));
     else download("executions.jsonl", "application/x-ndjson", jsonLines(rows));
+    setShort(more);
   });
-  return <Dialog title="Export" close={close}><div class="body"><p>{total > maxExported ? `The first ${count(maxExported)} of ${count(total)} executions` : plural(total, "execution")} that these filters select, newest first.{total > maxExported && <> All are written by <Command text="wardroom execution list --all -o json" /></>}</p>
+  return <Dialog title="Export" close={close}><div class="body"><p>{total > maxExported ? `The first ${count(maxExported)} of ` : ""}{atLeast ? `${count(total)} executions or more` : plural(total, "execution")} that these filters select, newest first.{(total > maxExported || short) && <>{short && ` The file has the first ${count(maxExported)}.`} All are written by <Command text="wardroom execution list --all -o json" /></>}</p>
     <p role="status">{a.busy || read > 0 ? `${count(read)} read${a.busy ? "\u2026" : "."}` : "\u00a0"}</p>{a.error && <Failure error={a.error} />}</div>
     <footer><button class="button" onClick={close}>Close</button><button class="button" disabled={a.busy} onClick={() => run("csv")}>CSV</button><button class="button main" disabled={a.busy} onClick={() => run("jsonl")}>JSON lines</button></footer></Dialog>;
 }
@@ -323,7 +327,7 @@ export function ExecutionsView() {
     {(doing === "retry" || doing === "cancel") && <Several what={doing} ids={[...marked]} rows={list?.rows ?? []} close={(done) => { setDoing(""); setMarked((s) => new Set([...s].filter((id) => !done.has(id)))); }} />}
     {doing === "filters" && <MoreFilters filter={filter} close={() => setDoing("")} />}
     {doing === "columns" && <Columns names={cols} close={() => setDoing("")} />}
-    {doing === "export" && <Export filter={new URLSearchParams(filter)} total={list?.total ?? 0} close={() => setDoing("")} />}
+    {doing === "export" && <Export filter={new URLSearchParams(filter)} total={list?.total ?? 0} atLeast={list?.atLeast} close={() => setDoing("")} />}
   </div>;
 }
 

@@ -131,7 +131,8 @@ function keys(setOpen: (what: string) => void): () => void {
       return;
     }
     const on = e.target as Element;
-    if (e.ctrlKey || e.metaKey || e.altKey || !setting.peek().keys || on.closest("input,textarea,select,[contenteditable],.terminal.writing,dialog")) return;
+    if (e.ctrlKey || e.metaKey || e.altKey || !setting.peek().keys || on.closest("input,textarea,select,[contenteditable],.terminal.writing")) return;
+    if (document.querySelector("dialog[open]")) return; // also where the focus was in a button of it that is disabled now
     if (lead && e.timeStamp - lead < 1500) { // as they were pressed: a page that is busy handles keys late
       lead = 0;
       const to = screens().find((s) => s[2] === e.key);
@@ -214,7 +215,7 @@ function Jump({ close }: { close: () => void }) {
     <div class="body jumping"><input autoFocus role="combobox" aria-expanded="true" aria-controls="hits" aria-activedescendant={shown[at] ? "hit" + at : undefined} aria-label="Id, pattern or command" placeholder="Id, pattern or command" value={text} spellcheck={false} autocomplete="off"
       onInput={(e) => { setText(e.currentTarget.value); setAt(0); }}
       onKeyDown={(e) => {
-        if (e.key === "ArrowDown") setAt(Math.min(shown.length - 1, at + 1));
+        if (e.key === "ArrowDown") setAt(Math.max(0, Math.min(shown.length - 1, at + 1)));
         else if (e.key === "ArrowUp") setAt(Math.max(0, at - 1));
         else if (e.key === "Enter") open(shown[at]);
         else return;

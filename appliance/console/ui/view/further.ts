@@ -15,4 +15,5 @@ export { Workspaces } from "./workspaces.tsx";
 export { cell } from "../part/export.ts";
 export { statuses } from "../store/filter.ts";
 export { Drawing } from "./drawing.tsx";
+export { Entered } from "../part/entered.tsx";
 export { PatternField } from "../part/patternfield.tsx";

@@ -114,6 +114,9 @@ export function AskDetail({ ask, gone, next }: { ask: Ask; gone: boolean; next: 
   const closed = useLoad(ask.source !== "question" && gone ? "answered:" + ask.key : "", (signal) => answeredBy(ask, signal));
   const x = execution.data;
   const q = question.data;
+  const how = <>{q ? <><State status={q.status} /> {q.answeredBy && <>by <Text>{q.answeredBy}</Text></>}{q.answer !== undefined && <p><Text>{typeof q.answer === "string" ? q.answer : JSON.stringify(q.answer)}</Text></p>}</>
+    : question.first && ask.source === "question" ? "Answered." : closed.data ? <><Text>{closed.data.how}</Text>{closed.data.by && <> by <strong><Text>{closed.data.by}</Text></strong></>}</>
+    : "It waits for no answer any more: it was answered, or it ended."}</>;
   return <section class="detail wide-detail" aria-label="What is asked">
     <header><h2><Text>{ask.who}</Text> {ask.kind === "approval" ? "asks leave" : ask.kind === "login" ? "needs a login" : "asks"}</h2><span class="push" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ ask: "" })}>&times;</button></header>
     <div class="body">
@@ -123,13 +126,7 @@ export function AskDetail({ ask, gone, next }: { ask: Ask; gone: boolean; next: 
         {ask.agentId && <ID id={ask.agentId} to={"/agents/" + ask.agentId} />}
         {ask.expires && !gone && <Left until={ask.expires} />}
       </p>
-      {gone && <div class="notice good"><div><div role="status">
-        {q ? <><State status={q.status} /> {q.answeredBy && <>by <Text>{q.answeredBy}</Text></>}{q.answer !== undefined && <p><Text>{typeof q.answer === "string" ? q.answer : JSON.stringify(q.answer)}</Text></p>}</>
-          : question.first && ask.source === "question" ? <span>Answered.</span> : closed.data ? <span><Text>{closed.data.how}</Text>{closed.data.by && <> by <strong><Text>{closed.data.by}</Text></strong></>}</span>
-          : <span>It does not wait any more: it was answered, or it ended.</span>}
-        </div>{(q?.closedAt ?? closed.data?.at) && <span class="soft"><When at={q?.closedAt ?? closed.data?.at} /></span>}
-      </div><button class="button" onClick={next}>Next</button></div>}
-      <AnswerBox ask={gone ? undefined : ask} keys done={next} />
+      <AnswerBox ask={gone ? undefined : ask} keys done={next} ended={gone ? { how, at: q?.closedAt ?? closed.data?.at, next } : undefined} />
     </div>
   </section>;
 }

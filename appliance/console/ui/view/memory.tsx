@@ -1,13 +1,13 @@
 // What earlier work came to, by full text, and what was decided in it.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { freshKey, get, post, seg } from "../api/client.ts";
+import { get, post, seg } from "../api/client.ts";
 import type { DecisionList, ExperienceBody, ExperienceList, ThreadBody } from "../api/types.gen.ts";
-import { useAct } from "../part/dialog.tsx";
+import { useAct, useKeyOf } from "../part/dialog.tsx";
 import { ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
 import { Markdown } from "../part/markdown.tsx";
-import { Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Empty, Failure, NotKept, Waiting } from "../part/notice.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State } from "../part/state.tsx";
 import { Choice, Filter } from "../part/tabs.tsx";
@@ -16,6 +16,7 @@ import { When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { useTyped } from "../part/typed.ts";
 import { queryOf, setQuery } from "../route.ts";
+import { tabDrafts } from "../store/draft.ts";
 import { useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
@@ -69,14 +70,21 @@ function Detail({ x }: { x: ExperienceBody }) {
 export function ThreadDecisions({ thread: t }: { thread: ThreadBody }) {
   const sel = queryOf("sel");
   const d = useLoad("thread-decisions:" + t.id + " " + sel, (signal) => readDecisions(t.id, sel, signal), { on: (e) => e.subject === t.id || e.data.executionId === t.executionId });
-  const [text, setText] = useState("");
-  const [key, setKey] = useState(freshKey);
+  const draft = "decision:" + t.id;
+  const [drafts] = useState(tabDrafts);
+  const [text, setText] = useState(() => drafts.get(draft) ?? "");
+  const [isKept, setKept] = useState(true);
+  const keyOf = useKeyOf();
   const a = useAct();
   const latest = useRef(text);
   latest.current = text;
-  const add = () => void a.act(() => post(`/api/managed-threads/${seg(t.id)}/shared-decisions`, { category: "decision", summary: text.trim() }, key)).then((ok) => { if (ok) { setText(writtenSince(text, latest.current)); setKey(freshKey()); d.reload(); } });
+  const write = (v: string) => { setText(v); setKept(drafts.set(draft, v || undefined)); };
+  const add = () => {
+    const body = { category: "decision", summary: text.trim() };
+    void a.act(() => post(`/api/managed-threads/${seg(t.id)}/shared-decisions`, body, keyOf(body))).then((ok) => { if (ok) { write(writtenSince(text, latest.current)); d.reload(); } });
+  };
   return <section><h2>Decided</h2>{d.error && <Failure error={d.error} old={Boolean(d.data)} again={d.reload} />}{d.first && <Waiting />}{d.data && <Decisions list={d.data} sel={sel} />}
-    {may("threads.decide") && <form class="saying" onSubmit={(e) => { e.preventDefault(); if (text.trim()) add(); }}><label><span>Write down a decision: later threads begin with it</span><textarea rows={2} value={text} onInput={(e) => { setText(e.currentTarget.value); a.clear(); }} /></label>{a.error && <Failure error={a.error} />}<button class="button" disabled={a.busy || !text.trim()}>Write it down</button></form>}</section>;
+    {may("threads.decide") && <form class="saying" onSubmit={(e) => { e.preventDefault(); if (text.trim()) add(); }}><label><span>Write down a decision: later threads begin with it</span><textarea rows={2} value={text} onInput={(e) => { write(e.currentTarget.value); a.clear(); }} /></label>{a.error && <Failure error={a.error} />}{!isKept && <NotKept />}<button class="button" disabled={a.busy || !text.trim()}>Write it down</button></form>}</section>;
 }
 
 /** Reads the decisions of a thread, the newest at first, as far as the one that is looked for. */

@@ -82,36 +82,45 @@ function Use({ of }: { of: PatternRow }) {
 export function PatternView({ name }: { name: string }) {
   const version = queryOf("version");
   const p = useLoad(`pattern:${name}@${version}`, (signal) => get<Pattern>("/api/patterns/" + seg(name), { version }, signal), changed);
-  const versions = useLoad("versions:" + name, (signal) => get<PatternVersions>(`/api/patterns/${seg(name)}/versions`, { limit: 100 }, signal), changed);
+  const versions = usePages("versions:" + name, async (cursor, signal) => {
+    const page = await get<PatternVersions>(`/api/patterns/${seg(name)}/versions`, { limit: 100, offset: cursor }, signal);
+    return { ...page, nextCursor: String(page.offset + page.versions.length) }; // pages go by their number
+  }, (r) => r.versions, changed);
   const tab = queryOf("tab") || "drawing";
   const runs = useLoad(tab === "runs" ? "runs:" + name : "", (signal) => get<ExecutionList>("/api/executions", { pattern: name, limit: 100 }, signal), { on: (e) => e.topics.includes("executions"), pause: 1000 });
   const [run, setRun] = useState(false);
   const edited = useRef<{ of: string; pattern: Pattern }>(undefined);
   useTitle(name);
-  if (!p.data) return p.error ? <div class="page"><Failure error={p.error} again={p.reload} /></div> : <Waiting />;
-  const d = p.data;
+  const last = useRef<Pattern>(undefined); // the head of the page stays while another version is read, with what was pressed in it
+  if (p.data) last.current = p.data;
+  const d = last.current;
+  if (!d) return p.error ? <div class="page"><Failure error={p.error} again={p.reload} /></div> : <Waiting />;
+  const there = p.data !== undefined;
   // What is edited stays the version that it began with, also when a newer one is stored meanwhile.
-  if (tab !== "edit") edited.current = undefined;
+  if (tab !== "edit" || !there) edited.current = undefined;
   else if (edited.current?.of !== version) edited.current = { of: version, pattern: d };
   const began = edited.current?.pattern;
-  const list = versions.data?.versions.map((v) => v.version) ?? [d.version];
+  const chosen = there ? d.version : version;
+  const known = versions.rows?.map((v) => v.version) ?? [];
+  const list = known.includes(chosen) || !chosen ? known : [...known, chosen];
   return <div class="page full">
     <header class="head">
       <div class="line"><h1><Text>{d.name}</Text></h1>
-        <Choice label="Version" value={d.version} options={list.map((v): [string, string] => [v, v])} set={(v) => setQuery({ version: v === list[0] ? "" : v }, false)} />
+        <Choice label="Version" value={chosen || known[0] || ""} options={list.map((v): [string, string] => [v, v])} set={(v) => setQuery({ version: v === list[0] ? "" : v }, false)} />
         {d.readOnly && <span class="badge">came with the product</span>}<span class="push" />
-        <Copy text={() => `wardroom pattern get ${d.name} --version ${d.version}`} label="Copy as CLI">CLI</Copy>
-        {may("executions.create") && <button class="button main" onClick={() => setRun(true)}>Run&hellip;</button>}</div>
-      {d.description && <p class="soft"><Text>{d.description}</Text></p>}
-      <Tabs of="Pattern" tabs={[{ key: "drawing", name: "Drawing" }, { key: "definition", name: "Definition" }, { key: "versions", name: "Versions", n: list.length }, { key: "runs", name: "Runs" }, ...(may("patterns.create") && d.source ? [{ key: "edit", name: "Edit" }] : [])]} />
+        {there && <Copy text={() => `wardroom pattern get ${d.name} --version ${d.version}`} label="Copy as CLI">CLI</Copy>}
+        {there && may("executions.create") && <button class="button main" onClick={() => setRun(true)}>Run&hellip;</button>}</div>
+      {there && d.description && <p class="soft"><Text>{d.description}</Text></p>}
+      <Tabs of="Pattern" tabs={[{ key: "drawing", name: "Drawing" }, { key: "definition", name: "Definition" }, { key: "versions", name: "Versions", n: versions.total }, { key: "runs", name: "Runs" }, ...(may("patterns.create") && d.source ? [{ key: "edit", name: "Edit" }] : [])]} />
     </header>
-    {p.error && <Failure error={p.error} old again={p.reload} />}
-    {tab === "drawing" && <div tabIndex={0} class="scrolls"><Drawing name={d.name} version={d.version} definition={d.definition} /></div>}
-    {tab === "definition" && <div tabIndex={0} class="scrolls"><div class="bar"><span class="soft">{d.source ? "The definition as it was stored" : "The definition as JSON"}</span><span class="push" /><Copy text={() => d.source ?? indented(d.definition)} label="Copy the definition">Copy</Copy></div><Pre text={d.source ?? indented(d.definition)} label="Definition" /></div>}
+    {p.error && <Failure error={p.error} old={there} again={p.reload} />}{!there && !p.error && <Waiting />}
+    {there && tab === "drawing" && <div tabIndex={0} class="scrolls"><Drawing name={d.name} version={d.version} definition={d.definition} /></div>}
+    {there && tab === "definition" && <div tabIndex={0} class="scrolls"><div class="bar"><span class="soft">{d.source ? "The definition as it was stored" : "The definition as JSON"}</span><span class="push" /><Copy text={() => d.source ?? indented(d.definition)} label="Copy the definition">Copy</Copy></div><Pre text={d.source ?? indented(d.definition)} label="Definition" /></div>}
     {began && began.version !== d.version && <p class="bar" role="status"><span class="soft">Version {d.version} was stored meanwhile; this is the text of {began.version}.</span> <button class="link" onClick={() => setQuery({ version: d.version })}>Edit {d.version}</button></p>}
     {began?.source && <PatternEditor key={began.version} name={began.name + "@" + began.version} source={began.source} />}
-    {tab === "versions" && <div tabIndex={0} class="versions"><CompareVersions name={d.name} version={d.version} versions={list} /></div>}
-    {tab === "versions" && <Rows label="Versions" rows={versions.data?.versions ?? []} id={(v) => v.version} to={(v) => place.value.path + "?version=" + encodeURIComponent(v.version)} columns={[
+    {tab === "versions" && versions.error && <Failure error={versions.error} old={Boolean(versions.rows)} again={versions.reload} />}
+    {there && tab === "versions" && <div tabIndex={0} class="versions"><CompareVersions name={d.name} version={d.version} versions={list} /></div>}
+    {tab === "versions" && versions.rows && <Rows label="Versions" rows={versions.rows} id={(v) => v.version} to={(v) => place.value.path + "?version=" + encodeURIComponent(v.version)} total={versions.total} more={versions.more} columns={[
       { head: "Version", class: "grow", cell: (v) => <span class="nums">{v.version}</span> }, { head: "Made", cell: (v) => <When at={v.createdAt} /> }]} />}
     {tab === "runs" && <Read of={runs}>{(r) => r.executions.length ? <Rows label="Runs" columns={executionColumns} rows={r.executions} id={(x) => x.executionId} to={(x) => "/executions/" + x.executionId} total={r.total} />
       : <Empty title="It has not run yet">{may("executions.create") && <button class="button" onClick={() => setRun(true)}>Run&hellip;</button>}</Empty>}</Read>}

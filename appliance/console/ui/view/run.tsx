@@ -37,9 +37,9 @@ function numberOf(f: Field, text: string): unknown {
 
 /** The value of a field as it was typed; what is no JSON where some is wanted is an error. */
 export function valueOf(f: Field, text: string): unknown {
-  if (text === "") return undefined;
+  if (f.type === "string" || f.type === "text") return text || undefined;
+  if (text.trim() === "") return undefined;
   switch (f.type) {
-    case "string": case "text": return text;
     case "number": case "integer": {
       const n = /^\s*-?\d+(\.\d+)?([eE][-+]?\d+)?\s*$/.test(text) ? numberOf(f, text) : Number(text);
       if (typeof n === "number" && !Number.isFinite(n)) throw new Error(`${f.name} must be a number`);
@@ -103,8 +103,7 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
     }
     return { input: out, ...(priority !== "normal" && { options: { priority } }) };
   };
-  const request = (): ReturnType<typeof body> => { try { return body(); } catch { return { input: {} }; } }; // what cannot be read is said when it is run
-  const safe = (): string => JSON.stringify(request().input);
+  const typed = (): string => JSON.stringify(body().input);
   const path = `/api/patterns/${seg(pattern.name)}/execute`;
   const latest = useRef("");
   latest.current = JSON.stringify([texts, raw, priority]);
@@ -135,9 +134,9 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
       {a.error && <Failure error={a.error} />}{started && <Meanwhile>It runs: <ID id={started} to={"/executions/" + started} /></Meanwhile>}
     </div>
     <footer>
-      <Copy text={() => `wardroom run ${quote(pattern.name)} --version ${pattern.version} --input ${quote(safe())}${priority === "normal" ? "" : " --priority " + priority}`} label="Copy as CLI">CLI</Copy>
-      <Copy text={() => `curl -s -X POST ${quote(location.origin + address(path, { async: true, version: pattern.version }))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(request()))}`} label="Copy as curl">curl</Copy>
-      <Copy text={() => goOf(pattern, safe(), priority)} label="Copy as Go">Go</Copy>
+      <Copy text={() => `wardroom run ${quote(pattern.name)} --version ${pattern.version} --input ${quote(typed())}${priority === "normal" ? "" : " --priority " + priority}`} label="Copy as CLI">CLI</Copy>
+      <Copy text={() => `curl -s -X POST ${quote(location.origin + address(path, { async: true, version: pattern.version }))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(body()))}`} label="Copy as curl">curl</Copy>
+      <Copy text={() => goOf(pattern, typed(), priority)} label="Copy as Go">Go</Copy>
       <span class="push" /><button type="button" class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy}>Run</button>
     </footer>
   </form>;

@@ -6,7 +6,7 @@ import type { RunBody, Schedule, ScheduleList, ScheduleTicks, Target } from "../
 import { Confirm, useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
-import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Command, Empty, Failure, Gone, Waiting } from "../part/notice.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State } from "../part/state.tsx";
 import { useSteady } from "../part/steady.ts";
@@ -64,17 +64,18 @@ export function ScheduleView({ id }: { id: string }) {
   useTitle(s.data?.name ?? "Schedule");
   if (!s.data) return s.error ? <div class="page"><Failure error={s.error} again={s.reload} /></div> : <Waiting />;
   const d = s.data;
+  const gone = s.error?.status === 404;
   return <div class="page full">
     <header class="head">
       <div class="line"><h1><Text>{d.name}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" /><State status={d.status} /><span class="push" />
-        {may("schedules.run") && d.status !== "ended" && <button class="button" onClick={() => setAsking("run")}>Run now&hellip;</button>}
-        {d.status === "active" && may("schedules.pause") && <button class="button" disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) void a.act(() => post(`/api/schedules/${seg(id)}/pause`, { reason: "paused in the console" })).then(s.reload); }}>Pause</button>}
-        {(d.status === "paused" || d.status === "blocked") && may("schedules.resume") && <button class="button main" disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) void a.act(() => post(`/api/schedules/${seg(id)}/resume`, {})).then(s.reload); }}>Resume</button>}
-        {may("schedules.delete") && <button class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}</div>
+        {may("schedules.run") && !gone && d.status !== "ended" && <button class="button" onClick={() => setAsking("run")}>Run now&hellip;</button>}
+        {d.status === "active" && !gone && may("schedules.pause") && <button class="button" disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) void a.act(() => post(`/api/schedules/${seg(id)}/pause`, { reason: "paused in the console" })).then(s.reload); }}>Pause</button>}
+        {(d.status === "paused" || d.status === "blocked") && !gone && may("schedules.resume") && <button class="button main" disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) void a.act(() => post(`/api/schedules/${seg(id)}/resume`, {})).then(s.reload); }}>Resume</button>}
+        {may("schedules.delete") && !gone && <button class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}</div>
       {d.statusReason && <p class="hot"><Text>{d.statusReason}</Text></p>}
       <div class="line soft"><span class="mono"><Text>{d.cron}</Text></span><span>{d.timeZone}</span><span>starts <TargetLine target={d.target} /></span><span>by the rights of <Text>{d.runsAs}</Text></span><span class="push" /><Copy text={`wardroom schedule get ${id}`} label="Copy as CLI">CLI</Copy></div>
     </header>
-    {s.error && <Failure error={s.error} old again={s.reload} />}{a.error && <Failure error={a.error} />}
+    {gone ? <Gone what="This schedule" to="/schedules" /> : s.error && <Failure error={s.error} old again={s.reload} />}{a.error && <Failure error={a.error} />}
     <div tabIndex={0} class="scrolls two-columns">
       <section><h2>Last runs</h2><Runs runs={d.runs ?? []} /></section>
       <section><h2>Next</h2>{ticks.data ? ticks.data.ticks.length ? <ol class="plain">{ticks.data.ticks.map((t) => <li key={t.at}><When at={t.at} /> <span class="soft mono"><Text>{t.local}</Text></span></li>)}</ol> : <p class="soft">None.</p> : ticks.error ? <Failure error={ticks.error} again={ticks.reload} /> : <Waiting />}

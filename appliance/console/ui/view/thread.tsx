@@ -332,5 +332,5 @@ function Composer({ id, sending, waiting, more, sent }: { id: string; sending: R
 function Queued({ id, input, done }: { id: string; input: ThreadQueueBody["inputs"][number]; done: () => void }) {
   const a = useAct();
   return <li><span class="clip"><Text>{input.message}</Text></span> <span class="soft"><When at={input.createdAt} /></span>
-    <button class="link" disabled={a.busy} onClick={() => void a.act(() => del(`/api/managed-threads/${seg(id)}/queue/${seg(input.inputId)}`)).then(done)}>withdraw</button>{a.error && <span class="hot"> <Text>{a.error.message}</Text></span>}</li>;
+    <button type="button" class="link" disabled={a.busy} onClick={() => void a.act(() => del(`/api/managed-threads/${seg(id)}/queue/${seg(input.inputId)}`)).then(done)}>withdraw</button>{a.error && <span class="hot"> <Text>{a.error.message}</Text></span>}</li>;
 }

@@ -7,7 +7,7 @@ import { base } from "../base.ts";
 import { Confirm, useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
-import { Command, Empty, Failure, Waiting } from "../part/notice.tsx";
+import { Command, Empty, Failure, Gone, Waiting } from "../part/notice.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State } from "../part/state.tsx";
 import { useSteady } from "../part/steady.ts";
@@ -50,17 +50,18 @@ export function TriggerView({ id }: { id: string }) {
   useTitle(t.data?.name ?? "Trigger");
   if (!t.data) return t.error ? <div class="page"><Failure error={t.error} again={t.reload} /></div> : <Waiting />;
   const d = t.data;
+  const gone = t.error?.status === 404;
   const enable = (enabled: boolean) => void a.act(() => call("PATCH", "/api/triggers/" + seg(id), { body: { enabled }, match: tagOf(t.data) }).finally(t.reload));
   const where = location.origin + base + d.path;
   return <div class="page full">
     <header class="head">
       <div class="line"><h1><Text>{d.name}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" /><State status={stateOf(d)} /><span class="push" />
-        {may("triggers.update") && <button class={"button" + (d.enabled ? "" : " main")} disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) enable(!d.enabled); }}>{d.enabled ? "Disable" : "Enable"}</button>}
-        {may("triggers.delete") && <button class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}</div>
+        {may("triggers.update") && !gone && <button class={"button" + (d.enabled ? "" : " main")} disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) enable(!d.enabled); }}>{d.enabled ? "Disable" : "Enable"}</button>}
+        {may("triggers.delete") && !gone && <button class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}</div>
       {d.blockedReason && <p class="hot"><Text>{d.blockedReason}</Text></p>}
       <div class="line soft"><span class="mono"><Text>{where}</Text></span><Copy text={where} label="Copy the address" /><span>signed as {d.scheme}</span><span>starts <TargetLine target={d.target} /></span><span>by the rights of <Text>{d.runsAs}</Text></span><span class="push" /><Copy text={`wardroom trigger get ${id}`} label="Copy as CLI">CLI</Copy></div>
     </header>
-    {t.error && <Failure error={t.error} old again={t.reload} />}{a.error && <Failure error={a.error} />}
+    {gone ? <Gone what="This trigger" to="/triggers" /> : t.error && <Failure error={t.error} old again={t.reload} />}{a.error && <Failure error={a.error} />}
     <div tabIndex={0} class="scrolls two-columns">
       <section><h2>Last requests</h2><Runs runs={d.runs ?? []} /></section>
       <section><h2>How</h2><dl class="facts">
@@ -70,7 +71,7 @@ export function TriggerView({ id }: { id: string }) {
         <div><dt>Made</dt><dd><When at={d.createdAt} /> by <Text>{d.createdBy}</Text></dd></div></dl>
         <h2>Input</h2>{Object.keys(d.mapping).length ? <Value value={d.mapping} label="Mapping" /> : <p class="soft">The body is the input.</p>}
         <h2>Starts</h2><Value value={d.target.execution ?? d.target.thread} label="Target" />
-        <Trial id={id} /></section>
+        {!gone && <Trial id={id} />}</section>
     </div>
     {asking === "delete" && <Confirm title="Remove this trigger?" action="Remove the trigger" danger close={() => setAsking("")} run={() => del("/api/triggers/" + seg(id)).then(onward(() => "/triggers"))}><p>Requests to it are refused from then on. What it started goes on.</p></Confirm>}
   </div>;

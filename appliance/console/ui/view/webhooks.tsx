@@ -6,7 +6,7 @@ import type { DeliveriesRetried, DeliveryBody, DeliveryDetail, DeliveryList, Web
 import { Confirm, Dialog, useAct, useEach, useKeyOf } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
-import { Command, Empty, Failure, Gone, Waiting } from "../part/notice.tsx";
+import { Command, Empty, Failure, Gone, Meanwhile, Waiting } from "../part/notice.tsx";
 import { Rows } from "../part/rows.tsx";
 import { State } from "../part/state.tsx";
 import { useSteady } from "../part/steady.ts";
@@ -60,25 +60,42 @@ function Edit({ of, close, done }: { of?: WebhookBody; close: () => void; done: 
   const [patterns, setPatterns] = useState((of?.filters.pattern ?? []).join(", "));
   const [made, setMade] = useState<WebhookBody | undefined>();
   const keyOf = useKeyOf();
-  const [read] = useState(() => tagOf(of)); // what was looked at: it may be read again while this is open
+  const [read, setRead] = useState(() => tagOf(of)); // of what was looked at: it may be read again while this is open
+  const [changed, setChanged] = useState(false);
   const a = useAct();
   const all = events.includes("*");
+  const latest = useRef("");
+  latest.current = JSON.stringify([url, events, patterns]);
+  const [sent, setSent] = useState("");
   const save = () => void a.act(async () => {
+    const typed = latest.current;
+    setChanged(false);
     const names = patterns.split(",").map((p) => p.trim()).filter(Boolean);
     const filters = { ...of?.filters, pattern: names };
     const body = { url: url.trim(), events, filters };
-    if (of) { await call("PATCH", "/api/webhooks/" + seg(of.id), { body, match: read }); close(); }
-    else setMade(await call<WebhookBody>("POST", "/api/webhooks", { body, once: keyOf(body) }));
-    done();
+    if (of) {
+      const now = await call<WebhookBody>("PATCH", "/api/webhooks/" + seg(of.id), { body, match: read });
+      done();
+      if (latest.current === typed) { close(); return; }
+      setChanged(true);
+      const there = await get<WebhookBody>("/api/webhooks/" + seg(of.id)).catch(() => undefined);
+      if (there?.updatedAt === now.updatedAt) setRead(tagOf(there)); // else another changed it since, and the next change learns of that
+    } else {
+      setMade(await call<WebhookBody>("POST", "/api/webhooks", { body, once: keyOf(body) }));
+      setSent(typed);
+      done();
+    }
   });
-  return <Dialog title={of ? "Change the endpoint" : made ? "The endpoint is there" : "New endpoint"} close={close}>
-    {made ? <><div class="body"><Secret secret={made.secret} /></div><footer><button class="button" onClick={close}>Close</button><button class="button main" onClick={() => { close(); go("/webhooks/" + made.id); }}>Open it</button></footer></>
+  const whole = made && sent === latest.current; // nothing was typed while it was made
+  return <Dialog title={of ? "Change the endpoint" : whole ? "The endpoint is there" : "New endpoint"} close={close}>
+    {whole ? <><div class="body"><Secret secret={made.secret} /></div><footer><button class="button" onClick={close}>Close</button><button class="button main" onClick={() => { close(); go("/webhooks/" + made.id); }}>Open it</button></footer></>
       : <form onSubmit={(e) => { e.preventDefault(); save(); }}><div class="body form">
         <label><span>Address</span><input name="url" type="url" required value={url} placeholder="https://hooks.example.com/wardroom" spellcheck={false} onInput={(e) => setURL(e.currentTarget.value)} /></label>
         <fieldset><legend>Events</legend><label class="check"><input type="checkbox" checked={all} onChange={() => setEvents(all ? [] : ["*"])} /> all public ones</label>
           {!all && <div class="kinds">{kinds.map((k) => <label key={k} class="check"><input type="checkbox" checked={events.includes(k)} onChange={() => setEvents(events.includes(k) ? events.filter((e) => e !== k) : [...events, k])} /> {k}</label>)}</div>}</fieldset>
         <label><span>Only of these patterns</span><input value={patterns} placeholder="all" spellcheck={false} onInput={(e) => setPatterns(e.currentTarget.value)} /></label>
-        {a.error && <Failure error={a.error} />}</div>
+        {a.error && <Failure error={a.error} />}{changed && <Meanwhile>It is changed.</Meanwhile>}
+        {made && <><Secret secret={made.secret} /><Meanwhile>It was made: <ID id={made.id} to={"/webhooks/" + made.id} /></Meanwhile></>}</div>
         <footer><button type="button" class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy || !url.trim() || events.length === 0}>{of ? "Change it" : "Make it"}</button></footer></form>}
   </Dialog>;
 }
@@ -96,7 +113,7 @@ export function WebhookView({ id }: { id: string }) {
   const [asking, setAsking] = useState("");
   const [marked, setMarked] = useState<ReadonlySet<string>>(new Set());
   useTitle("Webhook");
-  const alone = useLoad(sel && l.rows && !l.rows.some((r) => r.id === sel) ? "delivery-of:" + sel : "", (signal) => get<DeliveryDetail>(`/api/webhooks/${seg(id)}/deliveries/${seg(sel)}`, {}, signal)); // a link to what lies further down
+  const alone = useLoad(sel && l.rows && !l.rows.some((r) => r.id === sel) ? "delivery:" + sel : "", (signal) => get<DeliveryDetail>(`/api/webhooks/${seg(id)}/deliveries/${seg(sel)}`, {}, signal), { ...live, on: happensTo(id), pause: 1000 }); // a link to what lies further down
   const gone = w.error?.status === 404;
   useEffect(() => setMarked(new Set()), [l.of]);
   useEffect(() => { if (l.error?.status === 404) w.reload(); }, [l.error]);
@@ -125,7 +142,7 @@ export function WebhookView({ id }: { id: string }) {
     {l.rows && (l.rows.length > 0 || chosen) && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Deliveries" of={l.of} rows={l.rows} id={(x) => x.id} pick={(x) => setQuery({ sel: x.id === sel ? "" : x.id })} chosen={sel} total={l.total} more={l.more} rest={l.full && `wardroom webhook deliveries ${id} --all`} marked={marked} mark={retriable ? mark : undefined} columns={[
       { head: "State", cell: (x) => <State status={x.status} /> }, { head: "Event", class: "grow", cell: (x) => <><Text>{x.event}</Text>{x.test && <span class="badge">test</span>}</> }, { head: "Answer", class: "num", cell: (x) => x.statusCode || <span class="soft">--</span> },
       { head: "Attempts", class: "num mid", cell: (x) => x.attempts }, { head: "Error", class: "wide", cell: (x) => <Text class="soft">{x.lastError ?? ""}</Text> }, { head: "At", cell: (x) => <When at={x.timestamp} /> },
-    ]} /></div>{chosen && <Detail key={chosen.id} row={chosen} reload={l.reload} />}</div>}
+    ]} /></div>{chosen && <Detail key={chosen.id} row={chosen} reload={() => { l.reload(); alone.reload(); }} />}</div>}
     {asking === "edit" && <Edit of={d} close={() => setAsking("")} done={w.reload} />}
     {asking === "rotate" && <Confirm title="Make a new secret?" action="Make it" close={() => setAsking("")} run={() => call<WebhookBody>("PATCH", "/api/webhooks/" + seg(id), { body: { rotateSecret: true, overlap: 3_600_000 }, match: tagOf(d) }).then((n) => { setSecret(n.secret); w.reload(); })}><p>Deliveries carry the signature of the former one as well, for an hour.</p></Confirm>}
     {asking === "delete" && <Confirm title="Remove this endpoint?" action="Remove" danger close={() => setAsking("")} run={() => call("DELETE", "/api/webhooks/" + seg(id)).then(onward(() => "/webhooks"))}><p>What still waits for it is not delivered.</p></Confirm>}
@@ -136,7 +153,7 @@ export function WebhookView({ id }: { id: string }) {
 
 /** A delivery with its request, its attempts and what came back. */
 function Detail({ row, reload }: { row: DeliveryBody; reload: () => void }) {
-  const d = useLoad(`delivery:${row.id}:${row.status}:${row.attempts}`, (signal) => get<DeliveryDetail>(`/api/webhooks/${seg(row.webhookId)}/deliveries/${seg(row.id)}`, {}, signal));
+  const d = useLoad("delivery:" + row.id, (signal) => get<DeliveryDetail>(`/api/webhooks/${seg(row.webhookId)}/deliveries/${seg(row.id)}`, {}, signal), { ...live, on: happensTo(row.webhookId), pause: 1000 });
   const a = useAct();
   const x = d.data;
   return <section class="detail" aria-label="Selected delivery"><header><State status={row.status} /><h2><Text>{row.event}</Text></h2><span class="push" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></header>

@@ -11,11 +11,13 @@ import { State } from "../part/state.tsx";
 import { Choice } from "../part/tabs.tsx";
 import { Text, bytes, count, plural } from "../part/text.tsx";
 import { When } from "../part/time.tsx";
-import { queryOf, setQuery } from "../route.ts";
+import { go, queryOf, setQuery } from "../route.ts";
 import { useLoad } from "../store/load.ts";
 import { usePages } from "../store/pages.ts";
 import { may } from "../store/session.ts";
 import { WorkspaceFacts } from "./workspace.tsx";
+
+const pathOf = (w: WorkspaceBody): string => (w.threadId ? `/threads/${w.threadId}?tab=workspace` : "/system?tab=workspaces&sel=" + w.workspaceId);
 
 const states: [string, string][] = [["", "any"], ["reserved", "reserved"], ["ready", "ready"], ["released", "released"], ["removed", "removed"]];
 
@@ -27,15 +29,14 @@ export function Workspaces() {
   const sel = queryOf("sel");
   const one = useLoad(sel ? "workspace:" + sel : "", (signal) => get<WorkspaceBody>("/api/workspaces/" + seg(sel), {}, signal), { on: (e) => e.topics.includes("threads"), pause: 2000 });
   const u = usage.data;
-  if (!l.rows) return l.error ? <Failure error={l.error} again={l.reload} /> : <Waiting />;
-  return <><div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={states} /><span class="soft nums">{count(l.total ?? l.rows.length)}</span>
+  return <><div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={states} />{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}
     {u && <span class="soft">{bytes(u.bytes)} in {count(u.count)}{u.maxTotalBytes ? " of " + bytes(u.maxTotalBytes) : ""}; {bytes(u.releasedBytes)} of threads that are over{u.keptCount > 0 ? `, ${plural(u.keptCount, "workspace")} kept` : ""}</span>}<span class="push" />
     {may("workspaces.prune") && <button class="button" onClick={() => setPruning(true)}>Remove expired ones&hellip;</button>}</div>
-    {l.error && <Failure error={l.error} old again={l.reload} />}
+    {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{!l.rows && !l.error && <Waiting />}
     {sel && <section class="card" aria-label="Selected workspace"><div class="line"><h2>Workspace</h2><ID id={sel} />{one.data && <State status={one.data.status} />}<span class="push" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></div>
       {one.error && <Failure error={one.error} again={one.reload} />}{one.first && <Waiting />}{one.data && <WorkspaceFacts w={one.data} />}</section>}
-    {l.rows.length === 0 ? status ? <Empty title="No workspace is in this state" /> : <Empty title="No workspaces">Threads work in worktrees of their own; they come here by themselves.</Empty>
-      : <Rows label="Workspaces" of={l.of} rows={l.rows} id={(w) => w.workspaceId} to={(w) => w.threadId ? `/threads/${w.threadId}?tab=workspace` : "/system?tab=workspaces&sel=" + w.workspaceId} chosen={sel} total={l.total} more={l.more} rest={l.full && "wardroom workspace list --all"} columns={[
+    {l.rows?.length === 0 && (status ? <Empty title="No workspace is in this state" /> : <Empty title="No workspaces">Threads work in worktrees of their own; they come here by themselves.</Empty>)}
+    {l.rows && l.rows.length > 0 && <Rows label="Workspaces" of={l.of} rows={l.rows} id={(w) => w.workspaceId} to={pathOf} pick={(w) => { if (w.threadId) go(pathOf(w)); else setQuery({ sel: w.workspaceId }); }} chosen={sel} total={l.total} more={l.more} rest={l.full && "wardroom workspace list --all"} columns={[
         { head: "State", cell: (w) => <State status={w.status} /> }, { head: "Repository", class: "grow", cell: (w) => <Text>{w.repo ?? ""}</Text> }, { head: "Work branch", class: "mid", cell: (w) => <Text class="mono">{w.workBranch ?? ""}</Text> },
         { head: "Size", class: "num", cell: (w) => w.sizeBytes ? bytes(w.sizeBytes) : <span class="soft">--</span> }, { head: "Kept because", class: "wide", cell: (w) => <Text class="soft">{w.kept ?? ""}</Text> }, { head: "Expires", class: "mid", cell: (w) => <When at={w.expiresAt} /> }, { head: "Made", cell: (w) => <When at={w.createdAt} /> },
       ]} />}
