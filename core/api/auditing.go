@@ -166,8 +166,8 @@ func (c *call) details() map[string]any {
 	return details
 }
 
-// done records a request that was served, unless a transaction did. What it changed stays changed when it cannot be recorded: the
-// error tells so.
+// done records a request that was served, unless a transaction did. What it changed stays changed when it cannot be recorded, and
+// the error has that in its details.
 func (c *call) done() error {
 	audit := c.s.opts.Audit
 	switch {

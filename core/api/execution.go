@@ -214,7 +214,7 @@ func missingCommand(e *core.Execution) *core.Error {
 	return &core.Error{Code: core.CodeValidation, Message: e.Error.Message, Details: details}
 }
 
-// withDetail tells in the details of a passing failure what goes on, or was done, all the same, so that a client can come back to
+// withDetail adds to the details of a passing failure what goes on, or was done, all the same, so that a client can come back to
 // it, and does not do it again.
 func withDetail(err error, key string, value any) error {
 	e := core.AsError(err)

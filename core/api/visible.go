@@ -40,7 +40,7 @@ func (c *call) mayList(need Access) bool {
 // rows is a list of which the caller may read some.
 type rows[T any] struct {
 	find func(core.Page) ([]T, core.PageInfo, error)
-	id   func(T) string // tells rows apart
+	id   func(T) string // identifies a row
 	may  func(T) bool
 	all  bool // nothing is hidden from the caller
 }

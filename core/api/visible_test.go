@@ -202,7 +202,7 @@ func TestHiddenRowsThatMove(t *testing.T) {
 	}
 }
 
-// Rows that are read by what they belong to, as experiences are by their execution, are told apart on pages by their own ids.
+// Rows that are read by what they belong to, as experiences are by their execution, are identified on pages by their own ids.
 func TestHiddenRowsOfOne(t *testing.T) {
 	r := hiding(t, 0, 3)
 	r.memory.experiences = func(f core.ExperienceFilter) ([]*core.Experience, core.PageInfo, error) {

@@ -185,7 +185,7 @@ func TestRegisterRefuses(t *testing.T) {
 	}
 }
 
-// Who leaves before the answer says nothing about a check.
+// A caller that leaves before the answer does not change the outcome of a check.
 func TestCallerWhoLeaves(t *testing.T) {
 	clock := coretest.NewClock()
 	r := health.New(clock)

@@ -18,7 +18,7 @@ type mailbox struct {
 	backs  int  // how often it came back with the thread
 	// refused is the input with the answer of a person that the host did not take, and why; "": it refused none.
 	refused, reason string
-	over            bool // the thread is: nobody looks any more
+	over            bool // the thread is: nothing reads it any more
 }
 
 // RemoteThreadEvented implements core.ThreadHostSink.

@@ -112,7 +112,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
 	if err != nil {
-		_ = resp.Body.Close() // the error before says more
+		_ = resp.Body.Close() // the earlier error is the one that counts
 		return nil, err
 	}
 	var answer collector.ExportTraceServiceResponse

@@ -258,7 +258,7 @@ func TestCloseEndsGit(t *testing.T) {
 	}
 }
 
-// A file that blocks whoever reads it holds nobody up for longer than git may take.
+// A file that blocks its readers delays callers no longer than git may take.
 func TestGitThatHangs(t *testing.T) {
 	src := newSource(t)
 	r := newRig(t)

@@ -215,11 +215,11 @@ func (t *tree) awaitIndex(ctx context.Context) error {
 	for {
 		info, err := os.Lstat(path)
 		if err != nil {
-			return nil //nolint:nilerr // there is none; git says what else is wrong
+			return nil //nolint:nilerr // there is none; git reports what else is wrong
 		}
-		// The file carries the real time, whatever our clock says. It lies ahead where that was set back.
+		// The file carries the real time, whatever our clock is set to. It lies ahead where that was set back.
 		if time.Since(info.ModTime()).Abs() > staleLock {
-			_ = os.Remove(path) // git says so if it stays
+			_ = os.Remove(path) // git reports it if it stays
 			return nil
 		}
 		look := time.NewTimer(lockPoll)

@@ -172,7 +172,7 @@ func TestCheckFinish(t *testing.T) {
 	wantError(t, r.CheckFinish(repo, &core.ThreadFinish{Push: true}), core.CodeForbidden, "threads.finish.push")
 }
 
-// An agent that is killed in the middle of a git leaves its lock behind, of which nobody can tell at once that it is stale.
+// An agent that is killed in the middle of a git leaves its lock behind, which is not known to be stale at once.
 func TestFinishAfterAKilledGit(t *testing.T) {
 	for name, age := range map[string]time.Duration{"a moment ago": 29500 * time.Millisecond, "before the clock was set back": -time.Hour} {
 		t.Run(name, func(t *testing.T) {

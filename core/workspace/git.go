@@ -104,7 +104,7 @@ func (s *Service) git(ctx context.Context, c call) ([]byte, error) {
 			s.log.Warn("the script that answers git was changed by somebody; it was put back")
 		}
 	}
-	// Callers have shorter limits, or none: what agents write may hang whoever reads it.
+	// Callers have shorter limits, or none: what agents write may hang its readers.
 	cfg := s.config()
 	ctx, cancel := context.WithTimeout(ctx, max(cfg.FetchTimeout, cfg.CheckoutTimeout))
 	defer cancel()

@@ -149,7 +149,7 @@ func (m *mirror) holds(ctx context.Context) (string, error) {
 	case err == nil:
 		return "it holds commits that are not pushed", nil
 	}
-	// It is damaged. Where nobody but the remote has a branch, nothing is lost with it.
+	// It is damaged. Without branches of its own nothing is lost with it.
 	out, err = m.git(ctx, nil, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/stash")
 	if err == nil && len(out) == 0 {
 		return "", nil

@@ -54,7 +54,7 @@ const staleHalf = 24 * time.Hour
 func (s *Service) clearHalfPacks() {
 	for _, m := range s.knownMirrors() {
 		for _, path := range append(glob(m.dir, "objects/pack/tmp_*"), glob(m.dir, "objects/pack/.tmp-*")...) {
-			// The file carries the real time, whatever our clock says.
+			// The file carries the real time, whatever our clock is set to.
 			info, err := os.Lstat(path)
 			if err != nil || time.Since(info.ModTime()) < staleHalf {
 				continue

@@ -199,7 +199,7 @@ func (s *Service) holds(ctx context.Context, w *core.Workspace) string {
 		return ""
 	}
 	look := s.inspect
-	if _, err := os.Lstat(s.treePath(w.ID)); errors.Is(err, fs.ErrNotExist) { // somebody removed the files
+	if _, err := os.Lstat(s.treePath(w.ID)); errors.Is(err, fs.ErrNotExist) { // the files were removed by hand
 		if m := s.mirrorOfWorkspace(w); !m.exists() {
 			return ""
 		}

@@ -405,7 +405,7 @@ func TestSweepClearsRemovals(t *testing.T) {
 	}
 }
 
-// Of a workspace whose files somebody removed, only what was committed can be lost.
+// Of a workspace whose files were removed by hand, only what was committed can be lost.
 func TestExpiryOfRemovedFiles(t *testing.T) {
 	src := newSource(t)
 	r := newRig(t)

@@ -109,7 +109,7 @@ func (u *update) run(ctx context.Context) (*core.WorkspaceUpdate, error) {
 func (u *update) apart(ctx context.Context, head string) (bool, error) {
 	_, err := u.t.git(ctx, nil, "merge-base", u.onto, head)
 	var g *gitError
-	if errors.As(err, &g) && g.tail == "" { // git says nothing then
+	if errors.As(err, &g) && g.tail == "" { // git prints nothing then
 		return true, nil
 	}
 	return false, err

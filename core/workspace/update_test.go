@@ -207,7 +207,7 @@ func TestAdoptReleased(t *testing.T) {
 	wantError(t, adopt("thread_3"), core.CodeConflict, "removed")
 }
 
-// A copy without history has no commit in common with what is new: the work is told from what it began at, and only a rebase can
+// A copy without history has no commit in common with what is new: the work begins at the base, and only a rebase can
 // do without one.
 func TestUpdateOfAShallowCopy(t *testing.T) {
 	src := newSource(t)

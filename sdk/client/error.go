@@ -77,8 +77,8 @@ func (e *Error) ExecutionID() string {
 	return id
 }
 
-// goesOn reports whether the error names what the request began, and what goes on, an execution or a message of a thread, or tells
-// that it was done and only its record was refused.
+// goesOn reports whether the error names what the request began and what goes on, an execution or a message of a thread, or that
+// the request was done and only its record was refused.
 func (e *Error) goesOn() bool {
 	return e.ExecutionID() != "" || e.Details["inputId"] != nil || e.Details["done"] == true
 }

@@ -74,7 +74,7 @@ func TestTypedWhileEndpointIsSaved(t *testing.T) {
 	}
 }
 
-// What a delivery is, is told as it is now, also of one that a link leads to; who delivers it again by key keeps the focus.
+// A delivery is shown in its present state, also one that a link leads to; delivering it again by key keeps the focus.
 func TestDeliveryAsItIsNow(t *testing.T) {
 	w := refusing(t, shared.Server, "pattern.deleted")
 	t.Cleanup(func() { _ = shared.Client.DeleteWebhook(context.WithoutCancel(t.Context()), w.ID) })

@@ -50,7 +50,7 @@ func TestBatchFileThatStops(t *testing.T) {
 	}
 }
 
-// A file that has not all executions says so, also where it is not known how many there are.
+// A file without all executions has a notice of it, also where it is not known how many there are.
 func TestExecutionFileThatStops(t *testing.T) {
 	p := beforeIn(t, answering("/api/executions", `(q) => {
 		const from = Number(q.get("cursor") ?? 0);
@@ -71,7 +71,7 @@ func TestExecutionFileThatStops(t *testing.T) {
 	p.checkAxe(t, "a file of executions that stops")
 }
 
-// A list of threads of an execution that has not all of them says so, and which command has them.
+// A list without all threads of an execution names the command that has them.
 func TestThreadsOfExecutionThatStop(t *testing.T) {
 	putUrgency(t)
 	e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "x"}`)})

@@ -13,7 +13,7 @@ import (
 const timing = `{ const real = window.setTimeout; window.hasty = []; window.far = [];
 	window.setTimeout = (f, ms = 0, ...rest) => { if (!(ms >= 0 && ms < 2 ** 31)) hasty.push(ms); else if (ms > 60_000) far.push(ms); return real(f, ms, ...rest); }; }`
 
-// Whatever a proxy says of how long to wait, a server that is away is not asked again and again without a pause.
+// Whatever Retry-After a proxy sends, a server that is away is not asked again without a pause.
 func TestPauseThatProxiesAskFor(t *testing.T) {
 	for _, one := range []struct{ name, retryAfter string }{
 		{"date", time.Now().Add(-time.Minute).UTC().Format(http.TimeFormat)}, {"far", "99999999"}, {"words", "soon"},
