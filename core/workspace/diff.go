@@ -18,8 +18,11 @@ const (
 	maxIndex    = 128 << 20 // of the index that is copied for one
 )
 
-// emptyBlob is the hash of a file without content, which git knows by itself.
-const emptyBlob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+// The hashes of a file without content and of a tree without files, which git knows by itself.
+const (
+	emptyBlob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+	emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+)
 
 // DiffWorkspace implements core.WorkspaceService.
 func (s *Service) DiffWorkspace(ctx context.Context, id, path string, most int) (*core.WorkspaceDiff, error) {

@@ -157,13 +157,20 @@ func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	if err != nil {
 		return err
 	}
-	head, err := t.git(ctx, nil, "rev-parse", "HEAD^{commit}", "HEAD^{tree}")
+	head, err := t.head(ctx)
 	if err != nil {
 		return err
 	}
-	hashes := strings.Fields(string(head))
+	parents, old := []string(nil), emptyTree
+	if head != "" {
+		out, err := t.git(ctx, nil, "rev-parse", "--verify", head+"^{tree}")
+		if err != nil {
+			return err
+		}
+		parents, old = []string{"-p", head}, strings.TrimSpace(string(out))
+	}
 	made := strings.TrimSpace(string(wrote))
-	if len(hashes) != 2 || made == hashes[1] {
+	if made == old {
 		return nil
 	}
 	by := s.config().Identity
@@ -171,15 +178,18 @@ func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 		"GIT_AUTHOR_NAME=" + by.Name, "GIT_AUTHOR_EMAIL=" + by.Email, "GIT_COMMITTER_NAME=" + by.Name, "GIT_COMMITTER_EMAIL=" + by.Email,
 	}
 	commit := call{
-		args: []string{"commit-tree", "-p", hashes[0], "-F", "-", made}, gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir,
+		args: append(append([]string{"commit-tree"}, parents...), "-F", "-", made), gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir,
 		stdin: []byte(commitMessage(message)), env: who,
 	}
 	out, err := s.git(ctx, commit)
 	if err != nil {
 		return err
 	}
+	if head == "" {
+		head = strings.Repeat("0", len(made)) // the branch is not there
+	}
 	move := call{
-		args:   []string{"update-ref", "-m", "commit: wardroom", "HEAD", strings.TrimSpace(string(out)), hashes[0]},
+		args:   []string{"update-ref", "-m", "commit: wardroom", "HEAD", strings.TrimSpace(string(out)), head},
 		gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir, env: who,
 	}
 	_, err = s.git(ctx, move)
@@ -234,15 +244,17 @@ func (t *tree) awaitIndex(ctx context.Context) error {
 
 // commits returns the commits since the base as artifacts, oldest first, and the newest one.
 func (t *tree) commits(ctx context.Context) ([]core.Artifact, string, error) {
-	out, err := t.git(ctx, nil, "rev-list", "--reverse", "--max-count=100", t.base+"..HEAD", "--")
+	head, err := t.head(ctx)
+	if err != nil || head == "" {
+		return nil, "", err
+	}
+	out, err := t.git(ctx, nil, "rev-list", "--reverse", "--max-count=100", t.base+".."+head, "--")
 	if err != nil {
 		return nil, "", err
 	}
 	var artifacts []core.Artifact
-	head := ""
 	for hash := range strings.FieldsSeq(string(out)) {
 		artifacts = append(artifacts, core.Artifact{Type: core.ArtifactCommit, Value: hash})
-		head = hash
 	}
 	return artifacts, head, nil
 }

@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -63,14 +62,20 @@ func (s *Service) inspect(ctx context.Context, w *core.Workspace) (*core.Workspa
 	}
 	rem := s.lazyRemote(w)
 	changes := &core.WorkspaceChanges{Commits: []core.WorkspaceCommit{}, Files: []core.WorkspaceFile{}}
-	out, err := t.git(ctx, nil, "log", "-z", "--reverse", "--max-count="+strconv.Itoa(maxCommits), "--no-color", "--no-show-signature",
-		"--format=%H%x1f%an%x1f%ct%x1f%s", t.base+"..HEAD", "--")
+	head, err := t.head(ctx)
 	if err != nil {
 		return nil, err
 	}
-	changes.Commits = append(changes.Commits, parseLog(out)...)
-	if changes.CommitCount, err = t.count(ctx, t.base+"..HEAD"); err != nil {
-		return nil, err
+	if head != "" {
+		out, err := t.git(ctx, nil, "log", "-z", "--reverse", "--max-count="+strconv.Itoa(maxCommits), "--no-color", "--no-show-signature",
+			"--format=%H%x1f%an%x1f%ct%x1f%s", t.base+".."+head, "--")
+		if err != nil {
+			return nil, err
+		}
+		changes.Commits = append(changes.Commits, parseLog(out)...)
+		if changes.CommitCount, err = t.count(ctx, t.base+".."+head); err != nil {
+			return nil, err
+		}
 	}
 	// Renames of a partial clone would fetch what they compare.
 	renames := "--find-renames"
@@ -78,7 +83,8 @@ func (s *Service) inspect(ctx context.Context, w *core.Workspace) (*core.Workspa
 		renames = "--no-renames"
 	}
 	args := []string{"diff", "--raw", "--numstat", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", renames, t.base}
-	if out, err = t.git(ctx, rem, append(args, notContext...)...); err != nil {
+	out, err := t.git(ctx, rem, append(args, notContext...)...)
+	if err != nil {
 		return nil, err
 	}
 	files := parseDiff(out)
@@ -160,13 +166,20 @@ func (t *tree) look(ctx context.Context) (uncommitted, unpushed int, err error) 
 // open counts files that are not committed and commits that the remote does not have, as far as our copy knows: those
 // of HEAD, and those of the work branch if the agent went elsewhere.
 func (t *tree) open(ctx context.Context, untracked []string) (uncommitted, unpushed int, err error) {
-	args := append([]string{"diff", "--name-only", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty", "HEAD"}, notContext...)
-	out, err := t.git(ctx, nil, args...)
+	head, err := t.head(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
-	uncommitted = bytes.Count(out, []byte{0}) + len(untracked)
-	heads := []string{"HEAD"}
+	var heads []string
+	against := emptyTree
+	if head != "" {
+		heads, against = append(heads, head), head
+	}
+	changed, err := t.changed(ctx, against)
+	if err != nil {
+		return 0, 0, err
+	}
+	uncommitted = len(changed) + len(untracked)
 	if t.work != "" {
 		ref := "refs/heads/" + t.work
 		if _, err := t.git(ctx, nil, "rev-parse", "--verify", "--quiet", ref); err == nil {
@@ -175,8 +188,30 @@ func (t *tree) open(ctx context.Context, untracked []string) (uncommitted, unpus
 			return 0, 0, err
 		}
 	}
+	if len(heads) == 0 {
+		return uncommitted, 0, nil
+	}
 	unpushed, err = t.count(ctx, append(heads, "--not", t.base, "--remotes")...)
 	return uncommitted, unpushed, err
+}
+
+// head returns the commit that the worktree stands at. It is "" on a branch without one, as after git checkout --orphan.
+func (t *tree) head(ctx context.Context) (string, error) {
+	out, err := t.git(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD")
+	if err == nil {
+		return strings.TrimSpace(string(out)), nil
+	}
+	if _, unborn := t.git(ctx, nil, "symbolic-ref", "--quiet", "HEAD"); unborn == nil && failureOf(err) == failOther && ctx.Err() == nil {
+		return "", nil
+	}
+	return "", err
+}
+
+// changed lists the files that git knows and that are not as a commit, or a tree, has them.
+func (t *tree) changed(ctx context.Context, from string) ([]string, error) {
+	args := []string{"diff", "--name-only", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty", from}
+	out, err := t.git(ctx, nil, append(args, notContext...)...)
+	return splitNul(out), err
 }
 
 func (t *tree) count(ctx context.Context, revisions ...string) (int, error) {

@@ -65,11 +65,11 @@ func (u *update) run(ctx context.Context) (*core.WorkspaceUpdate, error) {
 	if err := t.secure(); err != nil {
 		return nil, err
 	}
-	if err := u.ready(ctx); err != nil {
+	before, err := t.head(ctx)
+	if err != nil {
 		return nil, err
 	}
-	before, err := u.head(ctx)
-	if err != nil {
+	if err := u.ready(ctx, before); err != nil {
 		return nil, err
 	}
 	out := &core.WorkspaceUpdate{WorkspaceID: u.w.ID, Branch: u.w.Branch, BaseCommit: u.onto, HeadCommit: before}
@@ -98,7 +98,7 @@ func (u *update) run(ctx context.Context) (*core.WorkspaceUpdate, error) {
 	if err := u.git(ctx, args...); err != nil {
 		return nil, u.undo(ctx, before, err)
 	}
-	if out.HeadCommit, err = u.head(ctx); err != nil {
+	if out.HeadCommit, err = t.head(ctx); err != nil {
 		return nil, err
 	}
 	out.Changed = out.HeadCommit != before
@@ -116,18 +116,20 @@ func (u *update) apart(ctx context.Context, head string) (bool, error) {
 }
 
 // ready refuses a worktree that somebody is in the middle of something in.
-func (u *update) ready(ctx context.Context) error {
+func (u *update) ready(ctx context.Context, head string) error {
 	for _, name := range []string{"rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"} {
 		if _, err := os.Lstat(filepath.Join(u.t.admin, name)); !errors.Is(err, os.ErrNotExist) {
 			return u.conflict("a merge, rebase or cherry-pick is under way in the workspace; have it finished or aborted first")
 		}
 	}
-	args := append([]string{"diff", "--name-only", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty", "HEAD"}, notContext...)
-	out, err := u.t.git(ctx, nil, args...)
+	if head == "" {
+		return u.conflict("the workspace is on a branch that has no commit yet; have its files committed, or another branch checked out, first")
+	}
+	files, err := u.t.changed(ctx, head)
 	if err != nil {
 		return err
 	}
-	if files := splitNul(out); len(files) > 0 {
+	if len(files) > 0 {
 		e := u.conflict("%d files are changed and not committed; have them committed first", len(files))
 		e.Details["files"] = files[:min(len(files), maxConflicts)]
 		return e
@@ -153,7 +155,7 @@ func (u *update) undo(ctx context.Context, before string, cause error) error {
 		files = nil
 	}
 	_ = u.git(ctx, string(u.how), "--abort") // there may be nothing to abort
-	head, err := u.head(ctx)
+	head, err := u.t.head(ctx)
 	if err != nil {
 		return errors.Join(cause, err)
 	}
@@ -175,11 +177,6 @@ func (u *update) undo(ctx context.Context, before string, cause error) error {
 	e := u.conflict("%s and the work of the thread conflict in %s; nothing was changed", u.w.Branch, shown)
 	e.Details["conflicts"] = files[:min(len(files), maxConflicts)]
 	return e
-}
-
-func (u *update) head(ctx context.Context) (string, error) {
-	out, err := u.t.git(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}")
-	return strings.TrimSpace(string(out)), err
 }
 
 // git runs git in the worktree as who commits are by.

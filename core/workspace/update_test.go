@@ -304,7 +304,7 @@ func TestDiffWhileFilesGo(t *testing.T) {
 	dir := t.TempDir()
 	git, passing := filepath.Join(dir, "git"), filepath.Join(dir, "passing")
 	// The file is gone once git has listed it for the patch, which is what it lists after the diff by numbers.
-	write(t, git, "#!/bin/sh\ncase \" $* \" in\n*\" rev-list --count HEAD \"*) : > "+dir+"/looked ;;\n"+
+	write(t, git, "#!/bin/sh\ncase \" $* \" in\n*\" rev-list --count \"*\" --not \"*) : > "+dir+"/looked ;;\n"+
 		"*\" ls-files --others \"*) git \"$@\" || exit; [ -e "+dir+"/looked ] && rm -f \"$(cat "+passing+")\"; exit 0 ;;\nesac\nexec git \"$@\"\n")
 	if err := os.Chmod(git, 0o755); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,46 @@
+package workspace_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// An agent that began a branch without a past has no commit to stand at. Its files are work all the same.
+func TestBranchWithoutCommits(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	r.agentGit(w, "checkout", "-q", "--orphan", "fresh")
+	r.agentGit(w, "rm", "-q", "--cached", "src/main.go")
+	write(t, filepath.Join(w.Path, "README.md"), "# anew\n")
+	changes, err := r.InspectWorkspace(t.Context(), w.ID)
+	if err != nil || changes.CommitCount != 0 || changes.Unpushed != 0 || changes.Uncommitted != 2 {
+		t.Fatalf("changes %+v, %v", changes, err)
+	}
+	d, err := r.DiffWorkspace(t.Context(), w.ID, "README.md", 0)
+	if err != nil || !strings.Contains(d.Patch, "+# anew") {
+		t.Errorf("%+v, %v", d, err)
+	}
+	_, err = r.UpdateWorkspace(t.Context(), w.ID, core.WorkspaceMerge)
+	wantError(t, err, core.CodeConflict, "no commit")
+	got, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{w.ID}})
+	if err != nil || got[0].Removed || got[0].Reason != "2 files that are not committed" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	artifacts, err := r.FinishWorkspace(t.Context(), w.ID, core.ThreadFinish{Commit: true, Push: true}, "anew")
+	if err != nil || len(artifacts) != 2 || artifacts[0].Type != core.ArtifactCommit {
+		t.Fatalf("artifacts %+v, %v", artifacts, err)
+	}
+	if parents := src.git("log", "-1", "--format=%P%s", w.WorkBranch); parents != "anew" {
+		t.Errorf("the remote got %q", parents)
+	}
+	if at := strings.Fields(r.agentGit(w, "rev-parse", "fresh", "HEAD")); at[0] != artifacts[0].Value || at[1] != at[0] {
+		t.Errorf("the branch is at %v", at)
+	}
+	if changes, err = r.InspectWorkspace(t.Context(), w.ID); err != nil || changes.CommitCount != 1 || changes.Uncommitted != 0 {
+		t.Errorf("after the commit: %+v, %v", changes, err)
+	}
+}
