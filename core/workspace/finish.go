@@ -2,7 +2,9 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -138,15 +140,22 @@ func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	specs := []string{"."}
 	for _, name := range untracked {
 		if strings.HasSuffix(name, "/") { // a repository of its own: it would become a submodule that cannot be fetched
-			specs = append(specs, ":(exclude,top,literal)"+strings.TrimSuffix(name, "/"))
+			specs = append(specs, leaveOut(strings.TrimSuffix(name, "/")))
 		}
 	}
-	add := call{
-		args:   []string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"},
-		gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir, stdin: []byte(strings.Join(specs, "\x00") + "\x00"),
-	}
+	add := t.call(nil, "add", "--all", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul")
+	add.stdin = []byte(strings.Join(specs, "\x00") + "\x00")
 	if _, err := s.git(ctx, add); err != nil {
-		return err
+		// A pipe in the place of a file, or a name that could be taken for .git, is no reason to commit nothing.
+		var exit *exec.ExitError
+		if failureOf(err) != failOther || !errors.As(err, &exit) || exit.ExitCode() != 1 {
+			return err
+		}
+		left, looking := t.git(ctx, nil, append([]string{"ls-files", "--others", "--modified", "--exclude-standard", "-z"}, notContext...)...)
+		if looking != nil {
+			return looking
+		}
+		s.log.Warn("git does not take some files of a workspace; the others are committed", "worktree", t.dir, "files", listed(splitNul(left)), "error", err)
 	}
 	// Context files are excluded, but an agent may have added them by force, or changed what is ignored. git add itself
 	// would complain about a pathspec that leaves out what is ignored anyway.
@@ -177,10 +186,8 @@ func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	who := []string{
 		"GIT_AUTHOR_NAME=" + by.Name, "GIT_AUTHOR_EMAIL=" + by.Email, "GIT_COMMITTER_NAME=" + by.Name, "GIT_COMMITTER_EMAIL=" + by.Email,
 	}
-	commit := call{
-		args: append(append([]string{"commit-tree"}, parents...), "-F", "-", made), gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir,
-		stdin: []byte(commitMessage(message)), env: who,
-	}
+	commit := t.call(nil, append(append([]string{"commit-tree"}, parents...), "-F", "-", made)...)
+	commit.stdin, commit.env = []byte(commitMessage(message)), who
 	out, err := s.git(ctx, commit)
 	if err != nil {
 		return err
@@ -188,10 +195,8 @@ func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	if head == "" {
 		head = strings.Repeat("0", len(made)) // the branch is not there
 	}
-	move := call{
-		args:   []string{"update-ref", "-m", "commit: wardroom", "HEAD", strings.TrimSpace(string(out)), head},
-		gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir, env: who,
-	}
+	move := t.call(nil, "update-ref", "-m", "commit: wardroom", "HEAD", strings.TrimSpace(string(out)), head)
+	move.env = who
 	_, err = s.git(ctx, move)
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,15 +83,20 @@ func (s *Service) inspect(ctx context.Context, w *core.Workspace) (*core.Workspa
 	if w.Filter != "" {
 		renames = "--no-renames"
 	}
-	args := []string{"diff", "--raw", "--numstat", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", renames, t.base}
-	out, err := t.git(ctx, rem, append(args, notContext...)...)
+	untracked, err := t.untracked(ctx)
+	if err != nil {
+		return nil, err
+	}
+	diff := t.call(rem, "diff", "--raw", "--numstat", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", renames, t.base)
+	out, unreadable, err := t.compare(ctx, diff, notContext, untracked)
 	if err != nil {
 		return nil, err
 	}
 	files := parseDiff(out)
-	untracked, err := t.untracked(ctx)
-	if err != nil {
-		return nil, err
+	for _, name := range unreadable {
+		if !slices.Contains(untracked, name) {
+			files = append(files, core.WorkspaceFile{Path: legible(name), Status: "modified"})
+		}
 	}
 	for i, name := range untracked {
 		file := core.WorkspaceFile{Path: legible(name), Status: "untracked"}
@@ -206,6 +212,44 @@ func (t *tree) head(ctx context.Context) (string, error) {
 	}
 	return "", err
 }
+
+// compare runs git diff with what about leaves of the files. It leaves out, and returns, those that cannot be read, where git
+// would give up: a pipe in the place of a file, or one without the permission.
+func (t *tree) compare(ctx context.Context, diff call, about, untracked []string) (out []byte, unreadable []string, err error) {
+	args := diff.args
+	diff.args = append(slices.Clip(args), about...)
+	out, err = t.m.s.git(ctx, diff)
+	var g *gitError
+	if !errors.As(err, &g) {
+		return out, nil, err
+	}
+	changed, looking := t.changed(ctx, t.base)
+	if looking != nil {
+		return nil, nil, err
+	}
+	for _, name := range append(changed, untracked...) {
+		path := filepath.Join(t.dir, filepath.FromSlash(name))
+		if info, err := os.Lstat(path); err != nil || info.IsDir() || info.Mode()&os.ModeSymlink != 0 {
+			continue
+		}
+		f, _, err := openRegular(path)
+		if err != nil {
+			unreadable = append(unreadable, name)
+			about = append(slices.Clip(about), leaveOut(name))
+			continue
+		}
+		_ = f.Close() // nothing was read
+	}
+	if len(unreadable) == 0 {
+		return nil, nil, err
+	}
+	diff.args = append(slices.Clip(args), about...)
+	out, err = t.m.s.git(ctx, diff)
+	return out, unreadable, err
+}
+
+// leaveOut is a pathspec that leaves out one file or directory.
+func leaveOut(name string) string { return ":(exclude,top,literal)" + name }
 
 // changed lists the files that git knows and that are not as a commit, or a tree, has them.
 func (t *tree) changed(ctx context.Context, from string) ([]string, error) {

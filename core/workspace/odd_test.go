@@ -1,8 +1,10 @@
 package workspace_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
@@ -42,5 +44,43 @@ func TestBranchWithoutCommits(t *testing.T) {
 	}
 	if changes, err = r.InspectWorkspace(t.Context(), w.ID); err != nil || changes.CommitCount != 1 || changes.Uncommitted != 0 {
 		t.Errorf("after the commit: %+v, %v", changes, err)
+	}
+}
+
+// One file that git does not take costs nothing but itself.
+func TestFinishWithFilesThatGitRefuses(t *testing.T) {
+	src := newSource(t)
+	src.write("pipe", "was a file\n")
+	src.commit("pipe")
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	write(t, filepath.Join(w.Path, "work.txt"), "work\n")
+	write(t, filepath.Join(w.Path, "README.md"), "# changed\n")
+	for _, name := range []string{"git~1", ".GIT", "deep/.Git/config"} {
+		write(t, filepath.Join(w.Path, name), "x\n")
+	}
+	for _, name := range []string{"pipe", "untracked"} {
+		_ = os.Remove(filepath.Join(w.Path, name)) // one is there
+		if err := syscall.Mkfifo(filepath.Join(w.Path, name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := r.DiffWorkspace(soon(t), w.ID, "", 0)
+	if err != nil || !strings.Contains(d.Patch, "+work") || !strings.Contains(d.Patch, "+# changed") {
+		t.Fatalf("%+v, %v", d, err)
+	}
+	got, err := r.FinishWorkspace(soon(t), w.ID, core.ThreadFinish{Commit: true, Push: true}, "m")
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if files := src.git("show", "--name-only", "--format=", w.WorkBranch); files != "README.md\nwork.txt" {
+		t.Errorf("committed %q", files)
+	}
+	if !strings.Contains(r.log.String(), `files=".GIT, deep/.Git/config, git~1, pipe"`) {
+		t.Errorf("the log does not name them:\n%s", r.log)
+	}
+	changes, err := r.InspectWorkspace(soon(t), w.ID)
+	if err != nil || changes.Uncommitted != 4 {
+		t.Errorf("%+v, %v", changes, err)
 	}
 }
