@@ -33,6 +33,9 @@ type call struct {
 	most      int // bytes of the answer that are wanted, the rest is dropped; 0: all, and more than maxOutput is an error
 }
 
+// pastClose is the key of a context whose runs of git the end of the service does not cut off.
+type pastClose struct{}
+
 // overrides are the settings of every call. They win over those of repositories. What runs a program is off.
 var overrides = []string{
 	"core.hooksPath=/dev/null", "core.fsmonitor=false", "core.untrackedCache=false", "core.sshCommand=false",
@@ -108,7 +111,9 @@ func (s *Service) git(ctx context.Context, c call) ([]byte, error) {
 	cfg := s.config()
 	ctx, cancel := context.WithTimeout(ctx, max(cfg.FetchTimeout, cfg.CheckoutTimeout))
 	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
+	if ctx.Value(pastClose{}) == nil {
+		defer context.AfterFunc(s.ctx, cancel)()
+	}
 
 	var args []string
 	for _, o := range overrides {
