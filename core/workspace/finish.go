@@ -232,8 +232,7 @@ func (t *tree) awaitIndex(ctx context.Context) error {
 		if err != nil {
 			return nil //nolint:nilerr // there is none; git says what else is wrong
 		}
-		// The file carries the real time, whatever our clock says. It lies ahead where that was set back.
-		if time.Since(info.ModTime()).Abs() > staleLock {
+		if isStale(info) {
 			_ = os.Remove(path) // git says so if it stays
 			return nil
 		}
