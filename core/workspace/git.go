@@ -150,15 +150,15 @@ func (s *Service) git(ctx context.Context, c call) ([]byte, error) {
 	err := cmd.Run()
 	switch {
 	case stdout.dropped && c.most > 0:
-		return stdout.Bytes(), nil
+		return stdout.kept.Bytes(), nil
 	case stdout.dropped:
-		return nil, &gitError{op: c.args[0], kind: failOther, tail: fmt.Sprintf("the answer is larger than %d bytes", maxOutput), err: errors.New("too much output")}
+		return nil, &gitError{op: c.args[0], kind: failLarge, tail: fmt.Sprintf("the answer is larger than %d bytes", maxOutput), err: errors.New("too much output")}
 	case err == nil:
-		return stdout.Bytes(), nil
+		return stdout.kept.Bytes(), nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
-	text := stderr.String()
+	text := stderr.kept.String()
 	if c.remote != nil {
 		text = c.remote.redact(text)
 	}
@@ -167,7 +167,7 @@ func (s *Service) git(ctx context.Context, c call) ([]byte, error) {
 
 // bounded keeps the first max bytes that are written. It never refuses, so that the writer goes on.
 type bounded struct {
-	bytes.Buffer
+	kept    bytes.Buffer // not embedded: its ReadFrom, which io.Copy prefers, knows no bound
 	max     int
 	dropped bool
 	full    func() // called when something was dropped; may be nil
@@ -175,15 +175,15 @@ type bounded struct {
 
 // Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {
-	if room := b.max - b.Len(); len(p) > room {
+	if room := b.max - b.kept.Len(); len(p) > room {
 		b.dropped = true
-		b.Buffer.Write(p[:max(room, 0)])
+		b.kept.Write(p[:max(room, 0)])
 		if b.full != nil {
 			b.full()
 		}
 		return len(p), nil
 	}
-	return b.Buffer.Write(p)
+	return b.kept.Write(p)
 }
 
 // tail is the end of what git said, for people.
