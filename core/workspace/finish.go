@@ -236,11 +236,7 @@ func (t *tree) awaitIndex(ctx context.Context) error {
 			_ = os.Remove(path) // git says so if it stays
 			return nil
 		}
-		look := time.NewTimer(lockPoll)
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			look.Stop()
+		if !waited(ctx, lockPoll) {
 			return ctx.Err()
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -147,6 +148,11 @@ func (s *Service) git(ctx context.Context, c call) ([]byte, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = killDelay
+	var freeing sync.WaitGroup
+	if c.workTree != "" {
+		freeing.Go(func() { s.freePipes(ctx, c.workTree) })
+		defer func() { cancel(); freeing.Wait() }()
+	}
 	err := cmd.Run()
 	switch {
 	case stdout.dropped && c.most > 0:

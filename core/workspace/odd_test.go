@@ -84,3 +84,32 @@ func TestFinishWithFilesThatGitRefuses(t *testing.T) {
 		t.Errorf("%+v, %v", changes, err)
 	}
 }
+
+// A pipe in the place of git's rules would have git wait for whoever writes into it.
+func TestPipesAsRules(t *testing.T) {
+	src := newSource(t)
+	src.write(".gitattributes", "*.go diff=golang\n")
+	src.commit("rules")
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	write(t, filepath.Join(w.Path, "src/work.go"), "package main\n")
+	write(t, filepath.Join(w.Path, "src/main.go"), "package main\n")
+	_ = os.Remove(filepath.Join(w.Path, ".gitattributes")) // it is there
+	for _, name := range []string{".gitattributes", "src/.gitattributes", "src/.gitignore"} {
+		if err := syscall.Mkfifo(filepath.Join(w.Path, name), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx := soon(t)
+	d, err := r.DiffWorkspace(ctx, w.ID, "", 0)
+	if err != nil || !strings.Contains(d.Patch, "src/work.go") || !strings.Contains(d.Patch, "src/main.go") {
+		t.Errorf("%+v, %v", d, err)
+	}
+	got, err := r.FinishWorkspace(ctx, w.ID, core.ThreadFinish{Commit: true, Push: true}, "m")
+	if err != nil || len(got) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if files := src.git("show", "--name-only", "--format=", w.WorkBranch); files != "src/main.go\nsrc/work.go" {
+		t.Errorf("committed %q", files)
+	}
+}
