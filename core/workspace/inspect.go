@@ -115,6 +115,7 @@ func (s *Service) inspect(ctx context.Context, w *core.Workspace) (*core.Workspa
 	if err != nil {
 		return nil, err
 	}
+	ours := map[string]bool{}
 	for _, part := range s.submodules(w.ID) {
 		uncommitted, unpushed, err := part.look(ctx)
 		if err != nil {
@@ -122,6 +123,21 @@ func (s *Service) inspect(ctx context.Context, w *core.Workspace) (*core.Workspa
 		}
 		changes.Uncommitted += uncommitted
 		changes.Unpushed += unpushed
+		ours[part.dir] = true
+	}
+	links, err := t.links(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range links {
+		if dir := filepath.Join(t.dir, filepath.FromSlash(name)); !ours[dir] {
+			uncommitted, unpushed, err := t.lookInto(ctx, dir, name)
+			if err != nil {
+				return nil, err
+			}
+			changes.Uncommitted += uncommitted
+			changes.Unpushed += unpushed
+		}
 	}
 	return changes, nil
 }
@@ -132,13 +148,28 @@ func (s *Service) inspectCommits(ctx context.Context, w *core.Workspace) (*core.
 	if err := m.secure(); err != nil {
 		return nil, err
 	}
-	out, err := m.git(ctx, nil, "rev-list", "--count", "--ignore-missing", "refs/heads/"+w.WorkBranch, "worktrees/"+w.ID+"/HEAD",
-		"--not", w.BaseCommit, "--remotes", "--")
+	unpushed, err := s.treeOf(w).stranded(ctx, "refs/heads/"+w.WorkBranch)
 	if err != nil {
 		return nil, err
 	}
-	unpushed, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	return &core.WorkspaceChanges{Unpushed: unpushed}, err
+	for _, part := range s.submodules(w.ID) {
+		_, more, err := part.look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		unpushed += more
+	}
+	return &core.WorkspaceChanges{Unpushed: unpushed}, nil
+}
+
+// stranded counts the commits that the remote does not have of what a tree without files stood at, and of some refs.
+func (t *tree) stranded(ctx context.Context, refs ...string) (int, error) {
+	args := append([]string{"rev-list", "--count", "--ignore-missing", "worktrees/" + filepath.Base(t.admin) + "/HEAD"}, refs...)
+	out, err := t.m.git(ctx, nil, append(args, "--not", t.base, "--remotes", "--")...)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(out)))
 }
 
 // lazyRemote is whom git may ask for what a partial clone lacks; nil for others.
@@ -154,10 +185,17 @@ func (s *Service) lazyRemote(w *core.Workspace) *remote {
 }
 
 // look reports how many files of a submodule are not committed, and how many of its commits the remote does not have. A
-// submodule that is gone has none.
+// submodule that is gone has no files.
 func (t *tree) look(ctx context.Context) (uncommitted, unpushed int, err error) {
-	if _, err := os.Lstat(t.dir); errors.Is(err, os.ErrNotExist) {
-		return 0, 0, nil
+	if _, err := os.Lstat(t.dir); missing(err) {
+		if !t.m.exists() {
+			return 0, 0, nil
+		}
+		if err := t.m.secure(); err != nil {
+			return 0, 0, err
+		}
+		unpushed, err = t.stranded(ctx)
+		return 0, unpushed, err
 	}
 	if err := t.secure(); err != nil {
 		return 0, 0, err
