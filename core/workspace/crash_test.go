@@ -179,12 +179,50 @@ func TestBrokenMirror(t *testing.T) {
 	}
 }
 
-// Locks that a killed git left do not block for ever.
-func TestStaleLocks(t *testing.T) {
+// A mirror that nothing mends is made again. What it may hold of unpushed work stays aside, and keeps it from being removed.
+func TestBrokenMirrorWithWork(t *testing.T) {
 	src := newSource(t)
 	r := newRig(t)
 	w := r.provision("x", src.spec())
-	old := time.Now().Add(-time.Hour)
+	r.agentGit(w, "checkout", "-q", "-b", "aside")
+	r.agentGit(w, "commit", "-q", "--allow-empty", "-m", "work")
+	work := strings.TrimSpace(r.agentGit(w, "rev-parse", "HEAD"))
+	r.agentGit(w, "checkout", "-q", w.WorkBranch)
+	if got, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{w.ID}}); err != nil || !got[0].Removed {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	write(t, filepath.Join(r.mirror(), "refs/heads/broken"), strings.Repeat("1", 40)+"\n")
+	src.write("new.txt", "x")
+	src.commit("new")
+	other := r.provision("y", src.spec())
+	if !exists(filepath.Join(other.Path, "new.txt")) {
+		t.Error("the new workspace is not complete")
+	}
+	kept, _ := filepath.Glob(filepath.Join(r.mirror(), "damaged", "*", "HEAD"))
+	if len(kept) != 1 {
+		t.Fatalf("kept %v", kept)
+	}
+	if got := strings.TrimSpace(runGit(t, filepath.Dir(kept[0]), nil, "rev-parse", "aside^{commit}")); got != work {
+		t.Errorf("the work is at %q", got)
+	}
+	got, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{other.ID}, Mirrors: true})
+	if err != nil || len(got) != 2 || !got[0].Removed || got[1].Removed || !strings.Contains(got[1].Reason, filepath.Dir(kept[0])) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// Locks that a killed git left do not block for ever.
+func TestStaleLocks(t *testing.T) {
+	for name, age := range map[string]time.Duration{"an hour ago": time.Hour, "before the clock was set back": -time.Hour} {
+		t.Run(name, func(t *testing.T) { testStaleLocks(t, age) })
+	}
+}
+
+func testStaleLocks(t *testing.T, age time.Duration) {
+	src := newSource(t)
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	old := time.Now().Add(-age)
 	for _, path := range []string{
 		filepath.Join(r.mirror(), "refs/remotes/origin/main.lock"), filepath.Join(r.mirror(), "packed-refs.lock"),
 		filepath.Join(r.mirror(), "worktrees", w.ID, "index.lock"),
@@ -197,6 +235,9 @@ func TestStaleLocks(t *testing.T) {
 	src.write("new.txt", "x")
 	src.commit("new")
 	r.provision("y", src.spec())
+	if exists(filepath.Join(r.mirror(), "refs/remotes/origin/main.lock")) {
+		t.Error("the lock of a branch is still there")
+	}
 	write(t, filepath.Join(w.Path, "work.txt"), "x\n")
 	if _, err := r.FinishWorkspace(t.Context(), w.ID, core.ThreadFinish{Commit: true}, "m"); err != nil {
 		t.Error(err)

@@ -18,8 +18,11 @@ const (
 	maxIndex    = 128 << 20 // of the index that is copied for one
 )
 
-// emptyBlob is the hash of a file without content, which git knows by itself.
-const emptyBlob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+// The hashes of a file without content and of a tree without files, which git knows by itself.
+const (
+	emptyBlob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
+	emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+)
 
 // DiffWorkspace implements core.WorkspaceService.
 func (s *Service) DiffWorkspace(ctx context.Context, id, path string, most int) (*core.WorkspaceDiff, error) {
@@ -129,10 +132,8 @@ func (s *Service) patch(ctx context.Context, w *core.Workspace, most int, paths 
 	}
 	if len(untracked) > 0 {
 		// As empty files: those in the worktree are compared. git add would want all of them to be there still.
-		add := call{
-			args:   []string{"update-index", "--add", "--replace", "-z", "--index-info"},
-			gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir, env: env,
-		}
+		add := t.call(nil, "update-index", "--add", "--replace", "-z", "--index-info")
+		add.env = env
 		for _, name := range untracked[:min(len(untracked), maxUntracked)] {
 			if !strings.HasSuffix(name, "/") { // a repository of its own
 				add.stdin = append(add.stdin, "100644 "+emptyBlob+"\t"+name+"\x00"...)
@@ -151,9 +152,9 @@ func (s *Service) patch(ctx context.Context, w *core.Workspace, most int, paths 
 	args := []string{
 		"diff", "--patch", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", "--src-prefix=a/", "--dst-prefix=b/", renames, t.base,
 	}
-	out, err := s.git(ctx, call{
-		args: append(args, about...), gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir, remote: s.lazyRemote(w), env: env, most: most + 1,
-	})
+	diff := t.call(s.lazyRemote(w), args...)
+	diff.env, diff.most = env, most+1
+	out, _, err := t.compare(ctx, diff, about, untracked)
 	if err != nil {
 		return "", false, err
 	}

@@ -2,7 +2,9 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -138,15 +140,22 @@ func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	specs := []string{"."}
 	for _, name := range untracked {
 		if strings.HasSuffix(name, "/") { // a repository of its own: it would become a submodule that cannot be fetched
-			specs = append(specs, ":(exclude,top,literal)"+strings.TrimSuffix(name, "/"))
+			specs = append(specs, leaveOut(strings.TrimSuffix(name, "/")))
 		}
 	}
-	add := call{
-		args:   []string{"add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"},
-		gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir, stdin: []byte(strings.Join(specs, "\x00") + "\x00"),
-	}
+	add := t.call(nil, "add", "--all", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul")
+	add.stdin = []byte(strings.Join(specs, "\x00") + "\x00")
 	if _, err := s.git(ctx, add); err != nil {
-		return err
+		// A pipe in the place of a file, or a name that could be taken for .git, is no reason to commit nothing.
+		var exit *exec.ExitError
+		if failureOf(err) != failOther || !errors.As(err, &exit) || exit.ExitCode() != 1 {
+			return err
+		}
+		left, looking := t.git(ctx, nil, append([]string{"ls-files", "--others", "--modified", "--exclude-standard", "-z"}, notContext...)...)
+		if looking != nil {
+			return looking
+		}
+		s.log.Warn("git does not take some files of a workspace; the others are committed", "worktree", t.dir, "files", listed(splitNul(left)), "error", err)
 	}
 	// Context files are excluded, but an agent may have added them by force, or changed what is ignored. git add itself
 	// would complain about a pathspec that leaves out what is ignored anyway.
@@ -157,31 +166,37 @@ func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	if err != nil {
 		return err
 	}
-	head, err := t.git(ctx, nil, "rev-parse", "HEAD^{commit}", "HEAD^{tree}")
+	head, err := t.head(ctx)
 	if err != nil {
 		return err
 	}
-	hashes := strings.Fields(string(head))
+	parents, old := []string(nil), emptyTree
+	if head != "" {
+		out, err := t.git(ctx, nil, "rev-parse", "--verify", head+"^{tree}")
+		if err != nil {
+			return err
+		}
+		parents, old = []string{"-p", head}, strings.TrimSpace(string(out))
+	}
 	made := strings.TrimSpace(string(wrote))
-	if len(hashes) != 2 || made == hashes[1] {
+	if made == old {
 		return nil
 	}
 	by := s.config().Identity
 	who := []string{
 		"GIT_AUTHOR_NAME=" + by.Name, "GIT_AUTHOR_EMAIL=" + by.Email, "GIT_COMMITTER_NAME=" + by.Name, "GIT_COMMITTER_EMAIL=" + by.Email,
 	}
-	commit := call{
-		args: []string{"commit-tree", "-p", hashes[0], "-F", "-", made}, gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir,
-		stdin: []byte(commitMessage(message)), env: who,
-	}
+	commit := t.call(nil, append(append([]string{"commit-tree"}, parents...), "-F", "-", made)...)
+	commit.stdin, commit.env = []byte(commitMessage(message)), who
 	out, err := s.git(ctx, commit)
 	if err != nil {
 		return err
 	}
-	move := call{
-		args:   []string{"update-ref", "-m", "commit: wardroom", "HEAD", strings.TrimSpace(string(out)), hashes[0]},
-		gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir, env: who,
+	if head == "" {
+		head = strings.Repeat("0", len(made)) // the branch is not there
 	}
+	move := t.call(nil, "update-ref", "-m", "commit: wardroom", "HEAD", strings.TrimSpace(string(out)), head)
+	move.env = who
 	_, err = s.git(ctx, move)
 	return err
 }
@@ -217,16 +232,11 @@ func (t *tree) awaitIndex(ctx context.Context) error {
 		if err != nil {
 			return nil //nolint:nilerr // there is none; git reports what else is wrong
 		}
-		// The file carries the real time, whatever our clock is set to. It lies ahead where that was set back.
-		if time.Since(info.ModTime()).Abs() > staleLock {
+		if isStale(info) {
 			_ = os.Remove(path) // git reports it if it stays
 			return nil
 		}
-		look := time.NewTimer(lockPoll)
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			look.Stop()
+		if !waited(ctx, lockPoll) {
 			return ctx.Err()
 		}
 	}
@@ -234,15 +244,17 @@ func (t *tree) awaitIndex(ctx context.Context) error {
 
 // commits returns the commits since the base as artifacts, oldest first, and the newest one.
 func (t *tree) commits(ctx context.Context) ([]core.Artifact, string, error) {
-	out, err := t.git(ctx, nil, "rev-list", "--reverse", "--max-count=100", t.base+"..HEAD", "--")
+	head, err := t.head(ctx)
+	if err != nil || head == "" {
+		return nil, "", err
+	}
+	out, err := t.git(ctx, nil, "rev-list", "--reverse", "--max-count=100", t.base+".."+head, "--")
 	if err != nil {
 		return nil, "", err
 	}
 	var artifacts []core.Artifact
-	head := ""
 	for hash := range strings.FieldsSeq(string(out)) {
 		artifacts = append(artifacts, core.Artifact{Type: core.ArtifactCommit, Value: hash})
-		head = hash
 	}
 	return artifacts, head, nil
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -32,6 +33,9 @@ type call struct {
 	workers   int // that write files of a checkout; 0: 1
 	most      int // bytes of the answer that are wanted, the rest is dropped; 0: all, and more than maxOutput is an error
 }
+
+// pastClose is the key of a context whose runs of git the end of the service does not cut off.
+type pastClose struct{}
 
 // overrides are the settings of every call. They win over those of repositories. What runs a program is off.
 var overrides = []string{
@@ -108,7 +112,9 @@ func (s *Service) git(ctx context.Context, c call) ([]byte, error) {
 	cfg := s.config()
 	ctx, cancel := context.WithTimeout(ctx, max(cfg.FetchTimeout, cfg.CheckoutTimeout))
 	defer cancel()
-	defer context.AfterFunc(s.ctx, cancel)()
+	if ctx.Value(pastClose{}) == nil {
+		defer context.AfterFunc(s.ctx, cancel)()
+	}
 
 	var args []string
 	for _, o := range overrides {
@@ -142,18 +148,23 @@ func (s *Service) git(ctx context.Context, c call) ([]byte, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = killDelay
+	var freeing sync.WaitGroup
+	if c.workTree != "" {
+		freeing.Go(func() { s.freePipes(ctx, c.workTree) })
+		defer func() { cancel(); freeing.Wait() }()
+	}
 	err := cmd.Run()
 	switch {
 	case stdout.dropped && c.most > 0:
-		return stdout.Bytes(), nil
+		return stdout.kept.Bytes(), nil
 	case stdout.dropped:
-		return nil, &gitError{op: c.args[0], kind: failOther, tail: fmt.Sprintf("the answer is larger than %d bytes", maxOutput), err: errors.New("too much output")}
+		return nil, &gitError{op: c.args[0], kind: failLarge, tail: fmt.Sprintf("the answer is larger than %d bytes", maxOutput), err: errors.New("too much output")}
 	case err == nil:
-		return stdout.Bytes(), nil
+		return stdout.kept.Bytes(), nil
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
-	text := stderr.String()
+	text := stderr.kept.String()
 	if c.remote != nil {
 		text = c.remote.redact(text)
 	}
@@ -162,7 +173,7 @@ func (s *Service) git(ctx context.Context, c call) ([]byte, error) {
 
 // bounded keeps the first max bytes that are written. It never refuses, so that the writer goes on.
 type bounded struct {
-	bytes.Buffer
+	kept    bytes.Buffer // not embedded: its ReadFrom, which io.Copy prefers, knows no bound
 	max     int
 	dropped bool
 	full    func() // called when something was dropped; may be nil
@@ -170,15 +181,15 @@ type bounded struct {
 
 // Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {
-	if room := b.max - b.Len(); len(p) > room {
+	if room := b.max - b.kept.Len(); len(p) > room {
 		b.dropped = true
-		b.Buffer.Write(p[:max(room, 0)])
+		b.kept.Write(p[:max(room, 0)])
 		if b.full != nil {
 			b.full()
 		}
 		return len(p), nil
 	}
-	return b.Buffer.Write(p)
+	return b.kept.Write(p)
 }
 
 // tail is the end of what git said, for people.

@@ -26,6 +26,8 @@ const (
 	failRefTaken failure = "branch_taken"
 	failOwner    failure = "repository_owner"
 	failTimeout  failure = "timeout"
+	failFormat   failure = "object_format"
+	failLarge    failure = "too_many_files"
 	// failHalfMade is of a worktree that git makes or removes meanwhile: its files are empty for a moment.
 	failHalfMade failure = "worktree_half_made"
 )
@@ -41,6 +43,7 @@ var signs = []struct {
 	{"unable to write file", failDisk}, // of a checkout; git does not say why, and there is hardly another reason
 	{"unable to write new index file", failDisk},
 	{"detected dubious ownership", failOwner},
+	{"mismatched algorithms: client sha1", failFormat},
 	{"host key verification failed", failAuth},
 	{"permission denied (", failAuth},
 	{"authentication failed", failAuth},
@@ -151,6 +154,12 @@ func explain(err error, rem *remote, branch string) error {
 		e = core.Invalid("preparation.workspace.repo", "%s refuses our credentials; %s", url, rem.advice())
 	case failOwner:
 		e = core.Invalid("preparation.workspace.repo", "%s belongs to another user of this machine; git serves only what belongs to the user that this service runs as", url)
+	case failFormat:
+		e = core.Invalid("preparation.workspace.repo", "%s has its objects in the SHA-256 format, and only SHA-1 is supported; name a repository in that format", url)
+	case failLarge:
+		if e = core.Errorf(core.CodeConflict, "the workspace has so many changed or new files that git's list of them takes more than %d MiB; have those removed or ignored (.gitignore) that are not needed", maxOutput>>20); rem != nil {
+			e = core.Invalid("preparation.workspace.repo", "%s has so many files that git's list of them takes more than %d MiB; name a smaller repository", url, maxOutput>>20)
+		}
 	case failBranch:
 		e = noBranch(url, branch)
 	case failHost:

@@ -1,11 +1,11 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -63,28 +63,40 @@ func (s *Service) inspect(ctx context.Context, w *core.Workspace) (*core.Workspa
 	}
 	rem := s.lazyRemote(w)
 	changes := &core.WorkspaceChanges{Commits: []core.WorkspaceCommit{}, Files: []core.WorkspaceFile{}}
-	out, err := t.git(ctx, nil, "log", "-z", "--reverse", "--max-count="+strconv.Itoa(maxCommits), "--no-color", "--no-show-signature",
-		"--format=%H%x1f%an%x1f%ct%x1f%s", t.base+"..HEAD", "--")
+	head, err := t.head(ctx)
 	if err != nil {
 		return nil, err
 	}
-	changes.Commits = append(changes.Commits, parseLog(out)...)
-	if changes.CommitCount, err = t.count(ctx, t.base+"..HEAD"); err != nil {
-		return nil, err
+	if head != "" {
+		out, err := t.git(ctx, nil, "log", "-z", "--reverse", "--max-count="+strconv.Itoa(maxCommits), "--no-color", "--no-show-signature",
+			"--format=%H%x1f%an%x1f%ct%x1f%s", t.base+".."+head, "--")
+		if err != nil {
+			return nil, err
+		}
+		changes.Commits = append(changes.Commits, parseLog(out)...)
+		if changes.CommitCount, err = t.count(ctx, t.base+".."+head); err != nil {
+			return nil, err
+		}
 	}
 	// Renames of a partial clone would fetch what they compare.
 	renames := "--find-renames"
 	if w.Filter != "" {
 		renames = "--no-renames"
 	}
-	args := []string{"diff", "--raw", "--numstat", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", renames, t.base}
-	if out, err = t.git(ctx, rem, append(args, notContext...)...); err != nil {
-		return nil, err
-	}
-	files := parseDiff(out)
 	untracked, err := t.untracked(ctx)
 	if err != nil {
 		return nil, err
+	}
+	diff := t.call(rem, "diff", "--raw", "--numstat", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", renames, t.base)
+	out, unreadable, err := t.compare(ctx, diff, notContext, untracked)
+	if err != nil {
+		return nil, err
+	}
+	files := parseDiff(out)
+	for _, name := range unreadable {
+		if !slices.Contains(untracked, name) {
+			files = append(files, core.WorkspaceFile{Path: legible(name), Status: "modified"})
+		}
 	}
 	for i, name := range untracked {
 		file := core.WorkspaceFile{Path: legible(name), Status: "untracked"}
@@ -103,6 +115,7 @@ func (s *Service) inspect(ctx context.Context, w *core.Workspace) (*core.Workspa
 	if err != nil {
 		return nil, err
 	}
+	ours := map[string]bool{}
 	for _, part := range s.submodules(w.ID) {
 		uncommitted, unpushed, err := part.look(ctx)
 		if err != nil {
@@ -110,6 +123,21 @@ func (s *Service) inspect(ctx context.Context, w *core.Workspace) (*core.Workspa
 		}
 		changes.Uncommitted += uncommitted
 		changes.Unpushed += unpushed
+		ours[part.dir] = true
+	}
+	links, err := t.links(ctx, out)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range links {
+		if dir := filepath.Join(t.dir, filepath.FromSlash(name)); !ours[dir] {
+			uncommitted, unpushed, err := t.lookInto(ctx, dir, name)
+			if err != nil {
+				return nil, err
+			}
+			changes.Uncommitted += uncommitted
+			changes.Unpushed += unpushed
+		}
 	}
 	return changes, nil
 }
@@ -120,13 +148,28 @@ func (s *Service) inspectCommits(ctx context.Context, w *core.Workspace) (*core.
 	if err := m.secure(); err != nil {
 		return nil, err
 	}
-	out, err := m.git(ctx, nil, "rev-list", "--count", "--ignore-missing", "refs/heads/"+w.WorkBranch, "worktrees/"+w.ID+"/HEAD",
-		"--not", w.BaseCommit, "--remotes", "--")
+	unpushed, err := s.treeOf(w).stranded(ctx, "refs/heads/"+w.WorkBranch)
 	if err != nil {
 		return nil, err
 	}
-	unpushed, err := strconv.Atoi(strings.TrimSpace(string(out)))
-	return &core.WorkspaceChanges{Unpushed: unpushed}, err
+	for _, part := range s.submodules(w.ID) {
+		_, more, err := part.look(ctx)
+		if err != nil {
+			return nil, err
+		}
+		unpushed += more
+	}
+	return &core.WorkspaceChanges{Unpushed: unpushed}, nil
+}
+
+// stranded counts the commits that the remote does not have of what a tree without files stood at, and of some refs.
+func (t *tree) stranded(ctx context.Context, refs ...string) (int, error) {
+	args := append([]string{"rev-list", "--count", "--ignore-missing", "worktrees/" + filepath.Base(t.admin) + "/HEAD"}, refs...)
+	out, err := t.m.git(ctx, nil, append(args, "--not", t.base, "--remotes", "--")...)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(out)))
 }
 
 // lazyRemote is whom git may ask for what a partial clone lacks; nil for others.
@@ -142,10 +185,17 @@ func (s *Service) lazyRemote(w *core.Workspace) *remote {
 }
 
 // look reports how many files of a submodule are not committed, and how many of its commits the remote does not have. A
-// submodule that is gone has none.
+// submodule that is gone has no files.
 func (t *tree) look(ctx context.Context) (uncommitted, unpushed int, err error) {
-	if _, err := os.Lstat(t.dir); errors.Is(err, os.ErrNotExist) {
-		return 0, 0, nil
+	if _, err := os.Lstat(t.dir); missing(err) {
+		if !t.m.exists() {
+			return 0, 0, nil
+		}
+		if err := t.m.secure(); err != nil {
+			return 0, 0, err
+		}
+		unpushed, err = t.stranded(ctx)
+		return 0, unpushed, err
 	}
 	if err := t.secure(); err != nil {
 		return 0, 0, err
@@ -160,13 +210,20 @@ func (t *tree) look(ctx context.Context) (uncommitted, unpushed int, err error) 
 // open counts files that are not committed and commits that the remote does not have, as far as our copy knows: those
 // of HEAD, and those of the work branch if the agent went elsewhere.
 func (t *tree) open(ctx context.Context, untracked []string) (uncommitted, unpushed int, err error) {
-	args := append([]string{"diff", "--name-only", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty", "HEAD"}, notContext...)
-	out, err := t.git(ctx, nil, args...)
+	head, err := t.head(ctx)
 	if err != nil {
 		return 0, 0, err
 	}
-	uncommitted = bytes.Count(out, []byte{0}) + len(untracked)
-	heads := []string{"HEAD"}
+	var heads []string
+	against := emptyTree
+	if head != "" {
+		heads, against = append(heads, head), head
+	}
+	changed, err := t.changed(ctx, against)
+	if err != nil {
+		return 0, 0, err
+	}
+	uncommitted = len(changed) + len(untracked)
 	if t.work != "" {
 		ref := "refs/heads/" + t.work
 		if _, err := t.git(ctx, nil, "rev-parse", "--verify", "--quiet", ref); err == nil {
@@ -175,8 +232,68 @@ func (t *tree) open(ctx context.Context, untracked []string) (uncommitted, unpus
 			return 0, 0, err
 		}
 	}
+	if len(heads) == 0 {
+		return uncommitted, 0, nil
+	}
 	unpushed, err = t.count(ctx, append(heads, "--not", t.base, "--remotes")...)
 	return uncommitted, unpushed, err
+}
+
+// head returns the commit that the worktree stands at. It is "" on a branch without one, as after git checkout --orphan.
+func (t *tree) head(ctx context.Context) (string, error) {
+	out, err := t.git(ctx, nil, "rev-parse", "--verify", "--quiet", "HEAD")
+	if err == nil {
+		return strings.TrimSpace(string(out)), nil
+	}
+	if _, unborn := t.git(ctx, nil, "symbolic-ref", "--quiet", "HEAD"); unborn == nil && failureOf(err) == failOther && ctx.Err() == nil {
+		return "", nil
+	}
+	return "", err
+}
+
+// compare runs git diff with what about leaves of the files. It leaves out, and returns, those that cannot be read, where git
+// would give up: a pipe in the place of a file, or one without the permission.
+func (t *tree) compare(ctx context.Context, diff call, about, untracked []string) (out []byte, unreadable []string, err error) {
+	args := diff.args
+	diff.args = append(slices.Clip(args), about...)
+	out, err = t.m.s.git(ctx, diff)
+	var g *gitError
+	if !errors.As(err, &g) {
+		return out, nil, err
+	}
+	changed, looking := t.changed(ctx, t.base)
+	if looking != nil {
+		return nil, nil, err
+	}
+	for _, name := range append(changed, untracked...) {
+		path := filepath.Join(t.dir, filepath.FromSlash(name))
+		if info, err := os.Lstat(path); err != nil || info.IsDir() || info.Mode()&os.ModeSymlink != 0 {
+			continue
+		}
+		f, _, err := openRegular(path)
+		if err != nil {
+			unreadable = append(unreadable, name)
+			about = append(slices.Clip(about), leaveOut(name))
+			continue
+		}
+		_ = f.Close() // nothing was read
+	}
+	if len(unreadable) == 0 {
+		return nil, nil, err
+	}
+	diff.args = append(slices.Clip(args), about...)
+	out, err = t.m.s.git(ctx, diff)
+	return out, unreadable, err
+}
+
+// leaveOut is a pathspec that leaves out one file or directory.
+func leaveOut(name string) string { return ":(exclude,top,literal)" + name }
+
+// changed lists the files that git knows and that are not as a commit, or a tree, has them.
+func (t *tree) changed(ctx context.Context, from string) ([]string, error) {
+	args := []string{"diff", "--name-only", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty", from}
+	out, err := t.git(ctx, nil, append(args, notContext...)...)
+	return splitNul(out), err
 }
 
 func (t *tree) count(ctx context.Context, revisions ...string) (int, error) {

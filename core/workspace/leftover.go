@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
@@ -137,8 +139,11 @@ func (s *Service) pruneMirror(ctx context.Context, m *mirror, dryRun bool) (core
 	return result, removeTree(aside)
 }
 
-// holds returns why a mirror without worktrees must stay: work that would be lost with it. "" when there is none.
+// holds returns why a mirror without worktrees must stay, and what to do: work would be lost with it. "" when there is none.
 func (m *mirror) holds(ctx context.Context) (string, error) {
+	if old := glob(m.damaged(), "*.old-*"); len(old) > 0 {
+		return fmt.Sprintf("a damaged copy that may hold work is in it; get from %s what is needed, and remove that", old[0]), nil
+	}
 	// A stash is work as well. Tags came with the rest.
 	out, err := m.git(ctx, nil, "rev-list", "--count", "--exclude=refs/tags/*", "--all", "--not", "--remotes", "--")
 	switch {
@@ -146,13 +151,19 @@ func (m *mirror) holds(ctx context.Context) (string, error) {
 		return "", ctx.Err()
 	case err == nil && strings.TrimSpace(string(out)) == "0":
 		return "", nil
-	case err == nil:
-		return "it holds commits that are not pushed", nil
 	}
-	// It is damaged. Without branches of its own nothing is lost with it.
-	out, err = m.git(ctx, nil, "for-each-ref", "--format=%(refname)", "refs/heads", "refs/stash")
-	if err == nil && len(out) == 0 {
+	refs, listing := m.git(ctx, nil, "for-each-ref", "--format=%(refname)")
+	names := slices.DeleteFunc(strings.Fields(string(refs)), func(name string) bool {
+		return strings.HasPrefix(name, "refs/tags/") || strings.HasPrefix(name, "refs/remotes/")
+	})
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err == nil:
+		return fmt.Sprintf("it holds %s commits that are not pushed, in %s; push them with git -C %s push origin, or delete these refs with git -C %[3]s update-ref -d",
+			strings.TrimSpace(string(out)), listed(names), m.dir), nil
+	case listing == nil && len(names) == 0: // without branches of its own nothing is lost with it
 		return "", nil
 	}
-	return "it is damaged, and what it holds cannot be told", ctx.Err()
+	return fmt.Sprintf("it is damaged, and what it holds cannot be told; get from %s what is needed, and remove that and %[1]s.json", m.dir), nil
 }

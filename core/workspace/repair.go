@@ -23,7 +23,7 @@ func (m *mirror) mend(ctx context.Context, rem *remote, w want) error {
 }
 
 // repair fetches everything anew into the damaged mirror, because worktrees may hang on it; one that is not used is
-// made again if that does not help. The caller holds the lock.
+// made again if that does not help, and the old one stays aside if it may hold work. The caller holds the lock.
 func (m *mirror) repair(ctx context.Context, rem *remote, w want) error {
 	m.s.log.Warn("a mirror is damaged and is fetched again", "mirror", m.URL)
 	if err := m.secure(); err != nil {
@@ -36,11 +36,27 @@ func (m *mirror) repair(ctx context.Context, rem *remote, w want) error {
 	if err == nil || failureOf(err) != failBroken || m.inUse() {
 		return err
 	}
-	if err := removeTree(m.dir); err != nil {
+	reason, looking := m.holds(ctx)
+	if looking != nil {
+		return looking
+	}
+	old := m.dir + m.s.attempt(".old-")
+	if err := os.Rename(m.dir, old); err != nil {
 		return err
 	}
-	return m.clone(ctx, rem, w)
+	if err := m.clone(ctx, rem, w); err != nil {
+		return errors.Join(err, os.Rename(old, m.dir))
+	}
+	if reason == "" {
+		return removeTree(old)
+	}
+	aside := filepath.Join(m.damaged(), filepath.Base(old))
+	m.s.log.Warn("a mirror that could not be mended was made again, and stays aside for the work in it", "mirror", m.URL, "path", aside)
+	return errors.Join(os.MkdirAll(m.damaged(), 0o755), os.Rename(old, aside))
 }
+
+// damaged is where what is damaged stays.
+func (m *mirror) damaged() string { return filepath.Join(m.dir, "damaged") }
 
 // setDamagedAside moves packs that do not hold what they should out of git's sight: a pack that is fetched again has the
 // same name, and git would keep the old one.
@@ -53,7 +69,7 @@ func (m *mirror) setDamagedAside(ctx context.Context) error {
 		} else if !errors.As(err, &g) {
 			return err
 		}
-		aside := filepath.Join(m.dir, "damaged")
+		aside := m.damaged()
 		if err := os.MkdirAll(aside, 0o755); err != nil {
 			return err
 		}
@@ -69,12 +85,15 @@ func (m *mirror) setDamagedAside(ctx context.Context) error {
 // staleLock is the age from which a lock file on refs is one that a killed git left: git holds them for milliseconds.
 const staleLock = 30 * time.Second
 
+// isStale reports whether a killed git left a lock file. It carries the real time, whatever our clock is set to, and lies ahead where
+// that was set back.
+func isStale(lock fs.FileInfo) bool { return time.Since(lock.ModTime()).Abs() > staleLock }
+
 // removeStaleLocks removes lock files that a killed git left and returns how many. The caller holds the lock.
 func (m *mirror) removeStaleLocks() int {
 	removed := 0
 	stale := func(path string, info fs.FileInfo) {
-		// The files carry the real time, whatever our clock says.
-		if strings.HasSuffix(path, ".lock") && time.Since(info.ModTime()) > staleLock && os.Remove(path) == nil {
+		if strings.HasSuffix(path, ".lock") && isStale(info) && os.Remove(path) == nil {
 			removed++
 		}
 	}

@@ -35,7 +35,8 @@ type Service struct {
 	measured string          // id of the workspace that was looked at last; of the sweep
 	settled  map[string]bool // released workspaces whose size is known for good; of the sweep
 
-	sweeping sync.Mutex // held by a sweep
+	sweeping sync.Mutex   // held by a sweep
+	updating sync.RWMutex // held for reading by updates of workspaces, which Close waits for
 
 	reserving sync.Mutex // held from the count of workspaces to the transaction that adds one
 
@@ -111,10 +112,13 @@ func (s *Service) Open(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the sweep and every git that runs. Workspaces stay. Safe to call twice.
+// Close ends the sweep and every git that runs, and waits until updates that it cut off are put back. Workspaces stay. Safe to
+// call twice.
 func (s *Service) Close() {
 	s.cancel()
 	s.wg.Wait()
+	s.updating.Lock()
+	s.updating.Unlock() //nolint:staticcheck // none runs any more
 	s.closeRoot()
 }
 

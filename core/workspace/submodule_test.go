@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -82,6 +83,61 @@ func TestSubmodulesRefused(t *testing.T) {
 			}
 			if left, _ := filepath.Glob(filepath.Join(r.root, "mirrors/*/worktrees/*")); len(left) != 0 {
 				t.Errorf("left: %v", left)
+			}
+		})
+	}
+}
+
+// What an agent did in a submodule that it checked out by itself is work, as is a commit in one whose files are gone.
+func TestWorkInSubmodules(t *testing.T) {
+	outer, _, _ := newNested(t)
+	for name, c := range map[string]struct {
+		ours bool
+		work func(r *rig, w *core.Workspace, lib string)
+		kept string
+	}{
+		"none":     {false, func(*rig, *core.Workspace, string) {}, ""},
+		"a file":   {false, func(_ *rig, _ *core.Workspace, lib string) { write(t, filepath.Join(lib, "new.txt"), "x") }, "1 files"},
+		"a change": {false, func(_ *rig, _ *core.Workspace, lib string) { write(t, filepath.Join(lib, "README.md"), "x") }, "1 files"},
+		"a commit": {false, func(r *rig, w *core.Workspace, lib string) {
+			write(t, filepath.Join(lib, "new.txt"), "x")
+			runGit(t, lib, nil, "add", "-A")
+			runGit(t, lib, nil, "commit", "-q", "-m", "work")
+			r.agentGit(w, "commit", "-q", "-a", "-m", "link")
+			r.agentGit(w, "push", "-q", "origin", "HEAD")
+		}, "1 commits"},
+		"a repository elsewhere": {false, func(_ *rig, w *core.Workspace, lib string) {
+			write(t, filepath.Join(lib, ".git"), "gitdir: "+filepath.Join(outer.dir, ".git")+"\n")
+		}, "2 files"},
+		"no index": {false, func(r *rig, w *core.Workspace, lib string) {
+			index := strings.TrimSpace(runGit(t, lib, nil, "rev-parse", "--path-format=absolute", "--git-path", "index"))
+			if err := os.Remove(index); err != nil {
+				t.Fatal(err)
+			}
+		}, "1 files"},
+		"files gone": {true, func(r *rig, w *core.Workspace, lib string) {
+			runGit(t, lib, nil, "commit", "-q", "--allow-empty", "-m", "work")
+			if err := os.RemoveAll(lib); err != nil {
+				t.Fatal(err)
+			}
+			r.agentGit(w, "commit", "-q", "-a", "-m", "gone")
+			r.agentGit(w, "push", "-q", "origin", "HEAD:refs/heads/gone")
+		}, "1 commits"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			w := r.provision("x", core.WorkspaceSpec{Repo: outer.url(), Submodules: c.ours})
+			r.adopt(w.ID, "thread_1")
+			if !c.ours {
+				r.agentGit(w, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+			}
+			c.work(r, w, filepath.Join(w.Path, "vendor/lib"))
+			r.release(w.ID)
+			r.clock.Advance(100 * time.Hour)
+			r.sweep()
+			got := r.find(w.ID)
+			if (got.Status == core.WorkspaceRemoved) != (c.kept == "") || !strings.Contains(got.Kept, c.kept) {
+				t.Errorf("it is %s, kept for %q", got.Status, got.Kept)
 			}
 		})
 	}

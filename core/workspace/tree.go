@@ -35,7 +35,12 @@ func (m *mirror) admin(name string) string { return filepath.Join(m.dir, "worktr
 // git runs git in the worktree, whatever the agent made of the file .git in it. Whoever begins a row of calls secures
 // the tree first.
 func (t *tree) git(ctx context.Context, rem *remote, args ...string) ([]byte, error) {
-	return t.m.s.git(ctx, call{args: args, gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir, remote: rem})
+	return t.m.s.git(ctx, t.call(rem, args...))
+}
+
+// call returns a run of git in the worktree.
+func (t *tree) call(rem *remote, args ...string) call {
+	return call{args: args, gitDir: t.admin, commonDir: t.m.dir, workTree: t.dir, remote: rem}
 }
 
 // secure makes sure that git may run in the tree.

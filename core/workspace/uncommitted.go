@@ -24,58 +24,73 @@ func (s *Service) uncommitted(ctx context.Context, rem *remote, f found) string 
 	if admin == "" || !checkedOut(admin, f) {
 		return ""
 	}
-	own, err := os.MkdirTemp(filepath.Join(s.opts.Root, "private"), "look-")
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = removeTree(own) }() // the next start removes it else
-	for _, dir := range []string{"refs", "objects"} {
-		if os.Mkdir(filepath.Join(own, dir), 0o700) != nil {
-			return ""
-		}
-	}
-	if os.WriteFile(filepath.Join(own, "HEAD"), []byte(f.hash+"\n"), 0o600) != nil {
-		return ""
-	}
-	// A copy: git may write what it found out about files.
-	if copyIndex(filepath.Join(own, "index"), admin) != nil {
-		return ""
-	}
 	ctx, cancel := context.WithTimeout(ctx, lookLimit)
 	defer cancel()
-	look := call{gitDir: own, workTree: rem.path, most: 1 << 20, env: []string{"GIT_OBJECT_DIRECTORY=" + filepath.Join(common, "objects")}}
-	known, others := look, look
-	// Modes differ between file systems; submodules are repositories of their own.
-	known.args = []string{
-		"-c", "core.fileMode=false", "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv",
-		"--ignore-submodules=all", f.hash, "--",
-	}
-	others.args = []string{"ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"}
-	if _, err := os.Stat(filepath.Join(common, "info", "exclude")); err == nil {
-		others.args = append(others.args, "--exclude-from="+filepath.Join(common, "info", "exclude"))
-	}
-	var changed, fresh []byte
-	var failed, failedToo error
-	var both sync.WaitGroup
-	both.Go(func() { changed, failed = s.git(ctx, known) })
-	both.Go(func() { fresh, failedToo = s.git(ctx, others) })
-	both.Wait()
-	if failed != nil || failedToo != nil {
-		s.log.Debug("whether a repository has changes that are not committed cannot be found out", "repository", rem.url, "error", firstError(failed, failedToo))
+	var changed, fresh int
+	err := s.aside(rem.path, admin, common, f.hash, func(look call) (err error) {
+		changed, fresh, err = s.loose(ctx, look, common, f.hash)
+		return err
+	})
+	if err != nil {
+		s.log.Debug("whether a repository has changes that are not committed cannot be found out", "repository", rem.url, "error", err)
 		return ""
 	}
 	var parts []string
-	if n := strings.Count(string(changed), "\x00"); n > 0 {
-		parts = append(parts, numbers(n, "changed file"))
+	if changed > 0 {
+		parts = append(parts, numbers(changed, "changed file"))
 	}
-	if n := strings.Count(string(fresh), "\x00"); n > 0 {
-		parts = append(parts, numbers(n, "file")+" that git does not know")
+	if fresh > 0 {
+		parts = append(parts, numbers(fresh, "file")+" that git does not know")
 	}
 	if len(parts) == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%s is checked out in the repository with %s, not committed: the workspace begins without them; commit first what it needs",
 		f.branch, strings.Join(parts, " and "))
+}
+
+// aside calls fn with a run of git that looks at the work tree of a repository which is not ours, without its configuration: git's
+// directory is a copy of what is needed of it.
+func (s *Service) aside(tree, admin, common, head string, fn func(look call) error) error {
+	own, err := os.MkdirTemp(filepath.Join(s.opts.Root, "private"), "look-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = removeTree(own) }() // the next start removes it else
+	for _, dir := range []string{"refs", "objects"} {
+		if err := os.Mkdir(filepath.Join(own, dir), 0o700); err != nil {
+			return err
+		}
+	}
+	if err := os.WriteFile(filepath.Join(own, "HEAD"), []byte(head+"\n"), 0o600); err != nil {
+		return err
+	}
+	// A copy: git may write what it found out about files.
+	if err := copyIndex(filepath.Join(own, "index"), admin); err != nil {
+		return err
+	}
+	return fn(call{gitDir: own, workTree: tree, most: 1 << 20, env: []string{"GIT_OBJECT_DIRECTORY=" + filepath.Join(common, "objects")}})
+}
+
+// loose counts the files in a work tree that are not as its commit has them, and those that git does not know.
+func (s *Service) loose(ctx context.Context, look call, common, head string) (changed, fresh int, err error) {
+	known, others := look, look
+	// Modes differ between file systems; submodules are repositories of their own.
+	known.args = []string{
+		"-c", "core.fileMode=false", "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-textconv",
+		"--ignore-submodules=all", head, "--",
+	}
+	others.args = []string{"ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"}
+	if _, err := os.Stat(filepath.Join(common, "info", "exclude")); err == nil {
+		others.args = append(others.args, "--exclude-from="+filepath.Join(common, "info", "exclude"))
+	}
+	var out, outToo []byte
+	var failed, failedToo error
+	var both sync.WaitGroup
+	both.Go(func() { out, failed = s.git(ctx, known) })
+	both.Go(func() { outToo, failedToo = s.git(ctx, others) })
+	both.Wait()
+	return strings.Count(string(out), "\x00"), strings.Count(string(outToo), "\x00"), firstError(failed, failedToo)
 }
 
 // adminOf returns the directory of git's files of a work tree, and that of the repository, which differ in a linked work tree.

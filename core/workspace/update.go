@@ -3,9 +3,13 @@ package workspace
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -41,7 +45,9 @@ func (s *Service) UpdateWorkspace(ctx context.Context, id string, how core.Works
 	limited, cancel := context.WithTimeout(ctx, s.config().CheckoutTimeout)
 	defer cancel()
 	u := &update{s: s, w: w, t: s.treeOf(w), how: how, onto: f.hash}
+	s.updating.RLock()
 	out, err := u.run(limited)
+	s.updating.RUnlock()
 	if err != nil {
 		return nil, explain(err, nil, w.Branch)
 	}
@@ -58,6 +64,9 @@ type update struct {
 	t    *tree
 	how  core.WorkspaceUpdateMethod
 	onto string // commit
+
+	known []string // files of the head that git may write
+	fresh []string // files that it may make, which are not there before
 }
 
 func (u *update) run(ctx context.Context) (*core.WorkspaceUpdate, error) {
@@ -65,11 +74,11 @@ func (u *update) run(ctx context.Context) (*core.WorkspaceUpdate, error) {
 	if err := t.secure(); err != nil {
 		return nil, err
 	}
-	if err := u.ready(ctx); err != nil {
+	before, err := t.head(ctx)
+	if err != nil {
 		return nil, err
 	}
-	before, err := u.head(ctx)
-	if err != nil {
+	if err := u.ready(ctx, before); err != nil {
 		return nil, err
 	}
 	out := &core.WorkspaceUpdate{WorkspaceID: u.w.ID, Branch: u.w.Branch, BaseCommit: u.onto, HeadCommit: before}
@@ -92,13 +101,16 @@ func (u *update) run(ctx context.Context) (*core.WorkspaceUpdate, error) {
 	case apart:
 		return nil, u.conflict("%s and the work of the thread have no commit in common here, so that they cannot be merged; rebase, or have a workspace with all history (depth 0)", u.w.Branch)
 	}
+	if err := u.foresee(ctx, before); err != nil {
+		return nil, err
+	}
 	if err := t.awaitIndex(ctx); err != nil {
 		return nil, err
 	}
 	if err := u.git(ctx, args...); err != nil {
 		return nil, u.undo(ctx, before, err)
 	}
-	if out.HeadCommit, err = u.head(ctx); err != nil {
+	if out.HeadCommit, err = t.head(ctx); err != nil {
 		return nil, err
 	}
 	out.Changed = out.HeadCommit != before
@@ -116,18 +128,20 @@ func (u *update) apart(ctx context.Context, head string) (bool, error) {
 }
 
 // ready refuses a worktree that somebody is in the middle of something in.
-func (u *update) ready(ctx context.Context) error {
+func (u *update) ready(ctx context.Context, head string) error {
 	for _, name := range []string{"rebase-merge", "rebase-apply", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"} {
 		if _, err := os.Lstat(filepath.Join(u.t.admin, name)); !errors.Is(err, os.ErrNotExist) {
 			return u.conflict("a merge, rebase or cherry-pick is under way in the workspace; have it finished or aborted first")
 		}
 	}
-	args := append([]string{"diff", "--name-only", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty", "HEAD"}, notContext...)
-	out, err := u.t.git(ctx, nil, args...)
+	if head == "" {
+		return u.conflict("the workspace is on a branch that has no commit yet; have its files committed, or another branch checked out, first")
+	}
+	files, err := u.t.changed(ctx, head)
 	if err != nil {
 		return err
 	}
-	if files := splitNul(out); len(files) > 0 {
+	if len(files) > 0 {
 		e := u.conflict("%d files are changed and not committed; have them committed first", len(files))
 		e.Details["files"] = files[:min(len(files), maxConflicts)]
 		return e
@@ -139,10 +153,73 @@ func (u *update) conflict(format string, args ...any) *core.Error {
 	return core.Conflict("workspace", u.w.ID, string(u.w.Status), format, args...)
 }
 
+// foresee notes which files git is about to write.
+func (u *update) foresee(ctx context.Context, before string) error {
+	between := []string{before + "..." + u.onto} // what is new on the branch
+	if u.how == core.WorkspaceRebase {
+		between = []string{before, u.onto}
+	}
+	args := []string{"diff", "--name-status", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty"}
+	out, err := u.t.git(ctx, u.s.lazyRemote(u.w), append(append(args, between...), "--")...)
+	if err != nil {
+		return err
+	}
+	for pair := range slices.Chunk(splitNul(out), 2) {
+		name := pair[len(pair)-1]
+		if pair[0] != "A" {
+			u.known = append(u.known, name)
+		} else if _, err := os.Lstat(filepath.Join(u.t.dir, filepath.FromSlash(name))); missing(err) {
+			u.fresh = append(u.fresh, name)
+		}
+	}
+	return nil
+}
+
+// missing reports whether an error is that of a name under which there is nothing, also where a part of the path is a file.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// putBack makes the files that git may have written as they were: one that is killed notes what it is at after it has written
+// them. No other file is touched, since the thread may be at work.
+func (u *update) putBack(ctx context.Context, before string) error {
+	root, err := os.OpenRoot(u.t.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // nothing is written through it
+	for _, name := range u.fresh {
+		if err := root.Remove(name); err != nil && !missing(err) {
+			return err
+		}
+		for dir := path.Dir(name); dir != "." && root.Remove(dir) == nil; dir = path.Dir(dir) {
+			continue // one with other files in it stays
+		}
+	}
+	remove := u.t.call(nil, "update-index", "--force-remove", "-z", "--stdin")
+	restore := u.t.call(u.s.lazyRemote(u.w), "checkout", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul", before)
+	restore.env = []string{"GIT_LITERAL_PATHSPECS=1"}
+	for _, step := range []struct {
+		call
+		names []string
+	}{{remove, u.fresh}, {restore, u.known}} {
+		if len(step.names) == 0 {
+			continue
+		}
+		step.stdin = []byte(strings.Join(step.names, "\x00") + "\x00")
+		if _, err := u.s.git(ctx, step.call); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // undo puts everything back as it was, and makes an error of what git could not do.
 func (u *update) undo(ctx context.Context, before string, cause error) error {
-	if ctx.Err() != nil { // what is half done is put back all the same
-		limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	var g *gitError
+	killed := !errors.As(cause, &g)
+	if killed { // what is half done is put back all the same
+		limited, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), pastClose{}, true), time.Minute)
 		defer cancel()
 		ctx = limited
 		_ = os.Remove(u.t.indexLock()) // of the git that was killed; there may be none
@@ -153,12 +230,17 @@ func (u *update) undo(ctx context.Context, before string, cause error) error {
 		files = nil
 	}
 	_ = u.git(ctx, string(u.how), "--abort") // there may be nothing to abort
-	head, err := u.head(ctx)
+	head, err := u.t.head(ctx)
 	if err != nil {
 		return errors.Join(cause, err)
 	}
 	if head != before {
 		if err := u.git(ctx, "reset", "--quiet", "--keep", before); err != nil {
+			return errors.Join(cause, err)
+		}
+	}
+	if killed {
+		if err := u.putBack(ctx, before); err != nil {
 			return errors.Join(cause, err)
 		}
 	}
@@ -175,11 +257,6 @@ func (u *update) undo(ctx context.Context, before string, cause error) error {
 	e := u.conflict("%s and the work of the thread conflict in %s; nothing was changed", u.w.Branch, shown)
 	e.Details["conflicts"] = files[:min(len(files), maxConflicts)]
 	return e
-}
-
-func (u *update) head(ctx context.Context) (string, error) {
-	out, err := u.t.git(ctx, nil, "rev-parse", "--verify", "HEAD^{commit}")
-	return strings.TrimSpace(string(out)), err
 }
 
 // git runs git in the worktree as who commits are by.

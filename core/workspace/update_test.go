@@ -304,7 +304,7 @@ func TestDiffWhileFilesGo(t *testing.T) {
 	dir := t.TempDir()
 	git, passing := filepath.Join(dir, "git"), filepath.Join(dir, "passing")
 	// The file is gone once git has listed it for the patch, which is what it lists after the diff by numbers.
-	write(t, git, "#!/bin/sh\ncase \" $* \" in\n*\" rev-list --count HEAD \"*) : > "+dir+"/looked ;;\n"+
+	write(t, git, "#!/bin/sh\ncase \" $* \" in\n*\" rev-list --count \"*\" --not \"*) : > "+dir+"/looked ;;\n"+
 		"*\" ls-files --others \"*) git \"$@\" || exit; [ -e "+dir+"/looked ] && rm -f \"$(cat "+passing+")\"; exit 0 ;;\nesac\nexec git \"$@\"\n")
 	if err := os.Chmod(git, 0o755); err != nil {
 		t.Fatal(err)
@@ -320,5 +320,59 @@ func TestDiffWhileFilesGo(t *testing.T) {
 	}
 	if err != nil || !strings.Contains(d.Patch, "+stays") || strings.Contains(d.Patch, "passing.tmp") {
 		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+// A merge that is killed before git noted that one is under way leaves files behind, which go, and nothing else does.
+func TestMergeThatIsCutOff(t *testing.T) {
+	for name, how := range map[string]core.WorkspaceUpdateMethod{
+		"merge": core.WorkspaceMerge, "rebase": core.WorkspaceRebase, "close": core.WorkspaceMerge,
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := newSource(t)
+			src.write("plain", "a file\n")
+			src.commit("plain")
+			dir := t.TempDir()
+			git, there := filepath.Join(dir, "git"), filepath.Join(dir, "there")
+			// git writes files first, then the index, then what it is at.
+			write(t, git, "#!/bin/sh\ncase \" $* \" in\n*\" --abort \"*) ;;\n*\" "+string(how)+" \"*) cp \"$GIT_DIR/index\" \"$GIT_DIR/index.lock\"\n"+
+				"  rm \"$GIT_WORK_TREE/src/main.go\"; echo theirs > \"$GIT_WORK_TREE/README.md\"; echo theirs > \"$GIT_WORK_TREE/theirs.txt\"\n"+
+				"  rm \"$GIT_WORK_TREE/plain\"; mkdir \"$GIT_WORK_TREE/plain\"; echo theirs > \"$GIT_WORK_TREE/plain/in\"\n"+
+				"  : > "+there+"; sleep 1000 ;;\nesac\nexec git \"$@\"\n")
+			if err := os.Chmod(git, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			r := newRig(t, func(o *workspace.Options) { o.Git = git })
+			w := r.provision("x", src.spec())
+			write(t, filepath.Join(w.Path, "mine.txt"), "mine\n")
+			src.write("README.md", "theirs\n")
+			src.write("theirs.txt", "theirs\n")
+			src.git("rm", "-q", "src/main.go", "plain")
+			src.write("plain/in", "theirs\n")
+			src.commit("theirs")
+			if name != "close" {
+				r.ApplyConfig(workspace.Config{CheckoutTimeout: 3 * time.Second})
+			}
+			done := make(chan error, 1)
+			go func() {
+				_, err := r.UpdateWorkspace(soon(t), w.ID, how)
+				done <- err
+			}()
+			coretest.WaitFor(t, "git to write", func() bool { return exists(there) })
+			if name == "close" {
+				r.Service.Close()
+			}
+			if err := <-done; err == nil {
+				t.Fatal("it went on")
+			}
+			if status := r.agentGit(w, "status", "--porcelain"); status != "?? mine.txt\n" {
+				t.Errorf("status %q", status)
+			}
+			r.opts.Git = ""
+			r.restart()
+			if got, err := r.UpdateWorkspace(soon(t), w.ID, how); err != nil || !got.Changed || read(t, filepath.Join(w.Path, "mine.txt")) != "mine\n" {
+				t.Errorf("once more: %+v, %v", got, err)
+			}
+		})
 	}
 }

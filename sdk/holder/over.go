@@ -98,9 +98,9 @@ func startBy(ctx context.Context, over Stream, log string, l wire.Launch) (*Hold
 	defer cancel()
 	var out answer
 	failed := out.failed(over(ctx, bytes.NewReader(in), &out, "start", log))
-	if out.Len() > 0 {
+	if out.kept.Len() > 0 {
 		h := new(Holding)
-		if err := h.started(&out); err != nil {
+		if err := h.started(&out.kept); err != nil {
 			return nil, err
 		}
 		return h, nil

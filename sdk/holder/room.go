@@ -25,12 +25,12 @@ func (r Room) LookPath(ctx context.Context, name string) (string, error) {
 	if err := out.failed(r.Stream(ctx, nil, &out, "look", name)); err != nil {
 		return "", err
 	}
-	if out.Len() == 0 {
+	if out.kept.Len() == 0 {
 		return "", &runtime.Error{
 			Code: runtime.CodeCLINotFound, Message: fmt.Sprintf("there is no command %q where the agent runs", name), Hint: "use an image that has it",
 		}
 	}
-	return out.String(), nil
+	return out.kept.String(), nil
 }
 
 // Write writes files, all of which are absolute. SPAWN_FAILED names the one that cannot be written.
@@ -61,7 +61,7 @@ func (r Room) Write(ctx context.Context, files []agentcli.File) error {
 	if err := out.failed(r.Stream(ctx, &in, &out, "put")); err != nil {
 		return err
 	}
-	kind, body, err := wire.NewReader(&out).Next()
+	kind, body, err := wire.NewReader(&out.kept).Next()
 	if err != nil || kind != wire.KindDone {
 		return cutOff()
 	}
@@ -100,7 +100,7 @@ func (r Room) part(ctx context.Context, path string, offset int64, limit int) (w
 	if err != nil {
 		return wire.Part{}, err
 	}
-	kind, body, err := wire.NewReader(&out).Next()
+	kind, body, err := wire.NewReader(&out.kept).Next()
 	switch {
 	case err != nil:
 		return wire.Part{}, cutOff()
@@ -122,7 +122,7 @@ func (r Room) Usage(ctx context.Context) (agentcli.Usage, error) {
 	if err := out.failed(r.Stream(ctx, nil, &out, "usage")); err != nil {
 		return agentcli.Usage{}, err
 	}
-	kind, body, err := wire.NewReader(&out).Next()
+	kind, body, err := wire.NewReader(&out.kept).Next()
 	if err != nil || kind != wire.KindUsage {
 		return agentcli.Usage{}, cutOff()
 	}

@@ -1,0 +1,67 @@
+package workspace_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// What a repository has that is not supported is an error of the request.
+func TestProvisionRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		make    func(t *testing.T) *source
+		failure string
+		word    string
+	}{
+		"SHA-256":                          {newerSource, "object_format", "SHA-256"},
+		"a list of files beyond the bound": {wideSource, "too_many_files", "smaller"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := c.make(t)
+			r := newRig(t)
+			w := r.reserve("x", src.spec())
+			_, err := r.ProvisionWorkspace(t.Context(), w.ID)
+			e := wantError(t, err, core.CodeValidation, src.url(), c.word)
+			if e.Details["field"] != "preparation.workspace.repo" || e.Details["failure"] != c.failure {
+				t.Errorf("details %v", e.Details)
+			}
+		})
+	}
+}
+
+// newerSource has objects with SHA-256 hashes.
+func newerSource(t *testing.T) *source {
+	s := &source{t: t, dir: filepath.Join(t.TempDir(), "source")}
+	runGit(t, "", nil, "init", "-q", "-b", "main", "--object-format=sha256", s.dir)
+	s.write("README.md", "# hello\n")
+	s.commit("first")
+	return s
+}
+
+// wideSource has one directory of long names in many places: few objects, and a list of files of 90 MB.
+func wideSource(t *testing.T) *source {
+	s := newSource(t)
+	tree := func(entries string) string {
+		cmd := gitCommand(s.dir, nil, "mktree")
+		cmd.Stdin = strings.NewReader(entries)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	blob := s.git("rev-parse", "HEAD:README.md")
+	var files, dirs strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&files, "100644 blob %s\t%s%d\n", blob, strings.Repeat("x", 240), i)
+	}
+	inner := tree(files.String())
+	for i := range 300 {
+		fmt.Fprintf(&dirs, "040000 tree %s\td%d\n", inner, i)
+	}
+	s.git("update-ref", "refs/heads/main", s.git("commit-tree", "-m", "wide", tree(dirs.String())))
+	return s
+}
