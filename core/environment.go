@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Bounds of the environment of an agent, which every runtime takes and an operating system can hand over.
@@ -15,7 +17,7 @@ const (
 	maxEnvBytes = 256 << 10   // of all names and values
 )
 
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = regexp.MustCompile(wire.EnvNamePattern)
 
 // CheckEnv returns all that is wrong with the environment of an agent, in the order of its names. Values may be secret and
 // stay out of the reasons.
@@ -31,6 +33,8 @@ func CheckEnv(field string, env map[string]string) []Problem {
 		switch {
 		case !envName.MatchString(name):
 			bad(field, "%.64q is not the name of a variable; use letters, digits and _, and no digit first", name)
+		case wire.ReservedEnv(name) != "":
+			bad(at, "%s", wire.ReservedEnv(name))
 		case strings.ContainsRune(value, 0):
 			bad(at, "must not hold NUL, which no variable can hold; leave it out, or encode the value")
 		case len(name)+len(value) > maxEnvPair:

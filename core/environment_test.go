@@ -30,6 +30,8 @@ func TestCheckEnv(t *testing.T) {
 		{"names", map[string]string{"": "secret", "1A": "secret", "A-B": "secret", "A=B": "secret"},
 			`env: "" is not the name; env: "1A" is not the name; env: "A-B" is not the name; env: "A=B" is not the name`},
 		{"a long name", map[string]string{strings.Repeat("-", 1000): "secret"}, `env: "` + strings.Repeat("-", 64) + `" is not the name`},
+		{"reserved", map[string]string{"HOME": "secret", "LD_PRELOAD": "secret", "TMPDIR": "secret", "WARDROOM_AGENT_ID": "secret", "HOMES": "x"},
+			"env.HOME: every agent has; env.LD_PRELOAD: variables of the dynamic loader; env.TMPDIR: every agent has; env.WARDROOM_AGENT_ID: names that begin"},
 		{"NUL", map[string]string{"A": "secret\x00"}, "env.A: must not hold NUL"},
 		{"the longest value", map[string]string{"A": strings.Repeat("x", 128<<10-3)}, ""},
 		{"a longer value", map[string]string{"A": strings.Repeat("x", 128<<10-2)}, "env.A: must be at most 131070 bytes with its name"},

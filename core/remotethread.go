@@ -75,6 +75,12 @@ type RemoteInput struct {
 	Text     string
 }
 
+// InputRefusal is why a host did not take an input.
+type InputRefusal struct {
+	Code   string // of the host
+	Reason string // for people, with the code
+}
+
 // RemoteThreadEvent is an event of a thread that its host reports. Type is one of managed_agent.*, and
 // EventManagedMessage, EventManagedTurnComplete and the others mean what they mean of managed agents. InputTaken, if
 // set, is the id of an input that the agent took.
@@ -124,7 +130,7 @@ type ThreadHostSink interface {
 	// RemoteThreadEvented hands over an event, in order for each thread.
 	RemoteThreadEvented(e RemoteThreadEvent)
 	// RemoteInputRefused reports that a host did not take an input, and why. It may come again.
-	RemoteInputRefused(agentID, threadID, inputID, reason string)
+	RemoteInputRefused(agentID, threadID, inputID string, why InputRefusal)
 	// HostAway reports that the connection of a host is lost; HostBack that it is there (again), with the threads that
 	// it says it hosts; HostGone that it is gone for good.
 	HostAway(agentID string)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // SecretRef names a secret: provider:path#key. Its text may be shown and stored; what it refers to is neither.
@@ -41,7 +43,7 @@ const maxSecretRef = 2048
 
 var (
 	secretPlugin   = regexp.MustCompile(`^secrets-[a-z0-9]+(-[a-z0-9]+)*$`)
-	secretVariable = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	secretVariable = regexp.MustCompile(wire.EnvNamePattern)
 	credentialName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$`)
 )
 

@@ -20,6 +20,8 @@ type ThreadWork struct {
 	Attempt int `json:"attempt,omitempty"`
 	// Failures is how many turns of it failed in a row.
 	Failures int `json:"failures,omitempty"`
+	// Refusals is how often in a row its host did not take it.
+	Refusals int `json:"refusals,omitempty"`
 	// Held reports whether it is being handed over, or was; else it waits to be handed over again.
 	Held  bool `json:"held,omitempty"`
 	Taken bool `json:"taken,omitempty"` // the agent has it

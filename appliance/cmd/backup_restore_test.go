@@ -58,5 +58,15 @@ func TestBackupRestoreAgain(t *testing.T) {
 	if err != nil || len(left) > 0 {
 		t.Errorf("left %q, %v", left, err)
 	}
-	execute(t, "", "backup", "restore", whole, "--data-dir", filepath.Join(dir, "other"), "--files", files).expect(t, 4, "is not empty")
+	execute(t, "", "backup", "restore", whole, "--data-dir", filepath.Join(dir, "other"), "--files", files).expect(t, 4, "is not empty", "move what is there aside")
+
+	// One that was killed when the files were in place, and the store was not.
+	if err := os.Rename(data, data+".restoring"); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, "", "backup", "restore", whole, "--data-dir", data, "--files", files).expect(t, 4, "is not empty", "rm -r "+files)
+	if err := os.RemoveAll(files); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, "", "backup", "restore", whole, "--data-dir", data, "--files", files).expect(t, 0)
 }

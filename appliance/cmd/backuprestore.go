@@ -33,7 +33,7 @@ func (c *cli) backupRestore() *cobra.Command {
 				return err
 			}
 			if files != "" {
-				if files, err = restorePlace(files); err != nil {
+				if files, err = filesPlace(files, dir); err != nil {
 					return err
 				}
 			}

@@ -48,14 +48,35 @@ func notEmpty(dir string) error {
 	return &outcomeError{code: exitConflict, message: dir + " is not empty", hint: "restore into a new or empty directory; move what is there aside first"}
 }
 
+// restoringAt is where what is restored to dir is made.
+func restoringAt(dir string) string {
+	if ownDisk(dir) { // beside it is another disk
+		return filepath.Join(dir, restoringSuffix)
+	}
+	return dir + restoringSuffix
+}
+
+// filesPlace is restorePlace for the files of a backup whose store is restored to dir, with what to remove where a restore
+// was cut when it had placed the files, and not yet the store.
+func filesPlace(files, dir string) (string, error) {
+	place, err := restorePlace(files)
+	var taken *outcomeError
+	if !errors.As(err, &taken) {
+		return place, err
+	}
+	_, there := os.Stat(files)
+	if _, cut := os.Lstat(restoringAt(dir)); cut == nil && there == nil {
+		taken.hint = "a restore to " + dir + " was cut; if it made what is in " + files + ", remove that with: rm -r " + files +
+			"; else give --files another directory. Then restore again: it clears the rest away"
+	}
+	return place, err
+}
+
 // restoreAt has fill make a store, or what else is restored, beside dir, which restorePlace returned, and gives it the name once everything of it is on disk:
 // a restore that is cut leaves nothing at dir, and the next one clears away what it left beside it. The store belongs to the owner
 // of dir, or of the directory above it.
 func restoreAt(dir string, fill func(temp string) error) (err error) {
-	temp := dir + restoringSuffix
-	if ownDisk(dir) { // beside it is another disk
-		temp = filepath.Join(dir, restoringSuffix)
-	}
+	temp := restoringAt(dir)
 	if err := os.RemoveAll(temp); err != nil {
 		return err
 	}

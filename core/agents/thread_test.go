@@ -42,8 +42,8 @@ func (s *threadSink) RemoteThreadEvented(e core.RemoteThreadEvent) {
 	}
 }
 
-func (s *threadSink) RemoteInputRefused(_, thread, input, reason string) {
-	s.host("refused " + thread + " " + input + " " + reason)
+func (s *threadSink) RemoteInputRefused(_, thread, input string, why core.InputRefusal) {
+	s.host("refused " + thread + " " + input + " " + why.Reason)
 }
 
 func (s *threadSink) HostAway(id string) { s.host("away") }

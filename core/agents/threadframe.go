@@ -223,7 +223,9 @@ func (s *session) threadStatus(a *agent, f *frame) error {
 	if err == nil && p.InputID != "" && p.Status == protocol.ThreadRefused {
 		s.svc.log.Debug("a host refused an input", "agent", a.id, "thread", p.ThreadID, "code", p.Code)
 		if h != nil {
-			s.svc.threads.RemoteInputRefused(a.id, p.ThreadID, p.InputID, refusalText(&p))
+			s.svc.threads.RemoteInputRefused(a.id, p.ThreadID, p.InputID, core.InputRefusal{
+				Code: cleanReason(p.Code, ""), Reason: refusalText(&p),
+			})
 		}
 	}
 	return err

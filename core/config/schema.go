@@ -9,6 +9,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/schema"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // schemaID names the published schema; it is an identity and need not resolve.
@@ -171,7 +172,7 @@ func (k *key) schema() *schemaNode {
 		node.Type = []string{"string", "number", "boolean"}
 	case Env:
 		node.Type = []string{"object", "null"}
-		node.Names = &schemaNode{Pattern: `^[A-Za-z_][A-Za-z0-9_]*$`}
+		node.Names = &schemaNode{Pattern: wire.EnvNamePattern}
 		node.Additional = &schemaNode{Type: []string{"string", "number", "boolean"}}
 	case Headers:
 		node.Type = []string{"object", "null"}

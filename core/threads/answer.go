@@ -115,8 +115,8 @@ func compileRules(list []core.AutoAnswerRule, at string, log hclog.Logger) *rule
 }
 
 // answerPrompts answers the prompts that rules answer, until ctx ends. After a crash it does so again: a prompt that
-// was answered is not open any more. What a person answered to one of a hosted thread it hands over again after a crash,
-// and whenever the host comes back.
+// was answered is not open any more. The answer to one of a hosted thread, of a rule or a person, it hands over again after
+// a crash, and whenever the host comes back.
 func (t *thread) answerPrompts(ctx context.Context) {
 	last, seen := "", t.backs()
 	for t.await(ctx, nil, func(r *core.ThreadRecord) bool {
@@ -124,7 +124,8 @@ func (t *thread) answerPrompts(ctx context.Context) {
 		if r.Status != core.ThreadBlocked || !ok {
 			last = ""
 		}
-		return r.Status == core.ThreadBlocked && ok && (p.ID != last || r.Answer != nil && t.backs() != seen) && r.Ending == nil
+		return r.Status == core.ThreadBlocked && ok && r.Ending == nil &&
+			(p.ID != last || r.Answer != nil && t.backs() != seen || t.isRemote() && r.Answer == nil && ruleAnswers(r, p.ID))
 	}) {
 		backs := t.backs()
 		r := t.record()
@@ -132,9 +133,9 @@ func (t *thread) answerPrompts(ctx context.Context) {
 		if !ok {
 			continue
 		}
-		fresh := p.ID != last
+		fresh := p.ID != last || t.isRemote() // whose record holds what was answered: the prompt may have come again
 		last, seen = p.ID, backs
-		switch ruling := r.Ruling; {
+		switch {
 		case r.Answer != nil:
 			if a, err := t.reply(r); err != nil {
 				t.log.Warn("an answer was lost: people are asked again", "prompt", p.ID, "error", err)
@@ -142,10 +143,15 @@ func (t *thread) answerPrompts(ctx context.Context) {
 			} else if err := t.toHost(r, r.Answer.InputID, a); err != nil {
 				t.log.Info("an answer was not handed over; it is once the host is back", "prompt", p.ID, "error", err)
 			}
-		case fresh && r.Kind != core.ThreadKindRole && answers(ruling) && ruling.PromptID == p.ID:
-			t.answerPrompt(ctx, p.ID, ruling.Answer)
+		case fresh && ruleAnswers(r, p.ID):
+			t.answerPrompt(ctx, p.ID, r.Ruling.Answer)
 		}
 	}
+}
+
+// ruleAnswers reports whether a rule answers the prompt of a thread, and the thread gives the answer to its agent.
+func ruleAnswers(r *core.ThreadRecord, promptID string) bool {
+	return r.Kind != core.ThreadKindRole && answers(r.Ruling) && r.Ruling.PromptID == promptID
 }
 
 // backs returns how often the host came back with the thread.
@@ -171,6 +177,9 @@ func (t *thread) answerPrompt(ctx context.Context, prompt, answer string) {
 		err := t.giveAnswer(ctx, core.ThreadAnswer{PromptID: prompt, Choice: answer})
 		code := runtimecode.Of(err)
 		if err == nil || ctx.Err() != nil || code == runtimecode.NoPrompt || runtimecode.NoAgent(err) {
+			return
+		}
+		if t.isRemote() && core.ErrorCode(err) == core.CodeConflict { // a person was first, or is asked now
 			return
 		}
 		t.log.Info("the answer of a rule is not taken", "prompt", prompt, "answer", answer, "error", err)
@@ -202,11 +211,16 @@ func (c *change) askPeople(reason string) {
 	c.noticeBlocked()
 }
 
+// answeredWith reports whether the host has an answer to the open prompt under the id of an input.
+func answeredWith(r *core.ThreadRecord, inputID string) bool {
+	return r.Answer != nil && r.Answer.InputID == inputID
+}
+
 // reopen takes an answer back that the host of the thread did not take, so that people can give another one. It returns
 // false when ctx ended.
 func (t *thread) reopen(ctx context.Context, inputID, reason string) bool {
 	return t.must(ctx, func(c *change) error {
-		if a := c.rec.Answer; a == nil || a.InputID != inputID || c.rec.Ending != nil {
+		if !answeredWith(c.rec, inputID) || c.rec.Ending != nil {
 			return errUnchanged
 		}
 		c.rec.Answer = nil
@@ -219,7 +233,7 @@ func (t *thread) reopen(ctx context.Context, inputID, reason string) bool {
 func (t *thread) giveAnswer(ctx context.Context, a core.ThreadAnswer) error {
 	r := t.record()
 	if t.isRemote() {
-		return t.toHost(r, t.s.opts.IDs.New(core.PrefixInput), a)
+		return t.replyHosted(ctx, a)
 	}
 	_, err := t.s.opts.ManagedAgents.AnswerManagedAgent(ctx, r.ManagedAgentID, core.ManagedAgentAnswer(a))
 	if a.PromptID == wire.PromptLogin && runtimecode.Of(err) == runtimecode.NoPrompt {
@@ -250,8 +264,8 @@ func (t *thread) reply(r *core.ThreadRecord) (core.ThreadAnswer, error) {
 	return a, nil
 }
 
-// replyHosted stores the answer of a person to a prompt of a hosted thread, and hands it over: the host may be away, and
-// what was acknowledged outlives us. The first answer counts, until the host refuses it; of a login the latest one does,
+// replyHosted stores the answer of a rule or a person to a prompt of a hosted thread, and hands it over: the host may be away,
+// and what was acknowledged outlives us. The first answer counts, until the host refuses it; of a login the latest one does,
 // since a code may be wrong.
 func (t *thread) replyHosted(ctx context.Context, a core.ThreadAnswer) error {
 	reply := &core.ThreadReply{InputID: t.s.opts.IDs.New(core.PrefixInput), PromptID: a.PromptID, Choice: a.Choice}
@@ -277,7 +291,7 @@ func (t *thread) replyHosted(ctx context.Context, a core.ThreadAnswer) error {
 		return err
 	}
 	r := t.record()
-	if r.Answer == nil || r.Answer.InputID != reply.InputID { // the prompt was closed, or answered anew, meanwhile
+	if !answeredWith(r, reply.InputID) { // the prompt was closed, or answered anew, meanwhile
 		return nil
 	}
 	if err = t.toHost(r, reply.InputID, a); err != nil {
@@ -332,9 +346,7 @@ func (s *Service) AnswerThread(ctx context.Context, id string, a core.ThreadAnsw
 	a.PromptID = p.ID
 	if isQuestion(p.ID) {
 		err = s.answerQuestion(ctx, r, p, a)
-	} else if t.isRemote() {
-		err = t.replyHosted(ctx, a)
-	} else if err = t.giveAnswer(ctx, a); err == nil {
+	} else if err = t.giveAnswer(ctx, a); err == nil && !t.isRemote() {
 		t.answeredBy(ctx, r.Prompt, a)
 	}
 	if err != nil {

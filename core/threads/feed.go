@@ -238,7 +238,7 @@ func (c *change) sent(in *core.QueuedInput, attempt int, refused string) error {
 		return errUnchanged
 	}
 	r.LastActivityAt = c.now
-	c.setWork(func(w *core.ThreadWork) { w.Taken = true })
+	c.setWork(func(w *core.ThreadWork) { w.Taken, w.Refusals = true, 0 })
 	if in != nil && r.SentSeq < in.Number {
 		r.SentSeq = in.Number
 		c.freed += int64(len(in.Message))

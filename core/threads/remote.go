@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 	"github.com/wardroom/wardroom/core/internal/runtimecode"
 )
 
@@ -16,9 +17,9 @@ type mailbox struct {
 	gone   bool // it is gone for good
 	holds  bool // of back: it says that it hosts the thread
 	backs  int  // how often it came back with the thread
-	// refused is the input with the answer of a person that the host did not take, and why; "": it refused none.
-	refused, reason string
-	over            bool // the thread is: nothing reads it any more
+	// refused are the inputs that the host did not take, and why, by their ids.
+	refused map[string]core.InputRefusal
+	over    bool // the thread is: nothing reads it any more
 }
 
 // RemoteThreadEvented implements core.ThreadHostSink.
@@ -43,19 +44,26 @@ func (s *Service) RemoteThreadEvented(e core.RemoteThreadEvent) {
 }
 
 // RemoteInputRefused implements core.ThreadHostSink.
-func (s *Service) RemoteInputRefused(agentID, threadID, inputID, reason string) {
+func (s *Service) RemoteInputRefused(agentID, threadID, inputID string, why core.InputRefusal) {
 	t := s.find(threadID)
 	if t == nil {
 		return
 	}
-	if r := t.record(); r.AgentID != agentID || r.Answer == nil || r.Answer.InputID != inputID {
+	r := t.record()
+	if r.AgentID != agentID || !answeredWith(r, inputID) && !handedOver(r, inputID) {
 		return
 	}
 	t.mu.Lock()
-	t.remote.refused, t.remote.reason = inputID, reason
+	if t.remote.refused == nil {
+		t.remote.refused = map[string]core.InputRefusal{}
+	}
+	t.remote.refused[inputID] = why
 	t.mu.Unlock()
 	t.touch()
 }
+
+// handedOver reports whether the host was given a message under a key, and did not take it yet.
+func handedOver(r *core.ThreadRecord, key string) bool { return unsent(r) && workKey(r.Work) == key }
 
 // closeMailbox settles what came too late to matter, now and from now on.
 func (t *thread) closeMailbox() {
@@ -166,7 +174,7 @@ func (h *hosting) step(ctx context.Context) bool {
 	t := h.t
 	t.mu.Lock()
 	m := t.remote
-	t.remote.events, t.remote.back, t.remote.refused = nil, false, ""
+	t.remote.events, t.remote.back, t.remote.refused = nil, false, nil
 	t.mu.Unlock()
 	for events := m.events; len(events) > 0; {
 		done, ok := h.apply(ctx, events[:min(len(events), eventBatch)])
@@ -183,8 +191,10 @@ func (h *hosting) step(ctx context.Context) bool {
 	if t.record().Ending != nil {
 		return true
 	}
-	if m.refused != "" && !t.reopen(ctx, m.refused, "the host did not take the answer: "+m.reason) {
-		return false
+	for input, why := range m.refused {
+		if !t.reopen(ctx, input, "the host did not take the answer: "+why.Reason) || !t.refuse(ctx, input, why) {
+			return false
+		}
 	}
 	if m.gone {
 		return t.must(ctx, func(c *change) error {
@@ -376,8 +386,8 @@ func (c *change) applyHosted(ctx context.Context, e *core.RemoteThreadEvent) err
 	if e.SessionID != "" {
 		r.SessionID = e.SessionID
 	}
-	if e.InputTaken != "" && unsent(r) && e.InputTaken == workKey(r.Work) {
-		if err := c.taken(ctx); err != nil {
+	if e.InputTaken != "" && handedOver(r, e.InputTaken) {
+		if err := c.handed(ctx, ""); err != nil {
 			return err
 		}
 	}
@@ -390,8 +400,24 @@ func (c *change) applyHosted(ctx context.Context, e *core.RemoteThreadEvent) err
 	return nil
 }
 
-// taken notes that the host gave its agent the message that was handed over.
-func (c *change) taken(ctx context.Context) error {
+// refuse notes that the host did not take a message. It is given again after a while, a few times, unless the host can never
+// take it. It returns false when ctx ended.
+func (t *thread) refuse(ctx context.Context, key string, why core.InputRefusal) bool {
+	return t.must(ctx, func(c *change) error {
+		switch r := c.rec; {
+		case r.Ending != nil || !handedOver(r, key):
+			return errUnchanged
+		case why.Code == runtimecode.InvalidArgument || why.Code == string(core.CodeValidation) || r.Work.Refusals+1 >= maxTries:
+			return c.handed(ctx, "the host did not take it: "+clip.Text(why.Reason, maxSummary))
+		}
+		c.repeatLater(againRefused, c.rec.Work.Resume, c.rec.Work.Refusals)
+		c.setWork(func(w *core.ThreadWork) { w.Refusals++ })
+		return nil
+	})
+}
+
+// handed notes that the host gave its agent the message that was handed over, or refused it for good.
+func (c *change) handed(ctx context.Context, refused string) error {
 	w := c.rec.Work
 	var in *core.QueuedInput
 	if w.Number > 0 {
@@ -404,7 +430,7 @@ func (c *change) taken(ctx context.Context) error {
 		}
 		in = page[0]
 	}
-	_ = c.sent(in, w.Attempt, "") // it may be counted already
+	_ = c.sent(in, w.Attempt, refused) // it may be counted already
 	return nil
 }
 

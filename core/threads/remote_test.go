@@ -413,6 +413,19 @@ func TestStopRemote(t *testing.T) {
 	})
 }
 
+// answersAtHost are the answers that the host was given, as it counts them: one that it knows it drops.
+func (r *rig) answersAtHost() (list []core.RemoteInput) {
+	r.hosts.mu.Lock()
+	defer r.hosts.mu.Unlock()
+	for _, in := range r.hosts.inputs {
+		known := slices.ContainsFunc(list, func(k core.RemoteInput) bool { return k.InputID == in.InputID })
+		if in.PromptID != "" && !known {
+			list = append(list, in)
+		}
+	}
+	return list
+}
+
 // Of two people who answer a prompt before its host reports that it is closed, the first counts, and the second is refused
 // with the name of the first, until the host refuses the answer, or its text cannot be read any more.
 func TestAnswerHostedTwice(t *testing.T) {
@@ -445,15 +458,9 @@ func TestAnswerHostedTwice(t *testing.T) {
 			t.Errorf("the record names %+v, want %s", rec.Ruling, by)
 		}
 	}
-	given := func() (list []string) { // of one that was handed over twice a host takes the first
-		r.hosts.mu.Lock()
-		defer r.hosts.mu.Unlock()
-		taken := map[string]bool{}
-		for _, in := range r.hosts.inputs {
-			if in.PromptID != "" && !taken[in.InputID] {
-				taken[in.InputID] = true
-				list = append(list, in.Text)
-			}
+	given := func() (list []string) {
+		for _, in := range r.answersAtHost() {
+			list = append(list, in.Text)
 		}
 		return list
 	}
@@ -463,10 +470,10 @@ func TestAnswerHostedTwice(t *testing.T) {
 	refused("ann")
 
 	first := r.record(id).Answer.InputID
-	r.RemoteInputRefused("agent_2", id, first, "of another host")
-	r.RemoteInputRefused("agent_1", id, "in_other", "another input")
+	r.RemoteInputRefused("agent_2", id, first, core.InputRefusal{Reason: "of another host"})
+	r.RemoteInputRefused("agent_1", id, "in_other", core.InputRefusal{Reason: "another input"})
 	refused("ann")
-	r.RemoteInputRefused("agent_1", id, first, "AGENT_ERROR: the terminal is gone")
+	r.RemoteInputRefused("agent_1", id, first, core.InputRefusal{Code: "AGENT_ERROR", Reason: "the terminal is gone"})
 	rec := r.until(id, "the prompt to be open again", func(rec *core.ThreadRecord) bool { return rec.Answer == nil })
 	if rec.Status != core.ThreadBlocked || len(rec.Prompt) == 0 || rec.Ruling != nil {
 		t.Errorf("it is %s with the ruling %+v", rec.Status, rec.Ruling)
@@ -521,5 +528,116 @@ func TestAnswerHostedLoginAgain(t *testing.T) {
 		if _, err := r.AnswerThread(r.ctx, id, core.ThreadAnswer{Text: code}); err != nil {
 			t.Errorf("the code %s: %v", code, err)
 		}
+	}
+}
+
+// The answer of a rule to a prompt of a hosted thread counts like one of a person: it is there once, it is handed over again
+// when the prompt comes again, and when the host refuses it people are asked.
+func TestRuleAnswersHosted(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	e := newEdge(r)
+	r.open()
+	s := spec()
+	s.Preparation.Approval = "autonomous"
+	id := r.readied(s)
+	ask := func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.tell(core.EventManagedBlocked, core.AgentSignal{
+			Prompt: json.RawMessage(`{"id":"p1","kind":"approval","tool":"Bash","text":"Run make?"}`),
+		}, "")
+	}
+	given := func(n int) (last core.RemoteInput) {
+		t.Helper()
+		coretest.WaitFor(t, fmt.Sprintf("%d answers at the host", n), func() bool {
+			list := r.answersAtHost()
+			if len(list) > 0 {
+				last = list[len(list)-1]
+			}
+			return len(list) == n
+		})
+		return last
+	}
+	ask()
+	if in := given(1); in.Choice != "allow" {
+		t.Errorf("the host got %+v", in)
+	}
+	r.Close()
+	r.open()
+	e.resume()
+	coretest.WaitFor(t, "the answer to come again", func() bool {
+		r.hosts.mu.Lock()
+		defer r.hosts.mu.Unlock()
+		n := 0
+		for _, in := range r.hosts.inputs {
+			if in.PromptID != "" {
+				n++
+			}
+		}
+		return n > 1
+	})
+	given(1) // under the id that the host knows
+	_, err := r.AnswerThread(r.ctx, id, core.ThreadAnswer{PromptID: "p1", Choice: "deny"})
+	if core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("an answer of a person beside that of the rule: %v, want a conflict", err)
+	}
+	ask()
+	in := given(2)
+
+	r.RemoteInputRefused("agent_1", id, in.InputID, core.InputRefusal{Code: "AGENT_ERROR", Reason: "the terminal is gone"})
+	rec := r.until(id, "people to be asked", func(rec *core.ThreadRecord) bool { return rec.Ruling == nil && rec.Answer == nil })
+	if rec.Status != core.ThreadBlocked {
+		t.Errorf("it is %s", rec.Status)
+	}
+	if _, err := r.AnswerThread(r.ctx, id, core.ThreadAnswer{PromptID: "p1", Choice: "deny"}); err != nil {
+		t.Errorf("an answer of a person after that: %v", err)
+	}
+	if in := given(3); in.Choice != "deny" {
+		t.Errorf("the host got %+v", in)
+	}
+}
+
+// A message that a host refuses is given up with an event, and the next one follows; one that it has no room for now is
+// given again after a while, a few times.
+func TestHostRefusesMessages(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	r.config.TurnRetryDelay = time.Millisecond
+	e := newEdge(r)
+	refusals := map[string]core.InputRefusal{
+		"never": {Code: "VALIDATION_ERROR", Reason: "it holds what no terminal takes"},
+		"full":  {Code: string(core.CodeRateLimited), Reason: "too many inputs wait"},
+	}
+	once := true
+	attempts := map[string]int{}
+	r.hosts.input = func(in core.RemoteInput) {
+		why, refused := refusals[in.Message]
+		if in.Message == "later" && once {
+			why, refused, once = refusals["full"], true, false
+		}
+		if attempts[in.Message]++; refused {
+			r.RemoteInputRefused("agent_1", in.ThreadID, in.InputID, why)
+			return
+		}
+		e.input(in)
+	}
+	r.open()
+	id := r.readied(spec())
+	send := func(message string) error {
+		_, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: message, ExpectResponse: true, Timeout: 20 * time.Second})
+		return err
+	}
+	for _, message := range []string{"never", "full"} {
+		if err := send(message); core.ErrorCode(err) != core.CodeConflict || !strings.Contains(core.AsError(err).Message, refusals[message].Reason) {
+			t.Errorf("%s: %v, want a conflict that has the reason of the host", message, err)
+		}
+	}
+	if err := send("later"); err != nil {
+		t.Errorf("one that the host takes later: %v", err)
+	}
+	if got, want := fmt.Sprint(attempts["never"], attempts["full"], attempts["later"]), "1 5 2"; got != want {
+		t.Errorf("attempts %s, want %s", got, want)
+	}
+	if rec := r.record(id); rec.QueuedInputs != 0 || rec.Status != core.ThreadReady || rec.StatusReason != "" {
+		t.Errorf("it is %s (%s) with %d messages", rec.Status, rec.StatusReason, rec.QueuedInputs)
 	}
 }

@@ -14,6 +14,7 @@ import (
 const (
 	againLost      = "lost"      // its agent was
 	againRestarted = "restarted" // somebody restarted it
+	againRefused   = "refused"   // its host did not take it
 	againLogin     = "login"     // its turn was cut off because a credential ended
 )
 
@@ -113,6 +114,18 @@ func (c *change) repeat(reason string, resume bool) {
 	})
 }
 
+// repeatLater is repeat after a while, which grows with the number of attempts that failed before.
+func (c *change) repeatLater(reason string, resume bool, failed int) {
+	r := c.rec
+	at := c.now.Add(c.t.s.config.Load().retryWait(failed))
+	c.repeat(reason, resume)
+	r.RetryAt = &at
+	if r.Status == core.ThreadReady {
+		r.StatusReason = core.ThreadReasonRetrying
+	}
+	c.event(core.EventThreadStatus, statusData{Status: core.ThreadReasonRetrying, Reason: reason, InputID: r.Work.InputID})
+}
+
 // interruptWork keeps what an agent worked on that is gone: it is handed over again, or the agent goes on with it.
 func (c *change) interruptWork(reason string) {
 	r := c.rec
@@ -189,14 +202,8 @@ func (c *change) settleWork(o *wire.TurnOutcome) {
 	case o.Error == nil:
 		c.closeWork()
 	case triesAgain(r, o):
-		at := c.now.Add(c.t.s.config.Load().retryWait(r.Work.Failures))
-		c.repeat(o.Error.Code, false)
+		c.repeatLater(o.Error.Code, false, r.Work.Failures)
 		c.setWork(func(w *core.ThreadWork) { w.Failures++ })
-		r.RetryAt = &at
-		if r.Status == core.ThreadReady {
-			r.StatusReason = core.ThreadReasonRetrying
-		}
-		c.event(core.EventThreadStatus, statusData{Status: core.ThreadReasonRetrying, Reason: o.Error.Code, InputID: r.Work.InputID})
 	default:
 		message := turnFailure(r, o.Error)
 		if n := r.Work.Failures; n > 0 {

@@ -24,7 +24,7 @@ const (
 
 var (
 	validID  = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	validEnv = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	validEnv = regexp.MustCompile(wire.EnvNamePattern)
 )
 
 var presets = append(wire.ApprovalPresets(), "")

@@ -47,7 +47,7 @@ type Spec struct {
 	Capabilities []string          `json:"capabilities,omitempty"`
 	Labels       map[string]string `json:"labels,omitempty"`
 	Workdir      string            `json:"workdir,omitempty"`  // absolute; empty: a fresh directory of the runtime
-	Env          map[string]string `json:"env,omitempty"`      // on top of the allow-listed environment; values are secret
+	Env          map[string]string `json:"env,omitempty"`      // on top of the allow-listed environment, and no wire.ReservedEnv; values are secret
 	Approval     string            `json:"approval,omitempty"` // readonly, standard (default), permissive, autonomous
 	Resume       string            `json:"resume,omitempty"`   // session id of an earlier agent to go on with
 	Cols         int               `json:"cols,omitempty"`     // first size of the terminal; 0: 120x40

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core/internal/rawjson"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // Object is a JSON Schema, or a part of one.
@@ -122,7 +123,7 @@ func (s *Set) property(f *Field, request bool) Object {
 		low, high = "minProperties", "maxProperties"
 	}
 	if f.variables {
-		p["propertyNames"] = Object{"pattern": "^[A-Za-z_][A-Za-z0-9_]*$"}
+		p["propertyNames"] = Object{"pattern": wire.EnvNamePattern}
 	}
 	if f.Min != nil {
 		p[low] = *f.Min

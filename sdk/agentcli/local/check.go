@@ -7,9 +7,10 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-var validName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var validName = regexp.MustCompile(wire.EnvNamePattern)
 
 // check refuses what a room of this machine cannot give.
 func (r *Rooms) check(spec *runtime.Spec) error {
@@ -42,12 +43,8 @@ func CheckEnv(field string, env map[string]string) error {
 		switch {
 		case !validName.MatchString(name):
 			return runtime.Invalid(field, "%q is not the name of an environment variable", name)
-		case strings.HasPrefix(name, "LD_"):
-			return runtime.Invalid(at, "variables of the dynamic loader (LD_*) cannot be set")
-		case strings.HasPrefix(name, "WARDROOM_"):
-			return runtime.Invalid(at, "names that begin with WARDROOM_ are the runtime's own")
-		case name == "HOME" || name == "TMPDIR":
-			return runtime.Invalid(at, "every agent has a home and a temporary directory of its own")
+		case wire.ReservedEnv(name) != "":
+			return runtime.Invalid(at, "%s", wire.ReservedEnv(name))
 		case strings.ContainsRune(env[name], 0):
 			return runtime.Invalid(at, "holds a NUL byte")
 		}
