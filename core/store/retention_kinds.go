@@ -51,7 +51,7 @@ func (s *Store) retainEvents(ctx context.Context, old cutoff) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var ahead aheadEvents
+	var ahead aheadRecords
 	return s.retainEach(ctx, prefixLog, "", func(txn kv.Snapshot, id string, value []byte) (*retired, bool, error) {
 		seq, subject := lastUint64([]byte(id)), string(value)
 		if held && seq > slowest {
