@@ -33,9 +33,14 @@ func (s *Store) migrate(ctx context.Context, steps []migration) error {
 	}
 	s.sealFormer(ctx)
 	want := schemaVersion(steps)
-	if s.opts.Path != "" && !s.opts.NoMigrationDump && have > 0 && have < want {
-		if err := s.dumpFormer(ctx, have, want); err != nil {
+	if have > 0 && have < want { // its migration must see all that the former program wrote
+		if err := s.finishLarge(s.db); err != nil {
 			return err
+		}
+		if s.opts.Path != "" && !s.opts.NoMigrationDump {
+			if err := s.dumpFormer(ctx, have, want); err != nil {
+				return err
+			}
 		}
 	}
 	if err := migrate(ctx, watchedDB{s.db, s.opts.Migrating}, steps, s.log); err != nil {
