@@ -152,3 +152,39 @@ func TestRedoBeforeMigration(t *testing.T) {
 		t.Errorf("%+v, %v, want %s", list, err, e.ID)
 	}
 }
+
+// A sequence number that cannot be read goes on behind what consumers of the log are done with, though the events are gone: they
+// would pass over new ones otherwise.
+func TestSequenceBehindCursors(t *testing.T) {
+	ctx := context.Background()
+	clock := coretest.NewClock()
+	db := memory.New()
+	s, err := OpenOn(ctx, db, Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := core.Event{Type: core.EventPatternUpdated, ID: "evt_1", Subject: "vote", Time: clock.Now()}
+	for range 5 {
+		if err := s.Update(ctx, func(tx core.Tx) error { return tx.Append(event) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.SetCursor(ctx, "webhooks", 5); err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(2 * time.Hour)
+	if done, err := s.Retain(ctx, Policy{Events: time.Hour}); err != nil || done.Events != 5 {
+		t.Fatal(done, err)
+	}
+	if err := errors.Join(s.Close(), commitWrites(db, []write{{[]byte(keySeq), []byte("bad")}})); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = OpenOn(ctx, db, Options{Clock: clock}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	events := []core.Event{event}
+	if err := s.Update(ctx, func(tx core.Tx) error { return tx.Append(events...) }); err != nil || events[0].Seq != 6 {
+		t.Errorf("the sequence goes on at %d, %v, want 6", events[0].Seq, err)
+	}
+}
