@@ -180,6 +180,9 @@ func (s *Store) start(ctx context.Context, room bool, steps []migration) (err er
 		s.log.Error("what was known of the clock cannot be read", "error", err)
 		s.clock.begin(clockRecord{}, time.Time{}, s.opts.Clock.Now())
 	}
+	if room && s.opts.Path != "" {
+		s.dropFormer()
+	}
 	s.measure()
 	s.queue.wake = make(chan struct{}, 1)
 	s.closing, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
