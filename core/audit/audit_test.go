@@ -313,6 +313,37 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
+// Records that were stamped while the clock was ahead go with those around them: they do not keep all that follow for ever.
+func TestRetentionAfterClockAhead(t *testing.T) {
+	const keep = 48 * time.Hour
+	r := newRig(t, "", nil, func(c *audit.Config) { c.Retention = keep })
+	record := func(n int) {
+		t.Helper()
+		for range n {
+			if err := r.execute(core.WithAuditIntent(t.Context(), intent())); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.clock.Step(10 * 365 * 24 * time.Hour)
+	record(3)
+	r.clock.Step(-10 * 365 * 24 * time.Hour)
+	record(3)
+	r.clock.Advance(keep / 2)
+	coretest.WaitFor(t, "the trail to be looked at", func() bool {
+		r.clock.Advance(time.Minute)
+		return r.store.AuditHead().Sequence > 12 // checkpoints tell that time passes
+	})
+	if head := r.store.AuditHead(); head.First != 1 {
+		t.Fatalf("what was stamped ahead of records that are kept went: %+v", head)
+	}
+	coretest.WaitFor(t, "retention", func() bool {
+		r.clock.Advance(30 * time.Minute)
+		return r.store.AuditHead().First > 12
+	})
+	r.sound()
+}
+
 // A step back whose transaction fails is recorded by the next one, and once by all of one commit.
 func TestClockSetBackBeforeAFailure(t *testing.T) {
 	r := newRig(t, "", nil)

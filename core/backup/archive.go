@@ -38,6 +38,7 @@ const (
 	maxMeta   = 1 << 20
 	maxFile   = 16 << 20
 	maxFiles  = 10000
+	maxBytes  = 64 << 20 // of all files, which are in memory
 	maxSums   = 256 << 20
 	chunkSize = 4 << 20
 )
@@ -87,8 +88,9 @@ func NewWriter(w io.Writer, meta Meta, files []File) (*Writer, error) {
 	zipped := s2.NewWriter(w, s2.WriterConcurrency(1), s2.WriterBlockSize(pieceSize))
 	a := &Writer{zipped: zipped, tarred: tar.NewWriter(zipped), when: meta.CreatedAt.UTC().Truncate(time.Second)}
 	meta.Format, meta.Product, meta.Files = Format, product, []string{}
+	size := 0
 	for _, f := range files {
-		if !validName(f.Name) || len(f.Data) > maxFile {
+		if size += len(f.Data); !validName(f.Name) || len(f.Data) > maxFile || size > maxBytes {
 			return nil, fmt.Errorf("backup: %q cannot be in an archive", f.Name)
 		}
 		meta.Files = append(meta.Files, f.Name)
@@ -191,7 +193,7 @@ func Read(ctx context.Context, r io.Reader, store io.Writer) (*Contents, error) 
 	var c Contents
 	var piece []byte
 	var sums bytes.Buffer
-	chunks := 0
+	chunks, size := 0, int64(0)
 	for entries := 0; ; entries++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -217,6 +219,9 @@ func Read(ctx context.Context, r io.Reader, store io.Writer) (*Contents, error) 
 			limit = maxSums
 		case strings.HasPrefix(header.Name, storeDir):
 			limit = chunkSize
+		default:
+			limit = min(limit, maxBytes-size)
+			size += header.Size
 		}
 		if header.Size > limit || len(c.Files) > maxFiles {
 			return nil, fmt.Errorf("%w: %q is beyond all bounds", ErrArchive, shown(header.Name))

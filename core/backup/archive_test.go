@@ -171,6 +171,23 @@ func TestForeign(t *testing.T) {
 	}
 }
 
+// What a reader keeps of files is bounded as a whole: a small archive must not unpack to more than the machine has.
+func TestTooMuch(t *testing.T) {
+	entries := []entry{{name: "meta.json", data: `{"format":1,"product":"wardroom","version":"1","files":[]}`}}
+	files := make([]backup.File, 5)
+	for i := range files {
+		files[i] = backup.File{Name: fmt.Sprint("f", i), Data: make([]byte, 16<<20)}
+		entries = append(entries, entry{name: "files/" + files[i].Name, data: string(files[i].Data)})
+	}
+	_, err := backup.Read(t.Context(), bytes.NewReader(handmade(t, entries...)), io.Discard)
+	if !errors.Is(err, backup.ErrArchive) || !strings.Contains(err.Error(), `"files/f4" is beyond all bounds`) {
+		t.Errorf("reading: %v", err)
+	}
+	if _, err := backup.NewWriter(io.Discard, backup.Meta{}, files); err == nil || !strings.Contains(err.Error(), `"f4"`) {
+		t.Errorf("writing: %v", err)
+	}
+}
+
 // TestStoreFails keeps an error of the store apart from one of the archive.
 func TestStoreFails(t *testing.T) {
 	full := errors.New("the disk is full")

@@ -206,28 +206,67 @@ func (s *Store) TrimAudit(
 	ctx context.Context, upTo uint64, old func(at time.Time) bool, seal func(through uint64, removed int) core.AuditSeal,
 ) (int, error) {
 	removed := 0
+	var ahead aheadRecords
+	future := s.opts.Clock.Now().Add(futureAfter)
 	for {
-		var through uint64
+		var through, unknown uint64
 		n := 0
 		err := s.AuditRows(ctx, s.AuditHead().First, false, func(row core.AuditRow) (bool, error) {
-			if row.Sequence > upTo || n == retainKeys || !old(row.Time) {
+			if row.Sequence > upTo || n == retainKeys {
+				return false, nil
+			}
+			at := row.Time
+			if at.After(future) {
+				if row.Sequence >= ahead.upTo {
+					unknown = row.Sequence
+					return false, nil
+				}
+				at = ahead.at
+			}
+			if !old(at) {
 				return false, nil
 			}
 			through = row.Sequence
 			n++
 			return true, nil
 		})
-		if err != nil || n == 0 {
+		if err == nil && unknown != 0 {
+			ahead, err = s.aheadAudit(ctx, unknown, future)
+		}
+		if err != nil || n == 0 && unknown == 0 {
 			return removed, err
+		}
+		if n == 0 {
+			continue
 		}
 		if err := s.update(ctx, true, func(t *tx) error { return t.trimAudit(through, n, seal) }); err != nil {
 			return removed, err
 		}
 		removed += n
-		if n < retainKeys {
+		if n < retainKeys && unknown == 0 {
 			return removed, nil
 		}
 	}
+}
+
+// aheadAudit returns when the records from a sequence on happened that are stamped with a time of the future: not later than the
+// next one that is not. Where the newest one is of the future too there is none.
+func (s *Store) aheadAudit(ctx context.Context, sequence uint64, future time.Time) (aheadRecords, error) {
+	ahead := aheadRecords{upTo: math.MaxUint64, at: future}
+	find := func(row core.AuditRow) (bool, error) {
+		if !row.Time.After(future) {
+			ahead = aheadRecords{upTo: row.Sequence, at: row.Time}
+		}
+		return row.Time.After(future), nil
+	}
+	err := s.AuditRows(ctx, s.AuditHead().Sequence, true, func(row core.AuditRow) (bool, error) {
+		_, err := find(row)
+		return false, err
+	})
+	if err == nil && ahead.upTo != math.MaxUint64 {
+		err = s.AuditRows(ctx, sequence, false, find)
+	}
+	return ahead, err
 }
 
 // trimAudit removes the records up to one that is not the newest, and tells of it.

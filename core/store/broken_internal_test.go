@@ -85,7 +85,7 @@ func seedPoison(t *testing.T, s *Store, at time.Time) poison {
 					ID: core.IDBound(core.PrefixDelivery, made.Add(time.Hour)), WebhookID: hook, Status: core.DeliveryPending,
 					Event: core.EventSystemAlert, CreatedAt: made, NextAt: &done, Seq: 1,
 				}),
-				tx.SetCursor("c"+over, 100),
+				tx.SetCursor("c"+over, 1),
 				tx.ClaimIdempotency(&core.IdempotencyClaim{Scope: "me", Key: over}, over, made),
 				tx.Append(
 					core.Event{Type: core.EventExecutionStarted, ID: "evt_" + over, Subject: over, Time: made},

@@ -281,7 +281,12 @@ func eachFile(dir string, which func(name string) bool, fn func(name string) err
 	return nil
 }
 
-// dropConversion removes a copy that was begun, of a store that is to stay in clear.
+// dropConversion removes a copy that was begun, of a store that is to stay in clear. One that another process makes stays.
 func dropConversion(path string) error {
+	unlock, locked, err := lockDir(path)
+	if err != nil || !locked {
+		return err // Badger says so
+	}
+	defer unlock()
 	return os.RemoveAll(filepath.Join(path, convertDir))
 }

@@ -41,15 +41,15 @@ func (c cutoff) passed(t time.Time) bool {
 	return t.Before(c.before)
 }
 
-// aheadEvents says when events happened that are stamped with a time of the future: not later than the next one that
-// is not. The zero value is ready.
-type aheadEvents struct {
-	upTo uint64 // sequence of the event that was found last
+// aheadRecords says when events, or records of the audit trail, happened that are stamped with a time of the future: not later
+// than the next one that is not. The zero value is ready.
+type aheadRecords struct {
+	upTo uint64 // sequence of the one that was found last
 	at   time.Time
 }
 
 // timeOf returns the time of the first event in the log after seq that is not after future; future if there is none.
-func (a *aheadEvents) timeOf(txn kv.Snapshot, seq uint64, future time.Time) (time.Time, error) {
+func (a *aheadRecords) timeOf(txn kv.Snapshot, seq uint64, future time.Time) (time.Time, error) {
 	if seq < a.upTo {
 		return a.at, nil
 	}

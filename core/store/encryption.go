@@ -146,15 +146,34 @@ func unlock(ctx context.Context, opts Options) (*atrest.Ring, error) {
 	if opts.Encryption == nil {
 		return nil, dropConversion(opts.Path)
 	}
-	if _, err := os.Stat(filepath.Join(opts.Path, badger.ManifestFilename)); errors.Is(err, fs.ErrNotExist) {
-		return opts.Encryption.makeRing(ctx, opts.Path, opts.Clock.Now())
-	} else if err != nil {
-		return nil, err
+	if ring, err = firstRing(ctx, opts); err != nil || ring != nil {
+		return ring, err
 	}
 	if err := convert(ctx, opts); err != nil {
 		return nil, fmt.Errorf("encrypt the store: %w", err)
 	}
 	return openRing(ctx, opts.Path, opts.Encryption)
+}
+
+// firstRing makes the ring of a new store; nil where there is a store in clear. It works under Badger's lock, and looks for a ring
+// once more under it: one that another process made, at the same time, has the keys of what that process writes.
+func firstRing(ctx context.Context, opts Options) (*atrest.Ring, error) {
+	unlock, locked, err := lockDir(opts.Path)
+	if err != nil {
+		return nil, err
+	}
+	if !locked {
+		return nil, inUse(opts.Path)
+	}
+	defer unlock()
+	ring, err := openRing(ctx, opts.Path, opts.Encryption)
+	if err != nil || ring != nil {
+		return ring, err
+	}
+	if _, err := os.Stat(filepath.Join(opts.Path, badger.ManifestFilename)); !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return opts.Encryption.makeRing(ctx, opts.Path, opts.Clock.Now())
 }
 
 // tableKey is the key of Badger's files, nil where they are not encrypted.

@@ -71,10 +71,20 @@ func (w *writer) load() error {
 	return nil
 }
 
-// newestSeq finds the last sequence number given by what it was given to.
+// newestSeq finds the last sequence number given by what it was given to, and by what consumers of the log are done with: retention
+// may have removed the events.
 func newestSeq(txn kv.Snapshot) (seq uint64, err error) {
 	err = scan(txn, []byte(prefixJournal), nil, false, func(key, _ []byte) (bool, error) {
 		seq = max(seq, lastUint64(key))
+		return true, nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	err = scan(txn, []byte(prefixCursor), nil, true, func(_, value []byte) (bool, error) {
+		if done, err := decodeUint64(value); err == nil {
+			seq = max(seq, done)
+		}
 		return true, nil
 	})
 	return seq, err

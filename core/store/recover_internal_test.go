@@ -2,12 +2,14 @@ package store
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store/kv/memory"
 )
 
 // A database that fails under the writer is opened again, and memory agrees with disk afterwards.
@@ -108,5 +110,81 @@ func TestRedoAfterCrash(t *testing.T) {
 	defer txn.Discard()
 	if left, err := get(txn, []byte(keyRedo)); err != nil || left != nil {
 		t.Fatalf("the record is still there: %v", err)
+	}
+}
+
+// A large transaction that a former version had begun is there as a whole before the store is migrated: what it wrote gets what
+// the migration adds.
+func TestRedoBeforeMigration(t *testing.T) {
+	ctx := context.Background()
+	clock := coretest.NewClock()
+	db := memory.New()
+	s, err := OpenOn(ctx, db, Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ended := clock.Now()
+	e := &core.Execution{ID: "exec_1", Status: core.ExecutionFailed, Pattern: core.PatternRef{Name: "vote"}, CreatedAt: ended, CompletedAt: &ended}
+	value, err := appendJSON(nil, e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var counts statusCounts
+	counts[statusIndex(e.Status)] = 1
+	record := encodeRedo([]write{ // as of schema 6
+		{appendKey(nil, prefixExecution, e.ID), value},
+		{appendStatusIndex(nil, string(e.Status), e.ID), appendRow(nil, e)},
+		{appendBothIndex(nil, "vote", string(e.Status), e.ID), []byte{}},
+		{appendKey(nil, prefixCounter, "vote"), appendCounts(nil, counts)},
+	})
+	if err := errors.Join(commitWrites(db, []write{{[]byte(keyRedo), record}}), writeSchema(db, 6)); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = OpenOn(ctx, db, Options{Clock: clock}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	list, _, err := s.FindExecutions(ctx, core.ExecutionFilter{EndedSince: ended})
+	if err != nil || len(list) != 1 || list[0].ID != e.ID {
+		t.Errorf("%+v, %v, want %s", list, err, e.ID)
+	}
+}
+
+// A sequence number that cannot be read goes on behind what consumers of the log are done with, though the events are gone: they
+// would pass over new ones otherwise.
+func TestSequenceBehindCursors(t *testing.T) {
+	ctx := context.Background()
+	clock := coretest.NewClock()
+	db := memory.New()
+	s, err := OpenOn(ctx, db, Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := core.Event{Type: core.EventPatternUpdated, ID: "evt_1", Subject: "vote", Time: clock.Now()}
+	for range 5 {
+		if err := s.Update(ctx, func(tx core.Tx) error { return tx.Append(event) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.SetCursor(ctx, "webhooks", 5); err != nil {
+		t.Fatal(err)
+	}
+	clock.Advance(2 * time.Hour)
+	if done, err := s.Retain(ctx, Policy{Events: time.Hour}); err != nil || done.Events != 5 {
+		t.Fatal(done, err)
+	}
+	if err := errors.Join(s.Close(), commitWrites(db, []write{{[]byte(keySeq), []byte("bad")}})); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = OpenOn(ctx, db, Options{Clock: clock}); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	events := []core.Event{event}
+	if err := s.Update(ctx, func(tx core.Tx) error { return tx.Append(events...) }); err != nil || events[0].Seq != 6 {
+		t.Errorf("the sequence goes on at %d, %v, want 6", events[0].Seq, err)
 	}
 }

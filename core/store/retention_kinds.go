@@ -51,11 +51,14 @@ func (s *Store) retainEvents(ctx context.Context, old cutoff) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var ahead aheadEvents
+	var ahead aheadRecords
 	return s.retainEach(ctx, prefixLog, "", func(txn kv.Snapshot, id string, value []byte) (*retired, bool, error) {
 		seq, subject := lastUint64([]byte(id)), string(value)
 		if held && seq > slowest {
 			return nil, false, nil
+		}
+		if _, ok := slices.BinarySearch(needed, seq); ok { // ahead of the cutoff, which counts what it lets go
+			return nil, true, nil
 		}
 		key := appendJournalKey(nil, subject, seq)
 		stored, err := get(txn, key)
@@ -74,9 +77,6 @@ func (s *Store) retainEvents(ctx context.Context, old cutoff) (int, error) {
 			}
 		} else if stored != nil {
 			s.note(key, asDamage(damaged("event of", subject, err))) // it goes with the others around it
-		}
-		if _, ok := slices.BinarySearch(needed, seq); ok {
-			return nil, true, nil
 		}
 		r := &retired{id: id}
 		has, err := txn.Get(appendKey(nil, prefixExecution, subject), nil)

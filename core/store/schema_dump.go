@@ -33,9 +33,14 @@ func (s *Store) migrate(ctx context.Context, steps []migration) error {
 	}
 	s.sealFormer(ctx)
 	want := schemaVersion(steps)
-	if s.opts.Path != "" && !s.opts.NoMigrationDump && have > 0 && have < want {
-		if err := s.dumpFormer(ctx, have, want); err != nil {
+	if have > 0 && have < want { // its migration must see all that the former program wrote
+		if err := s.finishLarge(s.db); err != nil {
 			return err
+		}
+		if s.opts.Path != "" && !s.opts.NoMigrationDump {
+			if err := s.dumpFormer(ctx, have, want); err != nil {
+				return err
+			}
 		}
 	}
 	if err := migrate(ctx, watchedDB{s.db, s.opts.Migrating}, steps, s.log); err != nil {
@@ -181,23 +186,33 @@ func (w *roomyWriter) Write(p []byte) (int, error) {
 	return w.f.Write(p)
 }
 
-// keepFormer gives the dump of finished migrations its lasting name, and removes one that is old.
+// keepFormer gives the dump of finished migrations its lasting name.
 func (s *Store) keepFormer() error {
 	if s.opts.Path == "" {
 		return nil
 	}
-	from, to := filepath.Join(s.opts.Path, migratingDump), filepath.Join(s.opts.Path, formerDump)
-	if err := os.Rename(from, to); err == nil {
-		return syncPath(s.opts.Path)
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	info, err := os.Lstat(to)
-	if err != nil || s.opts.Clock.Now().Sub(info.ModTime()) < formerLife {
+	err := os.Rename(filepath.Join(s.opts.Path, migratingDump), filepath.Join(s.opts.Path, formerDump))
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil // most stores have none
 	}
-	s.log.Info("the dump of before the migration is old and is removed", "dump", to)
-	return os.Remove(to)
+	if err != nil {
+		return err
+	}
+	return syncPath(s.opts.Path)
+}
+
+// dropFormer removes the dump once it is old. What is known of the clock was read before.
+func (s *Store) dropFormer() {
+	path := filepath.Join(s.opts.Path, formerDump)
+	info, err := os.Lstat(path)
+	if err != nil || !s.Older(info.ModTime(), formerLife) {
+		return
+	}
+	if err := os.Remove(path); err != nil {
+		s.log.Warn("the dump of before the migration is old and cannot be removed", "dump", path, "error", err)
+		return
+	}
+	s.log.Info("the dump of before the migration is old and was removed", "dump", path)
 }
 
 // wayBack adds to the refusal of a newer store how to get back to one of this program.

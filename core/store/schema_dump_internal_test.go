@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/store/atrest"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
@@ -109,6 +110,36 @@ func TestDumpBeforeMigration(t *testing.T) {
 	}
 	if _, err := os.Stat(lasting); !os.IsNotExist(err) {
 		t.Fatalf("an old dump stays: %v", err)
+	}
+}
+
+// A clock that is ahead at a start does not take the way back: the dump is as old as the time that is known to have passed.
+func TestDumpBeforeMigrationAfterClockStep(t *testing.T) {
+	ctx := context.Background()
+	clock := coretest.NewStepClock()
+	opts := Options{Path: t.TempDir(), MinFreeBytes: 1 << 20, Clock: clock}
+	steps := []migration{mark(2, nil)}
+	if err := errors.Join(former(t, opts, nil), former(t, opts, steps)); err != nil {
+		t.Fatal(err)
+	}
+	dump := filepath.Join(opts.Path, formerDump)
+	if err := os.Chtimes(dump, clock.Now(), clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	s, err := open(ctx, opts, steps)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.keepClock(ctx) // as RunMaintenance does
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	clock.Step(10 * formerLife)
+	if err := former(t, opts, steps); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dump); err != nil {
+		t.Error(err)
 	}
 }
 

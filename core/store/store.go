@@ -180,6 +180,9 @@ func (s *Store) start(ctx context.Context, room bool, steps []migration) (err er
 		s.log.Error("what was known of the clock cannot be read", "error", err)
 		s.clock.begin(clockRecord{}, time.Time{}, s.opts.Clock.Now())
 	}
+	if room && s.opts.Path != "" {
+		s.dropFormer()
+	}
 	s.measure()
 	s.queue.wake = make(chan struct{}, 1)
 	s.closing, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -215,13 +218,7 @@ func openBadger(path string, ring *atrest.Ring, logger hclog.Logger) (kv.DB, err
 		}
 		return layers, nil
 	case strings.Contains(err.Error(), "Cannot acquire directory lock"):
-		owner := "another process"
-		if pid, readErr := os.ReadFile(filepath.Join(path, "LOCK")); readErr == nil {
-			if id := strings.TrimSpace(string(pid)); id != "" {
-				owner = "process " + id
-			}
-		}
-		return nil, core.Conflict("store", path, "", "store: %s is in use by %s: a store belongs to one process at a time", path, owner)
+		return nil, inUse(path)
 	case errors.Is(err, badger.ErrEncryptionKeyMismatch) && ring == nil:
 		return nil, fmt.Errorf("store: open %s: %w", path, errRingGone)
 	case errors.Is(err, badger.ErrEncryptionKeyMismatch):
@@ -230,6 +227,17 @@ func openBadger(path string, ring *atrest.Ring, logger hclog.Logger) (kv.DB, err
 		return nil, fmt.Errorf("store: %s holds the data of another program: %w", path, err)
 	}
 	return nil, fmt.Errorf("store: open %s: %w", path, err)
+}
+
+// inUse returns the error for a store that another process has.
+func inUse(path string) error {
+	owner := "another process"
+	if pid, err := os.ReadFile(filepath.Join(path, "LOCK")); err == nil {
+		if id := strings.TrimSpace(string(pid)); id != "" {
+			owner = "process " + id
+		}
+	}
+	return core.Conflict("store", path, "", "store: %s is in use by %s: a store belongs to one process at a time", path, owner)
 }
 
 // Close answers the updates that were queued before it, stops the goroutines and closes the files; on a full disk, in the room

@@ -65,6 +65,35 @@ func TestRetainBySize(t *testing.T) {
 	}
 }
 
+// What deliveries still need of the log does not count as removed: the rest goes all the same.
+func TestRetainBySizePassesOverNeeded(t *testing.T) {
+	t.Parallel()
+	clock := coretest.NewClock()
+	s := mustOpen(t, store.Options{Clock: clock})
+	w := webhook(webhookAt(start, 1))
+	putWebhook(t, s, w)
+	const n = 100
+	data := json.RawMessage(`"` + strings.Repeat("x", 10_000) + `"`)
+	for i := range n {
+		events := []core.Event{{Type: core.EventExecutionStarted, ID: fmt.Sprint("evt_", i), Subject: "gone", Time: start, Data: data}}
+		mustUpdate(t, s, func(tx core.Tx) error { return tx.Append(events...) })
+		if i < n/2 {
+			d := delivery(i, w.ID)
+			d.Event, d.Seq, d.Status, d.NextAt, d.Body = events[0].Type, events[0].Seq, core.DeliveryFailed, nil, nil
+			putDeliveries(t, s, d)
+		}
+	}
+	done, err := s.Retain(ctx, store.Policy{EventBytes: n * 10_000 * 7 / 10})
+	if err != nil || done.Events < n/4 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	for seq := uint64(1); seq <= n/2; seq++ {
+		if _, err := s.FindEvent(ctx, seq); err != nil {
+			t.Fatalf("event %d, which is needed: %v", seq, err)
+		}
+	}
+}
+
 // What waits for an endpoint is bounded by count and age: the oldest are given up.
 func TestCapPending(t *testing.T) {
 	t.Parallel()
