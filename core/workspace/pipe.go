@@ -23,8 +23,8 @@ func (s *Service) freePipes(ctx context.Context, dir string) {
 		switch {
 		case ctx.Err() != nil:
 			return fs.SkipAll
-		case err != nil: // files come and go while they are looked at
-			return nil //nolint:nilerr
+		case err != nil:
+			return nil //nolint:nilerr // files come and go while they are looked at
 		case d.Type() == fs.ModeNamedPipe && (d.Name() == ".gitignore" || d.Name() == ".gitattributes"):
 			pipes = append(pipes, path)
 		}

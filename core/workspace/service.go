@@ -117,8 +117,8 @@ func (s *Service) Open(ctx context.Context) error {
 func (s *Service) Close() {
 	s.cancel()
 	s.wg.Wait()
-	s.updating.Lock()
-	s.updating.Unlock() //nolint:staticcheck // none runs any more
+	s.updating.Lock() // none runs any more
+	defer s.updating.Unlock()
 	s.closeRoot()
 }
 
