@@ -118,7 +118,7 @@ type AuditStore interface {
 	// SetAuditCursor notes it durably.
 	SetAuditCursor(ctx context.Context, sink string, sequence uint64) error
 	// TrimAudit removes the oldest records, up to a sequence, as far as old reports that they are; seal makes the record
-	// that tells of it. It returns how many went. A record that is stamped with a time of the future is taken to be as
+	// of their removal. It returns how many went. A record that is stamped with a time of the future is taken to be as
 	// old as the next one that is not.
 	TrimAudit(ctx context.Context, upTo uint64, old func(at time.Time) bool, seal func(through uint64, removed int) AuditSeal) (int, error)
 }

@@ -84,7 +84,7 @@ func (s *Service) retain(ctx context.Context) {
 		}
 		return err == nil
 	}
-	// When a record happened that the clock was ahead of, only those behind it tell.
+	// When a record of the future happened follows from those behind it alone.
 	oldest := s.timeOf(head.First)
 	if c.Retention > 0 && (oldest.After(s.opts.Clock.Now()) || s.opts.Older(oldest, c.Retention+slack(c.Retention))) {
 		if !trim(func(at time.Time) bool { return s.opts.Older(at, c.Retention) }) {

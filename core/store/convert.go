@@ -285,7 +285,7 @@ func eachFile(dir string, which func(name string) bool, fn func(name string) err
 func dropConversion(path string) error {
 	unlock, locked, err := lockDir(path)
 	if err != nil || !locked {
-		return err // Badger says so
+		return err // Badger reports it
 	}
 	defer unlock()
 	return os.RemoveAll(filepath.Join(path, convertDir))

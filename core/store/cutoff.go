@@ -41,7 +41,7 @@ func (c cutoff) passed(t time.Time) bool {
 	return t.Before(c.before)
 }
 
-// aheadRecords says when events, or records of the audit trail, happened that are stamped with a time of the future: not later
+// aheadRecords finds when events, or records of the audit trail, happened that are stamped with a time of the future: not later
 // than the next one that is not. The zero value is ready.
 type aheadRecords struct {
 	upTo uint64 // sequence of the one that was found last

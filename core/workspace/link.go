@@ -81,7 +81,7 @@ func (t *tree) lookInto(ctx context.Context, dir, name string) (uncommitted, unp
 	return uncommitted, unpushed, nil
 }
 
-// owns reports whether a directory is in the worktree, or in what git keeps of it: an agent is told nothing of others.
+// owns reports whether a directory is in the worktree, or in what git keeps of it: nothing of others reaches an agent.
 func (t *tree) owns(dir string) bool { return within(t.dir, dir) || within(t.admin, dir) }
 
 // headOf returns the commit that a work tree stands at, by git's files alone; "" for none.

@@ -85,7 +85,7 @@ func TestFinishWithFilesThatGitRefuses(t *testing.T) {
 	}
 }
 
-// A pipe in the place of git's rules would have git wait for whoever writes into it.
+// A pipe in the place of git's rules would have git wait for a writer.
 func TestPipesAsRules(t *testing.T) {
 	src := newSource(t)
 	src.write(".gitattributes", "*.go diff=golang\n")
