@@ -112,7 +112,7 @@ func (th *threads) begin(t *Thread) {
 		if e.work.Err() != nil {
 			status.Code, status.Message = CodeThreadStopped, "the thread was stopped before it began"
 		} else {
-			short := th.agent.shortened(asTaskError(err))
+			short := th.agent.maxFrame.shortened(asTaskError(err))
 			status.Code, status.Message = short.Code, short.Message
 		}
 		th.forget(t)
@@ -244,7 +244,7 @@ func (th *threads) give(t *Thread, in *input) {
 	case err != nil && (work.Err() != nil || taken):
 		return
 	case err != nil:
-		short := th.agent.shortened(asTaskError(err))
+		short := th.agent.maxFrame.shortened(asTaskError(err))
 		status.Status, status.Code, status.Message = protocol.ThreadRefused, short.Code, short.Message
 		th.agent.opts.Logger.Warn("agent could not give a thread its input", "thread", in.ThreadID, "input", in.InputID, "error", err)
 	case in.Message != "":
