@@ -60,6 +60,8 @@ func TestExamples(t *testing.T) {
 				t.Run("Clock", func(t *testing.T) { testClock(t, script) })
 				t.Run("Unknown", func(t *testing.T) { testUnknown(t, script) })
 				t.Run("State", func(t *testing.T) { testState(t, script) })
+				t.Run("StateStays", func(t *testing.T) { testStateStays(t, script) })
+				t.Run("LimitThatShrank", func(t *testing.T) { testLimitThatShrank(t, script) })
 			}
 			if l.name == "python" {
 				t.Run("Unreadable", func(t *testing.T) { testUnreadable(t, command) })
@@ -295,8 +297,10 @@ func testTooLarge(t *testing.T, command []string) {
 	srv := newServer(t, agenttest.Options{MaxMessageBytes: 8192})
 	start(t, srv, command)
 	c := accept(t, srv)
-	must(t, c.Task(task("t1", 1, "large progress")))
-	result(t, c)
+	for _, text := range []string{"large progress", "empty progress"} {
+		must(t, c.Task(task(text, 1, text)))
+		result(t, c)
+	}
 	must(t, c.Task(task("t2", 1, "large question")))
 	var e protocol.TaskError
 	next(t, c, protocol.TypeTaskError, &e)
@@ -369,6 +373,48 @@ func testState(t *testing.T, command []string) {
 	c := accept(t, srv)
 	must(t, c.Task(task("t1", 1, "")))
 	result(t, c)
+}
+
+// testStateStays ends an agent gracefully and starts it anew: it shows its last session, so that a registration token of few uses
+// is not used again.
+func testStateStays(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	state := filepath.Join(t.TempDir(), "state")
+	command = append([]string{"env", "STATE=" + state}, command...)
+	p := start(t, srv, command)
+	first := accept(t, srv)
+	must(t, first.Task(task("t1", 1, "")))
+	result(t, first) // the session is kept by now
+	p.terminate(t)
+	next(t, first, protocol.TypeDisconnect, nil)
+	must(t, p.wait())
+	start(t, srv, command)
+	if r := accept(t, srv).Register.Resume; r == nil || r.AgentID != first.Registered.AgentID || r.Token != first.Registered.ResumeToken {
+		t.Errorf("resume %+v, want %+v", r, first.Registered)
+	}
+}
+
+// testLimitThatShrank has a server come back that takes less than the agent holds for it: that would end each session.
+func testLimitThatShrank(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1, "large answer")))
+	result(t, c)
+	must(t, c.Task(task("t2", 1, "large question")))
+	next(t, c, protocol.TypeMessage, nil)
+	srv.SetMaxMessageBytes(8192)
+	c = reconnect(t, srv, c)
+	for range 2 {
+		var e protocol.TaskError
+		next(t, c, protocol.TypeTaskError, &e)
+		if e.Error.Code != map[string]string{"t1": "RESULT_TOO_LARGE", "t2": "AGENT_ERROR"}[e.TaskID] || e.Attempt != 1 {
+			t.Errorf("got %+v", e)
+		}
+	}
+	if types := c.Types(); len(types) != 0 {
+		t.Errorf("sent too: %v", types)
+	}
 }
 
 // testUnreadable sends what is no frame: it is skipped.
@@ -546,7 +592,7 @@ func buildPython(t *testing.T) []string {
 }
 
 func scriptPython(t *testing.T, command []string) []string {
-	const script = `import asyncio, logging, os, sys
+	const script = `import asyncio, logging, os, signal, sys
 from wardroom_agent import Agent
 
 async def handler(task):
@@ -556,6 +602,10 @@ async def handler(task):
             await task.progress(text=str(i))
     elif what == "large progress":
         await task.progress(text="x" * 8000)
+    elif what == "empty progress":
+        await task.progress(text="")
+    elif what == "large answer":
+        return "x" * 8000
     elif what == "large question":
         await task.ask("x" * 8000)
     elif what == "ask":
@@ -575,8 +625,10 @@ async def on_message(message):
     return "x" * 8000
 
 async def main():
-    await Agent(sys.argv[2], "script", ["urgency"], handler, on_message=on_message, max_concurrent_tasks=4,
-                state_file=os.environ.get("STATE", "")).run()
+    agent = Agent(sys.argv[2], "script", ["urgency"], handler, on_message=on_message, max_concurrent_tasks=4,
+                  state_file=os.environ.get("STATE", ""))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, agent.stop)
+    await agent.run()
 
 logging.basicConfig()
 asyncio.run(main())
@@ -594,6 +646,8 @@ async function handler(task) {
   switch (task.input.text) {
     case "progress": for (let i = 0; i < 1000; i++) task.progress({ text: String(i) }); break;
     case "large progress": task.progress({ text: large }); break;
+    case "empty progress": task.progress({ text: "" }); break;
+    case "large answer": return large;
     case "large question": await task.ask(large); break;
     case "ask": return (await task.ask("?")).content;
     case "ask and wait": await task.ask("?"); await end; break;
@@ -601,10 +655,12 @@ async function handler(task) {
   }
   return {};
 }
-await new Agent({
+const agent = new Agent({
   url: process.argv[3], name: "script", capabilities: ["urgency"], handler, onMessage: () => large, maxConcurrentTasks: 4,
   stateFile: process.env.STATE,
-}).run();
+});
+process.once("SIGTERM", () => agent.stop());
+await agent.run();
 `
 	path := filepath.Join(filepath.Dir(filepath.Dir(command[1])), "script.mjs")
 	must(t, os.WriteFile(path, []byte(script), 0o600))

@@ -27,12 +27,14 @@ SUBPROTOCOL = "wardroom.agent.v1"
 PATH = "/api/agents/connect"
 FINAL_CLOSE_CODES = {4400, 4403, 4409}  # refused, disconnected by an operator, resumed elsewhere
 FLOODED = 4429  # too many frames for too long
+COMES_AGAIN = {1009, 1013}  # a frame was too large, or the server cannot go on: the next session may end so too
 FINAL_ERRORS = {"VALIDATION_ERROR", "UNAUTHORIZED", "FORBIDDEN", "CONFLICT"}
 FIRST_DELAY, LAST_DELAY = 0.05, 5.0  # seconds between attempts to connect
 CONNECT_TIME = 10.0  # seconds for a connection, and for a registration
 SILENCE = 3  # heartbeats without a word of the server: it is gone
 REMEMBERED = 1000  # acknowledged answers, and replies, in case a task or a message comes once more
 MAX_FRAME = 16 << 20
+ERROR_TEXT = 1024  # characters of an error that is too large to be sent
 FRAME_OVERHEAD = 1024  # more than what a frame adds to its payload
 PROGRESS_RATE = 40  # frames of progress a second, well below what a server takes by default
 RATE_SHARE = 0.4  # of what a server takes that says so
@@ -151,7 +153,7 @@ class Agent:
     async def _connect(self) -> str:
         """Runs one session and returns how it ended: useful, useless or flooded.
 
-        It was useful if a frame came after the registration, so that the server works.
+        It was useful if a frame came after the registration, so that the server works, and did not end in a way that comes again.
         """
         # The name of the parameter for headers changed when the library got its new client.
         parameters = inspect.signature(websockets.connect.__init__).parameters
@@ -176,9 +178,10 @@ class Agent:
                 self._refuse(frame)
                 await ws.close()
             if ws.close_code in FINAL_CLOSE_CODES:
-                self._forget_state()
                 raise Refused(f"closed with {ws.close_code} {ws.close_reason}")
-            return "flooded" if ws.close_code == FLOODED else "useful" if useful else "useless"
+            if ws.close_code == FLOODED:
+                return "flooded"
+            return "useful" if useful and ws.close_code not in COMES_AGAIN else "useless"
 
     def _registration(self) -> Dict[str, Any]:
         p: Dict[str, Any] = {
@@ -212,7 +215,13 @@ class Agent:
         try:
             for task_id in list(self._answers):
                 await self._deliver(task_id)
-            for ask_id, (question, _) in list(self._questions.items()):
+            for ask_id, (question, reply) in list(self._questions.items()):
+                try:
+                    self._check_size(question)  # the server took more when it was asked
+                except MessageRefused as refusal:
+                    if not reply.done():
+                        reply.set_exception(refusal)
+                    continue
                 await self._send("message", question, ask_id)
             if self._draining:
                 await self._beat()
@@ -340,11 +349,26 @@ class Agent:
     async def _deliver(self, task_id: str, frame_id: Optional[str] = None) -> None:
         kind, payload = self._answers[task_id]
         payload["attempt"] = self._attempts.pop(task_id, payload.get("attempt", 0))
+        size = _size_of(payload)
+        if size + FRAME_OVERHEAD > self._limit:  # the server took more when the handler answered
+            if kind == "task_result":
+                kind = "task_error"
+                text = f"the result has {size} bytes, the server takes messages of {self._limit}"
+                payload = {
+                    "taskId": task_id, "executionId": payload["executionId"], "attempt": payload["attempt"], "retryable": False,
+                    "error": {"code": "RESULT_TOO_LARGE", "message": text},
+                }
+            else:
+                error = payload["error"]
+                payload = {**payload, "error": {"code": error["code"], "message": error["message"][:ERROR_TEXT]}}
+            self._answers[task_id] = kind, payload
         with contextlib.suppress(websockets.ConnectionClosed):  # it is kept, and sent by the next session
             await self._send(kind, payload, frame_id)
 
     async def _progress(self, task_id: str, payload: Mapping[str, Any]) -> None:
         """Sends progress, unless much waits already, or the agent has sent too many of late."""
+        if payload.get("text") == "":  # the server takes a frame that shows nothing for a bad one
+            return
         payload = {"taskId": task_id, **payload}
         size = _size_of(payload)
         if not self._ws or self._ws.transport.get_write_buffer_size() > MAX_UNSENT or size + FRAME_OVERHEAD > self._limit:
@@ -431,6 +455,9 @@ class Agent:
             self._considering.pop(message.message_id, None)
 
     async def _reply(self, message_id: str) -> None:
+        if _size_of(self._replies[message_id]) + FRAME_OVERHEAD > self._limit:  # the server took more when it was given
+            log.warning("a reply to a message is larger than the server takes now")
+            return
         with contextlib.suppress(websockets.ConnectionClosed):  # the message will come again
             await self._send("message_reply", self._replies[message_id])
 
@@ -460,7 +487,6 @@ class Agent:
             with contextlib.suppress(websockets.ConnectionClosed):
                 await self._send("disconnect", {"reason": "drained" if self._draining else "stopped"}, ws=ws)
                 await ws.close()
-        self._forget_state()
 
     async def _send(self, kind: str, payload: Mapping[str, Any], frame_id: Optional[str] = None, ws: Any = None) -> None:
         ws = ws or self._ws
@@ -473,7 +499,6 @@ class Agent:
         p = frame.get("payload") or {}
         log.warning("error from the server: %s %s", p.get("code"), p.get("message"))
         if p.get("fatal") and p.get("code") in FINAL_ERRORS:
-            self._forget_state()
             raise Refused(f"{p['code']}: {p.get('message', '')}")
 
     def _note_idle(self) -> None:
@@ -516,11 +541,6 @@ class Agent:
                 raise
         except OSError as error:  # a full disk costs the session at a restart, not the work
             log.warning("the session is not kept: %s", error)
-
-    def _forget_state(self) -> None:
-        if self._state_file:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self._state_file)
 
 
 class _TimeOver(Exception):

@@ -13,6 +13,7 @@ const SUBPROTOCOL = "wardroom.agent.v1";
 const PATH = "/api/agents/connect";
 const FINAL_CLOSE_CODES = new Set([4400, 4403, 4409]); // refused, disconnected by an operator, resumed elsewhere
 const FLOODED = 4429; // too many frames for too long
+const COMES_AGAIN = new Set([1009, 1013]); // a frame was too large, or the server cannot go on: the next session may end so too
 const FINAL_ERRORS = new Set(["VALIDATION_ERROR", "UNAUTHORIZED", "FORBIDDEN", "CONFLICT"]);
 const FIRST_DELAY = 50; // milliseconds between attempts to connect
 const LAST_DELAY = 5000;
@@ -21,6 +22,7 @@ const SILENCE = 3; // heartbeats without a word of the server: it is gone
 const REMEMBERED = 1000; // acknowledged answers, and replies, in case a task or a message comes once more
 const MAX_FRAME = 16 << 20;
 const MAX_MESSAGE = 4096; // characters of an error
+const SHORT_MESSAGE = 1024; // of one that is too large to be sent
 const PROGRESS_RATE = 40; // frames of progress a second, well below what a server takes by default
 const RATE_SHARE = 0.4; // of what a server takes that says so
 const MAX_UNSENT = 64 << 10; // bytes that wait in the connection, beyond which progress is dropped
@@ -148,7 +150,6 @@ export class Agent {
         await sleep(flooded ? LAST_DELAY : delay * (0.5 + Math.random() / 2), undefined, { signal: this.#stopping.signal }).catch(() => {});
         delay = Math.min(2 * delay, LAST_DELAY);
       }
-      this.#forgetState();
     } finally {
       this.#stopping.abort();
       for (const work of this.#running.values()) work.abort.abort(new Error("the agent stops"));
@@ -175,7 +176,10 @@ export class Agent {
     this.stop();
   }
 
-  /** Runs one session and returns how it ended: it was useful if a frame came after the registration, so that the server works. */
+  /**
+   * Runs one session and returns how it ended: it was useful if a frame came after the registration, so that the server works, and
+   * it did not end in a way that comes again.
+   */
   #connect(): Promise<"useful" | "useless" | "flooded"> {
     return new Promise((resolve, reject) => {
       const headers = this.#options.token ? { Authorization: `Bearer ${this.#options.token}` } : {};
@@ -239,12 +243,11 @@ export class Agent {
         this.#stopping.signal.removeEventListener("abort", leave);
         if (this.#ws === ws) this.#ws = undefined;
         if (FINAL_CLOSE_CODES.has(code)) {
-          this.#forgetState();
           failure = new Refused(`closed with ${code} ${String(reason)}`);
         }
         if (failure instanceof Refused || (failure && !heart && !this.#stopping.signal.aborted)) return reject(failure);
         if (failure && !this.#stopping.signal.aborted) this.#options.log(`connection lost: ${textOf(failure)}`);
-        resolve(code === FLOODED ? "flooded" : useful ? "useful" : "useless");
+        resolve(code === FLOODED ? "flooded" : useful && !COMES_AGAIN.has(code) ? "useful" : "useless");
       });
     });
   }
@@ -272,8 +275,12 @@ export class Agent {
     this.#rate = rateOf(p.config?.messagesPerSecond) ?? PROGRESS_RATE;
     this.#attached = performance.now();
     this.#ws = ws;
-    for (const answer of this.#answers.values()) this.#send(answer.type, answer.payload);
-    for (const [id, question] of this.#questions) this.#send("message", question.payload, id);
+    for (const answer of this.#answers.values()) this.#deliver(answer);
+    for (const [id, question] of this.#questions) {
+      const problem = this.#unsendable("message", question.payload); // the server took more when it was asked
+      if (problem) question.refuse(new MessageRefused("VALIDATION_ERROR", `content: the message ${problem}`));
+      else this.#send("message", question.payload, id);
+    }
     if (this.#draining) this.#beat();
   }
 
@@ -317,7 +324,6 @@ export class Agent {
         }
         this.#options.log(`error from the server: ${p.code} ${p.message}`);
         if (p.fatal && FINAL_ERRORS.has(p.code)) {
-          this.#forgetState();
           throw new Refused(`${p.code}: ${p.message ?? ""}`);
         }
         break;
@@ -338,12 +344,24 @@ export class Agent {
       answer.payload.attempt = Math.max(answer.payload.attempt, attempt);
       this.#recent.delete(taskId);
       this.#answers.set(taskId, answer);
-      this.#send(answer.type, answer.payload, frameId);
+      this.#deliver(answer, frameId);
       return;
     }
     this.#answers.delete(taskId); // it failed, and is wanted once more
     const handler = this.#work(p, taskId, attempt, frameId).finally(() => this.#handlers.delete(handler));
     this.#handlers.add(handler);
+  }
+
+  /** Sends an answer once more. One for which the server took more, when it was made, becomes an error that fits. */
+  #deliver(answer: Answer, frameId?: string): void {
+    const problem = this.#unsendable(answer.type, answer.payload);
+    if (problem) {
+      const { taskId, executionId, attempt, error, retryable = false } = answer.payload;
+      const { code, message } = (error ?? { code: "RESULT_TOO_LARGE", message: `the result ${problem}` }) as { code: string; message: string };
+      answer.type = "task_error";
+      answer.payload = { taskId, executionId, attempt, error: { code, message: message.slice(0, SHORT_MESSAGE) }, retryable };
+    }
+    this.#send(answer.type, answer.payload, frameId);
   }
 
   /** Forgets a task that is not wanted any more. */
@@ -458,7 +476,11 @@ export class Agent {
   async #hear(p: Frame["payload"]): Promise<void> {
     const id: string = p.messageId;
     const known = this.#replies.get(id);
-    if (known) return this.#send("message_reply", known);
+    if (known) {
+      const problem = this.#unsendable("message_reply", known); // the server took more when it was given
+      if (problem) return this.#options.log(`no reply to a message: it ${problem}`);
+      return this.#send("message_reply", known);
+    }
     if (this.#considering.has(id)) return;
     this.#considering.add(id);
     const message: Message = {
@@ -495,6 +517,7 @@ export class Agent {
   /** Sends progress, unless much waits already, or the agent has sent too many of late. */
   #progress(payload: object): void {
     if (!this.#ws || this.#ws.bufferedAmount > MAX_UNSENT) return;
+    if ("text" in payload && payload.text === "") return; // the server takes a frame that shows nothing for a bad one
     const second = Math.floor(performance.now() / 1000);
     if (second !== this.#progressAt) [this.#progressAt, this.#progressSent] = [second, 0];
     if (this.#progressSent >= this.#rate || this.#unsendable("task_progress", payload)) return;
@@ -536,10 +559,6 @@ export class Agent {
       rmSync(temporary, { force: true });
       this.#options.log(`the session is not kept: ${textOf(error)}`);
     }
-  }
-
-  #forgetState(): void {
-    if (this.#options.stateFile) rmSync(this.#options.stateFile, { force: true });
   }
 }
 
