@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,6 +54,7 @@ func TestExamples(t *testing.T) {
 			t.Run("Answer", func(t *testing.T) { testAnswer(t, command) })
 			t.Run("Ask", func(t *testing.T) { testAsk(t, append(command, "--ask")) })
 			t.Run("Heartbeat", func(t *testing.T) { testHeartbeat(t, command) })
+			t.Run("RetryAfter", func(t *testing.T) { testRetryAfter(t, command) })
 			if l.script != nil { // the library for Go has tests of its own
 				script := l.script(t, command)
 				t.Run("Pause", func(t *testing.T) { testPause(t, command) })
@@ -464,6 +467,32 @@ func testPause(t *testing.T, command []string) {
 	defer cancel()
 	if _, err := srv.Accept(ctx); err == nil {
 		t.Error("it came back at once after too many frames")
+	}
+}
+
+// testRetryAfter refuses agents for a time: they stay away for as long.
+func testRetryAfter(t *testing.T, command []string) {
+	tries := make(chan struct{}, 100)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "30")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		tries <- struct{}{}
+	}))
+	t.Cleanup(srv.Close)
+	p := start(t, &agenttest.Server{URL: srv.URL}, command)
+	select {
+	case <-tries:
+	case <-testContext(t).Done():
+		t.Fatal("it never came")
+	}
+	select {
+	case <-tries:
+		t.Error("it came back at once, though it was asked not to")
+	case <-time.After(300 * time.Millisecond): // five waits of an agent that was not asked
+	}
+	p.terminate(t)
+	if err := p.wait(); err != nil { // the wait does not hold up its end
+		t.Errorf("exit: %v", err)
 	}
 }
 

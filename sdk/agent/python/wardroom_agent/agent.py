@@ -30,6 +30,7 @@ FLOODED = 4429  # too many frames for too long
 COMES_AGAIN = {1009, 1013}  # a frame was too large, or the server cannot go on: the next session may end so too
 FINAL_ERRORS = {"VALIDATION_ERROR", "UNAUTHORIZED", "FORBIDDEN", "CONFLICT"}
 FIRST_DELAY, LAST_DELAY = 0.05, 5.0  # seconds between attempts to connect
+LONGEST_WAIT = 60.0  # seconds that a refusal may ask for
 CONNECT_TIME = 10.0  # seconds for a connection, and for a registration
 SILENCE = 3  # heartbeats without a word of the server: it is gone
 REMEMBERED = 1000  # acknowledged answers, and replies, in case a task or a message comes once more
@@ -109,7 +110,7 @@ class Agent:
         try:
             while not stop.done():
                 serving = asyncio.ensure_future(self._connect())
-                flooded = False
+                flooded, asked = False, 0.0
                 try:
                     await asyncio.wait({serving, stop}, return_when=asyncio.FIRST_COMPLETED)
                     if stop.done():
@@ -120,6 +121,7 @@ class Agent:
                         delay = FIRST_DELAY  # come back quickly
                 except (OSError, asyncio.TimeoutError, websockets.WebSocketException) as error:
                     response = getattr(error, "response", error)
+                    asked = _retry_after(response)
                     if getattr(response, "status_code", 0) in (401, 403):
                         raise Refused(f"HTTP {response.status_code}") from error
                     log.warning("connection lost: %s", error or type(error).__name__)
@@ -127,7 +129,7 @@ class Agent:
                     if stop.done():
                         await self._leave()
                     await _ended(serving)
-                await asyncio.wait({stop}, timeout=LAST_DELAY if flooded else random.uniform(delay / 2, delay))
+                await asyncio.wait({stop}, timeout=asked + (LAST_DELAY if flooded else random.uniform(delay / 2, delay)))
                 delay = min(2 * delay, LAST_DELAY)
         finally:
             self._stopping.set()
@@ -559,6 +561,13 @@ def _frame_of(text: Any) -> Optional[Dict[str, Any]]:
         problem = error
     log.warning("a frame of the server cannot be read: %s", problem)
     return None
+
+
+def _retry_after(refusal: Any) -> float:
+    """Returns for how many seconds a refusal wants the agent to stay away; 0: it did not say, or is none."""
+    headers = getattr(refusal, "headers", None)
+    asked = headers.get_all("Retry-After") if headers else []
+    return min(float(asked[0]), LONGEST_WAIT) if asked and re.fullmatch("[0-9]{1,9}", asked[0]) else 0.0
 
 
 def _is_registration(p: Mapping[str, Any]) -> bool:

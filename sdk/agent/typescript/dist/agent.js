@@ -12,6 +12,7 @@ const COMES_AGAIN = new Set([1009, 1013]); // a frame was too large, or the serv
 const FINAL_ERRORS = new Set(["VALIDATION_ERROR", "UNAUTHORIZED", "FORBIDDEN", "CONFLICT"]);
 const FIRST_DELAY = 50; // milliseconds between attempts to connect
 const LAST_DELAY = 5000;
+const LONGEST_WAIT = 60_000; // that a refusal may ask for
 const CONNECT_TIME = 10_000; // for a connection, and for a registration
 const SILENCE = 3; // heartbeats without a word of the server: it is gone
 const REMEMBERED = 1000; // acknowledged answers, and replies, in case a task or a message comes once more
@@ -24,6 +25,14 @@ const MAX_UNSENT = 64 << 10; // bytes that wait in the connection, beyond which 
 const FRESH = 10_000; // how long a server that was just started may not know a task
 const UNKNOWN_PAUSE = 1000; // before it is asked again
 const GRACE = 5000; // for handlers that were aborted to end
+/** A refusal that passes. wait is for how many milliseconds the server wants the agent to stay away; 0: it did not say. */
+class Busy extends Error {
+    wait;
+    constructor(status, retryAfter) {
+        super(`HTTP ${status}`);
+        this.wait = /^[0-9]{1,9}$/.test(retryAfter ?? "") ? Math.min(Number(retryAfter) * 1000, LONGEST_WAIT) : 0;
+    }
+}
 /** An agent, which runs once. */
 export class Agent {
     #options;
@@ -80,6 +89,7 @@ export class Agent {
         try {
             while (!this.#stopping.signal.aborted) {
                 let flooded = false;
+                let asked = 0; // milliseconds
                 try {
                     const end = await this.#connect();
                     flooded = end === "flooded"; // the server wants to be left alone for a while
@@ -89,11 +99,13 @@ export class Agent {
                 catch (error) {
                     if (error instanceof Refused)
                         throw error;
+                    if (error instanceof Busy)
+                        asked = error.wait;
                     this.#options.log(`connection lost: ${textOf(error)}`);
                 }
                 if (this.#stopping.signal.aborted)
                     break;
-                await sleep(flooded ? LAST_DELAY : delay * (0.5 + Math.random() / 2), undefined, { signal: this.#stopping.signal }).catch(() => { });
+                await sleep(asked + (flooded ? LAST_DELAY : delay * (0.5 + Math.random() / 2)), undefined, { signal: this.#stopping.signal }).catch(() => { });
                 delay = Math.min(2 * delay, LAST_DELAY);
             }
         }
@@ -182,7 +194,7 @@ export class Agent {
             });
             ws.on("unexpected-response", (_request, response) => {
                 const status = response.statusCode ?? 0;
-                failure = status === 401 || status === 403 ? new Refused(`HTTP ${status}`) : new Error(`HTTP ${status}`);
+                failure = status === 401 || status === 403 ? new Refused(`HTTP ${status}`) : new Busy(status, response.headers["retry-after"]);
                 response.destroy();
                 ws.terminate();
             });
