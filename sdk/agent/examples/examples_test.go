@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -64,6 +65,7 @@ func TestExamples(t *testing.T) {
 				t.Run("Unknown", func(t *testing.T) { testUnknown(t, script) })
 				t.Run("State", func(t *testing.T) { testState(t, script) })
 				t.Run("StateStays", func(t *testing.T) { testStateStays(t, script) })
+				t.Run("Forgets", func(t *testing.T) { testForgets(t, script) })
 				t.Run("LimitThatShrank", func(t *testing.T) { testLimitThatShrank(t, script) })
 			}
 			if l.name == "python" {
@@ -397,6 +399,29 @@ func testStateStays(t *testing.T, command []string) {
 	}
 }
 
+// testForgets has an agent give large answers: those that were acknowledged are not all held in memory.
+func testForgets(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	give := func(id string) string {
+		t.Helper()
+		must(t, c.Task(task(id, 1, "huge answer")))
+		answer := string(result(t, c).Result)
+		must(t, c.Ack(id))
+		return answer[len(answer)-2 : len(answer)-1] // which answer it was
+	}
+	for i := range 6 { // a megabyte each
+		give(fmt.Sprint("t", i))
+	}
+	if n := give("t5"); n != "6" {
+		t.Errorf("the latest was worked on again: it is answer %s", n)
+	}
+	if n := give("t0"); n != "7" {
+		t.Errorf("answer %s is held still", n)
+	}
+}
+
 // testLimitThatShrank has a server come back that takes less than the agent holds for it: that would end each session.
 func testLimitThatShrank(t *testing.T, command []string) {
 	srv := newServer(t, agenttest.Options{})
@@ -624,6 +649,8 @@ func scriptPython(t *testing.T, command []string) []string {
 	const script = `import asyncio, logging, os, signal, sys
 from wardroom_agent import Agent
 
+given = 0
+
 async def handler(task):
     what = task.input["text"]
     if what == "progress":
@@ -633,6 +660,10 @@ async def handler(task):
         await task.progress(text="x" * 8000)
     elif what == "empty progress":
         await task.progress(text="")
+    elif what == "huge answer":
+        global given
+        given += 1
+        return "x" * 1000000 + str(given)
     elif what == "large answer":
         return "x" * 8000
     elif what == "large question":
@@ -671,12 +702,14 @@ func scriptTypeScript(t *testing.T, command []string) []string {
 	const script = `import { Agent } from "wardroom-agent";
 const large = "x".repeat(8000);
 const end = new Promise(() => {});
+let given = 0;
 async function handler(task) {
   switch (task.input.text) {
     case "progress": for (let i = 0; i < 1000; i++) task.progress({ text: String(i) }); break;
     case "large progress": task.progress({ text: large }); break;
     case "empty progress": task.progress({ text: "" }); break;
     case "large answer": return large;
+    case "huge answer": return "x".repeat(1000000) + ++given;
     case "large question": await task.ask(large); break;
     case "ask": return (await task.ask("?")).content;
     case "ask and wait": await task.ask("?"); await end; break;

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import asyncio
-import collections
 import contextlib
 import inspect
 import json
@@ -19,6 +18,7 @@ import websockets
 
 from .errors import MessageRefused, Refused, TaskError
 from .model import Message, Reply, Task, message_of, task_of
+from .recent import Recent
 
 Handler = Callable[[Task], Awaitable[Any]]
 MessageHandler = Callable[[Message], Awaitable[Any]]
@@ -33,7 +33,6 @@ FIRST_DELAY, LAST_DELAY = 0.05, 5.0  # seconds between attempts to connect
 LONGEST_WAIT = 60.0  # seconds that a refusal may ask for
 CONNECT_TIME = 10.0  # seconds for a connection, and for a registration
 SILENCE = 3  # heartbeats without a word of the server: it is gone
-REMEMBERED = 1000  # acknowledged answers, and replies, in case a task or a message comes once more
 MAX_FRAME = 16 << 20
 ERROR_TEXT = 1024  # characters of an error that is too large to be sent
 FRAME_OVERHEAD = 1024  # more than what a frame adds to its payload
@@ -89,13 +88,13 @@ class Agent:
         self._running: Dict[str, "asyncio.Task[None]"] = {}  # by task id
         self._attempts: Dict[str, int] = {}  # of those that run: the highest seen, which the answer echoes
         self._answers: Dict[str, Answer] = {}  # until the server acknowledges them
-        self._recent: "collections.OrderedDict[str, Answer]" = collections.OrderedDict()
+        self._recent: Recent[Answer] = Recent()  # acknowledged
         self._questions: Dict[str, Tuple[Dict[str, Any], "asyncio.Future[Reply]"]] = {}  # by envelope id, until there is a reply
         self._ask_prefix = f"ask-{random.SystemRandom().getrandbits(64):016x}-"  # ids are never used again
         self._asked = 0
         self._sending: "set[asyncio.Task[None]]" = set()
         self._considering: Dict[str, "asyncio.Task[None]"] = {}  # by message id
-        self._replies: "collections.OrderedDict[str, Dict[str, Any]]" = collections.OrderedDict()
+        self._replies: Recent[Dict[str, Any]] = Recent()
 
     async def run(self) -> None:
         """Connects, reconnects and resumes until stop, the end of drain, or a refusal, which it raises as Refused."""
@@ -249,9 +248,7 @@ class Agent:
         elif kind == "task_ack":
             answer = self._answers.pop(p["taskId"], None)
             if answer and not answer[1].get("retryable"):
-                self._recent[p["taskId"]] = answer
-                while len(self._recent) > REMEMBERED:
-                    self._recent.popitem(last=False)
+                self._recent.add(p["taskId"], answer, _size_of(answer[1]))
             self._note_idle()
         elif kind == "task_cancelled":
             self._drop(p["taskId"])
@@ -282,8 +279,10 @@ class Agent:
         answer = self._answers.get(task_id)
         if answer and answer[1].get("retryable") and task.attempt > answer[1]["attempt"]:
             del self._answers[task_id]  # it failed, and is wanted once more
-        elif answer is None and task_id in self._recent:
-            self._answers[task_id] = self._recent.pop(task_id)
+        elif answer is None:
+            known = self._recent.pop(task_id)
+            if known:
+                self._answers[task_id] = known
         self._attempts[task_id] = max(task.attempt, self._attempts.get(task_id, 0))
         if task_id in self._answers:
             await self._deliver(task_id)
@@ -432,8 +431,9 @@ class Agent:
     async def _hear(self, p: Mapping[str, Any]) -> None:
         """Answers a message of another role, once; one that comes again is answered from memory."""
         message = message_of(p)
-        if message.message_id in self._replies:
-            await self._reply(message.message_id)
+        known = self._replies.get(message.message_id)
+        if known:
+            await self._reply(known)
         elif message.message_id not in self._considering:
             self._considering[message.message_id] = asyncio.ensure_future(self._consider(message))
 
@@ -447,21 +447,19 @@ class Agent:
                     self._check_size(reply)
             elif message.wants_reply:
                 return
-            self._replies[message.message_id] = reply
-            while len(self._replies) > REMEMBERED:
-                self._replies.popitem(last=False)
-            await self._reply(message.message_id)
+            self._replies.add(message.message_id, reply, _size_of(reply))
+            await self._reply(reply)
         except Exception as error:  # no reply: when its time is over, the server asks somebody else
             log.warning("no reply to a message: %s", error or type(error).__name__)
         finally:
             self._considering.pop(message.message_id, None)
 
-    async def _reply(self, message_id: str) -> None:
-        if _size_of(self._replies[message_id]) + FRAME_OVERHEAD > self._limit:  # the server took more when it was given
+    async def _reply(self, reply: Mapping[str, Any]) -> None:
+        if _size_of(reply) + FRAME_OVERHEAD > self._limit:  # the server took more when it was given
             log.warning("a reply to a message is larger than the server takes now")
             return
         with contextlib.suppress(websockets.ConnectionClosed):  # the message will come again
-            await self._send("message_reply", self._replies[message_id])
+            await self._send("message_reply", reply)
 
     async def _heartbeats(self, ws: Any, interval: float) -> None:
         silent = 0

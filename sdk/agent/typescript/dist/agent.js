@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import WebSocket from "ws";
 import { Clock } from "./clock.js";
 import { MessageRefused, Refused, TaskError } from "./errors.js";
+import { Recent } from "./recent.js";
 const SUBPROTOCOL = "wardroom.agent.v1";
 const PATH = "/api/agents/connect";
 const FINAL_CLOSE_CODES = new Set([4400, 4403, 4409]); // refused, disconnected by an operator, resumed elsewhere
@@ -15,7 +16,6 @@ const LAST_DELAY = 5000;
 const LONGEST_WAIT = 60_000; // that a refusal may ask for
 const CONNECT_TIME = 10_000; // for a connection, and for a registration
 const SILENCE = 3; // heartbeats without a word of the server: it is gone
-const REMEMBERED = 1000; // acknowledged answers, and replies, in case a task or a message comes once more
 const MAX_FRAME = 16 << 20;
 const MAX_MESSAGE = 4096; // characters of an error
 const SHORT_MESSAGE = 1024; // of one that is too large to be sent
@@ -52,12 +52,12 @@ export class Agent {
     #free;
     #handlers = new Set();
     #answers = new Map(); // until the server acknowledges them
-    #recent = new Map();
+    #recent = new Recent(); // acknowledged
     #questions = new Map(); // by envelope id, until there is a reply
     #askPrefix = `ask-${randomBytes(8).toString("hex")}-`; // ids are never used again
     #asked = 0;
     #considering = new Set(); // message ids
-    #replies = new Map(); // by message id
+    #replies = new Recent(); // by message id
     #idle = []; // called once nothing runs, and everything is acknowledged
     /** Throws a TypeError for options that cannot be. */
     constructor(options) {
@@ -262,7 +262,7 @@ export class Agent {
                 const answer = this.#answers.get(p.taskId);
                 this.#answers.delete(p.taskId);
                 if (answer && !answer.payload.retryable)
-                    remember(this.#recent, p.taskId, answer);
+                    this.#recent.add(p.taskId, answer, sizeOf(answer.payload));
                 this.#noteIdle();
                 break;
             }
@@ -469,7 +469,7 @@ export class Agent {
             const problem = this.#unsendable("message_reply", reply);
             if (problem)
                 throw new Error(`it ${problem}`);
-            remember(this.#replies, id, reply);
+            this.#replies.add(id, reply, sizeOf(reply));
             this.#send("message_reply", reply); // without a connection the message will come again
         }
         catch (error) { // no reply: when its time is over, the server asks somebody else
@@ -549,6 +549,9 @@ export class Agent {
 function frameOf(type, payload, id) {
     return JSON.stringify({ type, id, timestamp: new Date().toISOString(), payload });
 }
+function sizeOf(payload) {
+    return Buffer.byteLength(JSON.stringify(payload));
+}
 /** Returns how many frames of progress a second a server gets that takes so many frames; undefined: it did not say. */
 function rateOf(messagesPerSecond) {
     if (!messagesPerSecond || messagesPerSecond < 0)
@@ -557,11 +560,4 @@ function rateOf(messagesPerSecond) {
 }
 function textOf(error) {
     return (error instanceof Error ? error.message || error.name : String(error)).slice(0, MAX_MESSAGE);
-}
-/** Adds to what is remembered; the oldest goes. */
-function remember(known, id, value) {
-    known.delete(id);
-    known.set(id, value);
-    if (known.size > REMEMBERED)
-        known.delete(known.keys().next().value);
 }

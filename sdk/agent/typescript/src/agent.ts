@@ -8,6 +8,7 @@ import WebSocket from "ws";
 import { Clock } from "./clock.js";
 import { MessageRefused, Refused, TaskError } from "./errors.js";
 import type { AskOptions, Message, Reply, Task } from "./model.js";
+import { Recent } from "./recent.js";
 
 const SUBPROTOCOL = "wardroom.agent.v1";
 const PATH = "/api/agents/connect";
@@ -20,7 +21,6 @@ const LAST_DELAY = 5000;
 const LONGEST_WAIT = 60_000; // that a refusal may ask for
 const CONNECT_TIME = 10_000; // for a connection, and for a registration
 const SILENCE = 3; // heartbeats without a word of the server: it is gone
-const REMEMBERED = 1000; // acknowledged answers, and replies, in case a task or a message comes once more
 const MAX_FRAME = 16 << 20;
 const MAX_MESSAGE = 4096; // characters of an error
 const SHORT_MESSAGE = 1024; // of one that is too large to be sent
@@ -113,12 +113,12 @@ export class Agent {
   #free: number;
   readonly #handlers = new Set<Promise<void>>();
   readonly #answers = new Map<string, Answer>(); // until the server acknowledges them
-  readonly #recent = new Map<string, Answer>();
+  readonly #recent = new Recent<Answer>(); // acknowledged
   readonly #questions = new Map<string, Question>(); // by envelope id, until there is a reply
   readonly #askPrefix = `ask-${randomBytes(8).toString("hex")}-`; // ids are never used again
   #asked = 0;
   readonly #considering = new Set<string>(); // message ids
-  readonly #replies = new Map<string, object>(); // by message id
+  readonly #replies = new Recent<object>(); // by message id
   #idle: (() => void)[] = []; // called once nothing runs, and everything is acknowledged
 
   /** Throws a TypeError for options that cannot be. */
@@ -307,7 +307,7 @@ export class Agent {
       case "task_ack": {
         const answer = this.#answers.get(p.taskId);
         this.#answers.delete(p.taskId);
-        if (answer && !answer.payload.retryable) remember(this.#recent, p.taskId, answer);
+        if (answer && !answer.payload.retryable) this.#recent.add(p.taskId, answer, sizeOf(answer.payload));
         this.#noteIdle();
         break;
       }
@@ -507,7 +507,7 @@ export class Agent {
       const reply = { messageId: id, ...(message.wantsReply && { content: content ?? null }) }; // else: it has arrived
       const problem = this.#unsendable("message_reply", reply);
       if (problem) throw new Error(`it ${problem}`);
-      remember(this.#replies, id, reply);
+      this.#replies.add(id, reply, sizeOf(reply));
       this.#send("message_reply", reply); // without a connection the message will come again
     } catch (error) { // no reply: when its time is over, the server asks somebody else
       this.#options.log(`no reply to a message: ${textOf(error)}`);
@@ -579,6 +579,10 @@ function frameOf(type: string, payload: object, id?: string): string {
   return JSON.stringify({ type, id, timestamp: new Date().toISOString(), payload });
 }
 
+function sizeOf(payload: object): number {
+  return Buffer.byteLength(JSON.stringify(payload));
+}
+
 /** Returns how many frames of progress a second a server gets that takes so many frames; undefined: it did not say. */
 function rateOf(messagesPerSecond: number | undefined): number | undefined {
   if (!messagesPerSecond || messagesPerSecond < 0) return undefined;
@@ -587,11 +591,4 @@ function rateOf(messagesPerSecond: number | undefined): number | undefined {
 
 function textOf(error: unknown): string {
   return (error instanceof Error ? error.message || error.name : String(error)).slice(0, MAX_MESSAGE);
-}
-
-/** Adds to what is remembered; the oldest goes. */
-function remember<T>(known: Map<string, T>, id: string, value: T): void {
-  known.delete(id);
-  known.set(id, value);
-  if (known.size > REMEMBERED) known.delete(known.keys().next().value!);
 }
