@@ -55,6 +55,7 @@ func TestExamples(t *testing.T) {
 			t.Run("Answer", func(t *testing.T) { testAnswer(t, command) })
 			t.Run("Ask", func(t *testing.T) { testAsk(t, append(command, "--ask")) })
 			t.Run("Heartbeat", func(t *testing.T) { testHeartbeat(t, command) })
+			t.Run("NewInterval", func(t *testing.T) { testNewInterval(t, command) })
 			t.Run("RetryAfter", func(t *testing.T) { testRetryAfter(t, command) })
 			if l.script != nil { // the library for Go has tests of its own
 				script := l.script(t, command)
@@ -492,6 +493,20 @@ func testPause(t *testing.T, command []string) {
 	defer cancel()
 	if _, err := srv.Accept(ctx); err == nil {
 		t.Error("it came back at once after too many frames")
+	}
+}
+
+// testNewInterval makes the interval of heartbeats shorter: the server counts silence by it from then on.
+func testNewInterval(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{Heartbeat: time.Hour})
+	start(t, srv, command)
+	c := accept(t, srv)
+	must(t, c.Send(protocol.TypeConfigUpdate, "", protocol.ConfigUpdate{Config: protocol.RegisteredConfig{HeartbeatInterval: 50}, Reason: "test"}))
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		_, err := c.Next(ctx, protocol.TypeHeartbeat, nil)
+		cancel()
+		must(t, err)
 	}
 }
 

@@ -81,6 +81,8 @@ class Agent:
         self._progress_at, self._progress_sent = 0, 0  # the second in which progress was sent last, and frames in it
         self._heard = False  # a frame arrived since the last heartbeat
         self._attached = 0.0  # when the session began
+        self._interval = 0.0  # seconds between heartbeats
+        self._paced: asyncio.Event  # the interval has changed
         self._free: asyncio.Semaphore
         self._stopping: asyncio.Event
         self._draining = False
@@ -212,7 +214,8 @@ class Agent:
         self._limit = config.get("maxMessageBytes") or MAX_FRAME
         self._rate = _rate_of(config.get("messagesPerSecond")) or PROGRESS_RATE
         self._ws, self._heard, self._attached = ws, True, self._now()
-        heart = asyncio.ensure_future(self._heartbeats(ws, (config.get("heartbeatInterval") or 10000) / 1000))
+        self._interval, self._paced = (config.get("heartbeatInterval") or 10000) / 1000, asyncio.Event()
+        heart = asyncio.ensure_future(self._heartbeats(ws))
         try:
             for task_id in list(self._answers):
                 await self._deliver(task_id)
@@ -258,6 +261,9 @@ class Agent:
             config = p.get("config") or {}
             self._limit = config.get("maxMessageBytes") or self._limit
             self._rate = _rate_of(config.get("messagesPerSecond")) or self._rate
+            if (config.get("heartbeatInterval") or 0) > 0:
+                self._interval = config["heartbeatInterval"] / 1000
+                self._paced.set()
         elif kind == "message_reply" and frame_id in self._questions:
             future = self._questions[frame_id][1]
             if not future.done():
@@ -461,11 +467,14 @@ class Agent:
         with contextlib.suppress(websockets.ConnectionClosed):  # the message will come again
             await self._send("message_reply", reply)
 
-    async def _heartbeats(self, ws: Any, interval: float) -> None:
+    async def _heartbeats(self, ws: Any) -> None:
         silent = 0
         with contextlib.suppress(websockets.ConnectionClosed):
             while True:
-                await asyncio.sleep(interval)
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._paced.wait(), self._interval)
+                    self._paced.clear()  # another interval holds: it begins now
+                    continue
                 silent = 0 if self._heard else silent + 1  # no clock: this loop may have been held up by a handler
                 self._heard = False
                 if silent >= SILENCE:  # it answers heartbeats, so it is gone
@@ -473,7 +482,7 @@ class Agent:
                     ws.transport.abort()
                     return
                 with contextlib.suppress(asyncio.TimeoutError):  # a server that reads nothing does not end the watch
-                    await asyncio.wait_for(self._beat(), interval)
+                    await asyncio.wait_for(self._beat(), self._interval)
 
     async def _beat(self) -> None:
         status = "draining" if self._draining else "busy" if len(self._running) >= self._slots else "healthy"

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import WebSocket from "ws";
-import { Clock } from "./clock.js";
+import { Clock, LONGEST } from "./clock.js";
 import { MessageRefused, Refused, TaskError } from "./errors.js";
 import { Recent } from "./recent.js";
 const SUBPROTOCOL = "wardroom.agent.v1";
@@ -163,6 +163,17 @@ export class Agent {
                 setTimeout(() => ws.terminate(), 1000).unref();
             };
             this.#stopping.signal.addEventListener("abort", leave, { once: true });
+            const pace = (interval) => {
+                clearInterval(heart);
+                heart = setInterval(() => {
+                    if (performance.now() - heard > SILENCE * interval) { // it answers heartbeats, so it is gone
+                        failure ??= new Error("nothing was heard of the server");
+                        ws.terminate();
+                        return;
+                    }
+                    this.#beat();
+                }, Math.min(interval, LONGEST));
+            };
             ws.on("open", () => ws.send(frameOf("register", this.#registration()), () => { }));
             ws.on("message", (data) => {
                 heard = performance.now();
@@ -170,19 +181,14 @@ export class Agent {
                     const frame = JSON.parse(String(data));
                     if (frame.type === "registered" && !heart) {
                         clearTimeout(late);
-                        const interval = Number(frame.payload?.config?.heartbeatInterval) || 10_000;
-                        heart = setInterval(() => {
-                            if (performance.now() - heard > SILENCE * interval) { // it answers heartbeats, so it is gone
-                                failure ??= new Error("nothing was heard of the server");
-                                ws.terminate();
-                                return;
-                            }
-                            this.#beat();
-                        }, interval);
+                        pace(Number(frame.payload?.config?.heartbeatInterval) || 10_000);
                         this.#registered(ws, frame.payload);
                     }
                     else {
                         useful ||= heart !== undefined;
+                        const interval = frame.type === "config_update" ? Number(frame.payload?.config?.heartbeatInterval) : 0;
+                        if (heart && interval > 0)
+                            pace(interval);
                         this.#act(frame);
                     }
                 }
