@@ -88,7 +88,7 @@ func (s *Server) Forget() {
 	clear(s.tokens)
 }
 
-// SetMaxMessageBytes changes the limit that later sessions are told, as a restart with another configuration does.
+// SetMaxMessageBytes changes the limit that is sent to later sessions, as a restart with another configuration does.
 func (s *Server) SetMaxMessageBytes(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

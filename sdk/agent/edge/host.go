@@ -155,7 +155,7 @@ func (h *host) Stop(ctx context.Context, t *agent.Thread, s protocol.ThreadStop)
 		err = e.stopAll(ctx, t.Spec.ThreadID, s.Force)
 	}
 	if err != nil {
-		if t.Context().Err() != nil { // nobody asks again
+		if t.Context().Err() != nil { // the server does not ask again
 			e.clear(t.Spec.ThreadID)
 		}
 		return err
