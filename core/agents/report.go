@@ -18,10 +18,11 @@ const maxIDLen = 128 // bytes of a task id as agents send it
 // was not decoded, or nil.
 func (s *session) reported(a *agent, f *frame, refused error, now time.Time) {
 	if refused != nil {
-		if s.admit(f.id, now) {
+		counts := s.admit(f.id, now)
+		if counts {
 			s.reject(f.id, refused.Error())
 		}
-		s.unusable(a, f, refused, now)
+		s.unusable(a, f, refused, counts, now)
 		return
 	}
 	r, failure, err := readReport(f)
@@ -32,12 +33,8 @@ func (s *session) reported(a *agent, f *frame, refused error, now time.Time) {
 		return
 	}
 	h, first, name := a.answered(&r, failure == nil, now)
-	report := core.TaskReport{AgentID: a.id, AgentName: name, Attempt: r.attempt, Err: failure, Duration: milliseconds(r.duration)}
-	if h != nil {
-		report.TaskID, report.ExecutionID = h.task.ID, h.task.ExecutionID
-	} else {
-		report.TaskID, report.ExecutionID = string(r.taskID), string(r.executionID)
-	}
+	report := r.of(a, name, h)
+	report.Err, report.Duration = failure, milliseconds(r.duration)
 	// The first report on a task that was handed out is never a flood.
 	if !first && !s.admit(f.id, now) {
 		return
@@ -45,6 +42,17 @@ func (s *session) reported(a *agent, f *frame, refused error, now time.Time) {
 	s.bad = 0
 	report.Result = detach(r.result)
 	s.hand(a, h, string(f.id), report)
+}
+
+// of returns the report of an agent as the sink gets it, without what it says. h is nil when the agent does not hold the task.
+func (r *report) of(a *agent, name string, h *held) core.TaskReport {
+	report := core.TaskReport{
+		AgentID: a.id, AgentName: name, TaskID: string(r.taskID), ExecutionID: string(r.executionID), Attempt: r.attempt,
+	}
+	if h != nil {
+		report.TaskID, report.ExecutionID = h.task.ID, h.task.ExecutionID
+	}
+	return report
 }
 
 // hand gives a report to the sink. h is nil when the agent does not hold the task.
@@ -55,21 +63,21 @@ func (s *session) hand(a *agent, h *held, frameID string, report core.TaskReport
 	s.svc.sink.TaskReported(report)
 }
 
-// unusable ends the task of a report that was refused for what no repeat of it would mend. Another agent may do better.
-func (s *session) unusable(a *agent, f *frame, refused error, now time.Time) {
-	if len(f.report.taskID) == 0 {
+// unusable ends the task of a report that was refused for what no repeat of it would mend. Another agent may do better. Like
+// any report it is acknowledged, or the agent would send it again with each session. counts reports whether the frame is none of a flood.
+func (s *session) unusable(a *agent, f *frame, refused error, counts bool, now time.Time) {
+	if f.report.check() != nil {
 		return
 	}
 	h, first, name := a.answered(&f.report, false, now)
-	if !first {
+	if !first && !counts {
 		return
 	}
-	s.hand(a, h, string(f.id), core.TaskReport{
-		AgentID: a.id, AgentName: name, TaskID: h.task.ID, ExecutionID: h.task.ExecutionID, Attempt: f.report.attempt,
-		Err: &core.TaskError{
-			Code: string(core.CodeAgentError), Message: "its answer was refused: " + refused.Error(), Retryable: true,
-		},
-	})
+	report := f.report.of(a, name, h)
+	report.Err = &core.TaskError{
+		Code: string(core.CodeAgentError), Message: "its answer was refused: " + refused.Error(), Retryable: true,
+	}
+	s.hand(a, h, string(f.id), report)
 }
 
 // readReport decodes and checks a report. The error's text is meant for the agent.

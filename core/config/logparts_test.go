@@ -3,6 +3,8 @@ package config_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/wardroom/wardroom/core/config"
 )
 
 func TestLogParts(t *testing.T) {
@@ -17,6 +19,22 @@ func TestLogParts(t *testing.T) {
 	} {
 		if _, err := parse("log: {parts: " + text + "}"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+	}
+}
+
+// What has nothing below it, as in a drop-in whose lines are commented out, changes nothing of what an earlier file said.
+func TestLogPartsWithoutAny(t *testing.T) {
+	for _, empty := range []string{"log:\n  parts:\n", "log:\n  parts:\n    # store: trace\n", "log: {parts: ~}\n"} {
+		c, err := config.Parse([]config.File{
+			{Name: "wardroom.yaml", Data: []byte("log:\n  parts: {store: debug}\n")},
+			{Name: "conf.d/10.yaml", Data: []byte(empty)},
+		}, config.Options{Lookup: noEnv})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Log.Parts["store"] != "debug" {
+			t.Errorf("%q: parts %v", empty, c.Log.Parts)
 		}
 	}
 }

@@ -5,12 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/url"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/gorilla/websocket"
 
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 	"github.com/wardroom/wardroom/sdk/internal/backoff"
@@ -27,7 +24,7 @@ type Agent struct {
 
 	started  atomic.Bool
 	draining atomic.Bool
-	maxFrame atomic.Int64    // largest frame the server takes; 0: it did not say
+	maxFrame frameLimit
 	leaving  context.Context // ends when Run is to end gracefully
 	leave    context.CancelFunc
 	done     chan struct{} // closed when Run returned
@@ -64,6 +61,7 @@ func New(opts Options) (*Agent, error) {
 		done:   make(chan struct{}),
 		offer:  offer{capabilities: opts.Capabilities, maxTasks: opts.MaxConcurrentTasks},
 	}
+	a.ledger.frames = &a.maxFrame
 	a.leaving, a.leave = context.WithCancel(context.Background())
 	if opts.Threads != nil {
 		a.threads = newThreads(a, *opts.Threads)
@@ -90,9 +88,6 @@ func (a *Agent) Run(ctx context.Context) error {
 	a.halt()
 	<-a.threads.stopped()
 	a.handlers.Wait()
-	if err == nil && a.opts.StateFile != "" && !a.threads.stays() {
-		_ = os.Remove(a.opts.StateFile) // the server has forgotten the session
-	}
 	return err
 }
 
@@ -112,7 +107,7 @@ func (a *Agent) serve(ctx, work context.Context) error {
 		s, err := a.connect(ctx)
 		if err == nil {
 			err = s.serve(ctx, work)
-			if s.useful.Load() && !flooded(err) && !errors.Is(err, websocket.ErrReadLimit) { // such a frame comes again
+			if s.useful.Load() && !comesAgain(err) {
 				pause.Reset()
 			}
 		}
@@ -127,6 +122,10 @@ func (a *Agent) serve(ctx, work context.Context) error {
 		d := pause.Next()
 		if flooded(err) {
 			d = a.opts.ReconnectMax
+		}
+		var busy *busyError
+		if errors.As(err, &busy) {
+			d += busy.wait // not in step with the others that it sent away
 		}
 		a.opts.Logger.Warn("agent connection lost", "agent", a.ID(), "error", err, "retryIn", d)
 		wait(ctx, a.leaving.Done(), d)
@@ -270,7 +269,7 @@ func (a *Agent) detach() {
 // progress sends a progress frame of a running task.
 func (a *Agent) progress(t *Task, p protocol.TaskProgress) {
 	data, err := encodeText(p)
-	if err != nil || !a.fits(len(data)) { // what the server cannot take is dropped
+	if err != nil || !a.maxFrame.fits(len(data)) { // what the server cannot take is dropped
 		return
 	}
 	a.ledger.progress(t, func(b []byte) []byte {

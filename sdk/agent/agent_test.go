@@ -276,6 +276,22 @@ func TestAgent_Progress(t *testing.T) {
 	}
 }
 
+// TestAgent_EmptyProgressIsNotSent checks that chunks without text, as language models give them, are kept from the server: it
+// takes such a frame for a bad one, and a hundred of them end the session for good.
+func TestAgent_EmptyProgressIsNotSent(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	run(t, srv, func(_ context.Context, task *agent.Task) (any, error) {
+		task.Progress("")
+		return 1, nil
+	})
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1)))
+	nextResult(t, c)
+	if types := c.Types(); len(types) != 0 {
+		t.Errorf("sent too: %v", types)
+	}
+}
+
 // TestAgent_ProgressIsBounded: an agent that reports every step must not be thrown out for flooding.
 func TestAgent_ProgressIsBounded(t *testing.T) {
 	srv := newServer(t, agenttest.Options{})

@@ -221,7 +221,7 @@ func (l *ledger) tell(m telling) error {
 func (l *ledger) tellAgain() {
 	now := l.now()
 	for _, m := range l.told {
-		if now.Sub(m.at) <= toldFor && l.tasks[m.task.TaskID] == m.task {
+		if now.Sub(m.at) <= toldFor && l.tasks[m.task.TaskID] == m.task && l.frames.fits(len(m.payload)) {
 			l.pushMessage(m.id, m.payload)
 		}
 	}

@@ -150,4 +150,11 @@ func TestRecentAnswers(t *testing.T) {
 	if r.find("a") != nil || r.find("b") != nil || len(r.find("c").result) != len(big) {
 		t.Error("answers are kept beyond the bound in bytes, or not the first of a task")
 	}
+	r = recentAnswers{}
+	for _, id := range []string{"a", "b", "c"} {
+		r.add(&answer{taskID: id, err: &Error{Code: "X", Details: map[string]any{"trace": string(big)}}})
+	}
+	if r.find("a") != nil || r.find("b") != nil || r.find("c") == nil {
+		t.Error("the details of errors are kept beyond the bound in bytes")
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/gorilla/websocket"
 
@@ -135,6 +136,28 @@ var finalCloseCodes = map[int]string{
 // flooded reports whether the server ended the connection for too many frames: it wants to be left alone for a
 // while.
 func flooded(err error) bool { return websocket.IsCloseError(err, 4429) }
+
+// comesAgain reports whether the next session is likely to end as this one did: a frame of one side is too large for the other,
+// or the server is out of its depth. Such a session does not begin the waits anew, whatever it was good for.
+func comesAgain(err error) bool {
+	return flooded(err) || errors.Is(err, websocket.ErrReadLimit) ||
+		websocket.IsCloseError(err, websocket.CloseMessageTooBig, websocket.CloseTryAgainLater)
+}
+
+// longestWait bounds what a refusal may ask for: whoever wrote it may be a proxy that means people.
+const longestWait = time.Minute
+
+// busyError is a refusal that passes, and for how long the server wants to be left alone.
+type busyError struct {
+	wait time.Duration
+	err  error
+}
+
+// Error implements error.
+func (e *busyError) Error() string { return e.err.Error() }
+
+// Unwrap returns the refusal.
+func (e *busyError) Unwrap() error { return e.err }
 
 // closeRefusal returns the error that the end of a connection ends Run with, or nil if a reconnect may help.
 func closeRefusal(err error) *ConnectError {

@@ -185,6 +185,10 @@ func (a *Agent) answer(work context.Context, l *letter) {
 			return
 		}
 	}
+	if !a.maxFrame.fits(len(ans.result)) {
+		a.opts.Logger.Warn("agent has a reply that the server does not take any more", "agent", a.ID(), "message", ans.taskID)
+		return
+	}
 	if wait := a.ledger.turn(); wait > 0 {
 		timer := time.NewTimer(wait)
 		defer timer.Stop()
@@ -214,7 +218,7 @@ func (a *Agent) consider(ctx context.Context, m *Incoming) *answer {
 	value, err := a.callMessage(ctx, m)
 	if err == nil && m.WantsReply {
 		ans.result, err = encodeResult(value)
-		if err == nil && !a.fits(len(ans.result)) {
+		if err == nil && !a.maxFrame.fits(len(ans.result)) {
 			err = fmt.Errorf("the reply has %d bytes, the server takes frames of %d", len(ans.result), a.maxFrame.Load())
 		}
 	}

@@ -26,7 +26,8 @@ const (
 // settled last. It decides what runs, and puts answers into the outbox of the present session. Outliving the
 // sessions, it is what makes a reconnect harmless. Safe for concurrent use.
 type ledger struct {
-	now func() time.Time
+	now    func() time.Time
+	frames *frameLimit // set once, before the first session
 
 	mu      sync.Mutex // guards all below, and the entry of each Task
 	slots   int
@@ -57,7 +58,7 @@ type waiter struct {
 
 func newLedger(slots int, now func() time.Time) *ledger {
 	return &ledger{
-		now: now, slots: slots, tasks: make(map[string]*Task), perSecond: framesPerSecond, questions: make(map[string]*question),
+		now: now, frames: new(frameLimit), slots: slots, tasks: make(map[string]*Task), perSecond: framesPerSecond, questions: make(map[string]*question),
 	}
 }
 
@@ -157,6 +158,7 @@ func (l *ledger) send(a *answer, e *entry) {
 	if l.out == nil {
 		return
 	}
+	l.frames.cut(a)
 	l.out.push(false, func(b []byte) []byte {
 		return appendAnswer(b, a, e.frameID, e.attempt, l.now())
 	})
@@ -228,6 +230,10 @@ func (l *ledger) attach(out *outbox, resumed bool) {
 		}
 	}
 	for _, q := range l.questions {
+		if !l.frames.fits(len(q.payload)) {
+			l.endQuestion(q, outcome{err: l.frames.refusal(len(q.payload))})
+			continue
+		}
 		q.send(0)
 	}
 	l.notify()
@@ -304,6 +310,13 @@ func (l *ledger) close() {
 	}
 	l.queue = nil
 	l.notify()
+}
+
+// stopping reports whether nothing new is taken.
+func (l *ledger) stopping() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
 }
 
 // idle returns a channel that is closed once no handler runs.

@@ -121,9 +121,8 @@ func (t *Task) message(m Message, usual string) ([]byte, error) {
 	if err != nil {
 		return nil, &MessageError{Code: "VALIDATION_ERROR", Message: err.Error()}
 	}
-	if !t.agent.fits(len(payload)) {
-		return nil, &MessageError{Code: "VALIDATION_ERROR", Message: fmt.Sprintf(
-			"content: the message has %d bytes, the server takes frames of %d", len(payload), t.agent.maxFrame.Load())}
+	if !t.agent.maxFrame.fits(len(payload)) {
+		return nil, t.agent.maxFrame.refusal(len(payload))
 	}
 	return payload, nil
 }

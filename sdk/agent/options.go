@@ -77,8 +77,8 @@ type Options struct {
 	Threads *ThreadOptions
 
 	// StateFile, when set, keeps the session's id and token, so that this agent, started anew after a crash,
-	// resumes its session and gets its tasks again. It holds a credential and is written with mode 0600. A
-	// graceful end removes it.
+	// resumes its session and gets its tasks again. After a graceful end the session is over, but its token lets the agent
+	// register anew without another use of its registration token. It holds a credential and is written with mode 0600.
 	StateFile string
 
 	// Logger gets connects, losses and refusals, never one line per task. nil: nothing is logged.

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
+
 	"github.com/wardroom/wardroom/sdk/agent"
 	"github.com/wardroom/wardroom/sdk/agent/agenttest"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
@@ -130,32 +132,73 @@ func TestAgent_FrameTooLarge(t *testing.T) {
 	nextResult(t, c)
 }
 
-// TestAgent_FrameTooLargeAgain checks that an agent which gets such a frame with each session comes back later and later,
-// although it gets others before.
-func TestAgent_FrameTooLargeAgain(t *testing.T) {
+// waits has the waits of an agent before it comes back sent to a channel.
+func waits(o *agent.Options) <-chan time.Duration {
+	to := make(chan time.Duration, 100)
+	o.Logger = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == "retryIn" {
+			to <- a.Value.Duration()
+		}
+		return a
+	}}))
+	return to
+}
+
+// TestAgent_ComesBackLater checks that an agent comes back later and later to a server that ends each session with the same
+// trouble, although it gets frames before.
+func TestAgent_ComesBackLater(t *testing.T) {
 	const rounds = 9
-	srv := newServer(t, agenttest.Options{})
-	waits := make(chan time.Duration, 100)
-	run(t, srv, echo, func(o *agent.Options) {
-		o.MaxFrameBytes = 2000
-		o.Logger = slog.New(slog.NewTextHandler(io.Discard, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
-			if a.Key == "retryIn" {
-				waits <- a.Value.Duration()
-			}
-			return a
-		}}))
-	})
 	large := task("large", 1)
 	large.Input = []byte(`"` + strings.Repeat("x", 4000) + `"`)
-	var last time.Duration
-	for range rounds {
-		c := accept(t, srv)
-		must(t, c.Task(task("small", 1)))
-		nextResult(t, c)
-		must(t, c.Task(large))
-		last = <-waits
+	for name, trouble := range map[string]func(c *agenttest.Conn) error{
+		"frame too large":         func(c *agenttest.Conn) error { return c.Task(large) },
+		"the agent's frame was":   func(c *agenttest.Conn) error { return c.Close(websocket.CloseMessageTooBig, "") },
+		"the server cannot store": func(c *agenttest.Conn) error { return c.Close(websocket.CloseTryAgainLater, "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			srv := newServer(t, agenttest.Options{})
+			var waited <-chan time.Duration
+			run(t, srv, echo, func(o *agent.Options) {
+				o.MaxFrameBytes = 2000
+				waited = waits(o)
+			})
+			var last time.Duration
+			for range rounds {
+				c := accept(t, srv)
+				must(t, c.Task(task("small", 1)))
+				nextResult(t, c)
+				must(t, trouble(c))
+				last = <-waited
+			}
+			if last < 10*time.Millisecond { // half of the longest wait of run
+				t.Errorf("the last wait was %s", last)
+			}
+		})
 	}
-	if last < 10*time.Millisecond { // half of the longest wait of run
-		t.Errorf("the last wait was %s", last)
+}
+
+// TestAgent_RetryAfter checks that an agent stays away for as long as a refusal asks it to.
+func TestAgent_RetryAfter(t *testing.T) {
+	for header, want := range map[string]time.Duration{"7": 7 * time.Second, "86400": time.Minute, "-5": 0, "soon": 0, "": 0} {
+		t.Run(header, func(t *testing.T) {
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Retry-After", header)
+				w.WriteHeader(http.StatusTooManyRequests)
+			}))
+			defer srv.Close()
+			opts := agent.Options{URL: srv.URL, Name: "n", Capabilities: []string{"c"}, Handler: echo, ReconnectMax: time.Second}
+			waited := waits(&opts)
+			a, err := agent.New(opts)
+			must(t, err)
+			ctx, cancel := context.WithCancel(t.Context())
+			result := make(chan error, 1)
+			go func() { result <- a.Run(ctx) }()
+			got := <-waited
+			cancel()
+			must(t, <-result)
+			if want == 0 && got > time.Second || want > 0 && (got < want || got > want+time.Second) {
+				t.Errorf("waits %s, want %s", got, want)
+			}
+		})
 	}
 }

@@ -44,10 +44,10 @@ func (s *session) pump(ctx context.Context) {
 			}
 			s.heartbeat()
 		case <-ctx.Done():
-			s.leave()
+			s.leave(beat.C)
 			return
 		case <-s.agent.leaving.Done():
-			s.leave()
+			s.leave(beat.C)
 			return
 		}
 		if err := s.flush(); err != nil {
@@ -63,6 +63,9 @@ func (s *session) heartbeat() {
 	stats := a.Stats()
 	a.mu.Lock()
 	h := protocol.Heartbeat{Status: a.offer.status, ActiveTasks: stats.Running + stats.Queued}
+	if a.ledger.stopping() {
+		h.Status = protocol.StatusDraining
+	}
 	busy := stats.Running >= a.offer.maxTasks
 	a.mu.Unlock()
 	switch {
@@ -86,8 +89,9 @@ func finite(figures map[string]float64) map[string]float64 {
 }
 
 // leave ends the session gracefully: cancelled handlers get some time to come back, then the server is notified,
-// so that it gives their tasks to others at once, and the connection is closed in order.
-func (s *session) leave() {
+// so that it gives their tasks to others at once, and the connection is closed in order. Meanwhile beats go on, or the server
+// would take the agent for lost before it has what the handlers bring.
+func (s *session) leave(beat <-chan time.Time) {
 	a := s.agent
 	a.halt()
 	grace := time.NewTimer(a.opts.ShutdownGrace)
@@ -99,6 +103,12 @@ func (s *session) leave() {
 			idle = nil
 		case <-stopped:
 			stopped = nil
+		case <-beat:
+			s.heartbeat()
+			if err := s.flush(); err != nil {
+				_ = s.ws.Close()
+				return
+			}
 		case <-grace.C:
 			idle, stopped = nil, nil
 		case <-s.dead:

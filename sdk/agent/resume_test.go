@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -257,10 +258,76 @@ func TestAgent_StateFile(t *testing.T) {
 	if r := c2.Register.Resume; r == nil || r.AgentID != c.Registered.AgentID || r.Tasks == nil || len(r.Tasks) != 0 {
 		t.Errorf("resume %+v, want the session and an empty list of tasks", r)
 	}
+	eventually(t, "saved anew", func() bool {
+		data, err := os.ReadFile(crashed)
+		return err == nil && strings.Contains(string(data), `"`+c2.Registered.ResumeToken+`"`)
+	})
 	b.stop()
 	must(t, b.end())
-	if _, err := os.Stat(crashed); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the file is there after a graceful end: %v", err)
+
+	// After a graceful end too: a registration token of few uses is used up otherwise.
+	run(t, srv, g.handle, func(o *agent.Options) { o.StateFile = crashed })
+	c3 := accept(t, srv)
+	if r := c3.Register.Resume; r == nil || r.AgentID != c2.Registered.AgentID || r.Token != c2.Registered.ResumeToken {
+		t.Errorf("resume %+v after a graceful end, want the last session %+v", r, c2.Registered)
+	}
+}
+
+// TestAgent_StateFileOfATimeWithoutServer checks that an agent which is started anew while the server is away has its session.
+func TestAgent_StateFileOfATimeWithoutServer(t *testing.T) {
+	srv := agenttest.NewServer(agenttest.Options{})
+	path := filepath.Join(t.TempDir(), "state.json")
+	a := run(t, srv, echo, func(o *agent.Options) { o.StateFile = path })
+	accept(t, srv)
+	eventually(t, "saved", func() bool { _, err := os.Stat(path); return err == nil })
+	srv.Close()
+	eventually(t, "lost", func() bool { return !a.Connected() })
+	a.stop()
+	must(t, a.end())
+	if _, err := os.Stat(path); err != nil {
+		t.Errorf("the session is forgotten, though the server holds it for a resume: %v", err)
+	}
+}
+
+// TestAgent_LimitThatShrank checks that what a server took before it was started anew with a smaller limit does not end
+// each session from then on.
+func TestAgent_LimitThatShrank(t *testing.T) {
+	srv := newServer(t, agenttest.Options{MaxMessageBytes: 100000})
+	big := strings.Repeat("x", 20000)
+	run(t, srv, func(ctx context.Context, task *agent.Task) (any, error) {
+		switch task.TaskID {
+		case "asks":
+			_, err := task.Ask(ctx, agent.Message{Content: big})
+			return nil, err
+		case "fails":
+			return nil, &agent.Error{Code: "BIG", Message: "m", Details: map[string]any{"text": big}}
+		}
+		return big, nil
+	})
+	c := accept(t, srv)
+	for _, id := range []string{"answers", "fails", "asks"} {
+		must(t, c.Task(task(id, 1)))
+	}
+	nextResult(t, c)
+	nextError(t, c)
+	nextMessage(t, c)
+	srv.SetMaxMessageBytes(10000)
+	c.Drop()
+	c = accept(t, srv)
+	got := map[string]string{}
+	for range 3 {
+		e := nextError(t, c)
+		got[e.TaskID] = e.Error.Code
+		if e.Error.Details != nil {
+			t.Errorf("%s: the details are sent again", e.TaskID)
+		}
+	}
+	want := map[string]string{"answers": agent.CodeResultTooLarge, "fails": "BIG", "asks": agent.CodeAgentError}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if types := c.Types(); len(types) != 0 {
+		t.Errorf("sent too: %v", types)
 	}
 }
 

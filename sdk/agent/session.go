@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -145,7 +146,11 @@ func dialError(resp *http.Response, err error) error {
 		}
 		return refused
 	}
-	return fmt.Errorf("connect: HTTP %s: %w", resp.Status, err)
+	err = fmt.Errorf("connect: HTTP %s: %w", resp.Status, err)
+	if seconds, e := strconv.ParseUint(resp.Header.Get("Retry-After"), 10, 31); e == nil {
+		return &busyError{wait: min(time.Duration(seconds)*time.Second, longestWait), err: err}
+	}
+	return err
 }
 
 // register sends the register frame and waits for its answer.

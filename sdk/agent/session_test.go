@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -117,6 +118,39 @@ func TestAgent_StopDoesNotWaitForeverForHandlers(t *testing.T) {
 	must(t, err) // the server learns of it though the handler hangs
 	close(release)
 	must(t, a.end()) // Run waits for the handler
+}
+
+// TestAgent_HeartbeatsWhileItStops checks that the server does not take an agent for dead whose handlers use the grace that they
+// have, and gets what they bring.
+func TestAgent_HeartbeatsWhileItStops(t *testing.T) {
+	srv := newServer(t, agenttest.Options{Heartbeat: 5 * time.Millisecond})
+	started, release := make(chan struct{}), make(chan struct{})
+	a := run(t, srv, func(context.Context, *agent.Task) (any, error) {
+		close(started)
+		<-release // deaf to its context
+		return "done", nil
+	}, func(o *agent.Options) { o.ShutdownGrace = patience })
+	free := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(free)
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1)))
+	<-started
+	a.stop()
+	for draining := 0; draining < 3; {
+		var h protocol.Heartbeat
+		_, err := c.Next(testContext(t), protocol.TypeHeartbeat, &h)
+		must(t, err)
+		if h.Status == protocol.StatusDraining {
+			draining++
+		}
+	}
+	free()
+	if r := nextResult(t, c); string(r.Result) != `"done"` {
+		t.Errorf("got %+v", r)
+	}
+	_, err := c.Next(testContext(t), protocol.TypeDisconnect, nil)
+	must(t, err)
+	must(t, a.end())
 }
 
 func TestAgent_StopWhileDisconnected(t *testing.T) {

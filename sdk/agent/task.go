@@ -39,8 +39,11 @@ func (t *Task) BindConfig(v any) error {
 
 // Progress reports progress in words. It never blocks; it is dropped while there is no connection, when much
 // is waiting to be sent, when the agent reports more than 40 times a second, when it is larger than a frame may
-// be, and when the task is over.
+// be, when it is empty, and when the task is over.
 func (t *Task) Progress(text string) {
+	if text == "" { // the server takes a frame that shows nothing for a bad one
+		return
+	}
 	t.agent.progress(t, protocol.TaskProgress{TaskID: t.TaskID, Text: text})
 }
 
@@ -94,7 +97,7 @@ type answer struct {
 func (a *answer) size() int {
 	n := len(a.taskID) + len(a.executionID) + len(a.result) + 128
 	if a.err != nil {
-		n += len(a.err.Message)
+		n += len(taskErrorPayload(a, 0))
 	}
 	return n
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -261,4 +262,45 @@ func TestPaceOfThreads(t *testing.T) {
 	if d := th.turn(); d != 250*time.Millisecond {
 		t.Fatalf("the next waits %s", d)
 	}
+}
+
+// deafHost takes everything.
+type deafHost struct{}
+
+func (deafHost) Spawn(context.Context, *Thread) error                          { return nil }
+func (deafHost) Message(context.Context, *Thread, ThreadMessage) error         { return nil }
+func (deafHost) Answer(context.Context, *Thread, protocol.ThreadAnswer) error  { return nil }
+func (deafHost) Stop(context.Context, *Thread, protocol.ThreadStop) error      { return nil }
+func (deafHost) Type(context.Context, *Thread, string, string, []string) error { return nil }
+
+// TestRememberedInputsHoldNoText checks that a thread which lives long does not hold all that it was ever told.
+func TestRememberedInputsHoldNoText(t *testing.T) {
+	a, err := New(Options{URL: "http://127.0.0.1:1", Name: "n", Threads: &ThreadOptions{Max: 1, Types: []string{"x"}, Host: deafHost{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	th := a.threads
+	if err := th.start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	thread := th.make(protocol.ThreadSpawn{ThreadID: "thread_1"})
+	th.mu.Lock()
+	th.enter(thread)
+	th.mu.Unlock()
+	th.input(protocol.ThreadInput{ThreadID: "thread_1", InputID: "in_1", Message: "a long story"})
+	th.input(protocol.ThreadInput{ThreadID: "thread_1", InputID: "in_2", Raw: "typed", Keys: []string{"Enter"}})
+	th.input(protocol.ThreadInput{ThreadID: "thread_1", InputID: "in_3", Answer: &protocol.ThreadAnswer{Text: "yes"}})
+	a.handlers.Wait()
+	th.mu.Lock()
+	defer th.mu.Unlock()
+	for _, id := range []string{"in_1", "in_2", "in_3"} {
+		in := thread.entry.inputs[id]
+		if in == nil || in.InputID != id || in.ThreadID != "thread_1" {
+			t.Fatalf("%s is not remembered: %+v", id, in)
+		}
+		if in.Message != "" || in.Raw != "" || in.Keys != nil || in.Answer != nil {
+			t.Errorf("%s is remembered as %+v", id, in.ThreadInput)
+		}
+	}
+	thread.cancel(ErrThreadOver)
 }

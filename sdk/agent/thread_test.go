@@ -396,6 +396,24 @@ func TestThread_LargeEventsFit(t *testing.T) {
 	}
 }
 
+// TestThread_EventBeyondALimitThatShrank checks that an event which the server would have taken before it was started anew does
+// not end each session from then on.
+func TestThread_EventBeyondALimitThatShrank(t *testing.T) {
+	h := &threadHost{}
+	srv, _, c := runThreads(t, h, agenttest.Options{MaxMessageBytes: 100000})
+	spawnThread(t, c, "thread_1")
+	th := h.thread(t)
+	nextStatus(t, c)
+	must(t, th.Say(testContext(t), strings.Repeat("x", 20000)))
+	nextEvent(t, c)
+	srv.SetMaxMessageBytes(10000)
+	c.Drop()
+	c = accept(t, srv)
+	if e, _ := nextEvent(t, c); e.Sequence != 1 || len(e.Data.Text) > 10000 {
+		t.Errorf("event %d has %d bytes of text", e.Sequence, len(e.Data.Text))
+	}
+}
+
 func TestThread_Options(t *testing.T) {
 	good := agent.Options{URL: "http://127.0.0.1:1", Name: "n"}
 	for words, o := range map[string]agent.ThreadOptions{

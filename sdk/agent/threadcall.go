@@ -112,7 +112,7 @@ func (th *threads) begin(t *Thread) {
 		if e.work.Err() != nil {
 			status.Code, status.Message = CodeThreadStopped, "the thread was stopped before it began"
 		} else {
-			short := th.agent.shortened(asTaskError(err))
+			short := th.agent.maxFrame.shortened(asTaskError(err))
 			status.Code, status.Message = short.Code, short.Message
 		}
 		th.forget(t)
@@ -222,34 +222,35 @@ func (th *threads) advance(t *Thread, number int) {
 
 // give gives a thread one input.
 func (th *threads) give(t *Thread, in *input) {
-	work, host := t.entry.work, th.opts.Host
-	status := protocol.ThreadStatus{ThreadID: in.ThreadID, InputID: in.InputID, Status: protocol.ThreadTaken}
+	work, host, p := t.entry.work, th.opts.Host, in.ThreadInput
+	status := protocol.ThreadStatus{ThreadID: p.ThreadID, InputID: p.InputID, Status: protocol.ThreadTaken}
 	err := th.call(t, func() error {
 		switch {
-		case in.Message != "":
-			return host.Message(work, t, ThreadMessage{ID: in.InputID, Text: in.Message})
-		case in.Answer != nil:
-			return host.Answer(work, t, *in.Answer)
+		case p.Message != "":
+			return host.Message(work, t, ThreadMessage{ID: p.InputID, Text: p.Message})
+		case p.Answer != nil:
+			return host.Answer(work, t, *p.Answer)
 		}
 		if typer, ok := host.(ThreadTyper); ok {
-			return typer.Type(work, t, in.InputID, in.Raw, in.Keys)
+			return typer.Type(work, t, p.InputID, p.Raw, p.Keys)
 		}
 		return &Error{Code: CodeNoTerminal, Message: "the threads of this host have no terminal"}
 	})
 	th.mu.Lock()
-	taken := t.entry.taken[in.InputID]
-	delete(t.entry.taken, in.InputID)
+	in.ThreadInput = protocol.ThreadInput{ThreadID: p.ThreadID, InputID: p.InputID} // the id is remembered, what it said is not
+	taken := t.entry.taken[p.InputID]
+	delete(t.entry.taken, p.InputID)
 	th.mu.Unlock()
 	switch {
 	case err != nil && (work.Err() != nil || taken):
 		return
 	case err != nil:
-		short := th.agent.shortened(asTaskError(err))
+		short := th.agent.maxFrame.shortened(asTaskError(err))
 		status.Status, status.Code, status.Message = protocol.ThreadRefused, short.Code, short.Message
-		th.agent.opts.Logger.Warn("agent could not give a thread its input", "thread", in.ThreadID, "input", in.InputID, "error", err)
-	case in.Message != "":
+		th.agent.opts.Logger.Warn("agent could not give a thread its input", "thread", p.ThreadID, "input", p.InputID, "error", err)
+	case p.Message != "":
 		if !taken {
-			_ = t.Busy(work, ThreadMessage{ID: in.InputID}) // a thread that is over takes nothing
+			_ = t.Busy(work, ThreadMessage{ID: p.InputID}) // a thread that is over takes nothing
 		}
 		return
 	}

@@ -297,6 +297,11 @@ func (th *threads) attach(out *outbox, resumed bool) {
 		case !t.entry.spawning && !t.entry.over:
 			th.status(protocol.ThreadStatus{ThreadID: id, Status: protocol.ThreadAccepted})
 		}
+		for _, ev := range t.entry.unacked {
+			if !th.agent.maxFrame.fits(len(ev.payload)) {
+				th.replace(t, ev)
+			}
+		}
 	}
 	th.mu.Unlock()
 	for _, t := range lost {

@@ -189,7 +189,7 @@ const (
 	codeValidation = "VALIDATION_ERROR"
 )
 
-// replace puts an event that the server does not understand into words, so that those after it can be taken. Called
+// replace puts an event that the server does not take into words, so that those after it can be taken. Called
 // with mu held.
 func (th *threads) replace(t *Thread, ev *told) {
 	kind := protocol.ThreadMessage

@@ -8,15 +8,7 @@ import (
 	"runtime/debug"
 	"time"
 	"unicode/utf8"
-
-	"github.com/wardroom/wardroom/sdk/internal/clip"
 )
-
-// frameOverhead is more than what a frame adds to a result.
-const frameOverhead = 1024
-
-// maxErrorText is how many bytes are left of a text of an error that is too large to be sent.
-const maxErrorText = 1024
 
 // begin runs a task on a goroutine of its own, which goes on with the tasks that wait for its slot.
 func (a *Agent) begin(work context.Context, t *Task) {
@@ -47,34 +39,11 @@ func (a *Agent) handle(ctx context.Context, t *Task) answer {
 	if err == nil {
 		ans.result, err = encodeResult(value)
 	}
-	if err == nil && !a.fits(len(ans.result)) {
-		err = &Error{Code: CodeResultTooLarge, Message: fmt.Sprintf(
-			"the result has %d bytes, the server takes messages of %d", len(ans.result), a.maxFrame.Load())}
-	}
 	if err != nil {
-		ans.result, ans.err = nil, a.shortened(asTaskError(err))
+		ans.result, ans.err = nil, asTaskError(err)
 	}
+	a.maxFrame.cut(&ans)
 	return ans
-}
-
-// fits reports whether n bytes of JSON fit into a frame. A larger one would end the connection, be sent again by
-// the next, and so on for ever.
-func (a *Agent) fits(n int) bool {
-	limit := a.maxFrame.Load()
-	return limit <= 0 || int64(n+frameOverhead) <= limit
-}
-
-// shortened cuts a task error to what fits into a frame: the details go first.
-func (a *Agent) shortened(e *Error) *Error {
-	if a.fits(len(taskErrorPayload(&answer{err: e}, 0))) {
-		return e
-	}
-	short := Error{Code: e.Code, Message: e.Message, Retryable: e.Retryable, cause: e.cause}
-	if len(short.Code) > maxErrorText {
-		short.Code = CodeAgentError
-	}
-	short.Message = clip.Marked(short.Message, maxErrorText, "...")
-	return &short
 }
 
 // call calls the handler. A panic becomes an error: it would be the same on another attempt.

@@ -3,6 +3,7 @@ package client_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -410,6 +411,21 @@ func TestWalk(t *testing.T) {
 		names, err := walk(newClient(t, s.URL, client.Options{}), "")
 		if err == nil || len(names) != 2 || len(s.seen()) != 2 {
 			t.Errorf("names = %v, err = %v after %d requests", names, err, len(s.seen()))
+		}
+	})
+	t.Run("PagesInACircle", func(t *testing.T) {
+		var steps []http.HandlerFunc
+		for i := range 40 { // after three pages to begin with, four that come again and again
+			cursor := fmt.Sprint("c", i)
+			if i > 3 {
+				cursor = fmt.Sprint("c", 3+(i-3)%4)
+			}
+			steps = append(steps, page("a", true, cursor))
+		}
+		s := newServer(t, append(steps, answer(500, `{}`))...)
+		_, err := walk(newClient(t, s.URL, client.Options{}), "")
+		if err == nil || !strings.Contains(err.Error(), "comes again") || len(s.seen()) > 20 {
+			t.Errorf("err = %v after %d requests", err, len(s.seen()))
 		}
 	})
 	t.Run("Error", func(t *testing.T) {

@@ -39,7 +39,8 @@ func (p Page) addTo(query url.Values) {
 // maxPageLimit is the largest page the server gives; walking a list uses it.
 const maxPageLimit = 100
 
-// walk yields the rows of all pages from the given one on. It ends after the first error.
+// walk yields the rows of all pages from the given one on. It ends after the first error, and with one where pages come again: a
+// caller that gathers rows would take them for ever.
 func walk[T any](
 	ctx context.Context, page Page, fetch func(context.Context, Page) ([]T, PageInfo, error),
 ) iter.Seq2[T, error] {
@@ -49,6 +50,9 @@ func walk[T any](
 		if next.Limit == 0 {
 			next.Limit = maxPageLimit
 		}
+		// Each cursor is compared with one from before, which is replaced after twice as many pages each time: so a circle of any
+		// length is found, without all the cursors.
+		mark, pages, most := next.Cursor, 0, 1
 		for {
 			rows, info, err := fetch(ctx, next)
 			if err != nil {
@@ -64,11 +68,14 @@ func walk[T any](
 				return
 			}
 			switch {
-			case info.NextCursor != "" && info.NextCursor == next.Cursor:
-				yield(zero, fmt.Errorf("the server's list does not go on: the page behind the cursor %q is that page again", next.Cursor))
+			case info.NextCursor != "" && (info.NextCursor == next.Cursor || info.NextCursor == mark):
+				yield(zero, fmt.Errorf("the server's list does not go on: the cursor %q comes again", info.NextCursor))
 				return
 			case info.NextCursor != "":
 				next.Cursor = info.NextCursor
+				if pages++; pages == most {
+					mark, pages, most = next.Cursor, 0, 2*most
+				}
 			default:
 				next.Cursor = ""
 				next.Offset += len(rows)

@@ -194,9 +194,9 @@ func (s *Stream) Next() (Event, error) {
 		if s.seen(event) {
 			continue
 		}
-		s.lostAt, s.failed = time.Time{}, 0
-		if event.ID != "" {
+		if event.ID != "" { // else it may be no more than a greeting, which each connection begins with
 			s.last = event.ID
+			s.lostAt, s.failed = time.Time{}, 0
 		}
 		if event.Type == EventStarted && s.id == "" {
 			if data, err := event.Decode(); err == nil {

@@ -284,6 +284,28 @@ func TestStreamFlapping(t *testing.T) {
 	}
 }
 
+// TestStreamGreeting gives up on a server that greets each connection with an event of no lasting worth and drops it.
+func TestStreamGreeting(t *testing.T) {
+	const most = 300
+	tries := 0
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if tries++; tries > most {
+			answer(404, `{"error":{"code":"NOT_FOUND","message":"enough"}}`)(w, r)
+			return
+		}
+		events("event: counts\ndata: {}\n\n")(w, r)
+	})
+	opts, _ := noWait(client.Options{StreamRetry: client.RetryPolicy{MaxElapsed: 5 * time.Second}})
+	stream, err := newClient(t, s.URL, opts).FollowEvents(t.Context(), client.FeedFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var conn *client.ConnectionError
+	if _, err := drain(stream); !errors.As(err, &conn) {
+		t.Errorf("err = %v after %d connections", err, len(s.seen()))
+	}
+}
+
 func TestStreamRefused(t *testing.T) {
 	for _, tt := range []struct {
 		name    string

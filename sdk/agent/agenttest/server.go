@@ -88,6 +88,13 @@ func (s *Server) Forget() {
 	clear(s.tokens)
 }
 
+// SetMaxMessageBytes changes the limit that is sent to later sessions, as a restart with another configuration does.
+func (s *Server) SetMaxMessageBytes(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opts.MaxMessageBytes = n
+}
+
 // Accept returns the next session that was registered.
 func (s *Server) Accept(ctx context.Context) (*Conn, error) {
 	select {

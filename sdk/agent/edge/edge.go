@@ -222,25 +222,31 @@ func (e *Edge) registered(r protocol.Registered) {
 	})
 }
 
-// stopOrphans stops agents of this Edge that belong to no thread. It tries until the runtime has told which there are.
+// stopOrphans stops agents of this Edge that belong to no thread. It tries until the runtime has done it.
 func (e *Edge) stopOrphans(ctx context.Context) {
-	pause := newRetry()
-	own := runtime.ListFilter{Labels: map[string]string{LabelEdge: e.opts.Name}}
-	list, err := e.opts.Runtime.List(ctx, own)
-	for err != nil {
-		e.opts.Logger.Warn("edge: cannot look for agents of earlier threads; it is tried again", "error", err)
-		if !pause.Wait(ctx) {
-			return
-		}
-		list, err = e.opts.Runtime.List(ctx, own)
-	}
+	var list []runtime.Agent
+	e.insist(ctx, "edge: cannot look for agents of earlier threads; it is tried again", "", func() (err error) {
+		list, err = e.opts.Runtime.List(ctx, runtime.ListFilter{Labels: map[string]string{LabelEdge: e.opts.Name}})
+		return err
+	})
 	for _, a := range list {
 		if a.Status == runtime.StatusStopped || e.known(a) {
 			continue
 		}
 		e.opts.Logger.Info("edge: stopping an agent of an earlier thread", "runtimeAgent", a.ID, "thread", a.Labels[LabelThread])
-		if err := e.stop(ctx, a.ID, false); err != nil {
-			e.opts.Logger.Warn("edge: cannot stop an agent of an earlier thread", "runtimeAgent", a.ID, "error", err)
+		e.insist(ctx, "edge: cannot stop an agent of an earlier thread; it is tried again", a.Labels[LabelThread], func() error {
+			return e.stop(ctx, a.ID, false)
+		})
+	}
+}
+
+// insist does something about a thread until it worked, or ctx ends.
+func (e *Edge) insist(ctx context.Context, failed, threadID string, do func() error) {
+	pause := newRetry()
+	for err := do(); err != nil; err = do() {
+		e.opts.Logger.Warn(failed, "thread", threadID, "error", err)
+		if !pause.Wait(ctx) {
+			return
 		}
 	}
 }
@@ -253,7 +259,7 @@ func (e *Edge) known(a runtime.Agent) bool {
 		return true
 	}
 	for _, r := range e.runs {
-		if r.agentID == a.ID {
+		if r.agentID == a.ID && r.thread.Context().Err() == nil {
 			return true
 		}
 	}

@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -45,13 +46,19 @@ func (h *host) Spawn(ctx context.Context, t *agent.Thread) error {
 		},
 	}
 	e.making(t.Spec.ThreadID, true)
-	defer e.making(t.Spec.ThreadID, false)
-	a, err := e.spawn(ctx, t.Spec.ThreadID, spec)
-	if err != nil {
-		return refusal(err)
+	var a runtime.Agent
+	err = h.try(ctx, func() (err error) {
+		a, err = e.spawn(ctx, t.Spec.ThreadID, spec)
+		return err
+	})
+	if err == nil {
+		e.follow(t, a.ID, 0)
 	}
-	e.follow(t, a.ID, 0)
-	return nil
+	e.making(t.Spec.ThreadID, false)
+	if err != nil && !errors.Is(context.Cause(ctx), agent.ErrStopped) { // after the end of this process the server asks again
+		e.clear(t.Spec.ThreadID) // an agent may run all the same
+	}
+	return err
 }
 
 // spawn starts an agent under an id that is made of the thread's. One that runs with the same spec was spawned for
@@ -141,25 +148,17 @@ func (h *host) try(ctx context.Context, do func() error) error {
 // Stop implements agent.ThreadHost.
 func (h *host) Stop(ctx context.Context, t *agent.Thread, s protocol.ThreadStop) error {
 	e := (*Edge)(h)
+	var err error
 	if r := e.run(t); r != nil {
-		if err := e.stop(ctx, r.agentID, s.Force); err != nil {
-			return err
-		}
+		err = e.stop(ctx, r.agentID, s.Force)
 	} else { // it has no follower any more
-		list, err := e.opts.Runtime.List(ctx, runtime.ListFilter{Labels: map[string]string{
-			LabelEdge: e.opts.Name, LabelThread: t.Spec.ThreadID,
-		}})
-		if err != nil {
-			return err
+		err = e.stopAll(ctx, t.Spec.ThreadID, s.Force)
+	}
+	if err != nil {
+		if t.Context().Err() != nil { // the server does not ask again
+			e.clear(t.Spec.ThreadID)
 		}
-		for _, a := range list {
-			if a.Status == runtime.StatusStopped {
-				continue
-			}
-			if err := e.stop(ctx, a.ID, s.Force); err != nil {
-				return err
-			}
-		}
+		return err
 	}
 	timer := time.NewTimer(stopWait)
 	defer timer.Stop()
@@ -169,6 +168,32 @@ func (h *host) Stop(ctx context.Context, t *agent.Thread, s protocol.ThreadStop)
 	case <-ctx.Done():
 	}
 	return nil
+}
+
+// stopAll stops every agent that was started for a thread, but for one that the thread has by now: the server may have asked for it
+// again.
+func (e *Edge) stopAll(ctx context.Context, threadID string, force bool) error {
+	list, err := e.opts.Runtime.List(ctx, runtime.ListFilter{Labels: map[string]string{
+		LabelEdge: e.opts.Name, LabelThread: threadID,
+	}})
+	for _, a := range list {
+		if err == nil && a.Status != runtime.StatusStopped && !e.known(a) {
+			err = e.stop(ctx, a.ID, force)
+		}
+	}
+	return err
+}
+
+// clear has every agent of a thread stopped that is given up, as soon as the runtime does it.
+func (e *Edge) clear(threadID string) {
+	e.mu.Lock()
+	ctx := e.ctx
+	e.mu.Unlock()
+	e.work.Go(func() {
+		e.insist(ctx, "edge: cannot stop the agents of a thread that is given up; it is tried again", threadID, func() error {
+			return e.stopAll(ctx, threadID, true)
+		})
+	})
 }
 
 // stop stops an agent; one that is gone is no error.

@@ -7,7 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,6 +55,8 @@ func TestExamples(t *testing.T) {
 			t.Run("Answer", func(t *testing.T) { testAnswer(t, command) })
 			t.Run("Ask", func(t *testing.T) { testAsk(t, append(command, "--ask")) })
 			t.Run("Heartbeat", func(t *testing.T) { testHeartbeat(t, command) })
+			t.Run("NewInterval", func(t *testing.T) { testNewInterval(t, command) })
+			t.Run("RetryAfter", func(t *testing.T) { testRetryAfter(t, command) })
 			if l.script != nil { // the library for Go has tests of its own
 				script := l.script(t, command)
 				t.Run("Pause", func(t *testing.T) { testPause(t, command) })
@@ -60,6 +65,9 @@ func TestExamples(t *testing.T) {
 				t.Run("Clock", func(t *testing.T) { testClock(t, script) })
 				t.Run("Unknown", func(t *testing.T) { testUnknown(t, script) })
 				t.Run("State", func(t *testing.T) { testState(t, script) })
+				t.Run("StateStays", func(t *testing.T) { testStateStays(t, script) })
+				t.Run("Forgets", func(t *testing.T) { testForgets(t, script) })
+				t.Run("LimitThatShrank", func(t *testing.T) { testLimitThatShrank(t, script) })
 			}
 			if l.name == "python" {
 				t.Run("Unreadable", func(t *testing.T) { testUnreadable(t, command) })
@@ -295,8 +303,10 @@ func testTooLarge(t *testing.T, command []string) {
 	srv := newServer(t, agenttest.Options{MaxMessageBytes: 8192})
 	start(t, srv, command)
 	c := accept(t, srv)
-	must(t, c.Task(task("t1", 1, "large progress")))
-	result(t, c)
+	for _, text := range []string{"large progress", "empty progress"} {
+		must(t, c.Task(task(text, 1, text)))
+		result(t, c)
+	}
 	must(t, c.Task(task("t2", 1, "large question")))
 	var e protocol.TaskError
 	next(t, c, protocol.TypeTaskError, &e)
@@ -371,6 +381,71 @@ func testState(t *testing.T, command []string) {
 	result(t, c)
 }
 
+// testStateStays ends an agent gracefully and starts it anew: it shows its last session, so that a registration token of few uses
+// is not used again.
+func testStateStays(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	state := filepath.Join(t.TempDir(), "state")
+	command = append([]string{"env", "STATE=" + state}, command...)
+	p := start(t, srv, command)
+	first := accept(t, srv)
+	must(t, first.Task(task("t1", 1, "")))
+	result(t, first) // the session is kept by now
+	p.terminate(t)
+	next(t, first, protocol.TypeDisconnect, nil)
+	must(t, p.wait())
+	start(t, srv, command)
+	if r := accept(t, srv).Register.Resume; r == nil || r.AgentID != first.Registered.AgentID || r.Token != first.Registered.ResumeToken {
+		t.Errorf("resume %+v, want %+v", r, first.Registered)
+	}
+}
+
+// testForgets has an agent give large answers: those that were acknowledged are not all held in memory.
+func testForgets(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	give := func(id string) string {
+		t.Helper()
+		must(t, c.Task(task(id, 1, "huge answer")))
+		answer := string(result(t, c).Result)
+		must(t, c.Ack(id))
+		return answer[len(answer)-2 : len(answer)-1] // which answer it was
+	}
+	for i := range 6 { // a megabyte each
+		give(fmt.Sprint("t", i))
+	}
+	if n := give("t5"); n != "6" {
+		t.Errorf("the latest was worked on again: it is answer %s", n)
+	}
+	if n := give("t0"); n != "7" {
+		t.Errorf("answer %s is held still", n)
+	}
+}
+
+// testLimitThatShrank has a server come back that takes less than the agent holds for it: that would end each session.
+func testLimitThatShrank(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1, "large answer")))
+	result(t, c)
+	must(t, c.Task(task("t2", 1, "large question")))
+	next(t, c, protocol.TypeMessage, nil)
+	srv.SetMaxMessageBytes(8192)
+	c = reconnect(t, srv, c)
+	for range 2 {
+		var e protocol.TaskError
+		next(t, c, protocol.TypeTaskError, &e)
+		if e.Error.Code != map[string]string{"t1": "RESULT_TOO_LARGE", "t2": "AGENT_ERROR"}[e.TaskID] || e.Attempt != 1 {
+			t.Errorf("got %+v", e)
+		}
+	}
+	if types := c.Types(); len(types) != 0 {
+		t.Errorf("sent too: %v", types)
+	}
+}
+
 // testUnreadable sends what is no frame: it is skipped.
 func testUnreadable(t *testing.T, command []string) {
 	srv := newServer(t, agenttest.Options{})
@@ -418,6 +493,46 @@ func testPause(t *testing.T, command []string) {
 	defer cancel()
 	if _, err := srv.Accept(ctx); err == nil {
 		t.Error("it came back at once after too many frames")
+	}
+}
+
+// testNewInterval makes the interval of heartbeats shorter: the server counts silence by it from then on.
+func testNewInterval(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{Heartbeat: time.Hour})
+	start(t, srv, command)
+	c := accept(t, srv)
+	must(t, c.Send(protocol.TypeConfigUpdate, "", protocol.ConfigUpdate{Config: protocol.RegisteredConfig{HeartbeatInterval: 50}, Reason: "test"}))
+	for range 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		_, err := c.Next(ctx, protocol.TypeHeartbeat, nil)
+		cancel()
+		must(t, err)
+	}
+}
+
+// testRetryAfter refuses agents for a time: they stay away for as long.
+func testRetryAfter(t *testing.T, command []string) {
+	tries := make(chan struct{}, 100)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "30")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		tries <- struct{}{}
+	}))
+	t.Cleanup(srv.Close)
+	p := start(t, &agenttest.Server{URL: srv.URL}, command)
+	select {
+	case <-tries:
+	case <-testContext(t).Done():
+		t.Fatal("it never came")
+	}
+	select {
+	case <-tries:
+		t.Error("it came back at once, though it was asked not to")
+	case <-time.After(300 * time.Millisecond): // five waits of an agent that was not asked
+	}
+	p.terminate(t)
+	if err := p.wait(); err != nil { // the wait does not hold up its end
+		t.Errorf("exit: %v", err)
 	}
 }
 
@@ -546,8 +661,10 @@ func buildPython(t *testing.T) []string {
 }
 
 func scriptPython(t *testing.T, command []string) []string {
-	const script = `import asyncio, logging, os, sys
+	const script = `import asyncio, logging, os, signal, sys
 from wardroom_agent import Agent
+
+given = 0
 
 async def handler(task):
     what = task.input["text"]
@@ -556,6 +673,14 @@ async def handler(task):
             await task.progress(text=str(i))
     elif what == "large progress":
         await task.progress(text="x" * 8000)
+    elif what == "empty progress":
+        await task.progress(text="")
+    elif what == "huge answer":
+        global given
+        given += 1
+        return "x" * 1000000 + str(given)
+    elif what == "large answer":
+        return "x" * 8000
     elif what == "large question":
         await task.ask("x" * 8000)
     elif what == "ask":
@@ -575,8 +700,10 @@ async def on_message(message):
     return "x" * 8000
 
 async def main():
-    await Agent(sys.argv[2], "script", ["urgency"], handler, on_message=on_message, max_concurrent_tasks=4,
-                state_file=os.environ.get("STATE", "")).run()
+    agent = Agent(sys.argv[2], "script", ["urgency"], handler, on_message=on_message, max_concurrent_tasks=4,
+                  state_file=os.environ.get("STATE", ""))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, agent.stop)
+    await agent.run()
 
 logging.basicConfig()
 asyncio.run(main())
@@ -590,10 +717,14 @@ func scriptTypeScript(t *testing.T, command []string) []string {
 	const script = `import { Agent } from "wardroom-agent";
 const large = "x".repeat(8000);
 const end = new Promise(() => {});
+let given = 0;
 async function handler(task) {
   switch (task.input.text) {
     case "progress": for (let i = 0; i < 1000; i++) task.progress({ text: String(i) }); break;
     case "large progress": task.progress({ text: large }); break;
+    case "empty progress": task.progress({ text: "" }); break;
+    case "large answer": return large;
+    case "huge answer": return "x".repeat(1000000) + ++given;
     case "large question": await task.ask(large); break;
     case "ask": return (await task.ask("?")).content;
     case "ask and wait": await task.ask("?"); await end; break;
@@ -601,10 +732,12 @@ async function handler(task) {
   }
   return {};
 }
-await new Agent({
+const agent = new Agent({
   url: process.argv[3], name: "script", capabilities: ["urgency"], handler, onMessage: () => large, maxConcurrentTasks: 4,
   stateFile: process.env.STATE,
-}).run();
+});
+process.once("SIGTERM", () => agent.stop());
+await agent.run();
 `
 	path := filepath.Join(filepath.Dir(filepath.Dir(command[1])), "script.mjs")
 	must(t, os.WriteFile(path, []byte(script), 0o600))

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import asyncio
-import collections
 import contextlib
 import inspect
 import json
@@ -19,6 +18,7 @@ import websockets
 
 from .errors import MessageRefused, Refused, TaskError
 from .model import Message, Reply, Task, message_of, task_of
+from .recent import Recent
 
 Handler = Callable[[Task], Awaitable[Any]]
 MessageHandler = Callable[[Message], Awaitable[Any]]
@@ -27,12 +27,14 @@ SUBPROTOCOL = "wardroom.agent.v1"
 PATH = "/api/agents/connect"
 FINAL_CLOSE_CODES = {4400, 4403, 4409}  # refused, disconnected by an operator, resumed elsewhere
 FLOODED = 4429  # too many frames for too long
+COMES_AGAIN = {1009, 1013}  # a frame was too large, or the server cannot go on: the next session may end so too
 FINAL_ERRORS = {"VALIDATION_ERROR", "UNAUTHORIZED", "FORBIDDEN", "CONFLICT"}
 FIRST_DELAY, LAST_DELAY = 0.05, 5.0  # seconds between attempts to connect
+LONGEST_WAIT = 60.0  # seconds that a refusal may ask for
 CONNECT_TIME = 10.0  # seconds for a connection, and for a registration
 SILENCE = 3  # heartbeats without a word of the server: it is gone
-REMEMBERED = 1000  # acknowledged answers, and replies, in case a task or a message comes once more
 MAX_FRAME = 16 << 20
+ERROR_TEXT = 1024  # characters of an error that is too large to be sent
 FRAME_OVERHEAD = 1024  # more than what a frame adds to its payload
 PROGRESS_RATE = 40  # frames of progress a second, well below what a server takes by default
 RATE_SHARE = 0.4  # of what a server takes that says so
@@ -79,6 +81,8 @@ class Agent:
         self._progress_at, self._progress_sent = 0, 0  # the second in which progress was sent last, and frames in it
         self._heard = False  # a frame arrived since the last heartbeat
         self._attached = 0.0  # when the session began
+        self._interval = 0.0  # seconds between heartbeats
+        self._paced: asyncio.Event  # the interval has changed
         self._free: asyncio.Semaphore
         self._stopping: asyncio.Event
         self._draining = False
@@ -86,13 +90,13 @@ class Agent:
         self._running: Dict[str, "asyncio.Task[None]"] = {}  # by task id
         self._attempts: Dict[str, int] = {}  # of those that run: the highest seen, which the answer echoes
         self._answers: Dict[str, Answer] = {}  # until the server acknowledges them
-        self._recent: "collections.OrderedDict[str, Answer]" = collections.OrderedDict()
+        self._recent: Recent[Answer] = Recent()  # acknowledged
         self._questions: Dict[str, Tuple[Dict[str, Any], "asyncio.Future[Reply]"]] = {}  # by envelope id, until there is a reply
         self._ask_prefix = f"ask-{random.SystemRandom().getrandbits(64):016x}-"  # ids are never used again
         self._asked = 0
         self._sending: "set[asyncio.Task[None]]" = set()
         self._considering: Dict[str, "asyncio.Task[None]"] = {}  # by message id
-        self._replies: "collections.OrderedDict[str, Dict[str, Any]]" = collections.OrderedDict()
+        self._replies: Recent[Dict[str, Any]] = Recent()
 
     async def run(self) -> None:
         """Connects, reconnects and resumes until stop, the end of drain, or a refusal, which it raises as Refused."""
@@ -107,7 +111,7 @@ class Agent:
         try:
             while not stop.done():
                 serving = asyncio.ensure_future(self._connect())
-                flooded = False
+                flooded, asked = False, 0.0
                 try:
                     await asyncio.wait({serving, stop}, return_when=asyncio.FIRST_COMPLETED)
                     if stop.done():
@@ -118,6 +122,7 @@ class Agent:
                         delay = FIRST_DELAY  # come back quickly
                 except (OSError, asyncio.TimeoutError, websockets.WebSocketException) as error:
                     response = getattr(error, "response", error)
+                    asked = _retry_after(response)
                     if getattr(response, "status_code", 0) in (401, 403):
                         raise Refused(f"HTTP {response.status_code}") from error
                     log.warning("connection lost: %s", error or type(error).__name__)
@@ -125,7 +130,7 @@ class Agent:
                     if stop.done():
                         await self._leave()
                     await _ended(serving)
-                await asyncio.wait({stop}, timeout=LAST_DELAY if flooded else random.uniform(delay / 2, delay))
+                await asyncio.wait({stop}, timeout=asked + (LAST_DELAY if flooded else random.uniform(delay / 2, delay)))
                 delay = min(2 * delay, LAST_DELAY)
         finally:
             self._stopping.set()
@@ -151,7 +156,7 @@ class Agent:
     async def _connect(self) -> str:
         """Runs one session and returns how it ended: useful, useless or flooded.
 
-        It was useful if a frame came after the registration, so that the server works.
+        It was useful if a frame came after the registration, so that the server works, and did not end in a way that comes again.
         """
         # The name of the parameter for headers changed when the library got its new client.
         parameters = inspect.signature(websockets.connect.__init__).parameters
@@ -176,9 +181,10 @@ class Agent:
                 self._refuse(frame)
                 await ws.close()
             if ws.close_code in FINAL_CLOSE_CODES:
-                self._forget_state()
                 raise Refused(f"closed with {ws.close_code} {ws.close_reason}")
-            return "flooded" if ws.close_code == FLOODED else "useful" if useful else "useless"
+            if ws.close_code == FLOODED:
+                return "flooded"
+            return "useful" if useful and ws.close_code not in COMES_AGAIN else "useless"
 
     def _registration(self) -> Dict[str, Any]:
         p: Dict[str, Any] = {
@@ -208,11 +214,18 @@ class Agent:
         self._limit = config.get("maxMessageBytes") or MAX_FRAME
         self._rate = _rate_of(config.get("messagesPerSecond")) or PROGRESS_RATE
         self._ws, self._heard, self._attached = ws, True, self._now()
-        heart = asyncio.ensure_future(self._heartbeats(ws, (config.get("heartbeatInterval") or 10000) / 1000))
+        self._interval, self._paced = (config.get("heartbeatInterval") or 10000) / 1000, asyncio.Event()
+        heart = asyncio.ensure_future(self._heartbeats(ws))
         try:
             for task_id in list(self._answers):
                 await self._deliver(task_id)
-            for ask_id, (question, _) in list(self._questions.items()):
+            for ask_id, (question, reply) in list(self._questions.items()):
+                try:
+                    self._check_size(question)  # the server took more when it was asked
+                except MessageRefused as refusal:
+                    if not reply.done():
+                        reply.set_exception(refusal)
+                    continue
                 await self._send("message", question, ask_id)
             if self._draining:
                 await self._beat()
@@ -238,9 +251,7 @@ class Agent:
         elif kind == "task_ack":
             answer = self._answers.pop(p["taskId"], None)
             if answer and not answer[1].get("retryable"):
-                self._recent[p["taskId"]] = answer
-                while len(self._recent) > REMEMBERED:
-                    self._recent.popitem(last=False)
+                self._recent.add(p["taskId"], answer, _size_of(answer[1]))
             self._note_idle()
         elif kind == "task_cancelled":
             self._drop(p["taskId"])
@@ -250,6 +261,9 @@ class Agent:
             config = p.get("config") or {}
             self._limit = config.get("maxMessageBytes") or self._limit
             self._rate = _rate_of(config.get("messagesPerSecond")) or self._rate
+            if (config.get("heartbeatInterval") or 0) > 0:
+                self._interval = config["heartbeatInterval"] / 1000
+                self._paced.set()
         elif kind == "message_reply" and frame_id in self._questions:
             future = self._questions[frame_id][1]
             if not future.done():
@@ -271,8 +285,10 @@ class Agent:
         answer = self._answers.get(task_id)
         if answer and answer[1].get("retryable") and task.attempt > answer[1]["attempt"]:
             del self._answers[task_id]  # it failed, and is wanted once more
-        elif answer is None and task_id in self._recent:
-            self._answers[task_id] = self._recent.pop(task_id)
+        elif answer is None:
+            known = self._recent.pop(task_id)
+            if known:
+                self._answers[task_id] = known
         self._attempts[task_id] = max(task.attempt, self._attempts.get(task_id, 0))
         if task_id in self._answers:
             await self._deliver(task_id)
@@ -340,11 +356,26 @@ class Agent:
     async def _deliver(self, task_id: str, frame_id: Optional[str] = None) -> None:
         kind, payload = self._answers[task_id]
         payload["attempt"] = self._attempts.pop(task_id, payload.get("attempt", 0))
+        size = _size_of(payload)
+        if size + FRAME_OVERHEAD > self._limit:  # the server took more when the handler answered
+            if kind == "task_result":
+                kind = "task_error"
+                text = f"the result has {size} bytes, the server takes messages of {self._limit}"
+                payload = {
+                    "taskId": task_id, "executionId": payload["executionId"], "attempt": payload["attempt"], "retryable": False,
+                    "error": {"code": "RESULT_TOO_LARGE", "message": text},
+                }
+            else:
+                error = payload["error"]
+                payload = {**payload, "error": {"code": error["code"], "message": error["message"][:ERROR_TEXT]}}
+            self._answers[task_id] = kind, payload
         with contextlib.suppress(websockets.ConnectionClosed):  # it is kept, and sent by the next session
             await self._send(kind, payload, frame_id)
 
     async def _progress(self, task_id: str, payload: Mapping[str, Any]) -> None:
         """Sends progress, unless much waits already, or the agent has sent too many of late."""
+        if payload.get("text") == "":  # the server takes a frame that shows nothing for a bad one
+            return
         payload = {"taskId": task_id, **payload}
         size = _size_of(payload)
         if not self._ws or self._ws.transport.get_write_buffer_size() > MAX_UNSENT or size + FRAME_OVERHEAD > self._limit:
@@ -406,8 +437,9 @@ class Agent:
     async def _hear(self, p: Mapping[str, Any]) -> None:
         """Answers a message of another role, once; one that comes again is answered from memory."""
         message = message_of(p)
-        if message.message_id in self._replies:
-            await self._reply(message.message_id)
+        known = self._replies.get(message.message_id)
+        if known:
+            await self._reply(known)
         elif message.message_id not in self._considering:
             self._considering[message.message_id] = asyncio.ensure_future(self._consider(message))
 
@@ -421,24 +453,28 @@ class Agent:
                     self._check_size(reply)
             elif message.wants_reply:
                 return
-            self._replies[message.message_id] = reply
-            while len(self._replies) > REMEMBERED:
-                self._replies.popitem(last=False)
-            await self._reply(message.message_id)
+            self._replies.add(message.message_id, reply, _size_of(reply))
+            await self._reply(reply)
         except Exception as error:  # no reply: when its time is over, the server asks somebody else
             log.warning("no reply to a message: %s", error or type(error).__name__)
         finally:
             self._considering.pop(message.message_id, None)
 
-    async def _reply(self, message_id: str) -> None:
+    async def _reply(self, reply: Mapping[str, Any]) -> None:
+        if _size_of(reply) + FRAME_OVERHEAD > self._limit:  # the server took more when it was given
+            log.warning("a reply to a message is larger than the server takes now")
+            return
         with contextlib.suppress(websockets.ConnectionClosed):  # the message will come again
-            await self._send("message_reply", self._replies[message_id])
+            await self._send("message_reply", reply)
 
-    async def _heartbeats(self, ws: Any, interval: float) -> None:
+    async def _heartbeats(self, ws: Any) -> None:
         silent = 0
         with contextlib.suppress(websockets.ConnectionClosed):
             while True:
-                await asyncio.sleep(interval)
+                with contextlib.suppress(asyncio.TimeoutError):
+                    await asyncio.wait_for(self._paced.wait(), self._interval)
+                    self._paced.clear()  # another interval holds: it begins now
+                    continue
                 silent = 0 if self._heard else silent + 1  # no clock: this loop may have been held up by a handler
                 self._heard = False
                 if silent >= SILENCE:  # it answers heartbeats, so it is gone
@@ -446,7 +482,7 @@ class Agent:
                     ws.transport.abort()
                     return
                 with contextlib.suppress(asyncio.TimeoutError):  # a server that reads nothing does not end the watch
-                    await asyncio.wait_for(self._beat(), interval)
+                    await asyncio.wait_for(self._beat(), self._interval)
 
     async def _beat(self) -> None:
         status = "draining" if self._draining else "busy" if len(self._running) >= self._slots else "healthy"
@@ -460,7 +496,6 @@ class Agent:
             with contextlib.suppress(websockets.ConnectionClosed):
                 await self._send("disconnect", {"reason": "drained" if self._draining else "stopped"}, ws=ws)
                 await ws.close()
-        self._forget_state()
 
     async def _send(self, kind: str, payload: Mapping[str, Any], frame_id: Optional[str] = None, ws: Any = None) -> None:
         ws = ws or self._ws
@@ -473,7 +508,6 @@ class Agent:
         p = frame.get("payload") or {}
         log.warning("error from the server: %s %s", p.get("code"), p.get("message"))
         if p.get("fatal") and p.get("code") in FINAL_ERRORS:
-            self._forget_state()
             raise Refused(f"{p['code']}: {p.get('message', '')}")
 
     def _note_idle(self) -> None:
@@ -517,11 +551,6 @@ class Agent:
         except OSError as error:  # a full disk costs the session at a restart, not the work
             log.warning("the session is not kept: %s", error)
 
-    def _forget_state(self) -> None:
-        if self._state_file:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(self._state_file)
-
 
 class _TimeOver(Exception):
     """The task's time was over. Not a TimeoutError, as a handler may have one of its own."""
@@ -539,6 +568,13 @@ def _frame_of(text: Any) -> Optional[Dict[str, Any]]:
         problem = error
     log.warning("a frame of the server cannot be read: %s", problem)
     return None
+
+
+def _retry_after(refusal: Any) -> float:
+    """Returns for how many seconds a refusal wants the agent to stay away; 0: it did not say, or is none."""
+    headers = getattr(refusal, "headers", None)
+    asked = headers.get_all("Retry-After") if headers else []
+    return min(float(asked[0]), LONGEST_WAIT) if asked and re.fullmatch("[0-9]{1,9}", asked[0]) else 0.0
 
 
 def _is_registration(p: Mapping[str, Any]) -> bool:

@@ -58,7 +58,7 @@ class Task:
         """Shows text, or data, to whoever watches.
 
         It is not stored, and dropped while there is no connection, when much waits to be sent, where the agent has sent too much of
-        late, and when it is larger than a frame may be.
+        late, when it is larger than a frame may be, and when it is an empty text.
         """
         if (text is None) == (data is None):
             raise ValueError("progress takes either text or data")

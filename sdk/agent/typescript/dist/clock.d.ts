@@ -1,3 +1,4 @@
+export declare const LONGEST: number;
 /** The time that a task has. It stands still while the task waits for replies, as the server's does. */
 export declare class Clock {
     #private;

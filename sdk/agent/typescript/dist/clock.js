@@ -1,4 +1,4 @@
-const LONGEST = 2 ** 31 - 1; // milliseconds that a timer takes
+export const LONGEST = 2 ** 31 - 1; // milliseconds that a timer takes
 /** The time that a task has. It stands still while the task waits for replies, as the server's does. */
 export class Clock {
     #left; // milliseconds; 0: there is no limit

@@ -49,7 +49,7 @@ export interface Task {
     readonly signal: AbortSignal;
     /**
      * Shows a text, or data, to whoever watches. It is not stored, and dropped while there is no connection, when much waits to be
-     * sent, where the agent has sent too much of late, or when it is larger than a frame may be.
+     * sent, where the agent has sent too much of late, when it is larger than a frame may be, or when it is an empty text.
      */
     progress(shown: {
         text: string;

@@ -5,22 +5,25 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 import WebSocket from "ws";
 
-import { Clock } from "./clock.js";
+import { Clock, LONGEST } from "./clock.js";
 import { MessageRefused, Refused, TaskError } from "./errors.js";
 import type { AskOptions, Message, Reply, Task } from "./model.js";
+import { Recent } from "./recent.js";
 
 const SUBPROTOCOL = "wardroom.agent.v1";
 const PATH = "/api/agents/connect";
 const FINAL_CLOSE_CODES = new Set([4400, 4403, 4409]); // refused, disconnected by an operator, resumed elsewhere
 const FLOODED = 4429; // too many frames for too long
+const COMES_AGAIN = new Set([1009, 1013]); // a frame was too large, or the server cannot go on: the next session may end so too
 const FINAL_ERRORS = new Set(["VALIDATION_ERROR", "UNAUTHORIZED", "FORBIDDEN", "CONFLICT"]);
 const FIRST_DELAY = 50; // milliseconds between attempts to connect
 const LAST_DELAY = 5000;
+const LONGEST_WAIT = 60_000; // that a refusal may ask for
 const CONNECT_TIME = 10_000; // for a connection, and for a registration
 const SILENCE = 3; // heartbeats without a word of the server: it is gone
-const REMEMBERED = 1000; // acknowledged answers, and replies, in case a task or a message comes once more
 const MAX_FRAME = 16 << 20;
 const MAX_MESSAGE = 4096; // characters of an error
+const SHORT_MESSAGE = 1024; // of one that is too large to be sent
 const PROGRESS_RATE = 40; // frames of progress a second, well below what a server takes by default
 const RATE_SHARE = 0.4; // of what a server takes that says so
 const MAX_UNSENT = 64 << 10; // bytes that wait in the connection, beyond which progress is dropped
@@ -81,6 +84,16 @@ interface Question {
 /** What the server sends. */
 type Frame = { type?: string; id?: string; payload?: any };
 
+/** A refusal that passes. wait is for how many milliseconds the server wants the agent to stay away; 0: it did not say. */
+class Busy extends Error {
+  readonly wait: number;
+
+  constructor(status: number, retryAfter: string | undefined) {
+    super(`HTTP ${status}`);
+    this.wait = /^[0-9]{1,9}$/.test(retryAfter ?? "") ? Math.min(Number(retryAfter) * 1000, LONGEST_WAIT) : 0;
+  }
+}
+
 /** An agent, which runs once. */
 export class Agent {
   readonly #options: Required<Pick<AgentOptions, "name" | "capabilities" | "handler" | "maxConcurrentTasks" | "log">> & AgentOptions;
@@ -100,12 +113,12 @@ export class Agent {
   #free: number;
   readonly #handlers = new Set<Promise<void>>();
   readonly #answers = new Map<string, Answer>(); // until the server acknowledges them
-  readonly #recent = new Map<string, Answer>();
+  readonly #recent = new Recent<Answer>(); // acknowledged
   readonly #questions = new Map<string, Question>(); // by envelope id, until there is a reply
   readonly #askPrefix = `ask-${randomBytes(8).toString("hex")}-`; // ids are never used again
   #asked = 0;
   readonly #considering = new Set<string>(); // message ids
-  readonly #replies = new Map<string, object>(); // by message id
+  readonly #replies = new Recent<object>(); // by message id
   #idle: (() => void)[] = []; // called once nothing runs, and everything is acknowledged
 
   /** Throws a TypeError for options that cannot be. */
@@ -136,19 +149,20 @@ export class Agent {
     try {
       while (!this.#stopping.signal.aborted) {
         let flooded = false;
+        let asked = 0; // milliseconds
         try {
           const end = await this.#connect();
           flooded = end === "flooded"; // the server wants to be left alone for a while
           if (end === "useful") delay = FIRST_DELAY; // come back quickly
         } catch (error) {
           if (error instanceof Refused) throw error;
+          if (error instanceof Busy) asked = error.wait;
           this.#options.log(`connection lost: ${textOf(error)}`);
         }
         if (this.#stopping.signal.aborted) break;
-        await sleep(flooded ? LAST_DELAY : delay * (0.5 + Math.random() / 2), undefined, { signal: this.#stopping.signal }).catch(() => {});
+        await sleep(asked + (flooded ? LAST_DELAY : delay * (0.5 + Math.random() / 2)), undefined, { signal: this.#stopping.signal }).catch(() => {});
         delay = Math.min(2 * delay, LAST_DELAY);
       }
-      this.#forgetState();
     } finally {
       this.#stopping.abort();
       for (const work of this.#running.values()) work.abort.abort(new Error("the agent stops"));
@@ -175,7 +189,10 @@ export class Agent {
     this.stop();
   }
 
-  /** Runs one session and returns how it ended: it was useful if a frame came after the registration, so that the server works. */
+  /**
+   * Runs one session and returns how it ended: it was useful if a frame came after the registration, so that the server works, and
+   * it did not end in a way that comes again.
+   */
   #connect(): Promise<"useful" | "useless" | "flooded"> {
     return new Promise((resolve, reject) => {
       const headers = this.#options.token ? { Authorization: `Bearer ${this.#options.token}` } : {};
@@ -198,6 +215,17 @@ export class Agent {
         setTimeout(() => ws.terminate(), 1000).unref();
       };
       this.#stopping.signal.addEventListener("abort", leave, { once: true });
+      const pace = (interval: number) => {
+        clearInterval(heart);
+        heart = setInterval(() => {
+          if (performance.now() - heard > SILENCE * interval) { // it answers heartbeats, so it is gone
+            failure ??= new Error("nothing was heard of the server");
+            ws.terminate();
+            return;
+          }
+          this.#beat();
+        }, Math.min(interval, LONGEST));
+      };
 
       ws.on("open", () => ws.send(frameOf("register", this.#registration()), () => {}));
       ws.on("message", (data) => {
@@ -206,18 +234,12 @@ export class Agent {
           const frame = JSON.parse(String(data)) as Frame;
           if (frame.type === "registered" && !heart) {
             clearTimeout(late);
-            const interval = Number(frame.payload?.config?.heartbeatInterval) || 10_000;
-            heart = setInterval(() => {
-              if (performance.now() - heard > SILENCE * interval) { // it answers heartbeats, so it is gone
-                failure ??= new Error("nothing was heard of the server");
-                ws.terminate();
-                return;
-              }
-              this.#beat();
-            }, interval);
+            pace(Number(frame.payload?.config?.heartbeatInterval) || 10_000);
             this.#registered(ws, frame.payload);
           } else {
             useful ||= heart !== undefined;
+            const interval = frame.type === "config_update" ? Number(frame.payload?.config?.heartbeatInterval) : 0;
+            if (heart && interval > 0) pace(interval);
             this.#act(frame);
           }
         } catch (error) {
@@ -228,7 +250,7 @@ export class Agent {
       });
       ws.on("unexpected-response", (_request, response) => {
         const status = response.statusCode ?? 0;
-        failure = status === 401 || status === 403 ? new Refused(`HTTP ${status}`) : new Error(`HTTP ${status}`);
+        failure = status === 401 || status === 403 ? new Refused(`HTTP ${status}`) : new Busy(status, response.headers["retry-after"]);
         response.destroy();
         ws.terminate();
       });
@@ -239,12 +261,11 @@ export class Agent {
         this.#stopping.signal.removeEventListener("abort", leave);
         if (this.#ws === ws) this.#ws = undefined;
         if (FINAL_CLOSE_CODES.has(code)) {
-          this.#forgetState();
           failure = new Refused(`closed with ${code} ${String(reason)}`);
         }
         if (failure instanceof Refused || (failure && !heart && !this.#stopping.signal.aborted)) return reject(failure);
         if (failure && !this.#stopping.signal.aborted) this.#options.log(`connection lost: ${textOf(failure)}`);
-        resolve(code === FLOODED ? "flooded" : useful ? "useful" : "useless");
+        resolve(code === FLOODED ? "flooded" : useful && !COMES_AGAIN.has(code) ? "useful" : "useless");
       });
     });
   }
@@ -272,8 +293,12 @@ export class Agent {
     this.#rate = rateOf(p.config?.messagesPerSecond) ?? PROGRESS_RATE;
     this.#attached = performance.now();
     this.#ws = ws;
-    for (const answer of this.#answers.values()) this.#send(answer.type, answer.payload);
-    for (const [id, question] of this.#questions) this.#send("message", question.payload, id);
+    for (const answer of this.#answers.values()) this.#deliver(answer);
+    for (const [id, question] of this.#questions) {
+      const problem = this.#unsendable("message", question.payload); // the server took more when it was asked
+      if (problem) question.refuse(new MessageRefused("VALIDATION_ERROR", `content: the message ${problem}`));
+      else this.#send("message", question.payload, id);
+    }
     if (this.#draining) this.#beat();
   }
 
@@ -287,7 +312,7 @@ export class Agent {
       case "task_ack": {
         const answer = this.#answers.get(p.taskId);
         this.#answers.delete(p.taskId);
-        if (answer && !answer.payload.retryable) remember(this.#recent, p.taskId, answer);
+        if (answer && !answer.payload.retryable) this.#recent.add(p.taskId, answer, sizeOf(answer.payload));
         this.#noteIdle();
         break;
       }
@@ -317,7 +342,6 @@ export class Agent {
         }
         this.#options.log(`error from the server: ${p.code} ${p.message}`);
         if (p.fatal && FINAL_ERRORS.has(p.code)) {
-          this.#forgetState();
           throw new Refused(`${p.code}: ${p.message ?? ""}`);
         }
         break;
@@ -338,12 +362,24 @@ export class Agent {
       answer.payload.attempt = Math.max(answer.payload.attempt, attempt);
       this.#recent.delete(taskId);
       this.#answers.set(taskId, answer);
-      this.#send(answer.type, answer.payload, frameId);
+      this.#deliver(answer, frameId);
       return;
     }
     this.#answers.delete(taskId); // it failed, and is wanted once more
     const handler = this.#work(p, taskId, attempt, frameId).finally(() => this.#handlers.delete(handler));
     this.#handlers.add(handler);
+  }
+
+  /** Sends an answer once more. One for which the server took more, when it was made, becomes an error that fits. */
+  #deliver(answer: Answer, frameId?: string): void {
+    const problem = this.#unsendable(answer.type, answer.payload);
+    if (problem) {
+      const { taskId, executionId, attempt, error, retryable = false } = answer.payload;
+      const { code, message } = (error ?? { code: "RESULT_TOO_LARGE", message: `the result ${problem}` }) as { code: string; message: string };
+      answer.type = "task_error";
+      answer.payload = { taskId, executionId, attempt, error: { code, message: message.slice(0, SHORT_MESSAGE) }, retryable };
+    }
+    this.#send(answer.type, answer.payload, frameId);
   }
 
   /** Forgets a task that is not wanted any more. */
@@ -458,7 +494,11 @@ export class Agent {
   async #hear(p: Frame["payload"]): Promise<void> {
     const id: string = p.messageId;
     const known = this.#replies.get(id);
-    if (known) return this.#send("message_reply", known);
+    if (known) {
+      const problem = this.#unsendable("message_reply", known); // the server took more when it was given
+      if (problem) return this.#options.log(`no reply to a message: it ${problem}`);
+      return this.#send("message_reply", known);
+    }
     if (this.#considering.has(id)) return;
     this.#considering.add(id);
     const message: Message = {
@@ -472,7 +512,7 @@ export class Agent {
       const reply = { messageId: id, ...(message.wantsReply && { content: content ?? null }) }; // else: it has arrived
       const problem = this.#unsendable("message_reply", reply);
       if (problem) throw new Error(`it ${problem}`);
-      remember(this.#replies, id, reply);
+      this.#replies.add(id, reply, sizeOf(reply));
       this.#send("message_reply", reply); // without a connection the message will come again
     } catch (error) { // no reply: when its time is over, the server asks somebody else
       this.#options.log(`no reply to a message: ${textOf(error)}`);
@@ -495,6 +535,7 @@ export class Agent {
   /** Sends progress, unless much waits already, or the agent has sent too many of late. */
   #progress(payload: object): void {
     if (!this.#ws || this.#ws.bufferedAmount > MAX_UNSENT) return;
+    if ("text" in payload && payload.text === "") return; // the server takes a frame that shows nothing for a bad one
     const second = Math.floor(performance.now() / 1000);
     if (second !== this.#progressAt) [this.#progressAt, this.#progressSent] = [second, 0];
     if (this.#progressSent >= this.#rate || this.#unsendable("task_progress", payload)) return;
@@ -537,14 +578,14 @@ export class Agent {
       this.#options.log(`the session is not kept: ${textOf(error)}`);
     }
   }
-
-  #forgetState(): void {
-    if (this.#options.stateFile) rmSync(this.#options.stateFile, { force: true });
-  }
 }
 
 function frameOf(type: string, payload: object, id?: string): string {
   return JSON.stringify({ type, id, timestamp: new Date().toISOString(), payload });
+}
+
+function sizeOf(payload: object): number {
+  return Buffer.byteLength(JSON.stringify(payload));
 }
 
 /** Returns how many frames of progress a second a server gets that takes so many frames; undefined: it did not say. */
@@ -555,11 +596,4 @@ function rateOf(messagesPerSecond: number | undefined): number | undefined {
 
 function textOf(error: unknown): string {
   return (error instanceof Error ? error.message || error.name : String(error)).slice(0, MAX_MESSAGE);
-}
-
-/** Adds to what is remembered; the oldest goes. */
-function remember<T>(known: Map<string, T>, id: string, value: T): void {
-  known.delete(id);
-  known.set(id, value);
-  if (known.size > REMEMBERED) known.delete(known.keys().next().value!);
 }

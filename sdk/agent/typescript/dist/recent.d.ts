@@ -1,0 +1,7 @@
+/** Remembers values by an id, in case a task or a message comes once more. The oldest go. */
+export declare class Recent<T> {
+    #private;
+    add(id: string, value: T, size: number): void;
+    get(id: string): T | undefined;
+    delete(id: string): void;
+}
