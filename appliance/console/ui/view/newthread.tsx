@@ -120,7 +120,7 @@ export function NewThread() {
       {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}{started && <Meanwhile>It was started: <ID id={started} to={"/threads/" + started} /></Meanwhile>}
       <div class="line"><Copy text={() => commandOf(f)} label="Copy as CLI">CLI</Copy><Copy text={() => `curl -s -X POST ${quote(location.origin + address("/api/managed-threads"))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(requestOf(f)))}`} label="Copy as curl">curl</Copy><span class="push" />
         <button type="button" class="button" onClick={() => { setForm({ ...empty, type: first }); setKept(keep(drafts, undefined)); setPlan(undefined); }}>Clear</button>
-        {fresh ? <button class="button main" disabled={a.busy}>Start it</button> : <button class="button main" disabled={a.busy || !f.objective.trim() || !f.type} aria-busy={a.busy}>{a.busy ? "Looking\u2026" : "Look at what it begins with"}</button>}</div>
+        {fresh ? <button type="submit" class="button main" disabled={a.busy}>Start it</button> : <button type="submit" class="button main" disabled={a.busy || !f.objective.trim() || !f.type} aria-busy={a.busy}>{a.busy ? "Looking\u2026" : "Look at what it begins with"}</button>}</div>
     </form>
       {fresh && <section ref={told} tabIndex={-1} class="plan" aria-label="What it begins with"><Plan p={fresh.body} /></section>}
       {plan && !fresh && <p class="soft" role="status">Something was changed since the last look.</p>}

@@ -46,7 +46,7 @@ function KeyForm({ second }: { second: boolean }) {
     {a.error && <Failure error={a.error} />}
     <label><span>API key</span><input type="password" autoFocus={!second} autocomplete="off" value={key} onInput={(e) => setKey(e.currentTarget.value)} /></label>
     <p class="soft">It is not kept in this browser: a session takes its place, or it is gone with the last tab.</p>
-    <p><button class={"button" + (second ? "" : " main")} disabled={a.busy || !key.trim()}>Sign in{second ? " by key" : ""}</button></p>
+    <p><button type="submit" class={"button" + (second ? "" : " main")} disabled={a.busy || !key.trim()}>Sign in{second ? " by key" : ""}</button></p>
   </form>;
 }
 
@@ -71,9 +71,9 @@ export function Account({ close }: { close: () => void }) {
       </dl>}
       {own.error && <Failure error={own.error} again={own.reload} />}
       {others.length > 0 && <><h3>Your other sessions</h3><ul class="plain">{others.map((o) => <li key={o.id} class="line"><span>{o.kind === "cli" ? "command line" : "browser"}</span><span class="soft clip"><Text>{[o.address, o.client].filter(Boolean).join(", ")}</Text></span><span class="push" /><span class="soft">used <When at={o.lastUsedAt} /></span>
-        <button class="button small" disabled={a.busy} onClick={() => void a.act(() => del("/api/auth/sessions/" + seg(o.id))).then(own.reload)}>End it</button></li>)}</ul></>}
+        <button type="button" class="button small" disabled={a.busy} onClick={() => void a.act(() => del("/api/auth/sessions/" + seg(o.id))).then(own.reload)}>End it</button></li>)}</ul></>}
       {a.error && <Failure error={a.error} />}
     </div>
-    {s.authenticated && (s.sessionId || s.kind === "apiKey") && <footer><button class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy} onClick={() => void a.act(signOut).then((ok) => { if (ok) close(); })}>Sign out</button></footer>}
+    {s.authenticated && (s.sessionId || s.kind === "apiKey") && <footer><button type="button" class="button" onClick={close}>Close</button><button type="button" class="button main" disabled={a.busy} onClick={() => void a.act(signOut).then((ok) => { if (ok) close(); })}>Sign out</button></footer>}
   </Dialog>;
 }

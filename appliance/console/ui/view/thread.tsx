@@ -95,8 +95,8 @@ export function ThreadView({ id }: { id: string }) {
       <div class="line"><h1><Text>{t.name || t.objective.split("\n", 1)[0]}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" />
         <State status={t.status} word={t.statusReason ? `${t.status}: ${t.statusReason}` : undefined} />
         <span class="push" />
-        {!ended && may("threads.complete") && <button class="button" onClick={() => setAsking("complete")}>Complete&hellip;</button>}
-        {!ended && may("threads.stop") && <button class="button" onClick={() => setAsking("stop")}>Stop&hellip;</button>}
+        {!ended && may("threads.complete") && <button type="button" class="button" onClick={() => setAsking("complete")}>Complete&hellip;</button>}
+        {!ended && may("threads.stop") && <button type="button" class="button" onClick={() => setAsking("stop")}>Stop&hellip;</button>}
         {ended && !t.continuedBy && <Copy text={`wardroom thread continue ${id} 'What to do now'`} label="Copy the command that goes on with it">Go on: CLI</Copy>}
       </div>
       <div class="line soft">{t.role && <span><Text>{t.role}</Text></span>}<span><Text>{t.agentType}</Text></span><span>turn {count(t.turnCount)}</span>
@@ -218,8 +218,8 @@ function Conversation({ thread: t, log, queue, error, reload, sending }: { threa
   return <div class="conversation">
     <div class="talk-box" ref={box} tabIndex={0} role="region" aria-label="Conversation" onScroll={(e) => { const el = e.currentTarget; follow.current = el.scrollHeight - el.scrollTop - el.clientHeight < 60; }}>
       <article class="said you"><header><strong>Objective</strong><span class="push" /><span class="soft"><At at={t.createdAt} /></span></header><Markdown text={t.objective} label="Objective" /></article>
-      {log && !log.whole && shown.length === turns.length && <button class="link" onClick={older}>Read what was earlier</button>}
-      {shown.length < turns.length && <button class="link" onClick={() => setAll(true)}>Show {plural(turns.length - shown.length, "earlier turn")}</button>}
+      {log && !log.whole && shown.length === turns.length && <button type="button" class="link" onClick={older}>Read what was earlier</button>}
+      {shown.length < turns.length && <button type="button" class="link" onClick={() => setAll(true)}>Show {plural(turns.length - shown.length, "earlier turn")}</button>}
       {shown.map((turn) => <TurnView key={turn.key} turn={turn} objective={t.objective} first={first} />)}
       {error && <Failure error={error} again={reload} />}
       {!log && !error && <Waiting />}
@@ -325,7 +325,7 @@ function Composer({ id, sending, waiting, more, sent }: { id: string; sending: R
     {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}
     <label><span class="sr">Message</span><textarea rows={2} placeholder="Message to the agent" value={text} onInput={(e) => write(e.currentTarget.value)}
       onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); send(); } }} /></label>
-    <button class="button main" disabled={a.busy || !text.trim()}>Send <kbd>Ctrl+Enter</kbd></button>
+    <button type="submit" class="button main" disabled={a.busy || !text.trim()}>Send <kbd>Ctrl+Enter</kbd></button>
   </form>;
 }
 
