@@ -46,7 +46,7 @@ export function AgentsView() {
 function Connected() {
   const status = queryOf("status");
   const l = usePages("agents?" + status, (cursor, signal) => get<AgentList>("/api/agents", { limit: 100, cursor, status }, signal), (p) => p.agents, changed);
-  useEvery(refused(l.error) ? 0 : heartbeatMs, l.reload);
+  useEvery(refused(l.error) ? 0 : heartbeatMs, l.renew);
   return <>
     <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ["connected", "connected"], ["disconnected", "disconnected"]]} />{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
@@ -123,7 +123,7 @@ function ConnectedView({ id }: { id: string }) {
   const running = [...new Set(tasks.data?.tasks.filter((t) => t.status === "running").map((t) => t.executionId))].join(" ");
   useEffect(() => (running ? watch(...running.split(" ")) : undefined), [running]);
   const gone = a.error?.status === 404;
-  useEvery(refused(a.error) ? 0 : heartbeatMs, a.reload);
+  useEvery(refused(a.error) ? 0 : heartbeatMs, a.renew);
   const [asking, setAsking] = useState(false);
   useTitle(a.data?.name ?? "Agent");
   if (!a.data) return a.error ? <div class="page"><Failure error={a.error} again={a.reload} /></div> : <Waiting />;
@@ -186,7 +186,7 @@ interface Metrics { cpuPercent: number; memoryBytes: number; uptimeSeconds: numb
 
 function About({ d, gone }: { d: ManagedAgentBody; gone: boolean }) {
   const m = useLoad(gone ? "" : "agent-metrics:" + d.id, (signal) => get<Metrics>(`/api/managed-agents/${seg(d.id)}/metrics`, {}, signal));
-  useEvery(gone || refused(m.error) ? 0 : metricsMs, m.reload);
+  useEvery(gone || refused(m.error) ? 0 : metricsMs, m.renew);
   return <div tabIndex={0} class="scrolls two-columns"><section><h2>About</h2><dl class="facts">
     {d.pid ? <div><dt>Process</dt><dd class="nums">{d.pid}</dd></div> : null}{d.sessionId && <div><dt>Session</dt><dd class="mono"><Text>{d.sessionId}</Text></dd></div>}
     <div><dt>Capabilities</dt><dd>{d.capabilities.map((c) => <span key={c} class="badge"><Text>{c}</Text></span>)}</dd></div>

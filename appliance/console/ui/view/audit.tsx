@@ -52,6 +52,7 @@ export function AuditView() {
     {e.error && <Failure error={e.error} />}{e.said}
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{status.error && <Failure error={status.error} />}{!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && (filtered ? <Empty title="Nothing fits these filters" /> : <Empty title="Nothing is recorded yet">What is recorded is set by <code>audit</code> in the configuration.</Empty>)}
+    {sel && l.rows && !chosen && (l.whole || l.full) && <div class="notice bad" role="alert"><div><strong>The record <Text>{sel}</Text> is not here.</strong><div class="soft">{l.full ? <>It may lie behind what is shown: <Command text="wardroom audit list --all" /></> : "It does not fit the filters, or is older than what is kept."}</div></div></div>}
     {l.rows && l.rows.length > 0 && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Records" of={l.of} rows={l.rows} id={(r) => String(r.sequence)} pick={(r) => setQuery({ sel: String(r.sequence), ...(at && { since: query.since!, until: query.until! }) })} chosen={chosen ? String(chosen.sequence) : ""} more={l.more} rest={l.full && "wardroom audit list --all"} columns={[
       { head: "Outcome", cell: (r) => <State status={words[r.outcome]!} word={r.outcome} /> },
       { head: "At", cell: (r) => <When at={r.timestamp} /> },

@@ -144,11 +144,13 @@ export function BatchView({ id }: { id: string }) {
 
 const sample = '{"text": "It burns"}\n{"text": "Thanks a lot"}';
 
+const usualAtOnce = "5"; // of a batch that asks for no number
+
 /** Starts a batch from a file or from typed lines, each of which is looked at before. */
 function Start({ pattern, close }: { pattern: string; close: () => void }) {
   const [name, setName] = useState(pattern);
   const [text, setText] = useState("");
-  const [atOnce, setAtOnce] = useState("5");
+  const [atOnce, setAtOnce] = useState(usualAtOnce);
   const [stop, setStop] = useState(false);
   const keyOf = useKeyOf();
   const file = useRef<HTMLInputElement>(null);
@@ -168,7 +170,7 @@ function Start({ pattern, close }: { pattern: string; close: () => void }) {
     const now = readInputs(text);
     setRead(now);
     if (now.problems.length > 0 || now.inputs.length === 0) throw new ApiError("VALIDATION_ERROR", now.inputs.length === 0 ? "There are no inputs." : "Some lines cannot be read; nothing was started.", 400, "");
-    const body = { pattern: name, inputs: now.inputs, options: { concurrency: Number(atOnce) || 5, stopOnError: stop } };
+    const body = { pattern: name, inputs: now.inputs, options: { concurrency: Number(atOnce || usualAtOnce), stopOnError: stop } };
     const made = await call<BatchBody>("POST", "/api/batch/execute", { body, once: keyOf(body), timeout: 120_000 });
     if (latest.current !== typed) { setStarted(made.batchId); return; }
     close();
@@ -181,7 +183,7 @@ function Start({ pattern, close }: { pattern: string; close: () => void }) {
       <span role="status">{read.inputs.length > 0 && `${plural(read.inputs.length, "input")} read as ${read.form}`}{read.problems.length > 0 && <span class="hot">{read.inputs.length > 0 ? "; " : ""}{plural(read.problems.length, "line")} cannot be read</span>}</span></p>
     {read.problems.length > 0 && <ul class="problems">{read.problems.slice(0, 20).map((p) => <li key={p.line}><span class="mono">line {p.line}</span> <Text>{p.reason}</Text></li>)}</ul>}
     {read.inputs.length > 0 && <details><summary>The first as it is sent</summary><pre class="text" tabIndex={0} aria-label="First input" role="region">{indented(read.inputs[0])}</pre></details>}
-    <div class="pair"><label><span>Items at once</span><input type="number" min={1} max={50} value={atOnce} onInput={(e) => setAtOnce(e.currentTarget.value)} /></label><label class="check"><input type="checkbox" checked={stop} onChange={(e) => setStop(e.currentTarget.checked)} /> The first failure ends it</label></div>
+    <div class="pair"><label><span>Items at once</span><input type="number" min={1} max={50} title="from 1 to 50" placeholder={usualAtOnce} value={atOnce} onInput={(e) => setAtOnce(e.currentTarget.value)} /></label><label class="check"><input type="checkbox" checked={stop} onChange={(e) => setStop(e.currentTarget.checked)} /> The first failure ends it</label></div>
     {a.error && <Failure error={a.error} />}{started && <Meanwhile>It was started: <ID id={started} to={"/batches/" + started} /></Meanwhile>}
   </div><footer><button type="button" class="button" onClick={close}>Close</button><button type="submit" class="button main" disabled={a.busy || !name || read.problems.length > 0 || !text.trim()}>Start {read.inputs.length > 0 ? plural(read.inputs.length, "item") : ""}</button></footer></form></Dialog>;
 }

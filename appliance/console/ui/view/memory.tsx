@@ -66,8 +66,11 @@ function Detail({ x }: { x: ExperienceBody }) {
       <section><h3>Decided in its execution</h3>{d.error && d.error.status !== 404 && <Failure error={d.error} again={d.reload} />}{d.error?.status === 404 && <p class="soft">Its execution is not stored any more.</p>}{d.first && <Waiting />}{d.data && <Decisions list={d.data} />}</section></div></section>;
 }
 
+/** The decision that was sent last, as a look at another tab of the thread leaves it. */
+export interface Deciding { text: string; answer: Promise<unknown>; over: boolean }
+
 /** What was decided in the execution of a thread, and a place to write a decision down for later threads. */
-export function ThreadDecisions({ thread: t }: { thread: ThreadBody }) {
+export function ThreadDecisions({ thread: t, deciding }: { thread: ThreadBody; deciding: { current: Deciding | undefined } }) {
   const sel = queryOf("sel");
   const d = useLoad("thread-decisions:" + t.id + " " + sel, (signal) => readDecisions(t.id, sel, signal), { on: (e) => e.subject === t.id || e.data.executionId === t.executionId });
   const draft = "decision:" + t.id;
@@ -79,9 +82,15 @@ export function ThreadDecisions({ thread: t }: { thread: ThreadBody }) {
   const latest = useRef(text);
   latest.current = text;
   const write = (v: string) => { setText(v); setKept(drafts.set(draft, v || undefined)); };
+  const awaits = (one: Deciding) => void a.act(() => one.answer).then((ok) => {
+    one.over = true;
+    if (ok) { write(writtenSince(one.text, latest.current)); d.reload(); }
+  });
+  useEffect(() => { if (deciding.current && !deciding.current.over) awaits(deciding.current); }, []);
   const add = () => {
+    if (a.busy) return;
     const body = { category: "decision", summary: text.trim() };
-    void a.act(() => post(`/api/managed-threads/${seg(t.id)}/shared-decisions`, body, keyOf(body))).then((ok) => { if (ok) { write(writtenSince(text, latest.current)); d.reload(); } });
+    awaits(deciding.current = { text, answer: post(`/api/managed-threads/${seg(t.id)}/shared-decisions`, body, keyOf(body)), over: false });
   };
   return <section><h2>Decided</h2>{d.error && <Failure error={d.error} old={Boolean(d.data)} again={d.reload} />}{d.first && <Waiting />}{d.data && <Decisions list={d.data} sel={sel} />}
     {may("threads.decide") && <form class="saying" onSubmit={(e) => { e.preventDefault(); if (text.trim()) add(); }}><label><span>Write down a decision: later threads begin with it</span><textarea rows={2} value={text} onInput={(e) => { write(e.currentTarget.value); a.clear(); }} /></label>{a.error && <Failure error={a.error} />}{!isKept && <NotKept />}<button type="submit" class="button" disabled={a.busy || !text.trim()}>Write it down</button></form>}</section>;

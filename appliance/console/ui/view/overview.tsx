@@ -33,7 +33,7 @@ export function OverviewView() {
   const failed = useLoad("overview-failed", (signal) => get<ExecutionList>("/api/executions", { status: "failed", limit: 10 }, signal), executions);
   // The same question as the list that the tile leads to.
   const failures = useLoad("overview-failures", (signal) => get<ExecutionList>("/api/executions", { ...queryOfFilter(new URLSearchParams(failedLately), now()), limit: 1 }, signal), executions);
-  useEvery(60_000, failures.reload);
+  useEvery(60_000, failures.renew);
   const o = all.data;
   const there = counts.value && (!o || Date.parse(counts.value.at) >= Date.parse(o.at)) ? counts.value : o; // what there is
   const h = health.data;
