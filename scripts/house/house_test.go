@@ -38,6 +38,14 @@ func TestWords(t *testing.T) {
 	report(t, findings)
 }
 
+func TestButtons(t *testing.T) {
+	findings, err := house.CheckButtons(realTree(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report(t, findings)
+}
+
 func TestLicence(t *testing.T) {
 	findings, err := house.CheckLicence(realTree(t))
 	if err != nil {

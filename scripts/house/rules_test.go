@@ -179,6 +179,26 @@ func TestCheckWords(t *testing.T) {
 	}
 }
 
+func TestCheckButtons(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"None", "<button onClick={f}>a</button>", "no type"},
+		{"NoAttribute", "<button>a</button>", "no type"},
+		{"NextLine", "<button\n  class=\"link\">a</button>", "no type"},
+		{"Other", "<button type=\"link\">a</button>", "no type"},
+		{"Button", "<button type=\"button\" onClick={f}>a</button>", ""},
+		{"Submit", "<button type=\"submit\">a</button>", ""},
+		{"Computed", "<button type={kind}>a</button>", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			findings, err := house.CheckButtons(tree(t, map[string]string{"appliance/console/ui/part/a.tsx": tt.text}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, findings, tt.want)
+		})
+	}
+}
+
 func TestCheckGoroutines(t *testing.T) {
 	starts := "package p\n\nfunc f() { go\tf() }\n" // with a tab: .ci/run finds by the text what starts goroutines, and this package does not
 	leak := "package p\n\nimport _ \"go.uber.org/goleak\"\n"

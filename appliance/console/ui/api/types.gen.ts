@@ -508,7 +508,7 @@ export interface ContextFileRequest {
 export interface ContinueThreadRequest {
   /** Leave the messages that got no answer. */
   discardQueued?: boolean;
-  /** Environment of the agent, beside that of the old thread and over it. Secret: never logged or answered. */
+  /** Environment of the agent, beside that of the old thread and over it. Secret: never logged or answered. 256 KiB in all, and 128 KiB a variable. */
   env?: Record<string, string>;
   /** Wait for the end of the turn of message, or without one of the last message that got no answer. */
   expectResponse?: boolean;
@@ -2187,7 +2187,7 @@ export interface SpawnRequest {
   capabilities?: string[];
   /** Cores. */
   cpu?: number;
-  /** Environment of the agent. Secret: never stored, logged or answered. */
+  /** Environment of the agent. Secret: never stored, logged or answered. 256 KiB in all, and 128 KiB a variable. */
   env?: Record<string, string>;
   /** Of a runtime with images. */
   image?: string;
@@ -2651,7 +2651,7 @@ export interface ThreadPreparationRequest {
   approvalPreset?: "readonly" | "standard" | "permissive" | "autonomous";
   /** Files to write into the workspace. .wardroom/thread-memory.md is written by the service: a file of that path is taken only with the workspaceId of the prepare that answered it, and is written anew. */
   contextFiles?: ContextFileRequest[];
-  /** Environment of the agent. Secret: never logged or answered. */
+  /** Environment of the agent. Secret: never logged or answered. 256 KiB in all, and 128 KiB a variable. */
   env?: Record<string, string>;
   /** Of the answer to prepare; left out, since the values are needed: give env. */
   envNames?: string[];

@@ -106,7 +106,7 @@ interface Ended { how: ComponentChildren; at?: string; next: () => void }
 /** Lets a person know that a question waits no more: of a place that knows what became of it, who answered and what. */
 function EndedNotice({ of, more, onward }: { of?: Ended; more?: string; onward: () => void }) {
   return <div class={of ? "notice good" : "notice"}><div><div role="status">{of?.how ?? "It waits for no answer any more."}{more && <div class="soft">{more}</div>}</div>{of?.at && <span class="soft"><When at={of.at} /></span>}</div>
-    <button class="button" onClick={onward}>{of ? "Next" : "Go on"}</button></div>;
+    <button type="button" class="button" onClick={onward}>{of ? "Next" : "Go on"}</button></div>;
 }
 
 interface Props { ask?: Ask; around?: (box: ComponentChildren) => ComponentChildren; done?: () => void; keys?: boolean; ended?: Ended }
@@ -163,7 +163,7 @@ function Box({ of: { ask, gone, text, box, write, answered, goOn }, done, keys, 
     {a.error && <Failure error={a.error} />}
     {!allowed && <p class="soft">You may read this, and not answer it.</p>}
     {allowed && <div class="answers" onKeyDown={pressOnce} onKeyPress={pressOnce}>
-      {options.map((o, i) => <button key={o.id} data-option={o.id} class={"button " + (refusal.test(o.id) ? "danger" : i === 0 ? "main" : "")}
+      {options.map((o, i) => <button type="button" key={o.id} data-option={o.id} class={"button " + (refusal.test(o.id) ? "danger" : i === 0 ? "main" : "")}
         disabled={a.busy || (text.trim() !== "" && ask.kind === "approval" && !refusal.test(o.id))} aria-disabled={!open} aria-busy={a.busy && choice === o.id} onClick={() => choose(o)}>
         <kbd>{i + 1}</kbd> <Text>{o.label || o.id}</Text>
       </button>)}
@@ -173,7 +173,7 @@ function Box({ of: { ask, gone, text, box, write, answered, goOn }, done, keys, 
         <textarea rows={ask.kind === "approval" || ask.kind === "login" ? 1 : 3} value={text} onInput={(e) => write(e.currentTarget.value)}
           onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && ask.kind !== "approval" && text.trim()) { e.preventDefault(); say(); } }} />
       </label>
-      {ask.kind !== "approval" && <button class={"button" + (options.length ? "" : " main")} disabled={a.busy || !text.trim()} aria-disabled={!open}>Send <kbd>Ctrl+Enter</kbd></button>}
+      {ask.kind !== "approval" && <button type="submit" class={"button" + (options.length ? "" : " main")} disabled={a.busy || !text.trim()} aria-disabled={!open}>Send <kbd>Ctrl+Enter</kbd></button>}
     </form>}
     <div class="links">
       {ask.agentId?.startsWith("magent_") && <a class="button" href={href("/agents/" + ask.agentId + "?tab=terminal")}><Icon name="terminal" />Open terminal</a>}

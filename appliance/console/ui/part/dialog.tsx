@@ -21,7 +21,7 @@ export function Dialog({ title, about, close, wide, children }: { title: string;
     onClose={() => { if (ref.current && !ref.current.open) ref.current.showModal(); }} // a second Escape in a row cannot be prevented: whether the dialog goes is up to close
     onPointerDown={(e) => { pressed.current = e.target === ref.current; }} onClick={(e) => { if (pressed.current && e.target === ref.current) close(); }}>
     <div class="dialog">
-      <header role="none"><h2>{title}</h2><button class="quiet" aria-label="Close" onClick={close}>&times;</button></header>
+      <header role="none"><h2>{title}</h2><button type="button" class="quiet" aria-label="Close" onClick={close}>&times;</button></header>
       {children}
     </div>
   </dialog>;
@@ -119,8 +119,8 @@ export function Confirm({ title, action, danger, close, run, children }: {
   return <Dialog title={title} about={about} close={close}>
     <div class="body" id={about}>{children}{a.error && <Failure error={a.error} />}</div>
     <footer>
-      <button class="button" autoFocus={danger} onClick={close}>Keep as it is</button>
-      <button class={"button " + (danger ? "danger" : "main")} disabled={a.busy} autoFocus={!danger}
+      <button type="button" class="button" autoFocus={danger} onClick={close}>Keep as it is</button>
+      <button type="button" class={"button " + (danger ? "danger" : "main")} disabled={a.busy} autoFocus={!danger}
         onClick={() => void a.act(() => run(key)).then((ok) => { if (ok) close(); })}>{action}</button>
     </footer>
   </Dialog>;

@@ -94,6 +94,6 @@ export function File({ file, open = true }: { file: DiffFile; open?: boolean }) 
           <td class="sign">{l.kind === "add" ? "+" : l.kind === "del" ? "\u2212" : ""}</td><td class="line"><Line text={l.text} /></td>
         </tr>)}
       </tbody></table></div>}
-    {file.lines.length > size && <button class="link" onClick={() => setSize(size * 4)}>Show more: {count(file.lines.length - size)} further lines</button>}
+    {file.lines.length > size && <button type="button" class="link" onClick={() => setSize(size * 4)}>Show more: {count(file.lines.length - size)} further lines</button>}
   </details>;
 }

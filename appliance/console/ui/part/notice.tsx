@@ -28,7 +28,7 @@ export function Failure({ error, old, again }: { error: ApiError; old?: boolean;
       {old && <div class="soft">What is shown below is from before.</div>}
       {error.requestId && <div class="soft mono">request {error.requestId}</div>}
     </div>
-    {again && <button class="button" onClick={again}>Try again</button>}
+    {again && <button type="button" class="button" onClick={again}>Try again</button>}
   </div>;
 }
 

@@ -2,6 +2,18 @@
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 
+/** Gives the focus on once a line of a list goes that has it: to a button of the next line, or of the one before, or else to what stands in for them. */
+export function useFocusOnward<E extends HTMLElement>(other: (line: E) => HTMLElement | null | undefined): { current: E | null } {
+  const line = useRef<E>(null);
+  useLayoutEffect(() => () => {
+    const el = line.current;
+    if (!el?.contains(document.activeElement)) return;
+    const next = (el.nextElementSibling ?? el.previousElementSibling)?.querySelector("button") ?? other(el);
+    next?.focus({ preventScroll: true });
+  }, []);
+  return line;
+}
+
 /** Rows carry data-index. focus goes to one, which is drawn first where it has to be; at tells the row that a key is for: that which has
  * the focus, or is about to have it when keys come faster than rows are drawn. */
 export function useRowFocus(box: { current: HTMLElement | null }, height: number, count: number, measure: () => void) {

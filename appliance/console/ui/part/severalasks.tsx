@@ -27,9 +27,9 @@ export function Several({ asks, close }: { asks: Ask[]; close: (done: ReadonlySe
     </tbody></table>
     {state === "asked" && (plain || options.some((o) => refusal.test(o.id))) && <label><span>{plain ? "Answer, in your own words" : "Reason, with a refusal"}</span><textarea rows={2} value={text} onInput={(e) => setText(e.currentTarget.value)} /></label>}
     {state === "asked" && options.length === 0 && !plain && <p class="hot">These have no option in common: answer them one by one.</p>}
-  </div><footer><span class="soft" role="status">{said}</span>{state === "over" ? <button class="button main" onClick={end}>Close</button> : <>
-    <button class="button" onClick={end}>{state === "busy" ? "Stop" : "Keep them open"}</button>
-    {options.map((o, i) => <button key={o.id} class={"button " + (refusal.test(o.id) ? "danger" : i === 0 ? "main" : "")} disabled={state === "busy" || !plain && text.trim() !== "" && !refusal.test(o.id)}
+  </div><footer><span class="soft" role="status">{said}</span>{state === "over" ? <button type="button" class="button main" onClick={end}>Close</button> : <>
+    <button type="button" class="button" onClick={end}>{state === "busy" ? "Stop" : "Keep them open"}</button>
+    {options.map((o, i) => <button type="button" key={o.id} class={"button " + (refusal.test(o.id) ? "danger" : i === 0 ? "main" : "")} disabled={state === "busy" || !plain && text.trim() !== "" && !refusal.test(o.id)}
       onClick={() => void run({ choice: o.id, text: text.trim() || undefined })}><Text>{o.label || o.id}</Text> {count(asks.length)}</button>)}
-    {plain && <button class={"button" + (options.length ? "" : " main")} disabled={state === "busy" || !text.trim()} onClick={() => void run({ text: text.trim() })}>Send {count(asks.length)}</button>}</>}</footer></Dialog>;
+    {plain && <button type="button" class={"button" + (options.length ? "" : " main")} disabled={state === "busy" || !text.trim()} onClick={() => void run({ text: text.trim() })}>Send {count(asks.length)}</button>}</>}</footer></Dialog>;
 }

@@ -64,7 +64,7 @@ export function Long({ text, first = firstShown, children }: { text: string; fir
   const shown = text.length > size ? text.slice(0, size) : text;
   return <>
     {children(shown)}
-    {shown.length < text.length && <button class="link" onClick={() => setSize(size * 8)}>
+    {shown.length < text.length && <button type="button" class="link" onClick={() => setSize(size * 8)}>
       Show more: {count(text.length - shown.length)} further characters
     </button>}
   </>;

@@ -54,5 +54,5 @@ export function SavedViews({ screen, path }: { screen: string; path: string }) {
     }}><div class="body form"><p>A view is the filters, columns and time that the address has now. It is kept in this browser.</p>
       <label><span>Name</span><input value={name} maxLength={maxName} onInput={(e) => setName(e.currentTarget.value)} autocomplete="off" autoFocus /></label>
       {mine.length > 0 && <ul class="plain">{mine.map((v) => <li key={v.name} class="line"><Text>{v.name}</Text><span class="push" /><button type="button" class="link" onClick={() => store(views.peek().filter((o) => o !== v))}>forget</button></li>)}</ul>}
-    </div><footer><button type="button" class="button" onClick={() => setAsking(false)}>Close</button><button class="button main" disabled={!name.trim()}>Keep it</button></footer></form></Dialog>}</>;
+    </div><footer><button type="button" class="button" onClick={() => setAsking(false)}>Close</button><button type="submit" class="button main" disabled={!name.trim()}>Keep it</button></footer></form></Dialog>}</>;
 }

@@ -12,6 +12,8 @@ export interface Loaded<T> {
   /** Nothing was read yet. */
   first: boolean;
   reload(): void;
+  /** Reads again by the clock: a pause that the server asked for is made. */
+  renew(): void;
 }
 
 interface Options {
@@ -85,6 +87,7 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
   const now = useRef({ read, o });
   now.current = { read, o };
   const again = useRef<() => void>(() => undefined);
+  const later = useRef<() => void>(() => undefined);
   useEffect(() => {
     if (!key) return;
     let abort: AbortController | undefined;
@@ -134,6 +137,7 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
       timer = undefined;
       schedule();
     };
+    later.current = () => schedule();
     void start();
     const { topics } = now.current.o;
     const changes = (e: FeedEvent): boolean => (now.current.o.on ? now.current.o.on(e) : topics !== undefined && e.topics.some((t) => topics.includes(t)));
@@ -149,7 +153,7 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
     };
   }, [key]);
   const own = state.key === key ? state : { key, data: recall<T>(key), error: undefined };
-  return { data: own.data, error: own.error, first: own.data === undefined && !own.error, reload: () => again.current() };
+  return { data: own.data, error: own.error, first: own.data === undefined && !own.error, reload: () => again.current(), renew: () => later.current() };
 }
 
 const ofRuntimes = ["agents", "health", "plugins"];

@@ -39,7 +39,7 @@ export async function readRows<P extends PageOf, R>(read: (cursor: string | unde
 
 /** Reads a list. Rows of the first page change in place; ids tell rows apart. One that is full has more rows than are read here. */
 export function usePages<P extends PageOf, R>(key: string, read: (cursor: string | undefined, signal: AbortSignal) => Promise<P>, rowsOf: (page: P) => R[], o: { on?: (e: FeedEvent) => boolean; topics?: string[] } = {}): {
-  of: string; rows?: R[]; total?: number; error?: ApiError; reload(): void; more(): void; whole: boolean; full: boolean;
+  of: string; rows?: R[]; total?: number; error?: ApiError; reload(): void; renew(): void; more(): void; whole: boolean; full: boolean;
 } {
   const first = useLoad(key, (signal) => read(undefined, signal), { ...o, pause: 700 });
   const [, draw] = useState(0);
@@ -108,5 +108,5 @@ export function usePages<P extends PageOf, R>(key: string, read: (cursor: string
     }
     first.reload();
   };
-  return { of: key, rows: own?.rows, total: first.data?.total, error: first.error ?? missing, reload, more, whole: !own?.more, full: own !== undefined && own.more && own.rows.length >= maxRows };
+  return { of: key, rows: own?.rows, total: first.data?.total, error: first.error ?? missing, reload, renew: first.renew, more, whole: !own?.more, full: own !== undefined && own.more && own.rows.length >= maxRows };
 }

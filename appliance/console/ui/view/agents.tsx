@@ -37,7 +37,7 @@ export function AgentsView() {
   const tab = queryOf("tab") || "connected";
   const [spawning, setSpawning] = useState(false);
   return <div class="page full">
-    <header class="head"><div class="line"><h1>Agents</h1><span class="push" />{may("agents.spawn") && <button class="button main" onClick={() => setSpawning(true)}>Start one&hellip;</button>}</div><Tabs of="Agents" tabs={[{ key: "connected", name: "Connected" }, { key: "managed", name: "Managed" }, { key: "wall", name: "Wall" }, { key: "runtimes", name: "Runtimes" }]} /></header>
+    <header class="head"><div class="line"><h1>Agents</h1><span class="push" />{may("agents.spawn") && <button type="button" class="button main" onClick={() => setSpawning(true)}>Start one&hellip;</button>}</div><Tabs of="Agents" tabs={[{ key: "connected", name: "Connected" }, { key: "managed", name: "Managed" }, { key: "wall", name: "Wall" }, { key: "runtimes", name: "Runtimes" }]} /></header>
     {tab === "connected" && <Connected />}{tab === "managed" && <Managed />}{tab === "wall" && <Wall />}{tab === "runtimes" && <Runtimes />}
     {spawning && <SpawnAgent close={() => setSpawning(false)} />}
   </div>;
@@ -46,7 +46,7 @@ export function AgentsView() {
 function Connected() {
   const status = queryOf("status");
   const l = usePages("agents?" + status, (cursor, signal) => get<AgentList>("/api/agents", { limit: 100, cursor, status }, signal), (p) => p.agents, changed);
-  useEvery(refused(l.error) ? 0 : heartbeatMs, l.reload);
+  useEvery(refused(l.error) ? 0 : heartbeatMs, l.renew);
   return <>
     <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ["connected", "connected"], ["disconnected", "disconnected"]]} />{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
@@ -85,10 +85,10 @@ function Managed() {
       <Choice late label="Type" value={type} set={(v) => setQuery({ type: v })} options={names(known.flatMap((r) => r.types), type)} />
       <label class="choice"><span>Name</span><Entered name="name" find /></label>
       <label class="choice"><span>Execution</span><Entered name="executionId" hint="exec_..." /></label>
-      <button class="button">Filter</button>{known.length > 1 && <Choice label="Runtime" value={runtime} set={(v) => setQuery({ runtime: v })} options={names(known.map((r) => r.name), runtime)} />}{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</form>
+      <button type="submit" class="button">Filter</button>{known.length > 1 && <Choice label="Runtime" value={runtime} set={(v) => setQuery({ runtime: v })} options={names(known.map((r) => r.name), runtime)} />}{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</form>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {!l.rows && !l.error && <Waiting />}
-    {l.rows?.length === 0 && filtered && <Empty title="No managed agent fits these filters"><button class="button" onClick={() => setQuery({ status: "", type: "", runtime: "", name: "", reason: "", executionId: "" })}>Show all</button></Empty>}
+    {l.rows?.length === 0 && filtered && <Empty title="No managed agent fits these filters"><button type="button" class="button" onClick={() => setQuery({ status: "", type: "", runtime: "", name: "", reason: "", executionId: "" })}>Show all</button></Empty>}
     {l.rows?.length === 0 && !filtered && <Empty title="No managed agents">Coding tools in terminals of their own: <Command text={'wardroom agent spawn claude --name helper --workdir "$PWD"'} /></Empty>}
     {l.rows && l.rows.length > 0 && <Rows label="Managed agents" of={l.of} rows={l.rows} id={(a) => a.id} to={(a) => "/agents/" + a.id} total={l.total} more={l.more} rest={l.full && "wardroom agent list --managed --all"} columns={[
       { head: "State", cell: (a) => <State status={a.statusReason === "blocked" || a.statusReason === "login_required" ? a.statusReason : a.status} /> },
@@ -123,13 +123,13 @@ function ConnectedView({ id }: { id: string }) {
   const running = [...new Set(tasks.data?.tasks.filter((t) => t.status === "running").map((t) => t.executionId))].join(" ");
   useEffect(() => (running ? watch(...running.split(" ")) : undefined), [running]);
   const gone = a.error?.status === 404;
-  useEvery(refused(a.error) ? 0 : heartbeatMs, a.reload);
+  useEvery(refused(a.error) ? 0 : heartbeatMs, a.renew);
   const [asking, setAsking] = useState(false);
   useTitle(a.data?.name ?? "Agent");
   if (!a.data) return a.error ? <div class="page"><Failure error={a.error} again={a.reload} /></div> : <Waiting />;
   const d = a.data;
   return <div class="page"><header class="head"><div class="line"><h1><Text>{d.name}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" /><State status={d.status === "connected" && !d.healthy ? "unhealthy" : d.status} /><span class="push" />
-    {d.status === "connected" && !gone && may("agents.disconnect") && <button class="button" onClick={() => setAsking(true)}>Disconnect&hellip;</button>}</div></header>
+    {d.status === "connected" && !gone && may("agents.disconnect") && <button type="button" class="button" onClick={() => setAsking(true)}>Disconnect&hellip;</button>}</div></header>
     {gone ? <Gone what="This agent" to="/agents" /> : a.error && <Failure error={a.error} old again={a.reload} />}
     <div tabIndex={0} class="scrolls two-columns"><section><h2>Now</h2><dl class="facts">
       <div><dt>Capabilities</dt><dd>{d.capabilities.map((c) => <span key={c} class="badge"><Text>{c}</Text></span>)}</dd></div><div><dt>Tasks</dt><dd>{count(d.activeTasks)} of {count(d.maxTasks)}</dd></div>
@@ -164,9 +164,9 @@ function ManagedView({ id }: { id: string }) {
   const gone = Boolean(d.stoppedAt) || removed;
   return <div class="page full">
     <header class="head"><div class="line"><h1><Text>{d.name}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" /><State status={d.statusReason === "blocked" ? "blocked" : d.status} word={d.statusReason ? `${d.status}: ${d.statusReason.replaceAll("_", " ")}` : undefined} /><span class="push" />
-      {d.status === "busy" && !removed && may("agents.send") && <button class="button" onClick={() => setAsking("interrupt")}>Interrupt&hellip;</button>}
-      {may("agents.restart") && !removed && <button class="button" onClick={() => setAsking("restart")}>Restart&hellip;</button>}
-      {!gone && may("agents.stop") && <button class="button" onClick={() => setAsking("stop")}>Stop&hellip;</button>}</div>
+      {d.status === "busy" && !removed && may("agents.send") && <button type="button" class="button" onClick={() => setAsking("interrupt")}>Interrupt&hellip;</button>}
+      {may("agents.restart") && !removed && <button type="button" class="button" onClick={() => setAsking("restart")}>Restart&hellip;</button>}
+      {!gone && may("agents.stop") && <button type="button" class="button" onClick={() => setAsking("stop")}>Stop&hellip;</button>}</div>
       <div class="line soft"><span><Text>{d.type}</Text></span><span>on <Text>{d.runtime}</Text></span><span>turn {d.turn ?? 0}</span><span>made <When at={d.createdAt} /></span>{d.workdir && <span class="mono clip"><Text>{d.workdir}</Text></span>}{d.exitCode !== undefined && <span>exit code {d.exitCode}</span>}</div>
       <Tabs of="Agent" tabs={[{ key: "terminal", name: "Terminal" }, { key: "log", name: "Log" }, { key: "events", name: "Events" }, { key: "about", name: "About" }]} /></header>
     {removed ? <Gone what="This agent" to="/agents?tab=managed" /> : a.error && <Failure error={a.error} old again={a.reload} />}
@@ -186,7 +186,7 @@ interface Metrics { cpuPercent: number; memoryBytes: number; uptimeSeconds: numb
 
 function About({ d, gone }: { d: ManagedAgentBody; gone: boolean }) {
   const m = useLoad(gone ? "" : "agent-metrics:" + d.id, (signal) => get<Metrics>(`/api/managed-agents/${seg(d.id)}/metrics`, {}, signal));
-  useEvery(gone || refused(m.error) ? 0 : metricsMs, m.reload);
+  useEvery(gone || refused(m.error) ? 0 : metricsMs, m.renew);
   return <div tabIndex={0} class="scrolls two-columns"><section><h2>About</h2><dl class="facts">
     {d.pid ? <div><dt>Process</dt><dd class="nums">{d.pid}</dd></div> : null}{d.sessionId && <div><dt>Session</dt><dd class="mono"><Text>{d.sessionId}</Text></dd></div>}
     <div><dt>Capabilities</dt><dd>{d.capabilities.map((c) => <span key={c} class="badge"><Text>{c}</Text></span>)}</dd></div>

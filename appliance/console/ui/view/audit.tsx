@@ -40,18 +40,19 @@ export function AuditView() {
   useEffect(() => { if (sel && l.rows && !chosen) l.more(); }, [sel, l.rows]); // a link to what lies further down
   return <div class="page full">
     <header class="head"><div class="line"><h1>Audit</h1>{status.data && <Trail s={status.data} />}<span class="push" />
-      <button class="button" onClick={() => { l.reload(); status.reload(); }}>Read again</button>
-      {forms.map(([form, words]) => e.link ? <a key={form} class="button" href={e.link(form)} download={names[form]}>{words}</a> : <button key={form} class="button" disabled={e.busy} onClick={() => e.save(form)}>{words}</button>)}</div>
+      <button type="button" class="button" onClick={() => { l.reload(); status.reload(); }}>Read again</button>
+      {forms.map(([form, words]) => e.link ? <a key={form} class="button" href={e.link(form)} download={names[form]}>{words}</a> : <button type="button" key={form} class="button" disabled={e.busy} onClick={() => e.save(form)}>{words}</button>)}</div>
       <form class="bar" onSubmit={(e) => { e.preventDefault(); const f = new FormData(e.currentTarget); setQuery({ ...Object.fromEntries(fields.map((n) => [n, String(f.get(n) ?? "").trim()])), sel: "" }, false); }}>
         <Choice label="Category" value={query.category!} set={(v) => setQuery({ category: v, sel: "" })} options={[["", "any"], ...categories.map((c): [string, string] => [c, c])]} />
         <Choice label="Outcome" value={query.outcome!} set={(v) => setQuery({ outcome: v, sel: "" })} options={[["", "any"], ...outcomes.map((c): [string, string] => [c, c])]} />
         {fields.map((n) => <label key={n} class="choice"><span>{n}</span><Entered name={n} hint={n === "action" ? "keys.*" : n === "resource" ? "patterns/classify" : ""} /></label>)}
-        <button class="button">Filter</button>{filtered && <button type="button" class="link" onClick={() => setQuery({ category: "", outcome: "", since: "", until: "", action: "", actor: "", resource: "", sel: "" })}>clear</button>}
+        <button type="submit" class="button">Filter</button>{filtered && <button type="button" class="link" onClick={() => setQuery({ category: "", outcome: "", since: "", until: "", action: "", actor: "", resource: "", sel: "" })}>clear</button>}
       </form></header>
     {status.data && <Sinks s={status.data} />}
     {e.error && <Failure error={e.error} />}{e.said}
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{status.error && <Failure error={status.error} />}{!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && (filtered ? <Empty title="Nothing fits these filters" /> : <Empty title="Nothing is recorded yet">What is recorded is set by <code>audit</code> in the configuration.</Empty>)}
+    {sel && l.rows && !chosen && (l.whole || l.full) && <div class="notice bad" role="alert"><div><strong>The record <Text>{sel}</Text> is not here.</strong><div class="soft">{l.full ? <>It may lie behind what is shown: <Command text="wardroom audit list --all" /></> : "It does not fit the filters, or is older than what is kept."}</div></div></div>}
     {l.rows && l.rows.length > 0 && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Records" of={l.of} rows={l.rows} id={(r) => String(r.sequence)} pick={(r) => setQuery({ sel: String(r.sequence), ...(at && { since: query.since!, until: query.until! }) })} chosen={chosen ? String(chosen.sequence) : ""} more={l.more} rest={l.full && "wardroom audit list --all"} columns={[
       { head: "Outcome", cell: (r) => <State status={words[r.outcome]!} word={r.outcome} /> },
       { head: "At", cell: (r) => <When at={r.timestamp} /> },
@@ -132,7 +133,7 @@ function Sinks({ s }: { s: AuditStatus }) {
 
 function Record({ r }: { r: AuditRecord }) {
   const fact = (name: string, value?: string) => value ? <div><dt>{name}</dt><dd class="mono"><Text>{value}</Text></dd></div> : null;
-  return <aside class="detail" aria-label="Selected record"><header><h2 class="mono"><Text>{r.action}</Text></h2><span class="push" /><Copy text={location.origin + href("/audit?sel=" + r.eventId)} label="Copy a link to this record" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></header>
+  return <aside class="detail" aria-label="Selected record"><header><h2 class="mono"><Text>{r.action}</Text></h2><span class="push" /><Copy text={location.origin + href("/audit?sel=" + r.eventId)} label="Copy a link to this record" /><button type="button" class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></header>
     <div class="body" tabIndex={0}><dl class="facts">{fact("Id", r.eventId)}{fact("Number", String(r.sequence))}{fact("At", absolute(r.timestamp))}{fact("Outcome", r.outcome)}{fact("Category", r.category)}{fact("Who", r.actor.id)}{fact("Known as", r.actor.type)}{fact("From", r.actor.ip)}{fact("By", r.actor.userAgent)}
       {fact("What", r.resource.type)}{fact("Which", r.resource.id)}{fact("Version", r.resource.version)}{fact("Request", r.request.requestId)}{fact("Path", [r.request.method, r.request.path].filter(Boolean).join(" "))}{fact("Hash", r.hash)}{fact("Before it", r.previousHash)}</dl>
       <h3>Details</h3><Value value={r.details} label="Details" /></div></aside>;

@@ -40,12 +40,12 @@ export function BatchesView() {
   const [starting, setStarting] = useState(false);
   return <div class="page full">
     <header class="head"><div class="line"><h1>Batches</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}<span class="push" />
-      {may("executions.create") && <button class="button main" onClick={() => setStarting(true)}>Start one&hellip;</button>}</div>
+      {may("executions.create") && <button type="button" class="button main" onClick={() => setStarting(true)}>Start one&hellip;</button>}</div>
       <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={[["", "any"], ...states.map((s): [string, string] => [s, s])]} />
         <PatternField label="Pattern" value={pattern} set={(p) => setQuery({ pattern: p })} /></div></header>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {!l.rows && !l.error && <Waiting />}
-    {l.rows?.length === 0 && (status || pattern ? <Empty title="No batch fits these filters"><button class="button" onClick={() => setQuery({ status: "", pattern: "" })}>Show all</button></Empty>
+    {l.rows?.length === 0 && (status || pattern ? <Empty title="No batch fits these filters"><button type="button" class="button" onClick={() => setQuery({ status: "", pattern: "" })}>Show all</button></Empty>
       : <Empty title="No batches yet">One pattern over many inputs: <Command text="wardroom batch run inputs.jsonl --pattern NAME" /></Empty>)}
     {l.rows && l.rows.length > 0 && <Rows label="Batches" of={l.of} rows={l.rows} id={(b: BatchRow) => b.batchId} to={(b) => "/batches/" + b.batchId} total={l.total} more={l.more} rest={l.full && "wardroom batch list --all"} columns={[
       { head: "State", cell: (b) => <State status={b.status} /> },
@@ -121,12 +121,12 @@ export function BatchView({ id }: { id: string }) {
   return <div class="page full">
     <header class="head">
       <div class="line"><h1>Batch of <a href={href("/patterns/" + seg(d.pattern.name))}><Text>{d.pattern.name}</Text></a><span class="soft">@{d.pattern.version}</span></h1><ID id={id} /><Copy text={id} label="Copy the id" /><State status={d.status} /><Lasted from={d.createdAt} to={d.completedAt} /><span class="push" />
-        <button class="button" disabled={a.busy} onClick={() => save("jsonl")}>Results as JSON lines</button><button class="button" disabled={a.busy} onClick={() => save("csv")}>CSV</button>
-        {d.status === "running" && may("executions.cancel") && <button class="button" onClick={() => setAsking("cancel")}>Cancel&hellip;</button>}</div>
+        <button type="button" class="button" disabled={a.busy} onClick={() => save("jsonl")}>Results as JSON lines</button><button type="button" class="button" disabled={a.busy} onClick={() => save("csv")}>CSV</button>
+        {d.status === "running" && may("executions.cancel") && <button type="button" class="button" onClick={() => setAsking("cancel")}>Cancel&hellip;</button>}</div>
       <div class="line soft"><span class="nums">{count(d.completed)} completed</span><span class={"nums" + (d.failed ? " removed" : "")}>{count(d.failed)} failed</span><span class="nums">{count(d.cancelled)} cancelled</span><span class="nums">of {count(d.total)}</span><span>made <When at={d.createdAt} /></span>{d.createdBy && <span>by <Text>{d.createdBy}</Text></span>}
         <a href={href("/executions?batchId=" + id)}>its executions</a>{d.failed > 0 && <a href={href(`/executions?batchId=${id}&status=failed`)}>failed ones</a>}<span class="push" /><Copy text={`wardroom batch get ${id}`} label="Copy as CLI">CLI</Copy><Copy text={() => `curl -s ${location.origin}${address("/api/batch/" + seg(id))}`} label="Copy as curl">curl</Copy></div>
       <Progress b={d} /><ItemMap items={d.results} />
-      <div class="bar"><div class="chips" role="group" aria-label="State">{counted.filter(([s, n]) => n > 0 || s === only).map(([s, n]) => <button key={s} class="chip" aria-pressed={only === s} onClick={() => setQuery({ status: only === s ? "" : s })}>{s} {count(n)}</button>)}</div>
+      <div class="bar"><div class="chips" role="group" aria-label="State">{counted.filter(([s, n]) => n > 0 || s === only).map(([s, n]) => <button type="button" key={s} class="chip" aria-pressed={only === s} onClick={() => setQuery({ status: only === s ? "" : s })}>{s} {count(n)}</button>)}</div>
         {d.hasMore && <><span class="soft">The first {count(d.results.length)} items are here, and each <a href={href("/executions?batchId=" + id)}>among its executions</a>. All are shown by</span> <Command text={`wardroom batch get ${id} --rows -1`} /></>}</div>
     </header>
     {b.error && <Failure error={b.error} old again={b.reload} />}{a.error && <Failure error={a.error} />}
@@ -144,11 +144,13 @@ export function BatchView({ id }: { id: string }) {
 
 const sample = '{"text": "It burns"}\n{"text": "Thanks a lot"}';
 
+const usualAtOnce = "5"; // of a batch that asks for no number
+
 /** Starts a batch from a file or from typed lines, each of which is looked at before. */
 function Start({ pattern, close }: { pattern: string; close: () => void }) {
   const [name, setName] = useState(pattern);
   const [text, setText] = useState("");
-  const [atOnce, setAtOnce] = useState("5");
+  const [atOnce, setAtOnce] = useState(usualAtOnce);
   const [stop, setStop] = useState(false);
   const keyOf = useKeyOf();
   const file = useRef<HTMLInputElement>(null);
@@ -168,7 +170,7 @@ function Start({ pattern, close }: { pattern: string; close: () => void }) {
     const now = readInputs(text);
     setRead(now);
     if (now.problems.length > 0 || now.inputs.length === 0) throw new ApiError("VALIDATION_ERROR", now.inputs.length === 0 ? "There are no inputs." : "Some lines cannot be read; nothing was started.", 400, "");
-    const body = { pattern: name, inputs: now.inputs, options: { concurrency: Number(atOnce) || 5, stopOnError: stop } };
+    const body = { pattern: name, inputs: now.inputs, options: { concurrency: Number(atOnce || usualAtOnce), stopOnError: stop } };
     const made = await call<BatchBody>("POST", "/api/batch/execute", { body, once: keyOf(body), timeout: 120_000 });
     if (latest.current !== typed) { setStarted(made.batchId); return; }
     close();
@@ -181,7 +183,7 @@ function Start({ pattern, close }: { pattern: string; close: () => void }) {
       <span role="status">{read.inputs.length > 0 && `${plural(read.inputs.length, "input")} read as ${read.form}`}{read.problems.length > 0 && <span class="hot">{read.inputs.length > 0 ? "; " : ""}{plural(read.problems.length, "line")} cannot be read</span>}</span></p>
     {read.problems.length > 0 && <ul class="problems">{read.problems.slice(0, 20).map((p) => <li key={p.line}><span class="mono">line {p.line}</span> <Text>{p.reason}</Text></li>)}</ul>}
     {read.inputs.length > 0 && <details><summary>The first as it is sent</summary><pre class="text" tabIndex={0} aria-label="First input" role="region">{indented(read.inputs[0])}</pre></details>}
-    <div class="pair"><label><span>Items at once</span><input type="number" min={1} max={50} value={atOnce} onInput={(e) => setAtOnce(e.currentTarget.value)} /></label><label class="check"><input type="checkbox" checked={stop} onChange={(e) => setStop(e.currentTarget.checked)} /> The first failure ends it</label></div>
+    <div class="pair"><label><span>Items at once</span><input type="number" min={1} max={50} title="from 1 to 50" placeholder={usualAtOnce} value={atOnce} onInput={(e) => setAtOnce(e.currentTarget.value)} /></label><label class="check"><input type="checkbox" checked={stop} onChange={(e) => setStop(e.currentTarget.checked)} /> The first failure ends it</label></div>
     {a.error && <Failure error={a.error} />}{started && <Meanwhile>It was started: <ID id={started} to={"/batches/" + started} /></Meanwhile>}
-  </div><footer><button type="button" class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy || !name || read.problems.length > 0 || !text.trim()}>Start {read.inputs.length > 0 ? plural(read.inputs.length, "item") : ""}</button></footer></form></Dialog>;
+  </div><footer><button type="button" class="button" onClick={close}>Close</button><button type="submit" class="button main" disabled={a.busy || !name || read.problems.length > 0 || !text.trim()}>Start {read.inputs.length > 0 ? plural(read.inputs.length, "item") : ""}</button></footer></form></Dialog>;
 }

@@ -38,7 +38,7 @@ function ByState() {
   if (l.data.every((c) => c.total === 0)) return <Empty title="No threads yet">They come here by themselves.</Empty>;
   return <Columns error={l.error && <Failure error={l.error} old again={l.reload} />}>
     {l.data.filter((c) => c.total > 0 || c.name === "blocked" || c.name === "running").map((c) => <Column key={c.name} head={<State status={c.name === "begins" ? "starting" : c.name} word={c.name} />} name={c.name} total={c.total} threads={c.threads} state={false}>
-      {c.total > c.threads.length && c.one && <button class="link" onClick={() => setQuery({ board: "", status: c.one! }, false)}>all {count(c.total)}</button>}</Column>)}
+      {c.total > c.threads.length && c.one && <button type="button" class="link" onClick={() => setQuery({ board: "", status: c.one! }, false)}>all {count(c.total)}</button>}</Column>)}
   </Columns>;
 }
 
@@ -49,7 +49,7 @@ function ByGroup({ by }: { by: "execution" | "repository" }) {
   return <><Columns error={l.error && <Failure error={l.error} old again={l.reload} />}>
     {grouped(l.rows, by).map((g) => <Column key={g.key} name={g.key || "no repository"} total={g.threads.length} threads={g.threads} state
       head={by === "execution" ? <ID id={g.key} to={"/executions/" + g.key} /> : g.key ? <Text>{g.key}</Text> : <span class="soft">no repository</span>} />)}
-  </Columns>{!l.whole && <p class="bar"><span class="soft">The newest {count(l.rows.length)}{l.total !== undefined && " of " + count(l.total)} threads are here.</span>{l.full ? <><span class="soft">All are listed by</span> <Command text="wardroom thread list --all" /></> : <button class="button" onClick={l.more}>Further ones</button>}</p>}</>;
+  </Columns>{!l.whole && <p class="bar"><span class="soft">The newest {count(l.rows.length)}{l.total !== undefined && " of " + count(l.total)} threads are here.</span>{l.full ? <><span class="soft">All are listed by</span> <Command text="wardroom thread list --all" /></> : <button type="button" class="button" onClick={l.more}>Further ones</button>}</p>}</>;
 }
 
 /** The columns. Arrows and j, k go from card to card, left and right from column to column. */

@@ -115,7 +115,7 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
   return <div class="changes">
     <div class="bar"><strong>{plural(files.length, "file")}</strong> <span class="added">+{count(files.reduce((n, f) => n + f.added, 0))}</span> <span class="removed">&minus;{count(files.reduce((n, f) => n + f.removed, 0))}</span>
       <span class="soft">against <span class="mono">{d.baseCommit.slice(0, 10)}</span></span>
-      <button class="chip" aria-pressed={review.split} onClick={() => setQuery({ view: review.split ? "" : "split" })}>side by side</button><button class="chip" aria-pressed={queryOf("wrap") !== "off"} onClick={() => setQuery({ wrap: queryOf("wrap") === "off" ? "" : "off" })}>wrap</button>
+      <button type="button" class="chip" aria-pressed={review.split} onClick={() => setQuery({ view: review.split ? "" : "split" })}>side by side</button><button type="button" class="chip" aria-pressed={queryOf("wrap") !== "off"} onClick={() => setQuery({ wrap: queryOf("wrap") === "off" ? "" : "off" })}>wrap</button>
       <span class="push" />{t.workspace?.path && <Command text={`git fetch ${word(t.workspace.path)} ${word(d.workBranch || "HEAD")}`} />}</div>
     {d.truncated && <p class="notice">The patch is longer than 1 MiB and is cut: <Command text={`wardroom thread diff ${id} --max-bytes 16777216`} /></p>}
     {diff.error && <Failure error={diff.error} old again={diff.reload} />}
@@ -124,9 +124,9 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
     {told && <p class="bar" role="status">{told}</p>}
     {open && !files.some((f) => f.path === open.file && f.lines.some((l) => isAt(open, l))) && <section class="composer" aria-label="Remark"><p class="soft" role="status">The line is not there any more: <span class="mono">{reveal(open.file)}:{open.line}</span></p>
       <RemarkForm open={open} text="" place={`${open.file}:${open.line}`} write={review.write} put={(text) => review.put({ file: open.file, line: open.line, old: open.old, code: open.code, text })} close={back} /></section>}
-    {remarks.length > 0 && <section class="composer" aria-label="Remarks"><details class="queue" open={remarks.length < 4}><summary>{plural(remarks.length, "remark")}</summary><ul>{remarks.map((r) => <li key={r.file + r.line + r.old + r.code}><span class="mono soft">{reveal(r.file)}:{r.line}</span><span class="clip"><Text>{r.text}</Text></span><button class="link" onClick={() => review.drop(r)}>take away</button></li>)}</ul></details>
+    {remarks.length > 0 && <section class="composer" aria-label="Remarks"><details class="queue" open={remarks.length < 4}><summary>{plural(remarks.length, "remark")}</summary><ul>{remarks.map((r) => <li key={r.file + r.line + r.old + r.code}><span class="mono soft">{reveal(r.file)}:{r.line}</span><span class="clip"><Text>{r.text}</Text></span><button type="button" class="link" onClick={() => review.drop(r)}>take away</button></li>)}</ul></details>
       {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}{!takes && <p class="soft">{over ? "The thread is over: nothing can be sent to it any more." : "You may not send to this thread."}</p>}
-      {takes && <button class="button main" disabled={a.busy} onClick={send}>Send {plural(remarks.length, "remark")} as one message</button>}</section>}
+      {takes && <button type="button" class="button main" disabled={a.busy} onClick={send}>Send {plural(remarks.length, "remark")} as one message</button>}</section>}
   </div>;
 }
 
@@ -148,7 +148,7 @@ function ReviewFile({ file: f, open, review }: { file: DiffFile; open: boolean; 
     const editing = review.open && review.open.file === f.path && isAt(review.open, l);
     if (!mine && !editing) return null;
     return <tr class="said-here"><td colSpan={columns}>{editing ? <RemarkForm open={review.open!} text={mine?.text ?? ""} place={`${f.path}:${at.line}`} write={review.write} put={(text) => review.put({ file: f.path, ...at, code: review.open!.code, text })} close={review.close} />
-      : <div class="said you"><Text>{mine!.text}</Text> <button class="link" onClick={() => review.begin?.(f.path, l)}>change</button> <button class="link" onClick={() => review.drop(mine!)}>take away</button></div>}</td></tr>;
+      : <div class="said you"><Text>{mine!.text}</Text> <button type="button" class="link" onClick={() => review.begin?.(f.path, l)}>change</button> <button type="button" class="link" onClick={() => review.drop(mine!)}>take away</button></div>}</td></tr>;
   };
   const place = (l: DiffLine) => { const at = placeOf(l); return at && f.path + ":" + at.line + ":" + at.old; };
   return <details class="file" open={open}>
@@ -162,7 +162,7 @@ function ReviewFile({ file: f, open, review }: { file: DiffFile; open: boolean; 
           <td class="no">{mark(l)}{p.right?.after ?? ""}</td><td class={"sign " + (p.right?.kind ?? "none")}>{p.right && sign(p.right)}</td><td class={"line " + (p.right?.kind ?? "none")}>{p.right && code(p.right)}</td></tr>, below(l, 6)];
       }) : f.lines.slice(0, size).map((l, i) => [<tr key={i} class={l.kind} data-index={i} data-place={place(l)} tabIndex={-1}>
         <td class="no">{l.before ?? ""}</td><td class="no">{mark(l)}{l.after ?? ""}</td><td class="sign">{sign(l)}</td><td class="line">{code(l)}</td></tr>, below(l, 4)])}</tbody></table></div>}
-    {!f.binary && total > size && <button class="link" onClick={() => setSize(size * 4)}>Show more: {count(total - size)} further lines</button>}
+    {!f.binary && total > size && <button type="button" class="link" onClick={() => setSize(size * 4)}>Show more: {count(total - size)} further lines</button>}
   </details>;
 }
 
@@ -173,5 +173,5 @@ function RemarkForm({ open, text, place, write: keep, put, close }: { open: Open
   useLayoutEffect(() => field.current?.focus(), []); // before the next key, which a form that is made anew would miss
   return <form class="remarking" onSubmit={(e) => { e.preventDefault(); if (now.trim()) put(now.trim()); }}><label><span class="sr">Remark on {place}</span><textarea ref={field} rows={2} value={now} placeholder="Remark on this line" onInput={(e) => write(e.currentTarget.value)}
     onKeyDown={(e) => { if (e.key === "Escape") { e.preventDefault(); e.stopPropagation(); close(); } else if (e.key === "Enter" && (e.ctrlKey || e.metaKey) && now.trim()) { e.preventDefault(); put(now.trim()); } }} /></label>
-    <div class="line"><button class="button" disabled={!now.trim()}>Keep it <kbd>Ctrl+Enter</kbd></button><button type="button" class="link" onClick={close}>leave it</button></div></form>;
+    <div class="line"><button type="submit" class="button" disabled={!now.trim()}>Keep it <kbd>Ctrl+Enter</kbd></button><button type="button" class="link" onClick={close}>leave it</button></div></form>;
 }

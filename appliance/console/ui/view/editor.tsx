@@ -176,11 +176,11 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
   const ready = check?.text === text && problems.length === 0;
   return <div class="editing">
     <div class="bar"><span role="status">{check?.text !== text ? <span class="soft">looking at it&hellip;</span> : problems.length === 0 ? <State status="ok" word="the server would take it" /> : <State status="failed" word={plural(problems.length, "problem")} />}</span>
-      <span class="push" /><button class="button" aria-pressed={drawn} onClick={() => setDrawn(!drawn)}>Drawing</button>{changed && (kept ? <span class="soft">draft, kept in this browser</span> : <span class="hot" role="status">draft, not kept as it is now: it is too long, or this browser has no room for it</span>)}{changed && <button class="button" onClick={() => write(source)}>Give it up</button>}
-      {version && next !== version && <button class="button" onClick={() => write(text.replace(/^(version:\s*["']?)[^"'#\n]+?(["']?\s*(?:#.*)?)$/m, `$1${next}$2`))}>Make it {next}</button>}
-      <button class="button main" disabled={a.busy || !ready || !changed && !fresh} onClick={save}>Save{version && ` as ${version}`}</button></div>
+      <span class="push" /><button type="button" class="button" aria-pressed={drawn} onClick={() => setDrawn(!drawn)}>Drawing</button>{changed && (kept ? <span class="soft">draft, kept in this browser</span> : <span class="hot" role="status">draft, not kept as it is now: it is too long, or this browser has no room for it</span>)}{changed && <button type="button" class="button" onClick={() => write(source)}>Give it up</button>}
+      {version && next !== version && <button type="button" class="button" onClick={() => write(text.replace(/^(version:\s*["']?)[^"'#\n]+?(["']?\s*(?:#.*)?)$/m, `$1${next}$2`))}>Make it {next}</button>}
+      <button type="button" class="button main" disabled={a.busy || !ready || !changed && !fresh} onClick={save}>Save{version && ` as ${version}`}</button></div>
     {!changed && others.slice(0, maxOffered).map((k) => { const t = drafts.get(k) ?? ""; return <p key={k} class="bar"><span>A draft of another tab, open or closed: <strong><Text>{[field(t, "name"), field(t, "version")].filter(Boolean).join("@") || "without a name"}</Text></strong>, {plural(t.split("\n").length, "line")}</span>
-      <button class="button" onClick={() => takeOver(k)}>Go on with it</button><button class="link" onClick={() => leave(k)}>forget it</button></p>; })}
+      <button type="button" class="button" onClick={() => takeOver(k)}>Go on with it</button><button type="button" class="link" onClick={() => leave(k)}>forget it</button></p>; })}
     {a.error && <Failure error={a.error} />}
     {stored && <p class="notice good" role="status">Version {stored} is stored, without what was written since: that is a draft.</p>}
     {other && <div class="both"><p class="hot">There is a version {version} already, with another text. Removed lines are of the stored one, added lines of yours. Give yours another version to keep both.</p>
@@ -195,6 +195,6 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
         </ul>}</div></div>
       {drawn && <aside class="pane drawn" aria-label="Drawing" tabIndex={0}>{definition === undefined ? <p class="soft">The drawing comes with the first text that the server would take.</p> : <>{check && problems.length > 0 && <p class="soft">Of the last text without problems.</p>}<Drawing name="" definition={definition} /></>}</aside>}</div>
     <p class="help-line soft" role="status">{help ? <><span class="mono"><Text>{help.path}</Text></span> <Text>{help.words || "The schema says nothing of it."}</Text></> : "Ctrl+Space offers what may stand here."}</p>
-    <ul id="problems" class="problems">{problems.map((p, i) => <li key={i}><button class="link" onClick={() => show(p)}>{p.line ? `${p.line}:${p.column ?? 1} ` : ""}<span class="mono"><Text>{p.path}</Text></span> <Text>{p.reason}</Text></button></li>)}</ul>
+    <ul id="problems" class="problems">{problems.map((p, i) => <li key={i}><button type="button" class="link" onClick={() => show(p)}>{p.line ? `${p.line}:${p.column ?? 1} ` : ""}<span class="mono"><Text>{p.path}</Text></span> <Text>{p.reason}</Text></button></li>)}</ul>
   </div>;
 }

@@ -65,7 +65,7 @@ export function Entry({ execution, node, top, critical, version, close }: {
       <h2><Text>{node.title}</Text></h2>
       <span class="push" />
       <Copy text={() => location.href} label="Copy a link to this entry" />
-      <button class="quiet" aria-label="Close" onClick={close}>&times;</button>
+      <button type="button" class="quiet" aria-label="Close" onClick={close}>&times;</button>
     </header>
     <div class="body">
       <dl class="facts">
@@ -98,7 +98,7 @@ export function Entry({ execution, node, top, critical, version, close }: {
       {task.error && <Failure error={task.error} old={Boolean(t)} again={task.reload} />}
       {(ofTask ? task.first : journal.first) && <Waiting />}
       {journal.data && !journal.data.whole && <p class="soft">The journal is longer than what is read here; the tab Journal has all of it.</p>}
-      {e.kind === "step" && over && may("executions.create") && <p><button class="button" onClick={() => setRerun(true)}>Run again from here&hellip;</button></p>}
+      {e.kind === "step" && over && may("executions.create") && <p><button type="button" class="button" onClick={() => setRerun(true)}>Run again from here&hellip;</button></p>}
     </div>
     {rerun && <Confirm title={"Run again from step " + e.id} action="Run again" close={() => setRerun(false)}
       run={(key) => post<ExecutionRetried>(`/api/executions/${seg(id)}/rerun`, { fromStep: e.id }, key).then(onward((r) => "/executions/" + r.newExecutionId))}>

@@ -56,9 +56,9 @@ export function ExecutionView({ id }: { id: string }) {
         {x.waiting && !over && <span class="badge needs">waits for {x.waiting.for === "people" ? "you" : x.waiting.for}{open > 0 ? ": " + plural(open, "question") : ""}</span>}
         <span class="push" />
         {open > 0 && <a class="button main" href={href("/inbox?execution=" + id)}>Answer {plural(open, "question")}</a>}
-        {!over && may("executions.cancel") && <button class="button" onClick={() => setAsking("cancel")}>Cancel&hellip;</button>}
-        {over && may("executions.create") && <button class="button" onClick={() => setAsking("retry")}>Run again&hellip;</button>}
-        {may("executions.create") && <button class="button" onClick={() => setAsking("run")}>Run with changes&hellip;</button>}
+        {!over && may("executions.cancel") && <button type="button" class="button" onClick={() => setAsking("cancel")}>Cancel&hellip;</button>}
+        {over && may("executions.create") && <button type="button" class="button" onClick={() => setAsking("retry")}>Run again&hellip;</button>}
+        {may("executions.create") && <button type="button" class="button" onClick={() => setAsking("run")}>Run with changes&hellip;</button>}
       </div>
       {x.error && <div class="cause" role="status"><State status="failed" word={x.error.code} /> <span><Text>{x.error.message}</Text>
         {cause && <> &mdash; <a href={href(`/executions/${id}?sel=${encodeURIComponent(cause.key)}`)}>{cause.words}</a></>}</span></div>}
@@ -74,7 +74,7 @@ export function ExecutionView({ id }: { id: string }) {
         <Copy text={() => `wardroom execution timeline ${id}`} label="Copy as CLI">CLI</Copy>
         <Copy text={() => `curl -s ${location.origin}${address(`/api/executions/${id}`)}`} label="Copy as curl">curl</Copy>
         <Copy text={() => location.href} label="Copy a link to this">link</Copy>
-        <button class="button" onClick={() => download(id + ".json", "application/json", indented(x))}>Download</button>
+        <button type="button" class="button" onClick={() => download(id + ".json", "application/json", indented(x))}>Download</button>
       </div>
       <Tabs of="Execution" tabs={[
         { key: "timeline", name: "Timeline" }, { key: "workflow", name: "Workflow" }, { key: "messages", name: "Messages", n: messages },
@@ -159,8 +159,8 @@ function JournalTab({ id }: { id: string }) {
   const shown = events.slice(from, from + 100);
   return <div tabIndex={0} class="scrolls">{journal.error && <Failure error={journal.error} old again={journal.reload} />}
     <div class="bar"><span class="soft">{from + 1}&ndash;{from + shown.length} of {events.length}{journal.data.whole ? "" : " that were read"}</span><span class="push" />
-      <button class="button" disabled={from === 0} onClick={() => setQuery({ from: String(Math.max(0, from - 100) || "") })}>Before</button>
-      <button class="button" disabled={from + 100 >= events.length} onClick={() => setQuery({ from: String(from + 100) })}>After</button>
+      <button type="button" class="button" disabled={from === 0} onClick={() => setQuery({ from: String(Math.max(0, from - 100) || "") })}>Before</button>
+      <button type="button" class="button" disabled={from + 100 >= events.length} onClick={() => setQuery({ from: String(from + 100) })}>After</button>
       <a class="button" href={address(`/api/executions/${id}/events`, { since: events[from]?.sequence ? events[from]!.sequence - 1 : 0 })} target="_blank" rel="noopener">JSON</a></div>
     {!journal.data.whole && <p class="soft">The first 5,000 events are here; <code>curl -s {location.origin + address(`/api/executions/${id}/events`, { since: events.at(-1)?.sequence ?? 0 })}</code> goes on from there.</p>}
     <ol class="journal">{shown.map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <At at={e.timestamp} /> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol>

@@ -235,7 +235,7 @@ function MoreFilters({ filter, close }: { filter: URLSearchParams; close: () => 
     <div class="pair"><label><span>Metadata</span><input value={key} onInput={(e) => setKey(e.currentTarget.value)} placeholder="key" spellcheck={false} autocomplete="off" /></label><label><span>is</span><input name="value" placeholder="value" spellcheck={false} autocomplete="off" /></label></div>
     <div class="pair"><label><span>Made from</span><input type="datetime-local" name="since" max={latest} defaultValue={local(filter.get("since") ?? "")} /></label><label><span>until</span><input type="datetime-local" name="until" max={latest} defaultValue={local(filter.get("until") ?? "")} /></label></div>
     <label><span>Ended within</span><select name="ended" defaultValue={filter.get("ended") ?? ""}>{spans.map(([v, name]) => <option key={v} value={v} selected={v === (filter.get("ended") ?? "")}>{name}</option>)}</select></label>
-  </div><footer><button type="button" class="button" onClick={close}>Close</button><button class="button main">Filter</button></footer></form></Dialog>;
+  </div><footer><button type="button" class="button" onClick={close}>Close</button><button type="submit" class="button main">Filter</button></footer></form></Dialog>;
 }
 
 /** What the table shows beside what it always shows. */
@@ -246,7 +246,7 @@ function Columns({ names, close }: { names: string[]; close: () => void }) {
   return <Dialog title="Columns" close={close}><form onSubmit={(e) => { e.preventDefault(); if (key.trim()) { set([...names, "metadata." + key.trim()]); setKey(""); } else close(); }}><div class="body form">
     {[...chosen.map((c): [string, string] => [c.key, c.head]), ...metadata.map((n): [string, string] => [n, n])].map(([n, head]) => <label key={n} class="check"><input type="checkbox" checked={names.includes(n)} onChange={() => set(names.includes(n) ? names.filter((x) => x !== n) : [...names, n])} /> <Text>{head}</Text></label>)}
     <label><span>Metadata</span><input value={key} onInput={(e) => setKey(e.currentTarget.value)} placeholder="key" spellcheck={false} autocomplete="off" /></label>
-  </div><footer><button class="button main">{key.trim() ? "Add" : "Done"}</button></footer></form></Dialog>;
+  </div><footer><button type="submit" class="button main">{key.trim() ? "Add" : "Done"}</button></footer></form></Dialog>;
 }
 
 const maxExported = 10_000;
@@ -268,7 +268,7 @@ function Export({ filter, total, atLeast, close }: { filter: URLSearchParams; to
   });
   return <Dialog title="Export" close={close}><div class="body"><p>{total > maxExported ? `The first ${count(maxExported)} of ` : ""}{atLeast ? `${count(total)} executions or more` : plural(total, "execution")} that these filters select, newest first.{(total > maxExported || short) && <>{short && ` The file has the first ${count(maxExported)}.`} All are written by <Command text="wardroom execution list --all -o json" /></>}</p>
     <p role="status">{a.busy || read > 0 ? `${count(read)} read${a.busy ? "\u2026" : "."}` : "\u00a0"}</p>{a.error && <Failure error={a.error} />}</div>
-    <footer><button class="button" onClick={close}>Close</button><button class="button" disabled={a.busy} onClick={() => run("csv")}>CSV</button><button class="button main" disabled={a.busy} onClick={() => run("jsonl")}>JSON lines</button></footer></Dialog>;
+    <footer><button type="button" class="button" onClick={close}>Close</button><button type="button" class="button" disabled={a.busy} onClick={() => run("csv")}>CSV</button><button type="button" class="button main" disabled={a.busy} onClick={() => run("jsonl")}>JSON lines</button></footer></Dialog>;
 }
 
 const names: Record<string, string> = { errorCode: "failed with", createdBy: "creator", batchId: "batch", since: "from", until: "until", ended: "ended within", endedSince: "ended from", endedUntil: "ended until" };
@@ -297,33 +297,33 @@ export function ExecutionsView() {
   return <div class="page full">
     <header class="head"><div class="line"><h1>Executions</h1>{list && <span class="soft nums">{count(list.total)}{list.atLeast ? " or more" : ""}</span>}
       <span class="push" />
-      {l.fresh > 0 && <button class="button main" onClick={l.refresh}>{count(l.fresh)} new <kbd>r</kbd></button>}
+      {l.fresh > 0 && <button type="button" class="button main" onClick={l.refresh}>{count(l.fresh)} new <kbd>r</kbd></button>}
       <SavedViews screen="executions" path="/executions" />
-      <button class="button" aria-pressed={queryOf("time") === "1"} onClick={() => setQuery({ time: queryOf("time") === "1" ? "" : "1" })}>Over time</button>
-      <button class="button" onClick={() => setDoing("columns")}>Columns</button>
-      <button class="button" disabled={!list || list.rows.length === 0} onClick={() => setDoing("export")}>Export&hellip;</button>
+      <button type="button" class="button" aria-pressed={queryOf("time") === "1"} onClick={() => setQuery({ time: queryOf("time") === "1" ? "" : "1" })}>Over time</button>
+      <button type="button" class="button" onClick={() => setDoing("columns")}>Columns</button>
+      <button type="button" class="button" disabled={!list || list.rows.length === 0} onClick={() => setDoing("export")}>Export&hellip;</button>
     </div>
     <div class="bar">
-      <div class="chips" role="group" aria-label="State">{statuses.map((s) => <button key={s} class="chip" aria-pressed={states.includes(s)} onClick={() => setQuery({ status: statuses.filter((o) => states.includes(o) !== (o === s)).join(",") })}>{s}</button>)}</div>
+      <div class="chips" role="group" aria-label="State">{statuses.map((s) => <button type="button" key={s} class="chip" aria-pressed={states.includes(s)} onClick={() => setQuery({ status: statuses.filter((o) => states.includes(o) !== (o === s)).join(",") })}>{s}</button>)}</div>
       <PatternField label="Pattern" value={pattern} set={(p) => setQuery({ pattern: p })} />
       <Choice label="Made in" value={queryOf("range")} set={(range) => setQuery({ range, since: "", until: "" })} options={spans.map(([v, name]) => [v, name])} />
-      {further.map((n) => <button key={n} class="chip" aria-pressed="true" onClick={() => setQuery({ [n]: "" })}>{names[n] ?? n} {/^(ended)?(since|until)$/i.test(n) ? <When at={filter.get(n)} /> : <Text>{n === "batchId" ? shortID(filter.get(n)!) : filter.get(n)!}</Text>} &times;<span class="sr"> take this filter away</span></button>)}
-      <button class="link" onClick={() => setDoing("filters")}>+ filter</button>
-      {active.length > 0 && <button class="link" onClick={clear}>clear</button>}
+      {further.map((n) => <button type="button" key={n} class="chip" aria-pressed="true" onClick={() => setQuery({ [n]: "" })}>{names[n] ?? n} {/^(ended)?(since|until)$/i.test(n) ? <When at={filter.get(n)} /> : <Text>{n === "batchId" ? shortID(filter.get(n)!) : filter.get(n)!}</Text>} &times;<span class="sr"> take this filter away</span></button>)}
+      <button type="button" class="link" onClick={() => setDoing("filters")}>+ filter</button>
+      {active.length > 0 && <button type="button" class="link" onClick={clear}>clear</button>}
       <span class="push" />
       {marked.size > 0 && <><span class="nums">{count(marked.size)} selected</span>
-        {may("executions.create") && <button class="button" onClick={() => setDoing("retry")}>Run again&hellip;</button>}{may("executions.cancel") && <button class="button" onClick={() => setDoing("cancel")}>Cancel&hellip;</button>}
-        <button class="link" onClick={() => setMarked(new Set())}>none</button></>}
+        {may("executions.create") && <button type="button" class="button" onClick={() => setDoing("retry")}>Run again&hellip;</button>}{may("executions.cancel") && <button type="button" class="button" onClick={() => setDoing("cancel")}>Cancel&hellip;</button>}
+        <button type="button" class="link" onClick={() => setMarked(new Set())}>none</button></>}
     </div></header>
     {queryOf("time") === "1" && <div class="histogram-room"><Histogram filter={filter} /></div>}
     {l.error && <Failure error={l.error} old={Boolean(list)} again={l.refresh} />}
     {!list && !l.error && <Waiting />}
-    {list && list.rows.length === 0 && (active.length > 0 ? <Empty title="Nothing fits these filters"><button class="button" onClick={clear}>Show all</button></Empty>
+    {list && list.rows.length === 0 && (active.length > 0 ? <Empty title="Nothing fits these filters"><button type="button" class="button" onClick={clear}>Show all</button></Empty>
       : <Empty title="Nothing has run yet">Open a <a href={href("/patterns")}>pattern</a> and run it, or <Command text={"wardroom run startup-team --input '{\"task\": \"a word counter\"}'"} /></Empty>)}
     {list && list.rows.length > 0 && <Rows label="Executions" of={l.key} columns={columns} rows={list.rows} id={(x) => x.executionId} to={(x) => "/executions/" + x.executionId}
       total={list.total} more={l.more} seen={l.seen} marked={marked} mark={may("executions.create") || may("executions.cancel") ? mark : undefined} />}
     {list && list.rows.length >= maxRows && list.more && <p class="bar"><span class="soft">{count(list.rows.length)} of {count(list.total)} are shown.</span>
-      <button class="button" onClick={() => setQuery({ until: list.rows.at(-1)!.createdAt }, false)}>Older ones</button></p>}
+      <button type="button" class="button" onClick={() => setQuery({ until: list.rows.at(-1)!.createdAt }, false)}>Older ones</button></p>}
     {(doing === "retry" || doing === "cancel") && <Several what={doing} ids={[...marked]} rows={list?.rows ?? []} close={(done) => { setDoing(""); setMarked((s) => new Set([...s].filter((id) => !done.has(id)))); }} />}
     {doing === "filters" && <MoreFilters filter={filter} close={() => setDoing("")} />}
     {doing === "columns" && <Columns names={cols} close={() => setDoing("")} />}
@@ -364,7 +364,7 @@ function Several({ what, ids, rows, close }: { what: string; ids: string[]; rows
     <div class="body"><table class="plain"><thead><tr><th scope="col">Id</th><th scope="col">Pattern</th><th scope="col">State</th><th scope="col">Outcome</th></tr></thead><tbody>
       {ids.map((id) => { const r = rows.find((x) => x.executionId === id); return <tr key={id}><td class="mono">{id}</td><td><Text>{r?.pattern ?? ""}</Text></td><td>{r && <State status={r.status} />}</td><td>{out[id]}</td></tr>; })}
     </tbody></table></div>
-    <footer><span class="soft" role="status">{said}</span>{state === "over" ? <button class="button main" onClick={end}>Close</button> : <><button class="button" onClick={end}>{state === "busy" ? "Stop" : "Keep as they are"}</button>
-      <button class={"button " + (what === "cancel" ? "danger" : "main")} disabled={state === "busy"} onClick={() => void run(ids, each)}>{words} {count(ids.length)}</button></>}</footer>
+    <footer><span class="soft" role="status">{said}</span>{state === "over" ? <button type="button" class="button main" onClick={end}>Close</button> : <><button type="button" class="button" onClick={end}>{state === "busy" ? "Stop" : "Keep as they are"}</button>
+      <button type="button" class={"button " + (what === "cancel" ? "danger" : "main")} disabled={state === "busy"} onClick={() => void run(ids, each)}>{words} {count(ids.length)}</button></>}</footer>
   </Dialog>;
 }

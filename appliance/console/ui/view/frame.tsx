@@ -63,23 +63,23 @@ function Framed({ children }: { children: ComponentChildren }) {
     <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); main.current?.focus(); }}>To the content</a>
     <div class="frame">
       <header class="top">
-        <button class="quiet menu" aria-label="Navigation" aria-expanded={open === "menu"} onClick={() => setOpen(open === "menu" ? "" : "menu")}><Icon name="menu" /></button>
+        <button type="button" class="quiet menu" aria-label="Navigation" aria-expanded={open === "menu"} onClick={() => setOpen(open === "menu" ? "" : "menu")}><Icon name="menu" /></button>
         <a class="brand" href={href("/")} aria-label="Wardroom, overview"><svg viewBox="0 0 32 32" width="20" height="20" aria-hidden="true"><rect width="32" height="32" rx="7" class="fill" /><path d="M6 9.500l4.600 13h1.700L16 13.200l3.700 9.300h1.700L26 9.500" /></svg><span>Wardroom</span></a>
-        <button class="jump" onClick={() => setOpen("jump")}><Icon name="search" /><span>Id, pattern, command</span><kbd>Ctrl K</kbd></button>
+        <button type="button" class="jump" onClick={() => setOpen("jump")}><Icon name="search" /><span>Id, pattern, command</span><kbd>Ctrl K</kbd></button>
         <span class="push" />
         <Connected />
         <a class={"button inbox-count" + (n ? " needs" : "")} href={href("/inbox")} aria-label={`Inbox, ${n} open`}><Icon name="inbox" /><span class="nums">{n}</span></a>
-        <button class="quiet" aria-label={"Theme: " + setting.value.theme} title={"Theme: " + setting.value.theme} onClick={() => choose({ theme: ({ system: "light", light: "dark", dark: "system" } as const)[setting.value.theme] })}><Icon name="sun" /></button>
+        <button type="button" class="quiet" aria-label={"Theme: " + setting.value.theme} title={"Theme: " + setting.value.theme} onClick={() => choose({ theme: ({ system: "light", light: "dark", dark: "system" } as const)[setting.value.theme] })}><Icon name="sun" /></button>
         <Me open={() => setOpen("account")} />
       </header>
       <nav class={"side" + (open === "menu" ? " open" : "")} aria-label="Screens">
         {screens().map(([key, name]) => <a key={key} href={href(key === "overview" ? "/" : "/" + key)} aria-current={at === key ? "page" : undefined}><Icon name={key} /><span>{name}</span> {key === "inbox" && n > 0 && <span class="count needs">{n}</span>}</a>)}
         <span class="push" />
         <Me open={() => setOpen("account")} />
-        <button class="quiet help" onClick={() => setOpen("keys")}><Icon name="keys" /><span>Keys</span><kbd>?</kbd></button>
+        <button type="button" class="quiet help" onClick={() => setOpen("keys")}><Icon name="keys" /><span>Keys</span><kbd>?</kbd></button>
       </nav>
       <main id="main" tabIndex={-1} ref={main} aria-label={all.find(([key]) => key === at)?.[1]} onClickCapture={backToRow}>
-        {serverVersion.value && firstVersion.value !== serverVersion.value && <div class="notice" role="status"><span>The server is another version now: {serverVersion.value}.</span><button class="button" onClick={() => location.reload()}>Load it</button></div>}
+        {serverVersion.value && firstVersion.value !== serverVersion.value && <div class="notice" role="status"><span>The server is another version now: {serverVersion.value}.</span><button type="button" class="button" onClick={() => location.reload()}>Load it</button></div>}
         {children}
         <p class="sr" role="status">{news.value}</p>
         <Moments />
@@ -111,13 +111,13 @@ function Connected() {
   const told = off || broke.current && c.state === "live";
   const word = off ? (c.state === "refused" ? "not permitted" : c.state === "connecting" ? "connecting" : "no connection") : c.state === "live" ? "live" : "\u2026";
   return <span class={off ? "live off" : "live"} title={off ? undefined : "What is shown changes by itself"}><i class="dot" /><span role="status">{told && word}</span>{!told && word}
-    {off && <> <span class="nums">{roughly(tick.value - clockSkew.value - c.since)}</span> <button class="link" onClick={connectNow}>try now</button></>}</span>;
+    {off && <> <span class="nums">{roughly(tick.value - clockSkew.value - c.since)}</span> <button type="button" class="link" onClick={connectNow}>try now</button></>}</span>;
 }
 
 function Me({ open }: { open: () => void }) {
   const s = session.value;
   if (!s) return null;
-  return <button class="quiet me" title={s.id} aria-label={"Who you are: " + (s.authenticated ? s.name || s.id : "open server")} onClick={open}><Icon name="role" /><span>{s.authenticated ? <Text>{s.name || s.id}</Text> : "open server"}</span></button>;
+  return <button type="button" class="quiet me" title={s.id} aria-label={"Who you are: " + (s.authenticated ? s.name || s.id : "open server")} onClick={open}><Icon name="role" /><span>{s.authenticated ? <Text>{s.name || s.id}</Text> : "open server"}</span></button>;
 }
 
 /** The single keys of the frame. Those of screens are heard as events. */

@@ -71,8 +71,8 @@ export function InboxView() {
   });
   return <div class="page full">
     <header class="head"><div class="line"><h1>Inbox</h1>{inbox.data && <span class="soft nums">{count(inbox.data.total)} open{inbox.data.total > inbox.data.asks.length ? `, ${count(inbox.data.asks.length)} of them here` : ""}</span>}<span class="push" />
-      {chosenOnes.length > 0 && <><span class="nums">{count(chosenOnes.length)} selected</span><button class="button main" onClick={() => setSeveral(chosenOnes)}>Answer them&hellip;</button><button class="link" onClick={() => setMarked(new Set())}>none</button></>}
-      {execution && <button class="chip" aria-pressed="true" onClick={() => setQuery({ execution: "", ask: "" })}>one execution &times;</button>}
+      {chosenOnes.length > 0 && <><span class="nums">{count(chosenOnes.length)} selected</span><button type="button" class="button main" onClick={() => setSeveral(chosenOnes)}>Answer them&hellip;</button><button type="button" class="link" onClick={() => setMarked(new Set())}>none</button></>}
+      {execution && <button type="button" class="chip" aria-pressed="true" onClick={() => setQuery({ execution: "", ask: "" })}>one execution &times;</button>}
       <Choice label="Kind" value={kind} set={(k) => setQuery({ kind: k, ask: "" })} options={[["", "all"], ["approval", "approvals"], ["question", "questions"], ["message", "messages"], ["login", "logins"]]} /></div></header>
     {inbox.error && <Failure error={inbox.error} old={Boolean(inbox.data)} again={inbox.reload} />}
     {inbox.first && <Waiting />}
@@ -118,7 +118,7 @@ export function AskDetail({ ask, gone, next }: { ask: Ask; gone: boolean; next: 
     : question.first && ask.source === "question" ? "Answered." : closed.data ? <><Text>{closed.data.how}</Text>{closed.data.by && <> by <strong><Text>{closed.data.by}</Text></strong></>}</>
     : "It waits for no answer any more: it was answered, or it ended."}</>;
   return <section class="detail wide-detail" aria-label="What is asked">
-    <header><h2><Text>{ask.who}</Text> {ask.kind === "approval" ? "asks leave" : ask.kind === "login" ? "needs a login" : "asks"}</h2><span class="push" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ ask: "" })}>&times;</button></header>
+    <header><h2><Text>{ask.who}</Text> {ask.kind === "approval" ? "asks leave" : ask.kind === "login" ? "needs a login" : "asks"}</h2><span class="push" /><button type="button" class="quiet" aria-label="Close" onClick={() => setQuery({ ask: "" })}>&times;</button></header>
     <div class="body">
       <p class="line soft">
         {x && <>in <a href={href("/executions/" + x.executionId)}><Text>{x.pattern.name}</Text>@{x.pattern.version}</a> <ID id={x.executionId} to={"/executions/" + x.executionId} /></>}

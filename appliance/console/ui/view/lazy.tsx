@@ -21,7 +21,7 @@ function group<M extends object>(load: () => Promise<M>) {
       return <View {...props} />;
     }
     if (!failed) return <Waiting />;
-    return <p class="notice bad" role="alert"><span>This part of the console could not be loaded.</span><button class="button" onClick={() => location.reload()}>Load the page again</button></p>;
+    return <p class="notice bad" role="alert"><span>This part of the console could not be loaded.</span><button type="button" class="button" onClick={() => location.reload()}>Load the page again</button></p>;
   };
 }
 

@@ -41,8 +41,8 @@ export function MemoryView() {
   return <div class="page full">
     <header class="head"><div class="line"><h1>Memory</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}</div>
       <div class="bar"><Filter value={typed} set={setTyped} label="Words" /><Choice label="Outcome" value={outcome} set={(o) => setQuery({ outcome: o })} options={outcomes} />
-        {role && <button class="chip" aria-pressed="true" onClick={() => setQuery({ role: "" })}>role <Text>{role}</Text> &times;</button>}{repo && <button class="chip" aria-pressed="true" onClick={() => setQuery({ repo: "" })}>repository <Text>{repo}</Text> &times;</button>}
-        {filtered && <button class="link" onClick={() => { setTyped(""); setQuery({ q: "", outcome: "", role: "", repo: "" }); }}>clear</button>}</div></header>
+        {role && <button type="button" class="chip" aria-pressed="true" onClick={() => setQuery({ role: "" })}>role <Text>{role}</Text> &times;</button>}{repo && <button type="button" class="chip" aria-pressed="true" onClick={() => setQuery({ repo: "" })}>repository <Text>{repo}</Text> &times;</button>}
+        {filtered && <button type="button" class="link" onClick={() => { setTyped(""); setQuery({ q: "", outcome: "", role: "", repo: "" }); }}>clear</button>}</div></header>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {!l.rows && !l.error && <Waiting />}
     {alone.error && <Failure error={alone.error} again={alone.reload} />}
@@ -57,17 +57,20 @@ export function MemoryView() {
 
 function Detail({ x }: { x: ExperienceBody }) {
   const d = useLoad("decisions:" + x.executionId, (signal) => get<DecisionList>(`/api/managed-threads/executions/${seg(x.executionId)}/shared-decisions`, { limit: 100 }, signal));
-  return <section class="detail" aria-label="Selected experience"><header><State status={x.outcome === "successful" ? "completed" : x.outcome} word={x.outcome} /><h2><Text>{x.objective.split("\n", 1)[0]}</Text></h2><span class="push" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></header>
+  return <section class="detail" aria-label="Selected experience"><header><State status={x.outcome === "successful" ? "completed" : x.outcome} word={x.outcome} /><h2><Text>{x.objective.split("\n", 1)[0]}</Text></h2><span class="push" /><button type="button" class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></header>
     <div class="body" tabIndex={0}><dl class="facts"><div><dt>Execution</dt><dd><ID id={x.executionId} to={"/executions/" + x.executionId} /></dd></div>{x.threadId && <div><dt>Thread</dt><dd><ID id={x.threadId} to={"/threads/" + x.threadId} /></dd></div>}
-      {x.role && <div><dt>Role</dt><dd><button class="link" onClick={() => setQuery({ role: x.role })}><Text>{x.role}</Text></button></dd></div>}{x.repo && <div><dt>Repository</dt><dd><button class="link" onClick={() => setQuery({ repo: x.repo })}><Text>{x.repo}</Text></button></dd></div>}
+      {x.role && <div><dt>Role</dt><dd><button type="button" class="link" onClick={() => setQuery({ role: x.role })}><Text>{x.role}</Text></button></dd></div>}{x.repo && <div><dt>Repository</dt><dd><button type="button" class="link" onClick={() => setQuery({ repo: x.repo })}><Text>{x.repo}</Text></button></dd></div>}
       {x.count > 1 && <div><dt>Made</dt><dd>{count(x.count)} times</dd></div>}</dl>
       <section><h3>Objective</h3><Markdown text={x.objective} label="Objective" /></section><section><h3>What it came to</h3><Markdown text={x.summary} label="Summary" /></section>
       <section><h3>Details</h3><Value value={x.details} label="Details" /></section>
       <section><h3>Decided in its execution</h3>{d.error && d.error.status !== 404 && <Failure error={d.error} again={d.reload} />}{d.error?.status === 404 && <p class="soft">Its execution is not stored any more.</p>}{d.first && <Waiting />}{d.data && <Decisions list={d.data} />}</section></div></section>;
 }
 
+/** The decision that was sent last, as a look at another tab of the thread leaves it. */
+export interface Deciding { text: string; answer: Promise<unknown>; over: boolean }
+
 /** What was decided in the execution of a thread, and a place to write a decision down for later threads. */
-export function ThreadDecisions({ thread: t }: { thread: ThreadBody }) {
+export function ThreadDecisions({ thread: t, deciding }: { thread: ThreadBody; deciding: { current: Deciding | undefined } }) {
   const sel = queryOf("sel");
   const d = useLoad("thread-decisions:" + t.id + " " + sel, (signal) => readDecisions(t.id, sel, signal), { on: (e) => e.subject === t.id || e.data.executionId === t.executionId });
   const draft = "decision:" + t.id;
@@ -79,12 +82,18 @@ export function ThreadDecisions({ thread: t }: { thread: ThreadBody }) {
   const latest = useRef(text);
   latest.current = text;
   const write = (v: string) => { setText(v); setKept(drafts.set(draft, v || undefined)); };
+  const awaits = (one: Deciding) => void a.act(() => one.answer).then((ok) => {
+    one.over = true;
+    if (ok) { write(writtenSince(one.text, latest.current)); d.reload(); }
+  });
+  useEffect(() => { if (deciding.current && !deciding.current.over) awaits(deciding.current); }, []);
   const add = () => {
+    if (a.busy) return;
     const body = { category: "decision", summary: text.trim() };
-    void a.act(() => post(`/api/managed-threads/${seg(t.id)}/shared-decisions`, body, keyOf(body))).then((ok) => { if (ok) { write(writtenSince(text, latest.current)); d.reload(); } });
+    awaits(deciding.current = { text, answer: post(`/api/managed-threads/${seg(t.id)}/shared-decisions`, body, keyOf(body)), over: false });
   };
   return <section><h2>Decided</h2>{d.error && <Failure error={d.error} old={Boolean(d.data)} again={d.reload} />}{d.first && <Waiting />}{d.data && <Decisions list={d.data} sel={sel} />}
-    {may("threads.decide") && <form class="saying" onSubmit={(e) => { e.preventDefault(); if (text.trim()) add(); }}><label><span>Write down a decision: later threads begin with it</span><textarea rows={2} value={text} onInput={(e) => { write(e.currentTarget.value); a.clear(); }} /></label>{a.error && <Failure error={a.error} />}{!isKept && <NotKept />}<button class="button" disabled={a.busy || !text.trim()}>Write it down</button></form>}</section>;
+    {may("threads.decide") && <form class="saying" onSubmit={(e) => { e.preventDefault(); if (text.trim()) add(); }}><label><span>Write down a decision: later threads begin with it</span><textarea rows={2} value={text} onInput={(e) => { write(e.currentTarget.value); a.clear(); }} /></label>{a.error && <Failure error={a.error} />}{!isKept && <NotKept />}<button type="submit" class="button" disabled={a.busy || !text.trim()}>Write it down</button></form>}</section>;
 }
 
 /** Reads the decisions of a thread, the newest at first, as far as the one that is looked for. */

@@ -110,7 +110,7 @@ export function NewThread() {
       <div class="pair">{text("role", "Role", "such as implementer")}{text("name", "Name", "made of role and objective")}</div>
       <details open={Boolean(f.execution || f.runtime || f.turns || f.cost || f.commit || f.push)}><summary>Execution, runtime, limits, end</summary><div class="form">
         <div class="pair">{text("execution", "Execution", "new: one of its own")}<label><span>Runtime</span><select name="runtime" value={f.runtime} onChange={(e) => set({ runtime: e.currentTarget.value })}><option value="">the first that is ready</option>{list.map((r) => <option key={r.name} value={r.name}>{r.name}{r.ready ? "" : " (not ready)"}</option>)}</select></label></div>
-        <div class="pair">{text("turns", "Turns at most", "no limit", { inputMode: "numeric", pattern: "[1-9][0-9]*", title: "a whole number from 1" })}{text("cost", "US dollars at most", "no limit", { inputMode: "decimal", pattern: "[0-9]+([.][0-9]+)?", title: "a number" })}</div>
+        <div class="pair">{text("turns", "Turns at most", "no limit", { inputMode: "numeric", pattern: "[1-9][0-9]{0,5}|1000000", title: "a whole number from 1 to 1,000,000" })}{text("cost", "US dollars at most", "no limit", { inputMode: "decimal", pattern: "0*([0-9]{1,6}([.][0-9]+)?|1000000([.]0+)?)", title: "a number up to 1,000,000" })}</div>
         <label class="check"><input type="checkbox" checked={f.commit} onChange={(e) => set({ commit: e.currentTarget.checked })} /> At its end, commit what is not</label>
         <label class="check"><input type="checkbox" checked={f.push} onChange={(e) => set({ push: e.currentTarget.checked })} /> At its end, push its work</label></div></details>
       <details open={f.files.length > 0}><summary>Files for its workspace{f.files.length > 0 ? ": " + f.files.length : ""}</summary><div class="form">
@@ -120,7 +120,7 @@ export function NewThread() {
       {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}{started && <Meanwhile>It was started: <ID id={started} to={"/threads/" + started} /></Meanwhile>}
       <div class="line"><Copy text={() => commandOf(f)} label="Copy as CLI">CLI</Copy><Copy text={() => `curl -s -X POST ${quote(location.origin + address("/api/managed-threads"))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(requestOf(f)))}`} label="Copy as curl">curl</Copy><span class="push" />
         <button type="button" class="button" onClick={() => { setForm({ ...empty, type: first }); setKept(keep(drafts, undefined)); setPlan(undefined); }}>Clear</button>
-        {fresh ? <button class="button main" disabled={a.busy}>Start it</button> : <button class="button main" disabled={a.busy || !f.objective.trim() || !f.type} aria-busy={a.busy}>{a.busy ? "Looking\u2026" : "Look at what it begins with"}</button>}</div>
+        {fresh ? <button type="submit" class="button main" disabled={a.busy}>Start it</button> : <button type="submit" class="button main" disabled={a.busy || !f.objective.trim() || !f.type} aria-busy={a.busy}>{a.busy ? "Looking\u2026" : "Look at what it begins with"}</button>}</div>
     </form>
       {fresh && <section ref={told} tabIndex={-1} class="plan" aria-label="What it begins with"><Plan p={fresh.body} /></section>}
       {plan && !fresh && <p class="soft" role="status">Something was changed since the last look.</p>}

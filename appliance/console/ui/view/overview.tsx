@@ -33,7 +33,7 @@ export function OverviewView() {
   const failed = useLoad("overview-failed", (signal) => get<ExecutionList>("/api/executions", { status: "failed", limit: 10 }, signal), executions);
   // The same question as the list that the tile leads to.
   const failures = useLoad("overview-failures", (signal) => get<ExecutionList>("/api/executions", { ...queryOfFilter(new URLSearchParams(failedLately), now()), limit: 1 }, signal), executions);
-  useEvery(60_000, failures.reload);
+  useEvery(60_000, failures.renew);
   const o = all.data;
   const there = counts.value && (!o || Date.parse(counts.value.at) >= Date.parse(o.at)) ? counts.value : o; // what there is
   const h = health.data;
@@ -55,7 +55,7 @@ export function OverviewView() {
       {tile("/agents?tab=managed&status=busy", there && of(there.managedAgents, "busy"), "managed agents busy", "runs")}
       {tile("/webhooks", there?.waiting.deliveries, "deliveries waiting", "")}
     </div>
-    {c && <section class="card charts" aria-label="Over time"><div class="chips" role="group" aria-label="Range">{ranges.map(([key, words]) => <button key={key} class="chip" aria-pressed={key === range} title={"The last " + words} onClick={() => setQuery({ range: key === "1h" ? "" : key })}>{key}</button>)}</div>
+    {c && <section class="card charts" aria-label="Over time"><div class="chips" role="group" aria-label="Range">{ranges.map(([key, words]) => <button type="button" key={key} class="chip" aria-pressed={key === range} title={"The last " + words} onClick={() => setQuery({ range: key === "1h" ? "" : key })}>{key}</button>)}</div>
       <div class="columns"><Throughput range={c.range} from={c.from} to={c.to} step={c.step} spans={c.spans} /><Durations range={c.range} from={c.from} to={c.to} step={c.fine.step} spans={c.fine.spans} /></div></section>}
     <div class="columns">
       <section class="card"><h2>Needs you, the most urgent first</h2>
@@ -88,5 +88,5 @@ function First() {
   const run = () => void a.act(() => call<ExecutionAccepted>("POST", `/api/patterns/${example}/execute`, { query: { async: true }, body: { input: { task: "a command that counts lines and words" } }, once: key }).then(onward((m) => "/executions/" + m.executionId)));
   return <section class="card first"><h2>Nothing has run yet</h2><p>An org chart comes with the product: an architect plans, engineers build, and people are asked where nobody else can answer. It runs on agents that are connected, or on coding tools that a runtime offers.</p>
     {a.error && <Failure error={a.error} />}
-    {may("executions.create") && <button class="button main" disabled={a.busy} onClick={run}>Run startup-team</button>} <Command text={"wardroom run startup-team --input '{\"task\": \"a command that counts lines and words\"}'"} /></section>;
+    {may("executions.create") && <button type="button" class="button main" disabled={a.busy} onClick={run}>Run startup-team</button>} <Command text={"wardroom run startup-team --input '{\"task\": \"a command that counts lines and words\"}'"} /></section>;
 }

@@ -53,7 +53,7 @@ function Overall() {
   const l = usePages("pattern-list", (cursor, signal) => get<PatternList>("/api/patterns", { limit: 100, cursor, use: true }, signal), (p) => p.patterns, used);
   const [run, setRun] = useState("");
   return <div class="page full">
-    <header class="head"><div class="line"><h1>Patterns</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}<span class="push" />{may("patterns.create") && <button class="button main" onClick={() => go("/patterns?tab=new")}>New&hellip;</button>}</div></header>
+    <header class="head"><div class="line"><h1>Patterns</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}<span class="push" />{may("patterns.create") && <button type="button" class="button main" onClick={() => go("/patterns?tab=new")}>New&hellip;</button>}</div></header>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
     {!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && <Empty title="No patterns yet"><Command text="wardroom pattern put pattern.yaml" /></Empty>}
@@ -63,7 +63,7 @@ function Overall() {
       { head: "Description", class: "grow mid", cell: (p) => <Text class="soft">{p.description}</Text> },
       { head: "Last 24 h", class: "mid", cell: (p) => <Use of={p} /> },
       { head: "Changed", class: "wide", cell: (p) => p.readOnly ? <span class="soft">came with the product</span> : <When at={p.updatedAt} /> },
-      { head: "Run", cell: (p) => may("executions.create") ? <button class="button small" onClick={() => setRun(p.name)}>Run&hellip;</button> : null },
+      { head: "Run", cell: (p) => may("executions.create") ? <button type="button" class="button small" onClick={() => setRun(p.name)}>Run&hellip;</button> : null },
     ]} />}
     {run && <RunDialog name={run} close={() => setRun("")} />}
   </div>;
@@ -109,22 +109,22 @@ export function PatternView({ name }: { name: string }) {
         <Choice label="Version" value={chosen || known[0] || ""} options={list.map((v): [string, string] => [v, v])} set={(v) => setQuery({ version: v === list[0] ? "" : v }, false)} />
         {d.readOnly && <span class="badge">came with the product</span>}<span class="push" />
         {there && <Copy text={() => `wardroom pattern get ${d.name} --version ${d.version}`} label="Copy as CLI">CLI</Copy>}
-        {there && may("executions.create") && <button class="button main" onClick={() => setRun(true)}>Run&hellip;</button>}</div>
+        {there && may("executions.create") && <button type="button" class="button main" onClick={() => setRun(true)}>Run&hellip;</button>}</div>
       {there && d.description && <p class="soft"><Text>{d.description}</Text></p>}
       <Tabs of="Pattern" tabs={[{ key: "drawing", name: "Drawing" }, { key: "definition", name: "Definition" }, { key: "versions", name: "Versions", n: versions.total }, { key: "runs", name: "Runs" }, ...(may("patterns.create") && d.source ? [{ key: "edit", name: "Edit" }] : [])]} />
     </header>
     {p.error && <Failure error={p.error} old={there} again={p.reload} />}{!there && !p.error && <Waiting />}
     {there && tab === "drawing" && <div tabIndex={0} class="scrolls"><Drawing name={d.name} version={d.version} definition={d.definition} /></div>}
     {there && tab === "definition" && <div tabIndex={0} class="scrolls"><div class="bar"><span class="soft">{d.source ? "The definition as it was stored" : "The definition as JSON"}</span><span class="push" /><Copy text={() => d.source ?? indented(d.definition)} label="Copy the definition">Copy</Copy></div><Pre text={d.source ?? indented(d.definition)} label="Definition" /></div>}
-    {began && began.version !== d.version && <p class="bar" role="status"><span class="soft">Version {d.version} was stored meanwhile; this is the text of {began.version}.</span> <button class="link" onClick={() => setQuery({ version: d.version })}>Edit {d.version}</button></p>}
+    {began && began.version !== d.version && <p class="bar" role="status"><span class="soft">Version {d.version} was stored meanwhile; this is the text of {began.version}.</span> <button type="button" class="link" onClick={() => setQuery({ version: d.version })}>Edit {d.version}</button></p>}
     {began?.source && <PatternEditor key={began.version} name={began.name + "@" + began.version} source={began.source} />}
     {tab === "versions" && versions.error && <Failure error={versions.error} old={Boolean(versions.rows)} again={versions.reload} />}
     {there && tab === "versions" && <div tabIndex={0} class="versions"><CompareVersions name={d.name} version={d.version} versions={list} /></div>}
     {tab === "versions" && versions.rows && <Rows label="Versions" rows={versions.rows} id={(v) => v.version} to={(v) => place.value.path + "?version=" + encodeURIComponent(v.version)} total={versions.total} more={versions.more} columns={[
       { head: "Version", class: "grow", cell: (v) => <span class="nums">{v.version}</span> }, { head: "Made", cell: (v) => <When at={v.createdAt} /> }]} />}
     {tab === "runs" && <Read of={runs}>{(r) => r.executions.length ? <Rows label="Runs" columns={executionColumns} rows={r.executions} id={(x) => x.executionId} to={(x) => "/executions/" + x.executionId} total={r.total} />
-      : <Empty title="It has not run yet">{may("executions.create") && <button class="button" onClick={() => setRun(true)}>Run&hellip;</button>}</Empty>}</Read>}
-    {tab === "runs" && runs.data?.hasMore && <p class="bar"><button class="button" onClick={() => go("/executions?pattern=" + encodeURIComponent(name))}>All {count(runs.data.total)}</button></p>}
+      : <Empty title="It has not run yet">{may("executions.create") && <button type="button" class="button" onClick={() => setRun(true)}>Run&hellip;</button>}</Empty>}</Read>}
+    {tab === "runs" && runs.data?.hasMore && <p class="bar"><button type="button" class="button" onClick={() => go("/executions?pattern=" + encodeURIComponent(name))}>All {count(runs.data.total)}</button></p>}
     {run && <RunDialog name={d.name} version={d.version} close={() => setRun(false)} />}
   </div>;
 }

@@ -21,7 +21,7 @@ export function ProcessFigures() {
   const l = useLoad("process", readFigures, { pause: everyMs });
   const before = useRef<{ at: number; cpu: number }>(undefined);
   const [share, setShare] = useState<number | undefined>();
-  useEvery(refused(l.error) ? 0 : everyMs, l.reload);
+  useEvery(refused(l.error) ? 0 : everyMs, l.renew);
   useEffect(() => {
     const cpu = l.data?.get("process_cpu_seconds_total");
     if (cpu === undefined) return;

@@ -137,7 +137,7 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
       <Copy text={() => `wardroom run ${quote(pattern.name)} --version ${pattern.version} --input ${quote(typed())}${priority === "normal" ? "" : " --priority " + priority}`} label="Copy as CLI">CLI</Copy>
       <Copy text={() => `curl -s -X POST ${quote(location.origin + address(path, { async: true, version: pattern.version }))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(body()))}`} label="Copy as curl">curl</Copy>
       <Copy text={() => goOf(pattern, typed(), priority)} label="Copy as Go">Go</Copy>
-      <span class="push" /><button type="button" class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy}>Run</button>
+      <span class="push" /><button type="button" class="button" onClick={close}>Close</button><button type="submit" class="button main" disabled={a.busy}>Run</button>
     </footer>
   </form>;
 }

@@ -68,10 +68,10 @@ export function ScheduleView({ id }: { id: string }) {
   return <div class="page full">
     <header class="head">
       <div class="line"><h1><Text>{d.name}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" /><State status={d.status} /><span class="push" />
-        {may("schedules.run") && !gone && d.status !== "ended" && <button class="button" onClick={() => setAsking("run")}>Run now&hellip;</button>}
-        {d.status === "active" && !gone && may("schedules.pause") && <button class="button" disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) void a.act(() => post(`/api/schedules/${seg(id)}/pause`, { reason: "paused in the console" })).then(s.reload); }}>Pause</button>}
-        {(d.status === "paused" || d.status === "blocked") && !gone && may("schedules.resume") && <button class="button main" disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) void a.act(() => post(`/api/schedules/${seg(id)}/resume`, {})).then(s.reload); }}>Resume</button>}
-        {may("schedules.delete") && !gone && <button class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}</div>
+        {may("schedules.run") && !gone && d.status !== "ended" && <button type="button" class="button" onClick={() => setAsking("run")}>Run now&hellip;</button>}
+        {d.status === "active" && !gone && may("schedules.pause") && <button type="button" class="button" disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) void a.act(() => post(`/api/schedules/${seg(id)}/pause`, { reason: "paused in the console" })).then(s.reload); }}>Pause</button>}
+        {(d.status === "paused" || d.status === "blocked") && !gone && may("schedules.resume") && <button type="button" class="button main" disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) void a.act(() => post(`/api/schedules/${seg(id)}/resume`, {})).then(s.reload); }}>Resume</button>}
+        {may("schedules.delete") && !gone && <button type="button" class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}</div>
       {d.statusReason && <p class="hot"><Text>{d.statusReason}</Text></p>}
       <div class="line soft"><span class="mono"><Text>{d.cron}</Text></span><span>{d.timeZone}</span><span>starts <TargetLine target={d.target} /></span><span>by the rights of <Text>{d.runsAs}</Text></span><span class="push" /><Copy text={`wardroom schedule get ${id}`} label="Copy as CLI">CLI</Copy></div>
     </header>

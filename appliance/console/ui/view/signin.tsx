@@ -5,6 +5,7 @@ import { del, get, seg } from "../api/client.ts";
 import { base } from "../base.ts";
 import { Dialog, useAct } from "../part/dialog.tsx";
 import { Failure, Waiting } from "../part/notice.tsx";
+import { useFocusOnward } from "../part/rowfocus.ts";
 import { Text } from "../part/text.tsx";
 import { When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
@@ -46,11 +47,18 @@ function KeyForm({ second }: { second: boolean }) {
     {a.error && <Failure error={a.error} />}
     <label><span>API key</span><input type="password" autoFocus={!second} autocomplete="off" value={key} onInput={(e) => setKey(e.currentTarget.value)} /></label>
     <p class="soft">It is not kept in this browser: a session takes its place, or it is gone with the last tab.</p>
-    <p><button class={"button" + (second ? "" : " main")} disabled={a.busy || !key.trim()}>Sign in{second ? " by key" : ""}</button></p>
+    <p><button type="submit" class={"button" + (second ? "" : " main")} disabled={a.busy || !key.trim()}>Sign in{second ? " by key" : ""}</button></p>
   </form>;
 }
 
 interface Own { id: string; kind: string; method: string; address?: string; client?: string; createdAt: string; lastUsedAt: string; expiresAt: string; current?: boolean }
+
+/** Another session of the same person, and the way to end it. */
+function Other({ of: o, a, ended }: { of: Own; a: ReturnType<typeof useAct>; ended: () => void }) {
+  const line = useFocusOnward<HTMLLIElement>((li) => li.closest("dialog")?.querySelector("footer button"));
+  return <li ref={line} class="line"><span>{o.kind === "cli" ? "command line" : "browser"}</span><span class="soft clip"><Text>{[o.address, o.client].filter(Boolean).join(", ")}</Text></span><span class="push" /><span class="soft">used <When at={o.lastUsedAt} /></span>
+    <button type="button" class="button small" disabled={a.busy} onClick={() => void a.act(() => del("/api/auth/sessions/" + seg(o.id))).then(ended)}>End it</button></li>;
+}
 
 /** Who one is, how long, with what rights; and the way out. */
 export function Account({ close }: { close: () => void }) {
@@ -70,10 +78,9 @@ export function Account({ close }: { close: () => void }) {
         {s.expiresAt && <div><dt>Ends</dt><dd><When at={s.expiresAt} /></dd></div>}
       </dl>}
       {own.error && <Failure error={own.error} again={own.reload} />}
-      {others.length > 0 && <><h3>Your other sessions</h3><ul class="plain">{others.map((o) => <li key={o.id} class="line"><span>{o.kind === "cli" ? "command line" : "browser"}</span><span class="soft clip"><Text>{[o.address, o.client].filter(Boolean).join(", ")}</Text></span><span class="push" /><span class="soft">used <When at={o.lastUsedAt} /></span>
-        <button class="button small" disabled={a.busy} onClick={() => void a.act(() => del("/api/auth/sessions/" + seg(o.id))).then(own.reload)}>End it</button></li>)}</ul></>}
+      {others.length > 0 && <><h3>Your other sessions</h3><ul class="plain">{others.map((o) => <Other key={o.id} of={o} a={a} ended={own.reload} />)}</ul></>}
       {a.error && <Failure error={a.error} />}
     </div>
-    {s.authenticated && (s.sessionId || s.kind === "apiKey") && <footer><button class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy} onClick={() => void a.act(signOut).then((ok) => { if (ok) close(); })}>Sign out</button></footer>}
+    {s.authenticated && (s.sessionId || s.kind === "apiKey") && <footer><button type="button" class="button" onClick={close}>Close</button><button type="button" class="button main" disabled={a.busy} onClick={() => void a.act(signOut).then((ok) => { if (ok) close(); })}>Sign out</button></footer>}
   </Dialog>;
 }

@@ -34,7 +34,7 @@ function Checks() {
   if (!h.data) return h.error ? <Failure error={h.error} again={h.reload} /> : <Waiting />;
   const d = h.data;
   return <div tabIndex={0} class="scrolls">{h.error && <Failure error={h.error} old again={h.reload} />}
-    <div class="bar"><State status={d.status} /><span class="soft">version {d.version}, up {lasted(d.uptime * 1000)}</span><span class="push" /><button class="button" onClick={h.reload}>Check now</button></div>
+    <div class="bar"><State status={d.status} /><span class="soft">version {d.version}, up {lasted(d.uptime * 1000)}</span><span class="push" /><button type="button" class="button" onClick={h.reload}>Check now</button></div>
     <table class="plain"><thead><tr><th scope="col">State</th><th scope="col">Check</th><th scope="col">Says</th><th scope="col">Since</th></tr></thead><tbody>{(d.checks ?? []).map((c) => <tr key={c.name}><td><State status={c.status} /></td><td><Text>{c.name}</Text></td><td><Text>{c.message ?? ""}</Text>{c.hint && c.status !== "ok" && <div class="soft"><Text>{c.hint}</Text></div>}</td><td><When at={c.since} /></td></tr>)}</tbody></table></div>;
 }
 
@@ -48,7 +48,7 @@ function Plugins() {
     <div class="cards">{l.data.plugins.map((p) => <section key={p.name} class="card"><div class="line"><h2><Text>{p.name}</Text></h2><State status={p.state} /><span class="push" /><span class="soft">{p.version}</span></div>
       {p.reason && <p><Text>{p.reason}</Text></p>}{p.hint && <p class="soft"><Text>{p.hint}</Text></p>}
       <p class="soft">{p.kind}{Date.parse(p.since) > 0 && <> since <When at={p.since} /></>}{p.restarts > 0 ? `, ${count(p.restarts)} restarts` : ""}</p>
-      {p.state !== "disabled" && <p class="line"><button class="button" aria-pressed={log === p.name} onClick={() => setLog(log === p.name ? "" : p.name)}>Log</button>{may("plugins.restart") && <button class="button" onClick={() => setRestart(p.name)}>Restart&hellip;</button>}</p>}</section>)}</div>
+      {p.state !== "disabled" && <p class="line"><button type="button" class="button" aria-pressed={log === p.name} onClick={() => setLog(log === p.name ? "" : p.name)}>Log</button>{may("plugins.restart") && <button type="button" class="button" onClick={() => setRestart(p.name)}>Restart&hellip;</button>}</p>}</section>)}</div>
     {log && <><div class="bar"><h2>Log of <Text>{log}</Text></h2><span class="soft" role="status">{logs.live ? "followed as it comes" : "not followed now"}</span></div>{logs.error && <Failure error={logs.error} old={Boolean(logs.rows)} />}
       {logs.rows ? <Tail text={logs.rows.map((x) => (x.lost ? `... ${count(x.lost)} lines were missed\n` : "") + `${timeOfDay(x.timestamp)} ${x.level.padEnd(5)} ${x.message}`).join("\n") || "Nothing was logged."} label={"Log of " + log} /> : !logs.error && <Waiting />}</>}
     {restart && <Confirm title={"Restart " + restart + "?"} action="Restart" close={() => setRestart("")} run={() => post(`/api/admin/plugins/${seg(restart)}/restart`).then(l.reload)}><p>Agents of a runtime live on while it is restarted.</p></Confirm>}</div>;

@@ -47,18 +47,18 @@ export function TerminalTab({ agent }: { agent: string }) {
       {find !== undefined && <form class="line" onSubmit={(e) => { e.preventDefault(); screen.current?.find(find, true); }}>
         <input ref={field} class="find" aria-label="Find in the terminal" value={find} onInput={(e) => { setFind(e.currentTarget.value); screen.current?.find(e.currentTarget.value, false); }}
           onKeyDown={(e) => { if (e.key === "Escape") { setFind(undefined); screen.current?.focus(); } }} /></form>}
-      <button class="quiet" aria-label="Find" title="Find" aria-pressed={find !== undefined} onClick={() => setFind(find === undefined ? "" : undefined)}><Icon name="search" /></button>
-      <button class="button" aria-pressed={reader} onClick={() => setReader(!reader)}>For screen readers</button>
-      <button class="button" onClick={whole}>Full screen</button>
+      <button type="button" class="quiet" aria-label="Find" title="Find" aria-pressed={find !== undefined} onClick={() => setFind(find === undefined ? "" : undefined)}><Icon name="search" /></button>
+      <button type="button" class="button" aria-pressed={reader} onClick={() => setReader(!reader)}>For screen readers</button>
+      <button type="button" class="button" onClick={whole}>Full screen</button>
       {shown.state === "live" && may("agents.input") && (shown.writing
-        ? <button class="button" onClick={() => screen.current?.write(false)}>Give back <kbd>Ctrl+]</kbd></button>
-        : <button class="button main" onClick={() => screen.current?.write(true)}><Icon name="keys" />Take over</button>)}
+        ? <button type="button" class="button" onClick={() => screen.current?.write(false)}>Give back <kbd>Ctrl+]</kbd></button>
+        : <button type="button" class="button main" onClick={() => screen.current?.write(true)}><Icon name="keys" />Take over</button>)}
     </div>
     {failed && <p class="notice bad">The terminal could not be loaded: {failed}</p>}
     <div class="terminal-box"><div ref={box} class={"terminal" + (shown.writing ? " writing" : "")} /></div>
     {paste !== undefined && <Dialog title={`Paste ${plural(paste.trimEnd().split(/\r\n?|\n/).length, "line")}?`} close={() => setPaste(undefined)} wide>
       <div class="body"><p>Each line may be run by what is in the terminal.</p><Pre text={paste} label="What is pasted" /><p class="hot" role="status">{(unsent || away) && <>Not sent. {away || "There was no connection: try again."}</>}</p></div>
-      <footer><button class="button" onClick={() => setPaste(undefined)}>Do not paste</button><button class="button main" autoFocus aria-disabled={away !== ""} onClick={give}>Paste</button></footer>
+      <footer><button type="button" class="button" onClick={() => setPaste(undefined)}>Do not paste</button><button type="button" class="button main" autoFocus aria-disabled={away !== ""} onClick={give}>Paste</button></footer>
     </Dialog>}
   </section>;
 }

@@ -10,6 +10,7 @@ import { Copy, ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
 import { Markdown } from "../part/markdown.tsx";
 import { Empty, Failure, NotKept, Waiting } from "../part/notice.tsx";
+import { useFocusOnward } from "../part/rowfocus.ts";
 import { State } from "../part/state.tsx";
 import { Tabs } from "../part/tabs.tsx";
 import { Pre, Text, bytes, count, plural, reveal, writtenSince } from "../part/text.tsx";
@@ -21,6 +22,7 @@ import { tabDrafts } from "../store/draft.ts";
 import { newKept, useLoad } from "../store/load.ts";
 import { may } from "../store/session.ts";
 import { further } from "./lazy.tsx";
+import type { Deciding } from "./memory.tsx";
 import { TerminalTab } from "./terminal.tsx";
 
 const Changes = further((m) => m.Changes);
@@ -84,6 +86,7 @@ export function ThreadView({ id }: { id: string }) {
   const queue = useLoad("thread-queue:" + id, (signal) => get<ThreadQueueBody>(`/api/managed-threads/${seg(id)}/queue`, { limit: 100 }, signal), mine);
   const [asking, setAsking] = useState("");
   const sending = useRef<Sending>(undefined);
+  const deciding = useRef<Deciding>(undefined);
   const t = thread.data;
   useTitle(t ? t.name || t.role || "Thread" : "Thread");
   const tab = queryOf("tab") || "conversation";
@@ -95,8 +98,8 @@ export function ThreadView({ id }: { id: string }) {
       <div class="line"><h1><Text>{t.name || t.objective.split("\n", 1)[0]}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" />
         <State status={t.status} word={t.statusReason ? `${t.status}: ${t.statusReason}` : undefined} />
         <span class="push" />
-        {!ended && may("threads.complete") && <button class="button" onClick={() => setAsking("complete")}>Complete&hellip;</button>}
-        {!ended && may("threads.stop") && <button class="button" onClick={() => setAsking("stop")}>Stop&hellip;</button>}
+        {!ended && may("threads.complete") && <button type="button" class="button" onClick={() => setAsking("complete")}>Complete&hellip;</button>}
+        {!ended && may("threads.stop") && <button type="button" class="button" onClick={() => setAsking("stop")}>Stop&hellip;</button>}
         {ended && !t.continuedBy && <Copy text={`wardroom thread continue ${id} 'What to do now'`} label="Copy the command that goes on with it">Go on: CLI</Copy>}
       </div>
       <div class="line soft">{t.role && <span><Text>{t.role}</Text></span>}<span><Text>{t.agentType}</Text></span><span>turn {count(t.turnCount)}</span>
@@ -113,7 +116,7 @@ export function ThreadView({ id }: { id: string }) {
     {tab === "conversation" && <Conversation thread={t} log={log.data} queue={queue.data} error={log.error} reload={reload} sending={sending} />}
     {tab === "changes" && <Changes thread={t} sent={reload} />}
     {tab === "terminal" && t.managedAgentId && <TerminalTab agent={t.managedAgentId} />}
-    {tab === "memory" && <div tabIndex={0} class="scrolls two-columns"><ThreadDecisions thread={t} /><section><h2>Began with</h2>{t.preparation.contextFiles.length === 0 && <p class="soft">No files.</p>}
+    {tab === "memory" && <div tabIndex={0} class="scrolls two-columns"><ThreadDecisions thread={t} deciding={deciding} /><section><h2>Began with</h2>{t.preparation.contextFiles.length === 0 && <p class="soft">No files.</p>}
       {t.preparation.contextFiles.map((f) => <details key={f.path} class="file" open><summary><span class="mono">{reveal(f.path)}</span> <span class="soft">{bytes(f.bytes)}</span></summary><Markdown text={f.content ?? ""} label={f.path} /></details>)}</section>
       <section><h2>Summary</h2>{t.summary ? <Markdown text={t.summary} label="Summary" /> : <p class="soft">None yet.</p>}{t.completion && <><h2>Outcome</h2><Value value={{ state: t.completion.state, summary: t.completion.summary }} label="Outcome" markdown />
         {t.completion.artifacts.length > 0 && <ul>{t.completion.artifacts.map((a, i) => <li key={i}><span class="badge">{a.type}</span> <span class="mono">{reveal(a.value)}</span></li>)}</ul>}</>}</section></div>}
@@ -218,8 +221,8 @@ function Conversation({ thread: t, log, queue, error, reload, sending }: { threa
   return <div class="conversation">
     <div class="talk-box" ref={box} tabIndex={0} role="region" aria-label="Conversation" onScroll={(e) => { const el = e.currentTarget; follow.current = el.scrollHeight - el.scrollTop - el.clientHeight < 60; }}>
       <article class="said you"><header><strong>Objective</strong><span class="push" /><span class="soft"><At at={t.createdAt} /></span></header><Markdown text={t.objective} label="Objective" /></article>
-      {log && !log.whole && shown.length === turns.length && <button class="link" onClick={older}>Read what was earlier</button>}
-      {shown.length < turns.length && <button class="link" onClick={() => setAll(true)}>Show {plural(turns.length - shown.length, "earlier turn")}</button>}
+      {log && !log.whole && shown.length === turns.length && <button type="button" class="link" onClick={older}>Read what was earlier</button>}
+      {shown.length < turns.length && <button type="button" class="link" onClick={() => setAll(true)}>Show {plural(turns.length - shown.length, "earlier turn")}</button>}
       {shown.map((turn) => <TurnView key={turn.key} turn={turn} objective={t.objective} first={first} />)}
       {error && <Failure error={error} again={reload} />}
       {!log && !error && <Waiting />}
@@ -325,12 +328,13 @@ function Composer({ id, sending, waiting, more, sent }: { id: string; sending: R
     {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}
     <label><span class="sr">Message</span><textarea rows={2} placeholder="Message to the agent" value={text} onInput={(e) => write(e.currentTarget.value)}
       onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); send(); } }} /></label>
-    <button class="button main" disabled={a.busy || !text.trim()}>Send <kbd>Ctrl+Enter</kbd></button>
+    <button type="submit" class="button main" disabled={a.busy || !text.trim()}>Send <kbd>Ctrl+Enter</kbd></button>
   </form>;
 }
 
 function Queued({ id, input, done }: { id: string; input: ThreadQueueBody["inputs"][number]; done: () => void }) {
   const a = useAct();
-  return <li><span class="clip"><Text>{input.message}</Text></span> <span class="soft"><When at={input.createdAt} /></span>
+  const line = useFocusOnward<HTMLLIElement>((li) => li.closest("form")?.querySelector("textarea"));
+  return <li ref={line}><span class="clip"><Text>{input.message}</Text></span> <span class="soft"><When at={input.createdAt} /></span>
     <button type="button" class="link" disabled={a.busy} onClick={() => void a.act(() => del(`/api/managed-threads/${seg(id)}/queue/${seg(input.inputId)}`)).then(done)}>withdraw</button>{a.error && <span class="hot"> <Text>{a.error.message}</Text></span>}</li>;
 }

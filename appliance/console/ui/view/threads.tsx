@@ -50,7 +50,7 @@ function Overall() {
 function Head({ board, total, children }: { board: string; total?: number; children?: ComponentChildren }) {
   return <header class="head"><div class="line"><h1>Threads</h1>{total !== undefined && <span class="soft nums">{count(total)}</span>}<span class="push" />
     <Choice label="Shown" value={board} set={(b) => setQuery({ board: b, status: "" }, false)} options={boards} />{children}
-    {may("threads.prepare") && may("threads.spawn") && <button class="button main" onClick={() => go("/threads?tab=new")}>New&hellip;</button>}</div></header>;
+    {may("threads.prepare") && may("threads.spawn") && <button type="button" class="button main" onClick={() => go("/threads?tab=new")}>New&hellip;</button>}</div></header>;
 }
 
 function Table() {

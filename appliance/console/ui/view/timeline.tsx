@@ -140,16 +140,16 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
       <div class="bar">
         <Filter value={text} set={(find) => setQuery({ find })} label="Find in the timeline" />
         <div class="chips" role="group" aria-label="Kinds">
-          {kinds.map(([k, name]) => <button key={k} class="chip" aria-pressed={set.includes(k)}
+          {kinds.map(([k, name]) => <button type="button" key={k} class="chip" aria-pressed={set.includes(k)}
             onClick={() => setQuery({ kind: (set.includes(k) ? set.filter((x) => x !== k) : [...set, k]).join(",") })}>{name}</button>)}
-          <button class="chip" aria-pressed={failed} onClick={() => setQuery({ failed: failed ? "" : "1" })}>failed</button>
-          <button class="chip" aria-pressed={!idle} onClick={() => setQuery({ idle: idle ? "shown" : "" })}>idle time</button>
+          <button type="button" class="chip" aria-pressed={failed} onClick={() => setQuery({ failed: failed ? "" : "1" })}>failed</button>
+          <button type="button" class="chip" aria-pressed={!idle} onClick={() => setQuery({ idle: idle ? "shown" : "" })}>idle time</button>
         </div>
         <span class="push" />
         <div class="group" role="group" aria-label="Zoom">
-          <button class="quiet" aria-label="Zoom out" onClick={() => setZoom((z) => zoomed(z, 1.4, 0.5))}><Icon name="minus" /></button>
-          <button class="quiet" onClick={() => setZoom(() => [0, 1])}>fit</button>
-          <button class="quiet" aria-label="Zoom in" onClick={() => setZoom((z) => zoomed(z, 0.7, 0.5))}><Icon name="plus" /></button>
+          <button type="button" class="quiet" aria-label="Zoom out" onClick={() => setZoom((z) => zoomed(z, 1.4, 0.5))}><Icon name="minus" /></button>
+          <button type="button" class="quiet" onClick={() => setZoom(() => [0, 1])}>fit</button>
+          <button type="button" class="quiet" aria-label="Zoom in" onClick={() => setZoom((z) => zoomed(z, 0.7, 0.5))}><Icon name="plus" /></button>
         </div>
       </div>
       <div class="timeline" ref={box} onKeyDown={keys}>

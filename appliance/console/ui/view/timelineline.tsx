@@ -35,7 +35,7 @@ export class Line extends Kept<Props> {
       onClick={() => { if (more) act.all(n); else if (e) act.open(n); else act.toggle(n); }}>
       <div role="gridcell" class="names" style={{ paddingLeft: 6 + (n.level - 1) * 14 + "px" }}>
         {more ? <span class="soft">&hellip; {count(more)} more like these</span> : <>
-          <button class={"fold" + (n.children.length ? "" : " none")} tabIndex={-1} aria-hidden="true" onClick={(ev) => { ev.stopPropagation(); act.toggle(n); }}><Icon name={open ? "down" : "right"} /></button>
+          <button type="button" class={"fold" + (n.children.length ? "" : " none")} tabIndex={-1} aria-hidden="true" onClick={(ev) => { ev.stopPropagation(); act.toggle(n); }}><Icon name={open ? "down" : "right"} /></button>
           {e ? <State status={e.status} short /> : <Icon name="role" />}
           {e && e.kind === "step" && <span class="path">{e.id}</span>}
           {e && e.kind !== "step" && e.kind !== "role" && <><Icon name={e.kind} /><span class="sr">{e.kind}</span></>}

@@ -56,8 +56,8 @@ export function TriggerView({ id }: { id: string }) {
   return <div class="page full">
     <header class="head">
       <div class="line"><h1><Text>{d.name}</Text></h1><ID id={id} /><Copy text={id} label="Copy the id" /><State status={stateOf(d)} /><span class="push" />
-        {may("triggers.update") && !gone && <button class={"button" + (d.enabled ? "" : " main")} disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) enable(!d.enabled); }}>{d.enabled ? "Disable" : "Enable"}</button>}
-        {may("triggers.delete") && !gone && <button class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}</div>
+        {may("triggers.update") && !gone && <button type="button" class={"button" + (d.enabled ? "" : " main")} disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) enable(!d.enabled); }}>{d.enabled ? "Disable" : "Enable"}</button>}
+        {may("triggers.delete") && !gone && <button type="button" class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}</div>
       {d.blockedReason && <p class="hot"><Text>{d.blockedReason}</Text></p>}
       <div class="line soft"><span class="mono"><Text>{where}</Text></span><Copy text={where} label="Copy the address" /><span>signed as {d.scheme}</span><span>starts <TargetLine target={d.target} /></span><span>by the rights of <Text>{d.runsAs}</Text></span><span class="push" /><Copy text={`wardroom trigger get ${id}`} label="Copy as CLI">CLI</Copy></div>
     </header>
@@ -97,7 +97,7 @@ function Trial({ id }: { id: string }) {
   });
   return <form class="form" onSubmit={(e) => { e.preventDefault(); run(); }}><h2>Try a body</h2>
     <label><span class="sr">Body as a sender would send it</span><textarea class="mono" rows={4} spellcheck={false} placeholder="{}" value={text} onInput={(e) => { setText(e.currentTarget.value); setOut(undefined); a.clear(); }} /></label>
-    <p><button class="button" disabled={a.busy || !text.trim()}>What would it start?</button> <span class="soft">Nothing is started.</span></p>
+    <p><button type="submit" class="button" disabled={a.busy || !text.trim()}>What would it start?</button> <span class="soft">Nothing is started.</span></p>
     {a.error && <Failure error={a.error} />}{out && <div role="status"><State status={out.outcome} word={out.outcome === "started" ? "it would start this" : "it would be passed over"} />{out.outcome === "started" && <Value value={out.input ?? out.objective} label="What would be started" />}</div>}
   </form>;
 }

@@ -179,6 +179,6 @@ export function SpawnAgent({ close }: { close: () => void }) {
       <label><span>Folder, on the runtime</span><input name="workdir" value={fields.workdir} placeholder="a fresh one of its own" spellcheck={false} onInput={(e) => set({ workdir: e.currentTarget.value })} /></label>
       <label><span>Capabilities, for patterns</span><input value={fields.capabilities} placeholder="coding, review" spellcheck={false} onInput={(e) => set({ capabilities: e.currentTarget.value })} /></label>
       {a.error && <Failure error={a.error} />}{started && <Meanwhile>It was started: <ID id={started} to={"/agents/" + started} /></Meanwhile>}</div>
-      <footer><button type="button" class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy || !chosen} aria-busy={a.busy}>{a.busy ? "Starting\u2026" : "Start"}</button></footer></form>}
+      <footer><button type="button" class="button" onClick={close}>Close</button><button type="submit" class="button main" disabled={a.busy || !chosen} aria-busy={a.busy}>{a.busy ? "Starting\u2026" : "Start"}</button></footer></form>}
   </Dialog>;
 }

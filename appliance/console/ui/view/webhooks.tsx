@@ -38,7 +38,7 @@ export function WebhooksView() {
     { ...live, on: (e) => e.topics.includes("webhooks") && e.type !== "webhook.deliveries" });
   const [making, setMaking] = useState(false);
   return <div class="page full"><header class="head"><div class="line"><h1>Webhooks</h1>{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}<span class="push" />
-    {may("webhooks.create") && <button class="button main" onClick={() => setMaking(true)}>New&hellip;</button>}</div></header>
+    {may("webhooks.create") && <button type="button" class="button main" onClick={() => setMaking(true)}>New&hellip;</button>}</div></header>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && <Empty title="No endpoints">Other systems hear of events by signed callbacks: <Command text="wardroom webhook create https://hooks.example.com/wardroom --event execution.completed,execution.failed" /></Empty>}
     {l.rows && l.rows.length > 0 && <Rows label="Webhooks" rows={l.rows} id={(w) => w.id} to={(w) => "/webhooks/" + w.id} total={l.total} more={l.more} rest={l.full && "wardroom webhook list --all"} columns={[
@@ -88,7 +88,7 @@ function Edit({ of, close, done }: { of?: WebhookBody; close: () => void; done: 
   });
   const whole = made && sent === latest.current; // nothing was typed while it was made
   return <Dialog title={of ? "Change the endpoint" : whole ? "The endpoint is there" : "New endpoint"} close={close}>
-    {whole ? <><div class="body"><Secret secret={made.secret} /></div><footer><button class="button" onClick={close}>Close</button><button class="button main" onClick={() => { close(); go("/webhooks/" + made.id); }}>Open it</button></footer></>
+    {whole ? <><div class="body"><Secret secret={made.secret} /></div><footer><button type="button" class="button" onClick={close}>Close</button><button type="button" class="button main" onClick={() => { close(); go("/webhooks/" + made.id); }}>Open it</button></footer></>
       : <form onSubmit={(e) => { e.preventDefault(); save(); }}><div class="body form">
         <label><span>Address</span><input name="url" type="url" required value={url} placeholder="https://hooks.example.com/wardroom" spellcheck={false} onInput={(e) => setURL(e.currentTarget.value)} /></label>
         <fieldset><legend>Events</legend><label class="check"><input type="checkbox" checked={all} onChange={() => setEvents(all ? [] : ["*"])} /> all public ones</label>
@@ -96,7 +96,7 @@ function Edit({ of, close, done }: { of?: WebhookBody; close: () => void; done: 
         <label><span>Only of these patterns</span><input value={patterns} placeholder="all" spellcheck={false} onInput={(e) => setPatterns(e.currentTarget.value)} /></label>
         {a.error && <Failure error={a.error} />}{changed && <Meanwhile>It is changed.</Meanwhile>}
         {made && <><Secret secret={made.secret} /><Meanwhile>It was made: <ID id={made.id} to={"/webhooks/" + made.id} /></Meanwhile></>}</div>
-        <footer><button type="button" class="button" onClick={close}>Close</button><button class="button main" disabled={a.busy || !url.trim() || events.length === 0}>{of ? "Change it" : "Make it"}</button></footer></form>}
+        <footer><button type="button" class="button" onClick={close}>Close</button><button type="submit" class="button main" disabled={a.busy || !url.trim() || events.length === 0}>{of ? "Change it" : "Make it"}</button></footer></form>}
   </Dialog>;
 }
 
@@ -126,15 +126,15 @@ export function WebhookView({ id }: { id: string }) {
   const chosenOnes = (l.rows ?? []).filter((r) => marked.has(r.id)); // what is not in the list any more is none of them
   const mark = (key: string) => setMarked((s) => { const n = new Set(s); if (!n.delete(key)) n.add(key); return n; });
   return <div class="page full"><header class="head"><div class="line"><h1 class="mono"><Text>{d.url}</Text></h1><ID id={id} /><State status={d.enabled ? "enabled" : "disabled"} />{d.declared && <span class="badge">of the configuration</span>}<span class="push" />
-    {mine && <button class="button" disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) void a.act(() => call("PATCH", "/api/webhooks/" + seg(id), { body: { enabled: !d.enabled }, match: tagOf(d) }).finally(w.reload)); }}>{d.enabled ? "Disable" : "Enable"}</button>}
-    {mine && <button class="button" onClick={() => setAsking("edit")}>Change&hellip;</button>}{mine && <button class="button" onClick={() => setAsking("rotate")}>New secret&hellip;</button>}
-    {may("webhooks.delete") && !d.declared && !gone && <button class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}
-    {may("webhooks.test") && !gone && <button class="button" disabled={a.busy} onClick={() => void a.act(() => post<WebhookTestBody>(`/api/webhooks/${seg(id)}/test`, { event: testEvent(d) }).then((r) => { setSaid(`The test ${r.status}: ${r.statusCode || r.lastError || ""}`); l.reload(); }))}>Send a test</button>}</div>
+    {mine && <button type="button" class="button" disabled={a.busy} aria-disabled={!steady} onClick={() => { if (steady) void a.act(() => call("PATCH", "/api/webhooks/" + seg(id), { body: { enabled: !d.enabled }, match: tagOf(d) }).finally(w.reload)); }}>{d.enabled ? "Disable" : "Enable"}</button>}
+    {mine && <button type="button" class="button" onClick={() => setAsking("edit")}>Change&hellip;</button>}{mine && <button type="button" class="button" onClick={() => setAsking("rotate")}>New secret&hellip;</button>}
+    {may("webhooks.delete") && !d.declared && !gone && <button type="button" class="button" onClick={() => setAsking("delete")}>Remove&hellip;</button>}
+    {may("webhooks.test") && !gone && <button type="button" class="button" disabled={a.busy} onClick={() => void a.act(() => post<WebhookTestBody>(`/api/webhooks/${seg(id)}/test`, { event: testEvent(d) }).then((r) => { setSaid(`The test ${r.status}: ${r.statusCode || r.lastError || ""}`); l.reload(); }))}>Send a test</button>}</div>
     {d.disabledReason && <p class="hot"><Text>{d.disabledReason}</Text></p>}
     <p class="soft line"><Text>{d.events.join(", ")}</Text>{d.statistics && <><span>{count(d.statistics.deliveriesSucceeded)} delivered</span><span>{count(d.statistics.deliveriesFailed)} failed</span><span>{count(d.statistics.deliveriesPending)} wait</span></>}</p>
     <div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s, sel: "" })} options={[["", "any"], ["pending", "pending"], ["succeeded", "succeeded"], ["failed", "failed"], ["cancelled", "cancelled"]]} /><span class="push" />
-      {chosenOnes.length > 0 && <><span class="nums">{count(chosenOnes.length)} selected</span><button class="button" onClick={() => setAsking("some")}>Retry&hellip;</button><button class="link" onClick={() => setMarked(new Set())}>none</button></>}
-      {retriable && <button class="button" onClick={() => setAsking("all")}>Retry all that failed&hellip;</button>}</div></header>
+      {chosenOnes.length > 0 && <><span class="nums">{count(chosenOnes.length)} selected</span><button type="button" class="button" onClick={() => setAsking("some")}>Retry&hellip;</button><button type="button" class="link" onClick={() => setMarked(new Set())}>none</button></>}
+      {retriable && <button type="button" class="button" onClick={() => setAsking("all")}>Retry all that failed&hellip;</button>}</div></header>
     {secret && <Secret secret={secret} />}
     {gone ? <Gone what="This endpoint" to="/webhooks" /> : w.error && <Failure error={w.error} old again={w.reload} />}{alone.error && !gone && <Failure error={alone.error} again={alone.reload} />}
     {a.error && <Failure error={a.error} />}{said && <p role="status" class="notice"><Text>{said}</Text></p>}{l.error && !gone && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}
@@ -156,12 +156,12 @@ function Detail({ row, reload }: { row: DeliveryBody; reload: () => void }) {
   const d = useLoad("delivery:" + row.id, (signal) => get<DeliveryDetail>(`/api/webhooks/${seg(row.webhookId)}/deliveries/${seg(row.id)}`, {}, signal), { ...live, on: happensTo(row.webhookId), pause: 1000 });
   const a = useAct();
   const x = d.data;
-  return <section class="detail" aria-label="Selected delivery"><header><State status={row.status} /><h2><Text>{row.event}</Text></h2><span class="push" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></header>
+  return <section class="detail" aria-label="Selected delivery"><header><State status={row.status} /><h2><Text>{row.event}</Text></h2><span class="push" /><button type="button" class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></header>
     <div class="body" tabIndex={0}>
       {d.error && <Failure error={d.error} again={d.reload} />}{a.error && <Failure error={a.error} />}{d.first && <Waiting />}
       {x && <><dl class="facts"><div><dt>Id</dt><dd><ID id={x.id} /><Copy text={x.id} label="Copy the id" /></dd></div><div><dt>Event id</dt><dd class="mono"><Text>{x.eventId}</Text></dd></div>{x.subject && <div><dt>Of</dt><dd><ID id={x.subject} to={"/" + x.subject} /></dd></div>}
         {x.nextAt && x.status === "pending" && <div><dt>Next attempt</dt><dd><When at={x.nextAt} /></dd></div>}{x.lastError && <div><dt>Why</dt><dd><Text>{x.lastError}</Text></dd></div>}</dl>
-        {(x.status === "failed" || x.status === "pending") && may("webhooks.retry") && <p><button class="button" disabled={a.busy} onClick={() => void a.act(() => post(`/api/webhooks/${seg(row.webhookId)}/deliveries/${seg(row.id)}/retry`, {})).then((ok) => { if (ok) { reload(); d.reload(); } })}>{x.status === "pending" ? "Try now" : "Retry"}</button></p>}
+        {(x.status === "failed" || x.status === "pending") && may("webhooks.retry") && <p><button type="button" class="button" disabled={a.busy} onClick={() => void a.act(() => post(`/api/webhooks/${seg(row.webhookId)}/deliveries/${seg(row.id)}/retry`, {})).then((ok) => { if (ok) { reload(); d.reload(); } })}>{x.status === "pending" ? "Try now" : "Retry"}</button></p>}
         <section><h3>Attempts</h3><ol class="plain">{x.attemptLog.map((t, i) => <li key={i}><span class="nums">{absolute(t.at)}</span> <strong class="nums">{t.statusCode || "no answer"}</strong> <span class="soft nums">{lasted(t.duration)}</span>{t.error && <div><Text>{t.error}</Text></div>}</li>)}</ol>{x.attemptLog.length === 0 && <p class="soft">None yet.</p>}</section>
         <section><h3>Request</h3>{x.request ? <><Pre label="Request" text={`POST ${x.request.url}\n` + Object.entries(x.request.headers).map(([k, v]) => `${k}: ${v}`).join("\n")} /><Value value={x.request.body} label="Body of the request" /></> : <p class="soft">The event is not stored any more.</p>}</section>
         <section><h3>Answer</h3>{x.responseBody ? <Pre label="Answer" text={x.responseBody} /> : <p class="soft">{x.statusCode ? "Without a body." : "There was none."}</p>}</section></>}
@@ -178,7 +178,7 @@ function RetrySome({ webhook, rows, close }: { webhook: string; rows: DeliveryBo
   };
   return <Dialog title={"Retry " + plural(list.length, "delivery", "deliveries")} close={end} wide><div class="body"><table class="plain"><thead><tr><th scope="col">Delivery</th><th scope="col">Event</th><th scope="col">State</th><th scope="col">Outcome</th></tr></thead><tbody>
     {list.map((r) => <tr key={r.id}><td><ID id={r.id} /></td><td><Text>{r.event}</Text></td><td><State status={r.status} /></td><td>{out[r.id]}</td></tr>)}</tbody></table></div>
-    <footer><span class="soft" role="status">{said}</span>{state === "over" ? <button class="button main" onClick={end}>Close</button> : <><button class="button" onClick={end}>{state === "busy" ? "Stop" : "Leave them"}</button><button class="button main" disabled={state === "busy"} onClick={() => void run(list.map((r) => r.id), each)}>Retry {count(list.length)}</button></>}</footer></Dialog>;
+    <footer><span class="soft" role="status">{said}</span>{state === "over" ? <button type="button" class="button main" onClick={end}>Close</button> : <><button type="button" class="button" onClick={end}>{state === "busy" ? "Stop" : "Leave them"}</button><button type="button" class="button main" disabled={state === "busy"} onClick={() => void run(list.map((r) => r.id), each)}>Retry {count(list.length)}</button></>}</footer></Dialog>;
 }
 
 /** Retries all that failed, after they were counted; 500 at a time. */
@@ -205,5 +205,5 @@ function RetryAll({ webhook, close }: { webhook: string; close: () => void }) {
   const end = () => { if (going) ending.current = true; else close(); };
   return <Dialog title="Retry all that failed" close={end}><div class="body">{a.error && <Failure error={a.error} />}{!counted && !a.error && <Waiting />}
     {done !== undefined ? <p role="status">{plural(done, "delivery is", "deliveries are")} due{a.busy ? "\u2026" : "."}</p> : counted && <p role="status">{counted.count === 0 ? "None failed." : `${plural(counted.count, "delivery", "deliveries")}${counted.hasMore ? " and more" : ""} failed. Each is delivered again with all its attempts.`}</p>}</div>
-    <footer><button class="button" onClick={end}>{going ? "Stop" : "Close"}</button>{counted !== undefined && counted.count > 0 && done === undefined && <button class="button main" disabled={a.busy} onClick={run}>Retry them</button>}</footer></Dialog>;
+    <footer><button type="button" class="button" onClick={end}>{going ? "Stop" : "Close"}</button>{counted !== undefined && counted.count > 0 && done === undefined && <button type="button" class="button main" disabled={a.busy} onClick={run}>Retry them</button>}</footer></Dialog>;
 }

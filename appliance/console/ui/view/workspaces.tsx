@@ -31,9 +31,9 @@ export function Workspaces() {
   const u = usage.data;
   return <><div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={states} />{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}
     {u && <span class="soft">{bytes(u.bytes)} in {count(u.count)}{u.maxTotalBytes ? " of " + bytes(u.maxTotalBytes) : ""}; {bytes(u.releasedBytes)} of threads that are over{u.keptCount > 0 ? `, ${plural(u.keptCount, "workspace")} kept` : ""}</span>}<span class="push" />
-    {may("workspaces.prune") && <button class="button" onClick={() => setPruning(true)}>Remove expired ones&hellip;</button>}</div>
+    {may("workspaces.prune") && <button type="button" class="button" onClick={() => setPruning(true)}>Remove expired ones&hellip;</button>}</div>
     {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{!l.rows && !l.error && <Waiting />}
-    {sel && <section class="card" aria-label="Selected workspace"><div class="line"><h2>Workspace</h2><ID id={sel} />{one.data && <State status={one.data.status} />}<span class="push" /><button class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></div>
+    {sel && <section class="card" aria-label="Selected workspace"><div class="line"><h2>Workspace</h2><ID id={sel} />{one.data && <State status={one.data.status} />}<span class="push" /><button type="button" class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></div>
       {one.error && <Failure error={one.error} again={one.reload} />}{one.first && <Waiting />}{one.data && <WorkspaceFacts w={one.data} />}</section>}
     {l.rows?.length === 0 && (status ? <Empty title="No workspace is in this state" /> : <Empty title="No workspaces">Threads work in worktrees of their own; they come here by themselves.</Empty>)}
     {l.rows && l.rows.length > 0 && <Rows label="Workspaces" of={l.of} rows={l.rows} id={(w) => w.workspaceId} to={pathOf} pick={(w) => { if (w.threadId) go(pathOf(w)); else setQuery({ sel: w.workspaceId }); }} chosen={sel} total={l.total} more={l.more} rest={l.full && "wardroom workspace list --all"} columns={[
@@ -56,6 +56,6 @@ function Prune({ close }: { close: () => void }) {
     {a.error && <Failure error={a.error} again={looked ? undefined : look} />}{!shown && !a.error && <Waiting />}
     {shown && <p role="status">{done ? `${plural(done.removed, "workspace")} removed, ${bytes(done.freedBytes)} freed.` : ids.length === 0 ? "None would be removed." : `${plural(ids.length, "workspace")} would be removed, ${bytes(shown.freedBytes)} freed. Work that is nowhere else is kept.`}</p>}
     {shown && shown.pruned.length > 0 && <table class="plain"><thead><tr><th scope="col">Workspace</th><th scope="col">Frees</th><th scope="col">Outcome</th></tr></thead><tbody>{shown.pruned.map((r) => <tr key={r.id}><td><ID id={r.id} /></td><td class="nums">{r.freedBytes ? bytes(r.freedBytes) : ""}</td><td>{r.removed ? done ? "removed" : "would be removed" : <>kept: <Text>{r.reason ?? ""}</Text></>}</td></tr>)}</tbody></table>}
-  </div><footer>{done || ids.length === 0 ? <button class="button main" onClick={close}>Close</button> : <><button class="button" onClick={close}>Keep them</button>
-    <button class="button danger" disabled={a.busy} onClick={() => void a.act(() => post<PruneAnswer>("/api/workspaces/prune", { ids }).then(setDone))}>Remove {count(ids.length)}</button></>}</footer></Dialog>;
+  </div><footer>{done || ids.length === 0 ? <button type="button" class="button main" onClick={close}>Close</button> : <><button type="button" class="button" onClick={close}>Keep them</button>
+    <button type="button" class="button danger" disabled={a.busy} onClick={() => void a.act(() => post<PruneAnswer>("/api/workspaces/prune", { ids }).then(setDone))}>Remove {count(ids.length)}</button></>}</footer></Dialog>;
 }
