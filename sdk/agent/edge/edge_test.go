@@ -17,7 +17,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/wardroom/wardroom/sdk/agent"
 	"github.com/wardroom/wardroom/sdk/agent/agenttest"
 	"github.com/wardroom/wardroom/sdk/agent/edge"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
@@ -401,110 +400,6 @@ func TestOrphans(t *testing.T) {
 	s.want("1 started", "2 ready")
 	if a, err := s.rt.Inspect(s.ctx, "thread_2"); err != nil || a.Status != runtime.StatusReady {
 		t.Fatalf("the new agent is %+v, %v", a, err)
-	}
-}
-
-// flakyRuntime is a fakeRuntime that fails some calls before it does what it is for.
-type flakyRuntime struct {
-	*fakeRuntime
-	lost  atomic.Int64 // answers of Spawn that get lost, still to come
-	stops atomic.Int64 // refusals of Stop, still to come
-	hangs bool         // Spawn starts the agent, and answers when its caller has given up
-}
-
-func (f *flakyRuntime) Spawn(ctx context.Context, spec runtime.Spec) (runtime.Agent, error) {
-	a, err := f.fakeRuntime.Spawn(ctx, spec)
-	switch {
-	case f.hangs:
-		<-ctx.Done()
-		return runtime.Agent{}, runtime.Errorf(runtime.CodeCanceled, "the caller went away")
-	case f.lost.Add(-1) >= 0:
-		return runtime.Agent{}, runtime.Errorf(runtime.CodeUnavailable, "the connection broke")
-	}
-	return a, err
-}
-
-func (f *flakyRuntime) Stop(ctx context.Context, id string, opts runtime.StopOptions) error {
-	if f.stops.Add(-1) >= 0 {
-		return runtime.Errorf(runtime.CodeUnavailable, "the runtime is not there")
-	}
-	return f.fakeRuntime.Stop(ctx, id, opts)
-}
-
-// flaky has the edge started anew on a runtime that fails.
-func (s *site) flaky() *flakyRuntime {
-	s.t.Helper()
-	s.stop()
-	rt := &flakyRuntime{fakeRuntime: s.rt}
-	s.opts.Runtime = rt
-	return rt
-}
-
-// TestSpawnWhoseAnswerIsLost checks that an agent which was started is the thread's, though the answer of the runtime was lost.
-func TestSpawnWhoseAnswerIsLost(t *testing.T) {
-	s := newSite(t)
-	s.flaky().lost.Store(1)
-	s.start()
-	s.spawn("thread_1", nil)
-	if st := s.status(); st.Status != protocol.ThreadAccepted {
-		t.Fatalf("status %+v", st)
-	}
-	s.want("1 started", "2 ready")
-}
-
-// TestSpawnThatIsStopped checks that no agent is left of a thread which is stopped while it is spawned, even if the runtime cannot be
-// reached at first.
-func TestSpawnThatIsStopped(t *testing.T) {
-	s := newSite(t)
-	rt := s.flaky()
-	rt.hangs = true
-	rt.stops.Store(1)
-	s.start()
-	s.spawn("thread_1", nil)
-	s.send(protocol.TypeThreadStop, protocol.ThreadStop{ThreadID: "thread_1"})
-	if st := s.status(); st.Status != protocol.ThreadRefused || st.Code != agent.CodeThreadStopped {
-		t.Fatalf("status %+v", st)
-	}
-	s.untilStopped("thread_1")
-}
-
-// TestForgottenWhileTheRuntimeIsAway checks that agents which the server has given up are stopped once the runtime is there:
-// those of this process, and those of one before.
-func TestForgottenWhileTheRuntimeIsAway(t *testing.T) {
-	s := newSite(t)
-	rt := s.flaky()
-	s.start()
-	s.spawn("thread_1", nil)
-	s.want("1 started", "2 ready")
-	rt.stops.Store(1)
-	s.server.Forget()
-	s.server.DropAll()
-	s.accept()
-	s.untilStopped("thread_1")
-
-	s.spawn("thread_2", nil)
-	s.want("1 started", "2 ready")
-	s.stop()
-	rt.stops.Store(1)
-	s.opts.Root = t.TempDir()
-	s.start()
-	s.untilStopped("thread_2")
-}
-
-func (s *site) untilStopped(id string) {
-	s.t.Helper()
-	stream, err := s.rt.Events(s.ctx, runtime.EventOptions{AgentID: id})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for {
-		e, err := stream.Next()
-		if err != nil {
-			s.t.Fatalf("agent %s was not stopped: %v", id, err)
-		}
-		if e.Type == runtime.EventStopped {
-			return
-		}
 	}
 }
 
