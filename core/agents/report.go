@@ -44,7 +44,7 @@ func (s *session) reported(a *agent, f *frame, refused error, now time.Time) {
 	s.hand(a, h, string(f.id), report)
 }
 
-// of returns the report of an agent as the sink gets it, without what it says. h is nil when the agent does not hold the task.
+// of returns the report of an agent as the sink gets it, without its result. h is nil when the agent does not hold the task.
 func (r *report) of(a *agent, name string, h *held) core.TaskReport {
 	report := core.TaskReport{
 		AgentID: a.id, AgentName: name, TaskID: string(r.taskID), ExecutionID: string(r.executionID), Attempt: r.attempt,

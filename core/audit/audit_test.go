@@ -332,7 +332,7 @@ func TestRetentionAfterClockAhead(t *testing.T) {
 	r.clock.Advance(keep / 2)
 	coretest.WaitFor(t, "the trail to be looked at", func() bool {
 		r.clock.Advance(time.Minute)
-		return r.store.AuditHead().Sequence > 12 // checkpoints tell that time passes
+		return r.store.AuditHead().Sequence > 12 // a checkpoint is written as time passes
 	})
 	if head := r.store.AuditHead(); head.First != 1 {
 		t.Fatalf("what was stamped ahead of records that are kept went: %+v", head)

@@ -144,7 +144,7 @@ func comesAgain(err error) bool {
 		websocket.IsCloseError(err, websocket.CloseMessageTooBig, websocket.CloseTryAgainLater)
 }
 
-// longestWait bounds what a refusal may ask for: whoever wrote it may be a proxy that means people.
+// longestWait bounds what a refusal may ask for: it may come from a proxy, and be meant for people.
 const longestWait = time.Minute
 
 // busyError is a refusal that passes, and for how long the server wants to be left alone.

@@ -13,7 +13,7 @@ const frameOverhead = 1024
 // maxErrorText is how many bytes are left of a text of an error that is too large to be sent.
 const maxErrorText = 1024
 
-// frameLimit is the size in bytes of the largest frame that the server takes; 0: it did not say. A larger one would end
+// frameLimit is the size in bytes of the largest frame that the server takes; 0 if it has not sent one. A larger one would end
 // the connection, be sent again by the next, and so on for ever. A session may bring a smaller limit than the one before, so
 // what is sent again is looked at again. Safe for concurrent use.
 type frameLimit struct{ atomic.Int64 }

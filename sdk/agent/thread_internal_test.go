@@ -273,7 +273,7 @@ func (deafHost) Answer(context.Context, *Thread, protocol.ThreadAnswer) error  {
 func (deafHost) Stop(context.Context, *Thread, protocol.ThreadStop) error      { return nil }
 func (deafHost) Type(context.Context, *Thread, string, string, []string) error { return nil }
 
-// TestRememberedInputsHoldNoText checks that a thread which lives long does not hold all that it was ever told.
+// TestRememberedInputsHoldNoText checks that a thread which lives long does not hold all texts that it ever got.
 func TestRememberedInputsHoldNoText(t *testing.T) {
 	a, err := New(Options{URL: "http://127.0.0.1:1", Name: "n", Threads: &ThreadOptions{Max: 1, Types: []string{"x"}, Host: deafHost{}}})
 	if err != nil {

@@ -269,7 +269,7 @@ func (r *YAML) text(path string, f *Field, node *yaml.Node) string {
 	return text
 }
 
-// texts reads a map from names that somebody chose to texts. Both keep to the rule of the field, but for an empty text. Like a
+// texts reads a map from free names to texts. Both keep to the rule of the field, but for an empty text. Like a
 // section, one with nothing below it changes nothing.
 func (r *YAML) texts(path string, f *Field, target reflect.Value, node *yaml.Node) bool {
 	if !r.mapping(path, node) {

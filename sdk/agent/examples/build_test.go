@@ -118,7 +118,7 @@ func buildTypeScript(t *testing.T) []string {
 			missing(t, "%s is not installed (Node 20 or later is needed)", tool)
 		}
 	}
-	// The library is compiled as it was committed, and beside the example where its package.json says.
+	// The library is compiled as it was committed, and beside the example where its package.json names it.
 	root := t.TempDir()
 	library, dir := filepath.Join(root, "typescript"), filepath.Join(root, "examples", "typescript")
 	must(t, os.CopyFS(library, withoutModules(filepath.Join("..", "typescript"))))

@@ -571,7 +571,7 @@ def _frame_of(text: Any) -> Optional[Dict[str, Any]]:
 
 
 def _retry_after(refusal: Any) -> float:
-    """Returns for how many seconds a refusal wants the agent to stay away; 0: it did not say, or is none."""
+    """Returns for how many seconds a refusal wants the agent to stay away; 0 without such a wish."""
     headers = getattr(refusal, "headers", None)
     asked = headers.get_all("Retry-After") if headers else []
     return min(float(asked[0]), LONGEST_WAIT) if asked and re.fullmatch("[0-9]{1,9}", asked[0]) else 0.0
