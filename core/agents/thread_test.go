@@ -367,7 +367,7 @@ func TestThreadRefusals(t *testing.T) {
 			return slices.Contains(threads.told(), "refused thread_1 in_1 NO_PROMPT: no prompt is open")
 		})
 		if got := threads.all(); len(got) != 0 {
-			t.Errorf("the thread is told of by %+v", got)
+			t.Errorf("events of the thread: %+v", got)
 		}
 	})
 	t.Run("TooLarge", func(t *testing.T) {

@@ -43,8 +43,8 @@ func (e *editing) lock(path string) (unlock func()) {
 	}
 }
 
-// unchanged makes sure that a thing still is what the caller's If-Match names, and keeps other editors from changing it until done
-// is called. current returns what a GET of the thing answers now; without the header it is not called. What of it changes by itself,
+// unchanged returns an error unless the thing still has the tag of the caller's If-Match, and keeps other editors from changing it
+// until done is called. current returns what a GET of the thing answers now; without the header it is not called. What of it changes by itself,
 // such as counts, is not compared.
 //
 // Our tags are weak, for bodies travel compressed and plain; they are compared weakly here too, since equal bytes are what an

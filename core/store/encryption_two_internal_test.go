@@ -85,7 +85,7 @@ func TestCopyOfAnotherProcessStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Dir(copied)); !os.IsNotExist(err) {
-		t.Errorf("a copy that nobody makes is left: %v", err)
+		t.Errorf("a copy that no process makes is left: %v", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

@@ -66,7 +66,7 @@ func TestExecutionFileThatStops(t *testing.T) {
 		t.Errorf("the file ends without a word\n%s", p.text())
 	}
 	if !p.holds(`document.querySelector("dialog").innerText.includes("2,000 executions or more")`) {
-		t.Error("a lower bound is told as the number")
+		t.Error("a lower bound is shown as the number")
 	}
 	p.checkAxe(t, "a file of executions that stops")
 }
