@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -306,9 +305,7 @@ func TestGitThatHangs(t *testing.T) {
 	w := r.provision("x", src.spec())
 	other := r.reserve("y", src.spec())
 	r.ApplyConfig(workspace.Config{FetchTimeout: time.Second, CheckoutTimeout: time.Second})
-	if err := syscall.Mkfifo(filepath.Join(r.mirror(), "packed-refs"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	pipe(t, filepath.Join(r.mirror(), "packed-refs"))
 	ctx := soon(t)
 	_, err := r.ProvisionWorkspace(ctx, other.ID)
 	if e := core.AsError(err); !e.Unavailable || ctx.Err() != nil {

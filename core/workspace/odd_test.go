@@ -1,10 +1,8 @@
 package workspace_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
@@ -60,10 +58,7 @@ func TestFinishWithFilesThatGitRefuses(t *testing.T) {
 		write(t, filepath.Join(w.Path, name), "x\n")
 	}
 	for _, name := range []string{"pipe", "untracked"} {
-		_ = os.Remove(filepath.Join(w.Path, name)) // one is there
-		if err := syscall.Mkfifo(filepath.Join(w.Path, name), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		pipe(t, filepath.Join(w.Path, name))
 	}
 	d, err := r.DiffWorkspace(soon(t), w.ID, "", 0)
 	if err != nil || !strings.Contains(d.Patch, "+work") || !strings.Contains(d.Patch, "+# changed") {
@@ -94,11 +89,8 @@ func TestPipesAsRules(t *testing.T) {
 	w := r.provision("x", src.spec())
 	write(t, filepath.Join(w.Path, "src/work.go"), "package main\n")
 	write(t, filepath.Join(w.Path, "src/main.go"), "package main\n")
-	_ = os.Remove(filepath.Join(w.Path, ".gitattributes")) // it is there
 	for _, name := range []string{".gitattributes", "src/.gitattributes", "src/.gitignore"} {
-		if err := syscall.Mkfifo(filepath.Join(w.Path, name), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		pipe(t, filepath.Join(w.Path, name))
 	}
 	ctx := soon(t)
 	d, err := r.DiffWorkspace(ctx, w.ID, "", 0)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -212,6 +213,26 @@ func read(t testing.TB, path string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// pipe makes a pipe, in the place of a file that may be there.
+func pipe(t testing.TB, path string) {
+	t.Helper()
+	_ = os.Remove(path) // there may be none
+	if err := syscall.Mkfifo(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// gitThat makes a program that is git but for some calls: cases are those of a shell on its arguments, with a space before and after each.
+func gitThat(t testing.TB, cases string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "git")
+	write(t, path, "#!/bin/sh\ncase \" $* \" in\n"+cases+"\nesac\nexec git \"$@\"\n")
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func exists(path string) bool {

@@ -69,26 +69,14 @@ func TestStats(t *testing.T) {
 
 // A fetch that meets a worktree which git makes meanwhile is made again.
 func TestFetchBesideHalfMadeWorktree(t *testing.T) {
-	real, err := exec.LookPath("git")
-	if err != nil {
-		t.Skip("there is no git in PATH")
-	}
-	dir := t.TempDir()
-	met := filepath.Join(dir, "met")
-	write(t, filepath.Join(dir, "git"), `#!/bin/sh
-case " $* " in *" fetch "*)
+	met := filepath.Join(t.TempDir(), "met")
+	git := gitThat(t, `*" fetch "*)
 	if [ "$(cat '`+met+`' 2>/dev/null | wc -l)" -lt 2 ]; then
 		echo once >> '`+met+`'
 		echo 'fatal: failed to read /m/worktrees/ws_1.new-1/commondir: Success' >&2
 		exit 128
-	fi;;
-esac
-exec '`+real+`' "$@"
-`)
-	if err := os.Chmod(filepath.Join(dir, "git"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	r, src := newRig(t, func(o *workspace.Options) { o.Git = filepath.Join(dir, "git") }), newSource(t)
+	fi;;`)
+	r, src := newRig(t, func(o *workspace.Options) { o.Git = git }), newSource(t)
 	r.provision("x", core.WorkspaceSpec{Repo: src.url()})
 	if got := strings.Count(read(t, met), "once"); got != 2 {
 		t.Errorf("%d fetches met one", got)

@@ -241,14 +241,11 @@ func TestUpdateOfAShallowCopy(t *testing.T) {
 func TestUpdateWithoutItsCaller(t *testing.T) {
 	src := newSource(t)
 	dir := t.TempDir()
-	git, there, on := filepath.Join(dir, "git"), filepath.Join(dir, "there"), filepath.Join(dir, "on")
-	write(t, git, "#!/bin/sh\nfor a in \"$@\"; do if [ \"$a\" = merge ]; then\n"+
+	there, on := filepath.Join(dir, "there"), filepath.Join(dir, "on")
+	git := gitThat(t, "*\" merge \"*)\n"+
 		"  echo lock > \"$GIT_DIR/index.lock\"; echo half > \"$GIT_WORK_TREE/README.md\"; : > "+there+"\n"+
 		"  while [ ! -e "+on+" ]; do sleep 0.01; done\n"+
-		"  rm \"$GIT_DIR/index.lock\"; git cat-file blob HEAD:README.md > \"$GIT_WORK_TREE/README.md\"\nfi; done\nexec git \"$@\"\n")
-	if err := os.Chmod(git, 0o755); err != nil {
-		t.Fatal(err)
-	}
+		"  rm \"$GIT_DIR/index.lock\"; git cat-file blob HEAD:README.md > \"$GIT_WORK_TREE/README.md\" ;;")
 	r := newRig(t, func(o *workspace.Options) { o.Git = git })
 	w := r.provision("x", src.spec())
 	src.write("theirs.txt", "theirs\n")
@@ -274,12 +271,8 @@ func TestUpdateWithoutItsCaller(t *testing.T) {
 // A git that takes too long is killed, and what it left is put back as it was.
 func TestUpdateThatTakesTooLong(t *testing.T) {
 	src := newSource(t)
-	dir := t.TempDir()
-	git, there := filepath.Join(dir, "git"), filepath.Join(dir, "there")
-	write(t, git, "#!/bin/sh\ncase \" $* \" in\n*\" --abort \"*) ;;\n*\" rebase \"*) git \"$@\"; : > \"$GIT_DIR/index.lock\"; : > "+there+"; sleep 1000 ;;\nesac\nexec git \"$@\"\n")
-	if err := os.Chmod(git, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	there := filepath.Join(t.TempDir(), "there")
+	git := gitThat(t, "*\" --abort \"*) ;;\n*\" rebase \"*) git \"$@\"; : > \"$GIT_DIR/index.lock\"; : > "+there+"; sleep 1000 ;;")
 	r := newRig(t, func(o *workspace.Options) { o.Git = git })
 	w := r.provision("x", src.spec())
 	write(t, filepath.Join(w.Path, "README.md"), "# mine\n")
@@ -302,13 +295,10 @@ func TestUpdateThatTakesTooLong(t *testing.T) {
 func TestDiffWhileFilesGo(t *testing.T) {
 	src := newSource(t)
 	dir := t.TempDir()
-	git, passing := filepath.Join(dir, "git"), filepath.Join(dir, "passing")
+	passing := filepath.Join(dir, "passing")
 	// The file is gone once git has listed it for the patch, which is what it lists after the diff by numbers.
-	write(t, git, "#!/bin/sh\ncase \" $* \" in\n*\" rev-list --count \"*\" --not \"*) : > "+dir+"/looked ;;\n"+
-		"*\" ls-files --others \"*) git \"$@\" || exit; [ -e "+dir+"/looked ] && rm -f \"$(cat "+passing+")\"; exit 0 ;;\nesac\nexec git \"$@\"\n")
-	if err := os.Chmod(git, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	git := gitThat(t, "*\" rev-list --count \"*\" --not \"*) : > "+dir+"/looked ;;\n"+
+		"*\" ls-files --others \"*) git \"$@\" || exit; [ -e "+dir+"/looked ] && rm -f \"$(cat "+passing+")\"; exit 0 ;;")
 	r := newRig(t, func(o *workspace.Options) { o.Git = git })
 	w := r.provision("x", src.spec())
 	write(t, passing, filepath.Join(w.Path, "passing.tmp"))
@@ -332,16 +322,12 @@ func TestMergeThatIsCutOff(t *testing.T) {
 			src := newSource(t)
 			src.write("plain", "a file\n")
 			src.commit("plain")
-			dir := t.TempDir()
-			git, there := filepath.Join(dir, "git"), filepath.Join(dir, "there")
+			there := filepath.Join(t.TempDir(), "there")
 			// git writes files first, then the index, then what it is at.
-			write(t, git, "#!/bin/sh\ncase \" $* \" in\n*\" --abort \"*) ;;\n*\" "+string(how)+" \"*) cp \"$GIT_DIR/index\" \"$GIT_DIR/index.lock\"\n"+
+			git := gitThat(t, "*\" --abort \"*) ;;\n*\" "+string(how)+" \"*) cp \"$GIT_DIR/index\" \"$GIT_DIR/index.lock\"\n"+
 				"  rm \"$GIT_WORK_TREE/src/main.go\"; echo theirs > \"$GIT_WORK_TREE/README.md\"; echo theirs > \"$GIT_WORK_TREE/theirs.txt\"\n"+
 				"  rm \"$GIT_WORK_TREE/plain\"; mkdir \"$GIT_WORK_TREE/plain\"; echo theirs > \"$GIT_WORK_TREE/plain/in\"\n"+
-				"  : > "+there+"; sleep 1000 ;;\nesac\nexec git \"$@\"\n")
-			if err := os.Chmod(git, 0o755); err != nil {
-				t.Fatal(err)
-			}
+				"  : > "+there+"; sleep 1000 ;;")
 			r := newRig(t, func(o *workspace.Options) { o.Git = git })
 			w := r.provision("x", src.spec())
 			write(t, filepath.Join(w.Path, "mine.txt"), "mine\n")
