@@ -48,7 +48,7 @@ var overrides = []string{
 	"fetch.recurseSubmodules=false", "fetch.fsckObjects=false", "fetch.unpackLimit=1", "fetch.writeCommitGraph=false",
 	"transfer.credentialsInUrl=die", "transfer.unpackLimit=1", "maintenance.auto=false", "gc.auto=0", "repack.writeBitmaps=false", "http.followRedirects=initial",
 	"http.lowSpeedLimit=1000", "http.lowSpeedTime=60", "http.cookieFile=", "http.saveCookies=false", "protocol.allow=never", "safe.bareRepository=explicit", "advice.detachedHead=false",
-	"uploadpack.packObjectsHook=", "log.showSignature=false", "i18n.logOutputEncoding=UTF-8", "i18n.commitEncoding=UTF-8",
+	"uploadpack.packObjectsHook=", "log.showSignature=false", "log.mailmap=false", "i18n.logOutputEncoding=UTF-8", "i18n.commitEncoding=UTF-8",
 	"remote.origin.uploadpack=git-upload-pack", "remote.origin.receivepack=git-receive-pack", "checkout.workers=1",
 }
 
@@ -168,7 +168,11 @@ func (s *Service) git(ctx context.Context, c call) ([]byte, error) {
 	if c.remote != nil {
 		text = c.remote.redact(text)
 	}
-	return nil, &gitError{op: c.args[0], kind: classify(text), tail: tail(text), err: err}
+	kind := classify(text)
+	if cmd.ProcessState != nil && !cmd.ProcessState.Exited() {
+		kind = failKilled
+	}
+	return nil, &gitError{op: c.args[0], kind: kind, tail: tail(text), err: err}
 }
 
 // bounded keeps the first max bytes that are written. It never refuses, so that the writer goes on.

@@ -28,6 +28,7 @@ const (
 	failTimeout  failure = "timeout"
 	failFormat   failure = "object_format"
 	failLarge    failure = "too_many_files"
+	failKilled   failure = "git_killed" // by a signal that is not ours
 	// failHalfMade is of a worktree that git makes or removes meanwhile: its files are empty for a moment.
 	failHalfMade failure = "worktree_half_made"
 )
@@ -168,6 +169,8 @@ func explain(err error, rem *remote, branch string) error {
 		e = core.Unavailable(string(kind), "git took too long; try again, or have threads.workspaces.fetchTimeout and checkoutTimeout raised")
 	case failDisk:
 		e = core.Unavailable(string(kind), "the disk of the workspaces is full; free some space, for example with wardroom workspace prune")
+	case failKilled:
+		e = core.Unavailable(string(kind), "git was killed, which the system does when memory runs out; try again, and look into the log of the system")
 	case failLocked, failHalfMade:
 		e = core.Unavailable(string(kind), "another git process works on the repository; try again")
 	case failBroken:

@@ -4,8 +4,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/workspace"
 )
 
 // An agent that began a branch without a past has no commit to stand at. Its files are work all the same.
@@ -103,5 +105,45 @@ func TestPipesAsRules(t *testing.T) {
 	}
 	if files := src.git("show", "--name-only", "--format=", w.WorkBranch); files != "src/main.go\nsrc/work.go" {
 		t.Errorf("committed %q", files)
+	}
+}
+
+// A git that is killed has not answered: a thread's commits are not taken for none, nor a history for another.
+func TestKilledIsNoAnswer(t *testing.T) {
+	for what, ask := range map[string]func(r *rig, w *core.Workspace) error{
+		"rev-parse --verify --quiet HEAD": func(r *rig, w *core.Workspace) error {
+			_, err := r.FinishWorkspace(t.Context(), w.ID, core.ThreadFinish{Push: true}, "m")
+			return err
+		},
+		"merge-base": func(r *rig, w *core.Workspace) error {
+			_, err := r.UpdateWorkspace(t.Context(), w.ID, core.WorkspaceMerge)
+			return err
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			src := newSource(t)
+			git := gitThat(t, "*\" "+what+" \"*) kill -9 $$ ;;")
+			r := newRig(t, func(o *workspace.Options) { o.Git = git })
+			w := r.provision("x", src.spec())
+			r.agentGit(w, "commit", "-q", "--allow-empty", "-m", "work")
+			src.write("new.txt", "new\n")
+			src.commit("new")
+			if e := wantError(t, ask(r, w), core.CodeInternal, "killed"); !e.Unavailable || e.Details["failure"] != "git_killed" {
+				t.Errorf("%+v", e)
+			}
+		})
+	}
+}
+
+// Who commits are by is read without the worktree's .mailmap: a pipe in its place has no end.
+func TestPipeAsMailmap(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	r.agentGit(w, "commit", "-q", "--allow-empty", "-m", "work")
+	pipe(t, filepath.Join(w.Path, ".mailmap"))
+	r.ApplyConfig(workspace.Config{FetchTimeout: 5 * time.Second, CheckoutTimeout: 5 * time.Second})
+	if changes, err := r.InspectWorkspace(soon(t), w.ID); err != nil || changes.CommitCount != 1 {
+		t.Errorf("%+v, %v", changes, err)
 	}
 }

@@ -121,7 +121,7 @@ func (u *update) run(ctx context.Context) (*core.WorkspaceUpdate, error) {
 func (u *update) apart(ctx context.Context, head string) (bool, error) {
 	_, err := u.t.git(ctx, nil, "merge-base", u.onto, head)
 	var g *gitError
-	if errors.As(err, &g) && g.tail == "" { // git prints nothing then
+	if errors.As(err, &g) && g.kind == failOther && g.tail == "" { // git prints nothing then
 		return true, nil
 	}
 	return false, err
@@ -155,17 +155,30 @@ func (u *update) conflict(format string, args ...any) *core.Error {
 
 // foresee notes which files git is about to write.
 func (u *update) foresee(ctx context.Context, before string) error {
-	between := []string{before + "..." + u.onto} // what is new on the branch
-	if u.how == core.WorkspaceRebase {
-		between = []string{before, u.onto}
+	between := func(what string, revisions ...string) ([]string, error) {
+		args := []string{"diff", what, "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty"}
+		out, err := u.t.git(ctx, u.s.lazyRemote(u.w), append(append(args, revisions...), "--")...)
+		return splitNul(out), err
 	}
-	args := []string{"diff", "--name-status", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty"}
-	out, err := u.t.git(ctx, u.s.lazyRemote(u.w), append(append(args, between...), "--")...)
+	pairs, err := between("--name-status", before, u.onto)
 	if err != nil {
 		return err
 	}
-	for pair := range slices.Chunk(splitNul(out), 2) {
+	merged := map[string]bool{} // what is new on the branch; the rest is the thread's own
+	if u.how == core.WorkspaceMerge {
+		names, err := between("--name-only", before+"..."+u.onto)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			merged[name] = true
+		}
+	}
+	for pair := range slices.Chunk(pairs, 2) {
 		name := pair[len(pair)-1]
+		if u.how == core.WorkspaceMerge && !merged[name] {
+			continue
+		}
 		if pair[0] != "A" {
 			u.known = append(u.known, name)
 		} else if _, err := os.Lstat(filepath.Join(u.t.dir, filepath.FromSlash(name))); missing(err) {
@@ -180,8 +193,8 @@ func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// putBack makes the files that git may have written as they were: one that is killed notes what it is at after it has written
-// them. No other file is touched, since the thread may be at work.
+// putBack makes the files that git may have written as they were: one that is killed, or finds the disk full, notes what it is at
+// after it has written them. No other file is touched, since the thread may be at work.
 func (u *update) putBack(ctx context.Context, before string) error {
 	root, err := os.OpenRoot(u.t.dir)
 	if err != nil {
@@ -217,11 +230,14 @@ func (u *update) putBack(ctx context.Context, before string) error {
 // undo puts everything back as it was, and makes an error of what git could not do.
 func (u *update) undo(ctx context.Context, before string, cause error) error {
 	var g *gitError
-	killed := !errors.As(cause, &g)
-	if killed { // what is half done is put back all the same
+	cut := !errors.As(cause, &g) // by us
+	killed := cut || g.kind == failKilled
+	if cut { // what is half done is put back all the same
 		limited, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), pastClose{}, true), time.Minute)
 		defer cancel()
 		ctx = limited
+	}
+	if killed {
 		_ = os.Remove(u.t.indexLock()) // of the git that was killed; there may be none
 	}
 	unmerged, err := u.t.git(ctx, nil, "diff", "--name-only", "--diff-filter=U", "-z", "--no-color", "--no-ext-diff", "--no-textconv")
@@ -239,7 +255,7 @@ func (u *update) undo(ctx context.Context, before string, cause error) error {
 			return errors.Join(cause, err)
 		}
 	}
-	if killed {
+	if killed || g.kind == failDisk {
 		if err := u.putBack(ctx, before); err != nil {
 			return errors.Join(cause, err)
 		}

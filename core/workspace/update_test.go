@@ -362,3 +362,37 @@ func TestMergeThatIsCutOff(t *testing.T) {
 		})
 	}
 }
+
+// A git that ends in the middle leaves what it wrote, whoever ended it: the machine is out of memory, or the disk is full. What the
+// thread removed, or has of its own under a name that is new on the branch, is as it was.
+func TestMergeThatDies(t *testing.T) {
+	for name, end := range map[string]string{
+		"killed":    "kill -9 $$",
+		"disk full": "rm \"$GIT_DIR/index.lock\"; echo 'error: unable to write file README.md: No space left on device' >&2; exit 128",
+	} {
+		t.Run(name, func(t *testing.T) {
+			src := newSource(t)
+			src.write("gone.txt", "one\n")
+			src.commit("gone")
+			git := gitThat(t, "*\" --abort \"*) ;;\n*\" merge \"*) cp \"$GIT_DIR/index\" \"$GIT_DIR/index.lock\"\n"+
+				"  for f in README.md theirs.txt gone.txt both.txt; do echo theirs > \"$GIT_WORK_TREE/$f\"; done\n  "+end+" ;;")
+			r := newRig(t, func(o *workspace.Options) { o.Git = git })
+			w := r.provision("x", src.spec())
+			r.agentGit(w, "rm", "-q", "gone.txt")
+			write(t, filepath.Join(w.Path, "both.txt"), "mine\n")
+			r.agentGit(w, "add", "-A")
+			r.agentGit(w, "commit", "-q", "-m", "mine")
+			for _, f := range []string{"README.md", "theirs.txt", "gone.txt", "both.txt"} {
+				src.write(f, "theirs\n")
+			}
+			src.commit("theirs")
+			_, err := r.UpdateWorkspace(soon(t), w.ID, core.WorkspaceMerge)
+			if e := core.AsError(err); !e.Unavailable {
+				t.Errorf("it ended with %v", err)
+			}
+			if status := r.agentGit(w, "status", "--porcelain"); status != "" || exists(filepath.Join(r.mirror(), "worktrees", w.ID, "index.lock")) {
+				t.Errorf("status %q", status)
+			}
+		})
+	}
+}
