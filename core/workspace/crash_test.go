@@ -334,3 +334,43 @@ func TestRootWithBrackets(t *testing.T) {
 		t.Error("what a crash left is still there")
 	}
 }
+
+// A mirror that a crash left aside in the middle of a repair comes back, or stays with the one that was made in its place.
+func TestMirrorLeftAside(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	dir := r.mirror()
+	r.Service.Close()
+	if err := os.Rename(dir, dir+".old-01ABC"); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	if got, err := r.InspectWorkspace(t.Context(), w.ID); err != nil || r.mirror() != dir {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	r.Service.Close()
+	write(t, filepath.Join(dir+".old-01ABC", "HEAD"), "ref: refs/heads/main\n")
+	r.start()
+	if !exists(filepath.Join(dir, "damaged", filepath.Base(dir)+".old-01ABC", "HEAD")) || r.mirror() != dir {
+		t.Error("what was aside is not with the new one")
+	}
+	got, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{w.ID}, Mirrors: true})
+	if err != nil || len(got) != 2 || got[1].Removed || !strings.Contains(got[1].Reason, "damaged") {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// A pack that a killed git could not verify is not damaged: what agents committed may be in it alone.
+func TestKilledVerifyOfAPack(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t, func(o *workspace.Options) { o.Git = gitThat(t, "*\" verify-pack \"*) kill -9 $$ ;;") })
+	r.provision("x", src.spec())
+	write(t, filepath.Join(r.mirror(), "refs/heads/broken"), strings.Repeat("1", 40)+"\n")
+	src.write("new.txt", "x")
+	src.commit("new")
+	r.provision("y", src.spec()) // the fetch fails after the commit came
+	if packs, _ := filepath.Glob(filepath.Join(r.mirror(), "damaged", "*.pack")); len(packs) != 0 {
+		t.Errorf("set aside: %v", packs)
+	}
+}

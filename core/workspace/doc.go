@@ -16,7 +16,8 @@
 //	notes/<id>.json          the submodules of a workspace
 //	private/                 an empty home, and the script that answers git's questions for credentials
 //
-// Names with .new- and .gone- are what a crash left over. They go at the next Open, those with .gone- at the next sweep.
+// Names with .new- and .gone- are what a crash left over. They go at the next Open, those with .gone- at the next sweep. A mirror
+// with .old- is one that was being repaired: it comes back at the next Open.
 //
 // # Trust
 //

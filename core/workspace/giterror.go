@@ -136,6 +136,12 @@ func failureOf(err error) failure {
 	return failOther
 }
 
+// unanswered reports whether a git failed because it was ended before it could answer: its failure tells nothing of what it was asked.
+func unanswered(err error) bool {
+	var g *gitError
+	return err != nil && (!errors.As(err, &g) || g.kind == failKilled)
+}
+
 // explain turns the failure of a step into the error for the caller. rem may be nil.
 func explain(err error, rem *remote, branch string) error {
 	var known *core.Error

@@ -51,6 +51,21 @@ func (s *Service) clearLeftovers() {
 	s.clear(halfRemoved, "trees/*.new-*", "mirrors/*.new-*", "mirrors/*/worktrees/*.new-*")
 }
 
+// bringBack returns mirrors to their places that a crash left aside in the middle of a repair.
+func (s *Service) bringBack() {
+	for _, m := range s.knownMirrors() {
+		for _, old := range glob(s.opts.Root, "mirrors/"+m.key+".old-*") {
+			back := m.setAside
+			if !m.exists() {
+				back = func(old string) error { return os.Rename(old, m.dir) }
+			}
+			if err := back(old); err != nil {
+				s.log.Warn("a mirror that was being repaired could not be put back", "path", old, "error", err)
+			}
+		}
+	}
+}
+
 // clear removes what matches patterns below the root.
 func (s *Service) clear(patterns ...string) {
 	for _, pattern := range patterns {
@@ -147,8 +162,8 @@ func (m *mirror) holds(ctx context.Context) (string, error) {
 	// A stash is work as well. Tags came with the rest.
 	out, err := m.git(ctx, nil, "rev-list", "--count", "--exclude=refs/tags/*", "--all", "--not", "--remotes", "--")
 	switch {
-	case ctx.Err() != nil:
-		return "", ctx.Err()
+	case unanswered(err):
+		return "", err
 	case err == nil && strings.TrimSpace(string(out)) == "0":
 		return "", nil
 	}
@@ -157,8 +172,8 @@ func (m *mirror) holds(ctx context.Context) (string, error) {
 		return strings.HasPrefix(name, "refs/tags/") || strings.HasPrefix(name, "refs/remotes/")
 	})
 	switch {
-	case ctx.Err() != nil:
-		return "", ctx.Err()
+	case unanswered(listing):
+		return "", listing
 	case err == nil:
 		return fmt.Sprintf("it holds %s commits that are not pushed, in %s; push them with git -C %s push origin, or delete these refs with git -C %[3]s update-ref -d",
 			strings.TrimSpace(string(out)), listed(names), m.dir), nil

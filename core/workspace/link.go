@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,8 +21,7 @@ func (t *tree) links(ctx context.Context, diff []byte) ([]string, error) {
 		list := t.call(nil, "config", "--file", "-", "-z", "--list")
 		list.stdin = []byte(text)
 		out, err := t.m.s.git(ctx, list)
-		var g *gitError
-		if err != nil && !errors.As(err, &g) {
+		if unanswered(err) {
 			return nil, err
 		}
 		for name := range submoduleURLs(out) { // of a file without sense there are none

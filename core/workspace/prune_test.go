@@ -440,3 +440,15 @@ func TestExpiryOfRemovedFiles(t *testing.T) {
 		}
 	}
 }
+
+// A mirror that a killed git could not look into is not called damaged: whoever removes it on that word loses what it holds.
+func TestPruneMirrorWithAKilledGit(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t, func(o *workspace.Options) { o.Git = gitThat(t, "*\" rev-list --count --exclude=\"*) kill -9 $$ ;;") })
+	w := r.provision("x", src.spec())
+	r.agentGit(w, "branch", "aside")
+	got, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{w.ID}, Mirrors: true})
+	if err == nil || len(got) != 1 || len(r.mirrors()) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -40,7 +40,11 @@ func (m *mirror) repair(ctx context.Context, rem *remote, w want) error {
 	if looking != nil {
 		return looking
 	}
-	old := m.dir + m.s.attempt(".old-")
+	left := ".old-" // what a crash leaves of it comes back
+	if reason == "" {
+		left = ".new-" // it goes
+	}
+	old := m.dir + m.s.attempt(left)
 	if err := os.Rename(m.dir, old); err != nil {
 		return err
 	}
@@ -50,6 +54,11 @@ func (m *mirror) repair(ctx context.Context, rem *remote, w want) error {
 	if reason == "" {
 		return removeTree(old)
 	}
+	return m.setAside(old)
+}
+
+// setAside keeps a mirror in the one that was made in its place.
+func (m *mirror) setAside(old string) error {
 	aside := filepath.Join(m.damaged(), filepath.Base(old))
 	m.s.log.Warn("a mirror that could not be mended was made again, and stays aside for the work in it", "mirror", m.URL, "path", aside)
 	return errors.Join(os.MkdirAll(m.damaged(), 0o755), os.Rename(old, aside))
@@ -63,10 +72,9 @@ func (m *mirror) damaged() string { return filepath.Join(m.dir, "damaged") }
 func (m *mirror) setDamagedAside(ctx context.Context) error {
 	for _, index := range glob(m.dir, "objects/pack/pack-*.idx") {
 		_, err := m.git(ctx, nil, "verify-pack", "--", index)
-		var g *gitError
 		if err == nil {
 			continue
-		} else if !errors.As(err, &g) {
+		} else if unanswered(err) {
 			return err
 		}
 		aside := m.damaged()

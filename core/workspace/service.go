@@ -103,6 +103,7 @@ func (s *Service) Open(ctx context.Context) error {
 	if err := s.findGit(ctx); err != nil {
 		s.log.Warn("workspaces with a repository are refused: git cannot be used", "error", err)
 	}
+	s.bringBack()
 	s.clearLeftovers()
 	s.wg.Add(1)
 	go func() {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/workspace"
 )
 
 // newNested makes a repository with a submodule that has one itself.
@@ -140,5 +141,34 @@ func TestWorkInSubmodules(t *testing.T) {
 				t.Errorf("it is %s, kept for %q", got.Status, got.Kept)
 			}
 		})
+	}
+}
+
+// A git that is killed while it lists submodules has not listed none: their work keeps the workspace.
+func TestWorkInSubmodulesWithAKilledGit(t *testing.T) {
+	outer, _, _ := newNested(t)
+	r := newRig(t, func(o *workspace.Options) { o.Git = gitThat(t, "*\" config --file \"*) kill -9 $$ ;;") })
+	w := r.provision("x", core.WorkspaceSpec{Repo: outer.url()})
+	r.agentGit(w, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+	write(t, filepath.Join(w.Path, "vendor/lib/new.txt"), "x")
+	got, err := r.PruneWorkspaces(t.Context(), core.WorkspacePrune{IDs: []string{w.ID}})
+	if err != nil || len(got) != 1 || got[0].Removed {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// The rules of a repository that an agent made may be a pipe, which has no end.
+func TestWorkInSubmodulesWithAPipeAsRules(t *testing.T) {
+	outer, _, _ := newNested(t)
+	r := newRig(t)
+	w := r.provision("x", core.WorkspaceSpec{Repo: outer.url()})
+	r.agentGit(w, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init")
+	lib := filepath.Join(w.Path, "vendor/lib")
+	write(t, filepath.Join(lib, "new.txt"), "x")
+	pipe(t, strings.TrimSpace(runGit(t, lib, nil, "rev-parse", "--path-format=absolute", "--git-path", "info/exclude")))
+	r.ApplyConfig(workspace.Config{FetchTimeout: 5 * time.Second, CheckoutTimeout: 5 * time.Second})
+	changes, err := r.InspectWorkspace(soon(t), w.ID)
+	if err != nil || changes.Uncommitted != 1 {
+		t.Errorf("%+v, %v", changes, err)
 	}
 }

@@ -81,7 +81,7 @@ func (s *Service) loose(ctx context.Context, look call, common, head string) (ch
 		"--ignore-submodules=all", head, "--",
 	}
 	others.args = []string{"ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"}
-	if _, err := os.Stat(filepath.Join(common, "info", "exclude")); err == nil {
+	if info, err := os.Stat(filepath.Join(common, "info", "exclude")); err == nil && info.Mode().IsRegular() {
 		others.args = append(others.args, "--exclude-from="+filepath.Join(common, "info", "exclude"))
 	}
 	var out, outToo []byte

@@ -121,7 +121,7 @@ func (u *update) run(ctx context.Context) (*core.WorkspaceUpdate, error) {
 func (u *update) apart(ctx context.Context, head string) (bool, error) {
 	_, err := u.t.git(ctx, nil, "merge-base", u.onto, head)
 	var g *gitError
-	if errors.As(err, &g) && g.kind == failOther && g.tail == "" { // git prints nothing then
+	if errors.As(err, &g) && !unanswered(err) && g.tail == "" { // git prints nothing then
 		return true, nil
 	}
 	return false, err
@@ -230,9 +230,8 @@ func (u *update) putBack(ctx context.Context, before string) error {
 // undo puts everything back as it was, and makes an error of what git could not do.
 func (u *update) undo(ctx context.Context, before string, cause error) error {
 	var g *gitError
-	cut := !errors.As(cause, &g) // by us
-	killed := cut || g.kind == failKilled
-	if cut { // what is half done is put back all the same
+	killed := unanswered(cause)
+	if !errors.As(cause, &g) { // what is half done is put back all the same
 		limited, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), pastClose{}, true), time.Minute)
 		defer cancel()
 		ctx = limited
@@ -255,7 +254,7 @@ func (u *update) undo(ctx context.Context, before string, cause error) error {
 			return errors.Join(cause, err)
 		}
 	}
-	if killed || g.kind == failDisk {
+	if killed || failureOf(cause) == failDisk {
 		if err := u.putBack(ctx, before); err != nil {
 			return errors.Join(cause, err)
 		}
