@@ -156,11 +156,10 @@ func (m *mirror) exists() bool {
 // has reports whether the mirror holds a commit.
 func (m *mirror) has(ctx context.Context, hash string) (bool, error) {
 	_, err := m.git(ctx, nil, "cat-file", "-e", hash+"^{commit}")
-	var g *gitError
-	if errors.As(err, &g) {
-		return false, nil
+	if unanswered(err) {
+		return false, err
 	}
-	return err == nil, err
+	return err == nil, nil
 }
 
 // want is a commit that a mirror should have, and the ref that it was found under; "" for a commit by its hash.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/workspace"
 )
 
 // What a repository has that is not supported is an error of the request.
@@ -64,4 +65,15 @@ func wideSource(t *testing.T) *source {
 	}
 	s.git("update-ref", "refs/heads/main", s.git("commit-tree", "-m", "wide", tree(dirs.String())))
 	return s
+}
+
+// A git that is killed while it looks for the commit has not found it missing.
+func TestProvisionWithAKilledGit(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t, func(o *workspace.Options) { o.Git = gitThat(t, "*\" cat-file -e \"*) kill -9 $$ ;;") })
+	w := r.reserve("x", src.spec())
+	_, err := r.ProvisionWorkspace(t.Context(), w.ID)
+	if e := wantError(t, err, core.CodeInternal, "killed"); !e.Unavailable {
+		t.Errorf("%+v", e)
+	}
 }
