@@ -24,16 +24,22 @@ func (l *frameLimit) fits(n int) bool {
 	return limit <= 0 || int64(n+frameOverhead) <= limit
 }
 
-// cut makes an answer one that fits: an error in the place of the result, or the error without what is too much.
-func (l *frameLimit) cut(a *answer) {
+// cut returns an answer that fits: a itself, or one with an error in the place of the result, or with the error without what is
+// too much. It leaves a as it is.
+func (l *frameLimit) cut(a *answer) *answer {
+	short := *a
 	if a.err == nil && !l.fits(len(a.result)) {
-		a.err = &Error{Code: CodeResultTooLarge, Message: fmt.Sprintf(
+		short.result = nil
+		short.err = &Error{Code: CodeResultTooLarge, Message: fmt.Sprintf(
 			"the result has %d bytes, the server takes messages of %d", len(a.result), l.Load())}
-		a.result = nil
 	}
-	if a.err != nil {
-		a.err = l.shortened(a.err)
+	if short.err != nil {
+		short.err = l.shortened(short.err)
 	}
+	if short.err == a.err {
+		return a
+	}
+	return &short
 }
 
 // shortened cuts a task error to what fits into a frame: the details go first.

@@ -158,7 +158,7 @@ func (l *ledger) send(a *answer, e *entry) {
 	if l.out == nil {
 		return
 	}
-	l.frames.cut(a)
+	a = l.frames.cut(a)
 	l.out.push(false, func(b []byte) []byte {
 		return appendAnswer(b, a, e.frameID, e.attempt, l.now())
 	})

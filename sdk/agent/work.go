@@ -42,8 +42,7 @@ func (a *Agent) handle(ctx context.Context, t *Task) answer {
 	if err != nil {
 		ans.result, ans.err = nil, asTaskError(err)
 	}
-	a.maxFrame.cut(&ans)
-	return ans
+	return *a.maxFrame.cut(&ans)
 }
 
 // call calls the handler. A panic becomes an error: it would be the same on another attempt.

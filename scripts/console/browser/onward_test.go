@@ -5,7 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/wardroom/wardroom/sdk/client"
 )
@@ -29,6 +31,35 @@ func TestFocusAfterWithdraw(t *testing.T) {
 	p.click(lines + `[0].querySelector("button")`)
 	p.until("no message", lines+`.length === 0`)
 	p.until("the focus at what is written", `document.activeElement === document.querySelector(".composer textarea")`)
+}
+
+// Who ends another session goes on at the next one, and after the last at the end of the dialog, which tells of sessions that it has
+// not.
+func TestFocusAfterEndedSession(t *testing.T) {
+	s, key := secured(t, "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity: {authentication: {apiKeys: {enabled: true}}}\n")
+	const one = `({id: "sess_" + n, kind: "browser", method: "apiKey", client: "browser " + n, createdAt: "2026-01-02T03:04:05Z", lastUsedAt: "2026-01-02T03:04:05Z", expiresAt: "2036-01-02T03:04:05Z"})`
+	p := beforeIn(t, answering("/api/auth/sessions", `() => { const sessions = (window.others ??= [1, 2]).map((n) => `+one+`); return {sessions, total: 102, limit: 100, offset: 0, hasMore: others.length > 1}; }`)+
+		`{ const real = window.fetch; window.fetch = (address, o) => {
+			if (o?.method !== "DELETE" || !new URL(address, location.href).pathname.includes("/auth/sessions/")) return real(address, o);
+			others.shift();
+			return Promise.resolve(new Response(null, {status: 204}));
+		}; }`)
+	defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
+	p.away(true)                                                              // that nobody is known yet is answered with 401
+	p.do(chromedp.Navigate(s.URL + "/patterns"))
+	p.until("the sign-in", `document.querySelector(".sign-in input[type=password]")`)
+	p.click(css(".sign-in input[type=password]"))
+	p.do(chromedp.KeyEvent(key), chromedp.KeyEvent(kb.Enter))
+	p.click(css(".top .me, .me"))
+	const lines = `document.querySelectorAll("dialog ul li.line")`
+	p.until("both sessions", lines+`.length === 2`)
+	p.until("that there are more", `document.querySelector("dialog").innerText.includes("The first 2 of 102 are here")`)
+	p.click(lines + `[0].querySelector("button")`)
+	p.until("one session", lines+`.length === 1`)
+	p.until("the focus at the next session", `document.activeElement === `+lines+`[0].querySelector("button")`)
+	p.click(lines + `[0].querySelector("button")`)
+	p.until("no session", lines+`.length === 0`)
+	p.until("the focus at the end of the dialog", `document.activeElement === document.querySelector("dialog footer button")`)
 }
 
 // A link to a record that is not there leads to word of it.

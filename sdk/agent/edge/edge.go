@@ -224,20 +224,9 @@ func (e *Edge) registered(r protocol.Registered) {
 
 // stopOrphans stops agents of this Edge that belong to no thread. It tries until the runtime has done it.
 func (e *Edge) stopOrphans(ctx context.Context) {
-	var list []runtime.Agent
-	e.insist(ctx, "edge: cannot look for agents of earlier threads; it is tried again", "", func() (err error) {
-		list, err = e.opts.Runtime.List(ctx, runtime.ListFilter{Labels: map[string]string{LabelEdge: e.opts.Name}})
-		return err
+	e.insist(ctx, "edge: cannot stop all agents of earlier threads; it is tried again", "", func() error {
+		return e.stopAll(ctx, map[string]string{LabelEdge: e.opts.Name}, false)
 	})
-	for _, a := range list {
-		if a.Status == runtime.StatusStopped || e.known(a) {
-			continue
-		}
-		e.opts.Logger.Info("edge: stopping an agent of an earlier thread", "runtimeAgent", a.ID, "thread", a.Labels[LabelThread])
-		e.insist(ctx, "edge: cannot stop an agent of an earlier thread; it is tried again", a.Labels[LabelThread], func() error {
-			return e.stop(ctx, a.ID, false)
-		})
-	}
 }
 
 // insist does something about a thread until it worked, or ctx ends.

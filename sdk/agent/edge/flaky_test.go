@@ -2,6 +2,7 @@ package edge_test
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -16,6 +17,7 @@ type flakyRuntime struct {
 	lost  atomic.Int64 // answers of Spawn that get lost, still to come
 	stops atomic.Int64 // refusals of Stop, still to come
 	hangs bool         // Spawn starts the agent, and answers when its caller has given up
+	stuck string       // id of an agent that is listed first, and is never stopped
 }
 
 func (f *flakyRuntime) Spawn(ctx context.Context, spec runtime.Spec) (runtime.Agent, error) {
@@ -31,10 +33,18 @@ func (f *flakyRuntime) Spawn(ctx context.Context, spec runtime.Spec) (runtime.Ag
 }
 
 func (f *flakyRuntime) Stop(ctx context.Context, id string, opts runtime.StopOptions) error {
-	if f.stops.Add(-1) >= 0 {
+	if f.stops.Add(-1) >= 0 || id == f.stuck {
 		return runtime.Errorf(runtime.CodeUnavailable, "the runtime is not there")
 	}
 	return f.fakeRuntime.Stop(ctx, id, opts)
+}
+
+func (f *flakyRuntime) List(ctx context.Context, filter runtime.ListFilter) ([]runtime.Agent, error) {
+	list, err := f.fakeRuntime.List(ctx, filter)
+	if i := slices.IndexFunc(list, func(a runtime.Agent) bool { return a.ID == f.stuck }); i > 0 {
+		list[0], list[i] = list[i], list[0]
+	}
+	return list, err
 }
 
 // flaky has the edge started anew on a runtime that fails.
@@ -92,6 +102,19 @@ func TestForgottenWhileTheRuntimeIsAway(t *testing.T) {
 	s.want("1 started", "2 ready")
 	s.stop()
 	rt.stops.Store(1)
+	s.opts.Root = t.TempDir()
+	s.start()
+	s.untilStopped("thread_2")
+}
+
+// TestOrphanThatCannotBeStopped checks that the others of an earlier session are stopped all the same.
+func TestOrphanThatCannotBeStopped(t *testing.T) {
+	s := newSite(t)
+	for _, id := range []string{"thread_1", "thread_2"} {
+		s.spawn(id, nil)
+		s.want("1 started", "2 ready")
+	}
+	s.flaky().stuck = "thread_1"
 	s.opts.Root = t.TempDir()
 	s.start()
 	s.untilStopped("thread_2")

@@ -152,7 +152,7 @@ func (h *host) Stop(ctx context.Context, t *agent.Thread, s protocol.ThreadStop)
 	if r := e.run(t); r != nil {
 		err = e.stop(ctx, r.agentID, s.Force)
 	} else { // it has no follower any more
-		err = e.stopAll(ctx, t.Spec.ThreadID, s.Force)
+		err = e.stopAll(ctx, e.ofThread(t.Spec.ThreadID), s.Force)
 	}
 	if err != nil {
 		if t.Context().Err() != nil { // the server does not ask again
@@ -170,16 +170,21 @@ func (h *host) Stop(ctx context.Context, t *agent.Thread, s protocol.ThreadStop)
 	return nil
 }
 
-// stopAll stops every agent that was started for a thread, but for one that the thread has by now: the server may have asked for it
-// again.
-func (e *Edge) stopAll(ctx context.Context, threadID string, force bool) error {
-	list, err := e.opts.Runtime.List(ctx, runtime.ListFilter{Labels: map[string]string{
-		LabelEdge: e.opts.Name, LabelThread: threadID,
-	}})
+// ofThread are the labels of the agents that were started for a thread.
+func (e *Edge) ofThread(id string) map[string]string {
+	return map[string]string{LabelEdge: e.opts.Name, LabelThread: id}
+}
+
+// stopAll stops every agent that has the labels, but for those that a thread has by now: the server may have asked for it again.
+// One that cannot be stopped does not keep it from the others.
+func (e *Edge) stopAll(ctx context.Context, labels map[string]string, force bool) error {
+	list, err := e.opts.Runtime.List(ctx, runtime.ListFilter{Labels: labels})
 	for _, a := range list {
-		if err == nil && a.Status != runtime.StatusStopped && !e.known(a) {
-			err = e.stop(ctx, a.ID, force)
+		if a.Status == runtime.StatusStopped || e.known(a) {
+			continue
 		}
+		e.opts.Logger.Info("edge: stopping an agent without a thread", "runtimeAgent", a.ID, "thread", a.Labels[LabelThread])
+		err = errors.Join(err, e.stop(ctx, a.ID, force))
 	}
 	return err
 }
@@ -191,7 +196,7 @@ func (e *Edge) clear(threadID string) {
 	e.mu.Unlock()
 	e.work.Go(func() {
 		e.insist(ctx, "edge: cannot stop the agents of a thread that is given up; it is tried again", threadID, func() error {
-			return e.stopAll(ctx, threadID, true)
+			return e.stopAll(ctx, e.ofThread(threadID), true)
 		})
 	})
 }

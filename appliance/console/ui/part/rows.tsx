@@ -4,10 +4,9 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from "pr
 import { go, href, place } from "../route.ts";
 import { rowHeight } from "../setting.ts";
 import { blockOf, drawnRows } from "./block.ts";
-import { Command } from "./command.tsx";
+import { Rest } from "./rest.tsx";
 import { Row, type Acts, type Column } from "./row.tsx";
 import { useRowFocus } from "./rowfocus.ts";
-import { count } from "./text.tsx";
 
 export type { Column };
 
@@ -112,5 +111,5 @@ export function Rows<T>(p: Props<T>) {
         {last < p.rows.length && <tr class="space" aria-hidden="true" style={{ height: (p.rows.length - last) * height + "px" }}><td /></tr>}
       </tbody>
     </table>
-  </div>{p.rest && <p class="bar"><span class="soft">The first {count(p.rows.length)}{p.total !== undefined && " of " + count(p.total)} are here. A filter narrows the list, where there is one; all are listed by</span> <Command text={p.rest} /></p>}</>;
+  </div>{p.rest && <Rest shown={p.rows.length} total={p.total} command={p.rest} />}</>;
 }

@@ -5,6 +5,7 @@ import { del, get, seg } from "../api/client.ts";
 import { base } from "../base.ts";
 import { Dialog, useAct } from "../part/dialog.tsx";
 import { Failure, Waiting } from "../part/notice.tsx";
+import { Rest } from "../part/rest.tsx";
 import { useFocusOnward } from "../part/rowfocus.ts";
 import { Text } from "../part/text.tsx";
 import { When } from "../part/time.tsx";
@@ -64,7 +65,7 @@ function Other({ of: o, a, ended }: { of: Own; a: ReturnType<typeof useAct>; end
 export function Account({ close }: { close: () => void }) {
   const s = session.value;
   const a = useAct();
-  const own = useLoad(s?.sessionId && may("sessions.read") ? "own-sessions" : "", (signal) => get<{ sessions: Own[] }>("/api/auth/sessions", { limit: 50 }, signal));
+  const own = useLoad(s?.sessionId && may("sessions.read") ? "own-sessions" : "", (signal) => get<{ sessions: Own[]; total: number; hasMore: boolean }>("/api/auth/sessions", { limit: 100 }, signal));
   if (!s) return null;
   const lists: [string, string[]][] = [["Roles", s.roles], ["Groups", s.groups], ["Scopes", s.scopes]];
   const others = (own.data?.sessions ?? []).filter((o) => !o.current);
@@ -79,6 +80,7 @@ export function Account({ close }: { close: () => void }) {
       </dl>}
       {own.error && <Failure error={own.error} again={own.reload} />}
       {others.length > 0 && <><h3>Your other sessions</h3><ul class="plain">{others.map((o) => <Other key={o.id} of={o} a={a} ended={own.reload} />)}</ul></>}
+      {own.data?.hasMore && <Rest shown={own.data.sessions.length} total={own.data.total} command="wardroom auth sessions list --all" />}
       {a.error && <Failure error={a.error} />}
     </div>
     {s.authenticated && (s.sessionId || s.kind === "apiKey") && <footer><button type="button" class="button" onClick={close}>Close</button><button type="button" class="button main" disabled={a.busy} onClick={() => void a.act(signOut).then((ok) => { if (ok) close(); })}>Sign out</button></footer>}
