@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"sync"
 
@@ -16,30 +17,39 @@ type editing struct {
 
 // edit is the lock of one path, and how many hold or want it.
 type edit struct {
-	mu sync.Mutex
-	n  int
+	held chan struct{} // has one element while it is held
+	n    int
 }
 
-func (e *editing) lock(path string) (unlock func()) {
+// lock waits until no other editor has the path. Who leaves waits no longer: that is the error of ctx.
+func (e *editing) lock(ctx context.Context, path string) (unlock func(), err error) {
 	e.mu.Lock()
 	if e.held == nil {
 		e.held = map[string]*edit{}
 	}
 	one := e.held[path]
 	if one == nil {
-		one = &edit{}
+		one = &edit{held: make(chan struct{}, 1)}
 		e.held[path] = one
 	}
 	one.n++
 	e.mu.Unlock()
-	one.mu.Lock()
-	return func() {
-		one.mu.Unlock()
+	leave := func() {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if one.n--; one.n == 0 {
 			delete(e.held, path)
 		}
+	}
+	select {
+	case one.held <- struct{}{}:
+		return func() {
+			<-one.held
+			leave()
+		}, nil
+	case <-ctx.Done():
+		leave()
+		return nil, ctx.Err()
 	}
 }
 
@@ -51,7 +61,10 @@ func (e *editing) lock(path string) (unlock func()) {
 // editor looked at.
 func (c *call) unchanged(current func() (answer, error)) (done func(), err error) {
 	given := c.r.Header["If-Match"]
-	unlock := c.s.editing.lock(c.r.URL.Path)
+	unlock, err := c.s.editing.lock(c.ctx, c.r.URL.Path)
+	if err != nil {
+		return nil, err
+	}
 	if len(given) == 0 {
 		return unlock, nil
 	}

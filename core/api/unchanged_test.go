@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -118,6 +119,42 @@ func TestIfMatchBesideOthers(t *testing.T) {
 	}
 	if len(stored) != 2 || stored[0] != "of the one" {
 		t.Errorf("stored %q", stored)
+	}
+}
+
+// An editor that leaves waits no longer for another one that takes long, and its change is not stored.
+func TestEditorLeaves(t *testing.T) {
+	r := newRig(t)
+	const path = "/api/patterns/a"
+	begun, ended := make(chan struct{}), make(chan struct{})
+	end := sync.OnceFunc(func() { close(ended) })
+	defer end()
+	stored := 0
+	r.patterns.update = func(name string, in core.PatternInput) (core.PatternUpdate, error) {
+		if stored++; stored == 1 {
+			close(begun)
+			<-ended
+		}
+		return core.PatternUpdate{Pattern: &core.Pattern{Name: name, Version: in.Version}}, nil
+	}
+	put := func() *http.Request {
+		return r.request("PUT", path, `{"definition": "name: a\nversion: 1.0.0\n", "version": "1.0.0"}`)
+	}
+	slow, gone := make(chan reply, 1), make(chan error, 1)
+	go func() { out, _ := r.try(put()); slow <- out }()
+	<-begun
+	ctx, leave := context.WithCancel(t.Context())
+	go func() { _, err := r.try(put().WithContext(ctx)); gone <- err }()
+	coretest.WaitFor(t, "the other to wait", func() bool { return r.server.Editors(path) == 2 })
+	leave()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Errorf("who left got %v", err)
+	}
+	coretest.WaitFor(t, "the other to be gone", func() bool { return r.server.Editors(path) == 1 })
+	end()
+	(<-slow).wants(t, 200, "")
+	if r.send(put()).wants(t, 200, ""); stored != 2 || r.server.Editors(path) != 0 {
+		t.Errorf("stored %d times, %d hold the lock", stored, r.server.Editors(path))
 	}
 }
 
