@@ -2,6 +2,7 @@ package pluginhost
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -64,7 +65,12 @@ func (p *Package) Install() error {
 		return unwritable(p.dir, err)
 	}
 	if _, _, _, err := finishRollback(p.dir, p.Entry.Name); err != nil {
-		return err
+		if core.ErrorCode(err) != core.CodeConflict && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if err := giveUpRollback(p.dir, p.Entry.Name); err != nil { // what it needs is gone or damaged
+			return unwritable(p.dir, err)
+		}
 	}
 	was, replaces, err := p.Replaces()
 	if err != nil {
@@ -233,8 +239,11 @@ func finishRollback(dir, name string) (now, was ManifestEntry, begun bool, err e
 	if errors.Is(err, fs.ErrNotExist) {
 		return now, was, false, nil
 	}
+	if core.ErrorCode(err) == core.CodeValidation {
+		return now, was, true, core.Conflict("plugin", name, "", "the rollback of the plugin %s that has begun cannot be read; install it anew", name).WithCause(err)
+	}
 	all, allErr := ReadManifest(dir)
-	if err = errors.Join(err, allErr); err != nil {
+	if err = cmp.Or(err, allErr); err != nil {
 		return now, was, true, err
 	}
 	was, known := all.Lookup(name)
@@ -268,6 +277,17 @@ func finishRollback(dir, name string) (now, was ManifestEntry, begun bool, err e
 		return now, was, true, unwritable(dir, err)
 	}
 	return now, was, true, nil
+}
+
+// giveUpRollback forgets a rollback that cannot be taken to its end.
+func giveUpRollback(dir, name string) error {
+	former := filepath.Join(dir, formerDir, name)
+	for _, path := range []string{former + backBinary, former + backEntry} { // the entry goes last: it is what has begun
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // CheckDir makes sure that only root and this user can change a directory of plugins.

@@ -278,6 +278,46 @@ func TestRollbackAfterKill(t *testing.T) {
 	}
 }
 
+// A rollback that was killed, and then lost what it needs, does not keep the plugin from being installed anew.
+func TestRollbackLost(t *testing.T) {
+	const name = "runtime-pen"
+	for what, lose := range map[string]func(dir string) error{
+		"entry":  func(dir string) error { return os.Remove(filepath.Join(dir, pluginhost.InstalledDir, name+".json")) },
+		"binary": func(dir string) error { return os.Remove(filepath.Join(dir, "former", name)) },
+		"damage": func(dir string) error {
+			return os.WriteFile(filepath.Join(dir, "former", name+".back.json"), []byte("{"), 0o644)
+		},
+	} {
+		t.Run(what, func(t *testing.T) {
+			dir := t.TempDir()
+			install(t, build(t, "1.0.0", "one", "helper one", 1), dir)
+			install(t, build(t, "2.0.0", "two", "helper two", 1), dir)
+			former := filepath.Join(dir, "former", name)
+			if err := os.WriteFile(former+".back.json", []byte(content(t, former+".json")), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if err := lose(dir); err != nil {
+				t.Fatal(err)
+			}
+			if now, _, err := pluginhost.Rollback(dir, name); err == nil {
+				t.Errorf("rolled back to %s", now.Version)
+			}
+			if what == "entry" { // else the binary would be one that is not known
+				if err := os.Remove(filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			install(t, build(t, "3.0.0", "three", "helper three", 1), dir)
+			if got := content(t, filepath.Join(dir, name)); got != "three" {
+				t.Errorf("installed %q", got)
+			}
+			if left, _ := filepath.Glob(former + ".back*"); len(left) > 0 {
+				t.Errorf("left %q", left)
+			}
+		})
+	}
+}
+
 func TestPackageFiles(t *testing.T) {
 	sum := strings.Repeat("0", 64)
 	manifest := func(files string) member {
