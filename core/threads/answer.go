@@ -254,7 +254,7 @@ func (t *thread) toHost(r *core.ThreadRecord, inputID string, a core.ThreadAnswe
 	return nil
 }
 
-// reply returns the answer of a person that the record has for the host.
+// reply returns the answer that the record has for the host.
 func (t *thread) reply(r *core.ThreadRecord) (core.ThreadAnswer, error) {
 	a := core.ThreadAnswer{PromptID: r.Answer.PromptID, Choice: r.Answer.Choice}
 	if sealed := r.Answer.SealedText; len(sealed) > 0 && !t.s.seal.Open(t.id, sealed, &a.Text) {

@@ -58,25 +58,33 @@ func TestSendAndWait(t *testing.T) {
 	}
 }
 
-// TestSendAndWaitOverKills kills the service between the message and its turn's end: who waits then gets that turn.
-func TestSendAndWaitOverKills(t *testing.T) {
-	r := newRig(t, core.SystemClock{})
+// sendAndWait opens the service, and sends a new thread a message whose turn does not end by itself. It returns the ids of both, and
+// what the sender gets, who waits as long as ctx.
+func (r *rig) sendAndWait(ctx context.Context) (id, input string, got <-chan error) {
+	r.t.Helper()
 	r.agents.script = func(a *scripted, _ string) { a.busy() }
 	r.open()
 	s := shellSpec("")
 	s.Objective = ""
-	id := r.spawn(s).ID
-	ctx, cancel := context.WithCancel(r.ctx)
-	gone := make(chan error, 1)
+	id = r.spawn(s).ID
+	sent := make(chan error, 1)
 	go func() {
 		_, err := r.SendThread(ctx, id, core.ThreadInput{Message: "one", ExpectResponse: true})
-		gone <- err
+		sent <- err
 	}()
-	coretest.WaitFor(t, "the message", func() bool { return r.agents.count() == 1 })
+	coretest.WaitFor(r.t, "the message", func() bool { return r.agents.count() == 1 })
 	q, err := r.QueuedThreadInputs(r.ctx, id, 0, 1)
 	if err != nil || len(q.Inputs) != 1 {
-		t.Fatalf("%+v, %v", q, err)
+		r.t.Fatalf("%+v, %v", q, err)
 	}
+	return id, q.Inputs[0].InputID, sent
+}
+
+// TestSendAndWaitOverKills kills the service between the message and its turn's end: who waits then gets that turn.
+func TestSendAndWaitOverKills(t *testing.T) {
+	r := newRig(t, core.SystemClock{})
+	ctx, cancel := context.WithCancel(r.ctx)
+	id, input, gone := r.sendAndWait(ctx)
 	cancel()
 	if err := <-gone; err == nil {
 		t.Error("a client that left has an answer")
@@ -84,7 +92,7 @@ func TestSendAndWaitOverKills(t *testing.T) {
 	r.Close()
 	r.open()
 	r.agents.do(r.record(id).ManagedAgentID, func(a *scripted) { a.end("answer to one") })
-	got, err := r.AwaitThreadInput(r.ctx, id, q.Inputs[0].InputID, time.Minute)
+	got, err := r.AwaitThreadInput(r.ctx, id, input, time.Minute)
 	if err != nil || got.Response == nil || got.Response.Text != "answer to one" || got.Response.Turn != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -93,25 +101,11 @@ func TestSendAndWaitOverKills(t *testing.T) {
 // TestSendAndWaitOverShutdown: who waits while the service ends learns that the message is stored, and under which id.
 func TestSendAndWaitOverShutdown(t *testing.T) {
 	r := newRig(t, core.SystemClock{})
-	r.agents.script = func(a *scripted, _ string) { a.busy() }
-	r.open()
-	s := shellSpec("")
-	s.Objective = ""
-	id := r.spawn(s).ID
-	left := make(chan error, 1)
-	go func() {
-		_, err := r.SendThread(r.ctx, id, core.ThreadInput{Message: "one", ExpectResponse: true})
-		left <- err
-	}()
-	coretest.WaitFor(t, "the message", func() bool { return r.agents.count() == 1 })
-	q, err := r.QueuedThreadInputs(r.ctx, id, 0, 1)
-	if err != nil || len(q.Inputs) != 1 {
-		t.Fatalf("%+v, %v", q, err)
-	}
+	id, input, left := r.sendAndWait(r.ctx)
 	shutdown := core.Unavailable("shutting_down", "the server is shutting down")
 	r.store.end(shutdown)
 	e := core.AsError(<-left)
-	if !e.Unavailable || e.Details["reason"] != "shutting_down" || e.Details["threadId"] != id || e.Details["inputId"] != q.Inputs[0].InputID {
+	if !e.Unavailable || e.Details["reason"] != "shutting_down" || e.Details["threadId"] != id || e.Details["inputId"] != input {
 		t.Errorf("%v, details %v", e, e.Details)
 	}
 	if len(shutdown.Details) != 1 {
