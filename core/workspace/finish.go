@@ -11,6 +11,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 const (
@@ -236,7 +237,7 @@ func (t *tree) awaitIndex(ctx context.Context) error {
 			_ = os.Remove(path) // git reports it if it stays
 			return nil
 		}
-		if !waited(ctx, lockPoll) {
+		if !pause.For(ctx, core.SystemClock{}, lockPoll) {
 			return ctx.Err()
 		}
 	}

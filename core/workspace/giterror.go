@@ -136,7 +136,7 @@ func failureOf(err error) failure {
 	return failOther
 }
 
-// unanswered reports whether a git failed because it was ended before it could answer: its failure tells nothing of what it was asked.
+// unanswered reports whether a git failed because it was ended before it could answer: its failure is no answer to what it was asked.
 func unanswered(err error) bool {
 	var g *gitError
 	return err != nil && (!errors.As(err, &g) || g.kind == failKilled)

@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/atomicfile"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // mirror is the local bare copy of a repository, which all its workspaces share. Branches of the remote are under
@@ -309,11 +309,7 @@ func (m *mirror) lock(ctx context.Context) (func(), error) {
 		if err == nil {
 			return func() { _ = f.Close(); unlock() }, nil // closing frees the lock
 		}
-		retry := time.NewTimer(lockPoll) // real time: another process has it
-		select {
-		case <-retry.C:
-		case <-ctx.Done():
-			retry.Stop()
+		if !pause.For(ctx, core.SystemClock{}, lockPoll) { // real time: another process has it
 			_ = f.Close() // nothing was written
 			unlock()
 			return nil, ctx.Err()

@@ -7,6 +7,9 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // freeAfter is how long a git has run in a worktree when it is looked at what it may wait for.
@@ -15,7 +18,7 @@ const freeAfter = 500 * time.Millisecond
 // freePipes ends the wait of a git for pipes that stand in a worktree where it reads its rules from: an agent may have made them,
 // and git would wait for a writer. They read as empty then. It returns once ctx ends.
 func (s *Service) freePipes(ctx context.Context, dir string) {
-	if !waited(ctx, freeAfter) {
+	if !pause.For(ctx, core.SystemClock{}, freeAfter) {
 		return
 	}
 	var pipes []string
@@ -34,24 +37,12 @@ func (s *Service) freePipes(ctx context.Context, dir string) {
 		return
 	}
 	s.log.Warn("pipes stand in a worktree where git reads rules; they count as empty", "worktree", dir, "files", listed(pipes))
-	for waited(ctx, lockPoll) {
+	for pause.For(ctx, core.SystemClock{}, lockPoll) { // real time: git is another process
 		for _, path := range pipes {
 			f, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 			if err == nil { // there is a reader
 				_ = f.Close()
 			}
 		}
-	}
-}
-
-// waited waits in real time, and reports whether ctx did not end meanwhile.
-func waited(ctx context.Context, long time.Duration) bool {
-	over := time.NewTimer(long)
-	defer over.Stop()
-	select {
-	case <-over.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -441,7 +441,7 @@ func TestExpiryOfRemovedFiles(t *testing.T) {
 	}
 }
 
-// A mirror that a killed git could not look into is not called damaged: whoever removes it on that word loses what it holds.
+// A mirror that a killed git could not look into is not called damaged: removing it would lose what it holds.
 func TestPruneMirrorWithAKilledGit(t *testing.T) {
 	src := newSource(t)
 	r := newRig(t, func(o *workspace.Options) { o.Git = gitThat(t, "*\" rev-list --count --exclude=\"*) kill -9 $$ ;;") })

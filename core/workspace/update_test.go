@@ -363,7 +363,7 @@ func TestMergeThatIsCutOff(t *testing.T) {
 	}
 }
 
-// A git that ends in the middle leaves what it wrote, whoever ended it: the machine is out of memory, or the disk is full. What the
+// A git that ends in the middle leaves what it wrote, whatever ended it: the machine is out of memory, or the disk is full. What the
 // thread removed, or has of its own under a name that is new on the branch, is as it was.
 func TestMergeThatDies(t *testing.T) {
 	for name, end := range map[string]string{

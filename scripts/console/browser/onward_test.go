@@ -33,7 +33,7 @@ func TestFocusAfterWithdraw(t *testing.T) {
 	p.until("the focus at what is written", `document.activeElement === document.querySelector(".composer textarea")`)
 }
 
-// Who ends another session goes on at the next one, and after the last at the end of the dialog, which tells of sessions that it has
+// Who ends another session goes on at the next one, and after the last at the end of the dialog, which has a line of sessions that it has
 // not.
 func TestFocusAfterEndedSession(t *testing.T) {
 	s, key := secured(t, "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity: {authentication: {apiKeys: {enabled: true}}}\n")
@@ -45,7 +45,7 @@ func TestFocusAfterEndedSession(t *testing.T) {
 			return Promise.resolve(new Response(null, {status: 204}));
 		}; }`)
 	defer func() { _ = chromedp.Run(p.ctx, network.ClearBrowserCookies()) }() // ports share them
-	p.away(true)                                                              // that nobody is known yet is answered with 401
+	p.away(true)                                                              // before the sign-in the answer is 401
 	p.do(chromedp.Navigate(s.URL + "/patterns"))
 	p.until("the sign-in", `document.querySelector(".sign-in input[type=password]")`)
 	p.click(css(".sign-in input[type=password]"))
