@@ -2,6 +2,7 @@ package local_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -177,4 +178,47 @@ func TestKilledAfterTheStart(t *testing.T) {
 	if e, err := stream.Next(); err != nil || e.Type != runtime.EventStarted || e.Agent.Handle.IsZero() {
 		t.Errorf("the first event is %+v, %v", e, err)
 	}
+}
+
+// TestKilledWithinTheStart is the death of the runtime after the holder was started and before that was noted: the next runtime finds
+// an agent that runs, and ends what a holder left that is dead as well.
+func TestKilledWithinTheStart(t *testing.T) {
+	dir := t.TempDir()
+	p, room := start(t, open(t, dir, nil), "victim", stubborn)
+	readUntil(t, p, 0, "go")
+	list, holder := pids(t, room), holderOf(t, p)
+	_ = p.Close()
+	path := filepath.Join(dir, "state", "agents", "victim", "life.json")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var record map[string]any
+	if err := json.Unmarshal(data, &record); err != nil {
+		t.Fatal(err)
+	}
+	record["holder"], record["command"] = map[string]int{"pid": 0, "start": 0}, map[string]int{"pid": 0, "start": 0}
+	if data, err = json.Marshal(record); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next := open(t, dir, nil)
+	handle, err := next.Latest(t.Context(), "victim", time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := next.Find(t.Context(), handle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if allGone(list[:1]) || found.Info().PID != list[0] {
+		t.Errorf("its process %d does not run", list[0])
+	}
+	_ = found.Close()
+	if err := unix.Kill(holder, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the end of what the holder left", func() bool { open(t, dir, nil); return allGone(list) })
 }

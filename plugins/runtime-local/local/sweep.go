@@ -33,7 +33,7 @@ func (l *Launcher) sweep(ctx context.Context) error {
 		if err != nil {
 			continue // never started, or a record of another version: nothing can be known
 		}
-		if l.owns(h) && (h.Boot != l.bootID || !proc.Alive(h.Holder)) {
+		if l.owns(h) && l.dead(h) {
 			dead[h.Nonce.String()] = h
 		}
 	}
@@ -56,6 +56,22 @@ func (l *Launcher) sweep(ctx context.Context) error {
 	l.sweepSockets()
 	l.sweepHelpers()
 	return nil
+}
+
+// dead reports whether the holder of a life has ended. One that is being started, maybe by the launcher of another configuration,
+// has not.
+func (l *Launcher) dead(h handle) bool {
+	switch {
+	case l.children.claims.Held(h.ID):
+		return false
+	case h.Boot == l.bootID && h.Holder.PID == 0: // the runtime ended before it could note it
+		conn, err := net.DialTimeout("unix", h.Socket, time.Second)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED)
+	}
+	return h.Boot != l.bootID || !proc.Alive(h.Holder)
 }
 
 // sweepSockets removes sockets of this launcher's kind that nothing listens on.
