@@ -52,6 +52,9 @@ func TestConfigureAgain(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `runtime_agents{runtime="pen",status="ready"} 1`) {
 		t.Errorf("metrics %s, error %v", text, err)
 	}
+	if !strings.Contains(string(text), `runtime_agents{runtime="pen",status="unreachable"} 0`) {
+		t.Errorf("metrics do not have the agents out of reach: %s", text)
+	}
 	if h, err := conn.Health(ctx); err != nil || h.Status != plugin.StatusOK {
 		t.Errorf("health %+v, error %v", h, err)
 	}

@@ -121,7 +121,8 @@ func (s *service) health(ctx context.Context) plugin.Health {
 
 // statuses are those that metrics tell of, also when no agent has them.
 var statuses = []runtime.Status{
-	runtime.StatusStarting, runtime.StatusReady, runtime.StatusBusy, runtime.StatusBlocked, runtime.StatusError, runtime.StatusStopped,
+	runtime.StatusStarting, runtime.StatusReady, runtime.StatusBusy, runtime.StatusBlocked, runtime.StatusUnreachable, runtime.StatusError,
+	runtime.StatusStopped,
 }
 
 // metrics counts the agents by status.

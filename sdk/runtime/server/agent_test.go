@@ -106,6 +106,28 @@ func TestSpawnRefusesBadBodies(t *testing.T) {
 	}
 }
 
+// away is a runtime with one agent that runs, and one that is out of reach.
+type away struct{ runtime.Unimplemented }
+
+func (away) Capabilities(context.Context) (runtime.Capabilities, error) {
+	return runtime.Capabilities{Name: "far"}, nil
+}
+
+func (away) List(context.Context, runtime.ListFilter) ([]runtime.Agent, error) {
+	return []runtime.Agent{
+		{ID: "a", Status: runtime.StatusReady}, {ID: "b", Status: runtime.StatusUnreachable, Reason: runtime.ReasonUnreachable},
+	}, nil
+}
+
+// TestListOutOfReach asks for the agents that cannot be reached.
+func TestListOutOfReach(t *testing.T) {
+	r := newRig(t, runtimeserver.Options{Runtime: away{}})
+	a := r.expect(t, http.StatusOK, http.MethodGet, "/agents?status=unreachable", "")
+	if a.field("total") != 1.0 || !strings.Contains(a.text, `"id":"b"`) {
+		t.Errorf("the list is %s", a.text)
+	}
+}
+
 func TestListPagesAndFilters(t *testing.T) {
 	r := newRig(t, runtimeserver.Options{})
 	if a := r.expect(t, 200, http.MethodGet, "/agents", ""); a.text != `{"agents":[],"total":0,"limit":20,"offset":0,"hasMore":false}`+"\n" {

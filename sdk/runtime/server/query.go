@@ -34,10 +34,11 @@ func parseList(q url.Values) (listQuery, error) {
 	}
 	for _, status := range q["status"] {
 		switch s := runtime.Status(status); s {
-		case runtime.StatusStarting, runtime.StatusReady, runtime.StatusBusy, runtime.StatusBlocked, runtime.StatusError, runtime.StatusStopped:
+		case runtime.StatusStarting, runtime.StatusReady, runtime.StatusBusy, runtime.StatusBlocked, runtime.StatusUnreachable, runtime.StatusError,
+			runtime.StatusStopped:
 			l.status = append(l.status, status)
 		default:
-			return l, badQuery("status", "must be starting, ready, busy, blocked, error or stopped")
+			return l, badQuery("status", "must be starting, ready, busy, blocked, unreachable, error or stopped")
 		}
 	}
 	if text := q.Get("limit"); text != "" {
