@@ -58,8 +58,8 @@ func (s *session) exited(exit runtime.Exit, err error, outOfMemory bool) {
 	if !s.ready {
 		s.tellScreen()
 	}
-	reason := s.exitReason(lost, outOfMemory)
-	if s.unresumable(lost) {
+	reason := s.exitReason(exit, lost, outOfMemory)
+	if s.unresumable(lost || strings.HasPrefix(reason, runtime.ReasonLost)) {
 		s.beginAnew(reason)
 		return
 	}
@@ -81,7 +81,7 @@ func (s *session) exited(exit runtime.Exit, err error, outOfMemory bool) {
 }
 
 // exitReason returns why the process ended.
-func (s *session) exitReason(lost, outOfMemory bool) string {
+func (s *session) exitReason(exit runtime.Exit, lost, outOfMemory bool) string {
 	switch cause := stopCause(s.stopper.cause.Load()); {
 	case cause == stopKilled:
 		return runtime.ReasonKilled
@@ -91,6 +91,8 @@ func (s *session) exitReason(lost, outOfMemory bool) string {
 		return runtime.ReasonOutOfMemory
 	case lost:
 		return runtime.ReasonLost
+	case strings.HasPrefix(exit.Reason, runtime.ReasonLost+":"): // the place where it ran took it away, and says why
+		return exit.Reason
 	case !s.ready:
 		if said := s.lastWords(); said != "" {
 			return runtime.ReasonExitedAtStart + ": " + said

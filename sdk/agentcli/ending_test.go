@@ -32,6 +32,18 @@ func TestWhyItEnded(t *testing.T) {
 			p.mu.Unlock()
 			p.kill()
 		}, runtime.ReasonOutOfMemory, 137},
+		{"OutOfMemoryBefore", func(_ *rig, p *process) { // something that it ran was, and it went on
+			p.mu.Lock()
+			p.outOfMem = true
+			p.mu.Unlock()
+			p.typed <- []byte("\x15/exit\r")
+		}, runtime.ReasonExited, 0},
+		{"Evicted", func(_ *rig, p *process) {
+			p.mu.Lock()
+			p.exit.Reason = "lost: Evicted: the node was low on memory"
+			p.mu.Unlock()
+			p.kill()
+		}, "lost: Evicted: the node was low on memory", 137},
 		{"Lost", func(_ *rig, p *process) {
 			p.mu.Lock()
 			p.noExit = true
@@ -41,7 +53,7 @@ func TestWhyItEnded(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			c := &fakeCLI{exitCode: 4, turn: func(p *process, msg string) { p.signal(agentcli.Signal{Kind: took, Text: msg}) }}
+			c := &fakeCLI{exitCode: tt.code, turn: func(p *process, msg string) { p.signal(agentcli.Signal{Kind: took, Text: msg}) }}
 			g, _ := ready(t, c, nil)
 			type result struct {
 				res runtime.SendResult

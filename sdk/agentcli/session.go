@@ -203,7 +203,7 @@ func (s *session) await() {
 	defer cancel()
 	if m, ok := s.proc.(Meter); ok {
 		if usage, err := m.Usage(ctx); err == nil {
-			out = out || usage.OutOfMemory
+			out = out || usage.OutOfMemory && exit.Code != 0 // one that ended well got over it
 		}
 	}
 	if err := s.proc.Kill(ctx); err != nil && s.ctx.Err() == nil {
