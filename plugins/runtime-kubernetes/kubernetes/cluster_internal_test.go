@@ -100,17 +100,20 @@ func TestJudge(t *testing.T) {
 func TestLastExit(t *testing.T) {
 	h := handle{ID: "a", Nonce: holder.NewNonce()}
 	word := string(wire.FormatExitFile(wire.Exited{Nonce: h.Nonce, Code: 7, At: time.Unix(1, 0)}))
+	killed := string(wire.FormatExitFile(wire.Exited{Nonce: h.Nonce, Code: 143, Killed: true, At: time.Unix(1, 0)}))
 	other := string(wire.FormatExitFile(wire.Exited{Nonce: holder.NewNonce(), Code: 7}))
 	for name, tt := range map[string]struct {
 		pod  *corev1.Pod
 		want runtime.Exit
 		gone bool
 	}{
-		"Word":    {podIn(corev1.PodSucceeded, "", "", terminated("Completed", word)), runtime.Exit{Code: 7}, false},
-		"Other":   {podIn(corev1.PodSucceeded, "", "", terminated("Completed", other)), runtime.Exit{}, true},
-		"Memory":  {podIn(corev1.PodFailed, "", "", terminated("OOMKilled", "")), runtime.Exit{Code: 137, Reason: runtime.ReasonOutOfMemory}, false},
-		"Evicted": {podIn(corev1.PodFailed, "Evicted", "low on memory", terminated("Error", "")), runtime.Exit{Code: 137, Reason: "lost: Evicted: low on memory"}, false},
-		"Nothing": {podIn(corev1.PodFailed, "", "", terminated("Error", "")), runtime.Exit{}, true},
+		"Word":        {podIn(corev1.PodSucceeded, "", "", terminated("Completed", word)), runtime.Exit{Code: 7}, false},
+		"Other":       {podIn(corev1.PodSucceeded, "", "", terminated("Completed", other)), runtime.Exit{}, true},
+		"Memory":      {podIn(corev1.PodFailed, "", "", terminated("OOMKilled", "")), runtime.Exit{Code: 137, Reason: runtime.ReasonOutOfMemory}, false},
+		"Evicted":     {podIn(corev1.PodFailed, "Evicted", "low on memory", terminated("Error", "")), runtime.Exit{Code: 137, Reason: "lost: Evicted: low on memory"}, false},
+		"EvictedWord": {podIn(corev1.PodFailed, "Evicted", "low on memory", terminated("Error", killed)), runtime.Exit{Code: 143, Reason: "lost: Evicted: low on memory"}, false},
+		"EndedBefore": {podIn(corev1.PodFailed, "Evicted", "low on memory", terminated("Error", word)), runtime.Exit{Code: 7}, false},
+		"Nothing":     {podIn(corev1.PodFailed, "", "", terminated("Error", "")), runtime.Exit{}, true},
 	} {
 		got, err := lastExit(tt.pod, h)
 		if got != tt.want || errors.Is(err, agentcli.ErrGone) != tt.gone {

@@ -597,8 +597,11 @@ func lastExit(pod *corev1.Pod, h handle) (runtime.Exit, error) {
 		}
 		if known, err := wire.ParseExitFile([]byte(t.Message)); err == nil && known.Nonce == h.Nonce {
 			exit := holder.ExitOf(known)
-			if exit.Code == 128+9 && exit.Reason == "" && t.Reason == "OOMKilled" {
+			switch why := takenAway(pod); {
+			case exit.Code == 128+9 && exit.Reason == "" && t.Reason == "OOMKilled":
 				exit.Reason = runtime.ReasonOutOfMemory
+			case exit.Reason == runtime.ReasonKilled && why != "":
+				exit.Reason = runtime.ReasonLost + ": " + why
 			}
 			return exit, nil
 		}
@@ -606,11 +609,24 @@ func lastExit(pod *corev1.Pod, h handle) (runtime.Exit, error) {
 			return runtime.Exit{Code: 128 + 9, Reason: runtime.ReasonOutOfMemory}, nil
 		}
 	}
-	if pod.Status.Reason != "" { // evicted, preempted, or its node was shut down
-		why := strings.TrimSuffix(pod.Status.Reason+": "+said(errors.New(pod.Status.Message)), ": ")
+	if why := takenAway(pod); why != "" {
 		return runtime.Exit{Code: 128 + 9, Reason: runtime.ReasonLost + ": " + why}, nil
 	}
 	return runtime.Exit{}, agentcli.ErrGone
+}
+
+// takenAway says why the cluster ended a pod that was evicted or preempted, or whose node was shut down or drained; "" for any other.
+func takenAway(pod *corev1.Pod) string {
+	reason, message := pod.Status.Reason, pod.Status.Message
+	for _, c := range pod.Status.Conditions {
+		if reason == "" && c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
+			reason, message = c.Reason, c.Message
+		}
+	}
+	if reason == "" {
+		return ""
+	}
+	return strings.TrimSuffix(reason+": "+said(errors.New(message)), ": ")
 }
 
 // removePods removes all pods of this state directory that an agent has, where its record does not say which that is, and returns

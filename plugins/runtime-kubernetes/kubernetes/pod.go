@@ -433,7 +433,7 @@ func died(pod *corev1.Pod, t *corev1.ContainerStateTerminated) error {
 	}
 	why := strings.TrimSpace(pod.Status.Reason + " " + pod.Status.Message)
 	if t != nil {
-		why = strings.TrimSpace(fmt.Sprintf("%s %s (exit code %d)", t.Reason, t.Message, t.ExitCode))
+		why = strings.TrimSpace(fmt.Sprintf("%s %s %s (exit code %d)", why, t.Reason, t.Message, t.ExitCode))
 	}
 	if pod.Status.Reason == "Evicted" || strings.HasPrefix(pod.Status.Reason, "OutOf") {
 		return &runtime.Error{Code: runtime.CodeResourceLimit, Message: "the pod was not kept: " + why, Retry: true, Hint: "make room in the cluster, or ask for less"}

@@ -20,6 +20,7 @@ type process struct {
 	*holder.Client
 	launcher *Launcher
 	handle   handle
+	asked    atomic.Bool // Kill was called
 	killed   atomic.Bool // Kill removed the pod
 }
 
@@ -41,8 +42,9 @@ func (p *process) Info() agentcli.ProcessInfo { return p.handle.info() }
 // Kill ends the agent, by its holder where that answers, and by the removal of its pod where it does not. A pod whose holder
 // answered stays for a while: its files may be asked for, and it may get a next life.
 func (p *process) Kill(ctx context.Context) error {
-	asked, cancel := context.WithTimeout(ctx, killTime)
-	err := p.Client.Kill(asked)
+	p.asked.Store(true)
+	limited, cancel := context.WithTimeout(ctx, killTime)
+	err := p.Client.Kill(limited)
 	cancel()
 	if err == nil {
 		p.launcher.overNow(p.handle)
@@ -86,8 +88,42 @@ func (p *process) Wait(ctx context.Context) (runtime.Exit, error) {
 			exit.Reason = runtime.ReasonOutOfMemory
 		}
 	}
+	if exit.Reason == runtime.ReasonKilled && !p.asked.Load() {
+		if why := p.launcher.taken(ctx, p.handle); why != "" {
+			exit.Reason = runtime.ReasonLost + ": " + why
+		}
+	}
 	p.launcher.overNow(p.handle)
 	return exit, nil
+}
+
+// takenTime is how long a cluster may take to say why it had a pod end. A kubelet that evicts one says so once all of it has ended.
+const takenTime = 10 * time.Second
+
+// taken says why the pod of a life was taken away whose holder was made to end by something else than this runtime; "" where that is
+// not so, or not known.
+func (l *Launcher) taken(ctx context.Context, h handle) string {
+	ctx, cancel := context.WithTimeout(ctx, takenTime)
+	defer cancel()
+	for {
+		pod, err := l.cluster.get(ctx, h.Pod)
+		if err != nil {
+			return ""
+		}
+		gone := pod == nil || string(pod.UID) != h.UID
+		if !gone {
+			if why := takenAway(pod); why != "" {
+				return why
+			}
+		}
+		switch {
+		case gone || pod.DeletionTimestamp != nil:
+			return "its pod was removed"
+		case over(pod):
+			return ""
+		}
+		l.watcher.next(ctx, time.Second)
+	}
 }
 
 // gone is asked when the holder was lost before it reported an end.

@@ -1,0 +1,113 @@
+package kubernetes
+
+import (
+	"context"
+	"net"
+	"net/http/httptest"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/wardroom/wardroom/sdk/holder"
+	"github.com/wardroom/wardroom/sdk/holder/wire"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// TestTakenAway ends the holder of an agent as a cluster does that takes its pod away: the agent is lost, with the cluster's reason,
+// where nothing asked for its end.
+func TestTakenAway(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "holder")
+	build := exec.Command("go", "build", "-o", binary, "github.com/wardroom/wardroom/plugins/holder")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	now := metav1.Now()
+	for name, tt := range map[string]struct {
+		mark func(*corev1.Pod) // nil: the pod is gone
+		kill bool              // the runtime asks for the end
+		want string
+	}{
+		"Evicted": {func(p *corev1.Pod) {
+			p.Status = corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted", Message: "The node was low on resource: memory."}
+		}, false, "lost: Evicted: The node was low on resource: memory."},
+		"Drained": {func(p *corev1.Pod) {
+			p.DeletionTimestamp = &now
+			p.Status.Conditions = []corev1.PodCondition{{
+				Type: corev1.DisruptionTarget, Status: corev1.ConditionTrue, Reason: "EvictionByEvictionAPI", Message: "Eviction API: evicting",
+			}}
+		}, false, "lost: EvictionByEvictionAPI: Eviction API: evicting"},
+		"Deleted": {func(p *corev1.Pod) { p.DeletionTimestamp = &now }, false, "lost: its pod was removed"},
+		"Gone":    {nil, false, "lost: its pod was removed"},
+		"Ended":   {func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }, false, runtime.ReasonKilled},
+		"Asked":   {func(p *corev1.Pod) { p.DeletionTimestamp = &now }, true, runtime.ReasonKilled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			api := new(silentNode)
+			server := httptest.NewServer(api)
+			defer server.Close()
+			dir := t.TempDir()
+			config, err := decode([]byte(`{"kubeconfig": "`+kubeconfigOf(t, dir, server.URL)+`"}`), dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := Open(Options{Config: config, Version: "test"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = l.Close() }()
+			h := handle{Version: handleVersion, ID: "a", Nonce: holder.NewNonce(), Owner: l.owner, Pod: "a-pod", UID: "u1"}
+			socket := filepath.Join(dir, "s")
+			holding, err := holder.Start(ctx, binary, wire.Launch{
+				Socket: socket, Nonce: h.Nonce, ExitFile: filepath.Join(dir, "exit"), Path: "/bin/sh", Args: []string{"-c", "exec sleep 60"}, Dir: dir, Cols: 80, Rows: 24,
+			}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer holding.Reap(true)
+			p := &process{launcher: l, handle: h}
+			p.Client, err = holder.Connect(ctx, holder.Options{Nonce: h.Nonce, Dial: func(ctx context.Context) (net.Conn, error) {
+				var d net.Dialer
+				return d.DialContext(ctx, "unix", socket)
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = p.Close() }()
+			if tt.mark != nil {
+				pod := podIn(corev1.PodRunning, "", "", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+				pod.TypeMeta, pod.ObjectMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}, metav1.ObjectMeta{Name: h.Pod, Namespace: "ns", UID: "u1", ResourceVersion: "1"}
+				tt.mark(pod)
+				api.pod.Store(pod)
+			}
+			if tt.kill {
+				err = p.Kill(ctx)
+			} else {
+				err = unix.Kill(holding.Holder.PID, unix.SIGTERM)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if exit, err := p.Wait(ctx); err != nil || exit.Reason != tt.want {
+				t.Errorf("it ended with %+v, %v, want the reason %q", exit, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestDiedOfEviction has a pod evicted before its command was started: the reason of the cluster is told beside how the container
+// ended.
+func TestDiedOfEviction(t *testing.T) {
+	_, err := judge(podIn(corev1.PodFailed, "Evicted", "The node was low on resource: memory.", terminated("Error", "")))
+	if e := runtime.AsError(err); e == nil || e.Code != runtime.CodeResourceLimit || !strings.Contains(e.Message, "low on resource: memory") {
+		t.Errorf("it died of %v", err)
+	}
+}
