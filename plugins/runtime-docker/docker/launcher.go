@@ -51,6 +51,9 @@ type Launcher struct {
 
 	claims life.Claims
 
+	mu    sync.Mutex      // guards found
+	found map[string]bool // ids of agents that were found again, and not prepared since
+
 	stop context.CancelFunc // of the sweeper
 	wg   sync.WaitGroup     // the sweeper
 }
@@ -67,7 +70,7 @@ var notInside = []string{"PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA
 // Open makes a launcher. The engine need not be there.
 func Open(opts Options) (*Launcher, error) {
 	c := opts.Config
-	l := &Launcher{config: c, version: opts.Version, private: opts.Private, log: opts.Logger}
+	l := &Launcher{config: c, version: opts.Version, private: opts.Private, log: opts.Logger, found: map[string]bool{}}
 	if l.log == nil {
 		l.log = hclog.NewNullLogger()
 	}
@@ -129,17 +132,22 @@ func (l *Launcher) Close() error {
 func (l *Launcher) room(id string) string { return filepath.Join(l.rooms.Dir, id) }
 
 // Prepare makes the room of an agent, on this machine and at the same paths in its container. INVALID_SPEC,
-// WORKDIR_NOT_ALLOWED, RESOURCE_LIMIT. An agent that was found again is prepared without the engine, which may be away.
+// WORKDIR_NOT_ALLOWED, RESOURCE_LIMIT. An agent that was found again is prepared without the engine and the registry of its image, which
+// may be away or hang.
 func (l *Launcher) Prepare(ctx context.Context, spec *runtime.Spec) (agentcli.Room, error) {
 	rooms := l.rooms
-	f, away := l.engine.look(ctx)
 	_, err := l.load(spec.ID)
 	again := err == nil // it had a life, and may have it still
-	if away != nil && !again {
-		return agentcli.Room{}, away
-	}
-	if away == nil {
-		rooms.Owner = l.config.identify(f).owner
+	var f facts
+	asked := !l.tookFound(spec.ID)
+	if asked {
+		var away error
+		if f, away = l.engine.look(ctx); away == nil {
+			rooms.Owner = l.config.identify(f).owner
+		} else if !again {
+			return agentcli.Room{}, away
+		}
+		asked = away == nil
 	}
 	if err := l.checkLimits(spec, f); err != nil {
 		return agentcli.Room{}, err
@@ -165,28 +173,45 @@ func (l *Launcher) Prepare(ctx context.Context, spec *runtime.Spec) (agentcli.Ro
 	}
 	room.Contained = true
 	room.Hook = []string{insideHolder, "hook", insideSocket}
-	// The image is looked for when a command of it is: a running agent is found again without it.
 	search := sync.OnceValues(func() (image, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lookTime)
 		defer cancel()
 		return l.images.find(ctx, ref)
 	})
-	if !again || away == nil {
+	env := room.Env
+	if asked {
 		if in, err := search(); err == nil {
 			room.Env = imageEnv(in, room.Env)
 		} else if !again {
 			return agentcli.Room{}, err
 		}
+	} else {
+		room.Env = slices.DeleteFunc(slices.Clone(env), isPath) // the image's: see Launch
 	}
-	env := room.Env
 	room.LookPath = func(name string) (string, error) {
 		in, err := search()
 		if err != nil {
 			return "", err
 		}
-		return l.probes.lookPath(context.WithoutCancel(ctx), in, name, env)
+		return l.probes.lookPath(context.WithoutCancel(ctx), in, name, imageEnv(in, env))
 	}
 	return room, nil
+}
+
+// noteFound notes that an agent was found: until it is prepared, what it is prepared for is no start.
+func (l *Launcher) noteFound(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.found[id] = true
+}
+
+// tookFound reports whether an agent was found, and was not prepared or removed since.
+func (l *Launcher) tookFound(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found := l.found[id]
+	delete(l.found, id)
+	return found
 }
 
 // Room implements agentcli.Archive: rooms are directories of this machine, which outlive their containers.
@@ -203,12 +228,14 @@ const defaultPath = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbi
 func imageEnv(in image, room []string) []string {
 	env := append([]string{defaultPath}, in.env...)
 	for _, pair := range room {
-		if !strings.HasPrefix(pair, "PATH=") {
+		if !isPath(pair) {
 			env = append(env, pair)
 		}
 	}
 	return env
 }
+
+func isPath(pair string) bool { return strings.HasPrefix(pair, "PATH=") }
 
 // Launch starts the command in a container of its own. What an earlier life of the same id left is ended first.
 func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.Process, error) {
@@ -264,6 +291,9 @@ func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.P
 	}
 	if h.Container, err = l.create(ctx, p); err != nil {
 		return nil, err
+	}
+	if variable(cmd.Env, "PATH") == "" { // its room was prepared without the image
+		cmd.Env = imageEnv(in, cmd.Env)
 	}
 	process, err := l.begin(ctx, cmd, h)
 	if err != nil {
@@ -447,6 +477,7 @@ func (l *Launcher) Find(ctx context.Context, data []byte) (agentcli.Process, err
 	}
 	p, err := l.connect(ctx, h)
 	if err == nil {
+		l.noteFound(h.ID)
 		return p, nil
 	}
 	if !errors.Is(err, agentcli.ErrGone) && runtime.ErrorCode(err) != runtime.CodeUnavailable {
@@ -460,6 +491,7 @@ func (l *Launcher) Find(ctx context.Context, data []byte) (agentcli.Process, err
 	if known, err := l.readExit(h); err == nil {
 		gone.Head = &known.Head
 	}
+	l.noteFound(h.ID)
 	return gone, nil
 }
 
@@ -558,6 +590,7 @@ func (l *Launcher) Remove(ctx context.Context, id string) error {
 	if err := l.endEarlier(ctx, id); err != nil {
 		return err
 	}
+	l.tookFound(id)
 	if err := os.RemoveAll(l.room(id)); err != nil {
 		return runtime.Errorf(runtime.CodeInternal, "remove the room of agent %s: %v", id, err)
 	}
