@@ -37,8 +37,10 @@ func (e *stuckEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case <-r.Context().Done():
 		}
 		w.WriteHeader(http.StatusInternalServerError)
-	case strings.HasSuffix(r.URL.Path, "/info"), strings.HasSuffix(r.URL.Path, "/containers/json"):
-		_, _ = io.WriteString(w, map[bool]string{true: `{"NCPU": 64}`, false: `[]`}[strings.HasSuffix(r.URL.Path, "/info")])
+	case strings.HasSuffix(r.URL.Path, "/info"), strings.HasSuffix(r.URL.Path, "/version"):
+		_, _ = io.WriteString(w, `{"NCPU": 64}`)
+	case strings.HasSuffix(r.URL.Path, "/containers/json"):
+		_, _ = io.WriteString(w, `[]`)
 	default:
 		w.WriteHeader(http.StatusNotFound)
 		_, _ = io.WriteString(w, `{"message": "No such thing"}`)

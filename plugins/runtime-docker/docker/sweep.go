@@ -31,8 +31,14 @@ func (l *Launcher) sweep(ctx context.Context, grace time.Duration) {
 
 func (l *Launcher) sweepOnce(ctx context.Context, grace time.Duration) {
 	call, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	// First, as it has the client agree with the engine on a version, which ContainerList reads before it does so: another call may
+	// be writing it.
+	_, err := l.engine.ServerVersion(call)
+	if err != nil {
+		return // health tells of it
+	}
 	list, err := l.engine.ContainerList(call, container.ListOptions{All: true, Filters: owned(l.owner)})
-	cancel()
 	if err != nil {
 		return // health tells of it
 	}
