@@ -29,6 +29,7 @@ const (
 	failFormat   failure = "object_format"
 	failLarge    failure = "too_many_files"
 	failKilled   failure = "git_killed" // by a signal that is not ours
+	failInTheWay failure = "files_in_the_way"
 	// failHalfMade is of a worktree that git makes or removes meanwhile: its files are empty for a moment.
 	failHalfMade failure = "worktree_half_made"
 )
@@ -75,6 +76,8 @@ var signs = []struct {
 	{"returned error: 404", failMissing},
 	{"' not found", failMissing},
 	{"project you were looking for could not be found", failMissing},
+	{"would be overwritten by merge", failInTheWay},
+	{"not uptodate. cannot merge", failInTheWay},
 	{"[rejected]", failRejected},
 	{"[remote rejected]", failRejected},
 	{"non-fast-forward", failRejected},
@@ -183,6 +186,8 @@ func explain(err error, rem *remote, branch string) error {
 		e = core.Errorf(core.CodeInternal, "the local copy of %s is damaged and could not be repaired", url)
 	case failRejected:
 		e = core.Errorf(core.CodeConflict, "%s does not take the push: the branch there has other commits, or is protected; push to another branch", url)
+	case failInTheWay:
+		e = core.Errorf(core.CodeConflict, "files of the workspace that are not committed are in the way; have them committed, moved or removed first")
 	default:
 		e = core.Errorf(core.CodeInternal, "git failed in the workspace")
 	}

@@ -41,7 +41,8 @@ func (s *Service) InspectWorkspace(ctx context.Context, id string) (*core.Worksp
 	return changes, explain(err, nil, "")
 }
 
-// checkedOut returns a workspace that has a directory.
+// checkedOut returns a workspace that has a directory, which stands at one commit and not between two. The caller holds the lock of
+// the workspace.
 func (s *Service) checkedOut(ctx context.Context, id string) (*core.Workspace, error) {
 	w, err := s.FindWorkspace(ctx, id)
 	if err != nil {
@@ -50,7 +51,8 @@ func (s *Service) checkedOut(ctx context.Context, id string) (*core.Workspace, e
 	if w.Status != core.WorkspaceReady && w.Status != core.WorkspaceReleased {
 		return nil, core.Conflict("workspace", id, string(w.Status), "workspace %q is %s; it has no files", id, w.Status)
 	}
-	return w, nil
+	w, err = s.recoverMove(ctx, w)
+	return w, explain(err, nil, "")
 }
 
 // inspect reports what happened. The caller holds the lock of the workspace.
