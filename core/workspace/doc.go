@@ -8,7 +8,7 @@
 // # On disk
 //
 //	lock                     flock of the service whose root it is
-//	mirrors/<key>            bare repository; key is the hash of URL, depth and filter
+//	mirrors/<key>            bare repository; key is the hash of URL, depth, filter and format of objects
 //	mirrors/<key>.json       what the key stands for
 //	mirrors/<key>.lock       flock of whoever fetches
 //	mirrors/<key>/worktrees  what git keeps per worktree, under the id of the workspace

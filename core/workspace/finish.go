@@ -167,7 +167,7 @@ func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	if err != nil {
 		return err
 	}
-	parents, old := []string(nil), emptyTree
+	parents, old := []string(nil), t.m.emptyTree()
 	if head != "" {
 		out, err := t.git(ctx, nil, "rev-parse", "--verify", head+"^{tree}")
 		if err != nil {

@@ -45,7 +45,7 @@ var signs = []struct {
 	{"unable to write file", failDisk}, // of a checkout; git does not say why, and there is hardly another reason
 	{"unable to write new index file", failDisk},
 	{"detected dubious ownership", failOwner},
-	{"mismatched algorithms: client sha1", failFormat},
+	{"mismatched algorithms: client", failFormat},
 	{"host key verification failed", failAuth},
 	{"permission denied (", failAuth},
 	{"authentication failed", failAuth},
@@ -165,7 +165,7 @@ func explain(err error, rem *remote, branch string) error {
 	case failOwner:
 		e = core.Invalid("preparation.workspace.repo", "%s belongs to another user of this machine; git serves only what belongs to the user that this service runs as", url)
 	case failFormat:
-		e = core.Invalid("preparation.workspace.repo", "%s has its objects in the SHA-256 format, and only SHA-1 is supported; name a repository in that format", url)
+		e = core.Invalid("preparation.workspace.repo", "%s has its objects in another format than was expected of it, of SHA-1 and SHA-256; if it was made anew, spawn the thread again, and if it is a submodule, leave submodules out", url)
 	case failLarge:
 		if e = core.Errorf(core.CodeConflict, "the workspace has so many changed or new files that git's list of them takes more than %d MiB; have those removed or ignored (.gitignore) that are not needed", maxOutput>>20); rem != nil {
 			e = core.Invalid("preparation.workspace.repo", "%s has so many files that git's list of them takes more than %d MiB; name a smaller repository", url, maxOutput>>20)

@@ -217,7 +217,7 @@ func (t *tree) open(ctx context.Context, untracked []string) (uncommitted, unpus
 		return 0, 0, err
 	}
 	var heads []string
-	against := emptyTree
+	against := t.m.emptyTree()
 	if head != "" {
 		heads, against = append(heads, head), head
 	}
