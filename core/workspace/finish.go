@@ -137,7 +137,7 @@ func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	specs := []string{"."}
 	for _, name := range untracked {
 		if strings.HasSuffix(name, "/") { // a repository of its own: it would become a submodule that cannot be fetched
-			specs = append(specs, leaveOut(strings.TrimSuffix(name, "/")))
+			specs = append(specs, ":(exclude,top,literal)"+strings.TrimSuffix(name, "/"))
 		}
 	}
 	add := t.call(nil, "add", "--all", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul")

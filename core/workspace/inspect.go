@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -252,44 +251,6 @@ func (t *tree) head(ctx context.Context) (string, error) {
 	}
 	return "", err
 }
-
-// compare runs git diff with what about leaves of the files. It leaves out, and returns, those that cannot be read, where git
-// would give up: a pipe in the place of a file, or one without the permission.
-func (t *tree) compare(ctx context.Context, diff call, about, untracked []string) (out []byte, unreadable []string, err error) {
-	args := diff.args
-	diff.args = append(slices.Clip(args), about...)
-	out, err = t.m.s.git(ctx, diff)
-	var g *gitError
-	if !errors.As(err, &g) {
-		return out, nil, err
-	}
-	changed, looking := t.changed(ctx, t.base)
-	if looking != nil {
-		return nil, nil, err
-	}
-	for _, name := range append(changed, untracked...) {
-		path := filepath.Join(t.dir, filepath.FromSlash(name))
-		if info, err := os.Lstat(path); err != nil || info.IsDir() || info.Mode()&os.ModeSymlink != 0 {
-			continue
-		}
-		f, _, err := openRegular(path)
-		if err != nil {
-			unreadable = append(unreadable, name)
-			about = append(slices.Clip(about), leaveOut(name))
-			continue
-		}
-		_ = f.Close() // nothing was read
-	}
-	if len(unreadable) == 0 {
-		return nil, nil, err
-	}
-	diff.args = append(slices.Clip(args), about...)
-	out, err = t.m.s.git(ctx, diff)
-	return out, unreadable, err
-}
-
-// leaveOut is a pathspec that leaves out one file or directory.
-func leaveOut(name string) string { return ":(exclude,top,literal)" + name }
 
 // changed lists the files that git knows and that are not as a commit, or a tree, has them.
 func (t *tree) changed(ctx context.Context, from string) ([]string, error) {

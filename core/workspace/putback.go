@@ -103,7 +103,7 @@ func (t *tree) putBack(ctx context.Context, rem *remote, note moveNote, head str
 		wrote := map[string]bool{} // by git, as far as that can be known
 		begun := 0
 		for _, f := range ours {
-			if now, ok := staged[f.name]; ok && now != f.after {
+			if now, ok := staged[f.name]; ok && now.after != f.after {
 				continue // staged by an agent
 			} else if ok {
 				entries.WriteString(f.before.entry(f.name))
@@ -133,21 +133,25 @@ func (t *tree) putBack(ctx context.Context, rem *remote, note moveNote, head str
 				write.WriteString(name + "\x00")
 			}
 		}
-		for _, step := range []call{
-			{args: []string{"update-index", "--add", "--replace", "-z", "--index-info"}, stdin: []byte(entries.String())},
-			{args: []string{"checkout-index", "--force", "--index", "--quiet", "-z", "--stdin"}, stdin: []byte(write.String()), remote: rem},
-		} {
-			if len(step.stdin) == 0 {
-				continue
-			}
-			run := t.call(step.remote, step.args...)
-			run.stdin, run.env = step.stdin, env
-			if _, err := t.m.s.git(ctx, run); err != nil {
-				return err
-			}
-		}
-		return nil
+		return t.writeIndex(ctx, env,
+			call{args: []string{"update-index", "--add", "--replace", "-z", "--index-info"}, stdin: []byte(entries.String())},
+			call{args: []string{"checkout-index", "--force", "--index", "--quiet", "-z", "--stdin"}, stdin: []byte(write.String()), remote: rem})
 	})
+}
+
+// writeIndex runs git on an index in steps. One without input is left out.
+func (t *tree) writeIndex(ctx context.Context, env []string, steps ...call) error {
+	for _, step := range steps {
+		if len(step.stdin) == 0 {
+			continue
+		}
+		run := t.call(step.remote, step.args...)
+		run.stdin, run.env = step.stdin, env
+		if _, err := t.m.s.git(ctx, run); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // holding returns which files of the worktree are as one side of them is.
@@ -197,8 +201,8 @@ func (t *tree) holding(ctx context.Context, files []touched, of func(f touched) 
 	return same, nil
 }
 
-// staged returns what an index has that differs from a commit.
-func (t *tree) staged(ctx context.Context, env []string, commit string) (map[string]side, error) {
+// staged returns what of an index differs from a commit, by name.
+func (t *tree) staged(ctx context.Context, env []string, commit string) (map[string]touched, error) {
 	diff := t.call(nil, "diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", commit, "--")
 	diff.env = env
 	out, err := t.m.s.git(ctx, diff)
@@ -206,9 +210,9 @@ func (t *tree) staged(ctx context.Context, env []string, commit string) (map[str
 		return nil, err
 	}
 	files, err := parseRaw(out)
-	staged := make(map[string]side, len(files))
+	staged := make(map[string]touched, len(files))
 	for _, f := range files {
-		staged[f.name] = f.after
+		staged[f.name] = f
 	}
 	return staged, err
 }
