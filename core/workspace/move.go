@@ -77,6 +77,12 @@ func (s *Service) lockedMove(ctx context.Context, w *core.Workspace, t *tree, re
 	}
 	defer func() { _ = lock.Close() }() // nothing is written through it
 	err = t.withIndex(ctx, func(env []string) error {
+		// From here on a git that commits waits for the index.
+		if head, err := t.head(ctx); err != nil {
+			return err
+		} else if head != note.Before {
+			return &gitError{op: "update", kind: failLocked, tail: "HEAD was moved meanwhile", err: errors.New("there is another commit")}
+		}
 		refresh := t.call(nil, "update-index", "-q", "--refresh")
 		refresh.env = env
 		if _, err := s.git(ctx, refresh); unanswered(err) { // else read-tree refuses what is not as the index has it

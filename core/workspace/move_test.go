@@ -314,3 +314,26 @@ func TestUpdateOfASubmodule(t *testing.T) {
 		})
 	}
 }
+
+// An agent that commits while an update is made keeps its commit, no file is touched, and the caller is asked to try again.
+func TestUpdateBesideACommit(t *testing.T) {
+	src, r, w := updatable(t)
+	src.commit("theirs")
+	wrote := filepath.Join(t.TempDir(), "wrote")
+	r.opts.Git = gitThat(t, "*\" merge \"*) echo more >> "+w.Path+"/mine.txt\n"+
+		"  env -i PATH=\"$PATH\" git -C "+w.Path+" -c user.name=a -c user.email=a@example.com commit -q -a -m meanwhile ;;\n"+
+		"*\" read-tree -m \"*) : > "+wrote+" ;;")
+	r.restart()
+	_, err := r.UpdateWorkspace(t.Context(), w.ID, core.WorkspaceMerge)
+	if e := wantError(t, err, core.CodeInternal, "try again"); !e.Unavailable || exists(wrote) {
+		t.Errorf("%+v, or files were written", e)
+	}
+	if subject := r.agentGit(w, "log", "-1", "--format=%s"); subject != "meanwhile\n" || r.agentGit(w, "status", "--porcelain") != "" {
+		t.Errorf("HEAD is %q", subject)
+	}
+	r.opts.Git = ""
+	r.restart()
+	if _, err := r.UpdateWorkspace(t.Context(), w.ID, core.WorkspaceMerge); err != nil || read(t, filepath.Join(w.Path, "mine.txt")) != "mine\nmore\n" {
+		t.Errorf("once more: %v", err)
+	}
+}
