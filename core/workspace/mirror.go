@@ -124,8 +124,12 @@ func (m *mirror) otherUser(config string) bool {
 	return have == base && strings.Count(user, "\n") <= 3
 }
 
-// exclude keeps the context files out of every worktree's status: git reads info/exclude of the common directory.
-const exclude = "/.wardroom/\n"
+// excludeBefore is what earlier versions wrote for exclude.
+const excludeBefore = "/.wardroom/\n"
+
+// exclude keeps the context files out of every worktree's status, and what a crash leaves that are being written: git reads
+// info/exclude of the common directory. An id has 26 characters.
+var exclude = excludeBefore + halfContext + strings.Repeat("[0-9A-Z]", 26) + "\n"
 
 // secure makes sure that nothing in the mirror leads git astray: its configuration is what we wrote, and what we never
 // write is not there. It mends what was damaged as well.
@@ -149,7 +153,7 @@ func (m *mirror) secure() error {
 		if err != nil {
 			return err
 		}
-		if changed && !(name == "config" && m.otherUser(old)) {
+		if changed && !(name == "config" && m.otherUser(old)) && !(name == "info/exclude" && old == excludeBefore) {
 			m.s.log.Warn("a file of a mirror was changed by somebody; it was put back", "mirror", m.URL, "file", name)
 		}
 	}
