@@ -180,11 +180,11 @@ func (s *Service) recoverMove(ctx context.Context, w *core.Workspace) (*core.Wor
 		return nil, err
 	}
 	if head != "" {
-		missing, err := t.count(ctx, note.After, "--not", head)
+		left, err := t.count(ctx, note.After, "--not", head)
 		if err != nil {
 			return nil, err
 		}
-		if missing == 0 {
+		if left == 0 {
 			return s.moved(ctx, w.ID, note.Base)
 		}
 		s.log.Warn("an update of a workspace was cut off and is put back", "workspace", w.ID)

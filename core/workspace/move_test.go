@@ -143,6 +143,27 @@ func TestUpdateOfAKilledServer(t *testing.T) {
 	}
 }
 
+// A partial copy is put back without its remote: what git did not fetch it did not write either.
+func TestUpdateOfAKilledServerWithoutTheRemote(t *testing.T) {
+	there := filepath.Join(t.TempDir(), "there")
+	src := newSource(t)
+	r := newRig(t)
+	spec := src.spec()
+	spec.Filter = "blob:none"
+	w := r.provision("x", spec)
+	src.write("README.md", "theirs\n")
+	src.commit("theirs")
+	r.updateAndKill(w, core.WorkspaceMerge, gitThat(t, "*\" read-tree -m \"*) echo $$ > "+there+".new; mv "+there+".new "+there+"; sleep 1000 ;;"), there)()
+	write(t, filepath.Join(w.Path, "README.md"), "the")
+	if err := os.Rename(src.dir, src.dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	if exists(filepath.Join(r.root, "notes", w.ID+".move.json")) || read(t, filepath.Join(w.Path, "README.md")) != "the" {
+		t.Errorf("it was not put back, or the agent's file is gone: %s", r.log)
+	}
+}
+
 // updatable is a workspace with work, and a source with changes that are not committed yet.
 func updatable(t *testing.T) (*source, *rig, *core.Workspace) {
 	src := newSource(t)

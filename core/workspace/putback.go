@@ -189,7 +189,13 @@ func (t *tree) holding(ctx context.Context, files []touched, of func(f touched) 
 	if _, err := t.m.s.git(ctx, add); err != nil {
 		return nil, err
 	}
-	diff := t.call(nil, "diff", "--name-only", "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--")
+	// By their hashes alone: git diff would read what it compares, which a partial clone need not have.
+	refresh := t.call(nil, "update-index", "-q", "--refresh")
+	refresh.env = add.env
+	if _, err := t.m.s.git(ctx, refresh); unanswered(err) { // else it reports that some differ
+		return nil, err
+	}
+	diff := t.call(nil, "diff-files", "--name-only", "-z", "--no-renames", "--")
 	diff.env = add.env
 	out, err := t.m.s.git(ctx, diff)
 	if err != nil {
@@ -231,8 +237,10 @@ func (t *tree) begun(ctx context.Context, rem *remote, f touched) (bool, error) 
 	show := t.call(rem, "cat-file", "--filters", "--path="+f.name, f.after.hash)
 	show.most = int(size) + 1
 	out, err := t.m.s.git(ctx, show)
-	if err != nil {
+	if unanswered(err) {
 		return false, err
+	} else if err != nil {
+		return false, nil //nolint:nilerr // in a partial clone git did not get as far as to have it
 	}
 	text, err := readRegular(path, size+1)
 	return err == nil && len(out) > len(text) && strings.HasPrefix(string(out), text), nil
