@@ -149,6 +149,9 @@ func (s *Service) WriteContext(ctx context.Context, id, threadID string, files [
 	return nil
 }
 
+// halfContext begins the name of a context file until it is complete.
+const halfContext = ".wardroom-"
+
 var errNotRegular = errors.New("there is something that is no regular file")
 
 // writeInside writes a file below an open directory. It goes down one component after the other, each opened relative to
@@ -178,7 +181,7 @@ func (s *Service) writeInside(root int, file core.ContextFile) error {
 		return errNotRegular
 	}
 	// A new file in place of the old one, which may have other names elsewhere.
-	temporary := s.attempt(".wardroom-")
+	temporary := s.attempt(halfContext)
 	fd, err := unix.Openat(dir, temporary, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o644)
 	if err != nil {
 		return err

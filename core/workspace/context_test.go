@@ -127,3 +127,29 @@ func TestWriteContextOfTakenWorkspace(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What a server that was killed in the midst of a context file left of it is no work; files that are only called alike are.
+func TestHalfAContextFile(t *testing.T) {
+	src := newSource(t)
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	for _, name := range []string{".wardroom-01ARZ3NDEKTSV4RRFFQ69G5FAV", "src/.wardroom-01ARZ3NDEKTSV4RRFFQ69G5FAV", ".wardroom-notes"} {
+		write(t, filepath.Join(w.Path, name), "half")
+	}
+	if _, err := r.FinishWorkspace(t.Context(), w.ID, core.ThreadFinish{Commit: true}, "work"); err != nil {
+		t.Fatal(err)
+	}
+	changes, err := r.InspectWorkspace(t.Context(), w.ID)
+	if err != nil || changes.FileCount != 1 || changes.Files[0].Path != ".wardroom-notes" || changes.Uncommitted != 0 {
+		t.Errorf("%+v, %v", changes, err)
+	}
+	// A mirror of an earlier version is brought up to date without a word.
+	write(t, filepath.Join(r.mirror(), "info/exclude"), "/.wardroom/\n")
+	if _, err := r.InspectWorkspace(t.Context(), w.ID); err != nil {
+		t.Fatal(err)
+	}
+	r.Service.Close()
+	if text := r.log.String(); strings.Contains(text, "changed by somebody") {
+		t.Error(text)
+	}
+}

@@ -18,12 +18,6 @@ const (
 	maxIndex    = 128 << 20 // of the index that is copied for one
 )
 
-// The hashes of a file without content and of a tree without files, which git knows by itself.
-const (
-	emptyBlob = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
-	emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
-)
-
 // DiffWorkspace implements core.WorkspaceService.
 func (s *Service) DiffWorkspace(ctx context.Context, id, path string, most int) (*core.WorkspaceDiff, error) {
 	switch {
@@ -136,7 +130,7 @@ func (s *Service) patch(ctx context.Context, w *core.Workspace, most int, paths 
 		add.env = env
 		for _, name := range untracked[:min(len(untracked), maxUntracked)] {
 			if !strings.HasSuffix(name, "/") { // a repository of its own
-				add.stdin = append(add.stdin, "100644 "+emptyBlob+"\t"+name+"\x00"...)
+				add.stdin = append(add.stdin, "100644 "+t.m.emptyBlob()+"\t"+name+"\x00"...)
 			}
 		}
 		if len(add.stdin) > 0 {

@@ -8,16 +8,18 @@
 // # On disk
 //
 //	lock                     flock of the service whose root it is
-//	mirrors/<key>            bare repository; key is the hash of URL, depth and filter
+//	mirrors/<key>            bare repository; key is the hash of URL, depth, filter and format of objects
 //	mirrors/<key>.json       what the key stands for
 //	mirrors/<key>.lock       flock of whoever fetches
 //	mirrors/<key>/worktrees  what git keeps per worktree, under the id of the workspace
 //	trees/<id>               the directory of a workspace; it exists only when it is complete
 //	notes/<id>.json          the submodules of a workspace
+//	notes/<id>.move.json     between which commits a workspace is that is being updated; flock of the git that does it
 //	private/                 an empty home, and the script that answers git's questions for credentials
 //
 // Names with .new- and .gone- are what a crash left over. They go at the next Open, those with .gone- at the next sweep. A mirror
-// with .old- is one that was being repaired: it comes back at the next Open.
+// with .old- is one that was being repaired: it comes back at the next Open. A workspace between two commits is put back to the
+// first then, or at its next use; files that an agent wrote meanwhile stay as they are.
 //
 // # Trust
 //

@@ -3,15 +3,11 @@ package workspace
 import (
 	"context"
 	"errors"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
-	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 const (
@@ -141,7 +137,7 @@ func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	specs := []string{"."}
 	for _, name := range untracked {
 		if strings.HasSuffix(name, "/") { // a repository of its own: it would become a submodule that cannot be fetched
-			specs = append(specs, leaveOut(strings.TrimSuffix(name, "/")))
+			specs = append(specs, ":(exclude,top,literal)"+strings.TrimSuffix(name, "/"))
 		}
 	}
 	add := t.call(nil, "add", "--all", "--ignore-errors", "--pathspec-from-file=-", "--pathspec-file-nul")
@@ -171,7 +167,7 @@ func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	if err != nil {
 		return err
 	}
-	parents, old := []string(nil), emptyTree
+	parents, old := []string(nil), t.m.emptyTree()
 	if head != "" {
 		out, err := t.git(ctx, nil, "rev-parse", "--verify", head+"^{tree}")
 		if err != nil {
@@ -216,31 +212,6 @@ func commitMessage(text string) string {
 		text = defaultMessage
 	}
 	return text + "\n"
-}
-
-// lockPoll is how often a lock is looked at that another git has.
-const lockPoll = 100 * time.Millisecond
-
-// indexLock is the file that a git has while it changes the index.
-func (t *tree) indexLock() string { return filepath.Join(t.admin, "index.lock") }
-
-// awaitIndex waits for a git that has the index, and removes the lock of one that was killed: agents are often stopped in the
-// middle of one, a moment before their work is committed.
-func (t *tree) awaitIndex(ctx context.Context) error {
-	path := t.indexLock()
-	for {
-		info, err := os.Lstat(path)
-		if err != nil {
-			return nil //nolint:nilerr // there is none; git reports what else is wrong
-		}
-		if isStale(info) {
-			_ = os.Remove(path) // git reports it if it stays
-			return nil
-		}
-		if !pause.For(ctx, core.SystemClock{}, lockPoll) {
-			return ctx.Err()
-		}
-	}
 }
 
 // commits returns the commits since the base as artifacts, oldest first, and the newest one.

@@ -32,6 +32,8 @@ type call struct {
 	env       []string
 	workers   int // that write files of a checkout; 0: 1
 	most      int // bytes of the answer that are wanted, the rest is dropped; 0: all, and more than maxOutput is an error
+	// held is a file whose lock the run has as long as it lives, even if it outlives us; nil for none.
+	held *os.File
 }
 
 // pastClose is the key of a context whose runs of git the end of the service does not cut off.
@@ -144,6 +146,9 @@ func (s *Service) git(ctx context.Context, c call) ([]byte, error) {
 	}
 	stderr := &bounded{max: maxStderr}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if c.held != nil {
+		cmd.ExtraFiles = []*os.File{c.held}
+	}
 	// A group of its own: git has children that speak to the remote and unpack, and they have to end with it.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -29,6 +29,7 @@ const (
 	failFormat   failure = "object_format"
 	failLarge    failure = "too_many_files"
 	failKilled   failure = "git_killed" // by a signal that is not ours
+	failInTheWay failure = "files_in_the_way"
 	// failHalfMade is of a worktree that git makes or removes meanwhile: its files are empty for a moment.
 	failHalfMade failure = "worktree_half_made"
 )
@@ -44,7 +45,7 @@ var signs = []struct {
 	{"unable to write file", failDisk}, // of a checkout; git does not say why, and there is hardly another reason
 	{"unable to write new index file", failDisk},
 	{"detected dubious ownership", failOwner},
-	{"mismatched algorithms: client sha1", failFormat},
+	{"mismatched algorithms: client", failFormat},
 	{"host key verification failed", failAuth},
 	{"permission denied (", failAuth},
 	{"authentication failed", failAuth},
@@ -75,6 +76,8 @@ var signs = []struct {
 	{"returned error: 404", failMissing},
 	{"' not found", failMissing},
 	{"project you were looking for could not be found", failMissing},
+	{"would be overwritten by merge", failInTheWay},
+	{"not uptodate. cannot merge", failInTheWay},
 	{"[rejected]", failRejected},
 	{"[remote rejected]", failRejected},
 	{"non-fast-forward", failRejected},
@@ -162,7 +165,7 @@ func explain(err error, rem *remote, branch string) error {
 	case failOwner:
 		e = core.Invalid("preparation.workspace.repo", "%s belongs to another user of this machine; git serves only what belongs to the user that this service runs as", url)
 	case failFormat:
-		e = core.Invalid("preparation.workspace.repo", "%s has its objects in the SHA-256 format, and only SHA-1 is supported; name a repository in that format", url)
+		e = core.Invalid("preparation.workspace.repo", "%s has its objects in another format than was expected of it, of SHA-1 and SHA-256; if it was made anew, spawn the thread again, and if it is a submodule, leave submodules out", url)
 	case failLarge:
 		if e = core.Errorf(core.CodeConflict, "the workspace has so many changed or new files that git's list of them takes more than %d MiB; have those removed or ignored (.gitignore) that are not needed", maxOutput>>20); rem != nil {
 			e = core.Invalid("preparation.workspace.repo", "%s has so many files that git's list of them takes more than %d MiB; name a smaller repository", url, maxOutput>>20)
@@ -183,6 +186,8 @@ func explain(err error, rem *remote, branch string) error {
 		e = core.Errorf(core.CodeInternal, "the local copy of %s is damaged and could not be repaired", url)
 	case failRejected:
 		e = core.Errorf(core.CodeConflict, "%s does not take the push: the branch there has other commits, or is protected; push to another branch", url)
+	case failInTheWay:
+		e = core.Errorf(core.CodeConflict, "files of the workspace that are not committed are in the way; have them committed, moved or removed first")
 	default:
 		e = core.Errorf(core.CodeInternal, "git failed in the workspace")
 	}

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -41,7 +40,8 @@ func (s *Service) InspectWorkspace(ctx context.Context, id string) (*core.Worksp
 	return changes, explain(err, nil, "")
 }
 
-// checkedOut returns a workspace that has a directory.
+// checkedOut returns a workspace that has a directory, which stands at one commit and not between two. The caller holds the lock of
+// the workspace.
 func (s *Service) checkedOut(ctx context.Context, id string) (*core.Workspace, error) {
 	w, err := s.FindWorkspace(ctx, id)
 	if err != nil {
@@ -50,7 +50,8 @@ func (s *Service) checkedOut(ctx context.Context, id string) (*core.Workspace, e
 	if w.Status != core.WorkspaceReady && w.Status != core.WorkspaceReleased {
 		return nil, core.Conflict("workspace", id, string(w.Status), "workspace %q is %s; it has no files", id, w.Status)
 	}
-	return w, nil
+	w, err = s.recoverMove(ctx, w)
+	return w, explain(err, nil, "")
 }
 
 // inspect reports what happened. The caller holds the lock of the workspace.
@@ -215,7 +216,7 @@ func (t *tree) open(ctx context.Context, untracked []string) (uncommitted, unpus
 		return 0, 0, err
 	}
 	var heads []string
-	against := emptyTree
+	against := t.m.emptyTree()
 	if head != "" {
 		heads, against = append(heads, head), head
 	}
@@ -250,44 +251,6 @@ func (t *tree) head(ctx context.Context) (string, error) {
 	}
 	return "", err
 }
-
-// compare runs git diff with what about leaves of the files. It leaves out, and returns, those that cannot be read, where git
-// would give up: a pipe in the place of a file, or one without the permission.
-func (t *tree) compare(ctx context.Context, diff call, about, untracked []string) (out []byte, unreadable []string, err error) {
-	args := diff.args
-	diff.args = append(slices.Clip(args), about...)
-	out, err = t.m.s.git(ctx, diff)
-	var g *gitError
-	if !errors.As(err, &g) {
-		return out, nil, err
-	}
-	changed, looking := t.changed(ctx, t.base)
-	if looking != nil {
-		return nil, nil, err
-	}
-	for _, name := range append(changed, untracked...) {
-		path := filepath.Join(t.dir, filepath.FromSlash(name))
-		if info, err := os.Lstat(path); err != nil || info.IsDir() || info.Mode()&os.ModeSymlink != 0 {
-			continue
-		}
-		f, _, err := openRegular(path)
-		if err != nil {
-			unreadable = append(unreadable, name)
-			about = append(slices.Clip(about), leaveOut(name))
-			continue
-		}
-		_ = f.Close() // nothing was read
-	}
-	if len(unreadable) == 0 {
-		return nil, nil, err
-	}
-	diff.args = append(slices.Clip(args), about...)
-	out, err = t.m.s.git(ctx, diff)
-	return out, unreadable, err
-}
-
-// leaveOut is a pathspec that leaves out one file or directory.
-func leaveOut(name string) string { return ":(exclude,top,literal)" + name }
 
 // changed lists the files that git knows and that are not as a commit, or a tree, has them.
 func (t *tree) changed(ctx context.Context, from string) ([]string, error) {

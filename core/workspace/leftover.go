@@ -24,8 +24,10 @@ func (s *Service) clearWorkspace(w *core.Workspace) error {
 	for _, admin := range glob(s.opts.Root, "mirrors/*/worktrees/"+w.ID+"*") {
 		problems = append(problems, removeTree(admin))
 	}
-	if err := os.Remove(s.notePath(w.ID)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		problems = append(problems, err)
+	for _, note := range []string{s.notePath(w.ID), s.movePath(w.ID)} {
+		if err := os.Remove(note); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			problems = append(problems, err)
+		}
 	}
 	return errors.Join(problems...)
 }

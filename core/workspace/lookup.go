@@ -49,10 +49,11 @@ func (s *Service) lookup(ctx context.Context, rem *remote, note mirrorNote, name
 		}
 		return found{branch: name, want: want{hash: hash, ref: "refs/tags/" + name}}, nil
 	}
-	if !fullHash.MatchString(name) {
+	if other := refs["HEAD"]; !fullHash.MatchString(name) || other != "" && formatOf(other) != formatOf(name) {
 		return found{}, noBranch(rem.url, name)
 	}
 	// Only having it proves that a commit exists.
+	note.Format = formatOf(name)
 	w := want{hash: name}
 	if err := s.mirrorOf(note).ensure(ctx, rem, w); err != nil {
 		return found{}, err

@@ -32,16 +32,45 @@ type mirrorNote struct {
 	URL    string `json:"url"`
 	Depth  int    `json:"depth,omitempty"`
 	Filter string `json:"filter,omitempty"`
+	Format string `json:"format,omitempty"` // of objects: sha256; "": sha1
+}
+
+// formatOf is the format of the objects of a repository, by the hash of one.
+func formatOf(hash string) string {
+	if len(hash) == 64 {
+		return "sha256"
+	}
+	return ""
+}
+
+// emptyTree is the hash of a tree without files, which git knows by itself.
+func (n mirrorNote) emptyTree() string {
+	if n.Format != "" {
+		return "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
+	}
+	return "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+}
+
+// emptyBlob is the hash of a file without content, which git knows as well.
+func (n mirrorNote) emptyBlob() string {
+	if n.Format != "" {
+		return "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"
+	}
+	return "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391"
 }
 
 func (s *Service) mirrorOf(note mirrorNote) *mirror {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%s", note.URL, note.Depth, note.Filter))
+	text := fmt.Appendf(nil, "%s\x00%d\x00%s", note.URL, note.Depth, note.Filter)
+	if note.Format != "" {
+		text = fmt.Appendf(text, "\x00%s", note.Format)
+	}
+	sum := sha256.Sum256(text)
 	key := hex.EncodeToString(sum[:12])
 	return &mirror{mirrorNote: note, s: s, key: key, dir: filepath.Join(s.opts.Root, "mirrors", key)}
 }
 
 func (s *Service) mirrorOfWorkspace(w *core.Workspace) *mirror {
-	return s.mirrorOf(mirrorNote{URL: w.URL, Depth: w.Depth, Filter: w.Filter})
+	return s.mirrorOf(mirrorNote{URL: w.URL, Depth: w.Depth, Filter: w.Filter, Format: formatOf(w.BaseCommit)})
 }
 
 // git runs git in the mirror.
@@ -54,12 +83,18 @@ func (m *mirror) git(ctx context.Context, rem *remote, args ...string) ([]byte, 
 func (m *mirror) config() []byte {
 	var b strings.Builder
 	version := 0
-	if m.Filter != "" {
+	if m.Filter != "" || m.Format != "" {
 		version = 1
 	}
 	fmt.Fprintf(&b, "[core]\n\trepositoryformatversion = %d\n\tfilemode = true\n\tbare = true\n\tlogallrefupdates = true\n\thooksPath = /dev/null\n", version)
+	if version > 0 {
+		b.WriteString("[extensions]\n")
+	}
 	if m.Filter != "" {
-		b.WriteString("[extensions]\n\tpartialClone = origin\n")
+		b.WriteString("\tpartialClone = origin\n")
+	}
+	if m.Format != "" {
+		fmt.Fprintf(&b, "\tobjectFormat = %s\n", m.Format)
 	}
 	b.WriteString("[gc]\n\tauto = 0\n\tpruneExpire = never\n\tworktreePruneExpire = never\n\treflogExpire = never\n\treflogExpireUnreachable = never\n")
 	b.WriteString("[maintenance]\n\tauto = false\n[push]\n\tdefault = current\n")
@@ -89,8 +124,12 @@ func (m *mirror) otherUser(config string) bool {
 	return have == base && strings.Count(user, "\n") <= 3
 }
 
-// exclude keeps the context files out of every worktree's status: git reads info/exclude of the common directory.
-const exclude = "/.wardroom/\n"
+// excludeBefore is what earlier versions wrote for exclude.
+const excludeBefore = "/.wardroom/\n"
+
+// exclude keeps the context files out of every worktree's status, and what a crash leaves that are being written: git reads
+// info/exclude of the common directory. An id has 26 characters.
+var exclude = excludeBefore + halfContext + strings.Repeat("[0-9A-Z]", 26) + "\n"
 
 // secure makes sure that nothing in the mirror leads git astray: its configuration is what we wrote, and what we never
 // write is not there. It mends what was damaged as well.
@@ -114,7 +153,7 @@ func (m *mirror) secure() error {
 		if err != nil {
 			return err
 		}
-		if changed && !(name == "config" && m.otherUser(old)) {
+		if changed && !(name == "config" && m.otherUser(old)) && !(name == "info/exclude" && old == excludeBefore) {
 			m.s.log.Warn("a file of a mirror was changed by somebody; it was put back", "mirror", m.URL, "file", name)
 		}
 	}

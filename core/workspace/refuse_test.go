@@ -2,7 +2,7 @@ package workspace_test
 
 import (
 	"fmt"
-	"path/filepath"
+	"os"
 	"strings"
 	"testing"
 
@@ -14,16 +14,18 @@ import (
 func TestProvisionRefuses(t *testing.T) {
 	for name, c := range map[string]struct {
 		make    func(t *testing.T) *source
+		then    func(src *source) // after it is reserved
 		failure string
 		word    string
 	}{
-		"SHA-256":                          {newerSource, "object_format", "SHA-256"},
-		"a list of files beyond the bound": {wideSource, "too_many_files", "smaller"},
+		"SHA-256":                          {shaSource, remake, "object_format", "SHA-256"},
+		"a list of files beyond the bound": {wideSource, func(*source) {}, "too_many_files", "smaller"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			src := c.make(t)
 			r := newRig(t)
 			w := r.reserve("x", src.spec())
+			c.then(src)
 			_, err := r.ProvisionWorkspace(t.Context(), w.ID)
 			e := wantError(t, err, core.CodeValidation, src.url(), c.word)
 			if e.Details["field"] != "preparation.workspace.repo" || e.Details["failure"] != c.failure {
@@ -33,13 +35,14 @@ func TestProvisionRefuses(t *testing.T) {
 	}
 }
 
-// newerSource has objects with SHA-256 hashes.
-func newerSource(t *testing.T) *source {
-	s := &source{t: t, dir: filepath.Join(t.TempDir(), "source")}
-	runGit(t, "", nil, "init", "-q", "-b", "main", "--object-format=sha256", s.dir)
-	s.write("README.md", "# hello\n")
-	s.commit("first")
-	return s
+func shaSource(t *testing.T) *source { return newSource(t) }
+
+// remake makes a source anew, of objects in the other format.
+func remake(src *source) {
+	if err := os.RemoveAll(src.dir); err != nil {
+		src.t.Fatal(err)
+	}
+	initSource(src.t, src.dir, "sha256")
 }
 
 // wideSource has one directory of long names in many places: few objects, and a list of files of 90 MB.

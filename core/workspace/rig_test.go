@@ -163,8 +163,14 @@ type source struct {
 
 func newSource(t testing.TB) *source {
 	t.Helper()
-	s := &source{t: t, dir: filepath.Join(t.TempDir(), "source")}
-	runGit(t, "", nil, "init", "-q", "-b", "main", s.dir)
+	return initSource(t, filepath.Join(t.TempDir(), "source"), "sha1")
+}
+
+// initSource makes a repository with objects in a format.
+func initSource(t testing.TB, dir, format string) *source {
+	t.Helper()
+	s := &source{t: t, dir: dir}
+	runGit(t, "", nil, "init", "-q", "-b", "main", "--object-format="+format, s.dir)
 	s.git("config", "uploadpack.allowFilter", "true")
 	s.git("config", "uploadpack.allowAnySHA1InWant", "true")
 	s.git("config", "receive.denyCurrentBranch", "ignore")

@@ -103,7 +103,7 @@ func (g *grafting) addOne(ctx context.Context, t *tree, rem *remote, link gitlin
 		return core.Invalid("preparation.workspace.submodules", "the URL of the submodule %s %v", at, e.Details["reason"])
 	}
 	// The parent's branch and depth say nothing about it: the link names a commit.
-	m := g.s.mirrorOf(mirrorNote{URL: sub.url})
+	m := g.s.mirrorOf(mirrorNote{URL: sub.url, Format: formatOf(link.hash)})
 	if err := m.ensure(ctx, sub, want{hash: link.hash}); err != nil {
 		return explain(err, sub, link.hash)
 	}

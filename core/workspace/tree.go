@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -156,44 +155,6 @@ func openRegular(path string) (*os.File, int64, error) {
 		return nil, 0, errors.Join(err, f.Close())
 	}
 	return f, info.Size(), nil
-}
-
-// copyIndex copies the index of a worktree, which agents may write, for a look that changes nothing. One of more than
-// maxIndex bytes is not copied, and a hole in it stays one: it takes no more of the disk than what was written.
-func copyIndex(to, admin string) error {
-	from, size, err := openRegular(filepath.Join(admin, "index"))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = from.Close() }() // only read
-	if size > maxIndex {
-		return core.Errorf(core.CodeConflict, "git's index of the worktree has %d bytes, of which at most %d are read; look what an agent did to it", size, maxIndex)
-	}
-	own, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	return errors.Join(copySparse(own, io.LimitReader(from, maxIndex)), own.Close()) // it may grow meanwhile
-}
-
-// copySparse copies to an empty file and leaves out what is zero.
-func copySparse(to *os.File, from io.Reader) error {
-	part, none := make([]byte, 64<<10), make([]byte, 64<<10)
-	for at := int64(0); ; {
-		n, err := io.ReadFull(from, part)
-		if !bytes.Equal(part[:n], none[:n]) {
-			if _, err := to.WriteAt(part[:n], at); err != nil {
-				return err
-			}
-		}
-		at += int64(n)
-		switch {
-		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-			return to.Truncate(at)
-		case err != nil:
-			return err
-		}
-	}
 }
 
 // place moves a complete tree to where it belongs and points git's files there.

@@ -65,6 +65,12 @@ func (s *Service) aside(tree, admin, common, head string, fn func(look call) err
 	if err := os.WriteFile(filepath.Join(own, "HEAD"), []byte(head+"\n"), 0o600); err != nil {
 		return err
 	}
+	if format := formatOf(head); format != "" {
+		config := "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = " + format + "\n"
+		if err := os.WriteFile(filepath.Join(own, "config"), []byte(config), 0o600); err != nil {
+			return err
+		}
+	}
 	// A copy: git may write what it found out about files.
 	if err := copyIndex(filepath.Join(own, "index"), admin); err != nil {
 		return err

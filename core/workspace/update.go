@@ -5,12 +5,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -51,22 +48,20 @@ func (s *Service) UpdateWorkspace(ctx context.Context, id string, how core.Works
 	if err != nil {
 		return nil, explain(err, nil, w.Branch)
 	}
-	if _, err := s.change(ctx, id, func(w *core.Workspace) error { w.BaseCommit = f.hash; return nil }); err != nil {
+	if _, err := s.moved(ctx, id, f.hash); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// update takes what is new on a branch into a worktree.
+// update takes what is new on a branch into a worktree: what comes of it is made aside first, so that files of the worktree
+// change in one step, which can be put back.
 type update struct {
 	s    *Service
 	w    *core.Workspace
 	t    *tree
 	how  core.WorkspaceUpdateMethod
 	onto string // commit
-
-	known []string // files of the head that git may write
-	fresh []string // files that it may make, which are not there before
 }
 
 func (u *update) run(ctx context.Context) (*core.WorkspaceUpdate, error) {
@@ -101,20 +96,95 @@ func (u *update) run(ctx context.Context) (*core.WorkspaceUpdate, error) {
 	case apart:
 		return nil, u.conflict("%s and the work of the thread have no commit in common here, so that they cannot be merged; rebase, or have a workspace with all history (depth 0)", u.w.Branch)
 	}
-	if err := u.foresee(ctx, before); err != nil {
-		return nil, err
-	}
-	if err := t.awaitIndex(ctx); err != nil {
-		return nil, err
-	}
-	if err := u.git(ctx, args...); err != nil {
-		return nil, u.undo(ctx, before, err)
-	}
-	if out.HeadCommit, err = t.head(ctx); err != nil {
+	if out.HeadCommit, err = u.join(ctx, before, args...); err != nil {
 		return nil, err
 	}
 	out.Changed = out.HeadCommit != before
-	return out, nil
+	if !out.Changed {
+		return out, nil
+	}
+	return out, u.s.move(ctx, u.w, string(u.how)+": wardroom", moveNote{Before: before, After: out.HeadCommit, Base: u.onto})
+}
+
+// join merges or rebases aside, in a worktree without files but those that conflict, and returns the commit that comes of it.
+func (u *update) join(ctx context.Context, before string, args ...string) (string, error) {
+	name := u.w.ID + u.s.attempt(".new-") // what a crash leaves of it goes at the next start
+	aside := &tree{m: u.t.m, dir: u.s.treePath(name), admin: u.t.m.admin(name), base: u.t.base}
+	defer func() {
+		if err := errors.Join(aside.discard(), removeTree(aside.dir)); err != nil {
+			u.s.log.Warn("a worktree that is not needed could not be removed", "worktree", aside.dir, "error", err)
+		}
+	}()
+	if err := aside.add(before, aside.dir); err != nil {
+		return "", err
+	}
+	if err := os.Mkdir(filepath.Join(aside.admin, "info"), 0o755); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(filepath.Join(aside.admin, "info", "sparse-checkout"), nil, 0o644); err != nil { // no file at all
+		return "", err
+	}
+	if err := u.lend(aside); err != nil {
+		return "", err
+	}
+	by := u.s.config().Identity
+	env := []string{
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.sparseCheckout", "GIT_CONFIG_VALUE_0=true",
+		"GIT_CONFIG_KEY_1=core.sparseCheckoutCone", "GIT_CONFIG_VALUE_1=false",
+		"GIT_COMMITTER_NAME=" + by.Name, "GIT_COMMITTER_EMAIL=" + by.Email,
+	}
+	if u.how == core.WorkspaceMerge {
+		env = append(env, "GIT_AUTHOR_NAME="+by.Name, "GIT_AUTHOR_EMAIL="+by.Email)
+	}
+	for _, args := range [][]string{{"read-tree", "--reset", "-u", before}, args} {
+		step := aside.call(u.s.lazyRemote(u.w), args...)
+		step.env = env
+		if _, err := u.s.git(ctx, step); err != nil {
+			return "", u.conflicts(ctx, aside, err)
+		}
+	}
+	return aside.head(ctx)
+}
+
+// lend lets git find the commits of submodules, without their files: where both sides moved one on it goes by them.
+func (u *update) lend(aside *tree) error {
+	for _, part := range u.s.submodules(u.w.ID) {
+		rel, err := filepath.Rel(u.t.dir, part.dir)
+		if err != nil || part.secure() != nil {
+			continue // one that is gone has no say
+		}
+		place := filepath.Join(aside.dir, rel)
+		if err := os.MkdirAll(place, 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(place, ".git"), []byte("gitdir: "+part.admin+"\n"), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// conflicts makes an error of what git could not join.
+func (u *update) conflicts(ctx context.Context, aside *tree, cause error) error {
+	var g *gitError
+	if !errors.As(cause, &g) || unanswered(cause) {
+		return cause
+	}
+	unmerged, err := aside.git(ctx, nil, "diff", "--name-only", "--diff-filter=U", "-z", "--no-color", "--no-ext-diff", "--no-textconv")
+	files := splitNul(unmerged)
+	if err != nil || len(files) == 0 {
+		return cause
+	}
+	for i, name := range files {
+		files[i] = legible(name)
+	}
+	shown := strings.Join(files[:min(len(files), 20)], ", ")
+	if len(files) > 20 {
+		shown += ", ..."
+	}
+	e := u.conflict("%s and the work of the thread conflict in %s; nothing was changed", u.w.Branch, shown)
+	e.Details["conflicts"] = files[:min(len(files), maxConflicts)]
+	return e
 }
 
 // apart reports whether what is new has no commit in common with a head, as in a copy without the history between them.
@@ -153,136 +223,7 @@ func (u *update) conflict(format string, args ...any) *core.Error {
 	return core.Conflict("workspace", u.w.ID, string(u.w.Status), format, args...)
 }
 
-// foresee notes which files git is about to write.
-func (u *update) foresee(ctx context.Context, before string) error {
-	between := func(what string, revisions ...string) ([]string, error) {
-		args := []string{"diff", what, "-z", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames", "--ignore-submodules=dirty"}
-		out, err := u.t.git(ctx, u.s.lazyRemote(u.w), append(append(args, revisions...), "--")...)
-		return splitNul(out), err
-	}
-	pairs, err := between("--name-status", before, u.onto)
-	if err != nil {
-		return err
-	}
-	merged := map[string]bool{} // what is new on the branch; the rest is the thread's own
-	if u.how == core.WorkspaceMerge {
-		names, err := between("--name-only", before+"..."+u.onto)
-		if err != nil {
-			return err
-		}
-		for _, name := range names {
-			merged[name] = true
-		}
-	}
-	for pair := range slices.Chunk(pairs, 2) {
-		name := pair[len(pair)-1]
-		if u.how == core.WorkspaceMerge && !merged[name] {
-			continue
-		}
-		if pair[0] != "A" {
-			u.known = append(u.known, name)
-		} else if _, err := os.Lstat(filepath.Join(u.t.dir, filepath.FromSlash(name))); missing(err) {
-			u.fresh = append(u.fresh, name)
-		}
-	}
-	return nil
-}
-
 // missing reports whether an error is that of a name under which there is nothing, also where a part of the path is a file.
 func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
-}
-
-// putBack makes the files that git may have written as they were: one that is killed, or finds the disk full, notes what it is at
-// after it has written them. No other file is touched, since the thread may be at work.
-func (u *update) putBack(ctx context.Context, before string) error {
-	root, err := os.OpenRoot(u.t.dir)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }() // nothing is written through it
-	for _, name := range u.fresh {
-		if err := root.Remove(name); err != nil && !missing(err) {
-			return err
-		}
-		for dir := path.Dir(name); dir != "." && root.Remove(dir) == nil; dir = path.Dir(dir) {
-			continue // one with other files in it stays
-		}
-	}
-	remove := u.t.call(nil, "update-index", "--force-remove", "-z", "--stdin")
-	restore := u.t.call(u.s.lazyRemote(u.w), "checkout", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul", before)
-	restore.env = []string{"GIT_LITERAL_PATHSPECS=1"}
-	for _, step := range []struct {
-		call
-		names []string
-	}{{remove, u.fresh}, {restore, u.known}} {
-		if len(step.names) == 0 {
-			continue
-		}
-		step.stdin = []byte(strings.Join(step.names, "\x00") + "\x00")
-		if _, err := u.s.git(ctx, step.call); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// undo puts everything back as it was, and makes an error of what git could not do.
-func (u *update) undo(ctx context.Context, before string, cause error) error {
-	var g *gitError
-	killed := unanswered(cause)
-	if !errors.As(cause, &g) { // what is half done is put back all the same
-		limited, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), pastClose{}, true), time.Minute)
-		defer cancel()
-		ctx = limited
-	}
-	if killed {
-		_ = os.Remove(u.t.indexLock()) // of the git that was killed; there may be none
-	}
-	unmerged, err := u.t.git(ctx, nil, "diff", "--name-only", "--diff-filter=U", "-z", "--no-color", "--no-ext-diff", "--no-textconv")
-	files := splitNul(unmerged)
-	if err != nil {
-		files = nil
-	}
-	_ = u.git(ctx, string(u.how), "--abort") // there may be nothing to abort
-	head, err := u.t.head(ctx)
-	if err != nil {
-		return errors.Join(cause, err)
-	}
-	if head != before {
-		if err := u.git(ctx, "reset", "--quiet", "--keep", before); err != nil {
-			return errors.Join(cause, err)
-		}
-	}
-	if killed || failureOf(cause) == failDisk {
-		if err := u.putBack(ctx, before); err != nil {
-			return errors.Join(cause, err)
-		}
-	}
-	if len(files) == 0 {
-		return cause
-	}
-	for i, name := range files {
-		files[i] = legible(name)
-	}
-	shown := strings.Join(files[:min(len(files), 20)], ", ")
-	if len(files) > 20 {
-		shown += ", ..."
-	}
-	e := u.conflict("%s and the work of the thread conflict in %s; nothing was changed", u.w.Branch, shown)
-	e.Details["conflicts"] = files[:min(len(files), maxConflicts)]
-	return e
-}
-
-// git runs git in the worktree as who commits are by.
-func (u *update) git(ctx context.Context, args ...string) error {
-	by := u.s.config().Identity
-	who := []string{"GIT_COMMITTER_NAME=" + by.Name, "GIT_COMMITTER_EMAIL=" + by.Email}
-	if u.how == core.WorkspaceMerge {
-		who = append(who, "GIT_AUTHOR_NAME="+by.Name, "GIT_AUTHOR_EMAIL="+by.Email)
-	}
-	_, err := u.s.git(ctx, call{
-		args: args, gitDir: u.t.admin, commonDir: u.t.m.dir, workTree: u.t.dir, remote: u.s.lazyRemote(u.w), env: who,
-	})
-	return err
 }

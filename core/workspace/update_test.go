@@ -242,10 +242,10 @@ func TestUpdateWithoutItsCaller(t *testing.T) {
 	src := newSource(t)
 	dir := t.TempDir()
 	there, on := filepath.Join(dir, "there"), filepath.Join(dir, "on")
-	git := gitThat(t, "*\" merge \"*)\n"+
-		"  echo lock > \"$GIT_DIR/index.lock\"; echo half > \"$GIT_WORK_TREE/README.md\"; : > "+there+"\n"+
+	git := gitThat(t, "*\" read-tree -m \"*)\n"+
+		"  echo lock > \"$GIT_INDEX_FILE.lock\"; echo half > \"$GIT_WORK_TREE/README.md\"; : > "+there+"\n"+
 		"  while [ ! -e "+on+" ]; do sleep 0.01; done\n"+
-		"  rm \"$GIT_DIR/index.lock\"; git cat-file blob HEAD:README.md > \"$GIT_WORK_TREE/README.md\" ;;")
+		"  rm \"$GIT_INDEX_FILE.lock\"; git cat-file blob HEAD:README.md > \"$GIT_WORK_TREE/README.md\" ;;")
 	r := newRig(t, func(o *workspace.Options) { o.Git = git })
 	w := r.provision("x", src.spec())
 	src.write("theirs.txt", "theirs\n")
@@ -270,24 +270,32 @@ func TestUpdateWithoutItsCaller(t *testing.T) {
 
 // A git that takes too long is killed, and what it left is put back as it was.
 func TestUpdateThatTakesTooLong(t *testing.T) {
-	src := newSource(t)
-	there := filepath.Join(t.TempDir(), "there")
-	git := gitThat(t, "*\" --abort \"*) ;;\n*\" rebase \"*) git \"$@\"; : > \"$GIT_DIR/index.lock\"; : > "+there+"; sleep 1000 ;;")
-	r := newRig(t, func(o *workspace.Options) { o.Git = git })
-	w := r.provision("x", src.spec())
-	write(t, filepath.Join(w.Path, "README.md"), "# mine\n")
-	r.agentGit(w, "commit", "-q", "-a", "-m", "mine")
-	src.write("README.md", "# theirs\n")
-	src.commit("theirs")
-	r.ApplyConfig(workspace.Config{CheckoutTimeout: 3 * time.Second})
-	if _, err := r.UpdateWorkspace(soon(t), w.ID, core.WorkspaceRebase); err == nil || !exists(there) {
-		t.Fatalf("the rebase ended with %v", err)
-	}
-	if branch := strings.TrimSpace(r.agentGit(w, "rev-parse", "--abbrev-ref", "HEAD")); branch != w.WorkBranch {
-		t.Errorf("it is on %s", branch)
-	}
-	if status := r.agentGit(w, "status", "--porcelain"); status != "" || exists(filepath.Join(r.mirror(), "worktrees", w.ID, "index.lock")) {
-		t.Errorf("status %q", status)
+	for name, step := range map[string]string{"rebase": "rebase", "files": "read-tree -m"} {
+		t.Run(name, func(t *testing.T) {
+			src := newSource(t)
+			there := filepath.Join(t.TempDir(), "there")
+			git := gitThat(t, "*\" --abort \"*) ;;\n*\" "+step+" \"*) git \"$@\"; : > \"${GIT_INDEX_FILE:-$GIT_DIR/index}.lock\"; : > "+there+"; sleep 1000 ;;")
+			r := newRig(t, func(o *workspace.Options) { o.Git = git })
+			w := r.provision("x", src.spec())
+			write(t, filepath.Join(w.Path, "mine.txt"), "mine\n")
+			r.agentGit(w, "add", "-A")
+			r.agentGit(w, "commit", "-q", "-m", "mine")
+			src.write("README.md", "# theirs\n")
+			src.commit("theirs")
+			r.ApplyConfig(workspace.Config{CheckoutTimeout: 3 * time.Second})
+			if _, err := r.UpdateWorkspace(soon(t), w.ID, core.WorkspaceRebase); err == nil || !exists(there) {
+				t.Fatalf("the rebase ended with %v", err)
+			}
+			if branch := strings.TrimSpace(r.agentGit(w, "rev-parse", "--abbrev-ref", "HEAD")); branch != w.WorkBranch {
+				t.Errorf("it is on %s", branch)
+			}
+			if status := r.agentGit(w, "status", "--porcelain"); status != "" || exists(filepath.Join(r.mirror(), "worktrees", w.ID, "index.lock")) {
+				t.Errorf("status %q", status)
+			}
+			if left, _ := filepath.Glob(filepath.Join(r.root, "*", "*.new-*")); len(left) != 0 {
+				t.Errorf("left behind %v", left)
+			}
+		})
 	}
 }
 
@@ -313,7 +321,7 @@ func TestDiffWhileFilesGo(t *testing.T) {
 	}
 }
 
-// A merge that is killed before git noted that one is under way leaves files behind, which go, and nothing else does.
+// An update that is cut off while git writes files leaves some of them behind, which go, and nothing else does.
 func TestMergeThatIsCutOff(t *testing.T) {
 	for name, how := range map[string]core.WorkspaceUpdateMethod{
 		"merge": core.WorkspaceMerge, "rebase": core.WorkspaceRebase, "close": core.WorkspaceMerge,
@@ -323,8 +331,8 @@ func TestMergeThatIsCutOff(t *testing.T) {
 			src.write("plain", "a file\n")
 			src.commit("plain")
 			there := filepath.Join(t.TempDir(), "there")
-			// git writes files first, then the index, then what it is at.
-			git := gitThat(t, "*\" --abort \"*) ;;\n*\" "+string(how)+" \"*) cp \"$GIT_DIR/index\" \"$GIT_DIR/index.lock\"\n"+
+			// git writes files first, then the index.
+			git := gitThat(t, "*\" read-tree -m \"*) cp \"$GIT_INDEX_FILE\" \"$GIT_INDEX_FILE.lock\"\n"+
 				"  rm \"$GIT_WORK_TREE/src/main.go\"; echo theirs > \"$GIT_WORK_TREE/README.md\"; echo theirs > \"$GIT_WORK_TREE/theirs.txt\"\n"+
 				"  rm \"$GIT_WORK_TREE/plain\"; mkdir \"$GIT_WORK_TREE/plain\"; echo theirs > \"$GIT_WORK_TREE/plain/in\"\n"+
 				"  : > "+there+"; sleep 1000 ;;")
@@ -368,31 +376,43 @@ func TestMergeThatIsCutOff(t *testing.T) {
 func TestMergeThatDies(t *testing.T) {
 	for name, end := range map[string]string{
 		"killed":    "kill -9 $$",
-		"disk full": "rm \"$GIT_DIR/index.lock\"; echo 'error: unable to write file README.md: No space left on device' >&2; exit 128",
+		"disk full": "rm \"$LOCKED.lock\"; echo 'error: unable to write file README.md: No space left on device' >&2; exit 128",
 	} {
-		t.Run(name, func(t *testing.T) {
-			src := newSource(t)
-			src.write("gone.txt", "one\n")
-			src.commit("gone")
-			git := gitThat(t, "*\" --abort \"*) ;;\n*\" merge \"*) cp \"$GIT_DIR/index\" \"$GIT_DIR/index.lock\"\n"+
-				"  for f in README.md theirs.txt gone.txt both.txt; do echo theirs > \"$GIT_WORK_TREE/$f\"; done\n  "+end+" ;;")
-			r := newRig(t, func(o *workspace.Options) { o.Git = git })
-			w := r.provision("x", src.spec())
-			r.agentGit(w, "rm", "-q", "gone.txt")
-			write(t, filepath.Join(w.Path, "both.txt"), "mine\n")
-			r.agentGit(w, "add", "-A")
-			r.agentGit(w, "commit", "-q", "-m", "mine")
-			for _, f := range []string{"README.md", "theirs.txt", "gone.txt", "both.txt"} {
-				src.write(f, "theirs\n")
-			}
-			src.commit("theirs")
-			_, err := r.UpdateWorkspace(soon(t), w.ID, core.WorkspaceMerge)
-			if err == nil || !core.AsError(err).Unavailable {
-				t.Errorf("it ended with %v", err)
-			}
-			if status := r.agentGit(w, "status", "--porcelain"); status != "" || exists(filepath.Join(r.mirror(), "worktrees", w.ID, "index.lock")) {
-				t.Errorf("status %q", status)
-			}
-		})
+		for _, step := range []string{"merge", "read-tree -m"} {
+			t.Run(name+" in "+step, func(t *testing.T) { testMergeThatDies(t, step, end) })
+		}
+	}
+}
+
+func testMergeThatDies(t *testing.T, step, end string) {
+	src := newSource(t)
+	src.write("gone.txt", "one\n")
+	src.write(".gitignore", "both.txt\n")
+	src.commit("gone")
+	theirs := []string{"README.md", "theirs.txt"}
+	if step == "merge" { // of which nothing reaches the worktree, whatever it writes
+		theirs = append(theirs, "gone.txt", "both.txt")
+	}
+	git := gitThat(t, "*\" "+step+" \"*) LOCKED=\"${GIT_INDEX_FILE:-$GIT_DIR/index}\"; cp \"$LOCKED\" \"$LOCKED.lock\"\n"+
+		"  for f in "+strings.Join(theirs, " ")+"; do echo theirs > \"$GIT_WORK_TREE/$f\"; done\n  "+end+" ;;")
+	r := newRig(t, func(o *workspace.Options) { o.Git = git })
+	w := r.provision("x", src.spec())
+	r.agentGit(w, "rm", "-q", "gone.txt")
+	write(t, filepath.Join(w.Path, "both.txt"), "mine\n")
+	r.agentGit(w, "add", "-A")
+	r.agentGit(w, "commit", "-q", "-m", "mine")
+	for _, f := range theirs {
+		src.write(f, "theirs\n")
+	}
+	src.commit("theirs")
+	_, err := r.UpdateWorkspace(soon(t), w.ID, core.WorkspaceMerge)
+	if err == nil || !core.AsError(err).Unavailable {
+		t.Errorf("it ended with %v", err)
+	}
+	if status := r.agentGit(w, "status", "--porcelain"); status != "" || exists(filepath.Join(r.mirror(), "worktrees", w.ID, "index.lock")) {
+		t.Errorf("status %q", status)
+	}
+	if read(t, filepath.Join(w.Path, "both.txt")) != "mine\n" || exists(filepath.Join(w.Path, "gone.txt")) {
+		t.Error("the thread's own files are not as they were")
 	}
 }

@@ -3,6 +3,7 @@ package holder
 import (
 	"bufio"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -20,12 +21,10 @@ const outputBuffer = 8 << 10
 func (c *Client) Output(ctx context.Context, from uint64) (agentcli.Output, error) {
 	conn, frames, body, err := c.hello(ctx, wire.Hello{Role: wire.RoleOutput, Client: c.welcome.Client, From: from}, wire.KindOutputStart)
 	if err != nil {
-		select {
-		case <-c.exited: // and the holder with it: nothing is kept any more
+		if c.over(err) {
 			return &output{ended: true, offset: c.exit.Head, stop: func() bool { return true }}, nil
-		default:
-			return nil, err
 		}
+		return nil, err
 	}
 	_ = frames // it has read exactly one frame, and holds nothing back
 	start, err := wire.ParseOutputStart(body)
@@ -46,6 +45,22 @@ func (c *Client) Output(ctx context.Context, from uint64) (agentcli.Output, erro
 		_ = out.Close()
 	}
 	return out, nil
+}
+
+// over reports whether the command has ended, and the holder with it, after a dial that failed with err: nothing is kept any more.
+// A dial may also fail for a while only, when the last output can still be read.
+func (c *Client) over(err error) bool {
+	select {
+	case <-c.exited:
+	default:
+		return false
+	}
+	select {
+	case <-c.lost:
+		return true
+	default:
+		return errors.Is(err, agentcli.ErrGone)
+	}
 }
 
 // output is the client's end of an output connection.

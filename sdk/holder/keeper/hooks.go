@@ -31,11 +31,14 @@ type hookCall struct {
 	told   uint64      // number of the client that has it; guarded by hooks.mu
 }
 
+// size is what the call counts: its name is as long as the process that made it wants.
+func (c *hookCall) size() int { return len(c.Name) + len(c.Payload) }
+
 // add makes a call wait; nil if there are too many.
 func (h *hooks) add(name string, payload []byte) *hookCall {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.waiting) >= maxHooks || h.bytes+len(payload) > maxHookBytes {
+	if len(h.waiting) >= maxHooks || h.bytes+len(name)+len(payload) > maxHookBytes {
 		return nil
 	}
 	h.next++
@@ -44,7 +47,7 @@ func (h *hooks) add(name string, payload []byte) *hookCall {
 		answer:   make(chan []byte, 1),
 	}
 	h.waiting = append(h.waiting, call)
-	h.bytes += len(payload)
+	h.bytes += call.size()
 	return call
 }
 
@@ -55,7 +58,7 @@ func (h *hooks) remove(number uint64) (*hookCall, bool) {
 	for i, call := range h.waiting {
 		if call.Call == number {
 			h.waiting = append(h.waiting[:i], h.waiting[i+1:]...)
-			h.bytes -= len(call.Payload)
+			h.bytes -= call.size()
 			return call, true
 		}
 	}

@@ -116,10 +116,13 @@ type listener struct {
 // listen makes the socket, for this user, and for another one if there is one. One that a dead holder left is replaced;
 // one that somebody listens on is not.
 func listen(path string, user *wire.User) (*listener, error) {
-	if conn, err := dialSock(path, time.Second); err == nil {
+	switch conn, err := dialSock(path, time.Second); {
+	case err == nil:
 		_ = conn.Close()
 		return nil, unix.EADDRINUSE
-	} else if errors.Is(err, errPath) {
+	case errors.Is(err, unix.EAGAIN): // it is behind, as one that is stopped
+		return nil, unix.EADDRINUSE
+	case errors.Is(err, errPath):
 		return nil, err
 	}
 	_ = os.Remove(path)

@@ -1,0 +1,137 @@
+package workspace
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
+)
+
+// lockPoll is how often a lock is looked at that another git has.
+const lockPoll = 100 * time.Millisecond
+
+// indexLock is the file that a git has while it changes the index.
+func (t *tree) indexLock() string { return filepath.Join(t.admin, "index.lock") }
+
+// awaitIndex waits for a git that has the index, and removes the lock of one that was killed: agents are often stopped in the
+// middle of one, a moment before their work is committed.
+func (t *tree) awaitIndex(ctx context.Context) error {
+	path := t.indexLock()
+	for {
+		info, err := os.Lstat(path)
+		if err != nil {
+			return nil //nolint:nilerr // there is none; git reports what else is wrong
+		}
+		if isStale(info) {
+			_ = os.Remove(path) // git reports it if it stays
+			return nil
+		}
+		if !pause.For(ctx, core.SystemClock{}, lockPoll) {
+			return ctx.Err()
+		}
+	}
+}
+
+// ourLock is what the lock of an index holds that is ours: git writes an index into it, or nothing.
+const ourLock = "an update by wardroom\n"
+
+// takeIndex takes the lock of the index, so that no other git changes it until freeIndex.
+func (t *tree) takeIndex(ctx context.Context) error {
+	for {
+		if err := t.awaitIndex(ctx); err != nil {
+			return err
+		}
+		f, err := os.OpenFile(t.indexLock(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if err == nil {
+			_, err = f.WriteString(ourLock)
+			if err = errors.Join(err, f.Close()); err != nil {
+				err = errors.Join(err, os.Remove(t.indexLock()))
+			}
+			return err
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if !pause.For(ctx, core.SystemClock{}, lockPoll) { // real time: another process has it
+			return ctx.Err()
+		}
+	}
+}
+
+// freeIndex removes the lock of the index, if it is ours.
+func (t *tree) freeIndex() {
+	if text, err := readRegular(t.indexLock(), maxURL); err == nil && text == ourLock {
+		_ = os.Remove(t.indexLock()) // awaitIndex does once it is old
+	}
+}
+
+// withIndex calls fn with the environment of a git that works on a copy of the index. It takes the place of the index if fn
+// succeeds; until then other gits read the index as it was, and none changes it.
+func (t *tree) withIndex(ctx context.Context, fn func(env []string) error) error {
+	if err := t.takeIndex(ctx); err != nil {
+		return err
+	}
+	defer t.freeIndex()
+	own := filepath.Join(t.admin, "index.wardroom")
+	clear := func() error { return errors.Join(os.RemoveAll(own), os.RemoveAll(own+".lock")) }
+	if err := clear(); err != nil { // of a run that was cut off
+		return err
+	}
+	defer func() { _ = clear() }() // the next run does
+	if err := copyIndex(own, t.admin); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := fn([]string{"GIT_INDEX_FILE=" + own}); err != nil {
+		return err
+	}
+	err := os.Rename(own, filepath.Join(t.admin, "index"))
+	if errors.Is(err, fs.ErrNotExist) { // there was none, and nothing to be noted
+		return nil
+	}
+	return err
+}
+
+// copyIndex copies the index of a worktree, which agents may write, for a look that changes nothing. One of more than
+// maxIndex bytes is not copied, and a hole in it stays one: it takes no more of the disk than what was written.
+func copyIndex(to, admin string) error {
+	from, size, err := openRegular(filepath.Join(admin, "index"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = from.Close() }() // only read
+	if size > maxIndex {
+		return core.Errorf(core.CodeConflict, "git's index of the worktree has %d bytes, of which at most %d are read; look what an agent did to it", size, maxIndex)
+	}
+	own, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(copySparse(own, io.LimitReader(from, maxIndex)), own.Close()) // it may grow meanwhile
+}
+
+// copySparse copies to an empty file and leaves out what is zero.
+func copySparse(to *os.File, from io.Reader) error {
+	part, none := make([]byte, 64<<10), make([]byte, 64<<10)
+	for at := int64(0); ; {
+		n, err := io.ReadFull(from, part)
+		if !bytes.Equal(part[:n], none[:n]) {
+			if _, err := to.WriteAt(part[:n], at); err != nil {
+				return err
+			}
+		}
+		at += int64(n)
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+			return to.Truncate(at)
+		case err != nil:
+			return err
+		}
+	}
+}
