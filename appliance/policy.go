@@ -191,11 +191,16 @@ func (a *App) aboutWhat(ctx context.Context, access core.Access) (whole core.Acc
 	return access, guards, err
 }
 
-// guardedExecution reports whether an execution belongs to a pattern with an allow-list; one that cannot be read counts as such.
-func (a *App) guardedExecution(id string) bool {
+// guardedExecution reports whether an execution belongs to a pattern with an allow-list; one that cannot be read counts as such. Of
+// one that is gone, the pattern that it is known to have had decides.
+func (a *App) guardedExecution(id, pattern string) bool {
 	what, guards, err := a.aboutWhat(a.work, core.Access{ID: id})
 	if core.ErrorCode(err) == core.CodeNotFound {
-		return false
+		if pattern == "" {
+			return false
+		}
+		guard, err := a.patterns.Guard(a.work, pattern)
+		return err != nil || guard != nil
 	}
 	return err != nil || what.Guard != nil || len(guards) > 0
 }
