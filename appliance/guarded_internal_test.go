@@ -5,8 +5,9 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
-	experiences "github.com/wardroom/wardroom/core/memory"
+	recall "github.com/wardroom/wardroom/core/memory"
 	"github.com/wardroom/wardroom/core/pattern"
+	"github.com/wardroom/wardroom/core/policy"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/core/store/kv/memory"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -25,7 +26,7 @@ func TestRecallOfDeletedExecution(t *testing.T) {
 	if err := a.patterns.Open(ctx); err != nil {
 		t.Fatal(err)
 	}
-	m := experiences.New(experiences.Options{Store: s, Clock: clock, IDs: ids, Guarded: a.guardedExecution, Config: experiences.DefaultConfig()})
+	m := recall.New(recall.Options{Store: s, Clock: clock, IDs: ids, Guarded: a.guardedExecution, Config: recall.DefaultConfig()})
 	if err := m.Open(ctx); err != nil {
 		t.Fatal(err)
 	}
@@ -67,5 +68,34 @@ func TestRecallOfDeletedExecution(t *testing.T) {
 	}
 	if list := recalled(); len(list) != 1 || list[0] != "open" {
 		t.Errorf("recalled: %v", list)
+	}
+}
+
+// An experience outlives its execution, as retention has it: it is there for administrators then, and for no others.
+func TestExperienceOfDeletedExecution(t *testing.T) {
+	ctx, clock := t.Context(), coretest.NewClock()
+	s, err := store.OpenOn(ctx, memory.New(), store.Options{Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	rules, err := policy.New(ctx, policy.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &App{store: s, clock: clock, work: ctx, policy: rules}
+	gone := core.NewIDs(clock).New(core.PrefixExecution)
+	for _, tt := range []struct {
+		scope, resource string
+		allowed         bool
+	}{
+		{core.ScopeAdmin, "experiences", true}, {core.ScopeRead, "experiences", false},
+		{core.ScopeAdmin, "executions", false}, {core.ScopeRead, "executions", false},
+	} {
+		p := core.Principal{Kind: core.PrincipalAPIKey, ID: "ann", Name: "ann", Scopes: []string{tt.scope}}
+		access := core.Access{Action: tt.resource + ".read", Resource: tt.resource, Scope: core.ScopeExecutionsRead, ID: gone}
+		if ruling, hidden := a.decide(ctx, p, access); ruling.Allowed != tt.allowed || hidden == tt.allowed {
+			t.Errorf("%s of %s: %+v, hidden %v", tt.scope, tt.resource, ruling, hidden)
+		}
 	}
 }

@@ -96,6 +96,9 @@ var kinds = map[string]string{
 	core.PrefixWorkspace: "workspace", core.PrefixManaged: "managed agent", core.PrefixSchedule: "schedule", core.PrefixTrigger: "trigger",
 }
 
+// experiences are asked about by their execution, which they outlive.
+const experiences = "experiences"
+
 // kindOf returns what the id of a request names; "" for what belongs to no pattern, and for patterns themselves.
 func kindOf(access core.Access) string {
 	if access.Pattern != "" {
@@ -170,7 +173,7 @@ func (a *App) aboutWhat(ctx context.Context, access core.Access) (whole core.Acc
 	}
 	if executionID != "" {
 		e, err := a.store.FindExecution(ctx, executionID)
-		if core.ErrorCode(err) == core.CodeNotFound && executionID != access.ID {
+		if core.ErrorCode(err) == core.CodeNotFound && (executionID != access.ID || access.Resource == experiences) {
 			// It was deleted, and its allow-lists with it: what is left is for its owner and administrators.
 			access.Guard = &core.Guard{}
 			return access, nil, nil
