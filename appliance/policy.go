@@ -319,7 +319,7 @@ func (a *App) watchAccess(ctx context.Context) {
 		}
 		server.Recheck(ctx)
 		revision, now := a.accessRevision(), a.clock.Now()
-		if revision == seen && a.access == nil && !a.config.Load().Security.AgentAuth.Certificates() {
+		if revision == seen && a.access == nil && a.certificates.Load() == nil {
 			continue // nothing ended, and nothing ends by itself
 		}
 		known := true // of all agents, whether they may go on; else the next look asks again
