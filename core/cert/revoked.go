@@ -23,7 +23,7 @@ type withdrawn struct {
 // list is what one issuer withdrew.
 type list struct {
 	issuer string    // for people
-	next   time.Time // when a newer one is due; zero: never
+	next   time.Time // when a newer one is due, the first of those of several keys; zero: never
 }
 
 // numberOf names a certificate by its issuer and its serial number.
@@ -101,6 +101,7 @@ func readLists(path string, text []byte, authorities []*x509.Certificate, now ti
 		}
 	}
 	w := &withdrawn{lists: map[string]*list{}, numbers: map[string]struct{}{}}
+	signers := map[string]bool{} // by caOf
 	for i, der := range ders {
 		crl, err := x509.ParseRevocationList(der)
 		if err != nil {
@@ -109,19 +110,24 @@ func readLists(path string, text []byte, authorities []*x509.Certificate, now ti
 		if slices.ContainsFunc(crl.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(deltaIndicator) }) {
 			return nil, fmt.Errorf("%s: list %d holds only what changed since another (a delta CRL): put the whole list there", path, i+1)
 		}
-		signed := false
+		signer := ""
 		for _, ca := range authorities {
-			signed = signed || bytes.Equal(ca.RawSubject, crl.RawIssuer) && crl.CheckSignatureFrom(ca) == nil
+			if bytes.Equal(ca.RawSubject, crl.RawIssuer) && crl.CheckSignatureFrom(ca) == nil {
+				signer = caOf(ca)
+			}
 		}
 		switch {
-		case !signed:
+		case signer == "":
 			return nil, fmt.Errorf("%s: list %d is not signed by a CA of clients", path, i+1)
-		case w.lists[string(crl.RawIssuer)] != nil:
+		case signers[signer]: // one whose key was replaced may have a list of each
 			return nil, fmt.Errorf("%s: list %d is the second one of its issuer", path, i+1)
 		case !crl.NextUpdate.IsZero() && now.After(crl.NextUpdate):
 			return nil, fmt.Errorf("%s: list %d was good until %s: put a newer one there", path, i+1, date(crl.NextUpdate))
 		}
-		w.lists[string(crl.RawIssuer)] = &list{crl.Issuer.String(), crl.NextUpdate}
+		signers[signer] = true
+		if l := w.lists[string(crl.RawIssuer)]; l == nil || l.next.IsZero() || !crl.NextUpdate.IsZero() && crl.NextUpdate.Before(l.next) {
+			w.lists[string(crl.RawIssuer)] = &list{crl.Issuer.String(), crl.NextUpdate}
+		}
 		for _, e := range crl.RevokedCertificateEntries {
 			w.numbers[string(crl.RawIssuer)+"\x00"+e.SerialNumber.Text(16)] = struct{}{}
 		}

@@ -187,3 +187,35 @@ func TestCrossSigned(t *testing.T) {
 		t.Error("no certificate was withdrawn")
 	}
 }
+
+// A CA that got another key keeps its name, and has a list of each key.
+func TestListsOfFormerKey(t *testing.T) {
+	r := newRig(t, cert.AuthRequire)
+	former := coretest.NewAuthority(t) // of the same name
+	old, _ := former.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "ann"}})
+	fresh, _ := r.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "bob"}})
+	good, _ := r.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "eve"}})
+	sooner, later := r.clock.Now().Add(24*time.Hour), r.clock.Now().Add(48*time.Hour)
+	o := r.options(cert.AuthRequire)
+	o.CRLFile = filepath.Join(t.TempDir(), "clients.crl")
+	write(t, r.ca, append(r.PEM(), former.PEM()...))
+	write(t, o.CRLFile, append(r.Withdraw(later, fresh), former.Withdraw(sooner, old)...))
+	source, err := cert.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(source.Close)
+	if source.Check(coretest.ConnectionOf(t, former, old)) == nil || source.Check(coretest.ConnectionOf(t, r.Authority, fresh)) == nil {
+		t.Error("a withdrawn certificate is good")
+	}
+	if err := source.Check(coretest.ConnectionOf(t, r.Authority, good)); err != nil {
+		t.Errorf("another one: %v", err)
+	}
+	if end, _ := source.ListEnds(); !end.Equal(sooner.Truncate(time.Second)) {
+		t.Errorf("the lists end at %s", end)
+	}
+	write(t, o.CRLFile, append(r.Withdraw(later), append(former.Withdraw(sooner), r.Withdraw(later)...)...))
+	if err := source.Reload(); err == nil || !strings.Contains(err.Error(), "second one of its issuer") {
+		t.Errorf("two lists of one key: %v", err)
+	}
+}
