@@ -126,6 +126,9 @@ func (a *App) Reload() (err error) {
 	}
 	policy := a.policyRevision()
 	old := a.config.Load()
+	if err := old.CheckEmptied(loaded); err != nil {
+		return err
+	}
 	next := old.With(loaded)
 	if err := next.CheckMixed(); err != nil {
 		return err
