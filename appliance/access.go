@@ -117,7 +117,7 @@ func keepKey(path, key string) error {
 }
 
 // withCertificate adds the certificate of the connection to what a way to authenticate finds: what is opened ends with it,
-// whatever other credential was shown beside it. A request over one that was withdrawn is refused.
+// whatever other credential was shown beside it. A request over one that was withdrawn, or has ended, is refused.
 func (a *App) withCertificate(authenticate func(*http.Request) (core.Principal, error)) func(*http.Request) (core.Principal, error) {
 	return func(r *http.Request) (core.Principal, error) {
 		if a.withdrawn(r) {
@@ -126,6 +126,9 @@ func (a *App) withCertificate(authenticate func(*http.Request) (core.Principal, 
 		p, err := authenticate(r)
 		if err == nil {
 			p.Certificates = cert.NumbersOf(r.TLS)
+			if ends := cert.Ends(r.TLS); !ends.IsZero() && (p.Expires.IsZero() || ends.Before(p.Expires)) {
+				p.Expires = ends
+			}
 		}
 		return p, err
 	}

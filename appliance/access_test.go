@@ -501,6 +501,52 @@ func TestReloadMakesNoAdministrators(t *testing.T) {
 	}
 }
 
+// A file that an editor has emptied and not written yet, or could not write as the disk is full, takes nothing out of force.
+func TestReloadOfEmptiedFile(t *testing.T) {
+	s := openSecured(t, "  rbac: {enabled: true}\n  audit: {enabled: true}\n")
+	whole, err := os.ReadFile(s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := s.policyOf(t)
+	for _, text := range []string{"", "\n\n", "# Wardroom\n", "---\n# nothing yet\n"} {
+		write(t, s.config, text)
+		if err := s.Reload(); core.ErrorCode(err) != core.CodeValidation || !strings.Contains(err.Error(), "holds nothing") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	if now := s.policyOf(t); now != before {
+		t.Errorf("the policy is %s, and was %s", now, before)
+	}
+	write(t, s.config, string(whole))
+	if err := s.Reload(); err != nil {
+		t.Error(err)
+	}
+	dropIn := filepath.Join(s.dir, "conf.d", "10.yaml")
+	if err := os.Mkdir(filepath.Dir(dropIn), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range []string{"", "log: {level: warn}\n", ""} { // one that is new may be empty
+		write(t, dropIn, text)
+		if err := s.Reload(); (err == nil) != (i < 2) {
+			t.Errorf("drop-in %d: %v", i, err)
+		}
+	}
+	if err := os.Remove(dropIn); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Reload(); err != nil {
+		t.Errorf("without the drop-in: %v", err)
+	}
+}
+
+// policyOf returns the revision of the policy in force.
+func (s *secured) policyOf(t *testing.T) string {
+	can, err := s.client(s.adminKey).Can(t.Context(), "patterns.create", "")
+	s.wants(err, 0)
+	return can.Revision
+}
+
 // Roles count at once after a reload, and a broken policy leaves the one before in force.
 func TestRolesReloaded(t *testing.T) {
 	s := openSecured(t, "")

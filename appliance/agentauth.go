@@ -68,12 +68,12 @@ func (a *App) refresh(ctx context.Context, p core.Principal) (core.Principal, er
 	return refreshed, err
 }
 
-// errWithdrawn refuses whoever shows a certificate that its CA withdrew.
+// errWithdrawn refuses a certificate that its CA withdrew, or that has ended.
 var errWithdrawn = &core.Error{
 	Code: core.CodeUnauthorized, Message: "the credential is not valid", Details: map[string]any{"reason": "invalid"},
 }
 
-// withdrawn reports whether the certificate of a request's connection was withdrawn since it was opened.
+// withdrawn reports whether the certificate of a request's connection has ended or was withdrawn since it was opened.
 func (a *App) withdrawn(r *http.Request) bool {
 	source := a.certificates.Load()
 	return source != nil && r.TLS != nil && source.Check(r.TLS) != nil

@@ -96,6 +96,9 @@ var kinds = map[string]string{
 	core.PrefixWorkspace: "workspace", core.PrefixManaged: "managed agent", core.PrefixSchedule: "schedule", core.PrefixTrigger: "trigger",
 }
 
+// experiences are asked about by their execution, which they outlive.
+const experiences = "experiences"
+
 // kindOf returns what the id of a request names; "" for what belongs to no pattern, and for patterns themselves.
 func kindOf(access core.Access) string {
 	if access.Pattern != "" {
@@ -170,7 +173,7 @@ func (a *App) aboutWhat(ctx context.Context, access core.Access) (whole core.Acc
 	}
 	if executionID != "" {
 		e, err := a.store.FindExecution(ctx, executionID)
-		if core.ErrorCode(err) == core.CodeNotFound && executionID != access.ID {
+		if core.ErrorCode(err) == core.CodeNotFound && (executionID != access.ID || access.Resource == experiences) {
 			// It was deleted, and its allow-lists with it: what is left is for its owner and administrators.
 			access.Guard = &core.Guard{}
 			return access, nil, nil
@@ -191,11 +194,16 @@ func (a *App) aboutWhat(ctx context.Context, access core.Access) (whole core.Acc
 	return access, guards, err
 }
 
-// guardedExecution reports whether an execution belongs to a pattern with an allow-list; one that cannot be read counts as such.
-func (a *App) guardedExecution(id string) bool {
+// guardedExecution reports whether an execution belongs to a pattern with an allow-list; one that cannot be read counts as such. Of
+// one that is gone, the pattern that it is known to have had decides.
+func (a *App) guardedExecution(id, pattern string) bool {
 	what, guards, err := a.aboutWhat(a.work, core.Access{ID: id})
 	if core.ErrorCode(err) == core.CodeNotFound {
-		return false
+		if pattern == "" {
+			return false
+		}
+		guard, err := a.patterns.Guard(a.work, pattern)
+		return err != nil || guard != nil
 	}
 	return err != nil || what.Guard != nil || len(guards) > 0
 }
@@ -311,7 +319,7 @@ func (a *App) watchAccess(ctx context.Context) {
 		}
 		server.Recheck(ctx)
 		revision, now := a.accessRevision(), a.clock.Now()
-		if revision == seen && a.access == nil && !a.config.Load().Security.AgentAuth.Certificates() {
+		if revision == seen && a.access == nil && a.certificates.Load() == nil {
 			continue // nothing ended, and nothing ends by itself
 		}
 		known := true // of all agents, whether they may go on; else the next look asks again

@@ -31,54 +31,74 @@ func bearBrokenPipes() {
 type reloader struct {
 	name  string
 	apply func(c *config.Config) error
+	// keep returns what puts back what is in force; nil: to apply the former configuration does. That does not where files that it
+	// names are read as well, which are others by then.
+	keep func() (putBack func())
+}
+
+// undoing returns what puts back what a part has in force, before it applies another configuration than that of old.
+func (r *reloader) undoing(old *config.Config) func() error {
+	if r.keep == nil {
+		return func() error { return r.apply(old) }
+	}
+	putBack := r.keep()
+	return func() error {
+		putBack()
+		return nil
+	}
 }
 
 func (a *App) reloaders() []reloader {
 	return []reloader{
-		{"log", func(c *config.Config) error {
+		{name: "log", apply: func(c *config.Config) error {
 			a.levels.apply(c.Log)
 			a.plugins.RefreshLogLevels()
 			return nil
 		}},
-		{"masking", func(c *config.Config) error { return a.applyMasking(c) }}, // before those who keep what was masked
-		{"secrets", func(c *config.Config) error { a.secrets.ApplyConfig(secretsConfig(c)); return nil }},
-		{"agents", func(c *config.Config) error { return a.agents.ApplyConfig(agentsConfig(c)) }},
-		{"engine", func(c *config.Config) error { a.engine.ApplyConfig(engineConfig(c)); return nil }},
-		{"workspaces", func(c *config.Config) error {
+		{name: "masking", apply: func(c *config.Config) error { return a.applyMasking(c) }}, // before those who keep what was masked
+		{name: "secrets", apply: func(c *config.Config) error { a.secrets.ApplyConfig(secretsConfig(c)); return nil }},
+		{name: "agents", apply: func(c *config.Config) error { return a.agents.ApplyConfig(agentsConfig(c)) }},
+		{name: "engine", apply: func(c *config.Config) error { a.engine.ApplyConfig(engineConfig(c)); return nil }},
+		{name: "workspaces", apply: func(c *config.Config) error {
 			places, err := a.workspaceConfig(c)
 			if err == nil {
 				a.workspaces.ApplyConfig(places)
 			}
 			return err
 		}},
-		{"memory", func(c *config.Config) error { a.memory.ApplyConfig(memoryConfig(c)); return nil }},
-		{"threads", func(c *config.Config) error { a.threads.ApplyConfig(threadsConfig(c)); return nil }},
-		{"tracing", func(c *config.Config) error { return a.applyTracing(c) }},
-		{"webhooks", func(c *config.Config) error { return a.reloadWebhooks(c) }},
-		{"approvals", func(c *config.Config) error { return a.loadApprovals(c) }},
-		{"access", func(c *config.Config) error {
+		{name: "memory", apply: func(c *config.Config) error { a.memory.ApplyConfig(memoryConfig(c)); return nil }},
+		{name: "threads", apply: func(c *config.Config) error { a.threads.ApplyConfig(threadsConfig(c)); return nil }},
+		{name: "tracing", apply: func(c *config.Config) error { return a.applyTracing(c) }},
+		{name: "webhooks", apply: func(c *config.Config) error { return a.reloadWebhooks(c) }},
+		{name: "approvals", apply: a.loadApprovals, keep: a.approvals.Keep},
+		{name: "access", apply: func(c *config.Config) error {
 			if a.policy == nil {
 				return nil
 			}
 			return a.policy.Load(a.work, policyConfig(c))
+		}, keep: func() func() {
+			if a.policy == nil {
+				return func() {}
+			}
+			return a.policy.Keep()
 		}},
-		{"audit", func(c *config.Config) error { a.reloadAudit(c); return nil }},
-		{"api", func(c *config.Config) error { a.api.ApplyConfig(apiConfig(c)); return nil }},
-		{"certificates", func(*config.Config) error {
+		{name: "audit", apply: func(c *config.Config) error { a.reloadAudit(c); return nil }},
+		{name: "api", apply: func(c *config.Config) error { a.api.ApplyConfig(apiConfig(c)); return nil }},
+		{name: "certificates", apply: func(*config.Config) error {
 			if source := a.certificates.Load(); source != nil {
 				_ = source.Reload() // it has said why not, and the former certificate stays in use
 			}
 			return nil
 		}},
-		{"limits", func(c *config.Config) error {
+		{name: "limits", apply: func(c *config.Config) error {
 			rules, err := limitRules(c)
 			if err == nil {
 				a.gate.Change(rules)
 			}
 			return err
 		}},
-		{"connections", func(c *config.Config) error { a.connections.Apply(a.connectionLimits(c)); return nil }},
-		{"plugins", func(c *config.Config) error { a.reloadPlugins(c); return nil }}, // last: it says what it did
+		{name: "connections", apply: func(c *config.Config) error { a.connections.Apply(a.connectionLimits(c)); return nil }},
+		{name: "plugins", apply: func(c *config.Config) error { a.reloadPlugins(c); return nil }}, // last: it says what it did
 	}
 }
 
@@ -126,6 +146,9 @@ func (a *App) Reload() (err error) {
 	}
 	policy := a.policyRevision()
 	old := a.config.Load()
+	if err := old.CheckEmptied(loaded); err != nil {
+		return err
+	}
 	next := old.With(loaded)
 	if err := next.CheckMixed(); err != nil {
 		return err
@@ -134,12 +157,15 @@ func (a *App) Reload() (err error) {
 	if err != nil {
 		return err
 	}
-	for i, r := range a.reloaders() {
-		if err := r.apply(next); err != nil {
+	parts := a.reloaders()
+	undo := make([]func() error, 0, len(parts))
+	for i := range parts {
+		undo = append(undo, parts[i].undoing(old))
+		if err := parts[i].apply(next); err != nil {
 			joining.drop()
-			for _, done := range a.reloaders()[:i] {
-				if back := done.apply(old); back != nil {
-					a.log.Error("the old configuration could not be put back", "part", done.name, "error", back)
+			for j, back := range undo[:i] {
+				if back := back(); back != nil {
+					a.log.Error("the old configuration could not be put back", "part", parts[j].name, "error", back)
 				}
 			}
 			return err

@@ -21,6 +21,9 @@ type Experience struct {
 	wire.Experience
 	// Fingerprint is the same for experiences that say the same.
 	Fingerprint string `json:"fingerprint,omitempty"`
+	// Pattern is what its execution ran, which decides who may see it once the execution is gone; empty for none, and for what was kept
+	// before this was noted.
+	Pattern string `json:"pattern,omitempty"`
 }
 
 // ExperienceFilter selects experiences of a list. Zero values select all.

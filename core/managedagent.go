@@ -106,6 +106,7 @@ type ManagedAgentInput struct {
 	ExpectResponse bool
 	Timeout        time.Duration // 0: the default
 	Key            string        // idempotency of the call: a repeat with the same key returns the first result
+	OwnKey         bool          // Key is ours: the sender does not know it, and cannot repeat the call
 }
 
 // ManagedAgentReply is the outcome of a send.

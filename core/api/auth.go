@@ -119,20 +119,20 @@ func (s *Server) keyRoutes() []Route {
 		route(http.MethodGet, "keys.read", Route{
 			Path: one, OperationID: "getKey", Summary: "Get one API key.",
 			Responses: []Response{{Status: 200, Body: wire.APIKey{}, Doc: "The key, without its secret."}},
-			Fails:     []int{404}, Handle: getOne("keyId", s.opts.Keys.FindKey),
+			Fails:     []int{404}, Handle: s.getKey,
 		}),
 		route(http.MethodPost, "keys.rotate", Route{
 			Path: one + "/rotate", OperationID: "rotateKey", Secret: true, Summary: "Give an API key another secret.",
 			Description: "Only this answer shows it. The former secret is valid for overlap, which is 0 unless it is given. A key that is over is a 409.",
 			Body:        &Body{JSON: new(rotateKeyRequest), Optional: true},
 			Responses:   []Response{{Status: 200, Body: wire.NewAPIKey{}, Doc: "The key with its new secret."}},
-			Fails:       []int{404, 409}, Handle: s.rotateKey,
+			Edits:       true, Fails: []int{404, 409, 412}, Handle: edits(s.getKey, s.rotateKey),
 		}),
 		route(http.MethodDelete, "keys.revoke", Route{
 			Path: one, OperationID: "revokeKey", Summary: "End an API key at once, and for good.",
 			Description: "Streams, terminals and sockets that were opened with it end within seconds.",
 			Responses:   []Response{{Status: http.StatusNoContent, Doc: "It is revoked."}},
-			Fails:       []int{404}, Handle: removeOne("keyId", s.opts.Keys.RevokeKey),
+			Edits:       true, Fails: []int{404, 412}, Handle: edits(s.getKey, removeOne("keyId", s.opts.Keys.RevokeKey)),
 		}),
 	}
 }
@@ -171,6 +171,18 @@ func (s *Server) listKeys(c *call) (answer, error) {
 	return listed(c, func(page core.Page) ([]*core.APIKey, core.PageInfo, error) {
 		return s.opts.Keys.FindKeys(c.ctx, core.APIKeyFilter{Owner: c.query.text("owner"), CreatedBy: c.query.text("createdBy"), Page: page})
 	}, valueOf, func(rows []wire.APIKey, info wire.PageInfo) any { return keyList{rows, info} })
+}
+
+func (s *Server) getKey(c *call) (answer, error) {
+	found, err := s.opts.Keys.FindKey(c.ctx, c.param("keyId"))
+	if err != nil {
+		return answer{}, err
+	}
+	a := ok(*found)
+	edited := *found
+	edited.Status, edited.LastUsedAt = "", nil // it is used, and is over, by itself
+	a.edited = edited
+	return a, nil
 }
 
 func (s *Server) rotateKey(c *call) (answer, error) {

@@ -65,15 +65,17 @@ func (s *Server) scheduleRoutes() []Route {
 		route(http.MethodDelete, "schedules.delete", Route{
 			Path: one, OperationID: "deleteSchedule", Summary: "Remove a schedule. What it started goes on.",
 			Responses: []Response{{Status: http.StatusNoContent, Doc: "It is gone."}},
-			Fails:     []int{404}, Handle: removeOne("scheduleId", s.opts.Schedules.DeleteSchedule),
+			Edits:     true, Fails: []int{404, 412}, Handle: edits(s.getSchedule, removeOne("scheduleId", s.opts.Schedules.DeleteSchedule)),
 		}),
 		route(http.MethodPost, "schedules.pause", Route{
 			Path: one + "/pause", OperationID: "pauseSchedule", Summary: "Have no tick start anything until the schedule is resumed.",
-			Body: &Body{JSON: new(wire.CancelRequest), Optional: true}, Responses: record, Fails: []int{404, 409}, Handle: s.pauseSchedule,
+			Body: &Body{JSON: new(wire.CancelRequest), Optional: true}, Responses: record, Edits: true, Fails: []int{404, 409, 412},
+			Handle: edits(s.getSchedule, s.pauseSchedule),
 		}),
 		route(http.MethodPost, "schedules.resume", Route{
 			Path: one + "/resume", OperationID: "resumeSchedule", Summary: "Go on with a schedule that was paused. Ticks within the pause are not made up for.",
-			Body: &Body{JSON: new(emptyRequest), Optional: true}, Responses: record, Fails: []int{404, 409}, Handle: s.resumeSchedule,
+			Body: &Body{JSON: new(emptyRequest), Optional: true}, Responses: record, Edits: true, Fails: []int{404, 409, 412},
+			Handle: edits(s.getSchedule, s.resumeSchedule),
 		}),
 		route(http.MethodPost, "schedules.run", Route{
 			Path: one + "/run", OperationID: "runSchedule", Summary: "Start the target of a schedule now, whatever else runs.",

@@ -59,7 +59,8 @@ func (s *Server) triggerRoutes() []Route {
 		route(http.MethodPost, "triggers.rotate", Route{
 			Path: one + "/rotate", OperationID: "rotateTrigger", Secret: true, Summary: "Give a trigger another secret.",
 			Description: "Only this answer shows it. The former secret is taken for overlap, which is 0 unless it is given. From then on the trigger's runs have the rights of the caller, who knows the secret.",
-			Body:        &Body{JSON: new(rotateTriggerRequest), Optional: true}, Responses: record, Fails: []int{403, 404}, Handle: s.rotateTrigger,
+			Body:        &Body{JSON: new(rotateTriggerRequest), Optional: true}, Responses: record, Edits: true, Fails: []int{403, 404, 412},
+			Handle: edits(s.getTrigger, s.rotateTrigger),
 		}),
 		route(http.MethodPost, "triggers.read", Route{
 			Path: one + "/test", OperationID: "testTrigger", Summary: "Tell what a body would become, without starting anything.",
@@ -70,7 +71,7 @@ func (s *Server) triggerRoutes() []Route {
 		route(http.MethodDelete, "triggers.delete", Route{
 			Path: one, OperationID: "deleteTrigger", Summary: "Remove a trigger. What it started goes on.",
 			Responses: []Response{{Status: http.StatusNoContent, Doc: "It is gone."}},
-			Fails:     []int{404}, Handle: removeOne("triggerId", s.opts.Triggers.DeleteTrigger),
+			Edits:     true, Fails: []int{404, 412}, Handle: edits(s.getTrigger, removeOne("triggerId", s.opts.Triggers.DeleteTrigger)),
 		}),
 		{
 			Method: http.MethodPost, Path: hooksPath + "/{triggerId}", OperationID: "receiveHook", Summary: "Have a trigger start what it starts, by a signed request.",

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/wardroom/wardroom/core"
@@ -53,6 +54,28 @@ func (e *editing) lock(ctx context.Context, path string) (unlock func(), err err
 	}
 }
 
+// edits makes the handler of an operation that changes or ends a thing, as long as it is what the caller's If-Match names. now answers
+// as a GET of the thing does.
+func edits(now, change func(c *call) (answer, error)) func(c *call) (answer, error) {
+	return func(c *call) (answer, error) {
+		done, err := c.unchanged(func() (answer, error) { return now(c) })
+		if err != nil {
+			return answer{}, err
+		}
+		defer done()
+		return change(c)
+	}
+}
+
+// edited returns the path of the thing that is edited: that of the request, without what the route does to it, such as /pause.
+func (c *call) edited() string {
+	path := c.r.URL.Path
+	if at := strings.LastIndexByte(c.route.Path, '/'); !strings.HasSuffix(c.route.Path, "}") {
+		path = strings.TrimSuffix(path, c.route.Path[at:])
+	}
+	return path
+}
+
 // unchanged returns an error unless the thing still has the tag of the caller's If-Match, and keeps other editors from changing it
 // until done is called. current returns what a GET of the thing answers now; without the header it is not called. What of it changes by itself,
 // such as counts, is not compared.
@@ -61,7 +84,7 @@ func (e *editing) lock(ctx context.Context, path string) (unlock func(), err err
 // editor looked at.
 func (c *call) unchanged(current func() (answer, error)) (done func(), err error) {
 	given := c.r.Header["If-Match"]
-	unlock, err := c.s.editing.lock(c.ctx, c.r.URL.Path)
+	unlock, err := c.s.editing.lock(c.ctx, c.edited())
 	if err != nil {
 		return nil, err
 	}

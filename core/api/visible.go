@@ -3,6 +3,8 @@ package api
 import (
 	"cmp"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -72,6 +74,12 @@ func (r *rows[T]) page(page core.Page) (shown []T, info core.PageInfo, err error
 
 // cut is page of one moment; whole is false where the rows went before the cursor behind them was known.
 func (r *rows[T]) cut(page core.Page) (shown []T, info core.PageInfo, whole bool, err error) {
+	skip := page.Offset
+	if page.Cursor != "" {
+		if skip, page.Cursor, err = unskipped(page.Cursor); err != nil {
+			return nil, core.PageInfo{}, false, err
+		}
+	}
 	if r.all {
 		found, info, err := r.find(page)
 		shown = make([]T, 0, len(found))
@@ -82,10 +90,7 @@ func (r *rows[T]) cut(page core.Page) (shown []T, info core.PageInfo, whole bool
 		}
 		return shown, info, true, err
 	}
-	limit, skip := cmp.Or(page.Limit, core.DefaultPageLimit), page.Offset
-	if page.Cursor != "" {
-		skip = 0
-	}
+	limit := cmp.Or(page.Limit, core.DefaultPageLimit)
 	shown = make([]T, 0, limit)
 	var last place
 	seen := 0
@@ -111,13 +116,35 @@ func (r *rows[T]) cut(page core.Page) (shown []T, info core.PageInfo, whole bool
 	}
 	switch {
 	case len(shown) == limit && (info.HasMore || end != nil):
-		info.HasMore = true
-		info.NextCursor, whole, err = r.behind(last)
+		info.NextCursor, info.HasMore, whole, err = r.behind(last)
 		return shown, info, whole, err
 	case end != nil && end.next.Cursor != "":
-		info.HasMore, info.NextCursor = true, end.next.Cursor
+		info.HasMore, info.NextCursor = true, skipping(skip-seen, end.next.Cursor)
 	}
 	return shown, info, true, nil
+}
+
+// skips stands in a cursor between the number of rows that are still to be skipped behind it and the cursor of the list.
+const skips = "~"
+
+// skipping returns a cursor behind which so many of the caller's rows are skipped; none or fewer: the cursor itself.
+func skipping(n int, cursor string) string {
+	if n <= 0 {
+		return cursor
+	}
+	return strconv.Itoa(n) + skips + cursor
+}
+
+// unskipped returns what skipping made a cursor of.
+func unskipped(cursor string) (n int, of string, err error) {
+	number, of, skipped := strings.Cut(cursor, skips)
+	if !skipped {
+		return 0, cursor, nil
+	}
+	if n, err = strconv.Atoi(number); err != nil || n <= 0 || of == "" {
+		return 0, "", core.Invalid("cursor", "is not one that a list returned")
+	}
+	return n, of, nil
 }
 
 // count returns how many rows the caller may read; atLeast reports whether it ended before the list did.
@@ -180,19 +207,19 @@ func (r *rows[T]) walk(cursor string, fn func(row T, at place) bool) (*stop, err
 const maxMoved = 10
 
 // behind returns the cursor behind a row. Rows that came before it meanwhile move it down, and it may be gone itself: the cursor
-// leaves out no row that was behind it, and shows one of those before it again rather than that. there is false if the list begins
-// with what was behind the row.
-func (r *rows[T]) behind(at place) (cursor string, there bool, err error) {
+// leaves out no row that was behind it, and shows one of those before it again rather than that. more is false if nothing is behind
+// it any more, there if the list begins with what was behind the row.
+func (r *rows[T]) behind(at place) (cursor string, more, there bool, err error) {
 	id, behind := at.ids[at.row-1], at.ids[at.row:]
 	if len(behind) == 0 || at.next == "" && at.page.Offset > 0 {
-		return at.next, true, nil
+		return at.next, true, true, nil
 	}
 	page, step := at.page, 1
-	cursor, there = page.Cursor, page.Cursor != ""
+	cursor, more, there = page.Cursor, true, page.Cursor != ""
 	for page.Limit = at.row; page.Limit > 0 && page.Limit <= min(at.row+maxMoved, core.MaxPageLimit); page.Limit += step {
 		found, info, err := r.find(page)
 		if err != nil {
-			return "", false, err
+			return "", false, false, err
 		}
 		last := ""
 		if len(found) > 0 {
@@ -205,10 +232,10 @@ func (r *rows[T]) behind(at place) (cursor string, there bool, err error) {
 			step = -1
 			continue
 		}
-		cursor, there = info.NextCursor, true
+		cursor, more, there = info.NextCursor, info.HasMore, true
 		if last == id || step < 0 || !info.HasMore {
 			break
 		}
 	}
-	return cursor, there, nil
+	return cursor, more, there, nil
 }

@@ -116,6 +116,71 @@ func TestHiddenRowsOfLongLists(t *testing.T) {
 	}
 }
 
+// Rows that an offset skips stay skipped where the list is looked through in several pages.
+func TestHiddenRowsBehindOffset(t *testing.T) {
+	const n, step, skip = 9000, 300, 20
+	r := hiding(t, n, step)
+	var seen []any
+	query := fmt.Sprintf("?limit=5&offset=%d", skip)
+	for more, calls := true, 0; more; calls++ {
+		p := r.do("GET", "/api/executions"+query, "")
+		p.wants(t, 200, "")
+		for _, row := range p.at("executions").([]any) {
+			seen = append(seen, row.(map[string]any)["executionId"])
+		}
+		if more = p.at("hasMore") == true; more {
+			query = "?limit=5&cursor=" + p.at("nextCursor").(string)
+		}
+		if calls > n {
+			t.Fatal("it goes on for ever")
+		}
+	}
+	var want []any
+	for number := n - skip*step; number > 0; number -= step {
+		want = append(want, fmt.Sprintf("exec_%026d", number))
+	}
+	if !reflect.DeepEqual(seen, want) {
+		t.Errorf("rows %v, want %v", seen, want)
+	}
+	for _, cursor := range []string{"x", "3~", "-1~1", "99999999999999999999~1", "0~1"} {
+		r.do("GET", "/api/executions?cursor="+cursor, "").wants(t, 400, core.CodeValidation)
+	}
+}
+
+// A page behind which all rows go while it is made is the last one: it has no cursor, and does not say that there is more.
+func TestHiddenRowsThatEnd(t *testing.T) {
+	for _, from := range []string{"", "201"} {
+		r := hiding(t, 0, 3)
+		list, read := numbers(200, 1), 0
+		r.executions.findAll = func(f core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
+			at, err := strconv.Atoi(cmp.Or(f.Cursor, "1000"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var rows []*core.Execution
+			info := core.PageInfo{Total: len(list)}
+			for _, n := range list {
+				if info.HasMore = n < at && len(rows) == f.Limit; info.HasMore {
+					info.NextCursor = strings.TrimLeft(rows[len(rows)-1].ID[len(core.PrefixExecution):], "0")
+					break
+				}
+				if n < at {
+					rows = append(rows, someExecution(fmt.Sprintf("exec_%026d", n), core.ExecutionRunning))
+				}
+			}
+			if read++; read == 1 {
+				list = numbers(200, 189)
+			}
+			return rows, info, nil
+		}
+		p := r.do("GET", "/api/executions?limit=4&cursor="+from, "")
+		p.wants(t, 200, "")
+		if next, _ := p.json["nextCursor"].(string); len(p.at("executions").([]any)) != 4 || p.at("hasMore") == true || next != "" {
+			t.Errorf("cursor %q: more %v, next %q", from, p.at("hasMore"), next)
+		}
+	}
+}
+
 // What agents wait for that the caller may not read is no number of the overview either, not even nought.
 func TestHiddenWaits(t *testing.T) {
 	for _, shown := range []bool{false, true} {

@@ -54,7 +54,7 @@ func (s *Server) webhookRoutes() []Route {
 			Path: one, OperationID: "deleteWebhook",
 			Summary:   "Remove an endpoint. What waits for it is cancelled. One of the configuration is a 409.",
 			Responses: []Response{{Status: http.StatusNoContent, Doc: "It is gone."}},
-			Fails:     []int{404, 409}, Handle: removeOne("webhookId", s.opts.Webhooks.DeleteWebhook),
+			Edits:     true, Fails: []int{404, 409, 412}, Handle: edits(s.getWebhook, removeOne("webhookId", s.opts.Webhooks.DeleteWebhook)),
 		}),
 	}
 	return append(routes, s.deliveryRoutes(route)...)

@@ -92,9 +92,10 @@ func (s *Service) retain(ctx context.Context) {
 		}
 	}
 	if len(s.all()) > 0 && s.crowded() {
-		room := s.store.AuditHead().Bytes - c.MaxBytes/10*8
+		now := s.store.AuditHead()
+		room, each := now.Bytes-c.MaxBytes/10*8, now.Bytes/int64(now.Sequence-now.First+1)
 		trim(func(time.Time) bool {
-			room -= 700 // about what a record takes; the next look sees to the rest
+			room -= each // about what a record takes; the next look sees to the rest
 			return room > 0
 		})
 	}

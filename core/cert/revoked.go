@@ -23,7 +23,7 @@ type withdrawn struct {
 // list is what one issuer withdrew.
 type list struct {
 	issuer string    // for people
-	next   time.Time // when a newer one is due; zero: never
+	next   time.Time // when a newer one is due, the first of those of several keys; zero: never
 }
 
 // numberOf names a certificate by its issuer and its serial number.
@@ -40,18 +40,47 @@ func caOf(c *x509.Certificate) string {
 	return caMark + string(sum[:])
 }
 
-// NumbersOf names the certificate that a connection showed, those that lead from it to the CA, and the CA, for Withdrawn.
+// nextChain stands between the chains of NumbersOf.
+const nextChain = ""
+
+// NumbersOf names, for Withdrawn, the certificate that a connection showed, those that lead from it to the CA, and the CA; and so for
+// each chain, of which there are several where a CA is signed by several others.
 func NumbersOf(state *tls.ConnectionState) []string {
-	if state == nil || len(state.VerifiedChains) == 0 {
+	if state == nil {
 		return nil
 	}
-	chain := state.VerifiedChains[0]
-	last := len(chain) - 1
-	numbers := make([]string, 0, len(chain))
-	for _, c := range chain[:last] {
-		numbers = append(numbers, numberOf(c))
+	var numbers []string
+	for i, chain := range state.VerifiedChains {
+		if i > 0 {
+			numbers = append(numbers, nextChain)
+		}
+		last := len(chain) - 1
+		for _, c := range chain[:last] {
+			numbers = append(numbers, numberOf(c))
+		}
+		numbers = append(numbers, caOf(chain[last]))
 	}
-	return append(numbers, caOf(chain[last]))
+	return numbers
+}
+
+// Ends returns when the certificate that a connection showed leads to no CA any more, as it or another of its chain has ended; zero:
+// none was shown.
+func Ends(state *tls.ConnectionState) (end time.Time) {
+	if state == nil {
+		return end
+	}
+	for _, chain := range state.VerifiedChains {
+		first := chain[0].NotAfter
+		for _, c := range chain {
+			if c.NotAfter.Before(first) {
+				first = c.NotAfter
+			}
+		}
+		if first.After(end) {
+			end = first
+		}
+	}
+	return end
 }
 
 // deltaIndicator is the extension of a list that holds only what was withdrawn since another one (RFC 5280, section 5.2.4).
@@ -72,6 +101,7 @@ func readLists(path string, text []byte, authorities []*x509.Certificate, now ti
 		}
 	}
 	w := &withdrawn{lists: map[string]*list{}, numbers: map[string]struct{}{}}
+	signers := map[string]bool{} // by caOf
 	for i, der := range ders {
 		crl, err := x509.ParseRevocationList(der)
 		if err != nil {
@@ -80,19 +110,24 @@ func readLists(path string, text []byte, authorities []*x509.Certificate, now ti
 		if slices.ContainsFunc(crl.Extensions, func(e pkix.Extension) bool { return e.Id.Equal(deltaIndicator) }) {
 			return nil, fmt.Errorf("%s: list %d holds only what changed since another (a delta CRL): put the whole list there", path, i+1)
 		}
-		signed := false
+		signer := ""
 		for _, ca := range authorities {
-			signed = signed || bytes.Equal(ca.RawSubject, crl.RawIssuer) && crl.CheckSignatureFrom(ca) == nil
+			if bytes.Equal(ca.RawSubject, crl.RawIssuer) && crl.CheckSignatureFrom(ca) == nil {
+				signer = caOf(ca)
+			}
 		}
 		switch {
-		case !signed:
+		case signer == "":
 			return nil, fmt.Errorf("%s: list %d is not signed by a CA of clients", path, i+1)
-		case w.lists[string(crl.RawIssuer)] != nil:
+		case signers[signer]: // one whose key was replaced may have a list of each
 			return nil, fmt.Errorf("%s: list %d is the second one of its issuer", path, i+1)
 		case !crl.NextUpdate.IsZero() && now.After(crl.NextUpdate):
 			return nil, fmt.Errorf("%s: list %d was good until %s: put a newer one there", path, i+1, date(crl.NextUpdate))
 		}
-		w.lists[string(crl.RawIssuer)] = &list{crl.Issuer.String(), crl.NextUpdate}
+		signers[signer] = true
+		if l := w.lists[string(crl.RawIssuer)]; l == nil || l.next.IsZero() || !crl.NextUpdate.IsZero() && crl.NextUpdate.Before(l.next) {
+			w.lists[string(crl.RawIssuer)] = &list{crl.Issuer.String(), crl.NextUpdate}
+		}
 		for _, e := range crl.RevokedCertificateEntries {
 			w.numbers[string(crl.RawIssuer)+"\x00"+e.SerialNumber.Text(16)] = struct{}{}
 		}
@@ -100,8 +135,8 @@ func readLists(path string, text []byte, authorities []*x509.Certificate, now ti
 	return w, nil
 }
 
-// check refuses a connection whose certificate, or one that leads from it to the CA, was withdrawn, or may have been, as the
-// list that would have it is over, or whose CA is none of clients any more. One chain without any of it is enough.
+// check refuses a connection whose certificate, or one that leads from it to the CA, has ended, was withdrawn, or may have been, as
+// the list that would have it is over, or whose CA is none of clients any more. One chain without any of it is enough.
 func (l *loaded) check(state *tls.ConnectionState, now time.Time) error {
 	if state == nil {
 		return nil
@@ -119,6 +154,11 @@ func (l *loaded) checkChain(chain []*x509.Certificate, now time.Time) error {
 	last := len(chain) - 1
 	if ca := chain[last]; !l.authorities[caOf(ca)] {
 		return fmt.Errorf("%s is no CA of clients any more", ca.Subject)
+	}
+	for _, c := range chain {
+		if now.After(c.NotAfter) {
+			return fmt.Errorf("the certificate %s of %s ended on %s", c.SerialNumber.Text(16), c.Issuer, date(c.NotAfter))
+		}
 	}
 	if l.withdrawn == nil {
 		return nil
@@ -147,16 +187,32 @@ func (w *withdrawn) ends() (end time.Time, issuer string) {
 	return end, issuer
 }
 
-// Check refuses the certificate that a connection showed if it was withdrawn since, the list that would have it is over, or its CA was
-// taken out of the file.
+// Check refuses the certificate that a connection showed if it has ended or was withdrawn since, the list that would have it is over, or
+// its CA was taken out of the file.
 func (s *Source) Check(state *tls.ConnectionState) error {
 	return s.loaded.Load().check(state, s.opts.Clock.Now())
 }
 
-// Withdrawn reports whether one of the certificates that NumbersOf named was withdrawn, or their CA taken out of the file.
+// Withdrawn reports whether of each chain that NumbersOf named a certificate was withdrawn, or the CA taken out of the file.
 func (s *Source) Withdrawn(numbers []string) bool {
 	l := s.loaded.Load()
-	return slices.ContainsFunc(numbers, func(n string) bool {
+	for rest := numbers; len(rest) > 0; {
+		chain := rest
+		if i := slices.Index(rest, nextChain); i >= 0 {
+			chain, rest = rest[:i], rest[i+1:]
+		} else {
+			rest = nil
+		}
+		if !l.lost(chain) {
+			return false
+		}
+	}
+	return len(numbers) > 0
+}
+
+// lost reports whether a certificate of a chain was withdrawn, or its CA taken out of the file.
+func (l *loaded) lost(chain []string) bool {
+	return slices.ContainsFunc(chain, func(n string) bool {
 		if strings.HasPrefix(n, caMark) {
 			return !l.authorities[n]
 		}

@@ -140,3 +140,82 @@ func TestFormerCA(t *testing.T) {
 		t.Error("no change is reported")
 	}
 }
+
+// A connection that is kept is no longer good once a certificate of its chain has ended.
+func TestEndedOnOpenConnection(t *testing.T) {
+	r := newRig(t, cert.AuthRequire)
+	ends := r.clock.Now().Add(time.Hour).Truncate(time.Second)
+	text, _ := r.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "ann"}, NotAfter: ends})
+	state := coretest.ConnectionOf(t, r.Authority, text)
+	if got := cert.Ends(state); !got.Equal(ends) || !cert.Ends(nil).IsZero() || !cert.Ends(&tls.ConnectionState{}).IsZero() {
+		t.Errorf("it ends at %s, want %s", got, ends)
+	}
+	for _, good := range []bool{true, false} {
+		if err := r.source.Check(state); (err == nil) != good {
+			t.Errorf("good %v: %v", good, err)
+		}
+		r.clock.Advance(2 * time.Hour)
+	}
+	if err := r.source.Check(&tls.ConnectionState{}); err != nil {
+		t.Errorf("a connection without a certificate: %v", err)
+	}
+}
+
+// A client whose CA is signed by two others stays good for what it opened as long as one of them is in the file.
+func TestCrossSigned(t *testing.T) {
+	r := newRig(t, cert.AuthRequire)
+	other := coretest.NewAuthority(t)
+	text, _ := r.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "ann"}})
+	state := coretest.ConnectionOf(t, r.Authority, text)
+	state.VerifiedChains = append(coretest.ConnectionOf(t, other, text).VerifiedChains, state.VerifiedChains...)
+	numbers := cert.NumbersOf(state)
+	for name, tt := range map[string]struct {
+		cas  []byte
+		good bool
+	}{
+		"both": {append(r.PEM(), other.PEM()...), true}, "one": {r.PEM(), true}, "the other": {other.PEM(), true}, "neither": {coretest.NewAuthority(t).PEM(), false},
+	} {
+		write(t, r.ca, tt.cas)
+		if err := r.source.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		if request, opened := r.source.Check(state) == nil, !r.source.Withdrawn(numbers); request != tt.good || opened != tt.good {
+			t.Errorf("%s: a request %v, what was opened %v, want %v", name, request, opened, tt.good)
+		}
+	}
+	if r.source.Withdrawn(nil) {
+		t.Error("no certificate was withdrawn")
+	}
+}
+
+// A CA that got another key keeps its name, and has a list of each key.
+func TestListsOfFormerKey(t *testing.T) {
+	r := newRig(t, cert.AuthRequire)
+	former := coretest.NewAuthority(t) // of the same name
+	old, _ := former.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "ann"}})
+	fresh, _ := r.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "bob"}})
+	good, _ := r.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "eve"}})
+	sooner, later := r.clock.Now().Add(24*time.Hour), r.clock.Now().Add(48*time.Hour)
+	o := r.options(cert.AuthRequire)
+	o.CRLFile = filepath.Join(t.TempDir(), "clients.crl")
+	write(t, r.ca, append(r.PEM(), former.PEM()...))
+	write(t, o.CRLFile, append(r.Withdraw(later, fresh), former.Withdraw(sooner, old)...))
+	source, err := cert.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(source.Close)
+	if source.Check(coretest.ConnectionOf(t, former, old)) == nil || source.Check(coretest.ConnectionOf(t, r.Authority, fresh)) == nil {
+		t.Error("a withdrawn certificate is good")
+	}
+	if err := source.Check(coretest.ConnectionOf(t, r.Authority, good)); err != nil {
+		t.Errorf("another one: %v", err)
+	}
+	if end, _ := source.ListEnds(); !end.Equal(sooner.Truncate(time.Second)) {
+		t.Errorf("the lists end at %s", end)
+	}
+	write(t, o.CRLFile, append(r.Withdraw(later), append(former.Withdraw(sooner), r.Withdraw(later)...)...))
+	if err := source.Reload(); err == nil || !strings.Contains(err.Error(), "second one of its issuer") {
+		t.Errorf("two lists of one key: %v", err)
+	}
+}

@@ -47,6 +47,7 @@ type Config struct {
 	Log Log `json:"log"`
 
 	files  []string                // what was read, in the order it was applied
+	filled []string                // those of files that hold more than space and comments
 	places map[string]schema.Place // where each key that is not a default was set last
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -91,6 +92,9 @@ func parse(files []File, opts Options, problems []Problem) (*Config, error) {
 		reader.File, reader.Dir = file.Name, filepath.Dir(abs)
 		reader.Read(file.Data, c)
 		c.files = append(c.files, file.Name)
+		if !blank(file.Data) {
+			c.filled = append(c.filled, file.Name)
+		}
 	}
 	for i, p := range problems { // files that could not be read come last
 		if _, ok := order[p.File]; !ok {
@@ -105,6 +109,18 @@ func parse(files []File, opts Options, problems []Problem) (*Config, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// blank reports whether a text holds nothing but space, comments and marks of documents.
+func blank(text []byte) bool {
+	for line := range bytes.Lines(bytes.TrimPrefix(text, []byte("\ufeff"))) {
+		switch line = bytes.TrimSpace(line); {
+		case len(line) == 0, line[0] == '#', string(line) == "---", string(line) == "...":
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // readDropIns reads the drop-ins of a directory, if there is one, and reports those it cannot read.

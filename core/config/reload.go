@@ -2,6 +2,7 @@ package config
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/wardroom/wardroom/core/internal/schema"
@@ -15,7 +16,20 @@ func (c *Config) With(next *Config) *Config {
 	takeOver(false, reflect.ValueOf(merged).Elem(), reflect.ValueOf(next.clone()).Elem())
 	merged.takeOverPlugins(next)
 	merged.takeOverFresh(next.clone(), fresh)
+	merged.files, merged.filled = next.files, next.filled
 	return merged
+}
+
+// CheckEmptied reports files that are there in next and hold nothing any more: whoever writes one has emptied it first, or could not
+// write it, and keys that protect would go out of force. One that is not there is meant. VALIDATION_ERROR lists them.
+func (c *Config) CheckEmptied(next *Config) error {
+	var problems []Problem
+	for _, file := range c.filled {
+		if slices.Contains(next.files, file) && !slices.Contains(next.filled, file) {
+			problems = append(problems, Problem{File: file, Reason: "holds nothing, and had keys before; if that is meant, restart the server, or remove the file if it is a drop-in"})
+		}
+	}
+	return asError(problems, nil)
 }
 
 // CheckMixed reports what a file never says, and With may come to, as keys that a reload takes over stand beside those that wait

@@ -258,3 +258,39 @@ func TestCheckMixed(t *testing.T) {
 		})
 	}
 }
+
+// What is in effect after a reload was read from the files of the reload, as backups and status have to know; what those held nothing
+// of before counts from then on.
+func TestWithFiles(t *testing.T) {
+	read := func(files ...config.File) *config.Config {
+		t.Helper()
+		c, err := config.Parse(files, config.Options{Lookup: noEnv})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	main, added := config.File{Name: "wardroom.yaml", Data: []byte("log: {level: warn}\n")}, config.File{Name: "conf.d/20.yaml", Data: []byte("log: {access: true}\n")}
+	first := config.File{Name: "conf.d/10.yaml"}
+	old := read(main, first)
+	merged := old.With(read(main, first, added))
+	if got := strings.Join(merged.Files(), " "); got != "wardroom.yaml conf.d/10.yaml conf.d/20.yaml" {
+		t.Errorf("read from %s", got)
+	}
+	if got := strings.Join(old.Files(), " "); got != "wardroom.yaml conf.d/10.yaml" {
+		t.Errorf("the former one was read from %s", got)
+	}
+	added.Data = []byte("# log: {access: true}\r\n")
+	for _, tt := range []struct {
+		next *config.Config
+		want string
+	}{
+		{read(main, first), ""}, {read(main, first, added), "conf.d/20.yaml: holds nothing"}, {read(main), ""},
+		{read(config.File{Name: main.Name, Data: []byte("\ufeff \n")}), "wardroom.yaml: holds nothing"},
+	} {
+		err := merged.CheckEmptied(tt.next)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v: %v, want %q", tt.next.Files(), err, tt.want)
+		}
+	}
+}

@@ -98,6 +98,7 @@ type Service struct {
 	wake chan struct{} // holds one
 
 	beginning sync.Mutex // one request is begun at a time
+	writing   sync.Mutex // a record is read and written at a time; taken after beginning
 	ctx       context.Context
 	cancel    context.CancelFunc
 	wg        sync.WaitGroup
@@ -169,7 +170,37 @@ func (s *Service) note(e *core.ErasureRecord, cause error) {
 }
 
 func (s *Service) save(ctx context.Context, e *core.ErasureRecord) error {
-	return s.opts.Store.Update(ctx, func(tx core.Tx) error { return tx.PutErasure(e) })
+	return s.put(ctx, e, func(tx core.Tx) error { return tx.PutErasure(e) })
+}
+
+// put makes a change of an erasure, which runs, and leaves what was asked of it meanwhile as it is.
+func (s *Service) put(ctx context.Context, e *core.ErasureRecord, fn func(tx core.Tx) error) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if stops(e) && !e.Cancel {
+		stored, err := s.opts.Store.FindErasure(ctx, e.ID)
+		if err != nil {
+			return err
+		}
+		e.Cancel = stored.Cancel
+	}
+	return s.opts.Store.Update(ctx, fn)
+}
+
+// stops reports whether an erasure has not seen yet to it that nothing runs.
+func stops(e *core.ErasureRecord) bool { return e.Step == stepSchedules || e.Step == stepStop }
+
+// alsoCancel has an erasure that runs cancel what it waits for.
+func (s *Service) alsoCancel(ctx context.Context, id string) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	e, err := s.opts.Store.FindErasure(ctx, id)
+	if err != nil || e.Cancel || !stops(e) {
+		return err
+	}
+	next := clone(e)
+	next.Cancel = true
+	return s.opts.Store.Update(ctx, func(tx core.Tx) error { return tx.PutErasure(next) })
 }
 
 func clone(e *core.ErasureRecord) *core.ErasureRecord {
@@ -237,9 +268,15 @@ func (s *Service) Erase(ctx context.Context, req core.ErasureRequest) (*core.Era
 		return nil, err
 	}
 	for _, e := range list {
-		if e.Subject == req.Subject {
-			return &e.Erasure, nil
+		if e.Subject != req.Subject {
+			continue
 		}
+		if req.Cancel && !e.Cancel {
+			if err := s.alsoCancel(ctx, e.ID); err != nil {
+				return nil, err
+			}
+		}
+		return &e.Erasure, nil
 	}
 	plan, through, err := s.plan(ctx, req.Subject)
 	if err != nil {

@@ -317,3 +317,36 @@ func TestEraseWhileAgentsAge(t *testing.T) {
 		}
 	}
 }
+
+// What an erasure that was asked for without cancel waits for is cancelled once it is asked for with it.
+func TestEraseCancelsLater(t *testing.T) {
+	clock := coretest.NewClock()
+	ids := core.NewIDs(clock)
+	m := storetest.NewMemory(t)
+	batch := &core.Batch{ID: ids.New(core.PrefixBatch), Status: core.BatchRunning, CreatedBy: "ann", CreatedAt: clock.Now()}
+	clock.Advance(time.Second)
+	begun := &core.ErasureRecord{Subject: "ann", Through: ids.New(core.PrefixExecution)}
+	begun.ID, begun.Status, begun.Step, begun.CreatedAt = ids.New(core.PrefixErasure), wire.ErasureRunning, "stop", clock.Now()
+	m.Put(func(tx core.Tx) error { return errors.Join(tx.PutBatch(batch), tx.PutErasure(begun)) })
+	c := cancelling{nothing{store: m}, func(string) {
+		now := clock.Now()
+		over := *batch
+		over.Status, over.CompletedAt = core.BatchCancelled, &now
+		m.Put(func(tx core.Tx) error { return tx.PutBatch(&over) })
+	}}
+	s := erasure.New(erasure.Options{Store: m, Work: c, Memory: c, Managed: c, Workspaces: c, Trail: c, Clock: clock, IDs: ids})
+	s.Open()
+	defer s.Close()
+	coretest.WaitFor(t, "the erasure to wait", func() bool {
+		e, err := s.FindErasure(t.Context(), begun.ID)
+		return err == nil && e.Waiting != ""
+	})
+	if e, err := s.Erase(t.Context(), core.ErasureRequest{Subject: "ann", Confirm: "ann", Cancel: true}); err != nil || e.ID != begun.ID {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	coretest.WaitFor(t, "the erasure to end", func() bool {
+		clock.Advance(time.Minute)
+		e, err := s.FindErasure(t.Context(), begun.ID)
+		return err == nil && e.Status != wire.ErasureRunning
+	})
+}

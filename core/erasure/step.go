@@ -19,11 +19,17 @@ type step struct {
 	run  func(s *Service, ctx context.Context, e *core.ErasureRecord) (done bool, err error)
 }
 
+// The steps before which things of the subject may still run.
+const (
+	stepSchedules = "schedules"
+	stepStop      = "stop"
+)
+
 // steps are in the order in which they are done: what starts work goes first, and what refers to other things after them.
 // From compact on the record names the subject no more.
 var steps = []step{
-	{"schedules", (*Service).eraseSchedules},
-	{"stop", (*Service).stop},
+	{stepSchedules, (*Service).eraseSchedules},
+	{stepStop, (*Service).stop},
 	{"executions", (*Service).eraseExecutions},
 	{"batches", (*Service).eraseBatches},
 	{"managedAgents", (*Service).eraseManaged},
@@ -79,7 +85,7 @@ func (s *Service) mark(ctx context.Context, e *core.ErasureRecord, kind string, 
 		return nil
 	}
 	var next *core.ErasureRecord
-	err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
+	err := s.put(ctx, e, func(tx core.Tx) error {
 		next = clone(e)
 		for _, id := range ids {
 			fresh, err := tx.MarkErased(e.ID, kind, id)

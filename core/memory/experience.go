@@ -102,9 +102,12 @@ func (s *Service) read(ctx context.Context, hits []hit) ([]*core.Experience, err
 
 // KeepExperience implements core.MemoryService.
 func (s *Service) KeepExperience(tx core.Tx, e *core.Experience) error {
-	if s.guarded(e.ExecutionID) {
+	if s.guarded(e) {
 		e.ID = "" // nothing that Kept would take
 		return nil
+	}
+	if x, err := s.store.FindExecution(context.Background(), e.ExecutionID); err == nil { // what it was is of no other use
+		e.Pattern = x.Pattern.Name
 	}
 	now := s.clock.Now()
 	e.Score = 0
@@ -134,8 +137,8 @@ func (s *Service) KeepExperience(tx core.Tx, e *core.Experience) error {
 	return tx.PutExperience(&stored)
 }
 
-func (s *Service) guarded(executionID string) bool {
-	return s.guards != nil && s.guards(executionID)
+func (s *Service) guarded(e *core.Experience) bool {
+	return s.guards != nil && s.guards(e.ExecutionID, e.Pattern)
 }
 
 // Kept implements core.MemoryService.

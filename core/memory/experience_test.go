@@ -153,7 +153,7 @@ func TestKeepExperience(t *testing.T) {
 func TestGuardedExecution(t *testing.T) {
 	var guarded atomic.Bool
 	r := newRig(t, "", func(o *memory.Options) {
-		o.Guarded = func(id string) bool { return guarded.Load() && id == "exec_1" }
+		o.Guarded = func(id, _ string) bool { return guarded.Load() && id == "exec_1" }
 	})
 	exp := func(execution, objective string) core.Experience {
 		return core.Experience{Experience: wire.Experience{ExecutionID: execution, Objective: objective, Summary: "s", Repo: "a"}}

@@ -158,7 +158,7 @@ func (s *Service) experiences(ctx context.Context, q core.MemoryQuery, most int)
 		if len(out) == most {
 			break
 		}
-		if c.ExecutionID != q.ExecutionID && s.guarded(c.ExecutionID) {
+		if c.ExecutionID != q.ExecutionID && s.guarded(c.Experience) {
 			continue // kept before that was so
 		}
 		e := *c.Experience

@@ -35,9 +35,10 @@ type Options struct {
 	Config Config
 	// Instructions is Markdown that tells an agent how to report, for the end of the memory file.
 	Instructions string
-	// Guarded reports whether an execution belongs to people who are named; nil: none does. Nothing is kept of it, as an
-	// experience outlives its execution and agents of others would be told. It is called within transactions, so it reads only.
-	Guarded func(executionID string) bool
+	// Guarded reports whether an execution belongs to people who are named, and of one that is gone whether its pattern does; nil: none
+	// does. Nothing is kept of it, as an experience outlives its execution and agents of others would be told. It is called within
+	// transactions, so it reads only.
+	Guarded func(executionID, pattern string) bool
 }
 
 // Times of the upkeep.
@@ -56,7 +57,7 @@ type Service struct {
 	ids          core.IDs
 	log          hclog.Logger
 	instructions string
-	guards       func(executionID string) bool // or nil
+	guards       func(executionID, pattern string) bool // or nil
 	config       atomic.Pointer[Config]
 
 	ctx    context.Context // of the goroutine; ends in Close

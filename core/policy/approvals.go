@@ -73,6 +73,12 @@ func (a *Approvals) Load(ctx context.Context, c Config) error {
 	return nil
 }
 
+// Keep returns what puts back the rules that are in force now.
+func (a *Approvals) Keep() (putBack func()) {
+	former := a.current.Load()
+	return func() { a.current.Store(former) }
+}
+
 // Active reports whether there is a policy on prompts.
 func (a *Approvals) Active() bool { return a.current.Load() != nil }
 

@@ -61,6 +61,15 @@ func (e *Engine) Load(ctx context.Context, c Config) error {
 	return nil
 }
 
+// Keep returns what puts back the policy that is in force now.
+func (e *Engine) Keep() (putBack func()) {
+	former := e.current.Load()
+	return func() {
+		e.current.Store(former)
+		e.loads.Add(1)
+	}
+}
+
 // Revision names the policy in force, its data included.
 func (e *Engine) Revision() string { return e.current.Load().revision }
 

@@ -238,7 +238,7 @@ func TestDrain(t *testing.T) {
 	f := newFake("claude")
 	r := newRig(t, newMemory(t), map[string]*fake{"local": f}).ready("local")
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
-	inputs := []core.ManagedAgentInput{{Message: "hello"}, {Raw: "x"}, {Keys: []string{"ENTER"}}, {Raw: "y", Key: "k"}, {Interrupt: true}}
+	inputs := []core.ManagedAgentInput{{Message: "hello"}, {Raw: "x"}, {Keys: []string{"ENTER"}}, {Raw: "y", Key: "k"}, {Message: "hi", Key: "ours", OwnKey: true}, {Interrupt: true}}
 	f.waiting = make(chan struct{}, len(inputs))
 	failed := make(chan error, len(inputs))
 	for _, in := range inputs {
@@ -260,8 +260,8 @@ func TestDrain(t *testing.T) {
 			t.Errorf("error %v", e)
 		}
 	}
-	if unknown != 3 || unavailable != 2 {
-		t.Errorf("%d inputs of unknown delivery and %d that may be sent again, want 3 and 2", unknown, unavailable)
+	if unknown != 4 || unavailable != 2 {
+		t.Errorf("%d inputs of unknown delivery and %d that may be sent again, want 4 and 2", unknown, unavailable)
 	}
 	if _, err := r.SendManagedAgent(ctx, a.ID, core.ManagedAgentInput{Message: "late"}); !core.AsError(err).Unavailable {
 		t.Errorf("a send after it: %v", err)

@@ -92,7 +92,7 @@ func drained(r *core.ManagedAgentRecord, in core.ManagedAgentInput) error {
 	switch {
 	case in.Interrupt:
 		return core.Unavailable("shutting_down", "the service is shutting down")
-	case in.Key != "":
+	case keyed(in):
 		return core.Unavailable("shutting_down",
 			"the service is shutting down; the agent may have the input, and the same Idempotency-Key gives it once")
 	}
@@ -101,12 +101,15 @@ func drained(r *core.ManagedAgentRecord, in core.ManagedAgentInput) error {
 	return translate(e, r)
 }
 
+// keyed reports whether the sender of an input can send it again by its key.
+func keyed(in core.ManagedAgentInput) bool { return in.Key != "" && !in.OwnKey }
+
 // unanswered is the error of a send to which the runtime gave no answer at all, as one that is frozen.
 func unanswered(in core.ManagedAgentInput, timeout time.Duration) error {
 	e := core.Errorf(core.CodeTimeout, "the runtime did not answer in time")
 	code := runtime.CodeTimeout
 	switch {
-	case in.Message != "" && in.Key != "":
+	case in.Message != "" && keyed(in):
 		e.Message += "; the message may have been taken, and the same Idempotency-Key finds its turn"
 	case in.Message != "":
 		code = runtime.CodeDeliveryUnknown

@@ -385,6 +385,7 @@ func TestSend(t *testing.T) {
 	defer cancel()
 	for in, want := range map[*core.ManagedAgentInput]runtime.Code{
 		{Message: "hi"}: runtime.CodeDeliveryUnknown, {Message: "hi", Key: "k"}: runtime.CodeTimeout, {Raw: "x"}: runtime.CodeTimeout,
+		{Message: "hi", Key: "ours", OwnKey: true}: runtime.CodeDeliveryUnknown,
 	} {
 		_, err = r.SendManagedAgent(expired, a.ID, *in)
 		wantCode(t, err, core.CodeTimeout, want)

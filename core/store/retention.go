@@ -185,10 +185,15 @@ func (s *Store) retainExecutions(ctx context.Context, old cutoff) (int, error) {
 		if ended == nil {
 			ended = e.CancelledAt
 		}
-		if !e.Status.Terminal() || ended != nil && !old.passed(*ended) {
+		dropping := old.dropping()
+		if !e.Status.Terminal() || ended != nil && !dropping && !old.passed(*ended) {
 			return nil, true, nil
 		}
-		return s.retiredExecution(txn, id)
+		r, on, err := s.retiredExecution(txn, id)
+		if r != nil && err == nil && dropping { // one that stays does not count: the next one goes in its place
+			*old.drop--
+		}
+		return r, on, err
 	}, dropExecution)
 }
 

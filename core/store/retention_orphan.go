@@ -8,12 +8,12 @@ import (
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
-// retainJournals removes events of managed agents, schedules, triggers, batches and webhooks: all of those whose record is gone, once they are older
-// than orphan, and those older than old of the others. What the log still holds goes with the log.
+// retainJournals removes events of managed agents, schedules, triggers, batches, webhooks and erasures: all of those whose record is
+// gone, once they are older than orphan, and those older than old of the others. What the log still holds goes with the log.
 func (s *Store) retainJournals(ctx context.Context, orphan, old cutoff) (int, error) {
 	removed := 0
 	for _, of := range []struct{ ids, table string }{{core.PrefixManaged, prefixManaged}, {core.PrefixSchedule, schedules.prefix}, {core.PrefixTrigger, triggers.prefix},
-		{core.PrefixBatch, prefixBatch}, {core.PrefixWebhook, prefixWebhook}} {
+		{core.PrefixBatch, prefixBatch}, {core.PrefixWebhook, prefixWebhook}, {core.PrefixErasure, prefixErasure}} {
 		n, err := s.retainJournalsOf(ctx, of.ids, of.table, orphan, old)
 		removed += n
 		if err != nil {

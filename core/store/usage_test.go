@@ -94,6 +94,35 @@ func TestRetainBySizePassesOverNeeded(t *testing.T) {
 	}
 }
 
+// An execution that stays for its active thread does not count as removed: younger ones go in its place.
+func TestRetainBySizePassesOverActive(t *testing.T) {
+	t.Parallel()
+	s := mustOpen(t, store.Options{Clock: coretest.NewClock()})
+	const n, held, size = 100, 40, 10_000
+	input := json.RawMessage(`"` + strings.Repeat("x", size) + `"`)
+	for i := range n {
+		e := execution(idAt(start.Add(time.Duration(i)*time.Second), i+1), "vote", core.ExecutionCompleted)
+		e.Input = input
+		mustUpdate(t, s, func(tx core.Tx) error {
+			if err := tx.PutExecution(e); err != nil || i >= held {
+				return err
+			}
+			r := new(core.ThreadRecord)
+			r.ID, r.ExecutionID, r.Status, r.CreatedAt = fmt.Sprint(core.PrefixThread, strings.TrimPrefix(e.ID, core.PrefixExecution)), e.ID, core.ThreadReady, start
+			return tx.PutThread(r)
+		})
+	}
+	done, err := s.Retain(ctx, store.Policy{ExecutionBytes: n * size * 7 / 10})
+	if err != nil || done.Executions < n/4 {
+		t.Fatalf("%+v, %v", done, err)
+	}
+	for _, i := range []int{0, held - 1, n - 1} {
+		if _, err := s.FindExecution(ctx, idAt(start.Add(time.Duration(i)*time.Second), i+1)); err != nil {
+			t.Errorf("execution %d: %v", i, err)
+		}
+	}
+}
+
 // What waits for an endpoint is bounded by count and age: the oldest are given up.
 func TestCapPending(t *testing.T) {
 	t.Parallel()

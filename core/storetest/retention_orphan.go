@@ -10,7 +10,8 @@ import (
 	"github.com/wardroom/wardroom/core/store"
 )
 
-// The journal of a managed agent, a schedule, a trigger or a webhook goes with it, and that of one that lives on by age.
+// The journal of a managed agent, a schedule, a trigger or a webhook goes with it, and that of one that lives on by age, as that of
+// an erasure, whose record stays.
 func testRetainJournals(t *testing.T, open Opener) {
 	for _, of := range []struct {
 		prefix      string
@@ -28,6 +29,9 @@ func testRetainJournals(t *testing.T, open Opener) {
 		{core.PrefixWebhook, func(tx core.Tx, id string) error {
 			return tx.PutWebhook(&core.WebhookRecord{Webhook: core.Webhook{ID: id}})
 		}, core.Tx.DeleteWebhook},
+		{core.PrefixErasure, func(tx core.Tx, id string) error {
+			return tx.PutErasure(&core.ErasureRecord{Erasure: core.Erasure{ID: id}})
+		}, nil},
 	} {
 		t.Run(of.prefix, func(t *testing.T) { testRetainJournalsOf(t, open, of.prefix, of.put, of.remove) })
 	}
@@ -47,13 +51,17 @@ func testRetainJournalsOf(t *testing.T, open Opener, prefix string, put, remove 
 		})
 	}
 	for _, id := range []string{gone, lives} {
-		mustUpdate(t, s, func(tx core.Tx) error { return put(tx, id) })
+		if id == lives || remove != nil {
+			mustUpdate(t, s, func(tx core.Tx) error { return put(tx, id) })
+		}
 		event(id, start)
 		event(id, start.Add(20*time.Minute))
 	}
 	event(lives, start.Add(9000*time.Hour)) // stamped while the clock was ahead
 	event(lives, start.Add(30*time.Minute))
-	mustUpdate(t, s, func(tx core.Tx) error { return remove(tx, gone) })
+	if remove != nil {
+		mustUpdate(t, s, func(tx core.Tx) error { return remove(tx, gone) })
+	}
 	left := func(id string) int {
 		events, _, err := s.Events(ctx, id, 0, 0)
 		if err != nil {

@@ -437,3 +437,28 @@ func TestRoleWork(t *testing.T) {
 		t.Errorf("of an agent without a thread: %+v, %v", got, err)
 	}
 }
+
+// Who sends to the agent of a role without an Idempotency-Key cannot send it again without harm: the runtime learns so, and its errors
+// do not ask for that.
+func TestRoleInputWithoutKey(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, core.SystemClock{}).open()
+	r.pattern("exec_1", true)
+	if _, err := r.SpawnRole(r.ctx, roleSpec(0), roleAgent()); err != nil {
+		t.Fatal(err)
+	}
+	id := r.roleOf().ID
+	var got []core.ManagedAgentInput
+	r.agents.send = func(in core.ManagedAgentInput) error {
+		got = append(got, in)
+		return core.Unavailable("shutting_down", "the service is shutting down")
+	}
+	for _, ctx := range []context.Context{r.ctx, core.WithIdempotency(r.ctx, &core.IdempotencyClaim{Key: "k"})} {
+		if _, err := r.SendThread(ctx, id, core.ThreadInput{Message: "hi"}); !core.AsError(err).Unavailable {
+			t.Fatal(err)
+		}
+	}
+	if len(got) != 2 || got[0].Key == "" || !got[0].OwnKey || got[1].Key == "" || got[1].OwnKey {
+		t.Errorf("sent %+v", got)
+	}
+}

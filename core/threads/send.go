@@ -242,7 +242,7 @@ func (t *thread) sendNow(ctx context.Context, in core.ThreadInput) (core.ThreadR
 		key = "" // the runtime need not remember it
 	}
 	_, err := t.s.opts.ManagedAgents.SendManagedAgent(ctx, r.ManagedAgentID, core.ManagedAgentInput{
-		Message: in.Message, Raw: in.Raw, Keys: in.Keys, Key: key,
+		Message: in.Message, Raw: in.Raw, Keys: in.Keys, Key: key, OwnKey: !repeatable,
 	})
 	if err != nil {
 		return core.ThreadReceipt{}, ofThread(err, r)

@@ -111,6 +111,12 @@ func CodeOf(err error) string {
 	return ""
 }
 
+// notFound reports whether err is the answer of a server that has not what the request names.
+func notFound(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Code == CodeNotFound && !e.foreign
+}
+
 // Unreachable reports whether err may pass by itself: no connection, or an answer of 502, 503 or 504 that
 // does not speak of missing agents.
 func Unreachable(err error) bool {

@@ -192,7 +192,7 @@ func (c *Client) Executions(ctx context.Context, filter ExecutionFilter) iter.Se
 // DeleteExecution removes an execution that is over, with all that belongs to it alone. CONFLICT while it, its batch or one
 // of its threads is active.
 func (c *Client) DeleteExecution(ctx context.Context, id string) error {
-	return c.do(ctx, request{method: http.MethodDelete, path: executionPath(id)}, nil)
+	return c.do(ctx, request{method: http.MethodDelete, path: executionPath(id), removes: true}, nil)
 }
 
 // setTexts sets parameters that are not empty, given as name and value in turn.

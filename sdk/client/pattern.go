@@ -112,9 +112,16 @@ func (c *Client) ReplacePattern(ctx context.Context, name, etag string, in Patte
 	return ask[PatternChange](ctx, c, request{method: http.MethodPut, path: patternPath(name), body: in, header: http.Header{"If-Match": {etag}}})
 }
 
-// DeletePattern removes one version, or all versions when version is empty.
+// DeletePattern removes one version, or all versions when version is empty. VersionsRemoved is 0 where a repeat found none, since the
+// answer to the try that removed them was lost.
 func (c *Client) DeletePattern(ctx context.Context, name, version string) (*PatternDeletion, error) {
-	return ask[PatternDeletion](ctx, c, request{method: http.MethodDelete, path: patternPath(name), query: versionQuery(version)})
+	out, err := ask[PatternDeletion](ctx, c, request{
+		method: http.MethodDelete, path: patternPath(name), query: versionQuery(version), removes: true,
+	})
+	if err == nil {
+		out.Deleted = true
+	}
+	return out, err
 }
 
 // PatternVersions lists all versions of a pattern, latest first, over as many requests as that takes.

@@ -43,6 +43,7 @@ type request struct {
 	body     any        // marshalled as JSON, or nil for none
 	key      string     // Idempotency-Key, or empty
 	harmless bool       // a second run does no harm, beyond what the method and the key say
+	removes  bool       // what the path names is gone after it: a repeat that does not find it has done what it is for
 	accept   string     // empty: application/json
 	header   http.Header
 }
@@ -69,7 +70,14 @@ func (c *Client) do(ctx context.Context, r request, out answer) error {
 	if err != nil {
 		return err
 	}
-	return c.retry(ctx, r.repeatable(), func() error {
+	removed := false // maybe: a try before this one may have been worked on
+	return c.retry(ctx, r.repeatable(), func() (err error) {
+		defer func() {
+			if removed && notFound(err) {
+				err = nil
+			}
+			removed = removed || r.removes && unsure(err)
+		}()
 		resp, err := c.send(ctx, r, body)
 		if err != nil {
 			return err

@@ -62,6 +62,25 @@ func retryable(err error, harmless bool) bool {
 	return false
 }
 
+// unsure reports whether a try that ended in err may have done what it asked for.
+func unsure(err error) bool {
+	var conn *ConnectionError
+	if errors.As(err, &conn) {
+		return conn.Sent
+	}
+	var e *Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Status {
+	case http.StatusServiceUnavailable:
+		return e.foreign || e.goesOn()
+	case http.StatusBadGateway, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
+}
+
 // retry calls try until it succeeds, fails for good, or the policy's time is over.
 func (c *Client) retry(ctx context.Context, harmless bool, try func() error) error {
 	start := c.opts.Now()

@@ -37,6 +37,9 @@ func TestRetry(t *testing.T) {
 			return err
 		}
 	}
+	remove := func(ctx context.Context, c *client.Client) error { return c.DeleteSchedule(ctx, "s") }
+	withdraw := func(ctx context.Context, c *client.Client) error { return c.WithdrawThreadInput(ctx, "t", "in_1") }
+	gone := answer(404, `{"error":{"code":"NOT_FOUND","message":"schedule s does not exist"}}`)
 	get := func(ctx context.Context, c *client.Client) error { _, err := c.GetExecution(ctx, "e"); return err }
 	cancel := func(ctx context.Context, c *client.Client) error {
 		_, err := c.CancelExecution(ctx, "e", "")
@@ -76,6 +79,13 @@ func TestRetry(t *testing.T) {
 		{"CreateHangUp", minute, []http.HandlerFunc{hangUp, ok}, execute(""), 1, true},
 		{"KeyedCreateHangUp", minute, []http.HandlerFunc{hangUp, ok}, execute("k"), 2, false},
 		{"CancelHangUp", minute, []http.HandlerFunc{hangUp, ok}, cancel, 2, false},
+		{"DeleteHangUp", minute, []http.HandlerFunc{hangUp, gone}, remove, 2, false},
+		{"Delete502", minute, []http.HandlerFunc{answer(502, ""), gone}, remove, 2, false},
+		{"DeleteUnrecorded503", minute, []http.HandlerFunc{answer(503, unrecorded), gone}, remove, 2, false},
+		{"DeleteRefused503", minute, []http.HandlerFunc{answer(503, unavailable), gone}, remove, 2, true},
+		{"DeleteOfNothing", minute, []http.HandlerFunc{gone}, remove, 1, true},
+		{"DeleteProxy404", minute, []http.HandlerFunc{hangUp, answer(404, "<html>")}, remove, 2, true},
+		{"WithdrawHangUp", minute, []http.HandlerFunc{hangUp, gone}, withdraw, 2, true}, // the agent may have it
 		{"NoAgents", minute, []http.HandlerFunc{answer(503, noAgents), ok}, execute("k"), 1, true},
 		{"NotFound", minute, []http.HandlerFunc{answer(404, "{}"), ok}, get, 1, true},
 		{"Internal", minute, []http.HandlerFunc{answer(500, "{}"), ok}, get, 1, true},
@@ -94,6 +104,31 @@ func TestRetry(t *testing.T) {
 				t.Errorf("%d requests, want %d", got, tt.requests)
 			}
 		})
+	}
+}
+
+// What a client deleted itself, and did not learn of, is not missing.
+func TestRetryOfDelete(t *testing.T) {
+	gone := answer(404, `{"error":{"code":"NOT_FOUND","message":"it does not exist"}}`)
+	for name, remove := range map[string]func(context.Context, *client.Client) error{
+		"execution": func(ctx context.Context, c *client.Client) error { return c.DeleteExecution(ctx, "x") },
+		"schedule":  func(ctx context.Context, c *client.Client) error { return c.DeleteSchedule(ctx, "x") },
+		"trigger":   func(ctx context.Context, c *client.Client) error { return c.DeleteTrigger(ctx, "x") },
+		"webhook":   func(ctx context.Context, c *client.Client) error { return c.DeleteWebhook(ctx, "x") },
+		"session":   func(ctx context.Context, c *client.Client) error { return c.RevokeSession(ctx, "x") },
+		"pattern": func(ctx context.Context, c *client.Client) error {
+			out, err := c.DeletePattern(ctx, "x", "1.0.0")
+			if err == nil && !out.Deleted {
+				t.Error("it is not said to be deleted")
+			}
+			return err
+		},
+	} {
+		s := newServer(t, hangUp, gone)
+		opts, _ := noWait(client.Options{Retry: client.RetryPolicy{MaxElapsed: time.Minute}, HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}})
+		if err := remove(t.Context(), newClient(t, s.URL, opts)); err != nil || len(s.seen()) != 2 {
+			t.Errorf("%s: %v after %d requests", name, err, len(s.seen()))
+		}
 	}
 }
 

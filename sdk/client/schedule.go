@@ -149,7 +149,7 @@ func (c *Client) UpdateSchedule(ctx context.Context, id string, patch SchedulePa
 
 // DeleteSchedule removes a schedule. What it started goes on.
 func (c *Client) DeleteSchedule(ctx context.Context, id string) error {
-	return c.do(ctx, request{method: http.MethodDelete, path: schedulePath(id)}, nil)
+	return c.do(ctx, request{method: http.MethodDelete, path: schedulePath(id), removes: true}, nil)
 }
 
 // PauseSchedule has no tick start anything until ResumeSchedule.

@@ -106,5 +106,5 @@ func (c *Client) Sessions(ctx context.Context, filter SessionFilter, page Page) 
 
 // RevokeSession ends a session at once.
 func (c *Client) RevokeSession(ctx context.Context, id string) error {
-	return c.do(ctx, request{method: http.MethodDelete, path: sessionsPath + "/" + segment(id), harmless: true}, nil)
+	return c.do(ctx, request{method: http.MethodDelete, path: sessionsPath + "/" + segment(id), removes: true}, nil)
 }

@@ -141,7 +141,7 @@ func (c *Client) TestTrigger(ctx context.Context, id, event string, body json.Ra
 
 // DeleteTrigger removes a trigger. What it started goes on.
 func (c *Client) DeleteTrigger(ctx context.Context, id string) error {
-	return c.do(ctx, request{method: http.MethodDelete, path: triggerPath(id)}, nil)
+	return c.do(ctx, request{method: http.MethodDelete, path: triggerPath(id), removes: true}, nil)
 }
 
 // SendHook sends a body to a trigger of the scheme wardroom, signed with its secret. It needs no credential. delivery names

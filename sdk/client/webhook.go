@@ -153,7 +153,7 @@ func (c *Client) UpdateWebhook(ctx context.Context, id string, patch WebhookPatc
 
 // DeleteWebhook removes an endpoint; what waits for it is cancelled. CONFLICT for one of the server's configuration.
 func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
-	return c.do(ctx, request{method: http.MethodDelete, path: webhookPath(id)}, nil)
+	return c.do(ctx, request{method: http.MethodDelete, path: webhookPath(id), removes: true}, nil)
 }
 
 // VerifyWebhook checks a delivery that a receiver got against the endpoint's secret and the clock, and returns its event.
