@@ -117,7 +117,8 @@ type ThreadHosts interface {
 	// SpawnThread asks a host for a thread. When its connection is lost it is asked after a resume. A host drops
 	// one that it knows. False when the agent is gone for good.
 	SpawnThread(agentID string, t RemoteThread) bool
-	// InputThread hands input over, like SpawnThread. RemoteThreadEvent.InputTaken tells that the agent took it.
+	// InputThread hands input over, like SpawnThread. RemoteThreadEvent.InputTaken tells that the agent took a message,
+	// ThreadHostSink.RemoteInputTaken that it took other input; what is typed beyond what may wait is refused at once.
 	InputThread(agentID string, in RemoteInput) bool
 	// StopThread ends a thread at its host, like SpawnThread; EventManagedStopped follows.
 	StopThread(agentID, threadID, reason string, force bool) bool
@@ -126,11 +127,14 @@ type ThreadHosts interface {
 }
 
 // ThreadHostSink is what ThreadHosts needs of the threads. Methods do not block for long.
+// It has many methods because a host tells of threads, of their inputs and of itself over one connection, in order.
 type ThreadHostSink interface {
 	// RemoteThreadEvented hands over an event, in order for each thread.
 	RemoteThreadEvented(e RemoteThreadEvent)
 	// RemoteInputRefused reports that a host did not take an input, and why. It may come again.
 	RemoteInputRefused(agentID, threadID, inputID string, why InputRefusal)
+	// RemoteInputTaken reports that a host took an input that is no message.
+	RemoteInputTaken(agentID, threadID, inputID string)
 	// HostAway reports that the connection of a host is lost; HostBack that it is there (again), with the threads that
 	// it says it hosts; HostGone that it is gone for good.
 	HostAway(agentID string)

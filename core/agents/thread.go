@@ -83,23 +83,30 @@ func (s *Service) SpawnThread(agentID string, t core.RemoteThread) bool {
 	})
 }
 
-// InputThread implements core.ThreadHosts. What is typed is dropped when too much waits.
+// InputThread implements core.ThreadHosts. What is typed is refused when too much waits.
 func (s *Service) InputThread(agentID string, in core.RemoteInput) bool {
 	if in.InputID == "" { // the host needs one to confirm it
 		in.InputID = s.ids.New(core.PrefixInput)
 	}
 	payload := encodeInput(&in)
 	typed := in.Raw != "" || len(in.Keys) > 0
-	return s.withHost(agentID, func(a *agent) {
+	refused := false
+	there := s.withHost(agentID, func(a *agent) {
 		h := a.threads.take(in.ThreadID)
 		known := slices.ContainsFunc(h.orders, func(o *order) bool { return o.id == in.InputID })
-		if h.over || known || typed && a.threads.full(len(payload)) {
+		if refused = !h.over && !known && typed && a.threads.full(len(payload)); h.over || known || refused {
 			return
 		}
 		o := &order{kind: protocol.TypeThreadInput, id: in.InputID, payload: payload}
 		a.threads.add(h, o)
 		s.order(a, o)
 	})
+	if refused {
+		s.threads.RemoteInputRefused(agentID, in.ThreadID, in.InputID, core.InputRefusal{
+			Code: string(core.CodeRateLimited), Reason: "too much waits for the host",
+		})
+	}
+	return there
 }
 
 // StopThread implements core.ThreadHosts.

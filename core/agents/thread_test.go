@@ -46,6 +46,10 @@ func (s *threadSink) RemoteInputRefused(_, thread, input string, why core.InputR
 	s.host("refused " + thread + " " + input + " " + why.Reason)
 }
 
+func (s *threadSink) RemoteInputTaken(_, thread, input string) {
+	s.host("taken " + thread + " " + input)
+}
+
 func (s *threadSink) HostAway(id string) { s.host("away") }
 func (s *threadSink) HostBack(id string, threads []string) {
 	s.host("back " + strings.Join(threads, " "))
@@ -368,6 +372,27 @@ func TestThreadRefusals(t *testing.T) {
 		})
 		if got := threads.all(); len(got) != 0 {
 			t.Errorf("events of the thread: %+v", got)
+		}
+		r.svc.InputThread(reg.AgentID, core.RemoteInput{ThreadID: "thread_1", InputID: "in_2", Keys: []string{"ESC"}})
+		p.expect(protocol.TypeThreadInput, nil)
+		p.send(protocol.TypeThreadStatus, "", protocol.ThreadStatus{ThreadID: "thread_1", InputID: "in_2", Status: protocol.ThreadTaken})
+		coretest.WaitFor(t, "the word that it was taken", func() bool { return slices.Contains(threads.told(), "taken thread_1 in_2") })
+	})
+	t.Run("TooMuchTyped", func(t *testing.T) {
+		r, threads := newThreadRig(t)
+		p, reg := r.host(1)
+		r.svc.SpawnThread(reg.AgentID, remote("thread_1"))
+		p.expect(protocol.TypeThreadSpawn, nil)
+		p.cut()
+		coretest.WaitFor(t, "the host to be away", func() bool { return slices.Contains(threads.told(), "away") })
+		raw := strings.Repeat("x", 16<<20)
+		for i := range 5 { // 64 MiB may wait
+			r.svc.InputThread(reg.AgentID, core.RemoteInput{ThreadID: "thread_1", InputID: fmt.Sprint("in_", i), Raw: raw})
+		}
+		if got := threads.told(); !slices.Equal(got[len(got)-2:], []string{
+			"refused thread_1 in_3 too much waits for the host", "refused thread_1 in_4 too much waits for the host",
+		}) {
+			t.Errorf("told %q", got)
 		}
 	})
 	t.Run("TooLarge", func(t *testing.T) {

@@ -220,6 +220,9 @@ func (s *session) threadStatus(a *agent, f *frame) error {
 	if told != nil {
 		s.svc.threads.RemoteThreadEvented(*told)
 	}
+	if err == nil && p.InputID != "" && p.Status == protocol.ThreadTaken && h != nil {
+		s.svc.threads.RemoteInputTaken(a.id, p.ThreadID, p.InputID)
+	}
 	if err == nil && p.InputID != "" && p.Status == protocol.ThreadRefused {
 		s.svc.log.Debug("a host refused an input", "agent", a.id, "thread", p.ThreadID, "code", p.Code)
 		if h != nil {

@@ -19,7 +19,9 @@ type mailbox struct {
 	backs  int  // how often it came back with the thread
 	// refused are the inputs that the host did not take, and why, by their ids.
 	refused map[string]core.InputRefusal
-	over    bool // the thread is: nothing reads it any more
+	// typed is what its terminal was given and the host did not answer yet, by the ids of the inputs.
+	typed map[string]*typed
+	over  bool // the thread is: nothing reads it any more
 }
 
 // RemoteThreadEvented implements core.ThreadHostSink.
@@ -50,7 +52,7 @@ func (s *Service) RemoteInputRefused(agentID, threadID, inputID string, why core
 		return
 	}
 	r := t.record()
-	if r.AgentID != agentID || !answeredWith(r, inputID) && !handedOver(r, inputID) {
+	if r.AgentID != agentID || t.typed(inputID, &why) || !answeredWith(r, inputID) && !handedOver(r, inputID) {
 		return
 	}
 	t.mu.Lock()
@@ -62,6 +64,13 @@ func (s *Service) RemoteInputRefused(agentID, threadID, inputID string, why core
 	t.touch()
 }
 
+// RemoteInputTaken implements core.ThreadHostSink.
+func (s *Service) RemoteInputTaken(agentID, threadID, inputID string) {
+	if t := s.find(threadID); t != nil && t.record().AgentID == agentID {
+		t.typed(inputID, nil)
+	}
+}
+
 // handedOver reports whether the host was given a message under a key, and did not take it yet.
 func handedOver(r *core.ThreadRecord, key string) bool { return unsent(r) && workKey(r.Work) == key }
 
@@ -70,6 +79,7 @@ func (t *thread) closeMailbox() {
 	t.mu.Lock()
 	late := t.remote.events
 	t.remote.events, t.remote.over = nil, true
+	t.remote.untype()
 	t.mu.Unlock()
 	for _, e := range late {
 		settle(e)
@@ -84,7 +94,10 @@ func settle(e core.RemoteThreadEvent) {
 
 // HostAway implements core.ThreadHostSink.
 func (s *Service) HostAway(agentID string) {
-	s.hosted(agentID, func(_ string, m *mailbox) { m.away, m.back = true, false })
+	s.hosted(agentID, func(_ string, m *mailbox) {
+		m.away, m.back = true, false
+		m.untype()
+	})
 }
 
 // HostBack implements core.ThreadHostSink. Threads of it that are over here are ended there.
@@ -108,7 +121,10 @@ func (s *Service) HostBack(agentID string, threadIDs []string) {
 
 // HostGone implements core.ThreadHostSink.
 func (s *Service) HostGone(agentID string) {
-	s.hosted(agentID, func(_ string, m *mailbox) { m.gone, m.back = true, false })
+	s.hosted(agentID, func(_ string, m *mailbox) {
+		m.gone, m.back = true, false
+		m.untype()
+	})
 }
 
 // HostsChanged implements core.ThreadHostSink. Nothing waits for a host: a thread has one from its spawn on.

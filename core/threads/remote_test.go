@@ -56,6 +56,7 @@ func (e *edge) input(in core.RemoteInput) {
 	}
 	e.known[in.InputID] = true
 	if in.Message == "" {
+		e.r.RemoteInputTaken("agent_1", in.ThreadID, in.InputID)
 		return
 	}
 	e.taken = append(e.taken, in.Message)

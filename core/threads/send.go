@@ -231,8 +231,8 @@ func (t *thread) sendNow(ctx context.Context, in core.ThreadInput) (core.ThreadR
 		}
 	}
 	if t.isRemote() {
-		if !t.s.opts.Hosts.InputThread(r.AgentID, core.RemoteInput{ThreadID: t.id, InputID: key, Raw: in.Raw, Keys: in.Keys}) {
-			return core.ThreadReceipt{}, core.Conflict("thread", t.id, string(r.Status), "the agent that hosts the thread is gone")
+		if err := t.typeAtHost(ctx, key, in); err != nil {
+			return core.ThreadReceipt{}, err
 		}
 		return receipt, nil
 	}

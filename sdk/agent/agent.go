@@ -220,9 +220,15 @@ func (a *Agent) SetStatus(status, reason string) {
 	})
 }
 
-// SetCapabilities replaces what the agent offers.
+// SetCapabilities replaces what the agent offers. An empty list, or one with an empty entry, is logged and changes
+// nothing: the server would refuse the next registration for good. To take no tasks for a while, see SetStatus with
+// protocol.StatusDraining. An agent that hosts threads may have none of its own, see Options.Handler.
 func (a *Agent) SetCapabilities(capabilities []string, reason string) {
-	capabilities = append([]string(nil), capabilities...)
+	capabilities, err := a.opts.capabilities(capabilities)
+	if err != nil {
+		a.opts.Logger.Warn("agent keeps its capabilities: no server takes the new ones", "agent", a.ID(), "error", err)
+		return
+	}
 	a.update(func(o *offer) protocol.StatusUpdate {
 		o.capabilities = capabilities
 		return protocol.StatusUpdate{Capabilities: capabilities, Reason: reason}

@@ -126,17 +126,10 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 		if o.Handler == nil {
 			o.Handler = refuseTasks
 		}
-		if len(o.Capabilities) == 0 {
-			o.Capabilities = []string{ThreadsCapability}
-		}
 	}
-	if len(o.Capabilities) == 0 {
-		problems = append(problems, errors.New("capabilities are empty: no pattern could ever choose this agent"))
-	}
-	for i, c := range o.Capabilities {
-		if strings.TrimSpace(c) == "" {
-			problems = append(problems, fmt.Errorf("capabilities[%d] is empty", i))
-		}
+	o.Capabilities, err = o.capabilities(o.Capabilities)
+	if err != nil {
+		problems = append(problems, err)
 	}
 	if o.Handler == nil {
 		problems = append(problems, errors.New("handler is nil"))
@@ -188,11 +181,27 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	o.Capabilities = append([]string(nil), o.Capabilities...)
 	if len(problems) > 0 {
 		return o, nil, fmt.Errorf("agent: bad options: %w", errors.Join(problems...))
 	}
 	return o, target, nil
+}
+
+// capabilities returns a copy of a list of capabilities, and every problem for which no server takes it as one error.
+func (o *Options) capabilities(list []string) ([]string, error) {
+	if len(list) == 0 && o.Threads != nil {
+		return []string{ThreadsCapability}, nil
+	}
+	var problems []error
+	if len(list) == 0 {
+		problems = append(problems, errors.New("capabilities are empty: no pattern could ever choose this agent"))
+	}
+	for i, c := range list {
+		if strings.TrimSpace(c) == "" {
+			problems = append(problems, fmt.Errorf("capabilities[%d] is empty", i))
+		}
+	}
+	return append([]string(nil), list...), errors.Join(problems...)
 }
 
 // ThreadsCapability is the capability of an agent that hosts threads and names none: the server wants one at least.

@@ -303,6 +303,48 @@ func TestAgent_StatusUpdates(t *testing.T) {
 	}
 }
 
+func TestAgent_SetCapabilitiesThatNoServerTakes(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	var log lines
+	a := run(t, srv, echo, func(o *agent.Options) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	c := accept(t, srv)
+	eventually(t, "connected", a.Connected)
+	a.SetCapabilities(nil, "a mistake")
+	a.SetCapabilities([]string{"more", " "}, "another")
+	if got := log.String(); !strings.Contains(got, "capabilities are empty") || !strings.Contains(got, "capabilities[1] is empty") {
+		t.Errorf("logged %q", got)
+	}
+	a.SetStatus(protocol.StatusBusy, "the next")
+	var u protocol.StatusUpdate
+	_, err := c.Next(testContext(t), protocol.TypeStatusUpdate, &u)
+	must(t, err)
+	if u.Status != protocol.StatusBusy { // what was refused did not go out
+		t.Errorf("got %+v", u)
+	}
+	c.Drop()
+	if r := accept(t, srv).Register; len(r.Capabilities) != 1 || r.Capabilities[0] != "testing" {
+		t.Errorf("registered again with %q", r.Capabilities) // a server refuses an agent without any for good
+	}
+}
+
+// lines is a log that is read while it is written.
+type lines struct {
+	mu  sync.Mutex
+	all strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all.String()
+}
+
 func TestAgent_Heartbeats(t *testing.T) {
 	srv := newServer(t, agenttest.Options{Heartbeat: 2 * time.Millisecond})
 	g := newGate()

@@ -71,7 +71,7 @@ type ThreadOptions struct {
 	// StateDir, when set, keeps what was reported of each thread until the server has it, so that threads outlive the
 	// process: its end does not stop them, and the server holds them for a resume. Host must be a ThreadAdopter,
 	// and Options.StateFile must be set. The directory is made with mode 0700; what agents said lies in it in the
-	// clear.
+	// clear. It lasts over a loss of power: what was told is synced to the disk before it is sent.
 	StateDir string
 }
 

@@ -77,7 +77,7 @@ func TestThreadJournal(t *testing.T) {
 	say(t, th, protocol.ThreadStopped, 0)
 	th.entry.journal.close()
 
-	saved, err := loadThreads(dir)
+	saved, err := loadThreads(dir, (*os.File).Sync)
 	if err != nil || len(saved) != 1 {
 		t.Fatalf("loaded %d threads, %v", len(saved), err)
 	}
@@ -89,7 +89,7 @@ func TestThreadJournal(t *testing.T) {
 	// Its end was acknowledged, which only the file has to hear of.
 	s.journal.acked(nil, 102)
 	s.journal.close()
-	if saved, err := loadThreads(dir); err != nil || len(saved) != 0 {
+	if saved, err := loadThreads(dir, (*os.File).Sync); err != nil || len(saved) != 0 {
 		t.Fatalf("a thread that is over is loaded: %v", err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
@@ -166,7 +166,7 @@ func TestThreadJournalGoesOnAfterAFullDisk(t *testing.T) {
 			last := e.last
 			then(t, th) // there is room again
 			e.journal.close()
-			saved, err := loadThreads(dir)
+			saved, err := loadThreads(dir, (*os.File).Sync)
 			if err != nil || len(saved) != 1 || saved[0].last != max(last, e.last) {
 				t.Fatalf("loaded %+v, %v; the last event was %d", saved, err, e.last)
 			}
@@ -183,10 +183,10 @@ func TestThreadStateIsNotWritable(t *testing.T) {
 	if err := th.entry.journal.hosted(); err == nil {
 		t.Fatal("a thread whose state cannot be kept is hosted")
 	}
-	if _, err := loadThreads(blocked); err == nil {
+	if _, err := loadThreads(blocked, (*os.File).Sync); err == nil {
 		t.Fatal("a file is no directory")
 	}
-	if saved, err := loadThreads(filepath.Join(blocked+"x", "y")); err != nil || saved != nil {
+	if saved, err := loadThreads(filepath.Join(blocked+"x", "y"), (*os.File).Sync); err != nil || saved != nil {
 		t.Fatalf("a directory that is missing: %v, %v", saved, err)
 	}
 }

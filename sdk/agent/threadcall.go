@@ -94,10 +94,10 @@ func (th *threads) spawn(p protocol.ThreadSpawn) {
 func (th *threads) begin(t *Thread) {
 	err := th.call(t, func() error { return th.opts.Host.Spawn(t.entry.work, t) })
 	spawned := err == nil
-	th.mu.Lock()
 	if spawned {
-		err = t.entry.journal.hosted()
+		err = th.hosted(t)
 	}
+	th.mu.Lock()
 	e := &t.entry
 	id := t.Spec.ThreadID
 	switch {

@@ -20,8 +20,9 @@ const (
 	maxJournal = 1 << 20
 )
 
-// threadJournal is the file of one thread: a line for each thing that happened to it. It lasts over the end of the
-// process, not over a loss of power. A nil journal keeps nothing. Guarded by threads.mu.
+// threadJournal is the file of one thread: a line for each thing that happened to it. Lines last over the end of the
+// process, and over a loss of power once threads.hosted or threads.keep had them on disk. A nil journal keeps nothing.
+// Guarded by threads.mu.
 type threadJournal struct {
 	path string
 	file *os.File // nil: not opened yet
@@ -141,13 +142,21 @@ func (j *threadJournal) rewrite(t *Thread) error {
 		}
 		b.Write(append(raw, '\n'))
 	}
-	if err := durable.WriteFile(j.path, b.Bytes(), false); err != nil {
+	if err := durable.WriteFile(j.path, b.Bytes(), j.live); err != nil { // a first one comes to the disk with hosted
 		return err
 	}
 	j.close()
 	j.size, j.torn = b.Len(), false
 	j.full = maxJournal + 2*j.size
 	return nil
+}
+
+// opened is the file as far as it was not written anew since, or nil.
+func (j *threadJournal) opened() *os.File {
+	if j == nil {
+		return nil
+	}
+	return j.file
 }
 
 func (j *threadJournal) close() {
@@ -176,9 +185,9 @@ type savedThread struct {
 	journal *threadJournal
 }
 
-// loadThreads reads the journals of a directory. Those of threads that were never hosted are removed: the server
-// asks for them again.
-func loadThreads(dir string) ([]*savedThread, error) {
+// loadThreads reads the journals of a directory, and has sync bring them to the disk: an earlier process may not have come
+// to it. Those of threads that were never hosted are removed: the server asks for them again.
+func loadThreads(dir string, sync func(*os.File) error) ([]*savedThread, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -204,10 +213,21 @@ func loadThreads(dir string) ([]*savedThread, error) {
 			}
 			continue
 		}
+		if err := syncFile(path, sync); err != nil {
+			return nil, err
+		}
 		s.journal = &threadJournal{path: path, size: 1, live: true} // written anew with the next event
 		saved = append(saved, s)
 	}
 	return saved, nil
+}
+
+func syncFile(path string, sync func(*os.File) error) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(sync(f), f.Close())
 }
 
 // readJournal reads a journal, up to a line that was not written to its end. nil: the thread was never hosted.

@@ -2,11 +2,15 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
+	"github.com/wardroom/wardroom/sdk/internal/durable"
 )
 
 // Bounds of the events that wait for their acknowledgement, of all threads together: Tell blocks beyond them.
@@ -35,6 +39,7 @@ type threadEntry struct {
 	force    bool // that call, or one before, was forced
 
 	last    uint64 // sequence of the last event
+	kept    uint64 // sequence up to which the journal is on disk
 	mark    string // of the last event
 	unacked []*told
 	sent    int // how many of these went out on this session
@@ -54,8 +59,9 @@ type threadEntry struct {
 type threads struct {
 	opts  ThreadOptions
 	agent *Agent
-	base  context.Context // of all threads; set by start
-	idle  sync.WaitGroup  // stops that close began
+	base  context.Context      // of all threads; set by start
+	sync  func(*os.File) error // has a file on disk; immutable once start is called
+	idle  sync.WaitGroup       // stops that close began
 
 	mu     sync.Mutex // guards all below, and each Thread's entry
 	byID   map[string]*Thread
@@ -75,8 +81,8 @@ type threads struct {
 
 func newThreads(a *Agent, opts ThreadOptions) *threads {
 	return &threads{
-		opts: opts, agent: a, byID: map[string]*Thread{}, room: make(chan struct{}), wake: make(chan struct{}, 1),
-		rate: framesPerSecond,
+		opts: opts, agent: a, sync: (*os.File).Sync, byID: map[string]*Thread{}, room: make(chan struct{}),
+		wake: make(chan struct{}, 1), rate: framesPerSecond,
 	}
 }
 
@@ -92,7 +98,7 @@ func (th *threads) start(ctx context.Context) error {
 	if !th.lasting() {
 		return nil
 	}
-	saved, err := loadThreads(th.opts.StateDir)
+	saved, err := loadThreads(th.opts.StateDir, th.sync)
 	if err != nil {
 		return fmt.Errorf("agent: threads: %w", err)
 	}
@@ -242,6 +248,57 @@ func (th *threads) tell(ctx context.Context, t *Thread, e ThreadEvent) error {
 	}
 	th.signal()
 	return nil
+}
+
+// hosted notes that a thread is to be found again from now on, and has that on disk before the server is told.
+func (th *threads) hosted(t *Thread) error {
+	th.mu.Lock()
+	err := t.entry.journal.hosted()
+	file := t.entry.journal.opened()
+	th.mu.Unlock()
+	if err != nil || file == nil {
+		return err
+	}
+	if err := th.sync(file); err != nil && !errors.Is(err, os.ErrClosed) { // closed: it was written anew, or is not needed
+		return err
+	}
+	return errors.Join(durable.SyncDir(th.opts.StateDir), durable.SyncDir(filepath.Dir(th.opts.StateDir)))
+}
+
+// keep has everything that was told on disk, so that it may be sent. Without it a host that loses its power could use a
+// sequence again that the server has, and what it tells then would be taken for a repetition. One call covers what many
+// threads and events wait for; a thread costs a sync of its file, and nothing else waits for it.
+func (th *threads) keep() {
+	if !th.lasting() {
+		return
+	}
+	type unkept struct {
+		thread *Thread
+		file   *os.File // nil: it was written anew
+		last   uint64
+	}
+	var list []unkept
+	th.mu.Lock()
+	for _, t := range th.byID {
+		if t.entry.kept < t.entry.last {
+			list = append(list, unkept{t, t.entry.journal.opened(), t.entry.last})
+		}
+	}
+	th.mu.Unlock()
+	for _, u := range list {
+		var err error
+		if u.file != nil {
+			err = th.sync(u.file)
+		}
+		th.mu.Lock()
+		u.thread.entry.kept = max(u.thread.entry.kept, u.last)
+		if err != nil && !errors.Is(err, os.ErrClosed) {
+			u.thread.entry.journal.torn = true
+			th.agent.opts.Logger.Warn("agent cannot keep what a thread told: it is lost if the machine ends now",
+				"thread", u.thread.Spec.ThreadID, "error", err)
+		}
+		th.mu.Unlock()
+	}
 }
 
 // signal wakes the sender.

@@ -39,6 +39,7 @@ func (th *threads) send(s *session) {
 				return
 			}
 		}
+		th.keep()
 		th.sendOne(s.out)
 	}
 }
@@ -97,6 +98,9 @@ func (th *threads) sendOne(out *outbox) {
 			continue
 		}
 		ev := e.unacked[e.sent]
+		if th.lasting() && ev.seq > e.kept { // it was told meanwhile
+			continue
+		}
 		e.sent++
 		out.push(false, func(b []byte) []byte {
 			b = appendHead(b, protocol.TypeThreadEvent, eventID(t.Spec.ThreadID, ev.seq), now)
@@ -118,6 +122,7 @@ func (th *threads) flush(out *outbox) {
 		th.mu.Lock()
 		th.pause = time.Time{}
 		th.mu.Unlock()
+		th.keep()
 		th.sendOne(out)
 	}
 }

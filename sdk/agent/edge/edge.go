@@ -248,7 +248,7 @@ func (e *Edge) known(a runtime.Agent) bool {
 		return true
 	}
 	for _, r := range e.runs {
-		if r.agentID == a.ID && r.thread.Context().Err() == nil {
+		if r.agentID == a.ID && r.goesOn() {
 			return true
 		}
 	}

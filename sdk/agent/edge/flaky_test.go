@@ -2,11 +2,14 @@ package edge_test
 
 import (
 	"context"
+	"errors"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/wardroom/wardroom/sdk/agent"
+	"github.com/wardroom/wardroom/sdk/agent/edge"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
@@ -134,5 +137,60 @@ func (s *site) untilStopped(id string) {
 		if e.Type == runtime.EventStopped {
 			return
 		}
+	}
+}
+
+// slowList is a fakeRuntime that lists its agents once a stream of events has ended.
+type slowList struct {
+	*fakeRuntime
+	ended chan struct{} // closed by the first stream that is closed
+	once  sync.Once
+}
+
+func (r *slowList) List(ctx context.Context, filter runtime.ListFilter) ([]runtime.Agent, error) {
+	<-r.ended
+	return r.fakeRuntime.List(context.WithoutCancel(ctx), filter)
+}
+
+func (r *slowList) Events(ctx context.Context, opts runtime.EventOptions) (runtime.EventStream, error) {
+	stream, err := r.fakeRuntime.Events(ctx, opts)
+	return slowStream{stream, r}, err
+}
+
+type slowStream struct {
+	runtime.EventStream
+	rt *slowList
+}
+
+func (s slowStream) Close() error {
+	s.rt.once.Do(func() { close(s.rt.ended) })
+	return s.EventStream.Close()
+}
+
+// TestEndWhileOrphansAreStopped ends an edge, as an operator does by disconnecting it, while it looks for agents without a
+// thread: those of its threads are none, and go on.
+func TestEndWhileOrphansAreStopped(t *testing.T) {
+	s := newSite(t)
+	s.stop()
+	rt := &slowList{fakeRuntime: newFakeRuntime(), ended: make(chan struct{})}
+	s.rt, s.opts.Runtime, s.opts.Root = rt.fakeRuntime, rt, t.TempDir()
+	e, err := edge.New(s.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- e.Run(s.ctx) }()
+	s.accept()
+	s.spawn("thread_1", nil)
+	s.want("1 started", "2 ready")
+	if err := s.conn.Close(4403, "disconnected by an operator"); err != nil {
+		t.Fatal(err)
+	}
+	var refused *agent.ConnectError
+	if err := <-ended; !errors.As(err, &refused) {
+		t.Errorf("run: %v", err)
+	}
+	if a, err := rt.Inspect(s.ctx, "thread_1"); err != nil || a.Status != runtime.StatusReady {
+		t.Errorf("the agent of the thread is %+v, %v", a, err)
 	}
 }

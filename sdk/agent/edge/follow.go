@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"sync"
 	"time"
@@ -63,10 +64,16 @@ func (e *Edge) follow(t *agent.Thread, agentID string, after uint64) {
 		r.watch(t.Context())
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		if e.runs[t.Spec.ThreadID] == r {
+		if e.runs[t.Spec.ThreadID] == r && !errors.Is(context.Cause(t.Context()), agent.ErrStopped) {
 			delete(e.runs, t.Spec.ThreadID)
 		}
 	})
+}
+
+// goesOn reports whether the thread is not over. Those of a process that ends go on without it.
+func (r *run) goesOn() bool {
+	cause := context.Cause(r.thread.Context())
+	return cause == nil || errors.Is(cause, agent.ErrStopped)
 }
 
 // watch reads the events of the agent, again and again.

@@ -62,6 +62,7 @@ func TestExamples(t *testing.T) {
 				t.Run("TooLarge", func(t *testing.T) { testTooLarge(t, script) })
 				t.Run("Clock", func(t *testing.T) { testClock(t, script) })
 				t.Run("Unknown", func(t *testing.T) { testUnknown(t, script) })
+				t.Run("Limited", func(t *testing.T) { testLimited(t, script) })
 				t.Run("State", func(t *testing.T) { testState(t, script) })
 				t.Run("StateStays", func(t *testing.T) { testStateStays(t, script) })
 				t.Run("Forgets", func(t *testing.T) { testForgets(t, script) })
@@ -367,6 +368,40 @@ func testUnknown(t *testing.T, command []string) {
 	must(t, err)
 	if again.ID != asked.ID {
 		t.Errorf("asked again as %s, first as %s", again.ID, asked.ID)
+	}
+}
+
+// testLimited drops questions for their rate, of which a server names one a second at most: all are asked again.
+func testLimited(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	asked := map[string]string{} // task by id of the message
+	ask := func() string {
+		t.Helper()
+		var m protocol.Message
+		f, err := c.Next(testContext(t), protocol.TypeMessage, &m)
+		must(t, err)
+		asked[f.ID] = m.TaskID
+		return f.ID
+	}
+	must(t, c.Task(task("t1", 1, "ask")))
+	must(t, c.Task(task("t2", 1, "ask")))
+	first := ask()
+	ask()
+	for _, id := range []string{first, "of something else"} {
+		must(t, c.Send(protocol.TypeError, id, protocol.Error{Code: "RATE_LIMITED", Message: "frames are dropped"}))
+		ask()
+		ask()
+		if len(asked) != 2 {
+			t.Fatalf("asked again under other ids: %v", asked)
+		}
+	}
+	for id, of := range asked {
+		must(t, c.Send(protocol.TypeMessageReply, id, protocol.MessageReply{MessageID: id, TaskID: of, From: "user", Content: json.RawMessage(`7`)}))
+		if r := result(t, c); r.TaskID != of || !sameJSON(t, r.Result, `7`) {
+			t.Errorf("got %+v", r)
+		}
 	}
 }
 

@@ -40,6 +40,7 @@ PROGRESS_RATE = 40  # frames of progress a second, well below what a server take
 RATE_SHARE = 0.4  # of what a server takes that says so
 MAX_UNSENT = 64 << 10  # bytes that wait in the connection, beyond which progress is dropped
 FRESH, UNKNOWN_PAUSE = 10.0, 1.0  # seconds that a server may not know a task in, and after which it is asked again
+LIMITED_PAUSE, LIMITED_TRIES = 2.0, 5  # seconds before what was dropped for its rate is asked again, doubled with each try
 GRACE = 5.0  # seconds for what is cancelled to end
 
 log = logging.getLogger("wardroom_agent")
@@ -91,7 +92,7 @@ class Agent:
         self._attempts: Dict[str, int] = {}  # of those that run: the highest seen, which the answer echoes
         self._answers: Dict[str, Answer] = {}  # until the server acknowledges them
         self._recent: Recent[Answer] = Recent()  # acknowledged
-        self._questions: Dict[str, Tuple[Dict[str, Any], "asyncio.Future[Reply]"]] = {}  # by envelope id, until there is a reply
+        self._questions: Dict[str, _Question] = {}  # by envelope id, until there is a reply
         self._ask_prefix = f"ask-{random.SystemRandom().getrandbits(64):016x}-"  # ids are never used again
         self._asked = 0
         self._sending: "set[asyncio.Task[None]]" = set()
@@ -219,14 +220,13 @@ class Agent:
         try:
             for task_id in list(self._answers):
                 await self._deliver(task_id)
-            for ask_id, (question, reply) in list(self._questions.items()):
+            for ask_id, question in list(self._questions.items()):
                 try:
-                    self._check_size(question)  # the server took more when it was asked
+                    self._check_size(question.payload)  # the server took more when it was asked
                 except MessageRefused as refusal:
-                    if not reply.done():
-                        reply.set_exception(refusal)
+                    question.refuse(refusal)
                     continue
-                await self._send("message", question, ask_id)
+                await self._send_question(ask_id, question)
             if self._draining:
                 await self._beat()
             async for text in ws:
@@ -265,18 +265,29 @@ class Agent:
                 self._interval = config["heartbeatInterval"] / 1000
                 self._paced.set()
         elif kind == "message_reply" and frame_id in self._questions:
-            future = self._questions[frame_id][1]
+            future = self._questions[frame_id].reply
             if not future.done():
                 future.set_result(Reply(p.get("messageId", ""), p.get("from", ""), p.get("content")))
-        elif kind == "error" and frame_id in self._questions:
-            if p.get("code") == "NOT_FOUND" and self._now() - self._attached < FRESH:
-                asyncio.get_running_loop().call_later(UNKNOWN_PAUSE, self._ask_again, frame_id)
-                return
-            future = self._questions[frame_id][1]
-            if not future.done():
-                future.set_exception(MessageRefused(p.get("code", ""), p.get("message", "")))
         elif kind == "error":
+            self._fail(frame, frame_id)
+
+    def _fail(self, frame: Mapping[str, Any], frame_id: Optional[str]) -> None:
+        """Takes an error of the server: of a question that is asked again later, of one that is refused, or of something else."""
+        p, now, question = frame["payload"], self._now(), self._questions.get(frame_id or "")
+        limited = p.get("code") == "RATE_LIMITED"
+        if limited:  # it names one of the frames that are dropped in a second: other questions may be gone too
+            for ask_id, other in self._questions.items():
+                if other is not question and now - other.sent < LIMITED_PAUSE:
+                    self._ask_later(ask_id, LIMITED_PAUSE)
+        if not question or not frame_id:
             self._refuse(frame)
+        elif limited and question.limited < LIMITED_TRIES:
+            self._ask_later(frame_id, LIMITED_PAUSE * 2 ** question.limited)
+            question.limited += 1
+        elif p.get("code") == "NOT_FOUND" and now - self._attached < FRESH:
+            self._ask_later(frame_id, UNKNOWN_PAUSE)
+        else:
+            question.refuse(MessageRefused(p.get("code", ""), p.get("message", "")))
 
     async def _take(self, p: Mapping[str, Any], frame_id: Optional[str]) -> None:
         """Starts a task, unless it is known: a server that was restarted may send it again."""
@@ -390,28 +401,36 @@ class Agent:
             await self._send("task_progress", payload)
 
     async def _ask(self, task: Task, kind: str, content: Any, topic: str, to: str) -> Reply:
-        question, ask_id = self._question(task.task_id, kind, content, topic, to)
-        reply: "asyncio.Future[Reply]" = asyncio.get_running_loop().create_future()
-        self._questions[ask_id] = (question, reply)  # each new session sends it again, until there is a reply
+        payload, ask_id = self._question(task.task_id, kind, content, topic, to)
+        question = _Question(payload, asyncio.get_running_loop().create_future())
+        self._questions[ask_id] = question  # each new session sends it again, until there is a reply
         task._clock.pause()
         try:
-            with contextlib.suppress(websockets.ConnectionClosed):
-                await self._send("message", question, ask_id)
-            return await reply
+            await self._send_question(ask_id, question)
+            return await question.reply
         finally:
             task._clock.resume()
             del self._questions[ask_id]
+            if question.timer:
+                question.timer.cancel()
+
+    async def _send_question(self, ask_id: str, question: _Question) -> None:
+        question.sent = self._now()
+        with contextlib.suppress(websockets.ConnectionClosed):
+            await self._send("message", question.payload, ask_id)
+
+    def _ask_later(self, ask_id: str, pause: float) -> None:
+        """Sends a question once more after a pause. One that is about to be sent needs no second word."""
+        question = self._questions[ask_id]
+        if not question.timer:
+            question.timer = asyncio.get_running_loop().call_later(pause, self._ask_again, ask_id)
 
     def _ask_again(self, ask_id: str) -> None:
-        """Sends a question once more to a server that did not know its task yet."""
-        async def send(question: Mapping[str, Any]) -> None:
-            with contextlib.suppress(websockets.ConnectionClosed):
-                await self._send("message", question, ask_id)
-
-        if ask_id in self._questions:
-            sending = asyncio.ensure_future(send(self._questions[ask_id][0]))
-            self._sending.add(sending)  # the loop itself does not keep it
-            sending.add_done_callback(self._sending.discard)
+        question = self._questions[ask_id]
+        question.timer = None
+        sending = asyncio.ensure_future(self._send_question(ask_id, question))
+        self._sending.add(sending)  # the loop itself does not keep it
+        sending.add_done_callback(self._sending.discard)
 
     async def _tell(self, task_id: str, kind: str, content: Any, topic: str, to: str) -> None:
         said, said_id = self._question(task_id, kind, content, topic, to)
@@ -550,6 +569,20 @@ class Agent:
                 raise
         except OSError as error:  # a full disk costs the session at a restart, not the work
             log.warning("the session is not kept: %s", error)
+
+
+class _Question:
+    """A message that waits for its reply."""
+
+    def __init__(self, payload: Dict[str, Any], reply: "asyncio.Future[Reply]") -> None:
+        self.payload, self.reply = payload, reply
+        self.sent = 0.0  # the last time
+        self.limited = 0  # how often it was refused for the rate
+        self.timer: Optional[asyncio.TimerHandle] = None  # of the next time, while one is planned
+
+    def refuse(self, refusal: MessageRefused) -> None:
+        if not self.reply.done():
+            self.reply.set_exception(refusal)
 
 
 class _TimeOver(Exception):

@@ -24,6 +24,8 @@ const RATE_SHARE = 0.4; // of what a server takes that says so
 const MAX_UNSENT = 64 << 10; // bytes that wait in the connection, beyond which progress is dropped
 const FRESH = 10_000; // how long a server that was just started may not know a task
 const UNKNOWN_PAUSE = 1000; // before it is asked again
+const LIMITED_PAUSE = 2000; // before what was dropped for its rate is asked again; it doubles with each try
+const LIMITED_TRIES = 5;
 const GRACE = 5000; // for handlers that were aborted to end
 /** A refusal that passes. wait is for how many milliseconds the server wants the agent to stay away; 0: it did not say. */
 class Busy extends Error {
@@ -252,7 +254,7 @@ export class Agent {
             if (problem)
                 question.refuse(new MessageRefused("VALIDATION_ERROR", `content: the message ${problem}`));
             else
-                this.#send("message", question.payload, id);
+                this.#sendQuestion(id, question);
         }
         if (this.#draining)
             this.#beat();
@@ -286,15 +288,22 @@ export class Agent {
                 question?.settle({ messageId: p.messageId ?? "", from: p.from ?? "", content: p.content });
                 break;
             case "error":
-                if (question && p.code === "NOT_FOUND" && performance.now() - this.#attached < FRESH) {
-                    setTimeout(() => {
-                        if (this.#questions.get(frame.id) === question)
-                            this.#send("message", question.payload, frame.id);
-                    }, UNKNOWN_PAUSE).unref();
-                    break;
+                if (p.code === "RATE_LIMITED") { // it names one of the frames that are dropped in a second: others may be gone too
+                    for (const [id, other] of this.#questions) {
+                        if (other !== question && performance.now() - other.sent < LIMITED_PAUSE)
+                            this.#askLater(id, other, LIMITED_PAUSE);
+                    }
                 }
                 if (question) {
-                    question.refuse(new MessageRefused(p.code ?? "", p.message ?? ""));
+                    if (p.code === "RATE_LIMITED" && question.limited < LIMITED_TRIES) {
+                        this.#askLater(frame.id, question, LIMITED_PAUSE * 2 ** question.limited++);
+                    }
+                    else if (p.code === "NOT_FOUND" && performance.now() - this.#attached < FRESH) {
+                        this.#askLater(frame.id, question, UNKNOWN_PAUSE);
+                    }
+                    else {
+                        question.refuse(new MessageRefused(p.code ?? "", p.message ?? ""));
+                    }
                     break;
                 }
                 this.#options.log(`error from the server: ${p.code} ${p.message}`);
@@ -439,15 +448,28 @@ export class Agent {
             return await new Promise((settle, refuse) => {
                 aborted = () => refuse(signal.reason);
                 signal.addEventListener("abort", aborted);
-                this.#questions.set(id, { payload, settle, refuse }); // each new session sends it again, until there is a reply
-                this.#send("message", payload, id);
+                const question = { payload, settle, refuse, sent: 0, limited: 0 };
+                this.#questions.set(id, question); // each new session sends it again, until there is a reply
+                this.#sendQuestion(id, question);
             });
         }
         finally {
+            clearTimeout(this.#questions.get(id)?.timer);
             clock.resume();
             signal.removeEventListener("abort", aborted);
             this.#questions.delete(id);
         }
+    }
+    #sendQuestion(id, question) {
+        question.sent = performance.now();
+        this.#send("message", question.payload, id);
+    }
+    /** Sends a question once more after a pause. One that is about to be sent needs no second word. */
+    #askLater(id, question, pause) {
+        question.timer ??= setTimeout(() => {
+            delete question.timer;
+            this.#sendQuestion(id, question);
+        }, pause).unref();
     }
     /** Answers a message of another role, once; one that comes again is answered from memory. */
     async #hear(p) {
