@@ -192,5 +192,5 @@ function About({ d, gone }: { d: ManagedAgentBody; gone: boolean }) {
     <div><dt>Capabilities</dt><dd>{d.capabilities.map((c) => <span key={c} class="badge"><Text>{c}</Text></span>)}</dd></div>
     {d.usage && <div><dt>Used</dt><dd>{count(d.usage.inputTokens + d.usage.outputTokens)} tokens</dd></div>}
     {Object.entries(d.labels ?? {}).map(([k, v]) => <div key={k}><dt class="mono"><Text>{k}</Text></dt><dd><Text>{v}</Text></dd></div>)}</dl></section>
-    {m.data && <section><h2>Uses now</h2><dl class="facts"><div><dt>CPU</dt><dd class="nums">{m.data.cpuPercent.toFixed(1)} %</dd></div><div><dt>Memory</dt><dd class="nums">{bytes(m.data.memoryBytes)}</dd></div><div><dt>Up</dt><dd>{lasted(m.data.uptimeSeconds * 1000)}</dd></div><div><dt>Messages</dt><dd>{count(m.data.messagesSent)}</dd></div></dl></section>}</div>;
+    {(m.data || m.error) && !gone && <section><h2>Uses now</h2>{m.error && <Failure error={m.error} old={m.data !== undefined} again={m.reload} />}{m.data && <dl class="facts"><div><dt>CPU</dt><dd class="nums">{m.data.cpuPercent.toFixed(1)} %</dd></div><div><dt>Memory</dt><dd class="nums">{bytes(m.data.memoryBytes)}</dd></div><div><dt>Up</dt><dd>{lasted(m.data.uptimeSeconds * 1000)}</dd></div><div><dt>Messages</dt><dd>{count(m.data.messagesSent)}</dd></div></dl>}</section>}</div>;
 }

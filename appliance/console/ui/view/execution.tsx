@@ -82,7 +82,7 @@ export function ExecutionView({ id }: { id: string }) {
         { key: "threads", name: "Threads", n: threads.data?.total }, { key: "data", name: "Data" }, { key: "journal", name: "Journal" },
       ]} />
     </header>
-    {execution.error && <Failure error={execution.error} old again={execution.reload} />}
+    {execution.error ? <Failure error={execution.error} old again={execution.reload} /> : questions.error && <Failure error={questions.error} old={questions.data !== undefined} again={questions.reload} />}
     {tab === "timeline" && <Read of={timeline}>{(t) => <TimelineTab execution={x} timeline={t} />}</Read>}
     {tab === "workflow" && <div tabIndex={0} class="scrolls"><Drawing name={x.pattern.name} version={x.pattern.version} timeline={timeline.data} /></div>}
     {tab === "messages" && <Messages id={id} />}
