@@ -172,6 +172,7 @@ function ManagedView({ id }: { id: string }) {
     {removed ? <Gone what="This agent" to="/agents?tab=managed" /> : a.error && <Failure error={a.error} old again={a.reload} />}
     <AnswerBox ask={removed ? undefined : ask} done={a.reload} around={(box) => <article class="said asks-you">{box}</article>} />
     {tab === "terminal" && (gone ? <Empty title="The agent has stopped">Its terminal is gone; the log has what left its screen.</Empty> : <TerminalTab agent={id} />)}
+    {tab === "log" && log.data && log.data.logs.length >= log.data.tail && <p class="bar"><span class="soft">The newest {count(log.data.logs.length)} lines are here. More are shown by</span> <Command text={`wardroom agent logs ${id} --tail 10000`} /></p>}
     {tab === "log" && <Read of={log}>{(r) => <div tabIndex={0} class="scrolls"><Pre label="Log" text={r.logs.map((l) => `${timeOfDay(l.timestamp)} ${l.stream.padEnd(8)} ${l.line}`).join("\n")} /></div>}</Read>}
     {tab === "events" && events.data?.hasMore && <p class="bar soft">The newest {count(events.data.events.length)} are here; <code>wardroom agent events {id}</code> has all of them.</p>}
     {tab === "events" && <Read of={events}>{(r) => <ol tabIndex={0} class="journal scrolls">{r.events.map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <At at={e.timestamp} /> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol>}</Read>}
