@@ -179,7 +179,7 @@ function ManagedView({ id }: { id: string }) {
     {tab === "about" && <About d={d} gone={gone} />}
     {asking === "stop" && <Confirm title="Stop this agent?" action="Stop the agent" danger close={() => setAsking("")} run={() => del(`/api/managed-agents/${seg(id)}`).then(a.reload)}><p>Its process ends. It can be restarted, with its session where the tool can resume one.</p></Confirm>}
     {asking === "restart" && <Confirm title="Restart this agent?" action="Restart" danger close={() => setAsking("")} run={() => call("POST", `/api/managed-agents/${seg(id)}/restart`, { body: {}, timeout: 120_000 }).then(a.reload)}><p>What it does now is lost. It begins again under its id.</p></Confirm>}
-    {asking === "interrupt" && <Confirm title="Interrupt its turn?" action="Interrupt" close={() => setAsking("")} run={() => post(`/api/managed-agents/${seg(id)}/send`, { interrupt: true }).then(a.reload)}><p>The turn that runs stops, as by ESC at the terminal.</p></Confirm>}
+    {asking === "interrupt" && <Confirm title="Interrupt its turn?" action="Interrupt" close={() => setAsking("")} run={(key) => post(`/api/managed-agents/${seg(id)}/send`, { interrupt: true }, key).then(a.reload)}><p>The turn that runs stops, as by ESC at the terminal.</p></Confirm>}
   </div>;
 }
 

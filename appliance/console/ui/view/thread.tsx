@@ -1,6 +1,5 @@
-import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { del, freshKey, get, post, seg, type Query } from "../api/client.ts";
+import { del, get, post, seg, type Query } from "../api/client.ts";
 import type { ThreadBody, ThreadEventList, ThreadEventRow, ThreadQueueBody, WorkspaceBody } from "../api/types.gen.ts";
 import { watch } from "../live/live.ts";
 import { tell } from "../live/notify.ts";
@@ -18,7 +17,7 @@ import { At, Lasted, When, lasted } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { queryOf } from "../route.ts";
 import { askOfThread, type Prompt } from "../store/ask.ts";
-import { tabDrafts } from "../store/draft.ts";
+import { tabDrafts, useOnce } from "../store/draft.ts";
 import { newKept, useLoad } from "../store/load.ts";
 import { may } from "../store/session.ts";
 import { further } from "./lazy.tsx";
@@ -85,7 +84,6 @@ export function ThreadView({ id }: { id: string }) {
   const log = useLoad("thread-log:" + id, (signal) => readLog(id, signal), { ...mine, pause: 250 });
   const queue = useLoad("thread-queue:" + id, (signal) => get<ThreadQueueBody>(`/api/managed-threads/${seg(id)}/queue`, { limit: 100 }, signal), mine);
   const [asking, setAsking] = useState("");
-  const sending = useRef<Sending>(undefined);
   const deciding = useRef<Deciding>(undefined);
   const t = thread.data;
   useTitle(t ? t.name || t.role || "Thread" : "Thread");
@@ -114,7 +112,7 @@ export function ThreadView({ id }: { id: string }) {
     {thread.error && <Failure error={thread.error} old again={thread.reload} />}
     {tab === "conversation" && !ended && queue.error && !thread.error && !log.error && <Failure error={queue.error} old={queue.data !== undefined} again={queue.reload} />}
     {t.error && <div class="cause"><State status="failed" word={t.error.code} /> <Text>{t.error.message}</Text></div>}
-    {tab === "conversation" && <Conversation thread={t} log={log.data} queue={queue.data} error={log.error} reload={reload} sending={sending} />}
+    {tab === "conversation" && <Conversation thread={t} log={log.data} queue={queue.data} error={log.error} reload={reload} />}
     {tab === "changes" && <Changes thread={t} sent={reload} />}
     {tab === "terminal" && t.managedAgentId && <TerminalTab agent={t.managedAgentId} />}
     {tab === "memory" && <div tabIndex={0} class="scrolls two-columns"><ThreadDecisions thread={t} deciding={deciding} /><section><h2>Began with</h2>{t.preparation.contextFiles.length === 0 && <p class="soft">No files.</p>}
@@ -194,7 +192,7 @@ function useHeard(t: ThreadBody, turns: Turn[], read: boolean): void {
   }, [turns, t.status, read]);
 }
 
-function Conversation({ thread: t, log, queue, error, reload, sending }: { thread: ThreadBody; log?: Told; queue?: ThreadQueueBody; error?: import("../api/client.ts").ApiError; reload: () => void; sending: RefObject<Sending | undefined> }) {
+function Conversation({ thread: t, log, queue, error, reload }: { thread: ThreadBody; log?: Told; queue?: ThreadQueueBody; error?: import("../api/client.ts").ApiError; reload: () => void }) {
   const waiting = useMemo(() => { // the queue may have been read before a turn that is told by now
     const answered = new Set(log?.events.filter((e) => e.type === "thread_turn_complete").map(inputOf));
     return queue?.inputs.filter((i) => i.state === "waiting" && (Boolean(i.attempt) || !answered.has(i.inputId))) ?? [];
@@ -232,7 +230,7 @@ function Conversation({ thread: t, log, queue, error, reload, sending }: { threa
       {ended && t.completion && <article class="said over"><header><State status={t.completion.state === "complete" ? "completed" : t.completion.state} word={t.completion.state} /><span class="push" /><span class="soft">{t.endedAt && <At at={t.endedAt} />}</span></header><Markdown text={t.completion.summary} label="Outcome" />
         {t.completion.changes && t.completion.changes.fileCount > 0 && <p class="soft">{plural(t.completion.changes.fileCount, "file")} changed, <span class="added">+{count(t.completion.changes.insertions)}</span> <span class="removed">&minus;{count(t.completion.changes.deletions)}</span>, {plural(t.completion.changes.commitCount, "commit")}</p>}</article>}
     </div>
-    {!ended && may("threads.send") && <Composer id={t.id} sending={sending} waiting={waiting} more={queue?.hasMore ? queue.queued - queue.inputs.filter((i) => i.state === "waiting").length : 0} sent={reload} />}
+    {!ended && may("threads.send") && <Composer id={t.id} waiting={waiting} more={queue?.hasMore ? queue.queued - queue.inputs.filter((i) => i.state === "waiting").length : 0} sent={reload} />}
   </div>;
 }
 
@@ -299,30 +297,33 @@ function noteOf(e: ThreadEventRow) {
   }
 }
 
-/** The message that was sent last, as a look at another tab of the thread leaves it. */
-interface Sending { text: string; key: string; answer: Promise<unknown>; over: boolean }
+/** The message that was sent last to a thread, as a look at another tab or screen leaves it. */
+interface Sending { text: string; answer: Promise<unknown>; over: boolean }
 
-function Composer({ id, sending, waiting, more, sent }: { id: string; sending: RefObject<Sending | undefined>; waiting: ThreadQueueBody["inputs"]; more: number; sent: () => void }) {
+const sendings = newKept<Sending>(20);
+
+function Composer({ id, waiting, more, sent }: { id: string; waiting: ThreadQueueBody["inputs"]; more: number; sent: () => void }) {
   const draft = "draft:" + id;
   const [drafts] = useState(tabDrafts);
   const [text, setText] = useState(() => drafts.get(draft) ?? "");
   const a = useAct();
-  const key = useRef(sending.current?.text === text ? sending.current.key : "");
+  const once = useOnce(drafts, draft);
   const latest = useRef(text);
   latest.current = text;
   const [isKept, setKept] = useState(true);
-  const write = (v: string) => { setText(v); key.current = ""; setKept(drafts.set(draft, v || undefined)); };
+  const write = (v: string) => { setText(v); setKept(drafts.set(draft, v || undefined)); };
   const awaits = (one: Sending) => void a.act(() => one.answer).then((ok) => {
     one.over = true;
-    if (ok) { write(writtenSince(one.text, latest.current)); sent(); }
+    if (ok) { once.over(); write(writtenSince(one.text, latest.current)); sent(); }
   });
-  useEffect(() => { if (sending.current && !sending.current.over) awaits(sending.current); }, []);
+  useEffect(() => { const one = sendings.get(id); if (one && !one.over) awaits(one); }, []);
   const send = () => {
     if (!text.trim() || a.busy) return;
-    key.current ||= freshKey(); // a repeat of the same text after a lost answer sends nothing twice
-    const answer = post(`/api/managed-threads/${seg(id)}/send`, { message: text }, key.current);
-    sending.current = { text, key: key.current, answer, over: false };
-    awaits(sending.current);
+    const answer = post(`/api/managed-threads/${seg(id)}/send`, { message: text }, once.keyOf(text));
+    answer.then(() => once.over(), once.over);
+    const one = { text, answer, over: false };
+    sendings.set(id, one);
+    awaits(one);
   };
   return <form class="composer" onSubmit={(e) => { e.preventDefault(); send(); }}>
     {waiting.length > 0 && <details open class="queue"><summary>{plural(waiting.length + more, "message")} queued</summary><ul>{waiting.map((i) => <Queued key={i.inputId} id={id} input={i} done={sent} />)}</ul></details>}
