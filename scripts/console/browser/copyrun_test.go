@@ -78,8 +78,8 @@ func inGo(t *testing.T, token, lines string) string {
 // oddText has what shells, curl, Go and JSON read something into.
 const oddText = "-x it's \"$HOME\" `id` $(id) \\ \\n %s !! {a,b} [0-9] @/etc/hostname\nsecond\tline\r\n\u202e\ufeff \U0001f680 \u0000 end"
 
-// What is copied of the form that runs a pattern does what its button does, whatever is typed, whoever must say who they are, and wherever
-// the server lies; no credential is in it.
+// What is copied of the form that runs a pattern does what its button does, whatever is typed, with a credential and without, and
+// wherever the server lies; no credential is in it.
 func TestCopiesOfRun(t *testing.T) {
 	const definition = "name: Odd.name_1-x\nversion: 1.0.0+b.2\ninput:\n  text: {type: string}\n  n: {type: number}\nagents: {capabilities: [nobody-has-it], min: 1}\naggregation: {strategy: first}\n"
 	check := func(t *testing.T, p *page, api *client.Client, server, token string) {

@@ -10,13 +10,13 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// What is shown of a list that is longer says so.
+// What is shown of a list that is longer is marked as a part of it.
 func TestCutListsAreMarked(t *testing.T) {
 	thread := shell(t, client.ThreadSpec{Objective: "echo one"})
 	putUrgency(t)
 	id := begun(t)
 	t.Cleanup(func() { _, _ = shared.Client.CancelExecution(context.WithoutCancel(t.Context()), id, "not needed") })
-	for _, one := range []struct{ name, path, script, there, says string }{
+	for _, one := range []struct{ name, path, script, there, shows string }{
 		{"log of an agent", "/agents/" + thread.ManagedAgentID + "?tab=log",
 			answering("/api/managed-agents/"+thread.ManagedAgentID+"/logs", `(q) => ({tail: Number(q.get("tail")), logs: Array.from({length: Number(q.get("tail"))}, (_, i) => ({line: "line " + i, stream: "output", timestamp: "2026-01-02T03:04:05Z"}))})`),
 			`[...document.querySelectorAll("main pre")].some((x) => x.innerText.includes("line 999"))`, "The newest 1,000 lines are here"},
@@ -41,8 +41,8 @@ func TestCutListsAreMarked(t *testing.T) {
 			p.away(true)
 			p.do(chromedp.Navigate(shared.URL + one.path))
 			p.until("the list", one.there)
-			if !p.holds(fmt.Sprintf(`document.querySelector("main").innerText.includes(%q)`, one.says)) {
-				t.Errorf("nothing tells that there is more\n%s", p.text())
+			if !p.holds(fmt.Sprintf(`document.querySelector("main").innerText.includes(%q)`, one.shows)) {
+				t.Errorf("that there is more is not shown\n%s", p.text())
 			}
 		})
 	}

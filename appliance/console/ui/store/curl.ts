@@ -6,7 +6,7 @@ import { address, quote, type Query } from "../api/client.ts";
 /** The variable that a credential comes from, as for the command line: no copy has one in it. */
 export const tokenVariable = "WARDROOM_TOKEN";
 
-/** Whether the server takes requests of those alone who say who they are. */
+/** Whether the server takes no request without a credential. */
 export const needsToken = (): boolean => session.peek()?.authenticated ?? false;
 
 /** The same call by curl: a body makes it a POST. */
