@@ -84,8 +84,10 @@ func TestCopiesOfRun(t *testing.T) {
 	const definition = "name: Odd.name_1-x\nversion: 1.0.0+b.2\ninput:\n  text: {type: string}\n  n: {type: number}\nagents: {capabilities: [nobody-has-it], min: 1}\naggregation: {strategy: first}\n"
 	check := func(t *testing.T, p *page, api *client.Client, server, token string) {
 		t.Helper()
-		if _, err := api.CreatePattern(t.Context(), client.PatternInput{Definition: definition}); err != nil {
-			t.Fatal(err)
+		if _, err := api.GetPattern(t.Context(), "Odd.name_1-x", ""); err != nil {
+			if _, err := api.CreatePattern(t.Context(), client.PatternInput{Definition: definition}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		p.do(chromedp.Navigate(server + "/patterns/Odd.name_1-x"))
 		p.click(button("Run"))
