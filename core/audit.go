@@ -132,6 +132,7 @@ type AuditFilter struct {
 	Resource     string // a type, or type/id
 	Outcome      string
 	Limit        int    // 1 to MaxPageLimit; 0: DefaultPageLimit
+	Before       uint64 // only records with a smaller number; 0: all
 	Cursor       string // opaque; empty: from the newest on
 }
 

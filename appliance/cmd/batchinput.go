@@ -95,11 +95,11 @@ func lineInputs(data []byte) ([]json.RawMessage, error) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		var value any
+		var value json.RawMessage
 		if err := json.Unmarshal(line, &value); err != nil {
 			return nil, fmt.Errorf("line %d: not JSON: %w", number, err)
 		}
-		if _, ok := value.(map[string]any); !ok {
+		if value[0] != '{' {
 			return nil, fmt.Errorf("line %d: must be a JSON object, not %s", number, kindOf(value))
 		}
 		inputs = append(inputs, json.RawMessage(line))

@@ -89,7 +89,7 @@ func (c *cli) objectFlag(flag, value string) (json.RawMessage, error) {
 // checkObject returns what keeps data from being one JSON object.
 func checkObject(data []byte) error {
 	var syntax *json.SyntaxError
-	var value any
+	var value json.RawMessage // numbers stay as they are written, however large
 	err := json.Unmarshal(data, &value)
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
@@ -100,7 +100,7 @@ func checkObject(data []byte) error {
 	case err != nil:
 		return fmt.Errorf("not JSON: %w", err)
 	}
-	if _, ok := value.(map[string]any); !ok {
+	if value[0] != '{' {
 		return fmt.Errorf("must be a JSON object, not %s", kindOf(value))
 	}
 	return nil
@@ -112,20 +112,21 @@ func position(data []byte, offset int) (line, column int) {
 	return 1 + bytes.Count(before, []byte("\n")), len(before) - bytes.LastIndexByte(before, '\n')
 }
 
-func kindOf(value any) string {
-	switch value.(type) {
-	case nil:
+// kindOf returns what a JSON value is, by its first byte.
+func kindOf(value json.RawMessage) string {
+	switch value[0] {
+	case 'n':
 		return "null"
-	case bool:
+	case 't', 'f':
 		return "a boolean"
-	case float64:
-		return "a number"
-	case string:
+	case '"':
 		return "a string"
-	case []any:
+	case '[':
 		return "an array"
+	case '{':
+		return "an object"
 	}
-	return "an object"
+	return "a number"
 }
 
 // keyValues reads the key=value pairs of a flag; nil if there are none.

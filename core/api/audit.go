@@ -30,6 +30,7 @@ func (s *Server) auditRoutes() []Route {
 				Param{Name: "category", Type: ParamString, Enum: wire.AuditCategories},
 				Param{Name: "resource", Type: ParamString, Selects: []string{"resource.id"}, Doc: "A type such as patterns, or one thing of it such as patterns/classify."},
 				Param{Name: "outcome", Type: ParamString, Enum: wire.AuditOutcomes},
+				Param{Name: "before", Type: ParamInteger, Default: "0", Doc: "Only records with a smaller number; 0: all."},
 				Param{Name: "limit", Type: ParamInteger, Default: "20", Min: 1, Max: core.MaxPageLimit, Doc: "Records on a page."},
 				Param{Name: "cursor", Type: ParamString, Doc: "nextCursor of the page before."}),
 			Responses: []Response{{Status: 200, Body: wire.AuditPage{}, Doc: "A page of records."}},
@@ -62,7 +63,7 @@ func (s *Server) listAudit(c *call) (answer, error) {
 	page, err := s.opts.Audit.FindAudit(c.ctx, core.AuditFilter{
 		Since: c.query.time("since"), Until: c.query.time("until"), Action: c.query.text("action"), Actor: c.query.text("actor"),
 		Category: c.query.text("category"), Resource: c.query.text("resource"), Outcome: c.query.text("outcome"),
-		Limit: int(c.query.integer("limit")), Cursor: c.query.text("cursor"),
+		Before: uint64(c.query.integer("before")), Limit: int(c.query.integer("limit")), Cursor: c.query.text("cursor"),
 	})
 	if err != nil {
 		return answer{}, err

@@ -403,11 +403,19 @@ func TestFind(t *testing.T) {
 	}
 	for name, f := range map[string]core.AuditFilter{
 		"actor": {Actor: "an"}, "action": {Action: "executions"}, "resource": {Resource: "executions/other"}, "category": {Category: wire.AuditAgents},
-		"until": {Until: all[29].Timestamp}, "since": {Since: r.clock.Now().Add(time.Hour)},
+		"before": {Before: 1}, "until": {Until: all[29].Timestamp}, "since": {Since: r.clock.Now().Add(time.Hour)},
 	} {
 		if page, err := r.FindAudit(t.Context(), f); err != nil || len(page.Records) != 0 {
 			t.Errorf("%s: %+v, %v", name, page, err)
 		}
+	}
+	below := all[10].Sequence
+	page, err := r.FindAudit(t.Context(), core.AuditFilter{Before: below, Limit: 2})
+	if err != nil || len(page.Records) != 2 || page.Records[0].Sequence != below-1 || !page.HasMore {
+		t.Fatalf("before %d: %+v, %v", below, page, err)
+	}
+	if page, err = r.FindAudit(t.Context(), core.AuditFilter{Before: below, Limit: 2, Cursor: page.NextCursor}); err != nil || page.Records[0].Sequence != below-3 {
+		t.Errorf("behind that: %+v, %v", page, err)
 	}
 	for _, f := range []core.AuditFilter{{Limit: 101}, {Cursor: "x"}, {Cursor: "eHl6"}} {
 		if _, err := r.FindAudit(t.Context(), f); core.ErrorCode(err) != core.CodeValidation {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/base64"
 	"io"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -79,12 +78,13 @@ func (s *Service) FindAudit(ctx context.Context, filter core.AuditFilter) (*core
 	if limit < 1 || limit > core.MaxPageLimit {
 		return nil, core.Invalid("limit", "must be between 1 and %d", core.MaxPageLimit)
 	}
-	from := uint64(math.MaxUint64)
+	from := filter.Before - 1 // 0: from the newest on
 	if filter.Cursor != "" {
-		var err error
-		if from, err = parseCursor(filter.Cursor); err != nil {
+		at, err := parseCursor(filter.Cursor)
+		if err != nil {
 			return nil, err
 		}
+		from = min(from, at)
 	}
 	m := newMatch(filter)
 	page := &core.AuditPage{Records: []*core.AuditRecord{}}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -18,6 +19,7 @@ type AuditFilter struct {
 	Category     string
 	Resource     string // a type, or type/id
 	Outcome      string
+	Before       uint64 // only records with a smaller number; 0: all
 	Limit        int
 	Cursor       string
 }
@@ -44,6 +46,9 @@ func (c *Client) ListAudit(ctx context.Context, f AuditFilter) (*AuditList, erro
 		if value != "" {
 			query.Set(name, value)
 		}
+	}
+	if f.Before > 0 {
+		query.Set("before", strconv.FormatUint(f.Before, 10))
 	}
 	Page{Limit: f.Limit, Cursor: f.Cursor}.addTo(query)
 	return ask[AuditList](ctx, c, request{method: http.MethodGet, path: "/api/audit", query: query})

@@ -159,3 +159,18 @@ func TestAuditOfATime(t *testing.T) {
 		t.Errorf("a filter looks at a minute only: %s", asked)
 	}
 }
+
+// A link to a record by its number shows it without a look at all that is newer.
+func TestLinkToAuditNumber(t *testing.T) {
+	p := beforeIn(t, answering("/api/audit", `(q) => {
+		const from = Math.min(9000, Number(q.get("cursor") ?? 9000), Number(q.get("before") || 9001) - 1), n = Number(q.get("limit"));
+		return {records: Array.from({length: n}, (_, i) => from - i).map((n) => ({eventId: "aud_01ARZ3NDEKTSV4RRFFQ" + String(n).padStart(7, "0"), sequence: n, timestamp: "2026-01-02T03:04:05Z", action: "keys.number" + n, outcome: "success", category: "admin",
+			actor: {type: "user", id: "anonymous"}, resource: {type: "keys"}, request: {}, details: {}, hash: "", previousHash: ""})), hasMore: true, nextCursor: String(from - n)};
+	}`))
+	p.do(chromedp.Navigate(shared.URL + "/audit?sel=5000"))
+	p.until("the record", `document.querySelector(".detail")?.innerText.includes("keys.number5000")`)
+	if n := p.count(`made.length`); n > 10 { // the list reads on by itself where its end comes into view
+		t.Errorf("%d pages were read for it", n)
+	}
+	p.until("the list, from its beginning", `document.querySelector("main tr[data-index]")?.innerText.includes("keys.number9000")`)
+}

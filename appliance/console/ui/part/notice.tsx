@@ -19,11 +19,20 @@ export const NotKept = () => <p class="hot" role="status">Not kept by this brows
 /** What the runtime of an agent calls it, where it comes from there: it says more than the code of the answer. */
 const codeOf = (error: ApiError) => typeof error.details.runtimeCode === "string" ? error.details.runtimeCode : error.code;
 
+const maxProblems = 50; // that are named
+
+/** What is wrong of what was sent, where it is more than the message has. */
+function problemsOf(error: ApiError): { path?: string; reason?: string }[] {
+  const list = error.details.errors;
+  return Array.isArray(list) && list.length > 1 ? list.slice(0, maxProblems) as { path?: string; reason?: string }[] : [];
+}
+
 /** What went wrong: code, reason, request and what to do. Old data stays beside it. */
 export function Failure({ error, old, again }: { error: ApiError; old?: boolean; again?: () => void }) {
   return <div class="notice bad" role="alert">
     <div>
       <strong>{codeOf(error)}</strong> <Text>{error.message}</Text>
+      {problemsOf(error).length > 0 && <ul class="plain">{problemsOf(error).map((p, i) => <li key={i}><span class="mono"><Text>{p.path}</Text></span> <Text>{p.reason}</Text></li>)}</ul>}
       {(advice[codeOf(error)] ?? advice[error.code]) && <div class="soft">{advice[codeOf(error)] ?? advice[error.code]}</div>}
       {old && <div class="soft">What is shown below is from before.</div>}
       {error.requestId && <div class="soft mono">request {error.requestId}</div>}

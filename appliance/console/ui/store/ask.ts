@@ -134,6 +134,6 @@ export function answerCommand(ask: Ask, say: Say): string {
     return `wardroom ${ask.source} answer ${ask.id}` + (ask.promptId ? ` --prompt ${quote(ask.promptId)}` : "") + (say.text ? ` --text=${quote(say.text)}` : "") + (say.choice || !say.text ? " -- " + quote(say.choice ?? "...") : "");
   }
   const value = valueOf(ask, say);
-  if (typeof value === "object") return `wardroom question answer ${ask.id} --json ${quote(JSON.stringify(value))}`;
+  if (typeof value === "object" || value === "-") return `wardroom question answer ${ask.id} --json ${quote(JSON.stringify(value))}`;
   return `wardroom question answer ${ask.id} ` + (say.choice ? `--choice=${quote(say.choice)}` : "-- " + quote(say.text ?? "..."));
 }

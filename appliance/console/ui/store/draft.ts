@@ -1,6 +1,7 @@
 // What was typed and not sent yet, kept by the browser for whoever typed it: the next person who signs in does not see it.
 
-import { freshKey } from "../api/client.ts";
+import { useRef, useState } from "preact/hooks";
+import { ApiError, freshKey } from "../api/client.ts";
 import { base } from "../base.ts";
 import { session } from "./session.ts";
 
@@ -102,3 +103,36 @@ export const tabDrafts = (): Drafts => new Drafts(() => sessionStorage, "", 1 <<
 
 /** Likewise drafts that survive it: under keys of their tab, of which others are offered those that are left. */
 export const longDrafts = (): Drafts => new Drafts(() => localStorage, "wardroom-draft:", 256 << 10);
+
+/** A short text that is another one for nearly every text. */
+function digest(text: string): string {
+  let [a, b] = [0xdeadbeef, 0x41c6ce57];
+  for (let i = 0; i < text.length; i++) {
+    a = Math.imul(a ^ text.charCodeAt(i), 2654435761);
+    b = Math.imul(b ^ text.charCodeAt(i), 1597334677);
+  }
+  return (a >>> 0).toString(36) + (b >>> 0).toString(36);
+}
+
+/**
+ * Gives what is sent of a draft its Idempotency-Key: the same one as long as that is the same, and the draft waits for its answer, also
+ * after a look at another screen, or with a page that is loaded anew. A repeat after a lost answer does nothing twice. over is called with
+ * the end of what was sent, and why where it failed: what is sent after a success, or a conflict, is something else.
+ */
+export function useOnce(drafts: Drafts, draft: string): { keyOf(sent: unknown): string; over(error?: unknown): void } {
+  const at = "once:" + draft;
+  const [begun] = useState(() => drafts.get(at) ?? ""); // not read anew: what another screen sent may be over, and still be shown here
+  const once = useRef(begun);
+  return {
+    keyOf: (sent) => {
+      once.current ||= freshKey();
+      drafts.set(at, once.current);
+      return once.current + "-" + digest(JSON.stringify(sent));
+    },
+    over: (error) => {
+      if (error !== undefined && !(error instanceof ApiError && error.status === 409)) return;
+      once.current = "";
+      drafts.set(at, undefined);
+    },
+  };
+}

@@ -172,13 +172,14 @@ function ManagedView({ id }: { id: string }) {
     {removed ? <Gone what="This agent" to="/agents?tab=managed" /> : a.error && <Failure error={a.error} old again={a.reload} />}
     <AnswerBox ask={removed ? undefined : ask} done={a.reload} around={(box) => <article class="said asks-you">{box}</article>} />
     {tab === "terminal" && (gone ? <Empty title="The agent has stopped">Its terminal is gone; the log has what left its screen.</Empty> : <TerminalTab agent={id} />)}
+    {tab === "log" && log.data && log.data.logs.length >= log.data.tail && <p class="bar"><span class="soft">The newest {count(log.data.logs.length)} lines are here. More are shown by</span> <Command text={`wardroom agent logs ${id} --tail 10000`} /></p>}
     {tab === "log" && <Read of={log}>{(r) => <div tabIndex={0} class="scrolls"><Pre label="Log" text={r.logs.map((l) => `${timeOfDay(l.timestamp)} ${l.stream.padEnd(8)} ${l.line}`).join("\n")} /></div>}</Read>}
     {tab === "events" && events.data?.hasMore && <p class="bar soft">The newest {count(events.data.events.length)} are here; <code>wardroom agent events {id}</code> has all of them.</p>}
     {tab === "events" && <Read of={events}>{(r) => <ol tabIndex={0} class="journal scrolls">{r.events.map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <At at={e.timestamp} /> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol>}</Read>}
     {tab === "about" && <About d={d} gone={gone} />}
     {asking === "stop" && <Confirm title="Stop this agent?" action="Stop the agent" danger close={() => setAsking("")} run={() => del(`/api/managed-agents/${seg(id)}`).then(a.reload)}><p>Its process ends. It can be restarted, with its session where the tool can resume one.</p></Confirm>}
     {asking === "restart" && <Confirm title="Restart this agent?" action="Restart" danger close={() => setAsking("")} run={() => call("POST", `/api/managed-agents/${seg(id)}/restart`, { body: {}, timeout: 120_000 }).then(a.reload)}><p>What it does now is lost. It begins again under its id.</p></Confirm>}
-    {asking === "interrupt" && <Confirm title="Interrupt its turn?" action="Interrupt" close={() => setAsking("")} run={() => post(`/api/managed-agents/${seg(id)}/send`, { interrupt: true }).then(a.reload)}><p>The turn that runs stops, as by ESC at the terminal.</p></Confirm>}
+    {asking === "interrupt" && <Confirm title="Interrupt its turn?" action="Interrupt" close={() => setAsking("")} run={(key) => post(`/api/managed-agents/${seg(id)}/send`, { interrupt: true }, key).then(a.reload)}><p>The turn that runs stops, as by ESC at the terminal.</p></Confirm>}
   </div>;
 }
 
@@ -192,5 +193,5 @@ function About({ d, gone }: { d: ManagedAgentBody; gone: boolean }) {
     <div><dt>Capabilities</dt><dd>{d.capabilities.map((c) => <span key={c} class="badge"><Text>{c}</Text></span>)}</dd></div>
     {d.usage && <div><dt>Used</dt><dd>{count(d.usage.inputTokens + d.usage.outputTokens)} tokens</dd></div>}
     {Object.entries(d.labels ?? {}).map(([k, v]) => <div key={k}><dt class="mono"><Text>{k}</Text></dt><dd><Text>{v}</Text></dd></div>)}</dl></section>
-    {m.data && <section><h2>Uses now</h2><dl class="facts"><div><dt>CPU</dt><dd class="nums">{m.data.cpuPercent.toFixed(1)} %</dd></div><div><dt>Memory</dt><dd class="nums">{bytes(m.data.memoryBytes)}</dd></div><div><dt>Up</dt><dd>{lasted(m.data.uptimeSeconds * 1000)}</dd></div><div><dt>Messages</dt><dd>{count(m.data.messagesSent)}</dd></div></dl></section>}</div>;
+    {(m.data || m.error) && !gone && <section><h2>Uses now</h2>{m.error && <Failure error={m.error} old={m.data !== undefined} again={m.reload} />}{m.data && <dl class="facts"><div><dt>CPU</dt><dd class="nums">{m.data.cpuPercent.toFixed(1)} %</dd></div><div><dt>Memory</dt><dd class="nums">{bytes(m.data.memoryBytes)}</dd></div><div><dt>Up</dt><dd>{lasted(m.data.uptimeSeconds * 1000)}</dd></div><div><dt>Messages</dt><dd>{count(m.data.messagesSent)}</dd></div></dl>}</section>}</div>;
 }

@@ -36,8 +36,14 @@ export function AuditView() {
   const status = useLoad("audit-status", (signal) => get<AuditStatus>("/api/audit/status", {}, signal));
   const filtered = Object.values(query).some(Boolean);
   const e = useExport(query);
-  const chosen = l.rows?.find((r) => r.eventId === sel || String(r.sequence) === sel);
-  useEffect(() => { if (sel && l.rows && !chosen) l.more(); }, [sel, l.rows]); // a link to what lies further down
+  const listed = l.rows?.find((r) => r.eventId === sel || String(r.sequence) === sel);
+  const number = /^[1-9]\d{0,14}$/.test(sel) ? Number(sel) : 0;
+  const alone = useLoad(number > 0 && l.rows && !listed ? "audit-record:" + number : "", async (signal) => { // a link to what lies further down
+    const record = (await get<AuditPage>("/api/audit", { before: number + 1, limit: 1 }, signal)).records[0];
+    return record?.sequence === number ? record : null;
+  });
+  const chosen = listed ?? alone.data ?? undefined;
+  useEffect(() => { if (sel && !number && l.rows && !chosen) l.more(); }, [sel, l.rows]); // of an id: in the time that it has
   return <div class="page full">
     <header class="head"><div class="line"><h1>Audit</h1>{status.data && <Trail s={status.data} />}<span class="push" />
       <button type="button" class="button" onClick={() => { l.reload(); status.reload(); }}>Read again</button>
@@ -50,10 +56,10 @@ export function AuditView() {
       </form></header>
     {status.data && <Sinks s={status.data} />}
     {e.error && <Failure error={e.error} />}{e.said}
-    {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{status.error && <Failure error={status.error} />}{!l.rows && !l.error && <Waiting />}
-    {l.rows?.length === 0 && (filtered ? <Empty title="Nothing fits these filters" /> : <Empty title="Nothing is recorded yet">What is recorded is set by <code>audit</code> in the configuration.</Empty>)}
-    {sel && l.rows && !chosen && (l.whole || l.full) && <div class="notice bad" role="alert"><div><strong>The record <Text>{sel}</Text> is not here.</strong><div class="soft">{l.full ? <>It may lie behind what is shown: <Command text="wardroom audit list --all" /></> : "It does not fit the filters, or is older than what is kept."}</div></div></div>}
-    {l.rows && l.rows.length > 0 && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Records" of={l.of} rows={l.rows} id={(r) => String(r.sequence)} pick={(r) => setQuery({ sel: String(r.sequence), ...(at && { since: query.since!, until: query.until! }) })} chosen={chosen ? String(chosen.sequence) : ""} more={l.more} rest={l.full && "wardroom audit list --all"} columns={[
+    {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{status.error && <Failure error={status.error} />}{alone.error && <Failure error={alone.error} again={alone.reload} />}{!l.rows && !l.error && <Waiting />}
+    {l.rows?.length === 0 && !chosen && (filtered ? <Empty title="Nothing fits these filters" /> : <Empty title="Nothing is recorded yet">What is recorded is set by <code>audit</code> in the configuration.</Empty>)}
+    {sel && l.rows && !chosen && (number ? alone.data === null : l.whole || l.full) && <div class="notice bad" role="alert"><div><strong>The record <Text>{sel}</Text> is not here.</strong><div class="soft">{l.full && !number ? <>It may lie behind what is shown: <Command text="wardroom audit list --all" /></> : "It does not fit the filters, or is older than what is kept."}</div></div></div>}
+    {l.rows && (l.rows.length > 0 || chosen) && <div class={"split" + (chosen ? " two" : "")}><div class="pane"><Rows label="Records" of={l.of} rows={l.rows} id={(r) => String(r.sequence)} pick={(r) => setQuery({ sel: String(r.sequence), ...(at && { since: query.since!, until: query.until! }) })} chosen={chosen ? String(chosen.sequence) : ""} more={l.more} rest={l.full && "wardroom audit list --all"} columns={[
       { head: "Outcome", cell: (r) => <State status={words[r.outcome]!} word={r.outcome} /> },
       { head: "At", cell: (r) => <When at={r.timestamp} /> },
       { head: "Action", cell: (r) => <span class="mono"><Text>{r.action}</Text></span> },

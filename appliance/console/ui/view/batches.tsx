@@ -1,7 +1,7 @@
 // Batches: one pattern over many inputs, how far they are, and their results.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ApiError, address, call, get, post, seg } from "../api/client.ts";
+import { ApiError, call, get, post, seg } from "../api/client.ts";
 import type { BatchBody, BatchDetail, BatchList, BatchResult, BatchRow } from "../api/types.gen.ts";
 import { Confirm, Dialog, useAct, useKeyOf } from "../part/dialog.tsx";
 import { csv, download, jsonLines } from "../part/export.ts";
@@ -16,6 +16,7 @@ import { Text, count, plural } from "../part/text.tsx";
 import { Lasted, When } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { go, href, onward, queryOf, setQuery } from "../route.ts";
+import { curlOf } from "../store/curl.ts";
 import { readInputs } from "../store/inputs.ts";
 import { useLoad } from "../store/load.ts";
 import { readRows, usePages } from "../store/pages.ts";
@@ -124,7 +125,7 @@ export function BatchView({ id }: { id: string }) {
         <button type="button" class="button" disabled={a.busy} onClick={() => save("jsonl")}>Results as JSON lines</button><button type="button" class="button" disabled={a.busy} onClick={() => save("csv")}>CSV</button>
         {d.status === "running" && may("executions.cancel") && <button type="button" class="button" onClick={() => setAsking("cancel")}>Cancel&hellip;</button>}</div>
       <div class="line soft"><span class="nums">{count(d.completed)} completed</span><span class={"nums" + (d.failed ? " removed" : "")}>{count(d.failed)} failed</span><span class="nums">{count(d.cancelled)} cancelled</span><span class="nums">of {count(d.total)}</span><span>made <When at={d.createdAt} /></span>{d.createdBy && <span>by <Text>{d.createdBy}</Text></span>}
-        <a href={href("/executions?batchId=" + id)}>its executions</a>{d.failed > 0 && <a href={href(`/executions?batchId=${id}&status=failed`)}>failed ones</a>}<span class="push" /><Copy text={`wardroom batch get ${id}`} label="Copy as CLI">CLI</Copy><Copy text={() => `curl -s ${location.origin}${address("/api/batch/" + seg(id))}`} label="Copy as curl">curl</Copy></div>
+        <a href={href("/executions?batchId=" + id)}>its executions</a>{d.failed > 0 && <a href={href(`/executions?batchId=${id}&status=failed`)}>failed ones</a>}<span class="push" /><Copy text={`wardroom batch get ${id}`} label="Copy as CLI">CLI</Copy><Copy text={() => curlOf("/api/batch/" + seg(id))} label="Copy as curl">curl</Copy></div>
       <Progress b={d} /><ItemMap items={d.results} />
       <div class="bar"><div class="chips" role="group" aria-label="State">{counted.filter(([s, n]) => n > 0 || s === only).map(([s, n]) => <button type="button" key={s} class="chip" aria-pressed={only === s} onClick={() => setQuery({ status: only === s ? "" : s })}>{s} {count(n)}</button>)}</div>
         {d.hasMore && <><span class="soft">The first {count(d.results.length)} items are here, and each <a href={href("/executions?batchId=" + id)}>among its executions</a>. All are shown by</span> <Command text={`wardroom batch get ${id} --rows -1`} /></>}</div>

@@ -38,6 +38,7 @@ function ByState() {
   if (l.data.every((c) => c.total === 0)) return <Empty title="No threads yet">They come here by themselves.</Empty>;
   return <Columns error={l.error && <Failure error={l.error} old again={l.reload} />}>
     {l.data.filter((c) => c.total > 0 || c.name === "blocked" || c.name === "running").map((c) => <Column key={c.name} head={<State status={c.name === "begins" ? "starting" : c.name} word={c.name} />} name={c.name} total={c.total} threads={c.threads} state={false}>
+      {c.total > c.threads.length && !c.one && <p class="soft">The newest {count(shown)} of each of its states are here.</p>}
       {c.total > c.threads.length && c.one && <button type="button" class="link" onClick={() => setQuery({ board: "", status: c.one! }, false)}>all {count(c.total)}</button>}</Column>)}
   </Columns>;
 }

@@ -3,12 +3,12 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { get, post, seg, word } from "../api/client.ts";
 import type { ThreadBody, ThreadDiffBody } from "../api/types.gen.ts";
-import { useAct, useKeyOf } from "../part/dialog.tsx";
+import { useAct } from "../part/dialog.tsx";
 import { parseDiff, type DiffFile, type DiffLine } from "../part/diff.tsx";
 import { Command, Empty, Failure, NotKept, Waiting } from "../part/notice.tsx";
 import { Line, Text, count, plural, reveal } from "../part/text.tsx";
 import { queryOf, setQuery } from "../route.ts";
-import { tabDrafts, type Drafts } from "../store/draft.ts";
+import { tabDrafts, useOnce, type Drafts } from "../store/draft.ts";
 import { useLoad } from "../store/load.ts";
 import { messageOf, moved, movedAll, paired, placeOf, sameRemark, sameText, type Remark } from "../store/remarks.ts";
 import { may } from "../store/session.ts";
@@ -57,7 +57,7 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
   }, [files]);
   const [told, setTold] = useState("");
   const box = useRef<HTMLDivElement>(null);
-  const keyOf = useKeyOf();
+  const once = useOnce(drafts, "remarks:" + id);
   const a = useAct();
   const over = ["completed", "failed", "stopped"].includes(t.status);
   const takes = !over && may("threads.send");
@@ -109,8 +109,11 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
   if (!diff.data) return diff.error ? <Failure error={diff.error} again={diff.reload} /> : <Waiting />;
   const d = diff.data;
   const send = () => {
+    if (a.busy) return;
     const message = messageOf(remarks);
-    void a.act(() => post(`/api/managed-threads/${seg(id)}/send`, { message }, keyOf(message))).then((ok) => { if (ok) { const n = remarks.length; set(latest.current.filter((r) => !remarks.some((o) => sameText(o, r)))); setTold(n === 1 ? "The remark is sent." : `${n} remarks are sent as one message.`); sent(); } });
+    const answer = post(`/api/managed-threads/${seg(id)}/send`, { message }, once.keyOf(message));
+    answer.then(() => once.over(), once.over);
+    void a.act(() => answer).then((ok) => { if (ok) { const n = remarks.length; set(latest.current.filter((r) => !remarks.some((o) => sameText(o, r)))); setTold(n === 1 ? "The remark is sent." : `${n} remarks are sent as one message.`); sent(); } });
   };
   return <div class="changes">
     <div class="bar"><strong>{plural(files.length, "file")}</strong> <span class="added">+{count(files.reduce((n, f) => n + f.added, 0))}</span> <span class="removed">&minus;{count(files.reduce((n, f) => n + f.removed, 0))}</span>

@@ -22,7 +22,9 @@ function Difference({ name, before, after }: { name: string; before: unknown; af
 /** What differs between a version of a pattern and another one. */
 export function CompareVersions({ name, version, versions }: { name: string; version: string; versions: string[] }) {
   const others = versions.filter((v) => v !== version);
-  const other = others.includes(queryOf("with")) ? queryOf("with") : others[0] ?? "";
+  const wanted = queryOf("with");
+  if (wanted && wanted !== version && !others.includes(wanted)) others.push(wanted); // it lies behind those that were read
+  const other = wanted && wanted !== version ? wanted : others[0] ?? "";
   const here = useLoad(`pattern:${name}@${version}`, (signal) => get<Pattern>("/api/patterns/" + seg(name), { version }, signal));
   const there = useLoad(other && `pattern:${name}@${other}`, (signal) => get<Pattern>("/api/patterns/" + seg(name), { version: other }, signal));
   if (!other) return <p class="soft">There is one version.</p>;

@@ -95,6 +95,7 @@ export function Entry({ execution, node, top, critical, version, close }: {
       {t?.error && <section><h3>Error</h3><p><strong class="mono">{t.error.code}</strong> <Text>{t.error.message}</Text></p></section>}
       {t && <Attempts task={t} />}
       {journal.error && <Failure error={journal.error} again={journal.reload} />}
+      {question.error && !journal.error && <Failure error={question.error} old={question.data !== undefined} again={question.reload} />}
       {task.error && <Failure error={task.error} old={Boolean(t)} again={task.reload} />}
       {(ofTask ? task.first : journal.first) && <Waiting />}
       {journal.data && !journal.data.whole && <p class="soft">The journal is longer than what is read here; the tab Journal has all of it.</p>}

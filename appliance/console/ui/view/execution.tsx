@@ -6,13 +6,14 @@ import { Confirm } from "../part/dialog.tsx";
 import { download } from "../part/export.ts";
 import { Copy, ID } from "../part/id.tsx";
 import { Value, indented } from "../part/json.tsx";
-import { Empty, Failure, Read, Waiting } from "../part/notice.tsx";
+import { Command, Empty, Failure, Read, Waiting } from "../part/notice.tsx";
 import { State } from "../part/state.tsx";
 import { Tabs } from "../part/tabs.tsx";
 import { Text, plural, reveal } from "../part/text.tsx";
 import { At, Lasted, When, lasted } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { href, onward, queryOf, setQuery } from "../route.ts";
+import { curlOf } from "../store/curl.ts";
 import { readJournal } from "../store/journal.ts";
 import { recall, useLoad } from "../store/load.ts";
 import { byStep, keyOf, madeOf } from "../store/timeline.ts";
@@ -72,7 +73,7 @@ export function ExecutionView({ id }: { id: string }) {
         {x.partial && <span class="badge needs">ended with what it had</span>}
         <span class="push" />
         <Copy text={() => `wardroom execution timeline ${id}`} label="Copy as CLI">CLI</Copy>
-        <Copy text={() => `curl -s ${location.origin}${address(`/api/executions/${id}`)}`} label="Copy as curl">curl</Copy>
+        <Copy text={() => curlOf("/api/executions/" + seg(id))} label="Copy as curl">curl</Copy>
         <Copy text={() => location.href} label="Copy a link to this">link</Copy>
         <button type="button" class="button" onClick={() => download(id + ".json", "application/json", indented(x))}>Download</button>
       </div>
@@ -81,7 +82,7 @@ export function ExecutionView({ id }: { id: string }) {
         { key: "threads", name: "Threads", n: threads.data?.total }, { key: "data", name: "Data" }, { key: "journal", name: "Journal" },
       ]} />
     </header>
-    {execution.error && <Failure error={execution.error} old again={execution.reload} />}
+    {execution.error ? <Failure error={execution.error} old again={execution.reload} /> : questions.error && <Failure error={questions.error} old={questions.data !== undefined} again={questions.reload} />}
     {tab === "timeline" && <Read of={timeline}>{(t) => <TimelineTab execution={x} timeline={t} />}</Read>}
     {tab === "workflow" && <div tabIndex={0} class="scrolls"><Drawing name={x.pattern.name} version={x.pattern.version} timeline={timeline.data} /></div>}
     {tab === "messages" && <Messages id={id} />}
@@ -144,8 +145,9 @@ function Messages({ id }: { id: string }) {
     }
   }), [journal.data]);
   if (!journal.data) return journal.error ? <Failure error={journal.error} again={journal.reload} /> : <Waiting />;
-  if (said.length === 0) return <Empty title="Nobody said anything">Agents of an org chart ask their managers, and people where nobody else can answer.</Empty>;
-  return <>{journal.error && <Failure error={journal.error} old again={journal.reload} />}<ol tabIndex={0} class="talk scrolls">{said.slice(0, 500).map((m) => <li key={m.e.sequence}>
+  const cut = !journal.data.whole && <p class="bar soft">Of the first 5,000 events of the journal.</p>;
+  if (said.length === 0) return <>{cut}<Empty title="Nobody said anything">Agents of an org chart ask their managers, and people where nobody else can answer.</Empty></>;
+  return <>{journal.error && <Failure error={journal.error} old again={journal.reload} />}{cut}<ol tabIndex={0} class="talk scrolls">{said.slice(0, 500).map((m) => <li key={m.e.sequence}>
     <div class="line"><strong><Text>{m.from || "\u2192"}</Text></strong>{m.to && <span class="soft">to <Text>{m.to}</Text></span>}<span class="badge">{m.what}</span><span class="push" /><span class="soft"><At at={m.e.timestamp} /></span></div>
     <Value value={m.content} label={m.what} markdown />
   </li>)}{said.length > 500 && <li class="soft">{said.length - 500} more: see the journal.</li>}</ol></>;
@@ -162,7 +164,7 @@ function JournalTab({ id }: { id: string }) {
       <button type="button" class="button" disabled={from === 0} onClick={() => setQuery({ from: String(Math.max(0, from - 100) || "") })}>Before</button>
       <button type="button" class="button" disabled={from + 100 >= events.length} onClick={() => setQuery({ from: String(from + 100) })}>After</button>
       <a class="button" href={address(`/api/executions/${id}/events`, { since: events[from]?.sequence ? events[from]!.sequence - 1 : 0 })} target="_blank" rel="noopener">JSON</a></div>
-    {!journal.data.whole && <p class="soft">The first 5,000 events are here; <code>curl -s {location.origin + address(`/api/executions/${id}/events`, { since: events.at(-1)?.sequence ?? 0 })}</code> goes on from there.</p>}
+    {!journal.data.whole && <p class="line"><span class="soft">The first 5,000 events are here. From there goes on</span> <Command text={curlOf(`/api/executions/${seg(id)}/events`, { since: events.at(-1)?.sequence ?? 0 })} /></p>}
     <ol class="journal">{shown.map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <At at={e.timestamp} /> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol>
   </div>;
 }

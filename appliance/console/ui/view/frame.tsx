@@ -222,6 +222,7 @@ function Jump({ close }: { close: () => void }) {
         e.preventDefault();
       }} />
       <ul role="listbox" id="hits" aria-label="Hits">{shown.map((h, i) => <li key={h.to + h.name} id={"hit" + i} role="option" aria-selected={i === at} onClick={() => open(h)}><span class="clip"><Text>{h.name}</Text></span><span class="soft">{h.what}</span></li>)}</ul>
-      {shown.length === 0 && <p class="soft">Nothing fits.</p>}</div>
+      {patterns.error && !id && <Failure error={patterns.error} old={patterns.data !== undefined} again={patterns.reload} />}{further.error && <Failure error={further.error} again={further.reload} />}
+      {shown.length === 0 && !patterns.error && !further.error && <p class="soft">Nothing fits.</p>}</div>
   </Dialog>;
 }

@@ -1,7 +1,7 @@
 // A new thread: what is asked for, what the server makes of it, and only then the start.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { address, call, freshKey, quote } from "../api/client.ts";
+import { call, freshKey, quote } from "../api/client.ts";
 import type { PrepareThreadRequest, ThreadBody, ThreadPlanBody } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
@@ -9,6 +9,7 @@ import { Failure, Meanwhile, NotKept } from "../part/notice.tsx";
 import { Pre, Text, plural, reveal } from "../part/text.tsx";
 import { useTitle } from "../part/title.ts";
 import { onward, queryOf } from "../route.ts";
+import { curlOf } from "../store/curl.ts";
 import { tabDrafts, type Drafts } from "../store/draft.ts";
 import { useRuntimes } from "../store/load.ts";
 import { may } from "../store/session.ts";
@@ -49,9 +50,25 @@ export function requestOf(f: Form): PrepareThreadRequest {
   };
 }
 
+// A field with a number: what it takes, and that in words.
+interface Bounds { pattern: string; title: string }
+const turnsAtMost: Bounds = { pattern: "[1-9][0-9]{0,5}|1000000", title: "a whole number from 1 to 1,000,000" };
+const costAtMost: Bounds = { pattern: "0*([0-9]{1,6}([.][0-9]+)?|1000000([.]0+)?)", title: "a number up to 1,000,000" };
+
+/** The form, if its numbers are some: the browser looks at them where it is sent, and not where it is copied. */
+function checked(f: Form): Form {
+  for (const [name, text, b] of [["Turns at most", f.turns, turnsAtMost], ["US dollars at most", f.cost, costAtMost]] as const) {
+    if (text && !new RegExp(`^(?:${b.pattern})$`).test(text)) throw new Error(`${name} must be ${b.title}`);
+  }
+  return f;
+}
+
+// What the command line would read from a file or from its input, and a path that ends where a text begins.
+const isPlain = (f: Form): boolean => !/^(@|-$)/.test(f.objective) && !f.files.some((x) => x.path.includes("=") || x.content.startsWith("@"));
 
 /** The same as a line for a shell. */
 function commandOf(f: Form): string {
+  if (!isPlain(f)) return `printf %s ${quote(JSON.stringify(requestOf(f)))} | wardroom thread spawn --from -`;
   const parts: [string, string][] = [["type", f.type], ["objective", f.objective], ["execution", f.execution.trim()], ["name", f.name.trim()], ["role", f.role.trim()], ["repo", f.repo.trim()], ["branch", f.branch.trim()],
     ["approval", f.preset === "standard" ? "" : f.preset], ["runtime", f.runtime], ["max-turns", f.turns], ["max-cost", f.cost], ...f.files.filter((x) => x.path.trim()).map((x): [string, string] => ["file", x.path.trim() + "=" + x.content])];
   return "wardroom thread spawn" + parts.filter(([, v]) => v).map(([k, v]) => ` --${k} ${quote(v)}`).join("") + (f.commit ? " --commit" : "") + (f.push ? " --push" : "");
@@ -110,7 +127,7 @@ export function NewThread() {
       <div class="pair">{text("role", "Role", "such as implementer")}{text("name", "Name", "made of role and objective")}</div>
       <details open={Boolean(f.execution || f.runtime || f.turns || f.cost || f.commit || f.push)}><summary>Execution, runtime, limits, end</summary><div class="form">
         <div class="pair">{text("execution", "Execution", "new: one of its own")}<label><span>Runtime</span><select name="runtime" value={f.runtime} onChange={(e) => set({ runtime: e.currentTarget.value })}><option value="">the first that is ready</option>{list.map((r) => <option key={r.name} value={r.name}>{r.name}{r.ready ? "" : " (not ready)"}</option>)}</select></label></div>
-        <div class="pair">{text("turns", "Turns at most", "no limit", { inputMode: "numeric", pattern: "[1-9][0-9]{0,5}|1000000", title: "a whole number from 1 to 1,000,000" })}{text("cost", "US dollars at most", "no limit", { inputMode: "decimal", pattern: "0*([0-9]{1,6}([.][0-9]+)?|1000000([.]0+)?)", title: "a number up to 1,000,000" })}</div>
+        <div class="pair">{text("turns", "Turns at most", "no limit", { inputMode: "numeric", ...turnsAtMost })}{text("cost", "US dollars at most", "no limit", { inputMode: "decimal", ...costAtMost })}</div>
         <label class="check"><input type="checkbox" checked={f.commit} onChange={(e) => set({ commit: e.currentTarget.checked })} /> At its end, commit what is not</label>
         <label class="check"><input type="checkbox" checked={f.push} onChange={(e) => set({ push: e.currentTarget.checked })} /> At its end, push its work</label></div></details>
       <details open={f.files.length > 0}><summary>Files for its workspace{f.files.length > 0 ? ": " + f.files.length : ""}</summary><div class="form">
@@ -118,7 +135,7 @@ export function NewThread() {
           <label><span class="sr">Content of file {i + 1}</span><textarea class="mono" rows={4} value={x.content} onInput={(e) => file(i, { content: e.currentTarget.value })} /></label></div>)}
         <p><button type="button" class="button" onClick={() => set({ files: [...f.files, { path: "", content: "" }] })}>Add a file</button></p></div></details>
       {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}{started && <Meanwhile>It was started: <ID id={started} to={"/threads/" + started} /></Meanwhile>}
-      <div class="line"><Copy text={() => commandOf(f)} label="Copy as CLI">CLI</Copy><Copy text={() => `curl -s -X POST ${quote(location.origin + address("/api/managed-threads"))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(requestOf(f)))}`} label="Copy as curl">curl</Copy><span class="push" />
+      <div class="line"><Copy text={() => commandOf(checked(f))} label="Copy as CLI">CLI</Copy><Copy text={() => curlOf("/api/managed-threads", {}, requestOf(checked(f)))} label="Copy as curl">curl</Copy><span class="push" />
         <button type="button" class="button" onClick={() => { setForm({ ...empty, type: first }); setKept(keep(drafts, undefined)); setPlan(undefined); }}>Clear</button>
         {fresh ? <button type="submit" class="button main" disabled={a.busy}>Start it</button> : <button type="submit" class="button main" disabled={a.busy || !f.objective.trim() || !f.type} aria-busy={a.busy}>{a.busy ? "Looking\u2026" : "Look at what it begins with"}</button>}</div>
     </form>

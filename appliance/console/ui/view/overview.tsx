@@ -70,7 +70,7 @@ export function OverviewView() {
         {!failed.data ? failed.error ? <Failure error={failed.error} again={failed.reload} /> : <Waiting /> : failed.data.executions.length === 0 ? <p class="soft">Nothing failed.</p> :
           <ul class="links-list">{failed.data.executions.map((x) => <li key={x.executionId}><a href={href("/executions/" + x.executionId)}><span class="clip"><State status="failed" short /> <Text>{x.pattern}</Text> <span class="soft">{x.version}</span></span>{x.errorCode && <span class="mono removed"><Text>{x.errorCode}</Text></span>}<When at={x.completedAt ?? x.createdAt} /></a></li>)}</ul>}
       </section>
-      {checks.length > 0 && <section class="card"><h2>Not ok</h2><ul class="plain">{checks.map((k) => <li key={k.name}><div class="line"><State status={k.status} /><strong><Text>{k.name}</Text></strong><span class="push" /><When at={k.since} /></div>{k.message && <p><Text>{k.message}</Text></p>}{k.hint && <p class="soft"><Text>{k.hint}</Text></p>}</li>)}</ul></section>}
+      {(checks.length > 0 || health.error && !all.error) && <section class="card"><h2>Not ok</h2>{health.error && !all.error && <Failure error={health.error} old={h !== undefined} again={health.reload} />}<ul class="plain">{checks.map((k) => <li key={k.name}><div class="line"><State status={k.status} /><strong><Text>{k.name}</Text></strong><span class="push" /><When at={k.since} /></div>{k.message && <p><Text>{k.message}</Text></p>}{k.hint && <p class="soft"><Text>{k.hint}</Text></p>}</li>)}</ul></section>}
     </div>
   </div>;
 }

@@ -26,6 +26,8 @@ const changed = { on: (e: { topics: string[] }) => e.topics.includes("patterns")
 // Use changes with executions; it is counted again after a while at the earliest.
 const used = { on: (e: { topics: string[]; type: string }) => e.topics.includes("patterns") || e.type.startsWith("execution."), pause: 5000 };
 
+const older = " "; // in the place of a version: the list of all of them
+
 // What a new pattern begins as.
 const template = `name: my-pattern
 version: 1.0.0
@@ -106,7 +108,8 @@ export function PatternView({ name }: { name: string }) {
   return <div class="page full">
     <header class="head">
       <div class="line"><h1><Text>{d.name}</Text></h1>
-        <Choice label="Version" value={chosen || known[0] || ""} options={list.map((v): [string, string] => [v, v])} set={(v) => setQuery({ version: v === list[0] ? "" : v }, false)} />
+        <Choice label="Version" value={chosen || known[0] || ""} options={[...list.map((v): [string, string] => [v, v]), ...(versions.whole || !versions.rows ? [] : [[older, `older ones: ${count((versions.total ?? 0) - known.length)}\u2026`] as [string, string]])]}
+          set={(v) => (v === older ? setQuery({ tab: "versions" }, false) : setQuery({ version: v === list[0] ? "" : v }, false))} />
         {d.readOnly && <span class="badge">came with the product</span>}<span class="push" />
         {there && <Copy text={() => `wardroom pattern get ${d.name} --version ${d.version}`} label="Copy as CLI">CLI</Copy>}
         {there && may("executions.create") && <button type="button" class="button main" onClick={() => setRun(true)}>Run&hellip;</button>}</div>
@@ -120,7 +123,7 @@ export function PatternView({ name }: { name: string }) {
     {began?.source && <PatternEditor key={began.version} name={began.name + "@" + began.version} source={began.source} />}
     {tab === "versions" && versions.error && <Failure error={versions.error} old={Boolean(versions.rows)} again={versions.reload} />}
     {there && tab === "versions" && <div tabIndex={0} class="versions"><CompareVersions name={d.name} version={d.version} versions={list} /></div>}
-    {tab === "versions" && versions.rows && <Rows label="Versions" rows={versions.rows} id={(v) => v.version} to={(v) => place.value.path + "?version=" + encodeURIComponent(v.version)} total={versions.total} more={versions.more} columns={[
+    {tab === "versions" && versions.rows && <Rows label="Versions" rows={versions.rows} id={(v) => v.version} to={(v) => place.value.path + "?version=" + encodeURIComponent(v.version)} total={versions.total} more={versions.more} rest={versions.full && `wardroom pattern versions ${d.name}`} columns={[
       { head: "Version", class: "grow", cell: (v) => <span class="nums">{v.version}</span> }, { head: "Made", cell: (v) => <When at={v.createdAt} /> }]} />}
     {tab === "runs" && <Read of={runs}>{(r) => r.executions.length ? <Rows label="Runs" columns={executionColumns} rows={r.executions} id={(x) => x.executionId} to={(x) => "/executions/" + x.executionId} total={r.total} />
       : <Empty title="It has not run yet">{may("executions.create") && <button type="button" class="button" onClick={() => setRun(true)}>Run&hellip;</button>}</Empty>}</Read>}

@@ -8,6 +8,7 @@ import { Copy, ID } from "../part/id.tsx";
 import { Failure, Meanwhile, Waiting } from "../part/notice.tsx";
 import { Text } from "../part/text.tsx";
 import { onward } from "../route.ts";
+import { curlOf, needsToken, tokenVariable } from "../store/curl.ts";
 import { parseTyped } from "../store/exact.ts";
 import { useLoad } from "../store/load.ts";
 
@@ -66,10 +67,12 @@ export function RunDialog({ name, version, input, close }: { name: string; versi
 /** The same by the client library. */
 function goOf(p: Pattern, input: string, priority: string): string {
   const text = (s: string) => JSON.stringify(s);
-  const raw = input.includes("`") ? text(input) : "`" + input + "`";
+  const json = input.replaceAll("\ufeff", "\\ufeff"); // a compiler takes none in the middle of a file
+  const raw = json.includes("`") ? text(json) : "`" + json + "`";
   const options = priority === "normal" ? "" : `, Options: client.ExecuteOptions{Priority: ${text(priority)}}`;
-  return `c, err := client.New(${text(location.origin + address(""))}, client.Options{})\nif err != nil {\n\treturn err\n}\n` +
-    `accepted, err := c.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: ${text(p.name)}, Version: ${text(p.version)}, Input: []byte(${raw})${options}})\n`;
+  const fails = "if err != nil {\n\treturn err\n}\n";
+  return `c, err := client.New(${text(location.origin + address(""))}, client.Options{${needsToken() ? `Token: os.Getenv(${text(tokenVariable)})` : ""}})\n${fails}` +
+    `accepted, err := c.ExecuteAsync(ctx, client.ExecuteRequest{Pattern: ${text(p.name)}, Version: ${text(p.version)}, Input: []byte(${raw})${options}})\n${fails}fmt.Println(accepted.ExecutionID)\n`;
 }
 
 function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown; close: () => void }) {
@@ -135,7 +138,7 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
     </div>
     <footer>
       <Copy text={() => `wardroom run ${quote(pattern.name)} --version ${pattern.version} --input ${quote(typed())}${priority === "normal" ? "" : " --priority " + priority}`} label="Copy as CLI">CLI</Copy>
-      <Copy text={() => `curl -s -X POST ${quote(location.origin + address(path, { async: true, version: pattern.version }))} -H 'Content-Type: application/json' -d ${quote(JSON.stringify(body()))}`} label="Copy as curl">curl</Copy>
+      <Copy text={() => curlOf(path, { async: true, version: pattern.version }, body())} label="Copy as curl">curl</Copy>
       <Copy text={() => goOf(pattern, typed(), priority)} label="Copy as Go">Go</Copy>
       <span class="push" /><button type="button" class="button" onClick={close}>Close</button><button type="submit" class="button main" disabled={a.busy}>Run</button>
     </footer>

@@ -1,6 +1,5 @@
-import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { del, freshKey, get, post, seg, type Query } from "../api/client.ts";
+import { del, get, post, seg, type Query } from "../api/client.ts";
 import type { ThreadBody, ThreadEventList, ThreadEventRow, ThreadQueueBody, WorkspaceBody } from "../api/types.gen.ts";
 import { watch } from "../live/live.ts";
 import { tell } from "../live/notify.ts";
@@ -9,7 +8,7 @@ import { Confirm, useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
 import { Markdown } from "../part/markdown.tsx";
-import { Empty, Failure, NotKept, Waiting } from "../part/notice.tsx";
+import { Empty, Failure, NotKept, Read, Waiting } from "../part/notice.tsx";
 import { useFocusOnward } from "../part/rowfocus.ts";
 import { State } from "../part/state.tsx";
 import { Tabs } from "../part/tabs.tsx";
@@ -18,7 +17,7 @@ import { At, Lasted, When, lasted } from "../part/time.tsx";
 import { useTitle } from "../part/title.ts";
 import { queryOf } from "../route.ts";
 import { askOfThread, type Prompt } from "../store/ask.ts";
-import { tabDrafts } from "../store/draft.ts";
+import { tabDrafts, useOnce } from "../store/draft.ts";
 import { newKept, useLoad } from "../store/load.ts";
 import { may } from "../store/session.ts";
 import { further } from "./lazy.tsx";
@@ -85,7 +84,6 @@ export function ThreadView({ id }: { id: string }) {
   const log = useLoad("thread-log:" + id, (signal) => readLog(id, signal), { ...mine, pause: 250 });
   const queue = useLoad("thread-queue:" + id, (signal) => get<ThreadQueueBody>(`/api/managed-threads/${seg(id)}/queue`, { limit: 100 }, signal), mine);
   const [asking, setAsking] = useState("");
-  const sending = useRef<Sending>(undefined);
   const deciding = useRef<Deciding>(undefined);
   const t = thread.data;
   useTitle(t ? t.name || t.role || "Thread" : "Thread");
@@ -112,8 +110,9 @@ export function ThreadView({ id }: { id: string }) {
         ...(t.managedAgentId ? [{ key: "terminal", name: "Terminal" }] : []), { key: "memory", name: "Memory" }, { key: "workspace", name: "Workspace" }, { key: "events", name: "Events" }]} />
     </header>
     {thread.error && <Failure error={thread.error} old again={thread.reload} />}
+    {tab === "conversation" && !ended && queue.error && !thread.error && !log.error && <Failure error={queue.error} old={queue.data !== undefined} again={queue.reload} />}
     {t.error && <div class="cause"><State status="failed" word={t.error.code} /> <Text>{t.error.message}</Text></div>}
-    {tab === "conversation" && <Conversation thread={t} log={log.data} queue={queue.data} error={log.error} reload={reload} sending={sending} />}
+    {tab === "conversation" && <Conversation thread={t} log={log.data} queue={queue.data} error={log.error} reload={reload} />}
     {tab === "changes" && <Changes thread={t} sent={reload} />}
     {tab === "terminal" && t.managedAgentId && <TerminalTab agent={t.managedAgentId} />}
     {tab === "memory" && <div tabIndex={0} class="scrolls two-columns"><ThreadDecisions thread={t} deciding={deciding} /><section><h2>Began with</h2>{t.preparation.contextFiles.length === 0 && <p class="soft">No files.</p>}
@@ -121,7 +120,7 @@ export function ThreadView({ id }: { id: string }) {
       <section><h2>Summary</h2>{t.summary ? <Markdown text={t.summary} label="Summary" /> : <p class="soft">None yet.</p>}{t.completion && <><h2>Outcome</h2><Value value={{ state: t.completion.state, summary: t.completion.summary }} label="Outcome" markdown />
         {t.completion.artifacts.length > 0 && <ul>{t.completion.artifacts.map((a, i) => <li key={i}><span class="badge">{a.type}</span> <span class="mono">{reveal(a.value)}</span></li>)}</ul>}</>}</section></div>}
     {tab === "workspace" && <div tabIndex={0} class="scrolls">{t.workspace ? <WorkspaceFacts w={t.workspace as WorkspaceBody} /> : <Empty title="No workspace here">It is not reserved yet, or the agent works on a machine of its own.</Empty>}</div>}
-    {tab === "events" && <div tabIndex={0} class="scrolls">{log.data ? <>{(log.data.events.length > newest || !log.data.whole) && <p class="soft">The newest {newest} are here; <code>wardroom thread events {id}</code> has all of them.</p>}<ol class="journal">{log.data.events.slice(-newest).map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <At at={e.timestamp} /> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol></> : <Waiting />}</div>}
+    {tab === "events" && <div tabIndex={0} class="scrolls"><Read of={log}>{(told) => <>{(told.events.length > newest || !told.whole) && <p class="soft">The newest {newest} are here; <code>wardroom thread events {id}</code> has all of them.</p>}<ol class="journal">{told.events.slice(-newest).map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <At at={e.timestamp} /> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol></>}</Read></div>}
     {asking === "stop" && <Confirm title="Stop this thread?" action="Stop the thread" danger close={() => setAsking("")} run={() => del(`/api/managed-threads/${seg(id)}`).then(reload)}><p>Its agent ends, and the thread is over. Its workspace stays for a time.</p></Confirm>}
     {asking === "complete" && <Confirm title="Complete this thread?" action="Complete" close={() => setAsking("")} run={() => post(`/api/managed-threads/${seg(id)}/complete`, {}).then(reload)}><p>The thread ends with what it has; the finish actions of its policy are done.</p></Confirm>}
   </div>;
@@ -193,7 +192,7 @@ function useHeard(t: ThreadBody, turns: Turn[], read: boolean): void {
   }, [turns, t.status, read]);
 }
 
-function Conversation({ thread: t, log, queue, error, reload, sending }: { thread: ThreadBody; log?: Told; queue?: ThreadQueueBody; error?: import("../api/client.ts").ApiError; reload: () => void; sending: RefObject<Sending | undefined> }) {
+function Conversation({ thread: t, log, queue, error, reload }: { thread: ThreadBody; log?: Told; queue?: ThreadQueueBody; error?: import("../api/client.ts").ApiError; reload: () => void }) {
   const waiting = useMemo(() => { // the queue may have been read before a turn that is told by now
     const answered = new Set(log?.events.filter((e) => e.type === "thread_turn_complete").map(inputOf));
     return queue?.inputs.filter((i) => i.state === "waiting" && (Boolean(i.attempt) || !answered.has(i.inputId))) ?? [];
@@ -231,7 +230,7 @@ function Conversation({ thread: t, log, queue, error, reload, sending }: { threa
       {ended && t.completion && <article class="said over"><header><State status={t.completion.state === "complete" ? "completed" : t.completion.state} word={t.completion.state} /><span class="push" /><span class="soft">{t.endedAt && <At at={t.endedAt} />}</span></header><Markdown text={t.completion.summary} label="Outcome" />
         {t.completion.changes && t.completion.changes.fileCount > 0 && <p class="soft">{plural(t.completion.changes.fileCount, "file")} changed, <span class="added">+{count(t.completion.changes.insertions)}</span> <span class="removed">&minus;{count(t.completion.changes.deletions)}</span>, {plural(t.completion.changes.commitCount, "commit")}</p>}</article>}
     </div>
-    {!ended && may("threads.send") && <Composer id={t.id} sending={sending} waiting={waiting} more={queue?.hasMore ? queue.queued - queue.inputs.filter((i) => i.state === "waiting").length : 0} sent={reload} />}
+    {!ended && may("threads.send") && <Composer id={t.id} waiting={waiting} more={queue?.hasMore ? queue.queued - queue.inputs.filter((i) => i.state === "waiting").length : 0} sent={reload} />}
   </div>;
 }
 
@@ -298,30 +297,33 @@ function noteOf(e: ThreadEventRow) {
   }
 }
 
-/** The message that was sent last, as a look at another tab of the thread leaves it. */
-interface Sending { text: string; key: string; answer: Promise<unknown>; over: boolean }
+/** The message that was sent last to a thread, as a look at another tab or screen leaves it. */
+interface Sending { text: string; answer: Promise<unknown>; over: boolean }
 
-function Composer({ id, sending, waiting, more, sent }: { id: string; sending: RefObject<Sending | undefined>; waiting: ThreadQueueBody["inputs"]; more: number; sent: () => void }) {
+const sendings = newKept<Sending>(20);
+
+function Composer({ id, waiting, more, sent }: { id: string; waiting: ThreadQueueBody["inputs"]; more: number; sent: () => void }) {
   const draft = "draft:" + id;
   const [drafts] = useState(tabDrafts);
   const [text, setText] = useState(() => drafts.get(draft) ?? "");
   const a = useAct();
-  const key = useRef(sending.current?.text === text ? sending.current.key : "");
+  const once = useOnce(drafts, draft);
   const latest = useRef(text);
   latest.current = text;
   const [isKept, setKept] = useState(true);
-  const write = (v: string) => { setText(v); key.current = ""; setKept(drafts.set(draft, v || undefined)); };
+  const write = (v: string) => { setText(v); setKept(drafts.set(draft, v || undefined)); };
   const awaits = (one: Sending) => void a.act(() => one.answer).then((ok) => {
     one.over = true;
-    if (ok) { write(writtenSince(one.text, latest.current)); sent(); }
+    if (ok) { once.over(); write(writtenSince(one.text, latest.current)); sent(); }
   });
-  useEffect(() => { if (sending.current && !sending.current.over) awaits(sending.current); }, []);
+  useEffect(() => { const one = sendings.get(id); if (one && !one.over) awaits(one); }, []);
   const send = () => {
     if (!text.trim() || a.busy) return;
-    key.current ||= freshKey(); // a repeat of the same text after a lost answer sends nothing twice
-    const answer = post(`/api/managed-threads/${seg(id)}/send`, { message: text }, key.current);
-    sending.current = { text, key: key.current, answer, over: false };
-    awaits(sending.current);
+    const answer = post(`/api/managed-threads/${seg(id)}/send`, { message: text }, once.keyOf(text));
+    answer.then(() => once.over(), once.over);
+    const one = { text, answer, over: false };
+    sendings.set(id, one);
+    awaits(one);
   };
   return <form class="composer" onSubmit={(e) => { e.preventDefault(); send(); }}>
     {waiting.length > 0 && <details open class="queue"><summary>{plural(waiting.length + more, "message")} queued</summary><ul>{waiting.map((i) => <Queued key={i.inputId} id={id} input={i} done={sent} />)}</ul></details>}

@@ -120,9 +120,10 @@ export interface Shown { id: string; name: string; type: string; status: string;
 
 /** The threads of an execution that have an agent now, side by side. */
 export function ThreadScreens({ threads }: { threads: ThreadBody[] }) {
-  const shown = threads.filter((t) => t.managedAgentId && !["completed", "failed", "stopped"].includes(t.status)).slice(0, most)
+  const all = threads.filter((t) => t.managedAgentId && !["completed", "failed", "stopped"].includes(t.status));
+  const shown = all.slice(0, most)
     .map((t) => ({ id: t.managedAgentId!, name: t.name || t.role, type: t.agentType, status: t.status, asks: t.status === "blocked", at: t.lastActivityAt, to: "/threads/" + t.id }));
-  return shown.length === 0 ? null : <Screens shown={shown} />;
+  return shown.length === 0 ? null : <>{all.length > most && <p class="bar soft">The screens of {count(most)} of {count(all.length)} are here.</p>}<Screens shown={shown} /></>;
 }
 
 function Screens({ shown }: { shown: Shown[] }) {

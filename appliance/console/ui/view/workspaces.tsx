@@ -32,7 +32,7 @@ export function Workspaces() {
   return <><div class="bar"><Choice label="State" value={status} set={(s) => setQuery({ status: s })} options={states} />{l.total !== undefined && <span class="soft nums">{count(l.total)}</span>}
     {u && <span class="soft">{bytes(u.bytes)} in {count(u.count)}{u.maxTotalBytes ? " of " + bytes(u.maxTotalBytes) : ""}; {bytes(u.releasedBytes)} of threads that are over{u.keptCount > 0 ? `, ${plural(u.keptCount, "workspace")} kept` : ""}</span>}<span class="push" />
     {may("workspaces.prune") && <button type="button" class="button" onClick={() => setPruning(true)}>Remove expired ones&hellip;</button>}</div>
-    {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{!l.rows && !l.error && <Waiting />}
+    {l.error && <Failure error={l.error} old={Boolean(l.rows)} again={l.reload} />}{!l.rows && !l.error && <Waiting />}{usage.error && !l.error && <Failure error={usage.error} old={u !== undefined} again={usage.reload} />}
     {sel && <section class="card" aria-label="Selected workspace"><div class="line"><h2>Workspace</h2><ID id={sel} />{one.data && <State status={one.data.status} />}<span class="push" /><button type="button" class="quiet" aria-label="Close" onClick={() => setQuery({ sel: "" })}>&times;</button></div>
       {one.error && <Failure error={one.error} again={one.reload} />}{one.first && <Waiting />}{one.data && <WorkspaceFacts w={one.data} />}</section>}
     {l.rows?.length === 0 && (status ? <Empty title="No workspace is in this state" /> : <Empty title="No workspaces">Threads work in worktrees of their own; they come here by themselves.</Empty>)}
