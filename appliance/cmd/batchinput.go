@@ -95,8 +95,8 @@ func lineInputs(data []byte) ([]json.RawMessage, error) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}
-		var value any
-		if err := json.Unmarshal(line, &value); err != nil {
+		value, err := decodeValue(line)
+		if err != nil {
 			return nil, fmt.Errorf("line %d: not JSON: %w", number, err)
 		}
 		if _, ok := value.(map[string]any); !ok {

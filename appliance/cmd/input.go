@@ -89,8 +89,7 @@ func (c *cli) objectFlag(flag, value string) (json.RawMessage, error) {
 // checkObject returns what keeps data from being one JSON object.
 func checkObject(data []byte) error {
 	var syntax *json.SyntaxError
-	var value any
-	err := json.Unmarshal(data, &value)
+	value, err := decodeValue(data)
 	switch {
 	case len(bytes.TrimSpace(data)) == 0:
 		return errors.New("there is no JSON")
@@ -106,6 +105,18 @@ func checkObject(data []byte) error {
 	return nil
 }
 
+// decodeValue decodes one JSON value, with its numbers as they are written.
+func decodeValue(data []byte) (value any, err error) {
+	var raw json.RawMessage
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	err = d.Decode(&value)
+	return value, err
+}
+
 // position turns the offset of a syntax error (just after the bad byte) into a line and a column from 1.
 func position(data []byte, offset int) (line, column int) {
 	before := data[:min(max(offset-1, 0), len(data))]
@@ -118,7 +129,7 @@ func kindOf(value any) string {
 		return "null"
 	case bool:
 		return "a boolean"
-	case float64:
+	case json.Number:
 		return "a number"
 	case string:
 		return "a string"
