@@ -10,13 +10,17 @@ import (
 type ToolInput map[string]any
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (t *ToolInput) UnmarshalJSON(data []byte) error {
+func (t *ToolInput) UnmarshalJSON(data []byte) (err error) {
+	*t, err = exactly(data)
+	return err
+}
+
+// exactly decodes an object whose numbers are json.Number; nil for null.
+func exactly(data []byte) (object map[string]any, err error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	var free map[string]any
-	if err := d.Decode(&free); err != nil {
-		return err
+	if err := d.Decode(&object); err != nil {
+		return nil, err
 	}
-	*t = free
-	return nil
+	return object, nil
 }

@@ -7,6 +7,21 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// The details of a failure have the numbers that an agent gave it.
+func TestDetailsKeepNumbers(t *testing.T) {
+	const text = `{"far":[1e400,0.1000000000000000055],"ticket":9007199254740993}`
+	var told wire.ErrorDetail
+	var failed wire.ExecutionError
+	for _, v := range []any{&told, &failed} {
+		if err := json.Unmarshal([]byte(`{"code":"AGENT_ERROR","message":"m","details":`+text+`}`), v); err != nil {
+			t.Error(err)
+		}
+		if raw, err := json.Marshal(v); err != nil || string(raw) != `{"code":"AGENT_ERROR","message":"m","details":`+text+`}` {
+			t.Errorf("got %s, %v", raw, err)
+		}
+	}
+}
+
 // The input of a tool comes back as it was written, through any number of records: the number that a person decides about is
 // the one that the tool uses.
 func TestToolInputKeepsNumbers(t *testing.T) {
