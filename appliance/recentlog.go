@@ -149,11 +149,22 @@ func selectLines(lines []recentLine, f core.ServerLogFilter) []core.ServerLogLin
 // colors are what a log on a terminal has around its lines.
 var colors = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
+// fieldsOf returns the fields of a line of the format json, with their numbers as they were written; false of other lines.
+func fieldsOf(text string) (values map[string]any, ok bool) {
+	if !strings.HasPrefix(text, "{") || !json.Valid([]byte(text)) {
+		return nil, false
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.UseNumber()
+	err := d.Decode(&values)
+	return values, err == nil
+}
+
 // shown returns a line without what its own fields say.
 func (r recentLine) shown() core.ServerLogLine {
 	line := core.ServerLogLine{Timestamp: r.at, Level: r.level.String()}
 	text := strings.TrimRight(colors.ReplaceAllString(r.text, ""), "\n")
-	if values := map[string]any{}; strings.HasPrefix(text, "{") && json.Unmarshal([]byte(text), &values) == nil {
+	if values, ok := fieldsOf(text); ok {
 		line.Part, _ = values["@module"].(string)
 		line.Message, _ = values["@message"].(string)
 		for _, name := range slices.Sorted(maps.Keys(values)) {

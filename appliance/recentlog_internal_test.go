@@ -102,3 +102,16 @@ func TestRecentLogBound(t *testing.T) {
 		t.Errorf("%d bytes are kept", size)
 	}
 }
+
+// Numbers of a line are shown as they were written, whichever format the log has.
+func TestRecentLogNumbers(t *testing.T) {
+	for _, format := range []string{"text", "json"} {
+		var out bytes.Buffer
+		recent := newRecentLog(&out, &steppedClock{at: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)})
+		newLogger(config.Log{Format: format}, newLogLevels(config.Log{Level: "debug"}), &out, recent).Info("counted", "bytes", 9007199254740993, "n", 12345678)
+		lines, err := recent.FindServerLog(t.Context(), core.ServerLogFilter{})
+		if err != nil || len(lines) != 1 || lines[0].Message != "counted bytes=9007199254740993 n=12345678" && lines[0].Message != "counted: bytes=9007199254740993 n=12345678" {
+			t.Errorf("%s: %+v, %v", format, lines, err)
+		}
+	}
+}

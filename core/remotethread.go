@@ -44,7 +44,7 @@ type AgentNotice struct {
 // AgentTool is a tool that an agent runs.
 type AgentTool struct {
 	Name  string         `json:"name"`
-	Input map[string]any `json:"input,omitempty"`
+	Input wire.ToolInput `json:"input,omitempty"`
 }
 
 // RemoteThread is a thread as a connected agent is asked to host it.

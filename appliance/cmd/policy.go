@@ -11,6 +11,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // PolicyTools are what the policy commands call.
@@ -146,9 +147,11 @@ func (c *cli) policyPrompt() *cobra.Command {
 		Example: `  wardroom policy eval-prompt --dir /etc/wardroom/policy --tool Bash --input '{"command": "git push"}' --role engineer`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := json.Unmarshal([]byte(input), &q.Input); err != nil {
+			var given wire.ToolInput
+			if err := json.Unmarshal([]byte(input), &given); err != nil {
 				return usagef(cmd, "--input must be a JSON object: %v", err)
 			}
+			q.Input = given
 			q.Time = c.now()
 			if at != "" {
 				when, err := time.Parse(time.RFC3339, at)

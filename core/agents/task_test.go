@@ -72,12 +72,12 @@ func TestTaskErrorIsReported(t *testing.T) {
 	p.expect(protocol.TypeTask, nil)
 	p.send(protocol.TypeTaskError, "e1", protocol.TaskError{
 		TaskID: "task_1", Attempt: 1, Retryable: true,
-		Error: protocol.ErrorDetail{Code: "BUSY", Message: "try later", Details: map[string]any{"n": 1.0}},
+		Error: protocol.ErrorDetail{Code: "BUSY", Message: "try later", Details: map[string]any{"n": json.Number("1.0")}},
 	})
 	p.expect(protocol.TypeTaskAck, nil)
 	report := r.sink.all()[0]
 	if report.Err == nil || report.Err.Code != "BUSY" || report.Err.Message != "try later" || !report.Err.Retryable ||
-		report.Err.Details["n"] != 1.0 || report.Result != nil {
+		report.Err.Details["n"] != json.Number("1.0") || report.Result != nil {
 		t.Fatalf("report: %+v %+v", report, report.Err)
 	}
 	if s := r.agent(reg.AgentID).Statistics; s.TasksCompleted != 1 || s.TasksFailed != 1 || s.TasksSucceeded != 0 {

@@ -2,6 +2,7 @@ package agents
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -104,4 +105,27 @@ func TestHostNoticesThatDoNotRun(t *testing.T) {
 	c.post(notice{kind: hostSaid, event: &core.RemoteThreadEvent{}})
 	c.stop()
 	c.stop()
+}
+
+// What a host tells of a tool's input is handed on digit for digit.
+func TestThreadEventKeepsNumbers(t *testing.T) {
+	const input = `{"far":[1e400,0.1000000000000000055],"id":9007199254740993}`
+	for name, raw := range map[string]string{
+		"blocked":      `{"threadId":"t","sequence":1,"type":"blocked","data":{"prompt":{"id":"p","kind":"approval","tool":"pay","input":` + input + `}}}`,
+		"tool_running": `{"threadId":"t","sequence":2,"type":"tool_running","data":{"tool":{"name":"pay","input":` + input + `}}}`,
+	} {
+		frame := frame{kind: protocol.TypeThreadEvent, payload: []byte(raw)}
+		var p protocol.ThreadEvent
+		if err := frame.into(&p); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		_, signal, err := checkThreadEvent(&p, time.Unix(1000, 0))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if out, err := json.Marshal(signal); err != nil || !strings.Contains(string(out), `"input":`+input) {
+			t.Errorf("%s: %s, %v", name, out, err)
+		}
+	}
 }

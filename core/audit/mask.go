@@ -62,13 +62,23 @@ func maskBody(text []byte) string {
 	if len(text) > 16*maxText { // the rest would be cut off anyway, and a cut JSON would not be known as one
 		return clip.Marked(credential.Mask(strings.ToValidUTF8(string(text[:16*maxText]), "\uFFFD")), maxText, "...")
 	}
-	var v any
-	if len(text) > 0 && (text[0] == '{' || text[0] == '[') && json.Unmarshal(text, &v) == nil {
+	if v, ok := decodeBody(text); ok {
 		if plain, err := json.Marshal(maskValue(v)); err == nil {
 			return clip.Marked(string(plain), maxText, "...")
 		}
 	}
 	return clip.Marked(credential.Mask(strings.ToValidUTF8(string(text), "\uFFFD")), maxText, "...")
+}
+
+// decodeBody decodes a body that is an object or an array of JSON, with its numbers as they were written; false if it is none.
+func decodeBody(text []byte) (v any, ok bool) {
+	if len(text) == 0 || text[0] != '{' && text[0] != '[' || !json.Valid(text) {
+		return nil, false
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	err := d.Decode(&v)
+	return v, err == nil
 }
 
 // maskValue masks a value of JSON in place.

@@ -16,7 +16,7 @@ func blockOf(tb testing.TB, text string) config.Block {
 	tb.Helper()
 	files := []config.File{{Name: "/w.yaml", Data: []byte("plugins:\n  p:\n    config:\n" + text)}}
 	c, err := config.Parse(files, config.Options{Lookup: env(map[string]string{
-		"TOKEN": canary, "DIGITS": "12345", "LEADING": "007", "HUGE": "1e999", "ON": "true",
+		"TOKEN": canary, "DIGITS": "12345", "LONG": "12345678901234567890123", "LEADING": "007", "HUGE": "1e999", "ON": "true",
 	})})
 	if err != nil {
 		tb.Fatal(err)
@@ -39,6 +39,9 @@ func TestBlockJSON(t *testing.T) {
 			`{"db":{"apiKey":"***","user":"c"},"password":"***","secret":{"in":"***"},"token":["***",{"f":"***"}],"tokens":"d"}`},
 		{"BigNumbers", `      {a: 9223372036854775807, b: 1e400x, c: -0, d: -0.0, e: 1e3}`,
 			`{"a":9223372036854775807,"b":"1e400x","c":0,"d":0,"e":1000}`, ""},
+		{"NumbersBeyondFloats", "      a: 18446744073709551615\n      b: -12345678901234567890123\n      c: 0.1000000000000000055\n      d: 1.0e-400\n      e: [90071992547409930e-1]\n      f: 1.50\n      g: ${LONG}",
+			`{"a":18446744073709551615,"b":-12345678901234567890123,"c":0.1000000000000000055,"d":1.0e-400,"e":[90071992547409930e-1],"f":1.5,"g":12345678901234567890123}`,
+			`{"a":18446744073709551615,"b":-12345678901234567890123,"c":0.1000000000000000055,"d":1.0e-400,"e":[90071992547409930e-1],"f":1.5,"g":"***"}`},
 		{"HTMLIsLeftAlone", `      {a: "<&>"}`, `{"a":"<&>"}`, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

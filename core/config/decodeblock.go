@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
@@ -136,7 +137,10 @@ func typed(tag, text string) (any, error) {
 		if x == 0 {
 			x = 0 // without a sign
 		}
-		return json.Number(encode(x)), nil
+		if short := encode(x); !rawjson.IsNumber(text) || rawjson.Equal([]byte(short), []byte(text)) {
+			return json.Number(short), nil
+		}
+		return json.Number(text), nil // which a float64 would round
 	case "!!str":
 		if strings.ContainsRune(text, 0) || !utf8.ValidString(text) {
 			return nil, errors.New("holds a NUL character or bytes that are not text")

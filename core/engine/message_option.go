@@ -1,12 +1,15 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // answerOf is an answer as the asker takes it: where there are options the id of one, with the reason if one was
@@ -108,8 +111,10 @@ func namedOption(o core.QuestionOption, text string) bool {
 // answerText returns the text of an answer: a string, a number, yes or no, or that in an object's usual places.
 func answerText(content json.RawMessage, depth int) (string, bool) {
 	const deepest = 4
+	d := json.NewDecoder(bytes.NewReader(content))
+	d.UseNumber()
 	var value any
-	if depth > deepest || json.Unmarshal(content, &value) != nil {
+	if depth > deepest || d.Decode(&value) != nil {
 		return "", false
 	}
 	switch v := value.(type) {
@@ -120,8 +125,8 @@ func answerText(content json.RawMessage, depth int) (string, bool) {
 			return "yes", true
 		}
 		return "no", true
-	case float64:
-		return fmt.Sprint(v), true
+	case json.Number:
+		return numberText(v), true
 	case map[string]any:
 		for _, name := range []string{"option", "optionId", "choice", "id", "answer", "value", "content", "text", "approved", "decision"} {
 			if inner, ok := v[name]; ok {
@@ -134,6 +139,16 @@ func answerText(content json.RawMessage, depth int) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// numberText is a number as a person writes it: 3.0 is 3, and every digit stays that a float64 has no room for.
+func numberText(n json.Number) string {
+	if f, err := n.Float64(); err == nil {
+		if text := strconv.FormatFloat(f, 'f', -1, 64); rawjson.Equal([]byte(text), []byte(n)) {
+			return text
+		}
+	}
+	return string(n)
 }
 
 // Words that give and refuse leave, and those that make an answer more than either.

@@ -12,6 +12,7 @@ func TestChooseOption(t *testing.T) {
 	cli := []core.QuestionOption{{ID: "1", Label: "Yes"}, {ID: "2", Label: "Yes, and don't ask again this session"}, {ID: "3", Label: "No, and tell it what to do differently"}}
 	words := []core.QuestionOption{{ID: "allow", Label: "Allow once"}, {ID: "deny", Label: "Deny"}}
 	pick := []core.QuestionOption{{ID: "pg", Label: "Postgres"}, {ID: "my", Label: "MySQL"}, {ID: "no", Label: "No database"}}
+	tickets := []core.QuestionOption{{ID: "9007199254740992"}, {ID: "9007199254740993"}, {ID: "12345678"}, {ID: "0.5"}}
 	bare := []core.QuestionOption{{ID: "approve"}, {ID: "reject"}}
 	twins := []core.QuestionOption{{ID: "a", Label: "Same"}, {ID: "b", Label: "Same"}}
 	for _, test := range []struct {
@@ -21,6 +22,14 @@ func TestChooseOption(t *testing.T) {
 	}{
 		{cli, `"1"`, "1"},
 		{cli, `3`, "3"},
+		{cli, `3.0`, "3"},
+		{tickets, `9007199254740993`, "9007199254740993"},
+		{tickets, `{"option":{"id":9007199254740992}}`, "9007199254740992"},
+		{tickets, `9007199254740994`, ""},
+		{tickets, `12345678`, "12345678"},
+		{tickets, `0.50`, "0.5"},
+		{tickets, `1e400`, ""},
+		{tickets, `{"id":"0.5","confidence":1e400}`, "0.5"},
 		{cli, `"Yes"`, "1"},
 		{cli, `"yes!"`, "1"},
 		{cli, `" **Yes.** "`, "1"},

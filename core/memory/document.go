@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -27,8 +28,10 @@ func document(e *core.Experience) map[string]any {
 
 // detailsText is the text within the details of an experience.
 func detailsText(raw json.RawMessage) string {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber() // one that a float64 has not is no reason to leave out the rest
 	var v any
-	if json.Unmarshal(raw, &v) != nil {
+	if d.Decode(&v) != nil {
 		return ""
 	}
 	var b strings.Builder

@@ -2,6 +2,8 @@ package policy
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -158,6 +160,9 @@ func promptInput(q core.PromptQuestion) (ast.Value, error) {
 	if input == nil {
 		input = map[string]any{}
 	}
+	if !calculable(input) {
+		return nil, errors.New("the input has a number beyond the range of numbers")
+	}
 	return ast.InterfaceToValue(map[string]any{
 		"prompt": map[string]any{"id": q.PromptID, "kind": q.Kind, "text": q.Text, "options": q.Options},
 		"tool":   q.Tool, "input": input,
@@ -171,4 +176,23 @@ func promptInput(q core.PromptQuestion) (ast.Value, error) {
 			"hour": at.Hour(), "minute": at.Minute(),
 		},
 	})
+}
+
+// calculable reports whether policies can calculate with every number of a decoded value. Theirs are of any size: one that a
+// float64 has not, or has as 0, ends them with a panic, or costs them memory by its exponent.
+func calculable(value any) bool {
+	switch v := value.(type) {
+	case json.Number:
+		f, err := v.Float64()
+		return err == nil && (f != 0 || strings.Trim(string(v), "-0.") == "")
+	case []any:
+		return !slices.ContainsFunc(v, func(item any) bool { return !calculable(item) })
+	case map[string]any:
+		for _, item := range v {
+			if !calculable(item) {
+				return false
+			}
+		}
+	}
+	return true
 }

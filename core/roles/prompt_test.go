@@ -382,3 +382,20 @@ func TestPolicyAnswersPrompts(t *testing.T) {
 		})
 	}
 }
+
+// The question of a role's agent has the numbers of the tool's input that the agent wrote.
+func TestPromptKeepsNumbers(t *testing.T) {
+	const input = `{"far":[1e400,0.1000000000000000055],"id":9007199254740993}`
+	r, id, end := asking(t)
+	r.fake.tell(id, core.EventManagedTool, map[string]any{"tool": map[string]any{"name": "pay", "input": json.RawMessage(input)}})
+	r.wait("the progress", func() bool { return len(r.progress) == 1 })
+	ask := approval("p-1")
+	ask["prompt"].(map[string]any)["input"] = json.RawMessage(input)
+	r.fake.tell(id, core.EventManagedBlocked, ask)
+	r.wait("the approval", func() bool { return len(r.messages) == 1 })
+	if !strings.Contains(string(r.messages[0].Content), `"input":`+input) || !strings.Contains(r.progress[0], `"input":`+input) {
+		t.Errorf("asked %s, told of %s", r.messages[0].Content, r.progress[0])
+	}
+	end <- "done"
+	r.wait("the report", func() bool { return len(r.reports) == 1 })
+}

@@ -190,3 +190,43 @@ func TestReportsAddUp(t *testing.T) {
 		})
 	}
 }
+
+// What a thread has of a tool's input has the numbers that its agent wrote.
+func TestThreadKeepsNumbersOfTools(t *testing.T) {
+	const input = `{"far":[1e400,0.1000000000000000055],"id":9007199254740993}`
+	var tool core.AgentTool
+	if err := json.Unmarshal([]byte(`{"name":"pay","input":`+input+`}`), &tool); err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, core.SystemClock{})
+	r.agents.script = func(a *scripted, text string) {
+		if strings.HasPrefix(text, "Fix the parser") {
+			a.busy()
+			a.tell(core.EventManagedTool, core.AgentSignal{Tool: &tool})
+			a.tell(core.EventManagedBlocked, core.AgentSignal{Prompt: json.RawMessage(`{"id":"p-1","kind":"approval","tool":"pay","text":"pay?","input":` + input + `}`)})
+		}
+	}
+	r.open()
+	th := r.spawn(spec())
+	rec := r.untilStatus(th.ID, core.ThreadBlocked)
+	if !strings.Contains(string(rec.Prompt), `"input":`+input) {
+		t.Errorf("its prompt is %s", rec.Prompt)
+	}
+	r.store.Put(func(core.Tx) error { return nil }) // events are read a moment after what they follow from
+	page, _, err := r.store.Events(r.ctx, th.ID, 0, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, e := range page {
+		if e.Type != core.EventThreadToolRunning && e.Type != core.EventThreadBlocked {
+			continue
+		}
+		if found++; !strings.Contains(string(e.Data), `"input":`+input) {
+			t.Errorf("%s has %s", e.Type, e.Data)
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d events have the input", found)
+	}
+}

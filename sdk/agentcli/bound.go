@@ -2,6 +2,7 @@ package agentcli
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -47,6 +48,11 @@ func fits(v any, n int) int {
 			return -1
 		}
 		return n - len(v) - 2
+	case json.Number:
+		if len(v) > maxEventValue {
+			return -1
+		}
+		return n - len(v)
 	case []any:
 		for i := 0; i < len(v) && n >= 0; i++ {
 			n = fits(v[i], n)
@@ -71,6 +77,12 @@ func boundValue(v any, left *int) any {
 		s := shortened(v, max(0, min(maxEventValue, *left)))
 		*left -= len(s) + 2
 		return s
+	case json.Number:
+		if len(v) > min(maxEventValue, *left) {
+			return boundValue(string(v), left)
+		}
+		*left -= len(v)
+		return v
 	case []any:
 		out := make([]any, 0, min(len(v), 16))
 		for _, e := range v {
@@ -103,6 +115,8 @@ func boundValue(v any, left *int) any {
 func weight(v any) int {
 	switch v := v.(type) {
 	case string:
+		return len(v)
+	case json.Number:
 		return len(v)
 	case []any, map[string]any:
 		return 1 << 30

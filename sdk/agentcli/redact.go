@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"encoding/json"
 	"slices"
 	"sort"
 	"strings"
@@ -152,7 +153,7 @@ func (r redactor) whole(s string) int {
 	return whole
 }
 
-// values returns v, the value of a JSON document, without secrets in any string.
+// values returns v, the value of a JSON document, without secrets in any string or number.
 func (r redactor) values(v any) any {
 	if r.r == nil {
 		return v
@@ -160,6 +161,11 @@ func (r redactor) values(v any) any {
 	switch v := v.(type) {
 	case string:
 		return r.text(v)
+	case json.Number: // a secret may be of digits alone
+		if s := r.text(string(v)); s != string(v) {
+			return s
+		}
+		return v
 	case []any:
 		out := make([]any, len(v))
 		for i := range v {

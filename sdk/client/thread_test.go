@@ -307,3 +307,19 @@ func TestThreadEventData(t *testing.T) {
 		t.Error("no data is no JSON")
 	}
 }
+
+// The metadata of a thread has the numbers that it was given, also in a spec that is read from a plan and sent.
+func TestThreadMetadataKeepsNumbers(t *testing.T) {
+	const metadata = `{"far":0.1000000000000000055,"id":12345678901234567891}`
+	var spec client.ThreadSpec
+	var thread client.Thread
+	for _, v := range []any{&spec, &thread} {
+		if err := json.Unmarshal([]byte(`{"metadata":`+metadata+`}`), v); err != nil {
+			t.Fatal(err)
+		}
+		raw, err := json.Marshal(v)
+		if err != nil || !strings.Contains(string(raw), `"metadata":`+metadata) {
+			t.Errorf("got %s, %v", raw, err)
+		}
+	}
+}

@@ -17,7 +17,7 @@ type ThreadSpec struct {
 	Objective   string            `json:"objective,omitempty"` // the first message to the agent
 	Preparation ThreadPreparation `json:"preparation"`
 	Policy      ThreadPolicy      `json:"policy"`
-	Metadata    map[string]any    `json:"metadata,omitempty"`
+	Metadata    wire.Metadata     `json:"metadata,omitempty"`
 	Runtime     string            `json:"runtime,omitempty"`
 	AgentID     string            `json:"agentId,omitempty"`   // connected agent that is to host it
 	Provision   bool              `json:"provision,omitempty"` // of a preparation only: check the workspace out

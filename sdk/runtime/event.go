@@ -1,6 +1,10 @@
 package runtime
 
-import "time"
+import (
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/wire"
+)
 
 // EventType names what happened to an agent.
 type EventType string
@@ -59,7 +63,7 @@ type Event struct {
 // ToolCall is a tool that an agent runs.
 type ToolCall struct {
 	Name  string         `json:"name"`
-	Input map[string]any `json:"input,omitempty"`
+	Input wire.ToolInput `json:"input,omitempty"`
 }
 
 // EventOptions select events.

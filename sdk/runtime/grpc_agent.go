@@ -171,7 +171,8 @@ func eventToProto(e *Event) *pluginv1.Event {
 		Interrupted: e.Interrupted, Exit: exitToProto(e.Exit), Outcome: outcomeToProto(&e.TurnOutcome),
 	}
 	if e.Tool != nil {
-		out.Tool = &pluginv1.ToolCall{Name: text(e.Tool.Name), Input: object(e.Tool.Input)}
+		out.Tool = &pluginv1.ToolCall{Name: text(e.Tool.Name)}
+		out.Tool.Input, out.Tool.InputJson = inputToProto(e.Tool.Input)
 	}
 	return out
 }
@@ -188,7 +189,7 @@ func eventFromProto(e *pluginv1.Event) Event {
 	}
 	out.Interrupted = out.Interrupted || e.Interrupted
 	if e.Tool != nil {
-		out.Tool = &ToolCall{Name: e.Tool.Name, Input: unobject(e.Tool.Input)}
+		out.Tool = &ToolCall{Name: e.Tool.Name, Input: inputFromProto(e.Tool.Input, e.Tool.InputJson)}
 	}
 	return out
 }

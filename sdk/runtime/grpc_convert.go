@@ -1,12 +1,10 @@
 package runtime
 
 import (
-	"encoding/json"
 	"math"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
-	"google.golang.org/protobuf/types/known/structpb"
 
 	pluginv1 "github.com/wardroom/wardroom/sdk/proto/v1"
 )
@@ -66,30 +64,6 @@ func finite(f float64) float64 {
 	return f
 }
 
-// object goes through JSON, because values of Go that JSON knows are more than those that a Struct takes. What
-// JSON does not know is left out: it is a tool's input, shown to people.
-func object(m map[string]any) *structpb.Struct {
-	if m == nil {
-		return nil
-	}
-	raw, err := json.Marshal(m)
-	if err != nil {
-		return nil
-	}
-	out := &structpb.Struct{}
-	if err := out.UnmarshalJSON(raw); err != nil {
-		return nil
-	}
-	return out
-}
-
-func unobject(s *structpb.Struct) map[string]any {
-	if s == nil {
-		return nil
-	}
-	return s.AsMap()
-}
-
 func exitToProto(e *Exit) *pluginv1.Exit {
 	if e == nil {
 		return nil
@@ -120,8 +94,9 @@ func promptToProto(p *Prompt) *pluginv1.Prompt {
 		return nil
 	}
 	out := &pluginv1.Prompt{
-		Id: text(p.ID), Kind: text(p.Kind), Text: text(p.Text), Tool: text(p.Tool), Input: object(p.Input), Url: text(p.URL),
+		Id: text(p.ID), Kind: text(p.Kind), Text: text(p.Text), Tool: text(p.Tool), Url: text(p.URL),
 	}
+	out.Input, out.InputJson = inputToProto(p.Input)
 	for _, o := range p.Options {
 		out.Options = append(out.Options, &pluginv1.Option{Id: text(o.ID), Label: text(o.Label)})
 	}
@@ -132,7 +107,7 @@ func promptFromProto(p *pluginv1.Prompt) *Prompt {
 	if p == nil {
 		return nil
 	}
-	out := &Prompt{ID: p.Id, Kind: p.Kind, Text: p.Text, Tool: p.Tool, Input: unobject(p.Input), URL: p.Url}
+	out := &Prompt{ID: p.Id, Kind: p.Kind, Text: p.Text, Tool: p.Tool, Input: inputFromProto(p.Input, p.InputJson), URL: p.Url}
 	for _, o := range p.Options {
 		out.Options = append(out.Options, Option{ID: o.GetId(), Label: o.GetLabel()})
 	}

@@ -24,7 +24,7 @@ func fullAgent() runtime.Agent {
 		ID: "a1", Name: "one", Type: "claude", Status: runtime.StatusBlocked, Reason: "exited: 137",
 		Capabilities: []string{"code"}, Labels: map[string]string{"k": "v"}, Workdir: "/w", PID: 42, ContainerID: "c", PodName: "p",
 		ExitCode: &code, SessionID: "s", Prompt: &runtime.Prompt{
-			ID: "p1", Kind: runtime.PromptApproval, Text: "may it?", Tool: "Bash", Input: map[string]any{"command": "ls", "n": 1.5, "list": []any{"a", nil, true}},
+			ID: "p1", Kind: runtime.PromptApproval, Text: "may it?", Tool: "Bash", Input: map[string]any{"command": "ls", "n": json.Number("1.5"), "list": []any{"a", nil, true}},
 			Options: []runtime.Option{{ID: "allow", Label: "Yes"}, {ID: "deny", Label: "No"}}, URL: "http://x",
 		},
 		LoginURL: "http://login", Turn: 3, Seq: 9, CreatedAt: noon, LastActivityAt: noon.Add(time.Second),

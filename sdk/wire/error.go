@@ -8,9 +8,18 @@ type Code string
 
 // ErrorDetail is an error as agents and runtimes report it; their codes are their own.
 type ErrorDetail struct {
-	Code    string         `json:"code"`
-	Message string         `json:"message"`
-	Details map[string]any `json:"details,omitempty"`
+	Code    string  `json:"code"`
+	Message string  `json:"message"`
+	Details Details `json:"details,omitempty"`
+}
+
+// Details are what an error says beside its message. Their numbers are json.Number, digit for digit as they were written.
+type Details map[string]any
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *Details) UnmarshalJSON(data []byte) (err error) {
+	*d, err = exactly(data)
+	return err
 }
 
 // Problem is one finding of a validator: where it is, and what is wrong there.

@@ -59,9 +59,9 @@ type RerunRequest struct {
 
 // ExecutionError is why an execution failed.
 type ExecutionError struct {
-	Code    Code           `json:"code" enum:"TIMEOUT,NO_AGENTS,AGENT_ERROR,VALIDATION_ERROR,APPROVAL_REJECTED,ESCALATION_FAILED,INTERRUPTED,INTERNAL_ERROR"`
-	Message string         `json:"message"`
-	Details map[string]any `json:"details,omitempty"`
+	Code    Code    `json:"code" enum:"TIMEOUT,NO_AGENTS,AGENT_ERROR,VALIDATION_ERROR,APPROVAL_REJECTED,ESCALATION_FAILED,INTERRUPTED,INTERNAL_ERROR"`
+	Message string  `json:"message"`
+	Details Details `json:"details,omitempty"`
 }
 
 // String returns code and message.

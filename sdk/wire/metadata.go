@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/json"
 	"strconv"
 )
@@ -12,10 +11,8 @@ type Metadata map[string]any
 
 // UnmarshalJSON implements json.Unmarshaler. A *NumberRangeError is returned for a number that no reader could take.
 func (m *Metadata) UnmarshalJSON(data []byte) error {
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	var free map[string]any
-	if err := d.Decode(&free); err != nil {
+	free, err := exactly(data)
+	if err != nil {
 		return err
 	}
 	if err := checkNumbers(free); err != nil {

@@ -13,7 +13,7 @@ type Prompt struct {
 	Kind    string           `json:"kind"`            // approval, question or login
 	Text    string           `json:"text"`            // what a person is asked
 	Tool    string           `json:"tool,omitempty"`  // of an approval
-	Input   map[string]any   `json:"input,omitempty"` // of the tool
+	Input   ToolInput        `json:"input,omitempty"` // of the tool
 	Options []QuestionOption `json:"options,omitempty"`
 	URL     string           `json:"url,omitempty"`
 }

@@ -22,7 +22,7 @@ type Thread struct {
 	Workspace      *WorkspaceRow    `json:"workspace" check:"nullable" doc:"null until it is reserved, and of a thread that a connected agent hosts."`
 	Preparation    ThreadSetup      `json:"preparation"`
 	Policy         ThreadPolicy     `json:"policy"`
-	Metadata       map[string]any   `json:"metadata"`
+	Metadata       Metadata         `json:"metadata"`
 	Summary        string           `json:"summary"`
 	Completion     *Completion      `json:"completion,omitempty" doc:"Once it is over."`
 	Error          *ThreadError     `json:"error,omitempty" doc:"Why it failed."`

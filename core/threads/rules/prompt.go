@@ -72,7 +72,7 @@ func (p Prompt) shown() []string {
 	if s := p.subject(); s != "" {
 		return append(list, s)
 	}
-	return append(list, leaves(p.Input, nil, 0)...)
+	return append(list, leaves(map[string]any(p.Input), nil, 0)...)
 }
 
 // maxDepth is how deep an input is looked at.
@@ -93,6 +93,26 @@ func leaves(v any, list []string, depth int) []string {
 	case map[string]any:
 		for _, item := range v {
 			list = leaves(item, list, depth+1)
+		}
+	}
+	return list
+}
+
+// numbers appends every number within v, as it was written.
+func numbers(v any, list []string, depth int) []string {
+	if depth > maxDepth {
+		return list
+	}
+	switch v := v.(type) {
+	case json.Number:
+		list = append(list, string(v))
+	case []any:
+		for _, item := range v {
+			list = numbers(item, list, depth+1)
+		}
+	case map[string]any:
+		for _, item := range v {
+			list = numbers(item, list, depth+1)
 		}
 	}
 	return list

@@ -111,6 +111,8 @@ func TestUnits(t *testing.T) {
 			`"[[{\"n\":1e400,\"m\":-1E-400,\"d\":0.12345678901234567890,\"e\":1e+300,\"z\":0,\"k\":0.30000000000000004,\"s\":\"1e400\"}],[{\"n\":1e400}],[{\"n\":1e400}]]"`},
 		{"where the browser cannot keep them they are problems of their lines", `const kept = JSON.rawJSON; delete JSON.rawJSON; try { const r = units.readInputs('{"n": 1}\n{"n": 1e400}\n{"n": 12345678901234567890}\n{"n": "1e400"}'); return [r.inputs, r.problems.map((p) => p.line)]; } finally { JSON.rawJSON = kept; }`,
 			`[[{"n":1},{"n":"1e400"}],[2,3]]`},
+		{"where the browser cannot keep them, what the server has is shown with every digit, as a text", `const kept = JSON.rawJSON; delete JSON.rawJSON; try { return units.parseExact('{"a": [9007199254740993, -1e400,0.12345678901234567890], "b": "x \\" 9007199254740993", "12345678901234567890": 1.5, "c": 9007199254740991, "d": "\\\\", "e": 1e-400}'); } finally { JSON.rawJSON = kept; }`,
+			`{"a":["9007199254740993","-1e400","0.12345678901234567890"],"b":"x \" 9007199254740993","12345678901234567890":1.5,"c":9007199254740991,"d":"\\","e":"1e-400"}`},
 		{"CSV of a single column in quotes", `const r = units.readInputs('"text"\n"a ""b"""\nc\n'); return [r.form, r.inputs, r.problems]`, `["CSV",[{"text":"a \"b\""},{"text":"c"}],[]]`},
 		{"JSON that is deep and has such a number is read", `return Array.isArray(units.parseExact("[".repeat(10000) + "12345678901234567890" + "]".repeat(10000)))`, `true`},
 		{"CSV with a missing cell", `return units.readInputs("a,b\n1\n").problems.map((p) => p.line)`, `[2]`},

@@ -139,7 +139,7 @@ type ThreadOption = wire.QuestionOption
 // ThreadTool is a tool that an agent runs.
 type ThreadTool struct {
 	Name  string         `json:"name"`
-	Input map[string]any `json:"input,omitempty"`
+	Input wire.ToolInput `json:"input,omitempty"`
 }
 
 // Statuses of thread_status.

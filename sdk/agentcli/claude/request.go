@@ -45,7 +45,7 @@ func (r *request) encoded() int {
 
 func (r *request) is(tool string, input map[string]any) bool {
 	// The input of an answered question has grown by the answers.
-	return r.Screen == nil && r.Prompt.Tool == tool && (tool == questionTool || reflect.DeepEqual(r.Prompt.Input, input))
+	return r.Screen == nil && r.Prompt.Tool == tool && (tool == questionTool || reflect.DeepEqual(map[string]any(r.Prompt.Input), input))
 }
 
 func (d *driver) find(tool string, input map[string]any) int {

@@ -11,6 +11,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 const (
@@ -80,7 +81,7 @@ type state struct {
 // ask is what a hook said of a dialog that is about to come.
 type ask struct {
 	Tool  string         `json:"tool"`
-	Input map[string]any `json:"input"`
+	Input wire.ToolInput `json:"input"`
 }
 
 func (a adapter) NewDriver(_ agentcli.Plan, room agentcli.Room, host agentcli.Host) agentcli.Driver {

@@ -14,6 +14,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/screen"
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 const (
@@ -81,7 +82,7 @@ type state struct {
 	Begin      int64           `json:"begin,omitempty"` // where the transcript of the turn begins, plus 1; 0: not known
 	Told       int             `json:"told,omitempty"`  // how many texts of it were reported
 	Asked      int             `json:"asked,omitempty"`
-	Question   map[string]any  `json:"question,omitempty"` // input of an ask_user that is about to ask
+	Question   wire.ToolInput  `json:"question,omitempty"` // input of an ask_user that is about to ask
 	Tool       *tool           `json:"tool,omitempty"`     // announced last
 	Prompt     *runtime.Prompt `json:"prompt,omitempty"`
 	Standing   bool            `json:"standing,omitempty"` // the dialog is drawn
@@ -91,7 +92,7 @@ type state struct {
 
 type tool struct {
 	Name  string         `json:"name"`
-	Input map[string]any `json:"input,omitempty"`
+	Input wire.ToolInput `json:"input,omitempty"`
 }
 
 // The signs of the title.

@@ -943,10 +943,16 @@ type Prompt struct {
 	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
 	// Of an approval.
-	Tool          string           `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
-	Input         *structpb.Struct `protobuf:"bytes,5,opt,name=input,proto3" json:"input,omitempty"`
-	Options       []*Option        `protobuf:"bytes,6,rep,name=options,proto3" json:"options,omitempty"`
-	Url           string           `protobuf:"bytes,7,opt,name=url,proto3" json:"url,omitempty"`
+	Tool string `protobuf:"bytes,4,opt,name=tool,proto3" json:"tool,omitempty"`
+	// Its numbers are doubles: whole ones beyond 2^53 are rounded, see input_json.
+	Input   *structpb.Struct `protobuf:"bytes,5,opt,name=input,proto3" json:"input,omitempty"`
+	Options []*Option        `protobuf:"bytes,6,rep,name=options,proto3" json:"options,omitempty"`
+	Url     string           `protobuf:"bytes,7,opt,name=url,proto3" json:"url,omitempty"`
+	// The same as input, as a JSON object in UTF-8 with every digit of its numbers. Plugins fill both; a number beyond the range
+	// of doubles is a string in input. A host goes by input_json, and by input alone where input_json is absent, longer than
+	// 256 KiB, nested more than 128 deep, not one JSON object, has a key twice within an object, or is another value than input
+	// is: numbers that a double rounds to the same are the same value here. Without input there is nothing to compare.
+	InputJson     []byte `protobuf:"bytes,8,opt,name=input_json,json=inputJson,proto3" json:"input_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1028,6 +1034,13 @@ func (x *Prompt) GetUrl() string {
 		return x.Url
 	}
 	return ""
+}
+
+func (x *Prompt) GetInputJson() []byte {
+	if x != nil {
+		return x.InputJson
+	}
+	return nil
 }
 
 // Option is one way to answer.
@@ -3067,9 +3080,11 @@ func (x *Event) GetOutcome() *TurnOutcome {
 
 // ToolCall is a tool that an agent runs.
 type ToolCall struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Input         *structpb.Struct       `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Input *structpb.Struct       `protobuf:"bytes,2,opt,name=input,proto3" json:"input,omitempty"`
+	// As in Prompt.
+	InputJson     []byte `protobuf:"bytes,3,opt,name=input_json,json=inputJson,proto3" json:"input_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3114,6 +3129,13 @@ func (x *ToolCall) GetName() string {
 func (x *ToolCall) GetInput() *structpb.Struct {
 	if x != nil {
 		return x.Input
+	}
+	return nil
+}
+
+func (x *ToolCall) GetInputJson() []byte {
+	if x != nil {
+		return x.InputJson
 	}
 	return nil
 }
@@ -3499,7 +3521,7 @@ const file_sdk_proto_v1_runtime_proto_rawDesc = "" +
 	"_exit_code\",\n" +
 	"\x06Handle\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
-	"\x04data\x18\x02 \x01(\fR\x04data\"\xcb\x01\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data\"\xea\x01\n" +
 	"\x06Prompt\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x12\n" +
@@ -3507,7 +3529,9 @@ const file_sdk_proto_v1_runtime_proto_rawDesc = "" +
 	"\x04tool\x18\x04 \x01(\tR\x04tool\x12-\n" +
 	"\x05input\x18\x05 \x01(\v2\x17.google.protobuf.StructR\x05input\x124\n" +
 	"\aoptions\x18\x06 \x03(\v2\x1a.wardroom.plugin.v1.OptionR\aoptions\x12\x10\n" +
-	"\x03url\x18\a \x01(\tR\x03url\".\n" +
+	"\x03url\x18\a \x01(\tR\x03url\x12\x1d\n" +
+	"\n" +
+	"input_json\x18\b \x01(\fR\tinputJson\".\n" +
 	"\x06Option\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05label\x18\x02 \x01(\tR\x05label\"<\n" +
@@ -3654,10 +3678,12 @@ const file_sdk_proto_v1_runtime_proto_rawDesc = "" +
 	"\x06reason\x18\x0e \x01(\tR\x06reason\x12 \n" +
 	"\vinterrupted\x18\x0f \x01(\bR\vinterrupted\x12,\n" +
 	"\x04exit\x18\x10 \x01(\v2\x18.wardroom.plugin.v1.ExitR\x04exit\x129\n" +
-	"\aoutcome\x18\x11 \x01(\v2\x1f.wardroom.plugin.v1.TurnOutcomeR\aoutcome\"M\n" +
+	"\aoutcome\x18\x11 \x01(\v2\x1f.wardroom.plugin.v1.TurnOutcomeR\aoutcome\"l\n" +
 	"\bToolCall\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12-\n" +
-	"\x05input\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x05input\"F\n" +
+	"\x05input\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x05input\x12\x1d\n" +
+	"\n" +
+	"input_json\x18\x03 \x01(\fR\tinputJson\"F\n" +
 	"\x0eRecoverRequest\x124\n" +
 	"\ahandles\x18\x01 \x03(\v2\x1a.wardroom.plugin.v1.HandleR\ahandles\"J\n" +
 	"\x0fRecoverResponse\x127\n" +

@@ -21,9 +21,16 @@ function changed(value: number, source: string): boolean {
   return written.length > 15 && (written.length > 100 || digits(value.toPrecision(written.length)) !== written);
 }
 
-/** Reads JSON. A number that would be changed by that is kept as its text, which JSON.stringify writes again. */
+// A text, or a number, of JSON.
+const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
+
+/** Reads JSON. A number that would be changed by that is kept as its text, which JSON.stringify writes again; by an old browser it is read as a text: what people decide about must have every digit. */
 export function parseExact(text: string): unknown {
-  if (!exact.rawJSON || !perhaps.test(text)) return JSON.parse(text);
+  if (!perhaps.test(text)) return JSON.parse(text);
+  if (!exact.rawJSON) {
+    JSON.parse(text); // what is not JSON is not made such
+    return JSON.parse(text.replace(tokens, (t) => (t[0] !== '"' && changed(Number(t), t) ? `"${t}"` : t)));
+  }
   try {
     return exact.parse(text, (_, value, of) => (typeof value === "number" && of?.source !== undefined && changed(value, of.source) ? exact.rawJSON!(of.source) : value));
   } catch (err) {
@@ -35,7 +42,7 @@ export function parseExact(text: string): unknown {
 /** Reads JSON that a person wrote. What this browser cannot keep as it is written is an error. */
 export function parseTyped(text: string): unknown {
   if (!exact.rawJSON && perhaps.test(text)) {
-    JSON.parse(text, (_, value: unknown) => {
+    return JSON.parse(text, (_, value: unknown) => {
       if (typeof value === "number" && (!Number.isFinite(value) || Number.isInteger(value) && !Number.isSafeInteger(value))) throw new Error("has a number that this browser does not keep as it is written: the command line does");
       return value;
     });

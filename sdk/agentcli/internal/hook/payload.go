@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/sdk/internal/clip"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // MaxPayload bounds what Parse reads. Inputs of tools may hold whole files; beyond this nobody looks at them.
@@ -33,7 +34,7 @@ type Payload struct {
 	Prompt     string         `json:"prompt"`
 	Source     string         `json:"source"` // of a session's start
 	Tool       string         `json:"tool_name"`
-	Input      map[string]any `json:"tool_input"`
+	Input      wire.ToolInput `json:"tool_input"`
 	ToolUseID  string         `json:"tool_use_id"`
 	Answer     string         `json:"last_assistant_message"`
 	Error      string         `json:"error"` // of a failed turn
@@ -42,7 +43,7 @@ type Payload struct {
 	// Notification and Details are gemini's.
 	Notification string         `json:"notification_type"`
 	Message      string         `json:"message"`
-	Details      map[string]any `json:"details"`
+	Details      wire.ToolInput `json:"details"`
 }
 
 // Parse reads a payload. A field of an unexpected type is an error, so that a changed CLI is noticed and not
