@@ -98,7 +98,7 @@ func (a *App) reloaders() []reloader {
 			return err
 		}},
 		{name: "connections", apply: func(c *config.Config) error { a.connections.Apply(a.connectionLimits(c)); return nil }},
-		{name: "plugins", apply: func(c *config.Config) error { a.reloadPlugins(c); return nil }}, // last: it says what it did
+		{name: "plugins", apply: func(c *config.Config) error { a.reloadPlugins(c); return nil }}, // last: it logs what it did
 	}
 }
 

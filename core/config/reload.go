@@ -20,7 +20,7 @@ func (c *Config) With(next *Config) *Config {
 	return merged
 }
 
-// CheckEmptied reports files that are there in next and hold nothing any more: whoever writes one has emptied it first, or could not
+// CheckEmptied reports files that are there in next and hold nothing any more: an editor empties one before it is written, or could not
 // write it, and keys that protect would go out of force. One that is not there is meant. VALIDATION_ERROR lists them.
 func (c *Config) CheckEmptied(next *Config) error {
 	var problems []Problem

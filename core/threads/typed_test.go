@@ -83,7 +83,7 @@ func TestTypeAtHost(t *testing.T) {
 	}
 }
 
-// A host that says nothing keeps no sender waiting for ever.
+// A host that does not answer keeps no sender waiting for ever.
 func TestTypeAtSilentHost(t *testing.T) {
 	clock := coretest.NewClock()
 	r := newRig(t, clock)

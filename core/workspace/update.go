@@ -151,7 +151,7 @@ func (u *update) lend(aside *tree) error {
 	for _, part := range u.s.submodules(u.w.ID) {
 		rel, err := filepath.Rel(u.t.dir, part.dir)
 		if err != nil || part.secure() != nil {
-			continue // one that is gone has no say
+			continue // one that is gone decides nothing
 		}
 		place := filepath.Join(aside.dir, rel)
 		if err := os.MkdirAll(place, 0o755); err != nil {

@@ -72,47 +72,31 @@ func (p Prompt) shown() []string {
 	if s := p.subject(); s != "" {
 		return append(list, s)
 	}
-	return append(list, leaves(map[string]any(p.Input), nil, 0)...)
+	return append(list, leaves(map[string]any(p.Input), nil, false, 0)...)
 }
 
 // maxDepth is how deep an input is looked at.
 const maxDepth = 16
 
-// leaves appends every string within v.
-func leaves(v any, list []string, depth int) []string {
+// leaves appends every string within v, and every number as it was written where numbers is set.
+func leaves(v any, list []string, numbers bool, depth int) []string {
 	if depth > maxDepth {
 		return list
 	}
 	switch v := v.(type) {
 	case string:
 		list = append(list, v)
-	case []any:
-		for _, item := range v {
-			list = leaves(item, list, depth+1)
-		}
-	case map[string]any:
-		for _, item := range v {
-			list = leaves(item, list, depth+1)
-		}
-	}
-	return list
-}
-
-// numbers appends every number within v, as it was written.
-func numbers(v any, list []string, depth int) []string {
-	if depth > maxDepth {
-		return list
-	}
-	switch v := v.(type) {
 	case json.Number:
-		list = append(list, string(v))
+		if numbers {
+			list = append(list, string(v))
+		}
 	case []any:
 		for _, item := range v {
-			list = numbers(item, list, depth+1)
+			list = leaves(item, list, numbers, depth+1)
 		}
 	case map[string]any:
 		for _, item := range v {
-			list = numbers(item, list, depth+1)
+			list = leaves(item, list, numbers, depth+1)
 		}
 	}
 	return list

@@ -135,7 +135,7 @@ func (r *rule) fits(preset string, p Prompt) bool {
 	}
 	texts := p.shown()
 	if r.Answer == Deny {
-		texts = numbers(map[string]any(p.Input), leaves(map[string]any(p.Input), texts, 0), 0)
+		texts = leaves(map[string]any(p.Input), texts, true, 0)
 	}
 	return slices.ContainsFunc(texts, r.match.MatchString)
 }

@@ -36,11 +36,11 @@ func (l *Launcher) sweepOnce(ctx context.Context, grace time.Duration) {
 	// be writing it.
 	_, err := l.engine.ServerVersion(call)
 	if err != nil {
-		return // health tells of it
+		return // health reports it
 	}
 	list, err := l.engine.ContainerList(call, container.ListOptions{All: true, Filters: owned(l.owner)})
 	if err != nil {
-		return // health tells of it
+		return // health reports it
 	}
 	for i := range list {
 		one := &list[i]

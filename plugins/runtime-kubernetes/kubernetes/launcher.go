@@ -615,7 +615,7 @@ func lastExit(pod *corev1.Pod, h handle) (runtime.Exit, error) {
 	return runtime.Exit{}, agentcli.ErrGone
 }
 
-// takenAway says why the cluster ended a pod that was evicted or preempted, or whose node was shut down or drained; "" for any other.
+// takenAway returns why the cluster ended a pod that was evicted or preempted, or whose node was shut down or drained; "" for any other.
 func takenAway(pod *corev1.Pod) string {
 	reason, message := pod.Status.Reason, pod.Status.Message
 	for _, c := range pod.Status.Conditions {

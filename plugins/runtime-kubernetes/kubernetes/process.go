@@ -100,7 +100,7 @@ func (p *process) Wait(ctx context.Context) (runtime.Exit, error) {
 // takenTime is how long a cluster may take to say why it had a pod end. A kubelet that evicts one says so once all of it has ended.
 const takenTime = 10 * time.Second
 
-// taken says why the pod of a life was taken away whose holder was made to end by something else than this runtime; "" where that is
+// taken returns why the pod of a life was taken away whose holder was made to end by something else than this runtime; "" where that is
 // not so, or not known.
 func (l *Launcher) taken(ctx context.Context, h handle) string {
 	ctx, cancel := context.WithTimeout(ctx, takenTime)
