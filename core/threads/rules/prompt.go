@@ -72,17 +72,12 @@ func (p Prompt) shown() []string {
 	if s := p.subject(); s != "" {
 		return append(list, s)
 	}
-	return append(list, leaves(map[string]any(p.Input), nil, false, 0)...)
+	return append(list, leaves(map[string]any(p.Input), nil, false)...)
 }
 
-// maxDepth is how deep an input is looked at.
-const maxDepth = 16
-
-// leaves appends every string within v, and every number as it was written where numbers is set.
-func leaves(v any, list []string, numbers bool, depth int) []string {
-	if depth > maxDepth {
-		return list
-	}
+// leaves appends every string within v, and every number as it was written where numbers is set. However deep one lies, it counts: an
+// agent could hide it from a rule otherwise. How deep an input may be is up to who reads it from a wire.
+func leaves(v any, list []string, numbers bool) []string {
 	switch v := v.(type) {
 	case string:
 		list = append(list, v)
@@ -92,11 +87,11 @@ func leaves(v any, list []string, numbers bool, depth int) []string {
 		}
 	case []any:
 		for _, item := range v {
-			list = leaves(item, list, numbers, depth+1)
+			list = leaves(item, list, numbers)
 		}
 	case map[string]any:
 		for _, item := range v {
-			list = leaves(item, list, numbers, depth+1)
+			list = leaves(item, list, numbers)
 		}
 	}
 	return list

@@ -135,7 +135,7 @@ func (r *rule) fits(preset string, p Prompt) bool {
 	}
 	texts := p.shown()
 	if r.Answer == Deny {
-		texts = leaves(map[string]any(p.Input), texts, true, 0)
+		texts = leaves(map[string]any(p.Input), texts, true)
 	}
 	return slices.ContainsFunc(texts, r.match.MatchString)
 }

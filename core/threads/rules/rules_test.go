@@ -199,6 +199,7 @@ func TestRules(t *testing.T) {
 		{"DenyMatchesNoOtherNumber", list{{Match: `^9007199254740993$`, Answer: "deny"}, {Answer: "allow"}}, "standard", approval("pay", `{"command":"x","to":[{"account":9007199254740992}]}`), "allow"},
 		{"AllowMatchesNoHiddenNumber", list{{Match: `^7$`, Answer: "allow"}}, "standard", approval("pay", `{"command":"x","to":7}`), ""},
 		{"DenyMatchesDeep", list{{Match: "^secret$", Answer: "deny"}}, "standard", bash, "deny"},
+		{"DenyMatchesDeeper", list{{Match: "^secret$", Answer: "deny"}, {Answer: "allow"}}, "standard", approval("pay", `{"command":"x","to":`+strings.Repeat("[", 90)+`"secret"`+strings.Repeat("]", 90)+`}`), "deny"},
 		{"MatchAnyInputWithoutSubject", list{{Match: "^select 1$", Answer: "allow"}}, "standard", mcp, "allow"},
 		{"MatchNothing", list{{Match: "rm", Answer: "allow"}}, "standard", bash, ""},
 		{"Question", list{{Kind: "question", Match: "colour", Answer: "2"}}, "standard", question, "2"},
