@@ -17,8 +17,8 @@ const fieldManager = "wardroom"
 // ownerName is the name of what this state directory has in the namespace beside its pods.
 func (l *Launcher) ownerName() string { return "wardroom-" + l.owner }
 
-// furnish makes what pods need in the namespace, where it is missing: the object that owns them all, whose removal removes
-// them, and the network policy.
+// furnish makes what pods need in the namespace, where it is missing or was changed: the object that owns them all, whose removal
+// removes them, and the network policy.
 func (l *Launcher) furnish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -39,17 +39,15 @@ func (l *Launcher) furnish(ctx context.Context) error {
 	if err != nil {
 		return l.cluster.failed("make the owner of pods", err)
 	}
-	l.mu.Lock()
-	done := l.furnished == string(owner.UID)
-	l.mu.Unlock()
-	if done {
-		return nil
-	}
+	// It is written each time: without it, agents would reach everything, and everything them.
 	policy := l.policy(labels, owner)
 	policies := l.cluster.network.NetworkPolicies(l.cluster.namespace)
-	_, err = policies.Create(ctx, policy, metav1.CreateOptions{FieldManager: fieldManager})
-	if apierrors.IsAlreadyExists(err) {
-		_, err = policies.Update(ctx, policy, metav1.UpdateOptions{FieldManager: fieldManager})
+	_, err = policies.Update(ctx, policy, metav1.UpdateOptions{FieldManager: fieldManager})
+	if apierrors.IsNotFound(err) {
+		_, err = policies.Create(ctx, policy, metav1.CreateOptions{FieldManager: fieldManager})
+	}
+	if apierrors.IsAlreadyExists(err) { // another start was faster, and writes the same
+		err = nil
 	}
 	if err != nil {
 		return l.cluster.failed("write the network policy of agents", err)

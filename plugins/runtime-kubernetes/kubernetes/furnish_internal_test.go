@@ -1,0 +1,112 @@
+package kubernetes
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strings"
+	"sync"
+	"testing"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+)
+
+// objects is an API server of objects that are made, written and removed by name.
+type objects struct {
+	mu  sync.Mutex // guards what follows
+	all map[string][]byte
+}
+
+func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	at := r.URL.Path
+	var body []byte
+	if r.Method == http.MethodPost || r.Method == http.MethodPut {
+		sent, _ := io.ReadAll(r.Body)
+		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(sent, nil, nil) // it is no JSON
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		body, _ = json.Marshal(object)
+		if made, err := meta.Accessor(object); err == nil && r.Method == http.MethodPost {
+			at = path.Join(at, made.GetName())
+		}
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, there := o.all[at]
+	refuse := func(code int, reason metav1.StatusReason) {
+		w.WriteHeader(code)
+		_ = json.NewEncoder(w).Encode(metav1.Status{
+			TypeMeta: metav1.TypeMeta{Kind: "Status", APIVersion: "v1"}, Status: metav1.StatusFailure, Code: int32(code), Reason: reason,
+		})
+	}
+	switch {
+	case r.Method == http.MethodPost && there:
+		refuse(http.StatusConflict, metav1.StatusReasonAlreadyExists)
+	case r.Method != http.MethodPost && !there:
+		refuse(http.StatusNotFound, metav1.StatusReasonNotFound)
+	case r.Method == http.MethodPost, r.Method == http.MethodPut:
+		o.all[at] = body
+		fallthrough
+	default:
+		_, _ = w.Write(o.all[at])
+	}
+}
+
+// of returns an object of a kind, as its path has it, and the path; "" for none.
+func (o *objects) of(kind string) (string, []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for at, data := range o.all {
+		if strings.Contains(at, kind) {
+			return at, data
+		}
+	}
+	return "", nil
+}
+
+// TestFurnishAgain removes, and then changes, the network policy of agents beside the runtime: it is as it has to be before another
+// pod is made.
+func TestFurnishAgain(t *testing.T) {
+	api := &objects{all: map[string][]byte{}}
+	server := httptest.NewServer(api)
+	defer server.Close()
+	l := &Launcher{config: decoded(t, `{"egress": ["dns"]}`), cluster: clusterAt(t, server.URL), owner: "owner", version: "test"}
+	for _, change := range []func(at string, p *networkingv1.NetworkPolicy){
+		nil,
+		func(at string, _ *networkingv1.NetworkPolicy) { delete(api.all, at) },
+		func(at string, p *networkingv1.NetworkPolicy) {
+			p.Spec.Egress = []networkingv1.NetworkPolicyEgressRule{{}}
+			api.all[at], _ = json.Marshal(p)
+		},
+	} {
+		if change != nil {
+			at, data := api.of("networkpolicies")
+			var p networkingv1.NetworkPolicy
+			if err := json.Unmarshal(data, &p); err != nil {
+				t.Fatal(err)
+			}
+			api.mu.Lock()
+			change(at, &p)
+			api.mu.Unlock()
+		}
+		if err := l.furnish(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_, data := api.of("networkpolicies")
+		var p networkingv1.NetworkPolicy
+		if err := json.Unmarshal(data, &p); err != nil {
+			t.Fatalf("there is no network policy: %v", err)
+		}
+		if len(p.Spec.Egress) != 2 || len(p.Spec.Egress[1].Ports) != 2 || len(p.Spec.Ingress) != 1 {
+			t.Errorf("agents are bounded by %+v", p.Spec)
+		}
+	}
+}
