@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -306,7 +307,7 @@ func subPath(parts ...string) string {
 	return ""
 }
 
-// create makes a pod and returns it when its container runs. IMAGE_NOT_FOUND, RESOURCE_LIMIT, SPAWN_FAILED, UNAVAILABLE; then
+// create makes a pod and returns it when its container runs. IMAGE_NOT_FOUND, NETWORK_ERROR, RESOURCE_LIMIT, SPAWN_FAILED, UNAVAILABLE; then
 // nothing of it is left.
 func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, duration(l.config.StartTimeout, defaultStart))
@@ -394,12 +395,24 @@ func judge(pod *corev1.Pod) (ready bool, err error) {
 	return false, nil
 }
 
+// registryAway is the reason of a pull whose registry the node's container engine did not reach.
+const registryAway = "RegistryUnavailable"
+
 // waits says why a container that waits will not start; nil if it may.
 func waits(image string, w *corev1.ContainerStateWaiting) error {
 	switch w.Reason {
-	case "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError":
+	case "ImagePullBackOff":
+		if why := w.Message; runtime.RegistryUnreached(why) || strings.Contains(why, registryAway) {
+			return &runtime.Error{
+				Code: runtime.CodeNetworkError, Field: "image", Retry: true,
+				Message: fmt.Sprintf("the image %s cannot be pulled: its registry is not reached or does not answer: %s: %s", image, w.Reason, said(errors.New(why))),
+				Hint:    "look whether the registry runs and the nodes reach it, or load the image on the nodes",
+			}
+		}
+		fallthrough
+	case "ErrImageNeverPull", "InvalidImageName", "ImageInspectError":
 		return &runtime.Error{
-			Code: runtime.CodeImageNotFound, Field: "image", Message: fmt.Sprintf("the image %s is not there: %s: %s", image, w.Reason, said(fmt.Errorf("%s", w.Message))),
+			Code: runtime.CodeImageNotFound, Field: "image", Message: fmt.Sprintf("the image %s is not there: %s: %s", image, w.Reason, said(errors.New(w.Message))),
 			Hint: "look whether the registry has it and the nodes may pull it (pull, pullSecrets), or load it on the nodes",
 		}
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError":
@@ -407,7 +420,7 @@ func waits(image string, w *corev1.ContainerStateWaiting) error {
 			return nil
 		}
 		return &runtime.Error{
-			Code: runtime.CodeSpawnFailed, Message: fmt.Sprintf("the container does not start: %s: %s", w.Reason, said(fmt.Errorf("%s", w.Message))),
+			Code: runtime.CodeSpawnFailed, Message: fmt.Sprintf("the container does not start: %s: %s", w.Reason, said(errors.New(w.Message))),
 			Hint: "images need the holder (see holder in the runtime's configuration), and secrets have to be in the namespace",
 		}
 	}
@@ -457,8 +470,8 @@ func late(pod *corev1.Pod) error {
 	why := "it is " + strings.ToLower(string(pod.Status.Phase))
 	for _, s := range pod.Status.ContainerStatuses {
 		if w := s.State.Waiting; w != nil {
-			if w.Reason == "ErrImagePull" {
-				return waits(s.Image, &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: w.Message})
+			if w.Reason == "ErrImagePull" || w.Reason == registryAway {
+				return waits(s.Image, &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: w.Reason + ": " + w.Message})
 			}
 			why = strings.TrimSpace(w.Reason + " " + w.Message)
 		}
