@@ -10,9 +10,11 @@ import (
 	"sync"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
@@ -20,6 +22,8 @@ import (
 type objects struct {
 	mu  sync.Mutex // guards what follows
 	all map[string][]byte
+
+	told chan []byte // pods that watches tell of
 }
 
 func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -28,15 +32,23 @@ func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body []byte
 	if r.Method == http.MethodPost || r.Method == http.MethodPut {
 		sent, _ := io.ReadAll(r.Body)
-		object, _, err := scheme.Codecs.UniversalDeserializer().Decode(sent, nil, nil) // it is no JSON
+		object, kind, err := scheme.Codecs.UniversalDeserializer().Decode(sent, nil, nil) // it is no JSON
 		if err != nil {
 			w.WriteHeader(http.StatusBadRequest)
 			return
 		}
-		body, _ = json.Marshal(object)
+		object.GetObjectKind().SetGroupVersionKind(*kind)
 		if made, err := meta.Accessor(object); err == nil && r.Method == http.MethodPost {
 			at = path.Join(at, made.GetName())
+			made.SetUID(types.UID("uid of " + made.GetName()))
+			made.SetNamespace("ns")
+			made.SetResourceVersion("1")
 		}
+		body, _ = json.Marshal(object)
+	}
+	if r.URL.Query().Get("watch") != "" {
+		o.watch(w, r)
+		return
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -48,6 +60,8 @@ func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		})
 	}
 	switch {
+	case r.Method == http.MethodGet && strings.HasSuffix(at, "/pods"):
+		_ = json.NewEncoder(w).Encode(corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"}})
 	case r.Method == http.MethodPost && there:
 		refuse(http.StatusConflict, metav1.StatusReasonAlreadyExists)
 	case r.Method != http.MethodPost && !there:
@@ -57,6 +71,20 @@ func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fallthrough
 	default:
 		_, _ = w.Write(o.all[at])
+	}
+}
+
+// watch tells what told holds, and has no end.
+func (o *objects) watch(w http.ResponseWriter, r *http.Request) {
+	w.(http.Flusher).Flush()
+	for {
+		select {
+		case pod := <-o.told:
+			_ = json.NewEncoder(w).Encode(map[string]any{"type": "ADDED", "object": json.RawMessage(pod)})
+			w.(http.Flusher).Flush()
+		case <-r.Context().Done():
+			return
+		}
 	}
 }
 

@@ -307,6 +307,9 @@ func subPath(parts ...string) string {
 	return ""
 }
 
+// lookTime is how long the watch may tell nothing of a pod that is being started, before the API server is asked.
+const lookTime = 3 * time.Second
+
 // create makes a pod and returns it when its container runs. IMAGE_NOT_FOUND, NETWORK_ERROR, RESOURCE_LIMIT, SPAWN_FAILED, UNAVAILABLE; then
 // nothing of it is left.
 func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*corev1.Pod, error) {
@@ -317,6 +320,8 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 	}
 	plan.Name = podName(id, rand.Text())
 	plan.OwnerReferences = l.ownerReference()
+	var told string // the version of the pod that the watch told last
+	looked := time.Now()
 	changed := l.watcher.change()
 	pod, err := l.cluster.pods().Create(ctx, plan, metav1.CreateOptions{FieldManager: fieldManager})
 	if err != nil {
@@ -337,12 +342,15 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 		wait(ctx, changed, time.Second)
 		changed = l.watcher.change()
 		if known, ok, _ := l.watcher.store.GetByKey(l.cluster.namespace + "/" + pod.Name); ok {
-			if seen, is := known.(*corev1.Pod); is && seen.UID == pod.UID {
-				pod = seen
+			if seen, is := known.(*corev1.Pod); is && seen.UID == pod.UID && seen.ResourceVersion != told {
+				told, looked, pod = seen.ResourceVersion, time.Now(), seen
+				continue
+			} else if is && seen.UID == pod.UID && time.Since(looked) < lookTime {
 				continue
 			}
 		}
-		// It is not seen yet, or is gone; the watch may be behind, or not allowed.
+		// It is not seen yet, or is gone, or nothing was told of it for a while; the watch may be behind, or not allowed.
+		looked = time.Now()
 		switch now, err := l.cluster.get(ctx, pod.Name); {
 		case err != nil && runtime.ErrorCode(err) != runtime.CodeUnavailable && ctx.Err() == nil:
 			l.discard(ctx, pod)
