@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 )
 
-// objects is an API server of objects that are made, written and removed by name.
+// objects is an API server of objects that are made and written by name. What is removed stays until a test takes it away.
 type objects struct {
 	mu  sync.Mutex // guards what follows
 	all map[string][]byte
@@ -61,7 +61,14 @@ func (o *objects) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	switch {
 	case r.Method == http.MethodGet && strings.HasSuffix(at, "/pods"):
-		_ = json.NewEncoder(w).Encode(corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"}})
+		list := corev1.PodList{TypeMeta: metav1.TypeMeta{Kind: "PodList", APIVersion: "v1"}, ListMeta: metav1.ListMeta{ResourceVersion: "1"}}
+		for name, data := range o.all {
+			var pod corev1.Pod
+			if strings.HasPrefix(name, at+"/") && json.Unmarshal(data, &pod) == nil {
+				list.Items = append(list.Items, pod)
+			}
+		}
+		_ = json.NewEncoder(w).Encode(list)
 	case r.Method == http.MethodPost && there:
 		refuse(http.StatusConflict, metav1.StatusReasonAlreadyExists)
 	case r.Method != http.MethodPost && !there:
@@ -86,6 +93,17 @@ func (o *objects) watch(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// put writes an object at a path, or takes it away.
+func (o *objects) put(at string, data []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if data == nil {
+		delete(o.all, at)
+		return
+	}
+	o.all[at] = data
 }
 
 // of returns an object of a kind, as its path has it, and the path; "" for none.

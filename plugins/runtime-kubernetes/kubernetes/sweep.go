@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -65,4 +66,25 @@ func (l *Launcher) recorded(pod *corev1.Pod) (v record, known bool, err error) {
 		return v, false, nil
 	}
 	return v, err == nil && v.Handle.UID == string(pod.UID), err
+}
+
+// podsOf returns all pods of this state directory that an agent has. The errors are those of cluster.failed.
+func (l *Launcher) podsOf(ctx context.Context, id string) ([]corev1.Pod, error) {
+	pods, err := l.cluster.list(ctx, labelOwner+"="+l.owner)
+	return slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return pod.Annotations[annotationAgent] != id }), err
+}
+
+// removePods removes all pods of an agent, where its record does not say which those are, and returns them. The errors are those of
+// cluster.failed.
+func (l *Launcher) removePods(ctx context.Context, id string) ([]corev1.Pod, error) {
+	pods, err := l.podsOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	for i := range pods {
+		if err := l.cluster.remove(ctx, pods[i].Name, string(pods[i].UID)); err != nil {
+			return nil, err
+		}
+	}
+	return pods, nil
 }
