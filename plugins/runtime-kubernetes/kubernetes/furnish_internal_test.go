@@ -9,13 +9,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/hashicorp/go-hclog"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/cache"
 )
 
 // objects is an API server of objects that are made and written by name. What is removed stays until a test takes it away.
@@ -154,5 +157,40 @@ func TestFurnishAgain(t *testing.T) {
 		if len(p.Spec.Egress) != 2 || len(p.Spec.Egress[1].Ports) != 2 || len(p.Spec.Ingress) != 1 {
 			t.Errorf("agents are bounded by %+v", p.Spec)
 		}
+	}
+}
+
+// TestGuardPolicy removes the network policy while an agent runs: it is made again before another one starts.
+func TestGuardPolicy(t *testing.T) {
+	api := &objects{all: map[string][]byte{}}
+	server := httptest.NewServer(api)
+	defer server.Close()
+	l := &Launcher{config: decoded(t, `{}`), cluster: clusterAt(t, server.URL), owner: "owner", version: "test", log: hclog.NewNullLogger(), dir: t.TempDir()}
+	if err := l.furnish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	at, _ := api.of("networkpolicies")
+	api.put(at, nil)
+	l.watcher = &watcher{store: cache.NewStore(cache.MetaNamespaceKeyFunc)}
+	l.sweepOnce(t.Context(), time.Hour)
+	if at, _ := api.of("networkpolicies"); at != "" {
+		t.Error("a policy is written though no agent runs")
+	}
+	pod := podIn(corev1.PodRunning, "", "", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+	pod.Name, pod.CreationTimestamp = "a-pod", metav1.Now()
+	if err := l.watcher.store.Add(pod); err != nil {
+		t.Fatal(err)
+	}
+	l.sweepOnce(t.Context(), time.Hour)
+	if at, _ := api.of("networkpolicies"); at == "" {
+		t.Error("agents run without a network policy")
+	}
+	at, _ = api.of("configmaps")
+	api.put(at, nil)
+	at, _ = api.of("networkpolicies")
+	api.put(at, nil)
+	l.sweepOnce(t.Context(), time.Hour)
+	if at, _ := api.of("wardroom-owner"); at != "" {
+		t.Errorf("%s is made for an installation that was removed", at)
 	}
 }

@@ -16,7 +16,8 @@ import (
 const sweepTime = time.Minute
 
 // sweep removes, until ctx ends, pods of this state directory that no agent has, once they are older than grace, and those
-// that ended and whose end is known. While the cluster is away nothing happens.
+// that ended and whose end is known. The network policy of those that run is written again, in case it was removed. While the
+// cluster is away nothing happens.
 func (l *Launcher) sweep(ctx context.Context, grace time.Duration) {
 	ticker := time.NewTicker(min(sweepTime, max(grace/2, 100*time.Millisecond)))
 	defer ticker.Stop()
@@ -31,7 +32,13 @@ func (l *Launcher) sweep(ctx context.Context, grace time.Duration) {
 }
 
 func (l *Launcher) sweepOnce(ctx context.Context, grace time.Duration) {
-	for _, pod := range l.watcher.all() {
+	pods := l.watcher.all()
+	if slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return !over(pod) }) {
+		if err := l.guard(ctx); err != nil && ctx.Err() == nil {
+			l.log.Debug("the network policy of agents cannot be written at the moment", "error", err)
+		}
+	}
+	for _, pod := range pods {
 		if ctx.Err() != nil || pod.DeletionTimestamp != nil || !l.leftover(pod, grace) {
 			continue
 		}
