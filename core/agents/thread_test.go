@@ -487,6 +487,23 @@ func TestThreadBadFrames(t *testing.T) {
 	}
 }
 
+// TestThreadUnreachable has a host lose its agent for a while, and find it again: the thread goes on.
+func TestThreadUnreachable(t *testing.T) {
+	r, threads := newThreadRig(t)
+	p, reg := r.host(1)
+	r.svc.SpawnThread(reg.AgentID, remote("thread_1"))
+	p.expect(protocol.TypeThreadSpawn, nil)
+	p.event("thread_1", 1, protocol.ThreadReady, protocol.ThreadData{})
+	p.acked("thread_1", 1)
+	p.event("thread_1", 2, protocol.ThreadError, protocol.ThreadData{Status: "unreachable", Reason: "unreachable"})
+	p.acked("thread_1", 2)
+	p.event("thread_1", 3, protocol.ThreadReady, protocol.ThreadData{Status: "ready"})
+	p.acked("thread_1", 3)
+	if got := threads.all(); len(got) != 3 || got[1].Signal.Status != core.ManagedUnreachable {
+		t.Errorf("told %+v", got)
+	}
+}
+
 func TestThreadOfferRefused(t *testing.T) {
 	r, _ := newThreadRig(t)
 	for _, offer := range []protocol.ThreadOffer{

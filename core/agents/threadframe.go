@@ -44,7 +44,7 @@ var threadEvents = map[string]core.EventType{
 
 // agentStatuses are the states that an event may name.
 var agentStatuses = []core.ManagedAgentStatus{
-	core.ManagedStarting, core.ManagedReady, core.ManagedBusy, core.ManagedError, core.ManagedStopped,
+	core.ManagedStarting, core.ManagedReady, core.ManagedBusy, core.ManagedUnreachable, core.ManagedError, core.ManagedStopped,
 }
 
 // errNoThreads answers frames about threads where the service has no threads.
@@ -306,7 +306,7 @@ func checkThreadData(kind core.EventType, d *protocol.ThreadData, now time.Time)
 	case d.Status == "blocked": // a managed agent that waits for a person is busy
 		signal.Status = core.ManagedBusy
 	case !slices.Contains(agentStatuses, signal.Status):
-		return signal, errors.New("data.status: must be starting, ready, busy, blocked, error or stopped")
+		return signal, errors.New("data.status: must be starting, ready, busy, blocked, unreachable, error or stopped")
 	}
 	switch {
 	case d.Turn < 0 || d.DurationMs < 0:

@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -137,11 +138,31 @@ func (r *Runtime) latest(ctx context.Context, a *agent, rec *record) ([]byte, er
 	if !ok || rec.Life == 0 {
 		return nil, nil
 	}
-	handle, err := launcher.Latest(ctx, a.id, rec.Started)
-	if errors.Is(err, ErrGone) {
+	since := rec.Started
+	if rec.Former != nil {
+		since = time.Time{}
+	}
+	handle, err := launcher.Latest(ctx, a.id, since)
+	if errors.Is(err, ErrGone) || err == nil && rec.Former != nil && bytes.Equal(handle, rec.Former.Process) {
 		return nil, nil
 	}
 	return handle, err
+}
+
+// before returns what the launcher started last for an agent, or nil where it cannot say.
+func (r *Runtime) before(ctx context.Context, a *agent) *former {
+	launcher, ok := r.o.Launcher.(Rediscoverer)
+	if !ok {
+		return nil
+	}
+	handle, err := launcher.Latest(ctx, a.id, time.Time{})
+	switch {
+	case errors.Is(err, ErrGone):
+		return &former{}
+	case err != nil:
+		return nil
+	}
+	return &former{Process: handle}
 }
 
 // adoptMissing tries again to find agents that could not be reached: at the same time, so that one whose place does not answer

@@ -34,7 +34,8 @@ type Launcher interface {
 // Rediscoverer is a Launcher that knows by itself what it started last for an agent. A runtime process that ends
 // between the start of a command and the record of its handle would leave a command running that nobody knows.
 type Rediscoverer interface {
-	// Latest returns the handle of what was started for the agent at or after since. ErrGone if nothing was.
+	// Latest returns the handle of what was started for the agent at or after since. ErrGone if nothing was. It returns the same
+	// bytes as before where nothing was started since then.
 	Latest(ctx context.Context, id string, since time.Time) (handle []byte, err error)
 }
 

@@ -41,6 +41,7 @@ type record struct {
 	Base    uint64        `json:"base"`              // offset of the first byte of this life
 	Process []byte        `json:"process,omitempty"` // handle of the launcher; empty: it never ran, or ended
 	Started time.Time     `json:"started,omitzero"`  // of this life
+	Former  *former       `json:"former,omitempty"`  // nil: not known
 	Cols    int           `json:"cols,omitempty"`
 	Rows    int           `json:"rows,omitempty"`
 	Agent   runtime.Agent `json:"agent"` // when the record was written
@@ -49,6 +50,12 @@ type record struct {
 	// Kept is the life after which the session was looked for in the room, and copied if it was there.
 	Kept   int    `json:"kept,omitempty"`
 	Notice string `json:"-"` // what people should know of the start that comes
+}
+
+// former is what the launcher had started last for an agent when this life began. What it has later is of this life if it is
+// something else: the clock, which may be set back meanwhile, does not say so.
+type former struct {
+	Process []byte `json:"process,omitempty"` // empty: nothing
 }
 
 // roomRecord is the part of a Room that can be stored.

@@ -264,7 +264,7 @@ func (r *Runtime) start(ctx context.Context, a *agent, rec *record, adapter Adap
 	rec.Plan, rec.Life, rec.Process, rec.Exit, rec.Stopped = plan, rec.Life+1, nil, nil, time.Time{}
 	rec.Room = roomRecord{Home: room.Home, Workdir: room.Workdir, Temp: room.Temp, Hook: room.Hook}
 	rec.Cols, rec.Rows = firstSize(&spec)
-	rec.Started = r.o.Now().UTC()
+	rec.Started, rec.Former = r.o.Now().UTC(), r.before(ctx, a)
 	rec.Agent.Status, rec.Agent.Reason, rec.Agent.Workdir = runtime.StatusStarting, rec.Notice, room.Workdir
 	rec.Agent.ExitCode, rec.Agent.Prompt, rec.Agent.LoginURL = nil, nil, ""
 	rec.Agent.SessionID = plan.SessionID

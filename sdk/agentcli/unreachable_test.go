@@ -4,6 +4,7 @@ import (
 	"context"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -151,13 +152,33 @@ func (l rediscoverer) Latest(context.Context, string, time.Time) ([]byte, error)
 	return []byte(strconv.Itoa(l.launched)), nil
 }
 
+// setBack is a rediscoverer whose clock was set back before it started anything.
+type setBack struct{ rediscoverer }
+
+func (l setBack) Latest(ctx context.Context, id string, since time.Time) ([]byte, error) {
+	if time.Now().Add(-time.Hour).Before(since) {
+		return nil, agentcli.ErrGone
+	}
+	return l.rediscoverer.Latest(ctx, id, since)
+}
+
 // held is a launcher that does not return from Launch until it is let go.
 type held struct {
 	*launchertest.Network
 	launched, letGo chan struct{}
+	pass            atomic.Int64 // how often it does all the same
+	early           bool         // it is held before it starts anything
 }
 
 func (h *held) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.Process, error) {
+	if h.pass.Add(-1) >= 0 {
+		return h.Network.Launch(ctx, cmd)
+	}
+	if h.early {
+		close(h.launched)
+		<-h.letGo
+		return nil, runtime.Errorf(runtime.CodeSpawnFailed, "it was killed before")
+	}
 	p, err := h.Network.Launch(ctx, cmd)
 	close(h.launched)
 	<-h.letGo
@@ -172,7 +193,7 @@ func TestCrashAtStartOutOfReach(t *testing.T) {
 			t.Parallel()
 			l := newLauncher(t, (&fakeCLI{}).run)
 			network := launchertest.NewNetwork(rediscoverer{l}, 0)
-			h := &held{network, make(chan struct{}), make(chan struct{})}
+			h := &held{Network: network, launched: make(chan struct{}), letGo: make(chan struct{})}
 			g := open(t, l, func(o *agentcli.Options) { o.Adapters, o.Launcher = []agentcli.Adapter{&fakeType{}}, h })
 			spawned := make(chan error, 1)
 			go func() {
@@ -203,6 +224,55 @@ func TestCrashAtStartOutOfReach(t *testing.T) {
 				next.status("a", runtime.StatusReady)
 			} else if a := next.status("a", runtime.StatusStopped); a.Reason != runtime.ReasonLost {
 				t.Errorf("agent %+v", a)
+			}
+		})
+	}
+}
+
+// TestCrashAtStartClockSetBack kills the runtime between the start of an agent and its record, after the clock was set back: what was
+// started is found, and what an earlier life left is not taken for it.
+func TestCrashAtStartClockSetBack(t *testing.T) {
+	for name, tt := range map[string]struct {
+		again, early bool
+	}{
+		"First": {}, "FirstEarly": {early: true}, "Again": {again: true}, "AgainEarly": {again: true, early: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := newLauncher(t, (&fakeCLI{}).run)
+			network := launchertest.NewNetwork(setBack{rediscoverer{l}}, 0)
+			h := &held{Network: network, launched: make(chan struct{}), letGo: make(chan struct{}), early: tt.early}
+			g := open(t, l, func(o *agentcli.Options) { o.Adapters, o.Launcher = []agentcli.Adapter{&fakeType{}}, h })
+			start := func() error {
+				_, err := g.Spawn(t.Context(), runtime.Spec{ID: "a", Type: "fake"})
+				return err
+			}
+			if tt.again {
+				h.pass.Store(1)
+				g.spawn(runtime.Spec{ID: "a", Type: "fake"})
+				g.status("a", runtime.StatusReady)
+				if err := g.Stop(t.Context(), "a", runtime.StopOptions{}); err != nil {
+					t.Fatal(err)
+				}
+				g.status("a", runtime.StatusStopped)
+				start = func() error {
+					_, err := g.Restart(t.Context(), "a", runtime.RestartOptions{})
+					return err
+				}
+			}
+			started := make(chan error, 1)
+			go func() { started <- start() }()
+			defer func() { close(h.letGo); <-started }()
+			<-h.launched
+			o := g.o
+			o.StateDir, o.Launcher = launchertest.Crashed(t, g.o.StateDir), network
+			next := reopen(t, l, o)
+			if tt.early {
+				if a := next.status("a", runtime.StatusStopped); a.Reason != runtime.ReasonLost {
+					t.Errorf("agent %+v", a)
+				}
+			} else {
+				next.status("a", runtime.StatusReady)
 			}
 		})
 	}

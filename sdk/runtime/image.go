@@ -73,3 +73,14 @@ func (i *ImageChoice) Problems(check func(ref string) error) map[string]error {
 	}
 	return found
 }
+
+// RegistryUnreached reports whether an image could not be pulled because of the network, or of a registry that is down, by what a
+// container engine wrote of it: engines have no code for that.
+func RegistryUnreached(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc([]string{
+		"connection refused", "connection reset", "no such host", "no route to host", "network is unreachable", "i/o timeout", "tls handshake timeout",
+		"client.timeout", "context deadline exceeded", "server misbehaving", "temporary failure in name resolution", "unexpected eof", ": eof",
+		"unexpected http status: 5", "502 bad gateway", "503 service unavailable", "504 gateway", "proxyconnect",
+	}, func(words string) bool { return strings.Contains(text, words) })
+}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -188,7 +187,7 @@ func (i *images) download(ref string) error {
 	if failed := i.engine.failed("pull "+ref, err); runtime.ErrorCode(failed) == runtime.CodeSocketError {
 		return failed
 	}
-	if unreached(err) {
+	if runtime.RegistryUnreached(err.Error()) {
 		return &runtime.Error{
 			Code: runtime.CodeNetworkError, Field: "image", Retry: true,
 			Message: fmt.Sprintf("the image %s cannot be pulled: its registry is not reached or does not answer: %s", ref, said(err)),
@@ -200,17 +199,6 @@ func (i *images) download(ref string) error {
 		hint = "name a user of the registry in registries of the runtime's configuration, and look at its password"
 	}
 	return imageNotFound(ref, "cannot be pulled: "+said(err), hint)
-}
-
-// unreached reports whether an engine could not pull because of the network or of a registry that is down. It says so in words
-// only.
-func unreached(err error) bool {
-	text := strings.ToLower(err.Error())
-	return slices.ContainsFunc([]string{
-		"connection refused", "connection reset", "no such host", "no route to host", "network is unreachable", "i/o timeout", "tls handshake timeout",
-		"client.timeout", "context deadline exceeded", "server misbehaving", "temporary failure in name resolution", "unexpected eof", ": eof",
-		"unexpected http status: 5", "502 bad gateway", "503 service unavailable", "504 gateway", "proxyconnect",
-	}, func(words string) bool { return strings.Contains(text, words) })
 }
 
 // auth is the credential with which the registry of an image is asked; empty for none. IMAGE_NOT_FOUND where the password cannot be read.

@@ -82,17 +82,33 @@ func TestJudge(t *testing.T) {
 		"Creating": {podIn(corev1.PodPending, "", "", waiting("ContainerCreating")), false, ""},
 		"Pulling":  {podIn(corev1.PodPending, "", "", waiting("ErrImagePull")), false, ""},
 		"BackOff":  {podIn(corev1.PodPending, "", "", waiting("ImagePullBackOff")), false, runtime.CodeImageNotFound},
-		"Never":    {podIn(corev1.PodPending, "", "", waiting("ErrImageNeverPull")), false, runtime.CodeImageNotFound},
-		"Secret":   {podIn(corev1.PodPending, "", "", waiting("CreateContainerConfigError")), false, runtime.CodeSpawnFailed},
-		"Memory":   {podIn(corev1.PodFailed, "", "", terminated("OOMKilled", "")), false, runtime.CodeResourceLimit},
-		"Cache":    {podIn(corev1.PodPending, "", "", waitingFor("CreateContainerConfigError", "failed to sync secret cache: timed out waiting for the condition")), false, ""},
-		"Slow":     {podIn(corev1.PodPending, "", "", waitingFor("CreateContainerError", "context deadline exceeded")), false, ""},
-		"Holder":   {podIn(corev1.PodFailed, "", "", terminated("StartError", "no such file")), false, runtime.CodeSpawnFailed},
-		"Evicted":  {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}}, false, runtime.CodeResourceLimit},
+		"Away": {podIn(corev1.PodPending, "", "", waitingFor("ImagePullBackOff", `Back-off pulling image "r/i:1": ErrImagePull: failed to pull and unpack image "r/i:1": `+
+			`failed to resolve reference "r/i:1": failed to do request: Head "https://r/v2/i/manifests/1": dial tcp 10.0.0.7:443: connect: connection refused`)), false, runtime.CodeNetworkError},
+		"Unreached": {podIn(corev1.PodPending, "", "", waitingFor("ImagePullBackOff", `Back-off pulling image "r/i:1": RegistryUnavailable: the registry does not help`)), false, runtime.CodeNetworkError},
+		"Missing": {podIn(corev1.PodPending, "", "", waitingFor("ImagePullBackOff", `Back-off pulling image "r/i:1": ErrImagePull: rpc error: code = NotFound desc = `+
+			`failed to resolve reference "r/i:1": r/i:1: not found`)), false, runtime.CodeImageNotFound},
+		"Never":   {podIn(corev1.PodPending, "", "", waiting("ErrImageNeverPull")), false, runtime.CodeImageNotFound},
+		"Secret":  {podIn(corev1.PodPending, "", "", waiting("CreateContainerConfigError")), false, runtime.CodeSpawnFailed},
+		"Memory":  {podIn(corev1.PodFailed, "", "", terminated("OOMKilled", "")), false, runtime.CodeResourceLimit},
+		"Cache":   {podIn(corev1.PodPending, "", "", waitingFor("CreateContainerConfigError", "failed to sync secret cache: timed out waiting for the condition")), false, ""},
+		"Slow":    {podIn(corev1.PodPending, "", "", waitingFor("CreateContainerError", "context deadline exceeded")), false, ""},
+		"Holder":  {podIn(corev1.PodFailed, "", "", terminated("StartError", "no such file")), false, runtime.CodeSpawnFailed},
+		"Evicted": {&corev1.Pod{Status: corev1.PodStatus{Phase: corev1.PodFailed, Reason: "Evicted"}}, false, runtime.CodeResourceLimit},
 	} {
 		ready, err := judge(tt.pod)
 		if ready != tt.ready || runtime.ErrorCode(err) != tt.code {
 			t.Errorf("%s: %t, %v", name, ready, err)
+		}
+	}
+}
+
+// TestLatePull has the time of a start end while its image is being pulled from a registry that is away: it may be tried again.
+func TestLatePull(t *testing.T) {
+	for _, w := range []corev1.ContainerState{
+		waitingFor("ErrImagePull", "failed to do request: dial tcp: lookup r: no such host"), waitingFor("RegistryUnavailable", "it does not help"),
+	} {
+		if e := runtime.AsError(late(podIn(corev1.PodPending, "", "", w))); e.Code != runtime.CodeNetworkError || !e.Retry {
+			t.Errorf("%+v: %v", w.Waiting, e)
 		}
 	}
 }

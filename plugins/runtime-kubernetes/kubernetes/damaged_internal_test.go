@@ -1,6 +1,8 @@
 package kubernetes
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"net/http/httptest"
 	"os"
@@ -11,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/holder"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -62,6 +65,82 @@ func TestDamagedRecord(t *testing.T) {
 			}
 			if _, err := os.Stat(l.lifeFile("a")); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("its record: %v", err)
+			}
+		})
+	}
+}
+
+// TestClearBehindPod removes an agent whose home outlives pods, while its pod takes time to end: the home is cleared when nothing
+// writes there any more.
+func TestClearBehindPod(t *testing.T) {
+	for name, damaged := range map[string]bool{"Damaged": true, "Known": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const at = "/api/v1/namespaces/ns/pods/a-pod"
+			api := &objects{all: map[string][]byte{}}
+			server := httptest.NewServer(api)
+			defer server.Close()
+			dir := t.TempDir()
+			config, err := decode([]byte(`{"kubeconfig": "`+kubeconfigOf(t, dir, server.URL)+`", "image": "wardroom/claude", "homeClaim": "homes"}`), dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l, err := Open(Options{Config: config, Version: "test"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = l.Close() }()
+			pod := podIn(corev1.PodRunning, "", "", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+			pod.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}
+			pod.ObjectMeta = metav1.ObjectMeta{
+				Name: "a-pod", Namespace: "ns", UID: "u1", ResourceVersion: "1",
+				Labels: map[string]string{labelOwner: l.owner}, Annotations: map[string]string{annotationAgent: "a"},
+			}
+			pod.Spec.Containers = []corev1.Container{{Name: containerName, Image: "wardroom/claude"}}
+			data, err := json.Marshal(pod)
+			if err != nil {
+				t.Fatal(err)
+			}
+			api.put(at, data)
+			if damaged {
+				err = os.WriteFile(l.lifeFile("a"), nil, 0o600)
+			} else {
+				h := handle{Version: handleVersion, ID: "a", Nonce: holder.NewNonce(), Owner: l.owner, Pod: "a-pod", UID: "u1"}
+				err = l.save(record{Handle: h, Image: "wardroom/claude", Launched: true, Over: true})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := l.Remove(ctx, "a"); err == nil {
+				t.Error("it is removed while its pod ends")
+			}
+			clearing := func() (string, []byte) { return api.of("/pods/wardroom-a-") }
+			if name, _ := clearing(); name != "" {
+				t.Fatalf("its home is cleared by %s while its pod ends", name)
+			}
+
+			api.put(at, nil)
+			ctx, cancel = context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			removed := make(chan error, 1)
+			go func() { removed <- l.Remove(ctx, "a") }()
+			var clears string
+			for clears == "" && ctx.Err() == nil {
+				wait(ctx, nil, 10*time.Millisecond)
+				clears, data = clearing()
+			}
+			if err := json.Unmarshal(data, pod); err != nil {
+				t.Fatal(err)
+			}
+			pod.Status.Phase = corev1.PodSucceeded
+			if data, err = json.Marshal(pod); err != nil {
+				t.Fatal(err)
+			}
+			api.put(clears, data)
+			if err := <-removed; err != nil {
+				t.Error(err)
 			}
 		})
 	}

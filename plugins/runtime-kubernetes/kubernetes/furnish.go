@@ -17,18 +17,17 @@ const fieldManager = "wardroom"
 // ownerName is the name of what this state directory has in the namespace beside its pods.
 func (l *Launcher) ownerName() string { return "wardroom-" + l.owner }
 
-// furnish makes what pods need in the namespace, where it is missing: the object that owns them all, whose removal removes
-// them, and the network policy.
+// furnish makes what pods need in the namespace, where it is missing or was changed: the object that owns them all, whose removal
+// removes them, and the network policy.
 func (l *Launcher) furnish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	maps := l.cluster.core.ConfigMaps(l.cluster.namespace)
-	labels := map[string]string{labelOwner: l.owner, "app.kubernetes.io/managed-by": "wardroom"}
 	// It is asked for each time: pods of an owner that is gone would be removed at once.
 	owner, err := maps.Get(ctx, l.ownerName(), metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		owner, err = maps.Create(ctx, &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: l.ownerName(), Labels: labels, Annotations: map[string]string{
+			ObjectMeta: metav1.ObjectMeta{Name: l.ownerName(), Labels: l.furnitureLabels(), Annotations: map[string]string{
 				annotationVersion: l.version, "wardroom.io/about": "owns the pods of an installation of Wardroom: they are removed with it",
 			}},
 		}, metav1.CreateOptions{FieldManager: fieldManager})
@@ -39,25 +38,47 @@ func (l *Launcher) furnish(ctx context.Context) error {
 	if err != nil {
 		return l.cluster.failed("make the owner of pods", err)
 	}
-	l.mu.Lock()
-	done := l.furnished == string(owner.UID)
-	l.mu.Unlock()
-	if done {
-		return nil
-	}
-	policy := l.policy(labels, owner)
-	policies := l.cluster.network.NetworkPolicies(l.cluster.namespace)
-	_, err = policies.Create(ctx, policy, metav1.CreateOptions{FieldManager: fieldManager})
-	if apierrors.IsAlreadyExists(err) {
-		_, err = policies.Update(ctx, policy, metav1.UpdateOptions{FieldManager: fieldManager})
-	}
-	if err != nil {
-		return l.cluster.failed("write the network policy of agents", err)
+	if err := l.writePolicy(ctx, owner); err != nil {
+		return err
 	}
 	l.mu.Lock()
 	l.furnished = string(owner.UID)
 	l.mu.Unlock()
 	return nil
+}
+
+// furnitureLabels are those of what furnish makes.
+func (l *Launcher) furnitureLabels() map[string]string {
+	return map[string]string{labelOwner: l.owner, "app.kubernetes.io/managed-by": "wardroom"}
+}
+
+// writePolicy has the network policy be as it has to be: without it, agents would reach everything, and everything them.
+func (l *Launcher) writePolicy(ctx context.Context, owner *corev1.ConfigMap) error {
+	policy := l.policy(l.furnitureLabels(), owner)
+	policies := l.cluster.network.NetworkPolicies(l.cluster.namespace)
+	_, err := policies.Update(ctx, policy, metav1.UpdateOptions{FieldManager: fieldManager})
+	if apierrors.IsNotFound(err) {
+		_, err = policies.Create(ctx, policy, metav1.CreateOptions{FieldManager: fieldManager})
+	}
+	if err == nil || apierrors.IsAlreadyExists(err) { // another start was faster, and writes the same
+		return nil
+	}
+	return l.cluster.failed("write the network policy of agents", err)
+}
+
+// guard has the network policy be there for agents that run. Where the owner of their pods is gone, they are about to go as well, and
+// nothing is made.
+func (l *Launcher) guard(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	owner, err := l.cluster.core.ConfigMaps(l.cluster.namespace).Get(ctx, l.ownerName(), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case err != nil:
+		return l.cluster.failed("look at the owner of pods", err)
+	}
+	return l.writePolicy(ctx, owner)
 }
 
 // ownerReference makes a pod the owner object's.

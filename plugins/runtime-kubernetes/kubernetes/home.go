@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"path"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -88,13 +89,28 @@ func (l *Launcher) readerPod(v record) (*corev1.Pod, error) {
 // claimDir is where a pod that clears a home has the claim.
 const claimDir = "/claim"
 
-// clearHome removes the folder that an agent has in the claim for homes, by a pod of its own: nothing else can reach it. UNAVAILABLE,
-// and the errors of cluster.failed.
+// clearHome removes the folder that an agent has in the claim for homes, by a pod of its own: nothing else can reach it. Its pods, which
+// may still write there, have to have ended. UNAVAILABLE, and the errors of cluster.failed.
 func (l *Launcher) clearHome(ctx context.Context, v record) error {
 	if l.config.HomeClaim == "" {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, duration(l.config.StartTimeout, defaultStart))
+	defer cancel()
 	id := v.Handle.ID
+	for {
+		pods, err := l.podsOf(ctx, id)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !over(&pod) }) {
+			break
+		}
+		if ctx.Err() != nil {
+			return &runtime.Error{Code: runtime.CodeUnavailable, Message: "the home of agent " + id + " is not cleared: a pod that may write there has not ended", Retry: true}
+		}
+		l.watcher.next(ctx, time.Second)
+	}
 	pod, err := l.podOf(wish{spec: &runtime.Spec{ID: id, Type: "none"}, image: v.Image})
 	if err != nil {
 		return err
@@ -109,8 +125,6 @@ func (l *Launcher) clearHome(ctx context.Context, v record) error {
 		return err
 	}
 	pod.OwnerReferences = l.ownerReference()
-	ctx, cancel := context.WithTimeout(ctx, duration(l.config.StartTimeout, defaultStart))
-	defer cancel()
 	made, err := l.cluster.pods().Create(ctx, pod, metav1.CreateOptions{FieldManager: fieldManager})
 	if err != nil {
 		return l.cluster.failed("clear the home of agent "+id, err)

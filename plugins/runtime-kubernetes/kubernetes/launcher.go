@@ -629,28 +629,6 @@ func takenAway(pod *corev1.Pod) string {
 	return strings.TrimSuffix(reason+": "+said(errors.New(message)), ": ")
 }
 
-// removePods removes all pods of this state directory that an agent has, where its record does not say which that is, and returns
-// the image of one of them; "" for none. The errors are those of cluster.failed.
-func (l *Launcher) removePods(ctx context.Context, id string) (image string, err error) {
-	pods, err := l.cluster.list(ctx, labelOwner+"="+l.owner)
-	if err != nil {
-		return "", err
-	}
-	for i := range pods {
-		pod := &pods[i]
-		if pod.Annotations[annotationAgent] != id {
-			continue
-		}
-		if len(pod.Spec.Containers) > 0 {
-			image = pod.Spec.Containers[0].Image
-		}
-		if err := l.cluster.remove(ctx, pod.Name, string(pod.UID)); err != nil {
-			return "", err
-		}
-	}
-	return image, nil
-}
-
 // Remove removes the pod of an agent, and its home where that outlives pods.
 func (l *Launcher) Remove(ctx context.Context, id string) error {
 	release, err := l.claims.Claim(id)
@@ -662,8 +640,21 @@ func (l *Launcher) Remove(ctx context.Context, id string) error {
 	switch {
 	case errors.Is(err, errDamaged): // it runs as far as is known
 		v.Handle.ID = id
-		if v.Image, err = l.removePods(ctx, id); err != nil {
+		pods, err := l.removePods(ctx, id)
+		if err != nil {
 			return err
+		}
+		for i := range pods {
+			if list := pods[i].Spec.Containers; len(list) > 0 {
+				v.Image = list[0].Image
+				v.Handle = handle{Version: handleVersion, ID: id, Owner: l.owner, Pod: pods[i].Name, UID: string(pods[i].UID)}
+			}
+		}
+		if v.Image != "" { // what another try needs, when its pods are gone
+			v.Launched, v.Over = true, true
+			if err := l.save(v); err != nil {
+				return runtime.Errorf(runtime.CodeInternal, "record the agent %s: %v", id, err)
+			}
 		}
 		l.mu.Lock()
 		delete(l.running, id)

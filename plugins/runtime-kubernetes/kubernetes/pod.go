@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -306,7 +307,10 @@ func subPath(parts ...string) string {
 	return ""
 }
 
-// create makes a pod and returns it when its container runs. IMAGE_NOT_FOUND, RESOURCE_LIMIT, SPAWN_FAILED, UNAVAILABLE; then
+// lookTime is how long the watch may tell nothing of a pod that is being started, before the API server is asked.
+const lookTime = 3 * time.Second
+
+// create makes a pod and returns it when its container runs. IMAGE_NOT_FOUND, NETWORK_ERROR, RESOURCE_LIMIT, SPAWN_FAILED, UNAVAILABLE; then
 // nothing of it is left.
 func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, duration(l.config.StartTimeout, defaultStart))
@@ -316,6 +320,8 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 	}
 	plan.Name = podName(id, rand.Text())
 	plan.OwnerReferences = l.ownerReference()
+	var told string // the version of the pod that the watch told last
+	looked := time.Now()
 	changed := l.watcher.change()
 	pod, err := l.cluster.pods().Create(ctx, plan, metav1.CreateOptions{FieldManager: fieldManager})
 	if err != nil {
@@ -336,12 +342,15 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 		wait(ctx, changed, time.Second)
 		changed = l.watcher.change()
 		if known, ok, _ := l.watcher.store.GetByKey(l.cluster.namespace + "/" + pod.Name); ok {
-			if seen, is := known.(*corev1.Pod); is && seen.UID == pod.UID {
-				pod = seen
+			if seen, is := known.(*corev1.Pod); is && seen.UID == pod.UID && seen.ResourceVersion != told {
+				told, looked, pod = seen.ResourceVersion, time.Now(), seen
+				continue
+			} else if is && seen.UID == pod.UID && time.Since(looked) < lookTime {
 				continue
 			}
 		}
-		// It is not seen yet, or is gone; the watch may be behind, or not allowed.
+		// It is not seen yet, or is gone, or nothing was told of it for a while; the watch may be behind, or not allowed.
+		looked = time.Now()
 		switch now, err := l.cluster.get(ctx, pod.Name); {
 		case err != nil && runtime.ErrorCode(err) != runtime.CodeUnavailable && ctx.Err() == nil:
 			l.discard(ctx, pod)
@@ -394,12 +403,24 @@ func judge(pod *corev1.Pod) (ready bool, err error) {
 	return false, nil
 }
 
+// registryAway is the reason of a pull whose registry the node's container engine did not reach.
+const registryAway = "RegistryUnavailable"
+
 // waits says why a container that waits will not start; nil if it may.
 func waits(image string, w *corev1.ContainerStateWaiting) error {
 	switch w.Reason {
-	case "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError":
+	case "ImagePullBackOff":
+		if why := w.Message; runtime.RegistryUnreached(why) || strings.Contains(why, registryAway) {
+			return &runtime.Error{
+				Code: runtime.CodeNetworkError, Field: "image", Retry: true,
+				Message: fmt.Sprintf("the image %s cannot be pulled: its registry is not reached or does not answer: %s: %s", image, w.Reason, said(errors.New(why))),
+				Hint:    "look whether the registry runs and the nodes reach it, or load the image on the nodes",
+			}
+		}
+		fallthrough
+	case "ErrImageNeverPull", "InvalidImageName", "ImageInspectError":
 		return &runtime.Error{
-			Code: runtime.CodeImageNotFound, Field: "image", Message: fmt.Sprintf("the image %s is not there: %s: %s", image, w.Reason, said(fmt.Errorf("%s", w.Message))),
+			Code: runtime.CodeImageNotFound, Field: "image", Message: fmt.Sprintf("the image %s is not there: %s: %s", image, w.Reason, said(errors.New(w.Message))),
 			Hint: "look whether the registry has it and the nodes may pull it (pull, pullSecrets), or load it on the nodes",
 		}
 	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "StartError":
@@ -407,7 +428,7 @@ func waits(image string, w *corev1.ContainerStateWaiting) error {
 			return nil
 		}
 		return &runtime.Error{
-			Code: runtime.CodeSpawnFailed, Message: fmt.Sprintf("the container does not start: %s: %s", w.Reason, said(fmt.Errorf("%s", w.Message))),
+			Code: runtime.CodeSpawnFailed, Message: fmt.Sprintf("the container does not start: %s: %s", w.Reason, said(errors.New(w.Message))),
 			Hint: "images need the holder (see holder in the runtime's configuration), and secrets have to be in the namespace",
 		}
 	}
@@ -457,8 +478,8 @@ func late(pod *corev1.Pod) error {
 	why := "it is " + strings.ToLower(string(pod.Status.Phase))
 	for _, s := range pod.Status.ContainerStatuses {
 		if w := s.State.Waiting; w != nil {
-			if w.Reason == "ErrImagePull" {
-				return waits(s.Image, &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: w.Message})
+			if w.Reason == "ErrImagePull" || w.Reason == registryAway {
+				return waits(s.Image, &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: w.Reason + ": " + w.Message})
 			}
 			why = strings.TrimSpace(w.Reason + " " + w.Message)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,7 +16,8 @@ import (
 const sweepTime = time.Minute
 
 // sweep removes, until ctx ends, pods of this state directory that no agent has, once they are older than grace, and those
-// that ended and whose end is known. While the cluster is away nothing happens.
+// that ended and whose end is known. The network policy of those that run is written again, in case it was removed. While the
+// cluster is away nothing happens.
 func (l *Launcher) sweep(ctx context.Context, grace time.Duration) {
 	ticker := time.NewTicker(min(sweepTime, max(grace/2, 100*time.Millisecond)))
 	defer ticker.Stop()
@@ -30,7 +32,13 @@ func (l *Launcher) sweep(ctx context.Context, grace time.Duration) {
 }
 
 func (l *Launcher) sweepOnce(ctx context.Context, grace time.Duration) {
-	for _, pod := range l.watcher.all() {
+	pods := l.watcher.all()
+	if slices.ContainsFunc(pods, func(pod *corev1.Pod) bool { return !over(pod) }) {
+		if err := l.guard(ctx); err != nil && ctx.Err() == nil {
+			l.log.Debug("the network policy of agents cannot be written at the moment", "error", err)
+		}
+	}
+	for _, pod := range pods {
 		if ctx.Err() != nil || pod.DeletionTimestamp != nil || !l.leftover(pod, grace) {
 			continue
 		}
@@ -65,4 +73,25 @@ func (l *Launcher) recorded(pod *corev1.Pod) (v record, known bool, err error) {
 		return v, false, nil
 	}
 	return v, err == nil && v.Handle.UID == string(pod.UID), err
+}
+
+// podsOf returns all pods of this state directory that an agent has. The errors are those of cluster.failed.
+func (l *Launcher) podsOf(ctx context.Context, id string) ([]corev1.Pod, error) {
+	pods, err := l.cluster.list(ctx, labelOwner+"="+l.owner)
+	return slices.DeleteFunc(pods, func(pod corev1.Pod) bool { return pod.Annotations[annotationAgent] != id }), err
+}
+
+// removePods removes all pods of an agent, where its record does not say which those are, and returns them. The errors are those of
+// cluster.failed.
+func (l *Launcher) removePods(ctx context.Context, id string) ([]corev1.Pod, error) {
+	pods, err := l.podsOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	for i := range pods {
+		if err := l.cluster.remove(ctx, pods[i].Name, string(pods[i].UID)); err != nil {
+			return nil, err
+		}
+	}
+	return pods, nil
 }

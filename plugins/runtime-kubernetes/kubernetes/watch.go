@@ -40,7 +40,7 @@ func watchPods(k *cluster, selector string, ended func(pod *corev1.Pod)) *watche
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector = selector
-			stream, err := k.pods().Watch(ctx, o)
+			stream, err := watchLimited(ctx, k, o, watchSlack)
 			w.note(err)
 			return stream, err
 		},
@@ -57,6 +57,36 @@ func watchPods(k *cluster, selector string, ended func(pod *corev1.Pod)) *watche
 		controller.RunWithContext(ctx)
 	}()
 	return w
+}
+
+// watchSlack is how long a watch may outlast the time that was asked for.
+const watchSlack = callTime
+
+// watchLimited begins a watch that ends with slack behind the time that is asked for, whether the server ends it or not: a proxy may hold a stream
+// open whose server is gone, which would be silent for ever.
+func watchLimited(ctx context.Context, k *cluster, o metav1.ListOptions, slack time.Duration) (watch.Interface, error) {
+	if o.TimeoutSeconds == nil {
+		return k.pods().Watch(ctx, o)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(*o.TimeoutSeconds)*time.Second+slack)
+	stream, err := k.pods().Watch(ctx, o)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return &limitedWatch{stream, cancel}, nil
+}
+
+// limitedWatch lets go of the timer of a watch with it.
+type limitedWatch struct {
+	watch.Interface
+	cancel context.CancelFunc
+}
+
+// Stop implements watch.Interface.
+func (l *limitedWatch) Stop() {
+	l.cancel()
+	l.Interface.Stop()
 }
 
 func (w *watcher) close() {

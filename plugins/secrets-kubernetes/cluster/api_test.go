@@ -49,6 +49,7 @@ type api struct {
 	cut     chan struct{} // closed to end all watches
 	status  int           // of every answer; 0: none
 	hang    bool
+	deaf    bool   // watches tell nothing and have no end, as through a proxy whose server is gone
 	away    string // address of another host that every answer leads to; empty: none
 	gets    int
 	watches int
@@ -235,6 +236,14 @@ func (a *api) watch(w http.ResponseWriter, r *http.Request, place string) {
 		w.(http.Flusher).Flush()
 	}
 	from, _ := strconv.Atoi(r.URL.Query().Get("resourceVersion"))
+	a.mu.Lock()
+	deaf := a.deaf
+	a.mu.Unlock()
+	if deaf {
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		return
+	}
 	a.mu.Lock()
 	cut := a.cut
 	switch object := a.secrets[place]; {

@@ -31,6 +31,7 @@ type store struct {
 	config   Config
 	log      hclog.Logger
 	provider *source.Provider
+	watched  time.Duration // how long a watch is asked for at the least, and half of the most
 
 	mu        sync.Mutex // guards all below
 	conn      *connection
@@ -44,7 +45,7 @@ var (
 )
 
 func open(c Config, log hclog.Logger) *store {
-	s := &store{config: c, log: log, unwatched: map[string]bool{}}
+	s := &store{config: c, log: log, watched: watchTime, unwatched: map[string]bool{}}
 	s.provider = source.New(source.Options{Source: s, Interval: c.poll})
 	return s
 }
@@ -241,11 +242,15 @@ func (s *store) watch(ctx context.Context, place, version string, saw func(sourc
 		return problem
 	}
 	namespace, name := conn.split(place)
-	seconds := int64((watchTime + rand.N(watchTime)) / time.Second)
+	life := s.watched + rand.N(s.watched)
+	seconds := int64(life / time.Second)
+	// The server ends it by then. A proxy may hold a stream open whose server is gone: that would be silent for ever.
+	limited, cancel := context.WithTimeout(ctx, life+s.config.timeout)
+	defer cancel()
 	stream, err := conn.rest.Get().Namespace(namespace).Resource("secrets").VersionedParams(&metav1.ListOptions{
 		FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String(), ResourceVersion: version, Watch: true,
 		AllowWatchBookmarks: true, TimeoutSeconds: &seconds,
-	}, parameterCodec).Watch(ctx)
+	}, parameterCodec).Watch(limited)
 	if err != nil {
 		return err
 	}
@@ -253,7 +258,7 @@ func (s *store) watch(ctx context.Context, place, version string, saw func(sourc
 	s.watchable(place, true)
 	for {
 		select {
-		case <-ctx.Done():
+		case <-limited.Done():
 			return ctx.Err()
 		case event, ok := <-stream.ResultChan():
 			if !ok {

@@ -282,6 +282,22 @@ func TestWatch(t *testing.T) {
 	}
 }
 
+// A watch that stays open and silent, as one through a proxy that lost its server, is ended from here: what changed is read.
+func TestWatchSilent(t *testing.T) {
+	a := newAPI(t)
+	a.put("agents/db", map[string]string{"password": "1"})
+	settings, _ := a.settings(t, map[string]any{"timeout": "1s"})
+	s := provider(t, settings)
+	s.watched = 100 * time.Millisecond
+	db := secret.Ref{Path: "db", Key: "password"}
+	_, _ = s.resolve(t, db.Path, db.Key)
+	a.set(func() { a.deaf = true })
+	changes := s.follow(t, db)
+	eventually(t, "a watch", func() bool { _, watches := a.counts(); return watches >= 1 })
+	a.put("agents/db", map[string]string{"password": "2"})
+	told(t, changes, db)
+}
+
 func TestRights(t *testing.T) {
 	a := newAPI(t)
 	a.put("agents/db", map[string]string{"password": "1"})

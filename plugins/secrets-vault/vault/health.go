@@ -27,7 +27,7 @@ func (s *store) health(ctx context.Context) plugin.Health {
 		health.Note("server", plugin.StatusOK, "version "+answer.Version)
 	}
 	t, problem := s.session.current()
-	now := time.Now()
+	now := s.session.now()
 	switch {
 	case !t.usable(now) && problem != nil:
 		health.Note("token", plugin.StatusFailed, problem.Message+"; "+problem.Hint)
@@ -36,16 +36,16 @@ func (s *store) health(ctx context.Context) plugin.Health {
 	case problem != nil:
 		text := problem.Message + "; the present token is used on"
 		if !t.expires.IsZero() {
-			text += ", and ends in " + t.expires.Sub(now).Round(time.Second).String()
+			text += ", and ends in " + left(t.expires, now).Round(time.Second).String()
 		}
 		health.Note("token", plugin.StatusDegraded, text)
 	case t.expires.IsZero():
 		health.Note("token", plugin.StatusOK, "it does not end")
 	case s.config.Auth.Method == methodToken && !t.renewable:
-		text := fmt.Sprintf("the token cannot be renewed and ends in %s; write another one to %s", t.expires.Sub(now).Round(time.Second), s.config.Auth.TokenFile)
+		text := fmt.Sprintf("the token cannot be renewed and ends in %s; write another one to %s", left(t.expires, now).Round(time.Second), s.config.Auth.TokenFile)
 		health.Note("token", plugin.StatusDegraded, text)
 	default:
-		health.Note("token", plugin.StatusOK, fmt.Sprintf("ends in %s, unless it is renewed before", t.expires.Sub(now).Round(time.Second)))
+		health.Note("token", plugin.StatusOK, fmt.Sprintf("ends in %s, unless it is renewed before", left(t.expires, now).Round(time.Second)))
 	}
 	health.Note("leases", plugin.StatusOK, strconv.Itoa(s.leases.number())+" credentials are kept alive")
 	return health

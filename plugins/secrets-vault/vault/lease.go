@@ -26,6 +26,7 @@ type leases struct {
 	log     hclog.Logger
 	changed func(place string)
 	watched func(place string) bool
+	now     func() time.Time
 	refused func(generation int) // of a token that the server does not know any more
 	ctx     context.Context      // ends with the provider
 	running sync.WaitGroup
@@ -50,12 +51,18 @@ func (l *leases) get(place string, t token) (source.Entry, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	held := l.held[place]
-	now := time.Now()
-	if held == nil || held.generation != t.generation || !now.Before(held.entry.NotAfter) {
+	now := l.now()
+	if held == nil || held.generation != t.generation || left(held.entry.NotAfter, now) <= 0 {
 		return source.Entry{}, false
 	}
 	held.asked = now
 	return until(held.entry, t), true
+}
+
+// left returns how long it is until a moment, by the clock that is further: that of the machine stands still while it is suspended, and
+// the time of day may be set back.
+func left(at, now time.Time) time.Duration {
+	return min(at.Sub(now), at.Round(0).Sub(now.Round(0)))
 }
 
 // until bounds the end of a credential by that of its token, with which it is taken back.
@@ -130,7 +137,7 @@ func (l *leases) keep(held *lease) {
 	pause := leastHold
 	for {
 		l.mu.Lock()
-		wait := time.Until(held.entry.NotAfter) - held.lifetime/3
+		wait := left(held.entry.NotAfter, l.now()) - held.lifetime/3
 		l.mu.Unlock()
 		timer := time.NewTimer(max(wait, pause, 0))
 		select {
@@ -143,8 +150,8 @@ func (l *leases) keep(held *lease) {
 		case <-timer.C:
 		}
 		l.mu.Lock()
-		unwanted := time.Since(held.asked) > 2*held.lifetime
-		left := time.Until(held.entry.NotAfter)
+		unwanted := l.now().Sub(held.asked) > 2*held.lifetime
+		rest := left(held.entry.NotAfter, l.now())
 		l.mu.Unlock()
 		why := ""
 		switch {
@@ -153,14 +160,14 @@ func (l *leases) keep(held *lease) {
 				l.revoke(l.ctx, held)
 			}
 			return
-		case left <= 0:
+		case rest <= 0:
 			why = "it has ended"
 		case !held.renewable:
 			why = "it cannot be renewed and is about to end"
 		default:
 			var failed bool
 			if failed, why = l.renew(held); failed {
-				pause = min(longer(true, pause), max(left/2, 100*time.Millisecond))
+				pause = min(longer(true, pause), max(rest/2, 100*time.Millisecond))
 			} else {
 				pause = 0
 			}
@@ -177,7 +184,7 @@ func (l *leases) keep(held *lease) {
 
 // renew asks for a longer life of a lease; why says that there is no more of it.
 func (l *leases) renew(held *lease) (failed bool, why string) {
-	at := time.Now()
+	at := l.now()
 	answer, err := l.client.Sys().RenewWithContext(l.ctx, held.id, int(held.lifetime/time.Second))
 	switch {
 	case l.ctx.Err() != nil:

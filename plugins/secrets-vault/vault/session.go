@@ -26,6 +26,7 @@ const (
 type session struct {
 	config Config
 	log    hclog.Logger
+	now    func() time.Time
 	reader *api.Client // has the token; requests of others go over it
 	entry  *api.Client // for logging in; used under login
 	// replaced is called when another token took over: leases go with the token that they were given to.
@@ -50,15 +51,15 @@ type token struct {
 }
 
 func (t token) usable(now time.Time) bool {
-	return t.generation > 0 && !t.invalid && (t.expires.IsZero() || now.Before(t.expires))
+	return t.generation > 0 && !t.invalid && (t.expires.IsZero() || left(t.expires, now) > 0)
 }
 
 // last makes it a token of a file that is used to its end: to ask about the same one again before that changes nothing. Who writes the
 // file puts another one there.
 func (t *token) last() { t.renewable, t.lifetime = false, 0 }
 
-func newSession(c Config, transport http.RoundTripper, log hclog.Logger) (*session, error) {
-	s := &session{config: c, log: log, login: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+func newSession(c Config, transport http.RoundTripper, log hclog.Logger, now func() time.Time) (*session, error) {
+	s := &session{config: c, log: log, now: now, login: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	var err error
 	if s.reader, err = newClient(c, transport); err == nil {
 		s.entry, err = newClient(c, transport)
@@ -74,7 +75,7 @@ func (s *session) current() (token, *secret.Error) {
 
 // need returns a token that can be used, and logs in for it.
 func (s *session) need(ctx context.Context) (token, *secret.Error) {
-	if t, _ := s.current(); t.usable(time.Now()) {
+	if t, _ := s.current(); t.usable(s.now()) {
 		return t, nil
 	}
 	return s.logIn(ctx, false)
@@ -123,7 +124,7 @@ func (s *session) logIn(ctx context.Context, anew bool) (token, *secret.Error) {
 	t, problem, failed := s.token, s.problem, s.failed
 	s.mu.Unlock()
 	switch {
-	case !anew && t.usable(time.Now()):
+	case !anew && t.usable(s.now()):
 		return t, nil
 	case !anew && problem != nil && time.Since(failed) < minPause:
 		return token{}, problem
@@ -141,7 +142,7 @@ func (s *session) logIn(ctx context.Context, anew bool) (token, *secret.Error) {
 	s.reader.SetToken(text)
 	s.token, s.text, s.problem = next, text, nil
 	s.mu.Unlock()
-	s.log.Info("logged in", "method", s.config.Auth.Method, "lifetime", max(time.Until(next.expires), 0).Round(time.Second).String(), "renewable", next.renewable)
+	s.log.Info("logged in", "method", s.config.Auth.Method, "lifetime", max(left(next.expires, s.now()), 0).Round(time.Second).String(), "renewable", next.renewable)
 	s.awake()
 	if next.generation > 1 {
 		s.replaced(next.generation)
@@ -186,7 +187,7 @@ func (s *session) authenticate(ctx context.Context) (string, token, *secret.Erro
 		body["role"], body["jwt"] = a.Role, body["jwtFile"]
 		delete(body, "jwtFile")
 	}
-	at := time.Now()
+	at := s.now()
 	answer, err := s.entry.Logical().WriteWithContext(ctx, "auth/"+a.Mount+"/login", body)
 	if err != nil {
 		e := s.config.fault(ctx, err, "log in at auth/"+a.Mount)
@@ -217,7 +218,7 @@ func loginHint(a *Auth) string {
 func (s *session) look(ctx context.Context, text string) (string, token, *secret.Error) {
 	s.entry.SetToken(text)
 	defer s.entry.ClearToken()
-	at := time.Now()
+	at := s.now()
 	answer, err := s.entry.Auth().Token().LookupSelfWithContext(ctx)
 	if err != nil {
 		e := s.config.fault(ctx, err, "use the token")
@@ -251,7 +252,7 @@ func (s *session) keep(ctx context.Context) {
 	var pause time.Duration // after a failure; 0: there was none
 	for {
 		t, _ := s.current()
-		wait := due(t, time.Now())
+		wait := due(t, s.now())
 		if pause > 0 {
 			wait = pause/2 + rand.N(pause/2+1)
 		}
@@ -273,9 +274,9 @@ func (s *session) keep(ctx context.Context) {
 		switch {
 		case s.rewritten():
 			pause = longer(s.attempt(ctx, true), pause)
-		case !t.usable(time.Now()):
+		case !t.usable(s.now()):
 			pause = longer(s.attempt(ctx, false), pause)
-		case due(t, time.Now()) > 0: // it was only the file
+		case due(t, s.now()) > 0: // it was only the file
 		case t.renewable:
 			pause = longer(s.renew(ctx, t), pause)
 		default:
@@ -292,7 +293,7 @@ func due(t token, now time.Time) time.Duration {
 	case t.expires.IsZero():
 		return time.Hour
 	}
-	return max(t.expires.Sub(now)-t.lifetime/3, 0)
+	return max(left(t.expires, now)-t.lifetime/3, 0)
 }
 
 // longer returns the pause after a try.
@@ -318,7 +319,7 @@ func (s *session) attempt(ctx context.Context, anew bool) (failed bool) {
 
 // renew asks for a longer life of the token. Where its life cannot grow any more, another one takes over.
 func (s *session) renew(ctx context.Context, t token) (failed bool) {
-	at := time.Now()
+	at := s.now()
 	answer, err := s.reader.Auth().Token().RenewSelfWithContext(ctx, 0)
 	switch {
 	case ctx.Err() != nil:
@@ -369,7 +370,7 @@ func (s *session) usedUp(generation int) {
 
 // end gives the token back, unless it is somebody else's. What was leased by it is taken back by the server.
 func (s *session) end(ctx context.Context) {
-	if t, _ := s.current(); s.config.Auth.Method == methodToken || !t.usable(time.Now()) {
+	if t, _ := s.current(); s.config.Auth.Method == methodToken || !t.usable(s.now()) {
 		return
 	}
 	if err := s.reader.Auth().Token().RevokeSelfWithContext(ctx, ""); err != nil {

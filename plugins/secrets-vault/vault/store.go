@@ -38,17 +38,20 @@ type store struct {
 
 var _ source.Source = (*store)(nil)
 
-func open(c Config, log hclog.Logger) (*store, error) {
+func open(c Config, log hclog.Logger) (*store, error) { return openBy(c, log, time.Now) }
+
+// openBy is open with a clock.
+func openBy(c Config, log hclog.Logger, now func() time.Time) (*store, error) {
 	s := &store{config: c, log: log, transport: newTransport(c.CACert)}
 	var err error
-	if s.session, err = newSession(c, s.transport, log); err != nil {
+	if s.session, err = newSession(c, s.transport, log, now); err != nil {
 		return nil, secret.Errorf(secret.CodeNotConfigured, "the address of Vault cannot be used")
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.mounts = &mounts{client: s.session.reader, known: map[string]mount{}}
 	s.provider = source.New(source.Options{Source: s, Interval: c.poll})
 	s.leases = &leases{
-		config: c, client: s.session.reader, log: log, ctx: s.ctx, held: map[string]*lease{},
+		config: c, client: s.session.reader, log: log, now: now, ctx: s.ctx, held: map[string]*lease{},
 		changed: s.provider.Changed, watched: s.provider.Watched, refused: s.session.refused,
 	}
 	s.session.replaced = s.leases.replaced
@@ -181,7 +184,7 @@ func (s *store) ask(ctx context.Context, place string, t token) (source.Entry, e
 		return source.Entry{}, err
 	}
 	values, _ := url.ParseQuery(query) // Locate has checked it
-	at := time.Now()
+	at := s.session.now()
 	answer, err := s.session.reader.Logical().ReadWithDataWithContext(ctx, m.api(path), values)
 	if err != nil {
 		return source.Entry{}, err

@@ -489,6 +489,12 @@ func TestFaults(t *testing.T) {
 // fake is a server that answers as a test says, behind a login that works.
 func fake(t *testing.T, answer http.HandlerFunc) *store {
 	t.Helper()
+	return openFor(t, fakeConfig(t, answer))
+}
+
+// fakeConfig is the configuration of a provider for such a server.
+func fakeConfig(t *testing.T, answer http.HandlerFunc) Config {
+	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("X-Vault-Namespace") != "team/a" || r.Header.Get("X-Vault-Request") != "true" {
 			t.Errorf("the headers of %s are %v", r.URL, r.Header)
@@ -500,10 +506,10 @@ func fake(t *testing.T, answer http.HandlerFunc) *store {
 		answer(w, r)
 	}))
 	t.Cleanup(server.Close)
-	return openFor(t, Config{
+	return Config{
 		Address: server.URL, Namespace: "team/a", Auth: Auth{Method: methodAppRole, Mount: methodAppRole, RoleID: "r"},
 		timeout: 5 * time.Second, poll: time.Minute,
-	})
+	}
 }
 
 // What a server of another kind, or one in trouble, answers.

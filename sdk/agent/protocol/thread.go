@@ -114,7 +114,7 @@ type ThreadEvent struct {
 
 // ThreadData is the data of an event. Which fields are set depends on its type.
 type ThreadData struct {
-	Status     string        `json:"status,omitempty"` // starting, ready, busy, blocked, error, stopped; "": as the type implies
+	Status     string        `json:"status,omitempty"` // starting, ready, busy, blocked, unreachable, error, stopped; "": as the type implies
 	Source     string        `json:"source,omitempty"` // hook, osc, exit, screen, host
 	Prompt     *ThreadPrompt `json:"prompt,omitempty"`
 	Answered   string        `json:"answered,omitempty"`

@@ -1,0 +1,92 @@
+package kubernetes
+
+import (
+	"context"
+	"encoding/json"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// TestWatchSilent begins a watch that stays open and tells nothing, as one through a proxy that lost its server: it ends all the same.
+func TestWatchSilent(t *testing.T) {
+	server := httptest.NewServer(&objects{})
+	defer server.Close()
+	seconds := int64(1)
+	stream, err := watchLimited(t.Context(), clusterAt(t, server.URL), metav1.ListOptions{TimeoutSeconds: &seconds}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Stop()
+	for late := time.After(30 * time.Second); ; {
+		select {
+		case event, open := <-stream.ResultChan():
+			if !open {
+				return
+			}
+			if event.Type != watch.Error {
+				t.Fatalf("it tells %+v", event)
+			}
+		case <-late:
+			t.Fatal("it has no end")
+		}
+	}
+}
+
+// TestStartUnwatched has a watch tell that a pod was made, and nothing more: the pod is seen to run.
+func TestStartUnwatched(t *testing.T) {
+	api := &objects{all: map[string][]byte{}, told: make(chan []byte)}
+	server := httptest.NewServer(api)
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	config := decoded(t, `{"startTimeout": "20s"}`)
+	l := &Launcher{config: config, cluster: clusterAt(t, server.URL), owner: "owner", version: "test"}
+	l.watcher = watchPods(l.cluster, "x=y", func(*corev1.Pod) {})
+	defer l.watcher.close()
+	plan, err := l.podOf(wish{spec: &runtime.Spec{ID: "agent", Type: "claude"}, image: "wardroom/claude"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := make(chan error, 1)
+	go func() {
+		_, err := l.create(ctx, "agent", plan)
+		made <- err
+	}()
+	var at string
+	var data []byte
+	for at == "" && ctx.Err() == nil {
+		wait(ctx, nil, 10*time.Millisecond)
+		at, data = api.of("/pods/")
+	}
+	select {
+	case api.told <- data:
+	case <-ctx.Done():
+		t.Fatal("there is no watch")
+	}
+	for len(l.watcher.all()) == 0 && ctx.Err() == nil {
+		wait(ctx, nil, 10*time.Millisecond)
+	}
+	var pod corev1.Pod
+	if err := json.Unmarshal(data, &pod); err != nil {
+		t.Fatal(err)
+	}
+	pod.ResourceVersion = "2"
+	pod.Status = podIn(corev1.PodRunning, "", "", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}).Status
+	data, err = json.Marshal(&pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api.mu.Lock()
+	api.all[at] = data
+	api.mu.Unlock()
+	if err := <-made; err != nil {
+		t.Errorf("it is not seen to run: %v", err)
+	}
+}
