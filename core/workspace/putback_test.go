@@ -211,3 +211,23 @@ func TestUpdateOfOddIndexes(t *testing.T) {
 		})
 	}
 }
+
+// A thread that takes a workspace whose update was cut off, and could not be put back at the start, does not find half of it.
+func TestProvisionPutsBack(t *testing.T) {
+	there := filepath.Join(t.TempDir(), "there")
+	src, r, w := updatable(t)
+	src.commit("theirs")
+	r.updateAndKill(w, core.WorkspaceMerge, gitThat(t, "*\" read-tree -m \"*) git \"$@\"; echo $$ > "+there+".new; mv "+there+".new "+there+"; sleep 1000 ;;"), there)()
+	well := filepath.Join(t.TempDir(), "well")
+	r.opts.Git = gitThat(t, "*\" diff --raw \"*) [ -e "+well+" ] || kill -9 $$ ;;")
+	r.start()
+	_, err := r.ProvisionWorkspace(t.Context(), w.ID)
+	wantError(t, err, core.CodeInternal, "killed")
+	write(t, well, "")
+	if made, err := r.ProvisionWorkspace(t.Context(), w.ID); err != nil || made.Status != core.WorkspaceReady {
+		t.Errorf("%+v, %v", made, err)
+	}
+	if status := r.agentGit(w, "status", "--porcelain"); status != "" {
+		t.Errorf("status %q", status)
+	}
+}
