@@ -72,8 +72,9 @@ type WorkspaceLender interface {
 	// within the caller's transaction. NOT_FOUND; CONFLICT when it belongs to another thread, lies in another directory of
 	// workspaces or was removed, or another repository or branch was asked for.
 	AdoptWorkspace(tx WorkspaceTx, id, threadID, executionID string) (*Workspace, error)
-	// ProvisionWorkspace checks a reserved workspace out; a ready one is returned as it is. What fails leaves nothing behind
-	// but the reservation. CONFLICT for a ready one in another directory of workspaces; INTERNAL_ERROR when the disk is full, with the reason for people.
+	// ProvisionWorkspace checks a reserved workspace out; a ready one is returned as it is, once an update of it that was cut off is
+	// put back. What fails leaves nothing behind but the reservation. CONFLICT for a ready one in another directory of workspaces;
+	// INTERNAL_ERROR when the disk is full, with the reason for people.
 	ProvisionWorkspace(ctx context.Context, id string) (*Workspace, error)
 	// GitEnv returns the environment that an agent's own git needs in a workspace. It holds nothing that should not
 	// be redacted: runtimes take the values of an environment for secrets. The identity of commits stands in the

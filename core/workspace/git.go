@@ -46,7 +46,7 @@ var overrides = []string{
 	"core.excludesFile=/dev/null", "core.alternateRefsCommand=", "core.protectHFS=true", "core.protectNTFS=true", "core.quotePath=false",
 	"core.autocrlf=false", "core.splitIndex=false", "core.sharedRepository=false", "credential.helper=", "credential.interactive=false",
 	"commit.gpgSign=false", "push.gpgSign=false", "tag.gpgSign=false", "gpg.program=false", "gpg.ssh.program=false",
-	"diff.renames=true", "diff.renameLimit=2000", "diff.submodule=short", "submodule.recurse=false", "push.recurseSubmodules=no",
+	"rebase.updateRefs=false", "diff.renames=true", "diff.renameLimit=2000", "diff.submodule=short", "submodule.recurse=false", "push.recurseSubmodules=no",
 	"fetch.recurseSubmodules=false", "fetch.fsckObjects=false", "fetch.unpackLimit=1", "fetch.writeCommitGraph=false",
 	"transfer.credentialsInUrl=die", "transfer.unpackLimit=1", "maintenance.auto=false", "gc.auto=0", "repack.writeBitmaps=false", "http.followRedirects=initial",
 	"http.lowSpeedLimit=1000", "http.lowSpeedTime=60", "http.cookieFile=", "http.saveCookies=false", "protocol.allow=never", "safe.bareRepository=explicit", "advice.detachedHead=false",

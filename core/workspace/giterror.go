@@ -44,6 +44,8 @@ var signs = []struct {
 	{"disk quota exceeded", failDisk},
 	{"unable to write file", failDisk}, // of a checkout; git does not say why, and there is hardly another reason
 	{"unable to write new index file", failDisk},
+	{"write error. out of diskspace", failDisk},
+	{"couldn't write '", failDisk}, // of a ref
 	{"detected dubious ownership", failOwner},
 	{"mismatched algorithms: client", failFormat},
 	{"host key verification failed", failAuth},

@@ -39,8 +39,9 @@ func (t *tree) awaitIndex(ctx context.Context) error {
 	}
 }
 
-// ourLock is what the lock of an index holds that is ours: git writes an index into it, or nothing.
-const ourLock = "an update by wardroom\n"
+// ourLock is the other name of the lock of an index that is ours. It is a copy of the index: an agent's git whose lock was taken for
+// one of a killed git may put ours in the place of the index.
+func (t *tree) ourLock() string { return filepath.Join(t.admin, "index.wardroom.held") }
 
 // takeIndex takes the lock of the index, so that no other git changes it until freeIndex.
 func (t *tree) takeIndex(ctx context.Context) error {
@@ -48,16 +49,23 @@ func (t *tree) takeIndex(ctx context.Context) error {
 		if err := t.awaitIndex(ctx); err != nil {
 			return err
 		}
-		f, err := os.OpenFile(t.indexLock(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
-		if err == nil {
-			_, err = f.WriteString(ourLock)
-			if err = errors.Join(err, f.Close()); err != nil {
-				err = errors.Join(err, os.Remove(t.indexLock()))
-			}
+		if err := os.RemoveAll(t.ourLock()); err != nil { // of a run that was cut off
 			return err
 		}
-		if !errors.Is(err, fs.ErrExist) {
-			return err
+		if err := copyIndex(t.ourLock(), t.admin); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return errors.Join(err, os.RemoveAll(t.ourLock()))
+		} else if err != nil { // there is no index
+			if err := os.WriteFile(t.ourLock(), nil, 0o644); err != nil {
+				return err
+			}
+		}
+		now := time.Now() // as of any other lock
+		err := errors.Join(os.Chtimes(t.ourLock(), now, now), os.Link(t.ourLock(), t.indexLock()))
+		if err == nil {
+			return nil
+		}
+		if removing := os.Remove(t.ourLock()); removing != nil || !errors.Is(err, fs.ErrExist) {
+			return errors.Join(err, removing)
 		}
 		if !pause.For(ctx, core.SystemClock{}, lockPoll) { // real time: another process has it
 			return ctx.Err()
@@ -67,9 +75,14 @@ func (t *tree) takeIndex(ctx context.Context) error {
 
 // freeIndex removes the lock of the index, if it is ours.
 func (t *tree) freeIndex() {
-	if text, err := readRegular(t.indexLock(), maxURL); err == nil && text == ourLock {
+	ours, err := os.Lstat(t.ourLock())
+	if err != nil {
+		return
+	}
+	if lock, err := os.Lstat(t.indexLock()); err == nil && os.SameFile(ours, lock) {
 		_ = os.Remove(t.indexLock()) // awaitIndex does once it is old
 	}
+	_ = os.Remove(t.ourLock()) // the next run does
 }
 
 // withIndex calls fn with the environment of a git that works on a copy of the index. It takes the place of the index if fn
@@ -99,13 +112,18 @@ func (t *tree) withIndex(ctx context.Context, fn func(env []string) error) error
 }
 
 // copyIndex copies the index of a worktree, which agents may write, for a look that changes nothing. One of more than
-// maxIndex bytes is not copied, and a hole in it stays one: it takes no more of the disk than what was written.
+// maxIndex bytes is not copied, and a hole in it stays one: it takes no more of the disk than what was written. The time of the
+// copy is that of the index: git looks again at files that were changed at that time or later.
 func copyIndex(to, admin string) error {
 	from, size, err := openRegular(filepath.Join(admin, "index"))
 	if err != nil {
 		return err
 	}
 	defer func() { _ = from.Close() }() // only read
+	info, err := from.Stat()
+	if err != nil {
+		return err
+	}
 	if size > maxIndex {
 		return core.Errorf(core.CodeConflict, "git's index of the worktree has %d bytes, of which at most %d are read; look what an agent did to it", size, maxIndex)
 	}
@@ -113,7 +131,11 @@ func copyIndex(to, admin string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(copySparse(own, io.LimitReader(from, maxIndex)), own.Close()) // it may grow meanwhile
+	// It may grow meanwhile.
+	if err := errors.Join(copySparse(own, io.LimitReader(from, maxIndex)), own.Chmod(info.Mode().Perm()), own.Close()); err != nil {
+		return err
+	}
+	return os.Chtimes(to, time.Time{}, info.ModTime())
 }
 
 // copySparse copies to an empty file and leaves out what is zero.

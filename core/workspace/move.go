@@ -29,6 +29,7 @@ type moveNote struct {
 	Base   string `json:"base"` // commit that the work begins at, once it is moved
 	// There are the names that are new in After, but had something under them: bytes, since a name need not be text.
 	There [][]byte `json:"there,omitempty"`
+	Back  bool     `json:"back,omitempty"` // files are being put back
 }
 
 // movePath is where the note of a move lies.
@@ -45,18 +46,17 @@ func (s *Service) move(ctx context.Context, w *core.Workspace, reason string, no
 		return err
 	}
 	for _, f := range touched {
+		if f.before.link() && f.after.file() && !t.empty(f.name) { // git would remove all that is in it
+			return &gitError{op: "update", kind: failInTheWay, tail: legible(f.name) + " is a file now, and was a submodule, which has files here", err: errors.New("a directory is in the way")}
+		}
 		if _, err := os.Lstat(filepath.Join(t.dir, filepath.FromSlash(f.name))); !f.before.there() && err == nil {
 			note.There = append(note.There, []byte(f.name))
 		}
 	}
-	text, err := json.Marshal(note)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(atomicfile.Write(s.movePath(w.ID), text, 0o644), atomicfile.SyncDir(filepath.Dir(s.movePath(w.ID)))); err != nil {
+	if err := s.noteMove(w.ID, note); err != nil {
 		return errors.Join(err, os.Remove(s.movePath(w.ID)))
 	}
-	err = s.lockedMove(ctx, w, t, reason, note)
+	err = s.lockedMove(ctx, w, t, reason, note, touched)
 	if err == nil {
 		return nil
 	}
@@ -69,8 +69,17 @@ func (s *Service) move(ctx context.Context, w *core.Workspace, reason string, no
 	return err
 }
 
+// noteMove writes the note of a move.
+func (s *Service) noteMove(id string, note moveNote) error {
+	text, err := json.Marshal(note)
+	if err != nil {
+		return err
+	}
+	return errors.Join(atomicfile.Write(s.movePath(id), text, 0o644), atomicfile.SyncDir(filepath.Dir(s.movePath(id))))
+}
+
 // lockedMove is move, once its note is written.
-func (s *Service) lockedMove(ctx context.Context, w *core.Workspace, t *tree, reason string, note moveNote) error {
+func (s *Service) lockedMove(ctx context.Context, w *core.Workspace, t *tree, reason string, note moveNote, touched []touched) error {
 	lock, err := s.lockMove(ctx, w.ID)
 	if err != nil {
 		return err
@@ -86,6 +95,9 @@ func (s *Service) lockedMove(ctx context.Context, w *core.Workspace, t *tree, re
 		refresh := t.call(nil, "update-index", "-q", "--refresh")
 		refresh.env = env
 		if _, err := s.git(ctx, refresh); unanswered(err) { // else read-tree refuses what is not as the index has it
+			return err
+		}
+		if err := t.skipTo(ctx, env, touched); err != nil {
 			return err
 		}
 		write := t.call(s.lazyRemote(w), "read-tree", "-m", "-u", note.Before, note.After)
@@ -179,18 +191,47 @@ func (s *Service) recoverMove(ctx context.Context, w *core.Workspace) (*core.Wor
 	if err != nil {
 		return nil, err
 	}
-	if head != "" {
-		left, err := t.count(ctx, note.After, "--not", head)
-		if err != nil {
+	if head == "" {
+		return w, os.Remove(s.movePath(w.ID))
+	}
+	if gone, err := t.gone(ctx, head, note); err != nil {
+		return nil, err
+	} else if gone {
+		s.log.Warn("the commits of an update that was cut off are gone; the files stay as they are", "workspace", w.ID)
+		return w, os.Remove(s.movePath(w.ID))
+	}
+	left, err := t.count(ctx, note.After, "--not", head)
+	if err != nil {
+		return nil, err
+	}
+	if left == 0 {
+		return s.moved(ctx, w.ID, note.Base)
+	}
+	s.log.Warn("an update of a workspace was cut off and is put back", "workspace", w.ID)
+	mark := func() (*os.File, error) {
+		if note.Back {
+			return lock, nil
+		}
+		note.Back = true
+		if err := s.noteMove(w.ID, note); err != nil {
 			return nil, err
 		}
-		if left == 0 {
-			return s.moved(ctx, w.ID, note.Base)
-		}
-		s.log.Warn("an update of a workspace was cut off and is put back", "workspace", w.ID)
-		if err := t.putBack(ctx, s.lazyRemote(w), note, head); err != nil {
-			return nil, err
-		}
+		_ = lock.Close() // of the note before
+		lock, err = s.lockMove(ctx, w.ID)
+		return lock, err
+	}
+	if err := t.putBack(ctx, s.lazyRemote(w), note, head, mark); err != nil {
+		return nil, err
 	}
 	return w, os.Remove(s.movePath(w.ID))
+}
+
+// gone reports whether commits of a move are not there any more, though that is which the worktree stands at: an agent pruned them.
+func (t *tree) gone(ctx context.Context, head string, note moveNote) (bool, error) {
+	for i, commit := range []string{head, note.Before, note.After} {
+		if ok, err := t.m.has(ctx, commit); err != nil || !ok {
+			return !ok && i > 0, err
+		}
+	}
+	return false, nil
 }

@@ -358,3 +358,44 @@ func TestUpdateBesideACommit(t *testing.T) {
 		t.Errorf("once more: %v", err)
 	}
 }
+
+// A submodule in which an agent works is not removed for a file that takes its place.
+func TestUpdateInThePlaceOfASubmodule(t *testing.T) {
+	outer, _, inner := newNested(t)
+	outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", inner.url(), "sub")
+	outer.commit("sub")
+	r := newRig(t)
+	w := r.provision("x", core.WorkspaceSpec{Repo: outer.url(), Submodules: true})
+	write(t, filepath.Join(w.Path, "sub/work.txt"), "work\n")
+	outer.git("rm", "-q", "-f", "sub")
+	outer.write("sub", "a file\n")
+	outer.commit("vendored")
+	_, err := r.UpdateWorkspace(t.Context(), w.ID, core.WorkspaceMerge)
+	if !exists(filepath.Join(w.Path, "sub/work.txt")) {
+		t.Errorf("the work is gone: %v", err)
+	} else {
+		wantError(t, err, core.CodeConflict, "in the way")
+	}
+}
+
+// A name that no file system takes keeps no update away, whether it is changed or not.
+func TestUpdateWithLongNames(t *testing.T) {
+	src := newSource(t)
+	long := strings.Repeat("n", 300)
+	add := func(text string) {
+		write(t, filepath.Join(src.dir, ".git/blob"), text)
+		blob := src.git("hash-object", "-w", ".git/blob")
+		src.git("update-index", "--add", "--cacheinfo", "100644,"+blob+","+long)
+		src.git("commit", "-q", "-m", text)
+	}
+	add("before")
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	add("after")
+	if _, err := r.UpdateWorkspace(t.Context(), w.ID, core.WorkspaceMerge); err != nil {
+		t.Errorf("%+v", err)
+	}
+	if status := r.agentGit(w, "status", "--porcelain"); status != "" {
+		t.Errorf("status %q", status)
+	}
+}

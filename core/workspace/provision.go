@@ -27,7 +27,11 @@ func (s *Service) ProvisionWorkspace(ctx context.Context, id string) (*core.Work
 	}
 	switch w.Status {
 	case core.WorkspaceReady:
-		return w, s.ours(w)
+		if err := s.ours(w); err != nil {
+			return w, err
+		}
+		w, err = s.recoverMove(ctx, w)
+		return w, explain(err, nil, "")
 	case core.WorkspaceReserved:
 	default:
 		return nil, core.Conflict("workspace", id, string(w.Status), "workspace %q is %s; spawn the thread again for a new one", id, w.Status)

@@ -21,6 +21,9 @@ func (s side) there() bool { return s.mode != "000000" }
 // link reports whether the commit links a repository there.
 func (s side) link() bool { return s.mode == "160000" }
 
+// file reports whether the commit has a file there that git writes.
+func (s side) file() bool { return s.there() && !s.link() }
+
 // entry is the line of the file for git update-index --index-info.
 func (s side) entry(name string) string {
 	if !s.there() {
@@ -33,6 +36,19 @@ func (s side) entry(name string) string {
 type touched struct {
 	name          string
 	before, after side
+}
+
+// parts returns what a file may hold a part of after a git that was cut off: of what it was to become, and, where files were being
+// put back, of what it was.
+func (f touched) parts(back bool) []side {
+	var parts []side
+	if f.after.file() {
+		parts = append(parts, f.after)
+	}
+	if back && f.before.file() {
+		parts = append(parts, f.before)
+	}
+	return parts
 }
 
 // between returns what differs between two commits. A file that was renamed is two.
@@ -61,8 +77,8 @@ func parseRaw(out []byte) ([]touched, error) {
 
 // putBack makes the files as they were that git wrote on the way from one commit to another. One that holds anything but what git
 // would have written is an agent's, and stays; so do those that head, which need not be where the move began, has
-// otherwise.
-func (t *tree) putBack(ctx context.Context, rem *remote, note moveNote, head string) error {
+// otherwise. mark notes, before a file is written, that files are put back, and returns what a git that writes them is to hold.
+func (t *tree) putBack(ctx context.Context, rem *remote, note moveNote, head string, mark func() (*os.File, error)) error {
 	files, err := t.between(ctx, rem, note.Before, note.After)
 	if err != nil {
 		return err
@@ -98,8 +114,13 @@ func (t *tree) putBack(ctx context.Context, rem *remote, note moveNote, head str
 		if err != nil {
 			return err
 		}
-		var entries strings.Builder
+		skipped, err := t.skipped(ctx, env)
+		if err != nil {
+			return err
+		}
+		var entries, skip strings.Builder
 		var remove, changed []string
+		var links []touched
 		wrote := map[string]bool{} // by git, as far as that can be known
 		begun := 0
 		for _, f := range ours {
@@ -107,18 +128,24 @@ func (t *tree) putBack(ctx context.Context, rem *remote, note moveNote, head str
 				continue // staged by an agent
 			} else if ok {
 				entries.WriteString(f.before.entry(f.name))
+				if skipped[f.name] && f.before.there() {
+					skip.WriteString(f.name + "\x00")
+				}
 			}
-			if f.before.link() || f.after.link() || asBefore[f.name] {
+			if skipped[f.name] && t.nothingAt(f.name) || f.before.link() && f.after.link() || asBefore[f.name] {
 				continue
 			}
 			wrote[f.name] = asAfter[f.name]
-			if !asAfter[f.name] && f.after.there() && begun < maxBegun {
+			if parts := f.parts(note.Back); !wrote[f.name] && len(parts) > 0 && begun < maxBegun {
 				begun++
-				if wrote[f.name], err = t.begun(ctx, rem, f); err != nil {
+				if wrote[f.name], err = t.begun(ctx, rem, f.name, parts); err != nil {
 					return err
 				}
 			}
-			if f.before.there() {
+			if f.before.link() || f.after.link() {
+				links = append(links, f)
+			}
+			if f.before.file() {
 				changed = append(changed, f.name)
 			} else if wrote[f.name] && !there[f.name] {
 				remove = append(remove, f.name)
@@ -127,15 +154,26 @@ func (t *tree) putBack(ctx context.Context, rem *remote, note moveNote, head str
 		if err := t.removeFiles(remove); err != nil {
 			return err
 		}
+		if err := t.putLinks(links, there); err != nil {
+			return err
+		}
 		var write strings.Builder
 		for _, name := range changed {
 			if (wrote[name] || t.nothingAt(name)) && t.free(name) {
 				write.WriteString(name + "\x00")
 			}
 		}
+		if entries.Len()+write.Len() == 0 {
+			return nil
+		}
+		held, err := mark()
+		if err != nil {
+			return err
+		}
 		return t.writeIndex(ctx, env,
 			call{args: []string{"update-index", "--add", "--replace", "-z", "--index-info"}, stdin: []byte(entries.String())},
-			call{args: []string{"checkout-index", "--force", "--index", "--quiet", "-z", "--stdin"}, stdin: []byte(write.String()), remote: rem})
+			call{args: []string{"update-index", "--skip-worktree", "-z", "--stdin"}, stdin: []byte(skip.String())},
+			call{args: []string{"checkout-index", "--force", "--index", "--quiet", "--ignore-skip-worktree-bits", "-z", "--stdin"}, stdin: []byte(write.String()), remote: rem, held: held})
 	})
 }
 
@@ -146,12 +184,51 @@ func (t *tree) writeIndex(ctx context.Context, env []string, steps ...call) erro
 			continue
 		}
 		run := t.call(step.remote, step.args...)
-		run.stdin, run.env = step.stdin, env
+		run.stdin, run.env, run.held = step.stdin, env, step.held
 		if _, err := t.m.s.git(ctx, run); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// skipped returns the files of an index that git does not write into the worktree, as in a sparse checkout.
+func (t *tree) skipped(ctx context.Context, env []string) (map[string]bool, error) {
+	list := t.call(nil, "ls-files", "-t", "-z")
+	list.env = env
+	out, err := t.m.s.git(ctx, list)
+	if err != nil {
+		return nil, err
+	}
+	skipped := map[string]bool{}
+	for _, line := range splitNul(out) {
+		if name, ok := strings.CutPrefix(line, "S "); ok {
+			skipped[name] = true
+		}
+	}
+	return skipped, nil
+}
+
+// skipTo makes an index hold files as they are after a move that git is not to write: those that it left out of the worktree, and
+// those with names that are too long. It would take them for changed.
+func (t *tree) skipTo(ctx context.Context, env []string, files []touched) error {
+	skipped, err := t.skipped(ctx, env)
+	if err != nil {
+		return err
+	}
+	var entries, skip strings.Builder
+	for _, f := range files {
+		if !longName(f.name) && !(skipped[f.name] && t.nothingAt(f.name)) {
+			continue
+		}
+		entries.WriteString(f.after.entry(f.name))
+		if f.after.there() {
+			skip.WriteString(f.name + "\x00")
+		}
+	}
+	return t.writeIndex(ctx, env,
+		call{args: []string{"update-index", "--add", "--replace", "-z", "--index-info"}, stdin: []byte(entries.String())},
+		call{args: []string{"update-index", "--skip-worktree", "-z", "--stdin"}, stdin: []byte(skip.String())})
 }
 
 // holding returns which files of the worktree are as one side of them is.
@@ -223,9 +300,12 @@ func (t *tree) staged(ctx context.Context, env []string, commit string) (map[str
 	return staged, err
 }
 
-// begun reports whether a file holds the beginning of what git was about to write.
-func (t *tree) begun(ctx context.Context, rem *remote, f touched) (bool, error) {
-	path := filepath.Join(t.dir, filepath.FromSlash(f.name))
+// begun reports whether a file holds the beginning of what git was about to write, which is one of parts.
+func (t *tree) begun(ctx context.Context, rem *remote, name string, parts []side) (bool, error) {
+	path := filepath.Join(t.dir, filepath.FromSlash(name))
+	if !t.free(name) {
+		return false, nil // behind a link of an agent
+	}
 	file, size, err := openRegular(path)
 	if err != nil {
 		return false, nil //nolint:nilerr // it is something else
@@ -234,22 +314,32 @@ func (t *tree) begun(ctx context.Context, rem *remote, f touched) (bool, error) 
 	if size >= maxOutput {
 		return false, nil
 	}
-	show := t.call(rem, "cat-file", "--filters", "--path="+f.name, f.after.hash)
-	show.most = int(size) + 1
-	out, err := t.m.s.git(ctx, show)
-	if unanswered(err) {
-		return false, err
-	} else if err != nil {
-		return false, nil //nolint:nilerr // in a partial clone git did not get as far as to have it
+	for _, part := range parts {
+		show := t.call(rem, "cat-file", "--filters", "--path="+name, part.hash)
+		show.most = int(size) + 1
+		out, err := t.m.s.git(ctx, show)
+		if unanswered(err) {
+			return false, err
+		} else if err != nil {
+			continue // in a partial clone git did not get as far as to have it
+		}
+		if text, err := readRegular(path, size+1); err == nil && len(out) > len(text) && strings.HasPrefix(string(out), text) {
+			return true, nil
+		}
 	}
-	text, err := readRegular(path, size+1)
-	return err == nil && len(out) > len(text) && strings.HasPrefix(string(out), text), nil
+	return false, nil
 }
 
 // nothingAt reports whether there is nothing under a name of the worktree.
 func (t *tree) nothingAt(name string) bool {
 	_, err := os.Lstat(filepath.Join(t.dir, filepath.FromSlash(name)))
 	return missing(err)
+}
+
+// empty reports whether there is no directory under a name of the worktree that holds anything.
+func (t *tree) empty(name string) bool {
+	entries, err := os.ReadDir(filepath.Join(t.dir, filepath.FromSlash(name)))
+	return missing(err) || err == nil && len(entries) == 0
 }
 
 // free reports whether git can write a file without removing anything else than one of that name: it would remove a directory in
@@ -280,6 +370,26 @@ func (t *tree) removeFiles(names []string) error {
 		}
 		for dir := path.Dir(name); dir != "." && root.Remove(dir) == nil; dir = path.Dir(dir) {
 			continue // one with other files in it stays
+		}
+	}
+	return nil
+}
+
+// putLinks makes the empty directories that git has for links of repositories, and removes those that it made.
+func (t *tree) putLinks(links []touched, there map[string]bool) error {
+	root, err := os.OpenRoot(t.dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // nothing is written through it
+	for _, f := range links {
+		switch info, err := root.Lstat(f.name); {
+		case f.before.link() && missing(err) && t.free(f.name):
+			if err := root.MkdirAll(f.name, 0o755); err != nil {
+				return err
+			}
+		case f.after.link() && !there[f.name] && err == nil && info.IsDir():
+			_ = root.Remove(f.name) // one with files in it stays
 		}
 	}
 	return nil

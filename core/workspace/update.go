@@ -87,7 +87,7 @@ func (u *update) run(ctx context.Context) (*core.WorkspaceUpdate, error) {
 	args := []string{"merge", "--no-edit", "--no-verify", "--no-gpg-sign", "--no-stat", "-m", "Merge " + u.w.Branch, u.onto}
 	switch {
 	case u.how == core.WorkspaceRebase:
-		args = []string{"rebase", "--no-verify", "--no-gpg-sign", "--no-stat", "--no-autosquash", "--no-autostash", "--no-update-refs"}
+		args = []string{"rebase", "--no-verify", "--no-gpg-sign", "--no-stat", "--no-autosquash", "--no-autostash"}
 		if apart { // the base would be taken for work
 			args = append(args, "--onto", u.onto, t.base)
 		} else {

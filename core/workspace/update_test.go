@@ -416,3 +416,14 @@ func testMergeThatDies(t *testing.T, step, end string) {
 		t.Error("the thread's own files are not as they were")
 	}
 }
+
+// A git that does not know an option newer than the oldest one that is usable can rebase.
+func TestRebaseByAnOldGit(t *testing.T) {
+	src, r, w := updatable(t)
+	src.commit("theirs")
+	r.opts.Git = gitThat(t, "*\" --no-update-refs \"*) echo 'error: unknown option' >&2; exit 129 ;;")
+	r.restart()
+	if _, err := r.UpdateWorkspace(t.Context(), w.ID, core.WorkspaceRebase); err != nil {
+		t.Error(err)
+	}
+}
