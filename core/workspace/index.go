@@ -39,11 +39,11 @@ func (t *tree) awaitIndex(ctx context.Context) error {
 	}
 }
 
-// ourLock is the other name of the lock of an index that is ours. It is a copy of the index: an agent's git whose lock was taken for
-// one of a killed git may put ours in the place of the index.
+// ourLock is beside a lock of the index that is ours, and has its time: not every file system has inodes or hard links to know it by.
 func (t *tree) ourLock() string { return filepath.Join(t.admin, "index.wardroom.held") }
 
-// takeIndex takes the lock of the index, so that no other git changes it until freeIndex.
+// takeIndex takes the lock of the index, so that no other git changes it until freeIndex. The lock is a copy of the index: an agent's
+// git whose lock was taken for one of a killed git may put ours in the place of the index.
 func (t *tree) takeIndex(ctx context.Context) error {
 	for {
 		if err := t.awaitIndex(ctx); err != nil {
@@ -52,17 +52,16 @@ func (t *tree) takeIndex(ctx context.Context) error {
 		if err := os.RemoveAll(t.ourLock()); err != nil { // of a run that was cut off
 			return err
 		}
-		if err := copyIndex(t.ourLock(), t.admin); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return errors.Join(err, os.RemoveAll(t.ourLock()))
-		} else if err != nil { // there is no index
-			if err := os.WriteFile(t.ourLock(), nil, 0o644); err != nil {
-				return err
-			}
-		}
 		now := time.Now() // as of any other lock
-		err := errors.Join(os.Chtimes(t.ourLock(), now, now), os.Link(t.ourLock(), t.indexLock()))
+		err := errors.Join(os.WriteFile(t.ourLock(), nil, 0o644), os.Chtimes(t.ourLock(), now, now))
 		if err == nil {
-			return nil
+			err = copyIndex(t.indexLock(), t.admin)
+		}
+		if errors.Is(err, fs.ErrNotExist) { // there is no index
+			err = makeFile(t.indexLock(), 0o644, func(*os.File) error { return nil })
+		}
+		if err == nil {
+			return os.Chtimes(t.indexLock(), now, now)
 		}
 		if removing := os.Remove(t.ourLock()); removing != nil || !errors.Is(err, fs.ErrExist) {
 			return errors.Join(err, removing)
@@ -79,7 +78,7 @@ func (t *tree) freeIndex() {
 	if err != nil {
 		return
 	}
-	if lock, err := os.Lstat(t.indexLock()); err == nil && os.SameFile(ours, lock) {
+	if lock, err := os.Lstat(t.indexLock()); err == nil && ours.ModTime().Equal(lock.ModTime()) {
 		_ = os.Remove(t.indexLock()) // awaitIndex does once it is old
 	}
 	_ = os.Remove(t.ourLock()) // the next run does
@@ -127,15 +126,24 @@ func copyIndex(to, admin string) error {
 	if size > maxIndex {
 		return core.Errorf(core.CodeConflict, "git's index of the worktree has %d bytes, of which at most %d are read; look what an agent did to it", size, maxIndex)
 	}
-	own, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	// It may grow meanwhile.
+	err = makeFile(to, info.Mode().Perm(), func(own *os.File) error { return copySparse(own, io.LimitReader(from, maxIndex)) })
 	if err != nil {
 		return err
 	}
-	// It may grow meanwhile.
-	if err := errors.Join(copySparse(own, io.LimitReader(from, maxIndex)), own.Chmod(info.Mode().Perm()), own.Close()); err != nil {
+	return os.Chtimes(to, time.Time{}, info.ModTime())
+}
+
+// makeFile makes a file, which must not be there, and nothing of it where write fails.
+func makeFile(path string, mode fs.FileMode, write func(*os.File) error) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
 		return err
 	}
-	return os.Chtimes(to, time.Time{}, info.ModTime())
+	if err := errors.Join(write(f), f.Chmod(mode), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(path))
+	}
+	return nil
 }
 
 // copySparse copies to an empty file and leaves out what is zero.
