@@ -138,19 +138,19 @@ func (a *Agent) attach(out *outbox, r *protocol.Register) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.online = out
-	o, id := &a.offer, a.offer.nextID()
+	o := &a.offer
 	o.asked = []asked{{capabilities: r.Capabilities}}
-	u := protocol.StatusUpdate{Status: o.status, Reason: o.reason}
+	// Each in a frame of its own: what the server refuses takes nothing else with it.
+	if o.status != "" {
+		pushFrame(out, protocol.TypeStatusUpdate, o.nextID(), protocol.StatusUpdate{Status: o.status, Reason: o.reason})
+	}
+	if n := o.maxTasks; n != r.Config.MaxConcurrentTasks {
+		pushFrame(out, protocol.TypeStatusUpdate, o.nextID(), protocol.StatusUpdate{MaxTasks: &n})
+	}
 	if !slices.Equal(o.capabilities, r.Capabilities) {
+		id := o.nextID()
 		o.change(o.capabilities, id)
-		u.Capabilities = o.capabilities
-	}
-	if o.maxTasks != r.Config.MaxConcurrentTasks {
-		n := o.maxTasks
-		u.MaxTasks = &n
-	}
-	if u.Status != "" || u.Capabilities != nil || u.MaxTasks != nil {
-		pushFrame(out, protocol.TypeStatusUpdate, id, u)
+		pushFrame(out, protocol.TypeStatusUpdate, id, protocol.StatusUpdate{Capabilities: o.capabilities})
 	}
 }
 

@@ -114,8 +114,11 @@ func TestAgent_OfferChangesAtRegistration(t *testing.T) {
 		}
 	}).Agent
 	close(made)
-	_, u := nextUpdate(t, accept(t, srv))
-	if !slices.Equal(u.Capabilities, []string{"testing", "more"}) || u.MaxTasks == nil || *u.MaxTasks != 7 {
+	c := accept(t, srv)
+	if _, u := nextUpdate(t, c); u.MaxTasks == nil || *u.MaxTasks != 7 || u.Capabilities != nil {
+		t.Errorf("got %+v", u)
+	}
+	if _, u := nextUpdate(t, c); !slices.Equal(u.Capabilities, []string{"testing", "more"}) {
 		t.Errorf("got %+v", u)
 	}
 }
