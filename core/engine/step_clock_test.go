@@ -96,10 +96,11 @@ func TestQueueAfterClockWentBack(t *testing.T) {
 		back.Advance(-48 * stdtime.Hour)
 		r.clock = back
 		r.open()
+		coretest.WaitFor(t, "the older one to stand in line", func() bool { return r.Stats().Waiting == 1 })
 		r.clock.Advance(stdtime.Second)
 		r.start("p")
+		coretest.WaitFor(t, "both to stand in line", func() bool { return r.Stats().Waiting == 2 })
 		r.agents.add("a", 1)
-		r.CapacityChanged()
 		if got := r.agents.await(t, 1)[0].task.ExecutionID; got != older.ID {
 			t.Errorf("chart %t: the younger one is served first", chart)
 		}
