@@ -102,10 +102,10 @@ func (a *App) reloaders() []reloader {
 	}
 }
 
-// warnIdle reports what the file sets and what does nothing.
+// warnIdle reports what the file sets that does nothing, or is refused later.
 func (a *App) warnIdle(c *config.Config) {
 	for _, w := range c.Warnings() {
-		a.log.Warn("a section of the configuration does nothing", "key", w.Key, "at", w.String())
+		a.log.Warn("a section of the configuration does nothing, or is refused when it is used", "key", w.Key, "at", w.String())
 	}
 }
 

@@ -1,9 +1,11 @@
 package e2e_test
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,31 +15,35 @@ import (
 	"time"
 )
 
-// TestHangupWhileItStarts sends SIGHUP to a server that still reads its configuration, which is held up by a drop-in that is a pipe:
-// the start goes on to its own end. A process that ends by SIGHUP is not started again by systemd, for which that is no failure.
+// TestHangupWhileItStarts sends SIGHUP to a server that starts, and is held up by a pipe that takes no more of its log: the start
+// goes on to its own end. A process that ends by SIGHUP is not started again by systemd, for which that is no failure.
 func TestHangupWhileItStarts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	config, pipe := filepath.Join(dir, "wardroom.yaml"), filepath.Join(dir, "conf.d", "10-pipe.yaml")
+	config := filepath.Join(dir, "wardroom.yaml")
 	if err := os.WriteFile(config, fmt.Appendf(nil, "server: {listen: '127.0.0.1:0'}\nstore: {path: %s}\n", filepath.Join(dir, "store")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.Mkdir(filepath.Dir(pipe), 0o700), syscall.Mkfifo(pipe, 0o600)); err != nil {
+	out, in, err := os.Pipe()
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer out.Close()
+	filled := fillPipe(t, in)
 	cmd := exec.Command(binary, "serve", "--config", config)
-	var said bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &said, &said
+	cmd.Stdout, cmd.Stderr = in, in
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
+	err = cmd.Start()
+	_ = in.Close()
+	if err != nil {
 		t.Fatal(err)
 	}
 	over := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
 	defer over.Stop()
-	eventually(t, "the server to open the pipe", func() bool {
+	eventually(t, "the server to be held up", func() bool {
 		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/wchan", cmd.Process.Pid))
 		for _, thread := range threads {
-			if at, _ := os.ReadFile(thread); string(at) == "wait_for_partner" { // where the kernel waits for the other end
+			if at, _ := os.ReadFile(thread); strings.Contains(string(at), "pipe_write") { // where the kernel waits for room
 				return true
 			}
 		}
@@ -46,13 +52,44 @@ func TestHangupWhileItStarts(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	writer, err := os.OpenFile(pipe, os.O_RDWR, 0) // does not wait for a reader
-	if err != nil {
+	if _, err := io.CopyN(io.Discard, out, filled); err != nil {
 		t.Fatal(err)
 	}
-	defer writer.Close()
-	_ = cmd.Wait()
-	if code := cmd.ProcessState.ExitCode(); code != 78 || !strings.Contains(said.String(), "is not a regular file") {
-		t.Errorf("the server ended with %s:\n%s", cmd.ProcessState, &said)
+	var said bytes.Buffer
+	ready := false
+	for lines := bufio.NewScanner(io.TeeReader(out, &said)); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "ready: ") {
+			ready = true
+			if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := cmd.Wait(); err != nil || !ready {
+		t.Errorf("the server was ready: %t, and ended with %v:\n%s", ready, err, &said)
+	}
+}
+
+// fillPipe writes to a pipe until it takes no more, and returns how much it took. Writes to it wait from then on.
+func fillPipe(t *testing.T, in *os.File) (filled int64) {
+	t.Helper()
+	fd := int(in.Fd())
+	if err := syscall.SetNonblock(fd, true); err != nil {
+		t.Fatal(err)
+	}
+	for part := make([]byte, 4096); ; {
+		n, err := syscall.Write(fd, part)
+		filled += int64(max(n, 0))
+		switch {
+		case errors.Is(err, syscall.EAGAIN) && len(part) > 1:
+			part = part[:1]
+		case errors.Is(err, syscall.EAGAIN):
+			if err := syscall.SetNonblock(fd, false); err != nil {
+				t.Fatal(err)
+			}
+			return filled
+		case err != nil:
+			t.Fatal(err)
+		}
 	}
 }

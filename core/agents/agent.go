@@ -143,7 +143,7 @@ func (a *agent) leave(x *index, ids core.IDs, now time.Time, reason, by string, 
 		"name":              a.name,
 		"reason":            reason,
 		"graceful":          graceful,
-		"connectedDuration": now.Sub(a.connectedAt).Milliseconds(),
+		"connectedDuration": max(now.Sub(a.connectedAt), 0).Milliseconds(), // the clock may have been set back over a restart
 	}))
 	return tasks
 }

@@ -334,6 +334,22 @@ func TestRestartOfTheServer(t *testing.T) {
 	}
 }
 
+// An agent that registered before the clock was set back, over a restart, was connected for no time rather than less.
+func TestConnectedDurationAfterClockWentBack(t *testing.T) {
+	r := newRig(t, agents.Config{})
+	_, one := r.register("one", 1, "echo")
+	r.close()
+	back := coretest.NewClock()
+	back.Advance(-48 * time.Hour)
+	r = openRig(t, agents.Config{}, r.store, back)
+	if _, err := r.svc.DisconnectAgent(t.Context(), one.AgentID, "gone"); err != nil {
+		t.Fatal(err)
+	}
+	if data := r.store.eventData(t, core.EventAgentDisconnected); len(data) != 1 || data[0]["connectedDuration"] != 0.0 {
+		t.Errorf("events: %v", data)
+	}
+}
+
 // More tasks than the send queue holds can be sent again on a resume.
 func TestResumeLargerThanSendQueue(t *testing.T) {
 	r := newRig(t, agents.Config{MaxSendBytes: 4096})

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/api"
 	"github.com/wardroom/wardroom/core/api/apitest"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // document fetches the served document.
@@ -258,6 +260,9 @@ func TestDocument(t *testing.T) {
 		env, _ := s.(map[string]any)["properties"].(map[string]any)["env"].(map[string]any)
 		if env != nil && (env["maxProperties"] != float64(core.MaxEnv) || env["propertyNames"] == nil) {
 			t.Errorf("schema %s takes any environment: %v", name, env)
+		}
+		if env != nil && !reflect.DeepEqual(env["propertyNames"].(map[string]any)["not"], map[string]any{"pattern": wire.ReservedEnvPattern}) {
+			t.Errorf("schema %s lets names pass that no agent may be given: %v", name, env)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
+	"syscall"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/schema"
@@ -167,7 +168,7 @@ func dropIns(dir string, entries []fs.DirEntry) (names []string, problems []Prob
 
 // readFile reads a regular file of bounded size, following symbolic links.
 func readFile(path string) (File, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hold us up
 	if err != nil {
 		return File{}, err
 	}

@@ -2,9 +2,11 @@ package config_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -36,7 +38,15 @@ func TestLoadUnreadable(t *testing.T) {
 	if err := os.WriteFile(good, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	pipe, drops := filepath.Join(dir, "pipe.yaml"), filepath.Join(dir, "drops")
+	dropped := filepath.Join(drops, "conf.d", "10-pipe.yaml")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(dropped), 0o700), os.WriteFile(filepath.Join(drops, "good.yaml"), nil, 0o600),
+		syscall.Mkfifo(pipe, 0o600), syscall.Mkfifo(dropped, 0o600)); err != nil {
+		t.Fatal(err)
+	}
 	for _, tt := range []struct{ name, path, want string }{
+		{"Pipe", pipe, "cannot be read: is not a regular file"}, // without waiting for a writer
+		{"DropInIsAPipe", filepath.Join(drops, "good.yaml"), "10-pipe.yaml: cannot be read: is not a regular file"},
 		{"Directory", dir, "cannot be read: is not a regular file"},
 		{"TooLarge", large, "cannot be read: is larger than 1MiB"},
 		{"DropInDirIsAFile", good, "conf.d: cannot be read: not a directory"},

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/core/internal/schema"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // selector is a key that says which of the sections and keys beside it count.
@@ -29,7 +30,8 @@ var selectors = []selector{
 }
 
 // Warnings returns what a file sets in security that does nothing: sections that their enabled or the selector beside them does
-// not switch on. What a file switches off by saying so is none. A configuration may have them.
+// not switch on. What a file switches off by saying so is none. Variables of agent types that runtimes refuse are others. A
+// configuration may have them.
 func (c *Config) Warnings() []Problem {
 	var found []Problem
 	warn := func(section, format string, args ...any) {
@@ -73,7 +75,14 @@ func (c *Config) Warnings() []Problem {
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b Problem) int {
+	for _, name := range sortedKeys(c.AgentTypes) {
+		for _, variable := range c.AgentTypes[name].Env.Names() {
+			if reason := wire.ReservedEnv(variable); reason != "" {
+				warn("agentTypes."+name+".env", "names %s, which the runtimes of the product refuse when the type is started: %s", variable, reason)
+			}
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Problem) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Key, b.Key))
 	})
 	return found

@@ -50,3 +50,22 @@ func TestWarnings(t *testing.T) {
 		})
 	}
 }
+
+// Variables that no agent may be given are warned of, each by its name.
+func TestWarningsOfVariables(t *testing.T) {
+	c, err := parse("agentTypes: {shell: {command: sh, env: {HOME: /x, LD_PRELOAD: y, HOMEPAGE: z}}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range c.Warnings() {
+		name, _, _ := strings.Cut(strings.TrimPrefix(w.Reason, "names "), ",")
+		got = append(got, w.Key+" "+name)
+		if w.Line != 1 {
+			t.Errorf("%+v", w)
+		}
+	}
+	if want := []string{"agentTypes.shell.env HOME", "agentTypes.shell.env LD_PRELOAD"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -248,7 +248,7 @@ func (r *chartRun) line() {
 	}
 	r.eng.waiters.add(&waiter{
 		run: r.run, ticket: r.ticket, key: key, roles: wants, all: all, needsSlot: !r.slot,
-		own: r.plan.Definition().MaxActive, since: r.exec.CreatedAt, level: r.level,
+		own: r.plan.Definition().MaxActive, since: r.since, level: r.level,
 	})
 }
 

@@ -159,7 +159,7 @@ func (r *flat) line() {
 	r.queued, r.asked = true, asked
 	r.eng.waiters.add(&waiter{
 		run: r.run, ticket: r.ticket, need: need, count: count, least: r.least(), needsSlot: asked.slot, told: told,
-		own: r.plan.Definition().MaxActive, since: r.exec.CreatedAt, level: r.level, begins: asked.slot && r.exec.Status == core.ExecutionPending,
+		own: r.plan.Definition().MaxActive, since: r.since, level: r.level, begins: asked.slot && r.exec.Status == core.ExecutionPending,
 	})
 }
 

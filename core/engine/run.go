@@ -31,6 +31,7 @@ type run struct {
 	sync       bool                // a caller waits who is to hear at once when too few agents are left; set before it starts
 	ticket     uint64              // of the request that it stands in line for
 	level      int                 // of priority
+	since      time.Time           // that it counts as waiting from: exec.CreatedAt, unless the clock was set back behind it
 	timer      core.Timer
 	timerAt    time.Time
 	deadline   time.Time // exec.Deadline, as it is kept by the time that passes
@@ -46,9 +47,13 @@ func (e *Engine) newRun(exec *core.Execution, plan core.Plan) *run {
 		inbox: newInbox(), done: make(chan struct{}),
 		agents:     map[string]struct{}{},
 		level:      priorityLevel(exec.Options.Priority),
+		since:      exec.CreatedAt,
 		inputBytes: int64(len(exec.Input)),
 		deadline:   exec.Deadline,
 		trace:      core.ParseTraceparent(exec.Trace),
+	}
+	if now := e.clock.Now(); r.since.After(now) {
+		r.since = now
 	}
 	e.tracer.Remember(exec.ID, r.trace)
 	if plan != nil {

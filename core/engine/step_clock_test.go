@@ -81,6 +81,32 @@ func TestDeadlineAfterClockWentBack(t *testing.T) {
 	}
 }
 
+// What waited before a restart is served before what came after it, also when the clock was set back in between.
+func TestQueueAfterClockWentBack(t *testing.T) {
+	for _, chart := range []bool{false, true} {
+		r := newRig(t)
+		r.open()
+		r.pattern("p", core.Step{})
+		if chart {
+			r.chart("p", crew("a"), many(1, "a")...)
+		}
+		older := r.start("p")
+		r.Close()
+		back := coretest.NewClock()
+		back.Advance(-48 * stdtime.Hour)
+		r.clock = back
+		r.open()
+		coretest.WaitFor(t, "the older one to stand in line", func() bool { return r.Stats().Waiting == 1 })
+		r.clock.Advance(stdtime.Second)
+		r.start("p")
+		coretest.WaitFor(t, "both to stand in line", func() bool { return r.Stats().Waiting == 2 })
+		r.agents.add("a", 1)
+		if got := r.agents.await(t, 1)[0].task.ExecutionID; got != older.ID {
+			t.Errorf("chart %t: the younger one is served first", chart)
+		}
+	}
+}
+
 // The deadline goes on for as long as people took, also when the clock was set back while they thought.
 func TestPeopleThinkWhileClockGoesBack(t *testing.T) {
 	k := newTalk(t, surfacing).begin()

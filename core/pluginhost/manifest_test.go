@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
@@ -50,6 +51,18 @@ func TestParseManifest(t *testing.T) {
 			}
 			contains(t, core.AsError(err).Message, tt.want)
 		})
+	}
+}
+
+// A manifest that is a pipe is refused, without waiting for a writer.
+func TestReadManifestPipe(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, pluginhost.ManifestFile), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := pluginhost.ReadManifest(dir)
+	if core.ErrorCode(err) != core.CodeValidation {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"aead.dev/minisign"
@@ -56,7 +57,7 @@ func ReadPackage(path, dir string, about About, trust Trust) (*Package, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not hold us up
 	if err != nil {
 		return nil, core.Invalid("file", "%s cannot be read: %s", path, lastError(err))
 	}

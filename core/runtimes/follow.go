@@ -189,13 +189,17 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 		if e.Agent.Seq == 0 {
 			e.Agent.Seq = e.Seq
 		}
+		open := next.Prompt
 		take(next, &e.Agent, now)
 		if e.Type == runtime.EventTurnComplete {
 			endTurn(next, e)
 			ends[e.AgentID] = e.Turn
 		}
 		said, _ := status(&e.Agent, next.Wanted)
-		ruling := s.rule(ctx, next, e)
+		ruling := left(next, open, e)
+		if ruling == nil {
+			ruling = s.rule(ctx, next, e)
+		}
 		if ruling != nil {
 			next.Ruling, fresh[e.AgentID] = ruling, true
 		}

@@ -43,6 +43,17 @@ func (s *Service) rule(ctx context.Context, r *core.ManagedAgentRecord, e *runti
 	return &ruling
 }
 
+// left returns the ruling of a prompt that an agent shows again, as one that was out of reach does, if the prompt is left to
+// people: the policy does not come before them a second time. open is the prompt of before the event.
+func left(r *core.ManagedAgentRecord, open json.RawMessage, e *runtime.Event) *core.PromptRuling {
+	var p runtime.Prompt
+	if r.Ruling == nil || r.Ruling.By != core.RulingByPolicy || r.Ruling.Answer != core.RulingAsk || e.Prompt == nil ||
+		json.Unmarshal(open, &p) != nil || p.ID == "" || p.ID != e.Prompt.ID || p.ID != r.Ruling.PromptID {
+		return nil
+	}
+	return r.Ruling
+}
+
 // ruled reports whether the open prompt of an agent is answered by a policy.
 func ruled(r *core.ManagedAgentRecord) bool {
 	var p runtime.Prompt

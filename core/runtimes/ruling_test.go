@@ -105,3 +105,48 @@ func TestRuledAnswerIsGivenOnce(t *testing.T) {
 		return len(store.record(a.ID).Prompt) == 0
 	})
 }
+
+// A prompt that was left to people stays theirs when the agent shows it again, as one that was out of reach does.
+func TestPromptOfPeopleComesAgain(t *testing.T) {
+	f := newFake("claude")
+	store := newMemory(t)
+	r := newRig(t, store, map[string]*fake{"local": f}, func(o *runtimes.Options) { o.Approver = denies("Edit") }).ready("local")
+	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
+	var given atomic.Int32
+	f.change(func() {
+		f.answer = func(runtime.Answer) error {
+			given.Add(1)
+			return runtime.Errorf(runtime.CodeInvalidArgument, "the prompt takes no such answer")
+		}
+	})
+	tell := func(kind runtime.EventType, status runtime.Status, turn int, prompt string) {
+		f.tell(a.ID, kind, func(a *runtime.Agent, e *runtime.Event) {
+			a.Status, a.Turn = status, turn
+			a.Prompt = &runtime.Prompt{ID: prompt, Kind: runtime.PromptApproval, Text: "may I?", Tool: "Edit"}
+			if kind == runtime.EventBlocked {
+				e.Prompt = a.Prompt
+			}
+		})
+		r.until(a.ID, "the event", func(a *core.ManagedAgent) bool { return a.Turn == turn })
+	}
+	left := func(prompt string) {
+		t.Helper()
+		coretest.WaitFor(t, "people to be asked", func() bool {
+			rec := store.record(a.ID)
+			return rec.Ruling != nil && rec.Ruling.PromptID == prompt && rec.Ruling.Answer == core.RulingAsk
+		})
+	}
+	tell(runtime.EventBlocked, runtime.StatusBlocked, 1, "p1")
+	left("p1")
+	tries := given.Load()
+	tell(runtime.EventError, runtime.StatusUnreachable, 2, "p1")
+	tell(runtime.EventBlocked, runtime.StatusBlocked, 3, "p1")
+	if rec := store.record(a.ID); rec.Ruling == nil || rec.Ruling.Answer != core.RulingAsk {
+		t.Errorf("the ruling is %+v, after people were asked", rec.Ruling)
+	}
+	tell(runtime.EventBlocked, runtime.StatusBlocked, 4, "p2") // the next is the policy's again
+	left("p2")
+	if n := given.Load(); n != 2*tries {
+		t.Errorf("the policy answered %d times, want %d for each prompt", n, tries)
+	}
+}

@@ -12,6 +12,7 @@ import (
 // mailbox is what the host of a thread told, and was not looked at yet. The thread's mu guards it.
 type mailbox struct {
 	events []core.RemoteThreadEvent
+	heard  bool // the host was here in this life of ours
 	away   bool // the host is not connected
 	back   bool // it was away, or we were, and is here: what it may not have is sent again
 	gone   bool // it is gone for good
@@ -35,7 +36,7 @@ func (s *Service) RemoteThreadEvented(e core.RemoteThreadEvent) {
 	over := t.remote.over
 	if !over {
 		t.remote.events = append(t.remote.events, e)
-		t.remote.away = false
+		t.remote.heard, t.remote.away = true, false
 	}
 	t.mu.Unlock()
 	if over {
@@ -103,7 +104,7 @@ func (s *Service) HostAway(agentID string) {
 // HostBack implements core.ThreadHostSink. Threads of it that are over here are ended there.
 func (s *Service) HostBack(agentID string, threadIDs []string) {
 	s.hosted(agentID, func(id string, m *mailbox) {
-		m.away, m.back, m.gone, m.holds = false, true, false, slices.Contains(threadIDs, id)
+		m.heard, m.away, m.back, m.gone, m.holds = true, false, true, false, slices.Contains(threadIDs, id)
 		if m.holds {
 			m.backs++
 		}

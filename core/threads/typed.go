@@ -19,7 +19,7 @@ type typed struct {
 }
 
 // typeAtHost gives the terminal of a hosted thread raw bytes or keys, and returns once its host took or refused them. A
-// host that is away gets them when it is back.
+// host that is away, or was not here since the server started, gets them when it is back.
 func (t *thread) typeAtHost(ctx context.Context, key string, in core.ThreadInput) error {
 	t.mu.Lock()
 	p := t.remote.typed[key]
@@ -30,7 +30,7 @@ func (t *thread) typeAtHost(ctx context.Context, key string, in core.ThreadInput
 		}
 		t.remote.typed[key] = p
 	}
-	r, away := t.record(), t.remote.away || t.remote.over
+	r, away := t.record(), !t.remote.heard || t.remote.away || t.remote.over
 	t.mu.Unlock()
 	given := t.s.opts.Hosts.InputThread(r.AgentID, core.RemoteInput{ThreadID: t.id, InputID: key, Raw: in.Raw, Keys: in.Keys})
 	if !given || away {

@@ -117,3 +117,28 @@ func TestTypeAtSilentHost(t *testing.T) {
 		}
 	})
 }
+
+// After a restart of the server no sender waits for a host that was not here since: it gets what was typed once it is back.
+func TestTypeAtHostAfterRestart(t *testing.T) {
+	r := newRig(t, coretest.NewClock()) // which stands still
+	newEdge(r)
+	r.open()
+	id := r.readied(spec())
+	given := make(chan string, 1)
+	r.reopen()
+	r.hosts.input = func(in core.RemoteInput) { given <- in.Raw }
+	if _, err := r.SendThread(r.ctx, id, core.ThreadInput{Raw: "x"}); err != nil {
+		t.Error(err)
+	}
+	if got := <-given; got != "x" {
+		t.Errorf("the host gets %q", got)
+	}
+
+	r.HostBack("agent_1", []string{id})
+	r.hosts.input = func(in core.RemoteInput) {
+		go r.RemoteInputRefused("agent_1", in.ThreadID, in.InputID, core.InputRefusal{Code: "NO_TERMINAL", Reason: "none"})
+	}
+	if _, err := r.SendThread(r.ctx, id, core.ThreadInput{Raw: "y"}); core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("a host that is back and refuses: %v", err)
+	}
+}

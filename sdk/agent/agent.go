@@ -38,14 +38,6 @@ type Agent struct {
 	online *outbox // of the present session, or nil
 }
 
-// offer holds what the agent registers with, and may change while it runs.
-type offer struct {
-	capabilities []string
-	maxTasks     int
-	status       string // "" means that heartbeats tell it from the load
-	reason       string
-}
-
 // New checks the options and makes an agent. It does not connect.
 func New(opts Options) (*Agent, error) {
 	opts, target, err := opts.withDefaults()
@@ -59,7 +51,7 @@ func New(opts Options) (*Agent, error) {
 		inbox:  newInbox(opts.MaxConcurrentMessages),
 		asked:  newMessageIDs(),
 		done:   make(chan struct{}),
-		offer:  offer{capabilities: opts.Capabilities, maxTasks: opts.MaxConcurrentTasks},
+		offer:  newOffer(opts.Capabilities, opts.MaxConcurrentTasks),
 	}
 	a.ledger.frames = &a.maxFrame
 	a.leaving, a.leave = context.WithCancel(context.Background())
@@ -115,7 +107,7 @@ func (a *Agent) serve(ctx, work context.Context) error {
 			return nil
 		}
 		var refused *ConnectError
-		if errors.As(err, &refused) {
+		if errors.As(err, &refused) && (s != nil || !a.fallsBack(refused)) {
 			a.opts.Logger.Error("agent refused", "agent", a.ID(), "error", err)
 			return err
 		}
@@ -208,70 +200,6 @@ func (a *Agent) Drain(ctx context.Context) error {
 	return err
 }
 
-// SetStatus tells the server a status (protocol.StatusHealthy, StatusBusy, StatusDraining) and why. It stays,
-// over reconnects too, until it is changed; "" returns to a status that follows the load.
-func (a *Agent) SetStatus(status, reason string) {
-	a.update(func(o *offer) protocol.StatusUpdate {
-		o.status, o.reason = status, reason
-		if status == "" {
-			status = protocol.StatusHealthy
-		}
-		return protocol.StatusUpdate{Status: status, Reason: reason}
-	})
-}
-
-// SetCapabilities replaces what the agent offers. An empty list, or one with an empty entry, is logged and changes
-// nothing: the server would refuse the next registration for good. To take no tasks for a while, see SetStatus with
-// protocol.StatusDraining. An agent that hosts threads may have none of its own, see Options.Handler.
-func (a *Agent) SetCapabilities(capabilities []string, reason string) {
-	capabilities, err := a.opts.capabilities(capabilities)
-	if err != nil {
-		a.opts.Logger.Warn("agent keeps its capabilities: no server takes the new ones", "agent", a.ID(), "error", err)
-		return
-	}
-	a.update(func(o *offer) protocol.StatusUpdate {
-		o.capabilities = capabilities
-		return protocol.StatusUpdate{Capabilities: capabilities, Reason: reason}
-	})
-}
-
-// SetMaxConcurrentTasks changes how many handlers run at once; n below 1 counts as 1. Handlers that run are
-// left alone.
-func (a *Agent) SetMaxConcurrentTasks(n int, reason string) {
-	n = max(n, 1)
-	a.ledger.resize(n)
-	a.update(func(o *offer) protocol.StatusUpdate {
-		o.maxTasks = n
-		return protocol.StatusUpdate{MaxTasks: &n, Reason: reason}
-	})
-}
-
-// update changes the offer and tells the server, if there is a session; the next registration tells it anyway.
-func (a *Agent) update(change func(*offer) protocol.StatusUpdate) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	u := change(&a.offer)
-	if a.online != nil {
-		pushFrame(a.online, protocol.TypeStatusUpdate, u)
-	}
-}
-
-// attach makes out the outbox of the present session and tells a status that registering could not.
-func (a *Agent) attach(out *outbox) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.online = out
-	if a.offer.status != "" {
-		pushFrame(out, protocol.TypeStatusUpdate, protocol.StatusUpdate{Status: a.offer.status, Reason: a.offer.reason})
-	}
-}
-
-func (a *Agent) detach() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.online = nil
-}
-
 // progress sends a progress frame of a running task.
 func (a *Agent) progress(t *Task, p protocol.TaskProgress) {
 	data, err := encodeText(p)
@@ -285,12 +213,12 @@ func (a *Agent) progress(t *Task, p protocol.TaskProgress) {
 }
 
 // pushFrame puts a frame that is rarely sent into an outbox.
-func pushFrame(out *outbox, typ protocol.Type, payload any) {
+func pushFrame(out *outbox, typ protocol.Type, id string, payload any) {
 	data, err := json.Marshal(payload)
 	if err != nil {
 		return // payloads here are made of strings, numbers and checked JSON
 	}
 	out.push(false, func(b []byte) []byte {
-		return protocol.AppendTail(append(appendHead(b, typ, "", time.Now()), data...))
+		return protocol.AppendTail(append(appendHead(b, typ, id, time.Now()), data...))
 	})
 }

@@ -59,6 +59,10 @@ type telling struct {
 	id      string
 	payload []byte
 	at      time.Time
+
+	sent    time.Time   // the last time, or zero; guarded by ledger.mu, as are those below
+	limited int         // how often it was refused for the rate
+	timer   *time.Timer // of the next time, or nil while none is planned
 }
 
 // ask takes a question, and has it sent. It returns why the task asks nothing any more.
@@ -128,8 +132,8 @@ func (l *ledger) replied(id string, r Reply) {
 	}
 }
 
-// refused ends a question that the server refused, or has it sent again when that may help. It returns false if
-// the error is about something else.
+// refused ends a question that the server refused, or has it sent again when that may help, as it has what was told. It returns
+// false if the error is about something else.
 func (l *ledger) refused(id string, e protocol.Error) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -142,9 +146,10 @@ func (l *ledger) refused(id string, e protocol.Error) bool {
 			}
 		}
 	}
+	again := l.toldRefused(id, e)
 	q := l.questions[id]
 	if q == nil {
-		return false
+		return again
 	}
 	switch {
 	case e.Code == codeRateLimited && q.limited < limitedTries:
@@ -193,7 +198,7 @@ func (l *ledger) endQuestions(t *Task, cause error) {
 }
 
 // tell sends a message that needs no reply, and keeps it for a while.
-func (l *ledger) tell(m telling) error {
+func (l *ledger) tell(m *telling) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := l.over(m.task); err != nil {
@@ -211,18 +216,64 @@ func (l *ledger) tell(m telling) error {
 			break
 		}
 	}
+	l.sendTelling(m)
+	return nil
+}
+
+// sendTelling sends a message that needs no reply, if there is a session. Called with mu held.
+func (l *ledger) sendTelling(m *telling) {
 	if l.out != nil {
+		m.sent = l.now()
 		l.pushMessage(m.id, m.payload)
 	}
-	return nil
+}
+
+// tellLater sends what was told once more after a pause, if it is worth it then. One that is about to be sent needs no second
+// word. Called with mu held.
+func (l *ledger) tellLater(m *telling, pause time.Duration) {
+	if m.timer != nil || l.closed {
+		return
+	}
+	m.timer = time.AfterFunc(pause, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		m.timer = nil
+		if l.over(m.task) == nil && l.worthTelling(m) {
+			l.sendTelling(m)
+		}
+	})
+}
+
+// worthTelling reports whether a message may be sent once more. Called with mu held.
+func (l *ledger) worthTelling(m *telling) bool {
+	return l.now().Sub(m.at) <= toldFor && l.tasks[m.task.TaskID] == m.task && l.frames.fits(len(m.payload))
+}
+
+// toldRefused has what was told sent again when that may help. It returns false if the error is about something else, or for
+// good. Called with mu held.
+func (l *ledger) toldRefused(id string, e protocol.Error) (again bool) {
+	now := l.now()
+	for _, m := range l.told {
+		switch {
+		case m.id == id && e.Code == codeRateLimited && m.limited < limitedTries:
+			l.tellLater(m, limitedPause<<m.limited)
+			m.limited++
+			again = true
+		case m.id == id && e.Code == codeNotFound && now.Sub(l.attached) < freshSession:
+			l.tellLater(m, unknownPause)
+			again = true
+		case m.id != id && e.Code == codeRateLimited && !m.sent.IsZero() && now.Sub(m.sent) < limitedPause:
+			l.tellLater(m, limitedPause)
+		}
+	}
+	return again
 }
 
 // tellAgain sends what was sent lately once more. Called with mu held, in a new session.
 func (l *ledger) tellAgain() {
-	now := l.now()
 	for _, m := range l.told {
-		if now.Sub(m.at) <= toldFor && l.tasks[m.task.TaskID] == m.task && l.frames.fits(len(m.payload)) {
-			l.pushMessage(m.id, m.payload)
+		if l.worthTelling(m) {
+			l.sendTelling(m)
 		}
 	}
 }

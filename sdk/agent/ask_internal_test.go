@@ -24,7 +24,7 @@ func TestLedger_Told(t *testing.T) {
 	two := l.admit(&Task{Task: protocol.Task{TaskID: "two"}})
 	tell := func(task *Task, id string, size int) {
 		t.Helper()
-		if err := l.tell(telling{task: task, id: id, payload: make([]byte, size)}); err != nil {
+		if err := l.tell(&telling{task: task, id: id, payload: make([]byte, size)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,11 +62,11 @@ func TestLedger_Told(t *testing.T) {
 	if n := out.frames(); n != 0 {
 		t.Errorf("%d were sent to a server that has given the task to others", n)
 	}
-	if err := l.tell(telling{task: one}); !errors.Is(err, ErrTaskOver) {
+	if err := l.tell(&telling{task: one}); !errors.Is(err, ErrTaskOver) {
 		t.Errorf("told after the task was lost: %v", err)
 	}
 	l.close()
-	if err := l.tell(telling{task: one}); !errors.Is(err, ErrStopped) {
+	if err := l.tell(&telling{task: one}); !errors.Is(err, ErrStopped) {
 		t.Errorf("told after the end: %v", err)
 	}
 }

@@ -201,7 +201,7 @@ func (a *Agent) answer(work context.Context, l *letter) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.online != nil { // else the message comes again with the next session
-		pushFrame(a.online, protocol.TypeMessageReply, protocol.MessageReply{MessageID: ans.taskID, Content: ans.result})
+		pushFrame(a.online, protocol.TypeMessageReply, "", protocol.MessageReply{MessageID: ans.taskID, Content: ans.result})
 	}
 }
 

@@ -46,8 +46,8 @@ type ledger struct {
 
 	attached  time.Time // when the present session began
 	questions map[string]*question
-	told      []telling // sent lately, oldest first
-	pace      pace      // of messages
+	told      []*telling // sent lately, oldest first
+	pace      pace       // of messages
 }
 
 // waiter waits for a condition on the ledger.
@@ -304,6 +304,11 @@ func (l *ledger) close() {
 	l.closed = true
 	for _, q := range l.questions {
 		l.endQuestion(q, outcome{err: ErrStopped})
+	}
+	for _, m := range l.told {
+		if m.timer != nil {
+			m.timer.Stop()
+		}
 	}
 	for _, t := range l.queue {
 		delete(l.tasks, t.TaskID)

@@ -83,7 +83,8 @@ func (t *Task) Ask(ctx context.Context, m Message) (*Reply, error) {
 
 // Tell sends a message that needs no reply. It waits only for its turn, see Ask. While there is no connection the
 // message is kept, up to 64 of them, and what was told in the last minute is sent again after a lost connection,
-// which the server notices. A refusal by the server is logged. It returns errors as Ask does.
+// which the server notices, and while the handler runs when the server dropped it for its rate. A refusal by the server is
+// logged. It returns errors as Ask does.
 func (t *Task) Tell(ctx context.Context, m Message) error {
 	payload, err := t.message(m, "feedback")
 	if err != nil {
@@ -99,7 +100,7 @@ func (t *Task) Tell(ctx context.Context, m Message) error {
 			return context.Cause(ctx)
 		}
 	}
-	return l.tell(telling{task: t, id: t.agent.asked.next(), payload: payload})
+	return l.tell(&telling{task: t, id: t.agent.asked.next(), payload: payload})
 }
 
 // message encodes the payload of a message frame.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -255,6 +256,48 @@ func TestAsk_SentAgainWhenItHelps(t *testing.T) {
 			nextResult(t, c)
 			refuse(t, c, second, "CONFLICT")
 			nextError(t, c)
+		})
+	}
+}
+
+// What was told is sent again when the server dropped it for its rate, or does not know the task yet.
+func TestTell_SentAgainWhenItHelps(t *testing.T) {
+	for _, code := range []string{"RATE_LIMITED", "NOT_FOUND"} {
+		t.Run(code, func(t *testing.T) {
+			t.Parallel()
+			srv := newServer(t, agenttest.Options{})
+			end := make(chan struct{})
+			run(t, srv, func(ctx context.Context, task *agent.Task) (any, error) {
+				for _, content := range []string{"first", "second"} {
+					if err := task.Tell(ctx, agent.Message{Content: content}); err != nil {
+						return nil, err
+					}
+				}
+				select {
+				case <-end:
+				case <-ctx.Done():
+				}
+				return 1, nil
+			})
+			c := accept(t, srv)
+			must(t, c.Task(task("t1", 1)))
+			first, _ := nextMessage(t, c)
+			second, _ := nextMessage(t, c)
+			refuse(t, c, first, code)
+			want := map[string]string{first: `"first"`}
+			if code == "RATE_LIMITED" { // the other was sent in the same second: it may be gone too
+				want[second] = `"second"`
+			}
+			again := map[string]string{}
+			for range want {
+				id, m := nextMessage(t, c)
+				again[id] = string(m.Content)
+			}
+			if !maps.Equal(again, want) {
+				t.Errorf("told again %v, want %v", again, want)
+			}
+			close(end)
+			nextResult(t, c)
 		})
 	}
 }

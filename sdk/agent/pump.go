@@ -78,7 +78,7 @@ func (s *session) heartbeat() {
 	if a.opts.HeartbeatMetrics != nil {
 		h.Metrics = finite(a.opts.HeartbeatMetrics())
 	}
-	pushFrame(s.out, protocol.TypeHeartbeat, h)
+	pushFrame(s.out, protocol.TypeHeartbeat, "", h)
 }
 
 // finite returns the figures that JSON has numbers for: one that it has none for would cost the heartbeat.
@@ -123,7 +123,7 @@ func (s *session) leave(beat <-chan time.Time) {
 	if a.threads.stays() {
 		reason = "the agent is started anew" // no good-bye: the server holds its threads for a resume
 	} else {
-		pushFrame(s.out, protocol.TypeDisconnect, protocol.Disconnect{Reason: reason})
+		pushFrame(s.out, protocol.TypeDisconnect, "", protocol.Disconnect{Reason: reason})
 	}
 	if s.flush() == nil {
 		bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, reason)

@@ -43,6 +43,7 @@ type session struct {
 
 	disarm func() bool // has the connection outlive the context of connect; set by dial
 
+	offered    protocol.Register // what the server was asked for
 	registered protocol.Registered
 	interval   chan time.Duration // new heartbeat intervals; capacity 1
 	dead       chan struct{}      // closed when the reader has ended
@@ -156,7 +157,8 @@ func dialError(resp *http.Response, err error) error {
 // register sends the register frame and waits for its answer.
 func (s *session) register() error {
 	a := s.agent
-	pushFrame(s.out, protocol.TypeRegister, a.registration())
+	s.offered = a.registration()
+	pushFrame(s.out, protocol.TypeRegister, "", s.offered)
 	if err := s.flush(); err != nil {
 		return err
 	}
@@ -228,7 +230,7 @@ func (s *session) serve(ctx, work context.Context) error {
 	}
 	a.ledger.attach(s.out, r.Resumed)
 	a.threads.attach(s.out, r.Resumed)
-	a.attach(s.out)
+	a.attach(s.out, &s.offered)
 
 	var pump sync.WaitGroup
 	pump.Go(func() { s.pump(ctx) })
@@ -351,7 +353,7 @@ func (s *session) act(work context.Context) {
 		if !e.Fatal && a.threads.refused(s.frame.ID, e) {
 			return
 		}
-		if !e.Fatal && a.ledger.refused(s.frame.ID, e) {
+		if !e.Fatal && (a.ledger.refused(s.frame.ID, e) || a.refused(s.frame.ID, e)) {
 			return
 		}
 		a.opts.Logger.Warn("agent got an error from the server", "agent", s.registered.AgentID,

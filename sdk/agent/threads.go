@@ -391,7 +391,7 @@ func (th *threads) detach() {
 // status sends a thread_status, if there is a session. Called with mu held.
 func (th *threads) status(p protocol.ThreadStatus) {
 	if th.out != nil {
-		pushFrame(th.out, protocol.TypeThreadStatus, p)
+		pushFrame(th.out, protocol.TypeThreadStatus, "", p)
 	}
 }
 

@@ -5,6 +5,9 @@ import "strings"
 // EnvNamePattern is the regular expression that names of environment variables match.
 const EnvNamePattern = `^[A-Za-z_][A-Za-z0-9_]*$`
 
+// ReservedEnvPattern is the regular expression that names match for which ReservedEnv has a reason.
+const ReservedEnvPattern = `^(LD_|WARDROOM_|HOME$|TMPDIR$)`
+
 // ReservedEnv returns why no agent may be given a variable of a name, for people; "" when it may. The variables belong to the
 // dynamic loader, to runtimes, or to the room that every agent has.
 func ReservedEnv(name string) string {

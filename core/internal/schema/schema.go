@@ -123,7 +123,7 @@ func (s *Set) property(f *Field, request bool) Object {
 		low, high = "minProperties", "maxProperties"
 	}
 	if f.variables {
-		p["propertyNames"] = Object{"pattern": wire.EnvNamePattern}
+		p["propertyNames"] = Object{"pattern": wire.EnvNamePattern, "not": Object{"pattern": wire.ReservedEnvPattern}}
 	}
 	if f.Min != nil {
 		p[low] = *f.Min

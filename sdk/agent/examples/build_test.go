@@ -56,6 +56,9 @@ async def handler(task):
     elif what == "ask and wait":
         await task.ask("?")
         await asyncio.Event().wait()
+    elif what == "tell and wait":
+        await task.tell("!")
+        await asyncio.Event().wait()
     elif what == "wait":
         await asyncio.Event().wait()
     elif what == "raise TimeoutError":
@@ -96,6 +99,7 @@ async function handler(task) {
     case "large question": await task.ask(large); break;
     case "ask": return (await task.ask("?")).content;
     case "ask and wait": await task.ask("?"); await end; break;
+    case "tell and wait": task.tell("!"); await end; break;
     case "wait": await end; break;
   }
   return {};

@@ -40,6 +40,7 @@ PROGRESS_RATE = 40  # frames of progress a second, well below what a server take
 RATE_SHARE = 0.4  # of what a server takes that says so
 MAX_UNSENT = 64 << 10  # bytes that wait in the connection, beyond which progress is dropped
 FRESH, UNKNOWN_PAUSE = 10.0, 1.0  # seconds that a server may not know a task in, and after which it is asked again
+TOLD_FOR = 60.0  # seconds in which what needs no reply may be sent again
 LIMITED_PAUSE, LIMITED_TRIES = 2.0, 5  # seconds before what was dropped for its rate is asked again, doubled with each try
 GRACE = 5.0  # seconds for what is cancelled to end
 
@@ -93,6 +94,7 @@ class Agent:
         self._answers: Dict[str, Answer] = {}  # until the server acknowledges them
         self._recent: Recent[Answer] = Recent()  # acknowledged
         self._questions: Dict[str, _Question] = {}  # by envelope id, until there is a reply
+        self._told: Recent[_Question] = Recent()  # by envelope id: what needs no reply
         self._ask_prefix = f"ask-{random.SystemRandom().getrandbits(64):016x}-"  # ids are never used again
         self._asked = 0
         self._sending: "set[asyncio.Task[None]]" = set()
@@ -266,28 +268,30 @@ class Agent:
                 self._paced.set()
         elif kind == "message_reply" and frame_id in self._questions:
             future = self._questions[frame_id].reply
-            if not future.done():
+            if future and not future.done():
                 future.set_result(Reply(p.get("messageId", ""), p.get("from", ""), p.get("content")))
         elif kind == "error":
             self._fail(frame, frame_id)
 
     def _fail(self, frame: Mapping[str, Any], frame_id: Optional[str]) -> None:
-        """Takes an error of the server: of a question that is asked again later, of one that is refused, or of something else."""
-        p, now, question = frame["payload"], self._now(), self._questions.get(frame_id or "")
+        """Takes an error of the server: of a message that is sent again later, of one that is refused, or of something else."""
+        p, now = frame["payload"], self._now()
+        question = self._questions.get(frame_id or "")
+        said = question or self._told.get(frame_id or "")
         limited = p.get("code") == "RATE_LIMITED"
-        if limited:  # it names one of the frames that are dropped in a second: other questions may be gone too
-            for ask_id, other in self._questions.items():
-                if other is not question and now - other.sent < LIMITED_PAUSE:
-                    self._ask_later(ask_id, LIMITED_PAUSE)
-        if not question or not frame_id:
-            self._refuse(frame)
-        elif limited and question.limited < LIMITED_TRIES:
-            self._ask_later(frame_id, LIMITED_PAUSE * 2 ** question.limited)
-            question.limited += 1
-        elif p.get("code") == "NOT_FOUND" and now - self._attached < FRESH:
-            self._ask_later(frame_id, UNKNOWN_PAUSE)
-        else:
+        if limited:  # it names one of the frames that are dropped in a second: other messages may be gone too
+            for said_id, other in (*self._questions.items(), *self._told.items()):
+                if other is not said and now - other.sent < LIMITED_PAUSE:
+                    self._say_later(said_id, other, LIMITED_PAUSE)
+        if said and frame_id and limited and said.limited < LIMITED_TRIES:
+            self._say_later(frame_id, said, LIMITED_PAUSE * 2 ** said.limited)
+            said.limited += 1
+        elif said and frame_id and p.get("code") == "NOT_FOUND" and now - self._attached < FRESH:
+            self._say_later(frame_id, said, UNKNOWN_PAUSE)
+        elif question:
             question.refuse(MessageRefused(p.get("code", ""), p.get("message", "")))
+        else:
+            self._refuse(frame)
 
     async def _take(self, p: Mapping[str, Any], frame_id: Optional[str]) -> None:
         """Starts a task, unless it is known: a server that was restarted may send it again."""
@@ -402,12 +406,13 @@ class Agent:
 
     async def _ask(self, task: Task, kind: str, content: Any, topic: str, to: str) -> Reply:
         payload, ask_id = self._question(task.task_id, kind, content, topic, to)
-        question = _Question(payload, asyncio.get_running_loop().create_future())
+        reply: "asyncio.Future[Reply]" = asyncio.get_running_loop().create_future()
+        question = _Question(payload, reply)
         self._questions[ask_id] = question  # each new session sends it again, until there is a reply
         task._clock.pause()
         try:
             await self._send_question(ask_id, question)
-            return await question.reply
+            return await reply
         finally:
             task._clock.resume()
             del self._questions[ask_id]
@@ -419,23 +424,25 @@ class Agent:
         with contextlib.suppress(websockets.ConnectionClosed):
             await self._send("message", question.payload, ask_id)
 
-    def _ask_later(self, ask_id: str, pause: float) -> None:
-        """Sends a question once more after a pause. One that is about to be sent needs no second word."""
-        question = self._questions[ask_id]
-        if not question.timer:
-            question.timer = asyncio.get_running_loop().call_later(pause, self._ask_again, ask_id)
+    def _say_later(self, said_id: str, said: "_Question", pause: float) -> None:
+        """Sends a message once more after a pause. One that is about to be sent needs no second word."""
+        if not said.timer:
+            said.timer = asyncio.get_running_loop().call_later(pause, self._say_again, said_id, said)
 
-    def _ask_again(self, ask_id: str) -> None:
-        question = self._questions[ask_id]
-        question.timer = None
-        sending = asyncio.ensure_future(self._send_question(ask_id, question))
+    def _say_again(self, said_id: str, said: "_Question") -> None:
+        said.timer = None
+        over = said.payload["taskId"] not in self._running or self._now() - said.began > TOLD_FOR
+        if not said.reply and (over or self._told.get(said_id) is not said):
+            return
+        sending = asyncio.ensure_future(self._send_question(said_id, said))
         self._sending.add(sending)  # the loop itself does not keep it
         sending.add_done_callback(self._sending.discard)
 
     async def _tell(self, task_id: str, kind: str, content: Any, topic: str, to: str) -> None:
-        said, said_id = self._question(task_id, kind, content, topic, to)
-        with contextlib.suppress(websockets.ConnectionClosed):
-            await self._send("message", said, said_id)
+        payload, said_id = self._question(task_id, kind, content, topic, to)
+        said = _Question(payload, None, self._now())
+        self._told.add(said_id, said, _size_of(payload))
+        await self._send_question(said_id, said)
 
     def _question(self, task_id: str, kind: str, content: Any, topic: str, to: str) -> Tuple[Dict[str, Any], str]:
         p = {"taskId": task_id, "messageType": kind, "topic": topic, "to": to, "content": content}
@@ -572,16 +579,16 @@ class Agent:
 
 
 class _Question:
-    """A message that waits for its reply."""
+    """A message that waits for its reply, or, without a reply, one that may be sent again."""
 
-    def __init__(self, payload: Dict[str, Any], reply: "asyncio.Future[Reply]") -> None:
-        self.payload, self.reply = payload, reply
+    def __init__(self, payload: Dict[str, Any], reply: "Optional[asyncio.Future[Reply]]", began: float = 0.0) -> None:
+        self.payload, self.reply, self.began = payload, reply, began
         self.sent = 0.0  # the last time
         self.limited = 0  # how often it was refused for the rate
         self.timer: Optional[asyncio.TimerHandle] = None  # of the next time, while one is planned
 
     def refuse(self, refusal: MessageRefused) -> None:
-        if not self.reply.done():
+        if self.reply and not self.reply.done():
             self.reply.set_exception(refusal)
 
 

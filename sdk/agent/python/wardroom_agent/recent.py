@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import collections
-from typing import Generic, Optional, Tuple, TypeVar
+from typing import Generic, List, Optional, Tuple, TypeVar
 
 T = TypeVar("T")
 
@@ -27,6 +27,9 @@ class Recent(Generic[T]):
     def get(self, entry_id: str) -> Optional[T]:
         entry = self._entries.get(entry_id)
         return entry[0] if entry else None
+
+    def items(self) -> List[Tuple[str, T]]:
+        return [(entry_id, value) for entry_id, (value, _) in self._entries.items()]
 
     def pop(self, entry_id: str) -> Optional[T]:
         entry = self._entries.pop(entry_id, None)

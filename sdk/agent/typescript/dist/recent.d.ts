@@ -3,5 +3,6 @@ export declare class Recent<T> {
     #private;
     add(id: string, value: T, size: number): void;
     get(id: string): T | undefined;
+    entries(): [id: string, value: T][];
     delete(id: string): void;
 }

@@ -15,6 +15,9 @@ export class Recent {
     get(id) {
         return this.#entries.get(id)?.value;
     }
+    entries() {
+        return [...this.#entries].map(([id, { value }]) => [id, value]);
+    }
     delete(id) {
         this.#bytes -= this.#entries.get(id)?.size ?? 0;
         this.#entries.delete(id);

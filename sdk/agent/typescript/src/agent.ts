@@ -29,6 +29,7 @@ const RATE_SHARE = 0.4; // of what a server takes that says so
 const MAX_UNSENT = 64 << 10; // bytes that wait in the connection, beyond which progress is dropped
 const FRESH = 10_000; // how long a server that was just started may not know a task
 const UNKNOWN_PAUSE = 1000; // before it is asked again
+const TOLD_FOR = 60_000; // in which what needs no reply may be sent again
 const LIMITED_PAUSE = 2000; // before what was dropped for its rate is asked again; it doubles with each try
 const LIMITED_TRIES = 5;
 const GRACE = 5000; // for handlers that were aborted to end
@@ -77,13 +78,22 @@ interface Work {
   clock: Clock;
 }
 
-interface Question {
-  payload: object;
-  settle: (reply: Reply) => void;
-  refuse: (error: Error) => void;
+/** A message to another role. */
+interface Said {
+  payload: { taskId: string };
   sent: number; // the last time
   limited: number; // how often it was refused for the rate
   timer?: NodeJS.Timeout; // of the next time, while one is planned
+}
+
+interface Question extends Said {
+  settle: (reply: Reply) => void;
+  refuse: (error: Error) => void;
+}
+
+/** A message that needs no reply. */
+interface Told extends Said {
+  began: number;
 }
 
 /** What the server sends. */
@@ -120,6 +130,7 @@ export class Agent {
   readonly #answers = new Map<string, Answer>(); // until the server acknowledges them
   readonly #recent = new Recent<Answer>(); // acknowledged
   readonly #questions = new Map<string, Question>(); // by envelope id, until there is a reply
+  readonly #told = new Recent<Told>(); // by envelope id
   readonly #askPrefix = `ask-${randomBytes(8).toString("hex")}-`; // ids are never used again
   #asked = 0;
   readonly #considering = new Set<string>(); // message ids
@@ -302,7 +313,7 @@ export class Agent {
     for (const [id, question] of this.#questions) {
       const problem = this.#unsendable("message", question.payload); // the server took more when it was asked
       if (problem) question.refuse(new MessageRefused("VALIDATION_ERROR", `content: the message ${problem}`));
-      else this.#sendQuestion(id, question);
+      else this.#say(id, question);
     }
     if (this.#draining) this.#beat();
   }
@@ -335,19 +346,9 @@ export class Agent {
         question?.settle({ messageId: p.messageId ?? "", from: p.from ?? "", content: p.content });
         break;
       case "error":
-        if (p.code === "RATE_LIMITED") { // it names one of the frames that are dropped in a second: others may be gone too
-          for (const [id, other] of this.#questions) {
-            if (other !== question && performance.now() - other.sent < LIMITED_PAUSE) this.#askLater(id, other, LIMITED_PAUSE);
-          }
-        }
+        if (this.#saidRefused(p, frame.id)) break;
         if (question) {
-          if (p.code === "RATE_LIMITED" && question.limited < LIMITED_TRIES) {
-            this.#askLater(frame.id!, question, LIMITED_PAUSE * 2 ** question.limited++);
-          } else if (p.code === "NOT_FOUND" && performance.now() - this.#attached < FRESH) {
-            this.#askLater(frame.id!, question, UNKNOWN_PAUSE);
-          } else {
-            question.refuse(new MessageRefused(p.code ?? "", p.message ?? ""));
-          }
+          question.refuse(new MessageRefused(p.code ?? "", p.message ?? ""));
           break;
         }
         this.#options.log(`error from the server: ${p.code} ${p.message}`);
@@ -356,6 +357,26 @@ export class Agent {
         }
         break;
     }
+  }
+
+  /** Sends what was refused again where that may help, and reports whether it does so with the message that the error names. */
+  #saidRefused(p: Frame["payload"], id = ""): boolean {
+    const said: Said | undefined = this.#questions.get(id) ?? this.#told.get(id);
+    const limited = p.code === "RATE_LIMITED";
+    if (limited) { // it names one of the frames that are dropped in a second: other messages may be gone too
+      for (const [other, message] of [...this.#questions, ...this.#told.entries()]) {
+        if (message !== said && performance.now() - message.sent < LIMITED_PAUSE) this.#sayLater(other, message, LIMITED_PAUSE);
+      }
+    }
+    if (said && limited && said.limited < LIMITED_TRIES) {
+      this.#sayLater(id, said, LIMITED_PAUSE * 2 ** said.limited++);
+      return true;
+    }
+    if (said && p.code === "NOT_FOUND" && performance.now() - this.#attached < FRESH) {
+      this.#sayLater(id, said, UNKNOWN_PAUSE);
+      return true;
+    }
+    return false;
   }
 
   /** Starts a task, unless it is known: a server that was restarted may send it again. */
@@ -469,12 +490,14 @@ export class Agent {
       ask: (content, options = {}) => this.#ask(taskId, content, options, work),
       tell: (content, options = {}) => {
         const [payload, id] = this.#question(taskId, content, { kind: "feedback", ...options });
-        this.#send("message", payload, id);
+        const told: Told = { payload, sent: 0, limited: 0, began: performance.now() };
+        this.#told.add(id, told, sizeOf(payload));
+        this.#say(id, told);
       },
     };
   }
 
-  #question(taskId: string, content: unknown, { kind, topic, to }: AskOptions): [payload: object, id: string] {
+  #question(taskId: string, content: unknown, { kind, topic, to }: AskOptions): [payload: { taskId: string }, id: string] {
     const payload = { taskId, messageType: kind, ...(topic && { topic }), ...(to && { to }), content: content ?? null };
     const problem = this.#unsendable("message", payload); // it would be sent again by each session, and end it
     if (problem) throw new MessageRefused("VALIDATION_ERROR", `content: the message ${problem}`);
@@ -492,7 +515,7 @@ export class Agent {
         signal.addEventListener("abort", aborted);
         const question: Question = { payload, settle, refuse, sent: 0, limited: 0 };
         this.#questions.set(id, question); // each new session sends it again, until there is a reply
-        this.#sendQuestion(id, question);
+        this.#say(id, question);
       });
     } finally {
       clearTimeout(this.#questions.get(id)?.timer);
@@ -502,16 +525,18 @@ export class Agent {
     }
   }
 
-  #sendQuestion(id: string, question: Question): void {
-    question.sent = performance.now();
-    this.#send("message", question.payload, id);
+  #say(id: string, said: Said): void {
+    said.sent = performance.now();
+    this.#send("message", said.payload, id);
   }
 
-  /** Sends a question once more after a pause. One that is about to be sent needs no second word. */
-  #askLater(id: string, question: Question, pause: number): void {
-    question.timer ??= setTimeout(() => {
-      delete question.timer;
-      this.#sendQuestion(id, question);
+  /** Sends a message once more after a pause. One that is about to be sent needs no second word. */
+  #sayLater(id: string, said: Said, pause: number): void {
+    said.timer ??= setTimeout(() => {
+      delete said.timer;
+      const told = this.#told.get(id);
+      if (!this.#questions.has(id) && (!told || !this.#running.has(told.payload.taskId) || performance.now() - told.began > TOLD_FOR)) return;
+      this.#say(id, said);
     }, pause).unref();
   }
 

@@ -19,6 +19,10 @@ export class Recent<T> {
     return this.#entries.get(id)?.value;
   }
 
+  entries(): [id: string, value: T][] {
+    return [...this.#entries].map(([id, { value }]) => [id, value]);
+  }
+
   delete(id: string): void {
     this.#bytes -= this.#entries.get(id)?.size ?? 0;
     this.#entries.delete(id);
