@@ -58,6 +58,7 @@ var auditRecords = &resource[wire.AuditRecord]{
 		{flag: "category", usage: "only of one category", words: wire.AuditCategories},
 		{flag: "resource", usage: "a type such as patterns, or one thing of it such as patterns/classify"},
 		{flag: "outcome", usage: "only of one outcome", words: wire.AuditOutcomes},
+		{flag: "before", usage: "only records with a smaller number", kind: filterCount},
 	},
 	id: func(r *wire.AuditRecord) string { return r.EventID },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
@@ -68,9 +69,10 @@ var auditRecords = &resource[wire.AuditRecord]{
 func auditFilter(sel selection) client.AuditFilter {
 	since, _ := sel.values["since"].(time.Time)
 	until, _ := sel.values["until"].(time.Time)
+	before, _ := sel.values["before"].(uint64)
 	return client.AuditFilter{
 		Since: since, Until: until, Action: sel.text("action"), Actor: sel.text("actor"), Category: sel.text("category"),
-		Resource: sel.text("resource"), Outcome: sel.text("outcome"), Limit: sel.Limit, Cursor: sel.Cursor,
+		Resource: sel.text("resource"), Outcome: sel.text("outcome"), Before: before, Limit: sel.Limit, Cursor: sel.Cursor,
 	}
 }
 
@@ -127,7 +129,7 @@ func (c *cli) listOffline(ctx context.Context, audit core.AuditService, sel sele
 	for {
 		page, err := audit.FindAudit(ctx, core.AuditFilter{
 			Since: f.Since, Until: f.Until, Action: f.Action, Actor: f.Actor, Category: f.Category, Resource: f.Resource,
-			Outcome: f.Outcome, Limit: f.Limit, Cursor: f.Cursor,
+			Outcome: f.Outcome, Before: f.Before, Limit: f.Limit, Cursor: f.Cursor,
 		})
 		if err != nil {
 			return err

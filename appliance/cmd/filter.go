@@ -27,6 +27,7 @@ const (
 	filterTexts            // comma-separated, all of them
 	filterPairs            // key=value, may be repeated
 	filterTime             // a time, or a duration back from now
+	filterCount            // a whole number, 0 for none
 )
 
 // oneOf returns a filter that takes one of some words.
@@ -90,6 +91,8 @@ func registerFilters(cmd *cobra.Command, filters []filter) {
 			flags.StringSlice(f.flag, nil, f.usage)
 		case f.kind == filterPairs:
 			flags.StringArray(f.flag, nil, f.usage)
+		case f.kind == filterCount:
+			flags.Uint64(f.flag, 0, f.usage)
 		default:
 			flags.String(f.flag, f.initial, f.usage)
 		}
@@ -161,6 +164,8 @@ func (c *cli) selection(cmd *cobra.Command, filters []filter, args []string) (se
 			if pairs, err = flags.GetStringArray(f.flag); err == nil {
 				sel.values[f.flag], err = keyValues[string](cmd, f.flag, pairs)
 			}
+		case filterCount:
+			sel.values[f.flag], err = flags.GetUint64(f.flag)
 		default:
 			var text string
 			if text, err = flags.GetString(f.flag); err == nil {

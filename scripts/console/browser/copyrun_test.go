@@ -165,6 +165,48 @@ func TestCopiesOfRun(t *testing.T) {
 	})
 }
 
+// What is copied does what its button does as well where it is longer than a word of a command may be.
+func TestCopiesOfLongTexts(t *testing.T) {
+	putUrgency(t)
+	long := strings.Repeat("it's long ", 20<<10)
+	p := beforeIn(t, copying)
+	p.do(chromedp.Navigate(shared.URL + "/patterns/urgency"))
+	p.click(button("Run"))
+	p.fill(`document.querySelector("dialog textarea")`, long)
+	for how, script := range map[string]string{"CLI": p.copyOf(t, "CLI") + " --async -o json", "curl": p.copyOf(t, "curl")} {
+		file := filepath.Join(t.TempDir(), "script")
+		if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var made client.Execution
+		if out := inShell(t, shared.URL, "", "sh", file); json.Unmarshal(out, &made) != nil || made.ExecutionID == "" {
+			t.Fatalf("%s begins nothing: %s", how, out)
+		}
+		x, err := shared.Client.CancelExecution(t.Context(), made.ExecutionID, "not needed")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x, err := shared.Client.GetExecution(t.Context(), x.ExecutionID); err != nil || !bytes.Contains(x.Input, []byte(long)) {
+			t.Errorf("%s begins it with another input: %v", how, err)
+		}
+	}
+	p.do(chromedp.Evaluate(fmt.Sprintf(`sessionStorage.setItem("draft:new-thread", JSON.stringify({type: "bash", objective: ": " + %q, name: "long"})); 0`, long), nil), chromedp.Navigate(shared.URL+"/threads?tab=new"))
+	p.until("the form", `document.querySelector("textarea[name=objective]")?.value.length > 100000`)
+	for how, script := range map[string]string{"CLI": p.copyOf(t, "CLI") + " -o json", "curl": p.copyOf(t, "curl")} {
+		file := filepath.Join(t.TempDir(), "script")
+		if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var made client.Thread
+		if out := inShell(t, shared.URL, "", "sh", file); json.Unmarshal(out, &made) != nil || !strings.Contains(made.Objective, long) {
+			t.Fatalf("%s starts no thread with that objective: %.200s", how, out)
+		}
+		if err := shared.Client.StopThread(t.Context(), made.ID, true, 0); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // What is copied of the form for a new thread starts it as it is written, also where the command line would read files; numbers that are
 // none are not copied.
 func TestCopiesOfNewThread(t *testing.T) {

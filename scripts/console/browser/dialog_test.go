@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/chromedp/cdproto/input"
@@ -68,5 +69,27 @@ func TestPressAnswersWhatWasSeen(t *testing.T) {
 	p.do(chromedp.Evaluate(`given.join()`, &given))
 	if given != "p1,p2" {
 		t.Errorf("answered: %s, not p1 and p2", given)
+	}
+}
+
+// A dialog with more than a screen has place for is all on the screen, with what scrolls in it: its buttons can be pressed.
+func TestTallDialogFits(t *testing.T) {
+	putUrgency(t)
+	p := open(t, "/webhooks")
+	for _, one := range []struct{ path, opens, fills string }{
+		{"/webhooks", "New", ""},
+		{"/patterns/urgency", "Run", `document.querySelector("dialog details").open = true; document.querySelectorAll("dialog textarea").forEach((e) => { e.style.height = "800px"; });`},
+	} {
+		p.do(chromedp.EmulateViewport(1440, 900), chromedp.Navigate(shared.URL+one.path))
+		p.click(button(one.opens))
+		p.until("the form", `document.querySelector("dialog form")`)
+		p.do(chromedp.Evaluate(one.fills+` 0`, nil))
+		for _, size := range [][2]int64{{1440, 757}, {1440, 560}, {1440, 900}, {360, 640}, {640, 360}} {
+			p.do(chromedp.EmulateViewport(size[0], size[1]))
+			p.until("the size", fmt.Sprintf(`innerWidth === %d && innerHeight === %d`, size[0], size[1]))
+			if !p.holds(`((r) => r.top >= 0 && r.bottom <= innerHeight)(document.querySelector("dialog").getBoundingClientRect()) && ((r) => r.bottom <= innerHeight)(document.querySelector("dialog footer").getBoundingClientRect())`) {
+				t.Errorf("%s: in %d by %d pixels it ends below the screen", one.path, size[0], size[1])
+			}
+		}
 	}
 }

@@ -100,3 +100,30 @@ func TestDeliveryAsItIsNow(t *testing.T) {
 		})
 	}
 }
+
+// What is typed for an endpoint that another person changed meanwhile stays, beside what that made of it, and can be sent again.
+func TestEndpointChangedByAnother(t *testing.T) {
+	w := refusing(t, shared.Server, "pattern.deleted")
+	p := open(t, "/webhooks/"+w.ID)
+	p.away(true) // a conflict is an error to browsers
+	p.click(button("Change"))
+	p.fill(`document.querySelector("dialog input[name=url]")`, "http://127.0.0.1:9/hook-mine")
+	if _, err := shared.Client.UpdateWebhook(t.Context(), w.ID, client.WebhookPatch{Events: []string{"execution.cancelled"}}); err != nil {
+		t.Fatal(err)
+	}
+	save := `[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Change it" && !b.disabled)`
+	p.click(save)
+	p.until("the conflict", `document.querySelector("dialog .notice.bad")?.innerText.includes("CONFLICT") && `+save)
+	if now, err := shared.Client.GetWebhook(t.Context(), w.ID); err != nil || now.URL != w.URL {
+		t.Fatalf("the other's change is overwritten: %+v, %v", now, err)
+	}
+	if !p.holds(`document.querySelector("dialog form").innerText.includes("It is now: ` + w.URL + `, of execution.cancelled, patterns: all.")`) {
+		t.Errorf("what the other made of it is not shown\n%s", p.text())
+	}
+	p.checkAxe(t, "an endpoint that another changed")
+	p.click(save)
+	p.until("that it is changed, or refused again", `!document.querySelector("dialog") || document.querySelector("dialog .notice.bad") && `+save)
+	if now, err := shared.Client.GetWebhook(t.Context(), w.ID); err != nil || now.URL != "http://127.0.0.1:9/hook-mine" {
+		t.Errorf("it cannot be sent again: %+v, %v\n%s", now, err, p.text())
+	}
+}

@@ -36,6 +36,9 @@ func TestFailedReadIsShown(t *testing.T) {
 			script: answering("/api/executions/"+id+"/timeline", `() => ({executionId: "`+id+`", status: "running", lastSequence: 1, entries: [`+question+`]})`) +
 				answering("/api/questions/q_01ARZ3NDEKTSV4RRFFQ0000001", `() => ({id: "q_01ARZ3NDEKTSV4RRFFQ0000001", executionId: "`+id+`", kind: "question", status: "answered", role: "lead", text: "Why?", answeredBy: "ann", createdAt: "2026-01-02T03:04:05Z"})`)},
 		{name: "use of workspaces", path: "/system?tab=workspaces", fails: "/workspaces/usage", there: `document.querySelector("main tr[data-index]") || document.querySelector("main .empty")`},
+		{name: "what may stand in a definition", path: "/patterns/urgency?tab=edit", fails: "/api/schemas/pattern", there: `document.querySelector("textarea[aria-label=Definition]")`},
+		{name: "executions to compare with", path: "/executions/" + id + "?tab=data", fails: "/api/executions[?].*pattern=", there: `document.querySelector(".compare select")`},
+		{name: "runtimes of a new thread", path: "/threads?tab=new", fails: "/api/runtimes", there: `document.querySelector("textarea[name=objective]")`},
 		{name: "patterns to jump to", path: "/inbox", fails: "/api/patterns", there: `document.querySelector(".jumping")`, again: "dialog "},
 	} {
 		t.Run(one.name, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -100,6 +101,45 @@ func TestRepeatAfterLeaving(t *testing.T) {
 		p.click(button("Send 1 remark"))
 		p.until("that it is sent", main+`.includes("The remark is sent.")`)
 		p.sameKey(t)
+	})
+	t.Run("start", func(t *testing.T) {
+		other := shell(t, client.ThreadSpec{Objective: "echo one"}).ID
+		for how, away := range leave {
+			t.Run(how, func(t *testing.T) {
+				name := "started-once-by-" + strings.ReplaceAll(how, " ", "-")
+				p := beforeIn(t, losing("/api/managed-threads"))
+				begin := func(outcome string) {
+					t.Helper()
+					p.click(button("Look at"))
+					p.click(button("Start it"))
+					p.until("the outcome", outcome)
+				}
+				p.do(chromedp.Navigate(shared.URL + "/threads?tab=new"))
+				p.choose("select[name=type]", "bash")
+				p.fill(`document.querySelector("input[name=name]")`, name)
+				p.fill(`document.querySelector("textarea[name=objective]")`, "echo one")
+				begin(main + `.includes("the answer is lost")`)
+				away(p, other)
+				p.until("another screen, or none", `!`+main+`.includes("the answer is lost")`)
+				p.to("/threads?tab=new")
+				p.until("what was written", `document.querySelector("textarea[name=objective]")?.value === "echo one"`)
+				begin(`/thread_[^/]+$/.test(location.pathname)`)
+				p.sameKey(t)
+				list, err := shared.Client.ListThreads(t.Context(), client.ThreadFilter{Page: client.Page{Limit: 100}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				n := 0
+				for _, one := range list.Threads {
+					if one.Name == name {
+						n++
+					}
+				}
+				if n != 1 {
+					t.Errorf("it was started %d times", n)
+				}
+			})
+		}
 	})
 	t.Run("interrupt", func(t *testing.T) {
 		id := spawnShell(t, "interrupted-once")

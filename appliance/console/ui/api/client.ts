@@ -9,6 +9,8 @@ export class ApiError extends Error {
   constructor(
     readonly code: string, message: string, readonly status: number, readonly requestId: string,
     readonly details: Record<string, unknown> = {}, readonly retryAfter = 0,
+    /** Whether it is of a request that changes something, which is not made again by itself. */
+    readonly sent = false,
   ) {
     super(message);
   }
@@ -78,7 +80,9 @@ export async function call<T>(method: string, path: string, o: CallOptions<T> = 
   const over = new AbortController();
   const limit = over.signal;
   const timer = setTimeout(() => over.abort(), ms);
-  const noAnswer = () => new ApiError("NO_ANSWER", `The server gave no answer within ${ms / 1000} seconds.`, 0, "");
+  const sent = method !== "GET";
+  const failed = (code: string, message: string, requestId = "", status = 0) => new ApiError(code, message, status, requestId, {}, 0, sent);
+  const noAnswer = () => failed("NO_ANSWER", `The server gave no answer within ${ms / 1000} seconds.`);
   let answer: Response;
   try {
     answer = await fetch(address(path, o.query), {
@@ -88,9 +92,10 @@ export async function call<T>(method: string, path: string, o: CallOptions<T> = 
   } catch (err) {
     clearTimeout(timer);
     if (o.signal?.aborted) throw err;
-    throw limit.aborted ? noAnswer() : new ApiError("UNREACHABLE", "The server cannot be reached.", 0, "");
+    throw limit.aborted ? noAnswer() : failed("UNREACHABLE", "The server cannot be reached.");
   }
   learn(answer);
+  const requestId = answer.headers.get("X-Request-Id") ?? "";
   let text: string;
   try {
     if (answer.ok && o.take) {
@@ -101,7 +106,7 @@ export async function call<T>(method: string, path: string, o: CallOptions<T> = 
     text = await answer.text();
   } catch (err) {
     if (o.signal?.aborted || err instanceof ApiError) throw err;
-    throw limit.aborted ? noAnswer() : new ApiError("UNREACHABLE", "The connection broke off in the middle of the answer.", 0, "");
+    throw limit.aborted ? noAnswer() : failed("UNREACHABLE", "The connection broke off in the middle of the answer.", requestId);
   } finally {
     clearTimeout(timer);
   }
@@ -109,20 +114,29 @@ export async function call<T>(method: string, path: string, o: CallOptions<T> = 
   try {
     body = parseExact(text);
   } catch {
-    throw new ApiError("UNREADABLE", `The answer (status ${answer.status}) cannot be read.`, answer.status, answer.headers.get("X-Request-Id") ?? "");
+    if (answer.ok) throw failed("UNREADABLE", `The answer (status ${answer.status}) cannot be read.`, requestId, answer.status);
+    body = undefined; // the page of a proxy
   }
   if (answer.ok) {
     const tag = answer.headers.get("ETag");
     if (tag && body && typeof body === "object") tags.set(body, tag);
     return body as T;
   }
-  const said = (body as { error?: { code?: string; message?: string; details?: Record<string, unknown> } }).error ?? {};
   if (answer.status === 401) {
     if (asked === who()) signInNeeded.value = true;
     else if (method === "GET") return call(method, path, o); // somebody signed in while this was under way
   }
-  throw new ApiError(said.code ?? "INTERNAL_ERROR", said.message ?? answer.statusText, answer.status,
-    answer.headers.get("X-Request-Id") ?? "", said.details, pauseOf(answer));
+  throw refusal(answer, body, requestId, sent);
+}
+
+interface Refused { code?: string; message?: string; details?: Record<string, unknown> | null }
+
+/** The error of an answer that is none of success: as the server has it, or by its status alone where something between gave it. */
+function refusal(answer: Response, body: unknown, requestId: string, sent: boolean): ApiError {
+  const by = (body as { error?: Refused | string } | null | undefined)?.error;
+  const said: Refused = by && typeof by === "object" ? by : {};
+  const plain = `The answer has the status ${answer.status}` + (answer.status === 413 ? ": what was sent is too large." : ", without a reason.");
+  return new ApiError(said.code ?? "HTTP_" + answer.status, said.message || plain, answer.status, requestId, said.details ?? {}, pauseOf(answer), sent);
 }
 
 const longestPause = 3600;

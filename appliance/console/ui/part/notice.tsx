@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import type { ApiError } from "../api/client.ts";
 import { href } from "../route.ts";
-import { Text } from "./text.tsx";
+import { Text, plural } from "./text.tsx";
 
 const advice: Record<string, string> = {
   UNREACHABLE: "The console tries again by itself. Is the server running, and the network up?",
@@ -13,11 +13,23 @@ const advice: Record<string, string> = {
   CONFLICT: "Something changed in between: look at how it is now.",
 };
 
-/** Lets a person know that what is typed now would be lost with the page. */
-export const NotKept = () => <p class="hot" role="status">Not kept by this browser as it is now: it is too long, or there is no room for it.</p>;
+// Of what was sent: it waits for the person, and may have been done.
+const adviceOfSent: Record<string, string> = {
+  UNREACHABLE: "It is not sent again by itself, and may have arrived. Is the server running, and the network up?",
+  NO_ANSWER: "The server is busy or stopped. It is not sent again by itself, and may have arrived.",
+};
 
 /** What the runtime of an agent calls it, where it comes from there: it says more than the code of the answer. */
 const codeOf = (error: ApiError) => typeof error.details.runtimeCode === "string" ? error.details.runtimeCode : error.code;
+
+/** What to do about a failure. */
+function adviceFor(error: ApiError): string | undefined {
+  const text = error.sent && adviceOfSent[error.code] || advice[codeOf(error)] || advice[error.code];
+  return error.sent && error.retryAfter > 0 ? [text, `The server asks for a pause of ${plural(Math.ceil(error.retryAfter), "second")}.`].filter(Boolean).join(" ") : text;
+}
+
+/** Lets a person know that what is typed now would be lost with the page. */
+export const NotKept = () => <p class="hot" role="status">Not kept by this browser as it is now: it is too long, or there is no room for it.</p>;
 
 const maxProblems = 50; // that are named
 
@@ -33,7 +45,7 @@ export function Failure({ error, old, again }: { error: ApiError; old?: boolean;
     <div>
       <strong>{codeOf(error)}</strong> <Text>{error.message}</Text>
       {problemsOf(error).length > 0 && <ul class="plain">{problemsOf(error).map((p, i) => <li key={i}><span class="mono"><Text>{p.path}</Text></span> <Text>{p.reason}</Text></li>)}</ul>}
-      {(advice[codeOf(error)] ?? advice[error.code]) && <div class="soft">{advice[codeOf(error)] ?? advice[error.code]}</div>}
+      {adviceFor(error) && <div class="soft">{adviceFor(error)}</div>}
       {old && <div class="soft">What is shown below is from before.</div>}
       {error.requestId && <div class="soft mono">request {error.requestId}</div>}
     </div>

@@ -105,7 +105,7 @@ export const tabDrafts = (): Drafts => new Drafts(() => sessionStorage, "", 1 <<
 export const longDrafts = (): Drafts => new Drafts(() => localStorage, "wardroom-draft:", 256 << 10);
 
 /** A short text that is another one for nearly every text. */
-function digest(text: string): string {
+export function digest(text: string): string {
   let [a, b] = [0xdeadbeef, 0x41c6ce57];
   for (let i = 0; i < text.length; i++) {
     a = Math.imul(a ^ text.charCodeAt(i), 2654435761);

@@ -46,7 +46,8 @@ export function CompareExecutions({ execution: x }: { execution: ExecutionBody }
     <form class="bar" onSubmit={(e) => { e.preventDefault(); if (typed.trim()) setQuery({ with: typed.trim() }); }}>
       <Choice late label="Another" value={other} set={(v) => setQuery({ with: v })} options={[["", "none"], ...(other && !known.some(([v]) => v === other) ? [[other, shortID(other)] as [string, string]] : []), ...known]} />
       <label class="choice"><span>or its id</span><input value={typed} onInput={(e) => setTyped(e.currentTarget.value)} placeholder="exec_..." spellcheck={false} autocomplete="off" /></label><button type="submit" class="button" disabled={!typed.trim()}>Compare</button></form>
-    {there.error && <Failure error={there.error} />}
+    {list.error && <Failure error={list.error} old={list.data !== undefined} again={list.reload} />}
+    {there.error && <Failure error={there.error} again={there.reload} />}
     {other && !there.data && !there.error && <Waiting />}
     {there.data && <><p class="soft">Removed lines are of {shortID(other)} ({there.data.status}), added ones of this one ({x.status}).</p>
       <Difference name="input" before={there.data.input} after={x.input} /><Difference name="result" before={there.data.result ?? there.data.error} after={x.result ?? x.error} /></>}

@@ -42,7 +42,8 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
   const beside = useRef<HTMLDivElement>(null);
   const gutter = useRef<HTMLDivElement>(null);
   const changed = text !== source;
-  const schema = useLoad("pattern-schema", (signal) => get<Schema>("/api/schemas/pattern", {}, signal)).data;
+  const rules = useLoad("pattern-schema", (signal) => get<Schema>("/api/schemas/pattern", {}, signal));
+  const schema = rules.data;
   const [list, setList] = useState<{ offers: Offer[]; chosen: number; row: number; from: number; col: number } | undefined>();
   const [spot, setSpot] = useState<{ row: number; col: number } | undefined>();
   const [drawn, setDrawn] = useState(innerWidth > 1100);
@@ -181,7 +182,7 @@ export function PatternEditor({ name, source, fresh }: { name: string; source: s
       <button type="button" class="button main" disabled={a.busy || !ready || !changed && !fresh} onClick={save}>Save{version && ` as ${version}`}</button></div>
     {!changed && others.slice(0, maxOffered).map((k) => { const t = drafts.get(k) ?? ""; return <p key={k} class="bar"><span>A draft of another tab, open or closed: <strong><Text>{[field(t, "name"), field(t, "version")].filter(Boolean).join("@") || "without a name"}</Text></strong>, {plural(t.split("\n").length, "line")}</span>
       <button type="button" class="button" onClick={() => takeOver(k)}>Go on with it</button><button type="button" class="link" onClick={() => leave(k)}>forget it</button></p>; })}
-    {a.error && <Failure error={a.error} />}
+    {a.error && <Failure error={a.error} />}{rules.error && !schema && <Failure error={rules.error} again={rules.reload} />}
     {stored && <p class="notice good" role="status">Version {stored} is stored, without what was written since: that is a draft.</p>}
     {other && <div class="both"><p class="hot">There is a version {version} already, with another text. Removed lines are of the stored one, added lines of yours. Give yours another version to keep both.</p>
       {lineDiff(other.name, other.source ?? "", text) ? <Diff text={lineDiff(other.name, other.source ?? "", text)} label="Stored version and yours" /> : <p class="soft">The texts are the same.</p>}</div>}

@@ -1,7 +1,7 @@
 // A new thread: what is asked for, what the server makes of it, and only then the start.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { call, freshKey, quote } from "../api/client.ts";
+import { ApiError, call, freshKey, quote } from "../api/client.ts";
 import type { PrepareThreadRequest, ThreadBody, ThreadPlanBody } from "../api/types.gen.ts";
 import { useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
@@ -10,7 +10,7 @@ import { Pre, Text, plural, reveal } from "../part/text.tsx";
 import { useTitle } from "../part/title.ts";
 import { onward, queryOf } from "../route.ts";
 import { curlOf } from "../store/curl.ts";
-import { tabDrafts, type Drafts } from "../store/draft.ts";
+import { digest, tabDrafts, type Drafts } from "../store/draft.ts";
 import { useRuntimes } from "../store/load.ts";
 import { may } from "../store/session.ts";
 
@@ -33,6 +33,28 @@ function kept(drafts: Drafts): Form {
 }
 
 const keep = (drafts: Drafts, f: Form | undefined): boolean => drafts.set(draft, f && JSON.stringify(f));
+
+/** A start whose answer is awaited: of which request, in which reserved workspace, and its Idempotency-Key. */
+interface Starting { request: string; workspace?: string; key: string }
+
+const starting = "once:new-thread";
+
+/**
+ * Returns the start of a request, or the one of the same request that was begun: it was sent, and its answer did not come. That is sent as it
+ * was, after a look at another screen and a new plan as well: the thread that it may have started is the answer to it.
+ */
+function startOf(drafts: Drafts, begun: Starting | undefined, sent: PrepareThreadRequest, workspace?: string): Starting {
+  const request = digest(JSON.stringify(sent));
+  try {
+    begun ??= JSON.parse(drafts.get(starting) ?? "{}") as Starting;
+    if (begun.request === request && begun.key) return begun;
+  } catch {
+    // another one is begun
+  }
+  const one = { request, workspace, key: freshKey() };
+  drafts.set(starting, JSON.stringify(one));
+  return one;
+}
 
 /** The request of a form. */
 export function requestOf(f: Form): PrepareThreadRequest {
@@ -63,12 +85,14 @@ function checked(f: Form): Form {
   return f;
 }
 
+const longestPlain = 25_000; // characters: of three bytes, and quotes that are written as four, each stays a word that a system takes
+
 // What the command line would read from a file or from its input, and a path that ends where a text begins.
 const isPlain = (f: Form): boolean => !/^(@|-$)/.test(f.objective) && !f.files.some((x) => x.path.includes("=") || x.content.startsWith("@"));
 
 /** The same as a line for a shell. */
 function commandOf(f: Form): string {
-  if (!isPlain(f)) return `printf %s ${quote(JSON.stringify(requestOf(f)))} | wardroom thread spawn --from -`;
+  if (!isPlain(f) || JSON.stringify(requestOf(f)).length > longestPlain) return `printf %s ${quote(JSON.stringify(requestOf(f)))} | wardroom thread spawn --from -`;
   const parts: [string, string][] = [["type", f.type], ["objective", f.objective], ["execution", f.execution.trim()], ["name", f.name.trim()], ["role", f.role.trim()], ["repo", f.repo.trim()], ["branch", f.branch.trim()],
     ["approval", f.preset === "standard" ? "" : f.preset], ["runtime", f.runtime], ["max-turns", f.turns], ["max-cost", f.cost], ...f.files.filter((x) => x.path.trim()).map((x): [string, string] => ["file", x.path.trim() + "=" + x.content])];
   return "wardroom thread spawn" + parts.filter(([, v]) => v).map(([k, v]) => ` --${k} ${quote(v)}`).join("") + (f.commit ? " --commit" : "") + (f.push ? " --push" : "");
@@ -78,7 +102,7 @@ export function NewThread() {
   useTitle("New thread");
   const [drafts] = useState(tabDrafts);
   const [f, setForm] = useState<Form>(() => ({ ...kept(drafts), ...(queryOf("execution") && { execution: queryOf("execution") }) }));
-  const [plan, setPlan] = useState<{ of: Form; body: ThreadPlanBody; key: string } | undefined>();
+  const [plan, setPlan] = useState<{ of: Form; body: ThreadPlanBody } | undefined>();
   const runtimes = useRuntimes(may("agents.read"));
   const a = useAct();
   const told = useRef<HTMLElement>(null);
@@ -95,17 +119,24 @@ export function NewThread() {
   const fresh = plan && plan.of === f ? plan : undefined;
   const prepare = () => void a.act(async () => {
     const body = await call<ThreadPlanBody>("POST", "/api/managed-threads/prepare", { body: requestOf(f), timeout: 120_000 });
-    setPlan({ of: f, body, key: freshKey() });
+    setPlan({ of: f, body });
     setStarted("");
   }).then((ok) => { if (ok) requestAnimationFrame(() => told.current?.focus()); });
+  const begun = useRef<Starting>(undefined);
+  const forget = () => { begun.current = undefined; drafts.set(starting, undefined); };
   const start = () => void a.act(async () => {
     const open = onward((id: string) => "/threads/" + id, true);
     const request = requestOf(f);
     const before = drafts.get(draft);
-    const w = fresh!.body.preparation.workspace;
+    const one = begun.current = startOf(drafts, begun.current, request, fresh!.body.preparation.workspace?.workspaceId);
+    const workspace = one.workspace && { ...request.preparation?.workspace, workspaceId: one.workspace };
     const made = await call<ThreadBody>("POST", "/api/managed-threads", {
-      body: { ...request, ...(w && { preparation: { ...request.preparation, workspace: { ...request.preparation?.workspace, workspaceId: w.workspaceId } } }) }, once: fresh!.key, timeout: 120_000,
+      body: { ...request, ...(workspace && { preparation: { ...request.preparation, workspace } }) }, once: one.key, timeout: 120_000,
+    }).catch((err: unknown) => {
+      if (err instanceof ApiError && err.status >= 400 && err.status < 500 && ![408, 429].includes(err.status)) forget(); // it was refused: the next one is another
+      throw err;
     });
+    forget();
     if (latest.current !== f || drafts.get(draft) !== before) { // something was typed meanwhile, here or on this screen after a look at another: it stays
       setStarted(made.id);
       return;
@@ -122,6 +153,7 @@ export function NewThread() {
       <div class="pair"><label><span>Agent</span>{types.length > 0 || list.length > 0 ? <select name="type" required value={f.type} onChange={(e) => set({ type: e.currentTarget.value })}>{!types.includes(f.type) && f.type !== "" && <option value={f.type}>{f.type}</option>}{types.map((t) => <option key={t} value={t}>{t}</option>)}</select>
         : <input name="type" required value={f.type} placeholder="claude" onInput={(e) => set({ type: e.currentTarget.value })} />}</label>
         <label><span>It may, without asking</span><select name="preset" value={f.preset} onChange={(e) => set({ preset: e.currentTarget.value })}>{presets.map(([v, words]) => <option key={v} value={v}>{words}</option>)}</select></label></div>
+      {runtimes.error && <Failure error={runtimes.error} old={runtimes.data !== undefined} again={runtimes.reload} />}
       {lacking.length > 0 && <p class="soft">Not to be had now: <Text>{lacking.join(", ")}</Text>. No runtime that is ready has their programs.</p>}
       <div class="pair">{text("repo", "Repository", "git URL or short name; empty: an empty folder")}{text("branch", "Branch", "the repository's")}</div>
       <div class="pair">{text("role", "Role", "such as implementer")}{text("name", "Name", "made of role and objective")}</div>
@@ -136,7 +168,7 @@ export function NewThread() {
         <p><button type="button" class="button" onClick={() => set({ files: [...f.files, { path: "", content: "" }] })}>Add a file</button></p></div></details>
       {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}{started && <Meanwhile>It was started: <ID id={started} to={"/threads/" + started} /></Meanwhile>}
       <div class="line"><Copy text={() => commandOf(checked(f))} label="Copy as CLI">CLI</Copy><Copy text={() => curlOf("/api/managed-threads", {}, requestOf(checked(f)))} label="Copy as curl">curl</Copy><span class="push" />
-        <button type="button" class="button" onClick={() => { setForm({ ...empty, type: first }); setKept(keep(drafts, undefined)); setPlan(undefined); }}>Clear</button>
+        <button type="button" class="button" onClick={() => { setForm({ ...empty, type: first }); setKept(keep(drafts, undefined)); setPlan(undefined); forget(); }}>Clear</button>
         {fresh ? <button type="submit" class="button main" disabled={a.busy}>Start it</button> : <button type="submit" class="button main" disabled={a.busy || !f.objective.trim() || !f.type} aria-busy={a.busy}>{a.busy ? "Looking\u2026" : "Look at what it begins with"}</button>}</div>
     </form>
       {fresh && <section ref={told} tabIndex={-1} class="plan" aria-label="What it begins with"><Plan p={fresh.body} /></section>}

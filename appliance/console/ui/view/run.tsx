@@ -8,7 +8,7 @@ import { Copy, ID } from "../part/id.tsx";
 import { Failure, Meanwhile, Waiting } from "../part/notice.tsx";
 import { Text } from "../part/text.tsx";
 import { onward } from "../route.ts";
-import { curlOf, needsToken, tokenVariable } from "../store/curl.ts";
+import { curlOf, needsToken, tokenVariable, withText } from "../store/curl.ts";
 import { parseTyped } from "../store/exact.ts";
 import { useLoad } from "../store/load.ts";
 
@@ -62,6 +62,13 @@ export function RunDialog({ name, version, input, close }: { name: string; versi
     {!p.data && !p.error && <Waiting />}
     {p.data && <RunForm pattern={p.data} input={input} close={close} />}
   </Dialog>;
+}
+
+/** The same as a line for a shell. */
+function commandOf(p: Pattern, input: string, priority: string): string {
+  const line = `wardroom run ${quote(p.name)} --version ${p.version}`;
+  const more = priority === "normal" ? "" : " --priority " + priority;
+  return withText(input, (text) => `${line} --input ${text}${more}`, `${line} --input -${more}`);
 }
 
 /** The same by the client library. */
@@ -137,7 +144,7 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
       {a.error && <Failure error={a.error} />}{started && <Meanwhile>It runs: <ID id={started} to={"/executions/" + started} /></Meanwhile>}
     </div>
     <footer>
-      <Copy text={() => `wardroom run ${quote(pattern.name)} --version ${pattern.version} --input ${quote(typed())}${priority === "normal" ? "" : " --priority " + priority}`} label="Copy as CLI">CLI</Copy>
+      <Copy text={() => commandOf(pattern, typed(), priority)} label="Copy as CLI">CLI</Copy>
       <Copy text={() => curlOf(path, { async: true, version: pattern.version }, body())} label="Copy as curl">curl</Copy>
       <Copy text={() => goOf(pattern, typed(), priority)} label="Copy as Go">Go</Copy>
       <span class="push" /><button type="button" class="button" onClick={close}>Close</button><button type="submit" class="button main" disabled={a.busy}>Run</button>

@@ -8,7 +8,7 @@ import { Confirm, useAct } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
 import { Value } from "../part/json.tsx";
 import { Markdown } from "../part/markdown.tsx";
-import { Empty, Failure, NotKept, Read, Waiting } from "../part/notice.tsx";
+import { Command, Empty, Failure, NotKept, Read, Waiting } from "../part/notice.tsx";
 import { useFocusOnward } from "../part/rowfocus.ts";
 import { State } from "../part/state.tsx";
 import { Tabs } from "../part/tabs.tsx";
@@ -120,7 +120,7 @@ export function ThreadView({ id }: { id: string }) {
       <section><h2>Summary</h2>{t.summary ? <Markdown text={t.summary} label="Summary" /> : <p class="soft">None yet.</p>}{t.completion && <><h2>Outcome</h2><Value value={{ state: t.completion.state, summary: t.completion.summary }} label="Outcome" markdown />
         {t.completion.artifacts.length > 0 && <ul>{t.completion.artifacts.map((a, i) => <li key={i}><span class="badge">{a.type}</span> <span class="mono">{reveal(a.value)}</span></li>)}</ul>}</>}</section></div>}
     {tab === "workspace" && <div tabIndex={0} class="scrolls">{t.workspace ? <WorkspaceFacts w={t.workspace as WorkspaceBody} /> : <Empty title="No workspace here">It is not reserved yet, or the agent works on a machine of its own.</Empty>}</div>}
-    {tab === "events" && <div tabIndex={0} class="scrolls"><Read of={log}>{(told) => <>{(told.events.length > newest || !told.whole) && <p class="soft">The newest {newest} are here; <code>wardroom thread events {id}</code> has all of them.</p>}<ol class="journal">{told.events.slice(-newest).map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <At at={e.timestamp} /> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol></>}</Read></div>}
+    {tab === "events" && <div tabIndex={0} class="scrolls"><Read of={log}>{(told) => <>{(told.events.length > newest || !told.whole) && <p class="soft">The newest {newest} are here. From the first on, 100 at a time, they are shown by <Command text={`wardroom thread events ${id}`} /></p>}<ol class="journal">{told.events.slice(-newest).map((e) => <li key={e.sequence}><details><summary><span class="soft nums">{e.sequence}</span> <At at={e.timestamp} /> <strong class="mono">{reveal(e.type)}</strong></summary><Value value={e.data} label={e.type} /></details></li>)}</ol></>}</Read></div>}
     {asking === "stop" && <Confirm title="Stop this thread?" action="Stop the thread" danger close={() => setAsking("")} run={() => del(`/api/managed-threads/${seg(id)}`).then(reload)}><p>Its agent ends, and the thread is over. Its workspace stays for a time.</p></Confirm>}
     {asking === "complete" && <Confirm title="Complete this thread?" action="Complete" close={() => setAsking("")} run={() => post(`/api/managed-threads/${seg(id)}/complete`, {}).then(reload)}><p>The thread ends with what it has; the finish actions of its policy are done.</p></Confirm>}
   </div>;

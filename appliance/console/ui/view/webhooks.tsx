@@ -1,7 +1,7 @@
 // Endpoints of webhooks: made, changed, tested; deliveries with what was sent and what came back.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { call, get, post, seg, tagOf } from "../api/client.ts";
+import { ApiError, call, get, post, seg, tagOf } from "../api/client.ts";
 import type { DeliveriesRetried, DeliveryBody, DeliveryDetail, DeliveryList, WebhookBody, WebhookList, WebhookTestBody } from "../api/types.gen.ts";
 import { Confirm, Dialog, useAct, useEach, useKeyOf } from "../part/dialog.tsx";
 import { Copy, ID } from "../part/id.tsx";
@@ -62,6 +62,7 @@ function Edit({ of, close, done }: { of?: WebhookBody; close: () => void; done: 
   const keyOf = useKeyOf();
   const [read, setRead] = useState(() => tagOf(of)); // of what was looked at: it may be read again while this is open
   const [changed, setChanged] = useState(false);
+  const [other, setOther] = useState<WebhookBody | undefined>(); // as another made it meanwhile
   const a = useAct();
   const all = events.includes("*");
   const latest = useRef("");
@@ -74,11 +75,17 @@ function Edit({ of, close, done }: { of?: WebhookBody; close: () => void; done: 
     const filters = { ...of?.filters, pattern: names };
     const body = { url: url.trim(), events, filters };
     if (of) {
-      const now = await call<WebhookBody>("PATCH", "/api/webhooks/" + seg(of.id), { body, match: read });
+      const look = () => get<WebhookBody>("/api/webhooks/" + seg(of.id)).catch(() => undefined);
+      setOther(undefined);
+      const now = await call<WebhookBody>("PATCH", "/api/webhooks/" + seg(of.id), { body, match: read }).catch(async (err: unknown) => {
+        const there = err instanceof ApiError && err.status === 412 ? await look() : undefined;
+        if (there) { setOther(there); setRead(tagOf(there)); } // shown: what is sent after that is meant
+        throw err;
+      });
       done();
       if (latest.current === typed) { close(); return; }
       setChanged(true);
-      const there = await get<WebhookBody>("/api/webhooks/" + seg(of.id)).catch(() => undefined);
+      const there = await look();
       if (there?.updatedAt === now.updatedAt) setRead(tagOf(there)); // else another changed it since, and the next change learns of that
     } else {
       setMade(await call<WebhookBody>("POST", "/api/webhooks", { body, once: keyOf(body) }));
@@ -94,7 +101,7 @@ function Edit({ of, close, done }: { of?: WebhookBody; close: () => void; done: 
         <fieldset><legend>Events</legend><label class="check"><input type="checkbox" checked={all} onChange={() => setEvents(all ? [] : ["*"])} /> all public ones</label>
           {!all && <div class="kinds">{kinds.map((k) => <label key={k} class="check"><input type="checkbox" checked={events.includes(k)} onChange={() => setEvents(events.includes(k) ? events.filter((e) => e !== k) : [...events, k])} /> {k}</label>)}</div>}</fieldset>
         <label><span>Only of these patterns</span><input value={patterns} placeholder="all" spellcheck={false} onInput={(e) => setPatterns(e.currentTarget.value)} /></label>
-        {a.error && <Failure error={a.error} />}{changed && <Meanwhile>It is changed.</Meanwhile>}
+        {a.error && <Failure error={a.error} />}{a.error && other && <p role="status">It is now: <span class="mono"><Text>{other.url}</Text></span>, of <Text>{other.events.join(", ")}</Text>, patterns: <Text>{other.filters.pattern?.join(", ") || "all"}</Text>. To change it now replaces that.</p>}{changed && <Meanwhile>It is changed.</Meanwhile>}
         {made && <><Secret secret={made.secret} /><Meanwhile>It was made: <ID id={made.id} to={"/webhooks/" + made.id} /></Meanwhile></>}</div>
         <footer><button type="button" class="button" onClick={close}>Close</button><button type="submit" class="button main" disabled={a.busy || !url.trim() || events.length === 0}>{of ? "Change it" : "Make it"}</button></footer></form>}
   </Dialog>;
