@@ -2,7 +2,7 @@ package workspace_test
 
 import (
 	"bytes"
-	"crypto/sha1" //nolint:gosec // git's index ends with one
+	"crypto/sha1" // an index of git ends with one
 	"encoding/hex"
 	"os"
 	"path/filepath"
@@ -33,7 +33,7 @@ func TestDiffOfAFileAsOldAsTheIndex(t *testing.T) {
 	if i := bytes.Index(text, []byte("TREE")); i > 0 { // what git keeps of trees may be left out
 		text = text[:i]
 	}
-	sum := sha1.Sum(text) //nolint:gosec // as git does
+	sum := sha1.Sum(text)
 	write(t, index, string(text)+string(sum[:]))
 	info, err := os.Stat(path)
 	if err != nil {
