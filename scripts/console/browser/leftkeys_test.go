@@ -107,6 +107,7 @@ func TestRepeatAfterLeaving(t *testing.T) {
 		for how, away := range leave {
 			t.Run(how, func(t *testing.T) {
 				name := "started-once-by-" + strings.ReplaceAll(how, " ", "-")
+				before := threadsNamed(t, name)
 				p := beforeIn(t, losing("/api/managed-threads"))
 				begin := func(outcome string) {
 					t.Helper()
@@ -125,17 +126,7 @@ func TestRepeatAfterLeaving(t *testing.T) {
 				p.until("what was written", `document.querySelector("textarea[name=objective]")?.value === "echo one"`)
 				begin(`/thread_[^/]+$/.test(location.pathname)`)
 				p.sameKey(t)
-				list, err := shared.Client.ListThreads(t.Context(), client.ThreadFilter{Page: client.Page{Limit: 100}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				n := 0
-				for _, one := range list.Threads {
-					if one.Name == name {
-						n++
-					}
-				}
-				if n != 1 {
+				if n := threadsNamed(t, name) - before; n != 1 {
 					t.Errorf("it was started %d times", n)
 				}
 			})
@@ -182,4 +173,19 @@ func messages(t *testing.T, thread, text string) (n int) {
 		}
 	}
 	return len(seen)
+}
+
+// threadsNamed counts the threads that have a name.
+func threadsNamed(t *testing.T, name string) (n int) {
+	t.Helper()
+	list, err := shared.Client.ListThreads(t.Context(), client.ThreadFilter{Page: client.Page{Limit: 100}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range list.Threads {
+		if one.Name == name {
+			n++
+		}
+	}
+	return n
 }
