@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -235,4 +236,32 @@ func TestChangeWhileStartsFail(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stepClock is a clock that moves on just before a timer is set.
+type stepClock struct {
+	*coretest.Clock
+	step atomic.Int64 // by how much the next time
+}
+
+func (c *stepClock) AfterFunc(d time.Duration, f func()) core.Timer {
+	c.Advance(time.Duration(c.step.Swap(0)))
+	return c.Clock.AfterFunc(d, f)
+}
+
+// A clock that moves on between a look and its timer keeps no tick waiting.
+func TestClockMovesBeforeTheTimer(t *testing.T) {
+	r := newRig(t)
+	s := r.create(nil)
+	r.settle()
+	r.Close()
+	clock := &stepClock{Clock: r.clock}
+	r.opts.Clock = clock
+	r.open()
+	r.settle()
+	clock.step.Store(int64(time.Minute))
+	r.clock.Advance(5 * time.Second)
+	coretest.WaitFor(t, "the tick", func() bool { return r.get(s.ID).Counts.Started == 1 })
+	r.settle()
+	r.wants(s.ID, "03:05=started")
 }

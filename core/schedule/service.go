@@ -30,6 +30,7 @@ const (
 // Times of the loop.
 const (
 	lookEvery  = 5 * time.Second  // how long a step of the clock goes unnoticed at most
+	noticed    = time.Second      // how far the clock moves on between a look and its timer before it is looked again
 	queueEvery = time.Second      // how often the run before a tick that waits is looked at
 	grace      = time.Minute      // how late a tick is started as if it were on time
 	retryFirst = time.Second      // after a start that failed and may succeed later
@@ -203,13 +204,18 @@ func (s *Service) run(ctx context.Context) {
 	tick := make(chan struct{}, 1)
 	for {
 		asked := s.asked.Load()
-		timer := s.opts.Clock.AfterFunc(s.look(ctx), func() {
+		at, wait := s.look(ctx)
+		timer := s.opts.Clock.AfterFunc(wait, func() {
 			s.asked.Add(1)
 			select {
 			case tick <- struct{}{}:
 			default:
 			}
 		})
+		if late := s.now().Sub(at); late >= min(wait, noticed) && ctx.Err() == nil { // the timer is late by as much
+			timer.Stop()
+			continue
+		}
 		s.looked.Store(asked)
 		select {
 		case <-ctx.Done():
@@ -222,14 +228,14 @@ func (s *Service) run(ctx context.Context) {
 	}
 }
 
-// look has every schedule worked on that is due, and returns how long until the next look.
-func (s *Service) look(ctx context.Context) time.Duration {
-	now := s.now()
+// look has every schedule worked on that is due, and returns when it looked and how long from then until the next look.
+func (s *Service) look(ctx context.Context) (now time.Time, wait time.Duration) {
+	now = s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	back := now.Before(s.seen) // then nothing is where it was
 	s.seen = now
-	wait := lookEvery
+	wait = lookEvery
 	for _, e := range s.entries {
 		switch {
 		case e.underWay:
@@ -254,7 +260,7 @@ func (s *Service) look(ctx context.Context) time.Duration {
 			}()
 		}
 	}
-	return wait
+	return now, wait
 }
 
 // lane returns the lane of an entry. The caller holds Service.mu.
