@@ -54,8 +54,8 @@ func (e *editing) lock(ctx context.Context, path string) (unlock func(), err err
 	}
 }
 
-// edits makes the handler of an operation that changes or ends a thing, as long as it is what the caller's If-Match names. now answers
-// as a GET of the thing does.
+// edits returns the handler of an operation that changes or ends a thing, which goes ahead only while the thing has the tag of the
+// caller's If-Match. now answers as a GET of the thing does.
 func edits(now, change func(c *call) (answer, error)) func(c *call) (answer, error) {
 	return func(c *call) (answer, error) {
 		done, err := c.unchanged(func() (answer, error) { return now(c) })

@@ -31,8 +31,8 @@ func TestTextOfSpacedBodies(t *testing.T) {
 	}
 }
 
-// A number that a float64 has not makes no text of a body whose members are secrets by their names, and numbers stay as they
-// were sent: what is recorded is what was asked for.
+// A body with a number that no float64 holds is masked member by member like any other, and numbers are recorded with the digits
+// that were sent.
 func TestMaskOfNumbers(t *testing.T) {
 	for _, text := range []string{`{"headers":{"X-Own":"CANARY"},"n":1e400}`, `{"token":{"deep":["CANARY"]},"n":[-1e999]}`, `{"env":{"ANY":1e400,"B":"CANARY"}}`} {
 		if got := maskBody([]byte(text)); strings.Contains(got, "CANARY") || !strings.HasPrefix(got, "{") {

@@ -22,7 +22,7 @@ const (
 	openLimit = 10 * time.Second // for all of them at the start; the next use of a workspace tries again
 )
 
-// moveNote is what is noted of a worktree while it is moved from one commit to another.
+// moveNote is the note on disk of a worktree that is moved from one commit to another.
 type moveNote struct {
 	Before string `json:"before"`
 	After  string `json:"after"`

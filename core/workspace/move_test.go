@@ -18,7 +18,7 @@ import (
 	"github.com/wardroom/wardroom/core/workspace"
 )
 
-// doomed is what a process of TestUpdateUntilKilled works on, as JSON in its environment.
+// doomed holds the parameters of a process of TestUpdateUntilKilled, as JSON in its environment.
 type doomed struct {
 	Root, Git string
 	Workspace *core.Workspace

@@ -103,8 +103,8 @@ func TestTakenAway(t *testing.T) {
 	}
 }
 
-// TestDiedOfEviction has a pod evicted before its command was started: the reason of the cluster is told beside how the container
-// ended.
+// TestDiedOfEviction has a pod evicted before its command was started: the error holds the reason of the cluster beside how the
+// container ended.
 func TestDiedOfEviction(t *testing.T) {
 	_, err := judge(podIn(corev1.PodFailed, "Evicted", "The node was low on resource: memory.", terminated("Error", "")))
 	if e := runtime.AsError(err); e == nil || e.Code != runtime.CodeResourceLimit || !strings.Contains(e.Message, "low on resource: memory") {

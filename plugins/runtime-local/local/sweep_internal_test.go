@@ -9,7 +9,7 @@ import (
 )
 
 // TestSweepLeavesStarts has what is on disk of an agent that is being started: another configuration, which takes over meanwhile,
-// leaves its group alone. Without the start it is what a crash left.
+// leaves its group alone. Without the start the group is a leftover of a crash.
 func TestSweepLeavesStarts(t *testing.T) {
 	dir := t.TempDir()
 	l := New(Options{StateDir: filepath.Join(dir, "state"), RunDir: filepath.Join(dir, "run"), Holder: "/bin/sh"})

@@ -81,7 +81,7 @@ const oddText = "-x it's \"$HOME\" `id` $(id) \\ \\n %s !! {a,b} [0-9] @/etc/hos
 // What is copied of the form that runs a pattern does what its button does, whatever is typed, with a credential and without, and
 // wherever the server lies; no credential is in it.
 func TestCopiesOfRun(t *testing.T) {
-	const definition = "name: Odd.name_1-x\nversion: 1.0.0+b.2\ninput:\n  text: {type: string}\n  n: {type: number}\nagents: {capabilities: [nobody-has-it], min: 1}\naggregation: {strategy: first}\n"
+	const definition = "name: Odd.name_1-x\nversion: 1.0.0+b.2\ninput:\n  text: {type: string}\n  n: {type: number}\nagents: {capabilities: [of-no-agent], min: 1}\naggregation: {strategy: first}\n"
 	check := func(t *testing.T, p *page, api *client.Client, server, token string) {
 		t.Helper()
 		if _, err := api.GetPattern(t.Context(), "Odd.name_1-x", ""); err != nil {

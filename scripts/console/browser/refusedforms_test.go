@@ -162,7 +162,7 @@ func TestRefusedForms(t *testing.T) {
 	}
 }
 
-// notice is what is shown of failures.
+// notice returns the text of the failures that the page shows.
 func (p *page) notice() (text string) {
 	p.do(chromedp.Evaluate(`[...document.querySelectorAll(".notice.bad")].map((n) => n.innerText).join("\n--\n")`, &text))
 	return text
