@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http/httptest"
 	"os"
 	"testing"
 	"time"
@@ -23,19 +22,7 @@ func TestDamagedRecord(t *testing.T) {
 	for name, text := range map[string]string{"Empty": "", "Cut": `{"handle":{"v":1`, "Null": "null", "AnotherAgent": `{"handle":{"v":1,"id":"b"}}`} {
 		t.Run(name, func(t *testing.T) {
 			api := new(silentNode)
-			server := httptest.NewServer(api)
-			defer server.Close()
-			dir := t.TempDir()
-			path := kubeconfigOf(t, dir, server.URL)
-			config, err := decode([]byte(`{"kubeconfig": "`+path+`", "image": "wardroom/claude", "startTimeout": "1s"}`), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			l, err := Open(Options{Config: config, Version: "test"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = l.Close() }()
+			l := openOver(t, api, `, "image": "wardroom/claude", "startTimeout": "1s"`)
 			if err := os.WriteFile(l.lifeFile("a"), []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -78,18 +65,7 @@ func TestClearBehindPod(t *testing.T) {
 			t.Parallel()
 			const at = "/api/v1/namespaces/ns/pods/a-pod"
 			api := &objects{all: map[string][]byte{}}
-			server := httptest.NewServer(api)
-			defer server.Close()
-			dir := t.TempDir()
-			config, err := decode([]byte(`{"kubeconfig": "`+kubeconfigOf(t, dir, server.URL)+`", "image": "wardroom/claude", "homeClaim": "homes"}`), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			l, err := Open(Options{Config: config, Version: "test"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = l.Close() }()
+			l := openOver(t, api, `, "image": "wardroom/claude", "homeClaim": "homes"`)
 			pod := podIn(corev1.PodRunning, "", "", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
 			pod.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}
 			pod.ObjectMeta = metav1.ObjectMeta{

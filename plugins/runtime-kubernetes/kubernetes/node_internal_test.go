@@ -82,19 +82,7 @@ func TestNodeSilent(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			api := new(silentNode)
-			server := httptest.NewServer(api)
-			defer server.Close()
-			dir := t.TempDir()
-			path := kubeconfigOf(t, dir, server.URL)
-			config, err := decode([]byte(`{"kubeconfig": "`+path+`"}`), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			l, err := Open(Options{Config: config, Version: "test"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = l.Close() }()
+			l := openOver(t, api, ``)
 			h := handle{Version: handleVersion, ID: "a", Nonce: holder.NewNonce(), Owner: l.owner, Pod: "a-pod", UID: "u1", StartedAt: time.Now()}
 			if err := l.save(record{Handle: h, Launched: true}); err != nil {
 				t.Fatal(err)
@@ -149,6 +137,25 @@ func TestWatchSilentNode(t *testing.T) {
 	if got := strings.Join(told, " "); got != "3 6 7" {
 		t.Errorf("told of %q, want 3 6 7", got)
 	}
+}
+
+// openOver opens a launcher, until the test ends, over an API server of its own. settings are further ones, as JSON that begins with
+// a comma.
+func openOver(t *testing.T, api http.Handler, settings string) *Launcher {
+	t.Helper()
+	server := httptest.NewServer(api)
+	t.Cleanup(server.Close)
+	dir := t.TempDir()
+	config, err := decode([]byte(`{"kubeconfig": "`+kubeconfigOf(t, dir, server.URL)+`"`+settings+`}`), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := Open(Options{Config: config, Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
 }
 
 // kubeconfigOf writes a kubeconfig for a server into a directory, and returns its path.

@@ -2,7 +2,6 @@ package kubernetes
 
 import (
 	"errors"
-	"net/http/httptest"
 	"os"
 	"sync"
 	"testing"
@@ -39,18 +38,7 @@ func TestRecordOfNextLife(t *testing.T) {
 // TestUnreadRecord looks for an agent whose record is there and cannot be read, as without a free descriptor: it is not taken for
 // gone, nor for removed, while its pod runs on.
 func TestUnreadRecord(t *testing.T) {
-	server := httptest.NewServer(new(silentNode))
-	defer server.Close()
-	dir := t.TempDir()
-	config, err := decode([]byte(`{"kubeconfig": "`+kubeconfigOf(t, dir, server.URL)+`", "image": "wardroom/claude"}`), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := Open(Options{Config: config, Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = l.Close() }()
+	l := openOver(t, new(silentNode), `, "image": "wardroom/claude"`)
 	if err := os.Mkdir(l.lifeFile("a"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package kubernetes
 import (
 	"context"
 	"net"
-	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -52,18 +51,7 @@ func TestTakenAway(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			api := new(silentNode)
-			server := httptest.NewServer(api)
-			defer server.Close()
-			dir := t.TempDir()
-			config, err := decode([]byte(`{"kubeconfig": "`+kubeconfigOf(t, dir, server.URL)+`"}`), dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			l, err := Open(Options{Config: config, Version: "test"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = l.Close() }()
+			l, dir := openOver(t, api, ``), t.TempDir()
 			h := handle{Version: handleVersion, ID: "a", Nonce: holder.NewNonce(), Owner: l.owner, Pod: "a-pod", UID: "u1"}
 			socket := filepath.Join(dir, "s")
 			holding, err := holder.Start(ctx, binary, wire.Launch{
