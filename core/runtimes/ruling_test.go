@@ -20,6 +20,18 @@ func (d denies) Decide(_ context.Context, q core.PromptQuestion) (core.PromptRul
 	return core.PromptRuling{PromptID: q.PromptID, Answer: runtime.ChoiceDeny, Rule: "r", By: core.RulingByPolicy}, q.Tool == string(d)
 }
 
+// refuses has every answer refused from now on, and returns how many there were.
+func (f *fake) refuses(err error) *atomic.Int32 {
+	given := new(atomic.Int32)
+	f.change(func() {
+		f.answer = func(runtime.Answer) error {
+			given.Add(1)
+			return err
+		}
+	})
+	return given
+}
+
 // The next prompt of an agent may be stored before it is noted who answered the one before: its ruling by the policy stays, and
 // is given after a crash.
 func TestAnswerBeforeTheNextPrompt(t *testing.T) {
@@ -71,13 +83,7 @@ func TestRuledAnswerIsGivenOnce(t *testing.T) {
 	store := newMemory(t)
 	r := newRig(t, store, map[string]*fake{"local": f}, func(o *runtimes.Options) { o.Approver = denies("Edit") }).ready("local")
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
-	var given atomic.Int32
-	f.change(func() {
-		f.answer = func(runtime.Answer) error {
-			given.Add(1)
-			return runtime.Errorf(runtime.CodeUnavailable, "its node does not answer")
-		}
-	})
+	given := f.refuses(runtime.Errorf(runtime.CodeUnavailable, "its node does not answer"))
 	timers := r.clock.Pending()
 	f.tell(a.ID, runtime.EventBlocked, func(a *runtime.Agent, e *runtime.Event) {
 		a.Status = runtime.StatusBlocked
@@ -112,13 +118,7 @@ func TestPromptOfPeopleComesAgain(t *testing.T) {
 	store := newMemory(t)
 	r := newRig(t, store, map[string]*fake{"local": f}, func(o *runtimes.Options) { o.Approver = denies("Edit") }).ready("local")
 	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
-	var given atomic.Int32
-	f.change(func() {
-		f.answer = func(runtime.Answer) error {
-			given.Add(1)
-			return runtime.Errorf(runtime.CodeInvalidArgument, "the prompt takes no such answer")
-		}
-	})
+	given := f.refuses(runtime.Errorf(runtime.CodeInvalidArgument, "the prompt takes no such answer"))
 	tell := func(kind runtime.EventType, status runtime.Status, turn int, prompt string) {
 		f.tell(a.ID, kind, func(a *runtime.Agent, e *runtime.Event) {
 			a.Status, a.Turn = status, turn

@@ -183,6 +183,21 @@ func updatable(t *testing.T) (*source, *rig, *core.Workspace) {
 	return src, r, w
 }
 
+// waitsFor opens the service of the rig anew, which waits to use a workspace in which a git writes.
+func (r *rig) waitsFor(w *core.Workspace) {
+	r.t.Helper()
+	r.Service = workspace.New(r.opts)
+	brief, cancel := context.WithTimeout(r.t.Context(), time.Second)
+	defer cancel()
+	if err := r.Open(brief); err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(r.Service.Close)
+	if _, err := r.InspectWorkspace(brief, w.ID); !errors.Is(err, context.DeadlineExceeded) {
+		r.t.Errorf("while git writes: %v", err)
+	}
+}
+
 // A git that outlives the server is waited for: what it writes is put back as well.
 func TestUpdateOfAGitThatLivesOn(t *testing.T) {
 	dir := t.TempDir()
@@ -191,16 +206,7 @@ func TestUpdateOfAGitThatLivesOn(t *testing.T) {
 	src.commit("theirs")
 	r.updateAndKill(w, core.WorkspaceMerge, gitThat(t, "*\" read-tree -m \"*) echo $$ > "+there+".new; mv "+there+".new "+there+"\n"+
 		"  while [ ! -e "+on+" ]; do sleep 0.01; done ;;"), there)
-	r.Service = workspace.New(r.opts)
-	brief, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	if err := r.Open(brief); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Service.Close)
-	if _, err := r.InspectWorkspace(brief, w.ID); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("while git writes: %v", err)
-	}
+	r.waitsFor(w)
 	write(t, on, "")
 	changes, err := r.InspectWorkspace(soon(t), w.ID)
 	if err != nil || changes.Uncommitted != 0 || changes.CommitCount != 1 {

@@ -1,16 +1,12 @@
 package workspace_test
 
 import (
-	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/workspace"
 )
 
 // killedGit is a git that is killed in the midst of an update, once it wrote the files.
@@ -151,16 +147,7 @@ func TestPutBackByAGitThatLivesOn(t *testing.T) {
 	src.commit("theirs")
 	r.updateAndKill(w, core.WorkspaceMerge, gitThat(t, killedGit+"\n*\" checkout-index \"*) echo $$ > "+there+".new; mv "+there+".new "+there+"\n"+
 		"  while [ ! -e "+on+" ]; do sleep 0.01; done; printf bef > \"$GIT_WORK_TREE/touched.txt\"; exit 1 ;;"), there)
-	r.Service = workspace.New(r.opts)
-	brief, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	if err := r.Open(brief); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(r.Service.Close)
-	if _, err := r.InspectWorkspace(brief, w.ID); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("while git writes: %v", err)
-	}
+	r.waitsFor(w)
 	write(t, on, "")
 	if _, err := r.InspectWorkspace(soon(t), w.ID); err != nil {
 		t.Error(err)

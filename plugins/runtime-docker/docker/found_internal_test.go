@@ -2,9 +2,7 @@ package docker
 
 import (
 	"io"
-	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -55,16 +53,7 @@ func TestFoundWithoutTheEngine(t *testing.T) {
 			t.Parallel()
 			e := &stuckEngine{on: on, calls: make(chan string, 8), over: make(chan struct{})}
 			dir := t.TempDir()
-			socket := filepath.Join(dir, "s")
-			listener, err := net.Listen("unix", socket)
-			if err != nil {
-				t.Fatal(err)
-			}
-			server := httptest.NewUnstartedServer(e)
-			_ = server.Listener.Close()
-			server.Listener = listener
-			server.Start()
-			defer server.Close()
+			socket := serveSocket(t, e)
 			end := sync.OnceFunc(func() { close(e.over) })
 			defer end()
 			config, err := decode([]byte(`{"socket": "`+socket+`", "holder": "/bin/sh", "image": "lab/base:1", "pull": "always"}`), filepath.Join(dir, "state"))

@@ -51,20 +51,10 @@ func (e *archiveEngine) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // all of them.
 func TestArchiveSlow(t *testing.T) {
 	e := &archiveEngine{began: make(chan struct{}, 8), held: make(chan struct{})}
-	dir := t.TempDir()
-	socket, archive := filepath.Join(dir, "s"), filepath.Join(dir, "images.tar")
+	socket, archive := serveSocket(t, e), filepath.Join(t.TempDir(), "images.tar")
 	if err := os.WriteFile(archive, []byte("layers"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := net.Listen("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewUnstartedServer(e)
-	_ = server.Listener.Close()
-	server.Listener = listener
-	server.Start()
-	defer server.Close()
 	engine, err := openEngine(socket)
 	if err != nil {
 		t.Fatal(err)
@@ -94,4 +84,20 @@ func TestArchiveSlow(t *testing.T) {
 	if n := e.loads.Load(); n != 1 {
 		t.Errorf("the archive was loaded %d times", n)
 	}
+}
+
+// serveSocket serves a handler on a socket, as an engine, until the test ends, and returns the socket.
+func serveSocket(t *testing.T, h http.Handler) string {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(h)
+	_ = server.Listener.Close()
+	server.Listener = listener
+	server.Start()
+	t.Cleanup(server.Close)
+	return socket
 }
