@@ -147,32 +147,39 @@ func TestHiddenRowsBehindOffset(t *testing.T) {
 	}
 }
 
+// moving has the rig list executions from 200 down to 1, by their numbers, until the first page was read; then move makes the list.
+func (r *rig) moving(t *testing.T, move func(list []int) []int) {
+	list, read := numbers(200, 1), 0
+	r.executions.findAll = func(f core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
+		at, err := strconv.Atoi(cmp.Or(f.Cursor, "1000"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []*core.Execution
+		info, last := core.PageInfo{Total: len(list)}, 0
+		for _, n := range list {
+			if n >= at {
+				continue
+			}
+			if info.HasMore = len(rows) == f.Limit; info.HasMore {
+				info.NextCursor = strconv.Itoa(last)
+				break
+			}
+			rows = append(rows, someExecution(fmt.Sprintf("exec_%026d", n), core.ExecutionRunning))
+			last = n
+		}
+		if read++; read == 1 {
+			list = move(list)
+		}
+		return rows, info, nil
+	}
+}
+
 // A page behind which all rows go while it is made is the last one: it has no cursor, and does not say that there is more.
 func TestHiddenRowsThatEnd(t *testing.T) {
 	for _, from := range []string{"", "201"} {
 		r := hiding(t, 0, 3)
-		list, read := numbers(200, 1), 0
-		r.executions.findAll = func(f core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
-			at, err := strconv.Atoi(cmp.Or(f.Cursor, "1000"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			var rows []*core.Execution
-			info := core.PageInfo{Total: len(list)}
-			for _, n := range list {
-				if info.HasMore = n < at && len(rows) == f.Limit; info.HasMore {
-					info.NextCursor = strings.TrimLeft(rows[len(rows)-1].ID[len(core.PrefixExecution):], "0")
-					break
-				}
-				if n < at {
-					rows = append(rows, someExecution(fmt.Sprintf("exec_%026d", n), core.ExecutionRunning))
-				}
-			}
-			if read++; read == 1 {
-				list = numbers(200, 189)
-			}
-			return rows, info, nil
-		}
+		r.moving(t, func([]int) []int { return numbers(200, 189) })
 		p := r.do("GET", "/api/executions?limit=4&cursor="+from, "")
 		p.wants(t, 200, "")
 		if next, _ := p.json["nextCursor"].(string); len(p.at("executions").([]any)) != 4 || p.at("hasMore") == true || next != "" {
@@ -223,29 +230,7 @@ func TestHiddenRowsThatMove(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := hiding(t, 0, 3)
-			list, read := numbers(200, 1), 0
-			r.executions.findAll = func(f core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
-				at, err := strconv.Atoi(cmp.Or(f.Cursor, "1000"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				var rows []*core.Execution
-				info := core.PageInfo{Total: len(list)}
-				for _, n := range list {
-					if n >= at {
-						continue
-					}
-					if info.HasMore = len(rows) == f.Limit; info.HasMore {
-						break
-					}
-					rows = append(rows, someExecution(fmt.Sprintf("exec_%026d", n), core.ExecutionRunning))
-					info.NextCursor = strconv.Itoa(n)
-				}
-				if read++; read == 1 {
-					list = move(list)
-				}
-				return rows, info, nil
-			}
+			r.moving(t, move)
 			seen, next := map[string]bool{}, ""
 			for range 200 {
 				p := r.do("GET", fmt.Sprintf("/api/executions?limit=%d&cursor=%s", limit, next), "")
