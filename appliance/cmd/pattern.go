@@ -131,10 +131,6 @@ func (c *cli) patternDelete() *cobra.Command {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				gone, err := api.DeletePattern(ctx, args[0], version)
 				return show(c, gone, err, func(s *screen, gone *client.PatternDeletion) {
-					if gone.VersionsRemoved == 0 { // the answer that counts them was lost
-						s.line("pattern %s: deleted", clean(args[0]))
-						return
-					}
 					s.line("pattern %s: %s deleted", clean(args[0]), count(gone.VersionsRemoved, "version"))
 				})
 			})

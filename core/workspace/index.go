@@ -21,7 +21,7 @@ const lockPoll = 100 * time.Millisecond
 func (t *tree) indexLock() string { return filepath.Join(t.admin, "index.lock") }
 
 // awaitIndex waits for a git that has the index, and removes the lock of one that was killed: agents are often stopped in the
-// middle of one, a moment before their work is committed.
+// middle of one, a moment before their work is committed. An agent may have made a directory there.
 func (t *tree) awaitIndex(ctx context.Context) error {
 	path := t.indexLock()
 	for {
@@ -30,7 +30,9 @@ func (t *tree) awaitIndex(ctx context.Context) error {
 			return nil //nolint:nilerr // there is none; git reports what else is wrong
 		}
 		if isStale(info) {
-			_ = os.Remove(path) // git reports it if it stays
+			if err := removeTree(path); err != nil { // git cannot take it, and reports the same
+				return &gitError{op: "index", kind: failLocked, tail: "a lock that is left over stays", err: err}
+			}
 			return nil
 		}
 		if !pause.For(ctx, core.SystemClock{}, lockPoll) {

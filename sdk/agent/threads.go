@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -262,7 +263,12 @@ func (th *threads) hosted(t *Thread) error {
 	if err := th.sync(file); err != nil && !errors.Is(err, os.ErrClosed) { // closed: it was written anew, or is not needed
 		return err
 	}
-	return errors.Join(durable.SyncDir(th.opts.StateDir), durable.SyncDir(filepath.Dir(th.opts.StateDir)))
+	// The name of the directory as well, unless that lies in one that may not be read, as private directories of service managers are.
+	parent := durable.SyncDir(filepath.Dir(th.opts.StateDir))
+	if errors.Is(parent, fs.ErrPermission) {
+		parent = nil
+	}
+	return errors.Join(durable.SyncDir(th.opts.StateDir), parent)
 }
 
 // keep has everything that was told on disk, so that it may be sent. Without it a host that loses its power could use a

@@ -84,9 +84,14 @@ func (c *Client) RestartPlugin(ctx context.Context, name string) (*Plugin, error
 	return c.changePlugin(ctx, name, "restart", false)
 }
 
-// RemovePlugin removes an installed plugin that the configuration does not use, with its former version.
+// RemovePlugin removes an installed plugin that the configuration does not use, with its former version. All but Name is empty where a
+// repeat found none, since the answer to the try that removed it was lost.
 func (c *Client) RemovePlugin(ctx context.Context, name string) (*PluginRemoval, error) {
-	return ask[PluginRemoval](ctx, c, request{method: http.MethodDelete, path: pluginPath(name)})
+	out, err := ask[PluginRemoval](ctx, c, request{method: http.MethodDelete, path: pluginPath(name), removes: true})
+	if err == nil {
+		out.Name = name
+	}
+	return out, err
 }
 
 func (c *Client) changePlugin(ctx context.Context, name, what string, harmless bool) (*Plugin, error) {

@@ -116,6 +116,13 @@ func TestRetryOfDelete(t *testing.T) {
 		"trigger":   func(ctx context.Context, c *client.Client) error { return c.DeleteTrigger(ctx, "x") },
 		"webhook":   func(ctx context.Context, c *client.Client) error { return c.DeleteWebhook(ctx, "x") },
 		"session":   func(ctx context.Context, c *client.Client) error { return c.RevokeSession(ctx, "x") },
+		"plugin": func(ctx context.Context, c *client.Client) error {
+			out, err := c.RemovePlugin(ctx, "x")
+			if err == nil && out.Name != "x" {
+				t.Errorf("%q is said to be removed", out.Name)
+			}
+			return err
+		},
 		"pattern": func(ctx context.Context, c *client.Client) error {
 			out, err := c.DeletePattern(ctx, "x", "1.0.0")
 			if err == nil && !out.Deleted {

@@ -307,8 +307,12 @@ func subPath(parts ...string) string {
 	return ""
 }
 
-// lookTime is how long the watch may tell nothing of a pod that is being started, before the API server is asked.
-const lookTime = 3 * time.Second
+// How long the watch may tell nothing of a pod that is being started before the API server is asked: at first, and at the most. It
+// doubles with each question, as hundreds of pods may wait for a place.
+const (
+	lookTime = 3 * time.Second
+	mostLook = 30 * time.Second
+)
 
 // create makes a pod and returns it when its container runs. IMAGE_NOT_FOUND, NETWORK_ERROR, RESOURCE_LIMIT, SPAWN_FAILED, UNAVAILABLE; then
 // nothing of it is left.
@@ -321,7 +325,7 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 	plan.Name = podName(id, rand.Text())
 	plan.OwnerReferences = l.ownerReference()
 	var told string // the version of the pod that the watch told last
-	looked := time.Now()
+	looked, pause := time.Now(), lookTime
 	changed := l.watcher.change()
 	pod, err := l.cluster.pods().Create(ctx, plan, metav1.CreateOptions{FieldManager: fieldManager})
 	if err != nil {
@@ -343,10 +347,13 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 		changed = l.watcher.change()
 		if known, ok, _ := l.watcher.store.GetByKey(l.cluster.namespace + "/" + pod.Name); ok {
 			if seen, is := known.(*corev1.Pod); is && seen.UID == pod.UID && seen.ResourceVersion != told {
-				told, looked, pod = seen.ResourceVersion, time.Now(), seen
+				told, looked, pause, pod = seen.ResourceVersion, time.Now(), lookTime, seen
 				continue
-			} else if is && seen.UID == pod.UID && time.Since(looked) < lookTime {
-				continue
+			} else if is && seen.UID == pod.UID {
+				if time.Since(looked) < pause {
+					continue
+				}
+				pause = min(2*pause, mostLook)
 			}
 		}
 		// It is not seen yet, or is gone, or nothing was told of it for a while; the watch may be behind, or not allowed.

@@ -3,10 +3,14 @@ package kubernetes
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
@@ -88,5 +92,51 @@ func TestStartUnwatched(t *testing.T) {
 	api.mu.Unlock()
 	if err := <-made; err != nil {
 		t.Errorf("it is not seen to run: %v", err)
+	}
+}
+
+// TestStartWaits has a pod wait for a place, of which a watch has nothing more to tell: the API server is asked for it less and less
+// often, since hundreds may wait, and what the rest of the agents need goes over the same client.
+func TestStartWaits(t *testing.T) {
+	t.Parallel()
+	api := &objects{all: map[string][]byte{}, told: make(chan []byte)}
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/pods/") {
+			asked.Add(1)
+		}
+		api.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	config := decoded(t, `{"startTimeout": "14s"}`)
+	l := &Launcher{config: config, cluster: clusterAt(t, server.URL), owner: "owner", version: "test", log: hclog.NewNullLogger()}
+	l.watcher = watchPods(l.cluster, "x=y", func(*corev1.Pod) {})
+	defer l.watcher.close()
+	plan, err := l.podOf(wish{spec: &runtime.Spec{ID: "agent", Type: "claude"}, image: "wardroom/claude"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := make(chan error, 1)
+	go func() {
+		_, err := l.create(ctx, "agent", plan)
+		made <- err
+	}()
+	var data []byte
+	for data == nil && ctx.Err() == nil {
+		wait(ctx, nil, 10*time.Millisecond)
+		_, data = api.of("/pods/")
+	}
+	select {
+	case api.told <- data:
+	case <-ctx.Done():
+		t.Fatal("there is no watch")
+	}
+	if err := <-made; runtime.ErrorCode(err) != runtime.CodeSpawnFailed {
+		t.Errorf("it ends with %v", err)
+	}
+	if n := asked.Load(); n > 2 {
+		t.Errorf("the API server was asked %d times for a pod that waits", n)
 	}
 }
