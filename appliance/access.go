@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/access"
@@ -126,12 +127,18 @@ func (a *App) withCertificate(authenticate func(*http.Request) (core.Principal, 
 		p, err := authenticate(r)
 		if err == nil {
 			p.Certificates = cert.NumbersOf(r.TLS)
-			if ends := cert.Ends(r.TLS); !ends.IsZero() && (p.Expires.IsZero() || ends.Before(p.Expires)) {
-				p.Expires = ends
-			}
+			p.Expires = sooner(p.Expires, cert.Ends(r.TLS))
 		}
 		return p, err
 	}
+}
+
+// sooner returns the one of two ends that comes first; zero: there is none.
+func sooner(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // guarded adds to the options of the API what decides who may do what.

@@ -56,7 +56,7 @@ func (a *App) openAgentAuth(pepper [32]byte) {
 func (a *App) refresh(ctx context.Context, p core.Principal) (core.Principal, error) {
 	source := a.certificates.Load()
 	switch {
-	case source != nil && source.Withdrawn(p.Certificates):
+	case !p.Expires.IsZero() && !a.clock.Now().Before(p.Expires), source != nil && source.Withdrawn(p.Certificates):
 		return p, errWithdrawn
 	case p.Kind == core.PrincipalAgent:
 		return p, a.agentTokens.Refresh(ctx, p)
@@ -64,7 +64,8 @@ func (a *App) refresh(ctx context.Context, p core.Principal) (core.Principal, er
 		return p, nil
 	}
 	refreshed, err := a.access.Refresh(ctx, p)
-	refreshed.Certificates = p.Certificates // of the connection, which a key or session knows nothing of
+	// Those are of the connection, which a key or session knows nothing of.
+	refreshed.Certificates, refreshed.Expires = p.Certificates, sooner(refreshed.Expires, p.Expires)
 	return refreshed, err
 }
 

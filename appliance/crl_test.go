@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -243,5 +244,40 @@ func TestWithdrawnCertificateBesideKey(t *testing.T) {
 	}
 	if resp == nil || resp.StatusCode != http.StatusUnauthorized {
 		t.Errorf("by a ticket, on a connection that was open: %v %v", resp, err)
+	}
+}
+
+// A session that a browser begins with a key ends with the key, and not with the certificate of the connection that it was sent over:
+// the next connection may have another.
+func TestKeySessionOutlivesCertificate(t *testing.T) {
+	s := newTLSSite(t, "    clientAuth: request\n  authentication: {apiKeys: {enabled: true}}\n")
+	key, err := os.ReadFile(filepath.Join(filepath.Dir(s.config), "store", "admin.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := time.Now().Add(time.Hour)
+	text, private := s.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "alice"}, NotAfter: ends})
+	pair, err := tls.X509KeyPair(text, private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: s.Pool(), MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+s.app.Addr()+"/api/session", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(key)))
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var made wire.Session
+	if err := json.NewDecoder(resp.Body).Decode(&made); err != nil || resp.StatusCode != http.StatusCreated {
+		t.Fatalf("%d, %v", resp.StatusCode, err)
+	}
+	if made.ExpiresAt == nil || !made.ExpiresAt.After(ends) {
+		t.Errorf("the session ends at %v, and the certificate at %v", made.ExpiresAt, ends)
 	}
 }

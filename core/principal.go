@@ -42,7 +42,8 @@ type Principal struct {
 	// ScopesByDefault says that the configuration gave the scopes, to everybody whose credential names none: admin among them
 	// opens no allow-list of a pattern.
 	ScopesByDefault bool
-	// Expires is when the credential ends; zero: it does not, or is not known to.
+	// Expires is when the credential ends, or the certificate that was shown beside it, whichever is first; zero: neither does, or is
+	// known to.
 	Expires time.Time
 }
 

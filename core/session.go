@@ -52,8 +52,6 @@ type SessionSpec struct {
 	Address   string
 	Client    string
 	IDToken   string
-	// Until ends the session before its configured age; zero: it does not.
-	Until time.Time
 	// Replaces is the id of a session that ends as this one begins; "": none.
 	Replaces string
 }

@@ -141,6 +141,14 @@ func (s *Service) CreateSession(ctx context.Context, spec core.SessionSpec) (*co
 	if err != nil {
 		return nil, err
 	}
+	var until time.Time // that of the key, and not of the principal, which ends with the certificate of its connection as well
+	if spec.KeyID != "" {
+		p, err := s.keyPrincipal(ctx, spec.KeyID, spec.KeySecret)
+		if err != nil {
+			return nil, err
+		}
+		until = p.Expires
+	}
 	s.sessions.changing.Lock()
 	defer s.sessions.changing.Unlock()
 	now, limits := s.opts.Clock.Now(), s.opts.Sessions.Limits()
@@ -149,8 +157,8 @@ func (s *Service) CreateSession(ctx context.Context, spec core.SessionSpec) (*co
 		KeyID: spec.KeyID, Groups: slices.Clone(spec.Groups), Roles: slices.Clone(spec.Roles), Address: shown(spec.Address), Client: shown(spec.Client),
 		CreatedAt: now.UTC(), LastUsedAt: now.UTC(), ExpiresAt: now.Add(limits.MaxAge).UTC(),
 	}}
-	if !spec.Until.IsZero() && spec.Until.Before(rec.ExpiresAt) {
-		rec.ExpiresAt = spec.Until.UTC()
+	if !until.IsZero() && until.Before(rec.ExpiresAt) {
+		rec.ExpiresAt = until.UTC()
 	}
 	rec.MAC, rec.KeySecret = s.mac(rec.ID, secret), spec.KeySecret
 	if spec.IDToken != "" && len(spec.IDToken) <= maxIDToken {

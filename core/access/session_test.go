@@ -393,8 +393,8 @@ func TestNoSSOAnyMore(t *testing.T) {
 // A session that was opened with an API key ends with it, and can do what it can.
 func TestKeySession(t *testing.T) {
 	p := newPeople(t)
-	k := p.create(core.APIKeySpec{Name: "ann's", Owner: "ann", Scopes: []string{"execute"}})
-	s, err := p.CreateSession(t.Context(), core.SessionSpec{Kind: core.SessionBrowser, User: "ann", Method: core.SignInAPIKey, KeyID: k.ID, Until: p.clock.Now().Add(time.Minute)})
+	k := p.create(core.APIKeySpec{Name: "ann's", Owner: "ann", Scopes: []string{"execute"}, Life: time.Minute})
+	s, err := p.CreateSession(t.Context(), core.SessionSpec{Kind: core.SessionBrowser, User: "ann", Method: core.SignInAPIKey, KeyID: k.ID})
 	if err != nil || s.ExpiresAt.Sub(p.clock.Now()) > time.Minute {
 		t.Fatalf("%+v, %v", s, err)
 	}
@@ -426,7 +426,7 @@ func TestFormerSecretEndsWhatItBegan(t *testing.T) {
 		t.Helper()
 		who := p.wants(key, "")
 		s, err := p.CreateSession(t.Context(), core.SessionSpec{
-			Kind: core.SessionBrowser, User: who.ID, Method: core.SignInAPIKey, KeyID: who.KeyID, KeySecret: who.KeySecret, Until: who.Expires,
+			Kind: core.SessionBrowser, User: who.ID, Method: core.SignInAPIKey, KeyID: who.KeyID, KeySecret: who.KeySecret,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -101,7 +101,7 @@ func (s *Server) createSession(c *call) (answer, error) {
 		return answer{}, err
 	}
 	made, err := s.beginSession(c, core.SessionSpec{
-		User: p.ID, Name: p.Name, Method: core.SignInAPIKey, KeyID: p.KeyID, KeySecret: p.KeySecret, Until: p.Expires,
+		User: p.ID, Name: p.Name, Method: core.SignInAPIKey, KeyID: p.KeyID, KeySecret: p.KeySecret,
 	})
 	if err != nil {
 		return answer{}, err

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -106,9 +107,7 @@ func (s *Service) KeepExperience(tx core.Tx, e *core.Experience) error {
 		e.ID = "" // nothing that Kept would take
 		return nil
 	}
-	if x, err := s.store.FindExecution(context.Background(), e.ExecutionID); err == nil { // what it was is of no other use
-		e.Pattern = x.Pattern.Name
-	}
+	e.Pattern = s.patternOf(e.ExecutionID)
 	now := s.clock.Now()
 	e.Score = 0
 	e.Fingerprint = experiencePrint(e)
@@ -118,6 +117,9 @@ func (s *Service) KeepExperience(tx core.Tx, e *core.Experience) error {
 	}
 	if same != nil {
 		again := *same
+		if again.Pattern == "" { // it was kept before patterns were noted
+			again.Pattern = cmp.Or(s.patternOf(again.ExecutionID), e.Pattern)
+		}
 		again.Count = max(again.Count, 1) + 1
 		again.UpdatedAt = &now
 		*e = again
@@ -135,6 +137,15 @@ func (s *Service) KeepExperience(tx core.Tx, e *core.Experience) error {
 	e.Count = max(e.Count, 1)
 	stored := *e
 	return tx.PutExperience(&stored)
+}
+
+// patternOf returns the name of the pattern that an execution runs; "" if that is gone, or cannot be read.
+func (s *Service) patternOf(executionID string) string {
+	x, err := s.store.FindExecution(context.Background(), executionID)
+	if err != nil {
+		return ""
+	}
+	return x.Pattern.Name
 }
 
 func (s *Service) guarded(e *core.Experience) bool {

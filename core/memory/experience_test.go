@@ -206,3 +206,28 @@ func FuzzFindExperiences(f *testing.F) {
 		}
 	})
 }
+
+// What was kept before patterns were noted has the name of one once it is made again: that of its own execution while that is there,
+// and of the one that made it again after that.
+func TestPatternIsNotedLater(t *testing.T) {
+	r := newRig(t, "")
+	for id, pattern := range map[string]string{"exec_own": "own", "exec_other": "other"} {
+		r.store.Put(func(tx core.Tx) error {
+			return tx.PutExecution(&core.Execution{ID: id, Status: core.ExecutionRunning, Pattern: core.PatternRef{Name: pattern}})
+		})
+	}
+	for former, want := range map[string]string{"exec_own": "own", "exec_gone": "other"} {
+		e := core.Experience{Experience: wire.Experience{ExecutionID: former, Objective: former, Summary: "s", Repo: "a"}}
+		kept := *r.keep(e)[0]
+		kept.Pattern = "" // as it was stored then
+		r.store.put(&kept)
+		for _, want := range []string{want, want} { // and stays
+			e.ExecutionID = "exec_other"
+			again := r.keep(e)[0]
+			stored, err := r.store.FindExperience(t.Context(), again.ID)
+			if err != nil || again.ID != kept.ID || again.ExecutionID != former || stored.Pattern != want {
+				t.Errorf("of %s: %+v, %v, want the pattern %s", former, stored, err, want)
+			}
+		}
+	}
+}
