@@ -72,13 +72,10 @@ func maskBody(text []byte) string {
 
 // decodeBody decodes a body that is an object or an array of JSON, with its numbers as they were written; false if it is none.
 func decodeBody(text []byte) (v any, ok bool) {
-	if len(text) == 0 || text[0] != '{' && text[0] != '[' || !json.Valid(text) {
+	if len(text) == 0 || text[0] != '{' && text[0] != '[' || rawjson.Decode(text, &v) != nil {
 		return nil, false
 	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.UseNumber()
-	err := d.Decode(&v)
-	return v, err == nil
+	return v, true
 }
 
 // maskValue masks a value of JSON in place.

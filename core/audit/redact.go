@@ -92,9 +92,7 @@ func bodyNames(r *core.AuditRecord, subject string) bool {
 // details returns the details of a record as an object; nil for none.
 func details(r *core.AuditRecord) map[string]any {
 	var all map[string]any
-	d := json.NewDecoder(bytes.NewReader(r.Details))
-	d.UseNumber()
-	if len(r.Details) == 0 || d.Decode(&all) != nil {
+	if len(r.Details) == 0 || rawjson.Decode(r.Details, &all) != nil {
 		return nil
 	}
 	return all

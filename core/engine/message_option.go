@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -111,10 +110,8 @@ func namedOption(o core.QuestionOption, text string) bool {
 // answerText returns the text of an answer: a string, a number, yes or no, or that in an object's usual places.
 func answerText(content json.RawMessage, depth int) (string, bool) {
 	const deepest = 4
-	d := json.NewDecoder(bytes.NewReader(content))
-	d.UseNumber()
 	var value any
-	if depth > deepest || d.Decode(&value) != nil {
+	if depth > deepest || rawjson.Decode(content, &value) != nil {
 		return "", false
 	}
 	switch v := value.(type) {

@@ -1,13 +1,13 @@
 package memory
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 )
 
 // Bounds of what is searched of one experience, in bytes.
@@ -28,10 +28,8 @@ func document(e *core.Experience) map[string]any {
 
 // detailsText is the text within the details of an experience.
 func detailsText(raw json.RawMessage) string {
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber() // one that a float64 has not is no reason to leave out the rest
 	var v any
-	if d.Decode(&v) != nil {
+	if rawjson.Decode(raw, &v) != nil {
 		return ""
 	}
 	var b strings.Builder

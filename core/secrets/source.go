@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/rawjson"
 	"github.com/wardroom/wardroom/sdk/secret"
 )
 
@@ -104,10 +105,8 @@ func (o *Source) SecretEnv(ctx context.Context, env map[string]string) (map[stri
 
 // SecretJSON returns JSON with secrets in place of the texts that refer to them.
 func (o *Source) SecretJSON(ctx context.Context, raw json.RawMessage, by secret.Caller) (json.RawMessage, error) {
-	decoder := json.NewDecoder(bytes.NewReader(raw))
-	decoder.UseNumber()
 	var tree any
-	if err := decoder.Decode(&tree); err != nil {
+	if err := rawjson.Decode(raw, &tree); err != nil {
 		return nil, core.Errorf(core.CodeInternal, "the settings are no JSON")
 	}
 	by.Component = o.component

@@ -1,7 +1,6 @@
 package claims
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,10 +28,8 @@ func Parse(payload []byte) (Claims, error) {
 	if err := Check(payload); err != nil {
 		return nil, fmt.Errorf("claims: %w", err)
 	}
-	decoder := json.NewDecoder(bytes.NewReader(payload))
-	decoder.UseNumber()
 	var c Claims
-	if err := decoder.Decode(&c); err != nil || c == nil {
+	if err := rawjson.Decode(payload, &c); err != nil || c == nil {
 		return nil, errors.New("claims are no JSON object")
 	}
 	return c, nil
