@@ -78,3 +78,17 @@ func TestEachProblemIsNamed(t *testing.T) {
 	}
 	p.checkAxe(t, "a refusal for several reasons")
 }
+
+// Of more reasons than a page has place for it is shown how many there are.
+func TestManyProblemsAreCounted(t *testing.T) {
+	p := beforeIn(t, `{ const real = window.fetch; window.fetch = (address, o) => new URL(address, location.href).pathname.endsWith("/prepare")
+		? Promise.resolve(new Response(JSON.stringify({error: {code: "VALIDATION_ERROR", message: "refused by the test", details: {errors: Array.from({length: 62}, (_, i) => ({path: "field" + i, reason: "is wrong"}))}}}), {status: 400, headers: {"Content-Type": "application/json"}})) : real(address, o); }`)
+	p.do(chromedp.Navigate(shared.URL + "/threads?tab=new"))
+	p.choose("select[name=type]", "bash")
+	p.fill(`document.querySelector("textarea[name=objective]")`, "echo one")
+	p.click(button("Look at"))
+	p.until("the refusal", `document.querySelector("main .notice.bad li")`)
+	if !p.holds(`((list) => list.length === 51 && list.at(-1).innerText === "and 12 further ones")([...document.querySelectorAll("main .notice.bad li")])`) {
+		t.Errorf("it is not shown that there are more\n%s", p.notice())
+	}
+}

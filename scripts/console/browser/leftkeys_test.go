@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/client"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // losing is a script that has the first answer to a path lost on its way, and keeps the keys of all requests to it.
@@ -22,6 +24,11 @@ func losing(path string) string {
 		const answer = await real(address, o);
 		return keys.length > 1 ? answer : new Response(JSON.stringify({error: {code: "INTERNAL_ERROR", message: "the answer is lost"}}), {status: 503, headers: {"Content-Type": "application/json"}});
 	}; }`, path)
+}
+
+// remarked is a script that has a thread's changes remarked on, unless they are.
+func remarked(thread string) string {
+	return fmt.Sprintf(`sessionStorage.getItem("remarks:%[1]s") ?? sessionStorage.setItem("remarks:%[1]s", JSON.stringify([{file: "a.txt", line: 1, old: false, code: "x", text: "why"}]));`, thread)
 }
 
 // sameKey checks that two requests were made, under one key.
@@ -90,7 +97,7 @@ func TestRepeatAfterLeaving(t *testing.T) {
 	}
 	t.Run("remarks", func(t *testing.T) {
 		thread := shell(t, client.ThreadSpec{Objective: "echo one", Preparation: client.ThreadPreparation{Workspace: &client.WorkspaceSpec{Repo: repository(t)}}})
-		p := beforeIn(t, fmt.Sprintf(`sessionStorage.getItem("remarks:%[1]s") ?? sessionStorage.setItem("remarks:%[1]s", JSON.stringify([{file: "a.txt", line: 1, old: false, code: "x", text: "why"}]));`, thread.ID)+losing("/send"))
+		p := beforeIn(t, remarked(thread.ID)+losing("/send"))
 		at := "/threads/" + thread.ID + "?tab="
 		p.do(chromedp.Navigate(shared.URL + at + "changes"))
 		p.click(button("Send 1 remark"))
@@ -145,6 +152,67 @@ func TestRepeatAfterLeaving(t *testing.T) {
 		p.click(`[...document.querySelectorAll("dialog button")].find((b) => b.innerText === "Interrupt")`)
 		p.until("that it is done", `!document.querySelector("dialog")`)
 		p.sameKey(t) // else a turn that began meanwhile is interrupted as well
+	})
+}
+
+// What was given up after its answer was lost is over: the same words, once they are written or sent anew, are another message.
+func TestGivenUpIsSentAgain(t *testing.T) {
+	const composer = `document.querySelector(".composer textarea")`
+	lost := func(t *testing.T, thread *client.Thread) *page {
+		t.Helper()
+		p := beforeIn(t, losing("/send"))
+		p.do(chromedp.Navigate(shared.URL + "/threads/" + thread.ID))
+		p.fill(composer, "echo twice")
+		p.click(button("Send"))
+		p.until("that the answer is lost", main+`.includes("the answer is lost")`)
+		return p
+	}
+	t.Run("emptied", func(t *testing.T) {
+		thread := shell(t, client.ThreadSpec{Objective: "echo one"})
+		p := lost(t, thread)
+		p.fill(composer, "")
+		p.until("that it is empty", `!sessionStorage.getItem("draft:`+thread.ID+`")`)
+		p.fill(composer, "echo twice")
+		p.click(button("Send"))
+		p.until("that it is sent", composer+`.value === ""`)
+		if n := messages(t, thread.ID, "echo twice"); n != 2 {
+			t.Errorf("what was written anew was sent %d times in all", n)
+		}
+	})
+	t.Run("withdrawn", func(t *testing.T) {
+		thread := shell(t, client.ThreadSpec{Objective: "echo one"})
+		if _, err := shared.Client.SendThread(t.Context(), thread.ID, client.ThreadInput{Message: "sleep 100"}); err != nil {
+			t.Fatal(err)
+		}
+		p := lost(t, thread)
+		p.click(`[...document.querySelectorAll(".composer .queue li")].find((l) => l.innerText.includes("echo twice")).querySelector("button")`)
+		p.until("that it is withdrawn", `!document.querySelector(".composer .queue")?.innerText.includes("echo twice")`)
+		p.click(button("Send"))
+		p.until("that it is sent", composer+`.value === ""`)
+		queue, err := shared.Client.ListThreadQueue(t.Context(), thread.ID, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(queue.Inputs, func(i wire.ThreadQueueItem) bool { return i.Message == "echo twice" }) {
+			t.Errorf("what was withdrawn is not sent anew: %+v", queue.Inputs)
+		}
+	})
+	t.Run("remark", func(t *testing.T) {
+		thread := shell(t, client.ThreadSpec{Objective: "echo one", Preparation: client.ThreadPreparation{Workspace: &client.WorkspaceSpec{Repo: repository(t)}}})
+		p := beforeIn(t, remarked(thread.ID)+losing("/send"))
+		p.do(chromedp.Navigate(shared.URL + "/threads/" + thread.ID + "?tab=changes"))
+		p.click(button("Send 1 remark"))
+		p.until("that the answer is lost", main+`.includes("the answer is lost")`)
+		p.click(button("take away"))
+		p.until("that none is left", `!sessionStorage.getItem("remarks:`+thread.ID+`")`)
+		p.do(chromedp.Reload()) // the same remark is there again
+		p.click(button("Send 1 remark"))
+		p.until("that it is sent", main+`.includes("The remark is sent.")`)
+		var keys []string
+		p.do(chromedp.Evaluate(`keysSent()`, &keys))
+		if len(keys) != 2 || keys[0] == keys[1] {
+			t.Errorf("the keys are %q", keys)
+		}
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -248,9 +249,11 @@ func (p *page) load(ctx context.Context, address string) error {
 func TestSlowAnswers(t *testing.T) {
 	putUrgency(t)
 	p := openIn(t, "about:blank")
+	var pause atomic.Int64
+	pause.Store(int64(5 * time.Second))
 	p.instead("*/api/*", func() *answer {
 		select {
-		case <-time.After(5 * time.Second): // the fault itself
+		case <-time.After(time.Duration(pause.Load())): // the fault itself
 		case <-p.ctx.Done():
 		}
 		return nil
@@ -261,6 +264,7 @@ func TestSlowAnswers(t *testing.T) {
 	p.until("another screen, at once", `location.pathname === "/webhooks" && document.querySelector("main .waiting") && document.querySelector("h1")`)
 	p.click(css(`nav a[href$="/patterns"]`))
 	p.until("the list", `document.querySelector("main tr[data-id=urgency]") && !document.querySelector("main .notice.bad")`)
+	pause.Store(int64(time.Second)) // from here on it is not how long an answer takes, but what is pressed before it
 	p.do(chromedp.Evaluate(`history.pushState({}, "", "/patterns/urgency"); dispatchEvent(new PopStateEvent("popstate")); 0`, nil))
 	p.until("the pattern", `document.querySelector("h1")?.innerText === "urgency"`)
 	before := p.made(t)

@@ -34,9 +34,11 @@ export const NotKept = () => <p class="hot" role="status">Not kept by this brows
 const maxProblems = 50; // that are named
 
 /** What is wrong of what was sent, where it is more than the message has. */
-function problemsOf(error: ApiError): { path?: string; reason?: string }[] {
+function Problems({ of: error }: { of: ApiError }) {
   const list = error.details.errors;
-  return Array.isArray(list) && list.length > 1 ? list.slice(0, maxProblems) as { path?: string; reason?: string }[] : [];
+  if (!Array.isArray(list) || list.length < 2) return null;
+  return <ul class="plain">{(list as { path?: string; reason?: string }[]).slice(0, maxProblems).map((p, i) => <li key={i}><span class="mono"><Text>{p.path}</Text></span> <Text>{p.reason}</Text></li>)}
+    {list.length > maxProblems && <li class="soft">and {plural(list.length - maxProblems, "further one")}</li>}</ul>;
 }
 
 /** What went wrong: code, reason, request and what to do. Old data stays beside it. */
@@ -44,7 +46,7 @@ export function Failure({ error, old, again }: { error: ApiError; old?: boolean;
   return <div class="notice bad" role="alert">
     <div>
       <strong>{codeOf(error)}</strong> <Text>{error.message}</Text>
-      {problemsOf(error).length > 0 && <ul class="plain">{problemsOf(error).map((p, i) => <li key={i}><span class="mono"><Text>{p.path}</Text></span> <Text>{p.reason}</Text></li>)}</ul>}
+      <Problems of={error} />
       {adviceFor(error) && <div class="soft">{adviceFor(error)}</div>}
       {old && <div class="soft">What is shown below is from before.</div>}
       {error.requestId && <div class="soft mono">request {error.requestId}</div>}

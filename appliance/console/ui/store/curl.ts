@@ -11,10 +11,13 @@ export const needsToken = (): boolean => session.peek()?.authenticated ?? false;
 
 const longestWord = 100_000; // bytes: a system starts no program with a longer one, most with 131,071
 
-/** A command that takes a text as a word of its own, or, where it is too long for one, from its input: a shell writes that by itself. */
+/** A command that takes a text from its input: a shell writes that by itself, however long it is. */
+export const fromInput = (text: string, command: string): string => `printf %s ${quote(text)} | ${command}`;
+
+/** A command that takes a text as a word of its own, or, where it is too long for one, from its input. */
 export function withText(text: string, asWord: (word: string) => string, asInput: string): string {
   const word = quote(text);
-  return new TextEncoder().encode(word).length <= longestWord ? asWord(word) : `printf %s ${word} | ${asInput}`;
+  return new TextEncoder().encode(word).length <= longestWord ? asWord(word) : fromInput(text, asInput);
 }
 
 /** The same call by curl: a body makes it a POST. */

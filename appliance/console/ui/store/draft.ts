@@ -117,7 +117,8 @@ export function digest(text: string): string {
 /**
  * Gives what is sent of a draft its Idempotency-Key: the same one as long as that is the same, and the draft waits for its answer, also
  * after a look at another screen, or with a page that is loaded anew. A repeat after a lost answer does nothing twice. over is called with
- * the end of what was sent, and why where it failed: what is sent after a success, or a conflict, is something else.
+ * the end of what was sent, and why where it failed, and where the draft is given up: what is sent after that, a success, or a conflict, is
+ * something else.
  */
 export function useOnce(drafts: Drafts, draft: string): { keyOf(sent: unknown): string; over(error?: unknown): void } {
   const at = "once:" + draft;

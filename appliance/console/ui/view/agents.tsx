@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { call, del, get, post, seg } from "../api/client.ts";
+import { type ApiError, call, del, get, post, seg } from "../api/client.ts";
 import type { AgentDetail, AgentList, AgentTask, AgentTaskList, LogList, ManagedAgentBody, ManagedAgentList, ManagedEventList } from "../api/types.gen.ts";
 import type { FeedEvent } from "../live/hub.ts";
 import { watch } from "../live/live.ts";
@@ -183,15 +183,19 @@ function ManagedView({ id }: { id: string }) {
   </div>;
 }
 
+/** Whether a failure is that there is nothing to measure: the runtime has no figures, or the agent has no process now. */
+const hasNoFigures = (error?: ApiError): boolean => ["UNIMPLEMENTED", "NOT_RUNNING"].includes(String(error?.details.runtimeCode));
+
 interface Metrics { cpuPercent: number; memoryBytes: number; uptimeSeconds: number; messagesSent: number }
 
 function About({ d, gone }: { d: ManagedAgentBody; gone: boolean }) {
   const m = useLoad(gone ? "" : "agent-metrics:" + d.id, (signal) => get<Metrics>(`/api/managed-agents/${seg(d.id)}/metrics`, {}, signal));
   useEvery(gone || refused(m.error) ? 0 : metricsMs, m.renew);
+  const measured = !gone && !hasNoFigures(m.error);
   return <div tabIndex={0} class="scrolls two-columns"><section><h2>About</h2><dl class="facts">
     {d.pid ? <div><dt>Process</dt><dd class="nums">{d.pid}</dd></div> : null}{d.sessionId && <div><dt>Session</dt><dd class="mono"><Text>{d.sessionId}</Text></dd></div>}
     <div><dt>Capabilities</dt><dd>{d.capabilities.map((c) => <span key={c} class="badge"><Text>{c}</Text></span>)}</dd></div>
     {d.usage && <div><dt>Used</dt><dd>{count(d.usage.inputTokens + d.usage.outputTokens)} tokens</dd></div>}
     {Object.entries(d.labels ?? {}).map(([k, v]) => <div key={k}><dt class="mono"><Text>{k}</Text></dt><dd><Text>{v}</Text></dd></div>)}</dl></section>
-    {(m.data || m.error) && !gone && <section><h2>Uses now</h2>{m.error && <Failure error={m.error} old={m.data !== undefined} again={m.reload} />}{m.data && <dl class="facts"><div><dt>CPU</dt><dd class="nums">{m.data.cpuPercent.toFixed(1)} %</dd></div><div><dt>Memory</dt><dd class="nums">{bytes(m.data.memoryBytes)}</dd></div><div><dt>Up</dt><dd>{lasted(m.data.uptimeSeconds * 1000)}</dd></div><div><dt>Messages</dt><dd>{count(m.data.messagesSent)}</dd></div></dl>}</section>}</div>;
+    {(m.data || m.error) && measured && <section><h2>Uses now</h2>{m.error && <Failure error={m.error} old={m.data !== undefined} again={m.reload} />}{m.data && <dl class="facts"><div><dt>CPU</dt><dd class="nums">{m.data.cpuPercent.toFixed(1)} %</dd></div><div><dt>Memory</dt><dd class="nums">{bytes(m.data.memoryBytes)}</dd></div><div><dt>Up</dt><dd>{lasted(m.data.uptimeSeconds * 1000)}</dd></div><div><dt>Messages</dt><dd>{count(m.data.messagesSent)}</dd></div></dl>}</section>}</div>;
 }

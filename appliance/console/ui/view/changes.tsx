@@ -69,7 +69,11 @@ export function Changes({ thread: t, sent }: { thread: ThreadBody; sent: () => v
     write: (text) => { open!.text = text; drafts.set("remark:" + id, JSON.stringify(open)); }, // the form is made anew where its line moves
     begin: takes ? (file, l) => { const at = placeOf(l); if (at) setOpen({ file, ...at, code: l.text }); } : undefined,
     put: (r) => { set([...remarks.filter((o) => !sameRemark(o, r.file, r)), r]); back(); },
-    drop: (r) => set(remarks.filter((o) => o !== r)),
+    drop: (r) => {
+      const left = remarks.filter((o) => o !== r);
+      if (left.length === 0 && !a.busy) once.over(); // given up: the same ones, made later, are another message
+      set(left);
+    },
   };
   useEffect(() => {
     const press = (e: Event) => {

@@ -9,7 +9,7 @@ import { Failure, Meanwhile, NotKept } from "../part/notice.tsx";
 import { Pre, Text, plural, reveal } from "../part/text.tsx";
 import { useTitle } from "../part/title.ts";
 import { onward, queryOf } from "../route.ts";
-import { curlOf } from "../store/curl.ts";
+import { curlOf, fromInput } from "../store/curl.ts";
 import { digest, tabDrafts, type Drafts } from "../store/draft.ts";
 import { useRuntimes } from "../store/load.ts";
 import { may } from "../store/session.ts";
@@ -92,7 +92,8 @@ const isPlain = (f: Form): boolean => !/^(@|-$)/.test(f.objective) && !f.files.s
 
 /** The same as a line for a shell. */
 function commandOf(f: Form): string {
-  if (!isPlain(f) || JSON.stringify(requestOf(f)).length > longestPlain) return `printf %s ${quote(JSON.stringify(requestOf(f)))} | wardroom thread spawn --from -`;
+  const json = JSON.stringify(requestOf(f));
+  if (!isPlain(f) || json.length > longestPlain) return fromInput(json, "wardroom thread spawn --from -");
   const parts: [string, string][] = [["type", f.type], ["objective", f.objective], ["execution", f.execution.trim()], ["name", f.name.trim()], ["role", f.role.trim()], ["repo", f.repo.trim()], ["branch", f.branch.trim()],
     ["approval", f.preset === "standard" ? "" : f.preset], ["runtime", f.runtime], ["max-turns", f.turns], ["max-cost", f.cost], ...f.files.filter((x) => x.path.trim()).map((x): [string, string] => ["file", x.path.trim() + "=" + x.content])];
   return "wardroom thread spawn" + parts.filter(([, v]) => v).map(([k, v]) => ` --${k} ${quote(v)}`).join("") + (f.commit ? " --commit" : "") + (f.push ? " --push" : "");

@@ -311,7 +311,11 @@ function Composer({ id, waiting, more, sent }: { id: string; waiting: ThreadQueu
   const latest = useRef(text);
   latest.current = text;
   const [isKept, setKept] = useState(true);
-  const write = (v: string) => { setText(v); setKept(drafts.set(draft, v || undefined)); };
+  const write = (v: string) => {
+    if (!v && !a.busy) once.over(); // given up: the same words, written later, are another message
+    setText(v);
+    setKept(drafts.set(draft, v || undefined));
+  };
   const awaits = (one: Sending) => void a.act(() => one.answer).then((ok) => {
     one.over = true;
     if (ok) { once.over(); write(writtenSince(one.text, latest.current)); sent(); }
@@ -326,7 +330,7 @@ function Composer({ id, waiting, more, sent }: { id: string; waiting: ThreadQueu
     awaits(one);
   };
   return <form class="composer" onSubmit={(e) => { e.preventDefault(); send(); }}>
-    {waiting.length > 0 && <details open class="queue"><summary>{plural(waiting.length + more, "message")} queued</summary><ul>{waiting.map((i) => <Queued key={i.inputId} id={id} input={i} done={sent} />)}</ul></details>}
+    {waiting.length > 0 && <details open class="queue"><summary>{plural(waiting.length + more, "message")} queued</summary><ul>{waiting.map((i) => <Queued key={i.inputId} id={id} input={i} done={(withdrawn) => { if (withdrawn && i.message === text) once.over(); sent(); }} />)}</ul></details>}
     {a.error && <Failure error={a.error} />}{!isKept && <NotKept />}
     <label><span class="sr">Message</span><textarea rows={2} placeholder="Message to the agent" value={text} onInput={(e) => write(e.currentTarget.value)}
       onKeyDown={(e) => { if (e.key === "Enter" && (e.ctrlKey || e.metaKey)) { e.preventDefault(); send(); } }} /></label>
@@ -334,7 +338,7 @@ function Composer({ id, waiting, more, sent }: { id: string; waiting: ThreadQueu
   </form>;
 }
 
-function Queued({ id, input, done }: { id: string; input: ThreadQueueBody["inputs"][number]; done: () => void }) {
+function Queued({ id, input, done }: { id: string; input: ThreadQueueBody["inputs"][number]; done: (withdrawn: boolean) => void }) {
   const a = useAct();
   const line = useFocusOnward<HTMLLIElement>((li) => li.closest("form")?.querySelector("textarea"));
   return <li ref={line}><span class="clip"><Text>{input.message}</Text></span> <span class="soft"><When at={input.createdAt} /></span>
