@@ -112,11 +112,11 @@ func run(ctx context.Context, binary, only string, quick, asJSON bool) error {
 		fmt.Fprintf(os.Stderr, "%-10s ...", p.name)
 		err := p.run(b, ctx)
 		fmt.Fprintf(os.Stderr, "\r%-10s %s\n", p.name, time.Since(started).Round(100*time.Millisecond))
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", p.name, err))
+		}
+		if ctx.Err() != nil { // interrupted: the parts before are measured, and are printed
+			break
 		}
 	}
 	if err := b.print(asJSON); err != nil {
