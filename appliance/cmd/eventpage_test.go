@@ -1,6 +1,7 @@
 package cmd_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -8,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/appliance/cmd"
 )
 
 // pagedEvents answers as a server whose agent or thread has n events, with pages of at most 100.
@@ -101,6 +105,18 @@ func TestEventPagesWithoutEnd(t *testing.T) {
 	} {
 		execute(t, server, append(strings.Fields(args), "--timeout", "0")...).expect(t, 1, "does not go on")
 	}
+}
+
+// The pages of a list that come again are an error, and not more and more rows.
+func TestListInCircles(t *testing.T) {
+	next := map[string]string{"": "a", "a": "b", "b": "c", "c": "d", "d": "b"}
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"patterns":[{"name":"p"}],"total":9,"hasMore":true,"nextCursor":%q}`, next[r.URL.Query().Get("cursor")])
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	start(ctx, server, cmd.Deps{}, "pattern", "list", "--all", "--timeout", "0").expect(t, 1, "does not go on")
 }
 
 func TestEventPageFlags(t *testing.T) {
