@@ -178,7 +178,8 @@ type ManagedAgentControl interface {
 	// AnswerManagedAgent answers the open prompt and returns the agent. CONFLICT when there is none, VALIDATION_ERROR
 	// for a choice that is neither the id nor the label of one of its options.
 	AnswerManagedAgent(ctx context.Context, id string, answer ManagedAgentAnswer) (*ManagedAgent, error)
-	// RestartManagedAgent starts a stopped or running agent again under its id, with its session.
+	// RestartManagedAgent starts a stopped or running agent again under its id, with its session. The claim of ctx is stored with
+	// its outcome: one that failed is tried again with the same key.
 	RestartManagedAgent(ctx context.Context, id string, opts ManagedAgentRestart) (*ManagedAgent, error)
 	// StopManagedAgent ends an agent; stopping a stopped one is no error. NOT_FOUND.
 	StopManagedAgent(ctx context.Context, id string, opts ManagedAgentStop) error

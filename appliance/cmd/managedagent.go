@@ -146,6 +146,7 @@ func (c *cli) agentRestart() *cobra.Command {
 	var how client.ManagedAgentRestart
 	cmd := shows(c, &cobra.Command{Use: "restart ID", Short: "Start a managed agent again under its id, with its session or a fresh one"},
 		func(api *client.Client, ctx context.Context, id string) (*client.ManagedAgent, error) {
+			how.IdempotencyKey = client.NewIdempotencyKey()
 			return api.RestartManagedAgent(ctx, id, how)
 		}, managedScreen)
 	cmd.Flags().BoolVar(&how.Fresh, "fresh", false, "begin a new session instead of resuming the last one")

@@ -13,7 +13,7 @@ import (
 )
 
 func (c *cli) agentEvents() *cobra.Command {
-	var follow bool
+	var follow, all bool
 	var after uint64
 	var limit, tail int
 	cmd := &cobra.Command{
@@ -32,9 +32,12 @@ func (c *cli) agentEvents() *cobra.Command {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				var list *client.ManagedAgentEventList
 				var err error
-				if tails {
-					list, err = lastEvents(ctx, api, args[0], tail)
-				} else {
+				switch {
+				case tails:
+					list, err = lastAgentEvents(ctx, api, args[0], tail)
+				case all:
+					list, err = allAgentEvents(ctx, api, args[0], after)
+				default:
 					list, err = api.ListManagedAgentEvents(ctx, args[0], after, limit)
 				}
 				return show(c, list, err, func(s *screen, list *client.ManagedAgentEventList) {
@@ -53,6 +56,10 @@ func (c *cli) agentEvents() *cobra.Command {
 	f.Uint64Var(&after, "after", 0, "only events after this sequence")
 	f.IntVar(&limit, "limit", 0, "events at most, 1 to 100 (default 100)")
 	f.IntVar(&tail, "tail", 0, "only so many last events")
+	f.BoolVar(&all, "all", false, "all events, page by page")
+	exclusive(cmd, "all", "limit")
+	exclusive(cmd, "all", "tail")
+	exclusive(cmd, "all", "follow")
 	exclusive(cmd, "follow", "limit")
 	exclusive(cmd, "tail", "limit")
 	exclusive(cmd, "tail", "after")
@@ -62,15 +69,24 @@ func (c *cli) agentEvents() *cobra.Command {
 // maxEventTail bounds how many events are held before they are shown.
 const maxEventTail = 10_000
 
-// lastEvents returns the last n events of an agent, oldest first.
-func lastEvents(ctx context.Context, api *client.Client, id string, n int) (*client.ManagedAgentEventList, error) {
-	list, err := api.LatestManagedAgentEvents(ctx, id, 0, min(n, allLimit))
-	for err == nil && list.HasMore && len(list.Events) < n {
-		var older *client.ManagedAgentEventList
-		if older, err = api.LatestManagedAgentEvents(ctx, id, list.NextBefore, min(n-len(list.Events), allLimit)); err == nil {
-			list.Events = append(older.Events, list.Events...)
-			list.HasMore, list.NextBefore = older.HasMore, older.NextBefore
-		}
+// lastAgentEvents returns the last n events of an agent, oldest first.
+func lastAgentEvents(ctx context.Context, api *client.Client, id string, n int) (*client.ManagedAgentEventList, error) {
+	pages, err := lastEvents(n, func(before uint64, limit int) (answered, error) {
+		return api.LatestManagedAgentEvents(ctx, id, before, limit)
+	})
+	return agentEventList(pages, err)
+}
+
+// allAgentEvents returns all events of an agent after a sequence.
+func allAgentEvents(ctx context.Context, api *client.Client, id string, after uint64) (*client.ManagedAgentEventList, error) {
+	pages, err := allEvents(after, func(since uint64) (answered, error) { return api.ListManagedAgentEvents(ctx, id, since, allLimit) })
+	return agentEventList(pages, err)
+}
+
+func agentEventList(pages eventPage, err error) (*client.ManagedAgentEventList, error) {
+	list := &client.ManagedAgentEventList{}
+	if err == nil {
+		list.Body, err = pages.into(list)
 	}
 	return list, err
 }
@@ -81,7 +97,7 @@ func (c *cli) followEvents(cmd *cobra.Command, id string, after uint64, tail int
 		return err
 	}
 	if tail > 0 { // the stream begins before the first of them
-		list, err := lastEvents(cmd.Context(), api, id, tail)
+		list, err := lastAgentEvents(cmd.Context(), api, id, tail)
 		if err != nil {
 			return err
 		}

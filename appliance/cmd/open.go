@@ -29,8 +29,7 @@ func (c *cli) openCommand() *cobra.Command {
 				fmt.Fprintf(c.deps.Stderr, "opened %s\n", address)
 				return nil
 			}
-			_, err = fmt.Fprintln(c.deps.Stdout, address)
-			return err
+			return c.showValue(map[string]any{"url": address}, func(s *screen) { s.line("%s", address) })
 		},
 	}
 	cmd.Flags().BoolVar(&printed, "print", false, "print the address and open nothing")

@@ -21,9 +21,16 @@ func (c *cli) answers(cmd *cobra.Command, textUsage string, give giveAnswer) *co
 		if answer.Choice == "" && answer.Text == "" {
 			return usagef(cmd, "give an OPTION such as allow or deny, or --text")
 		}
+		if answer.Text == "-" {
+			text, err := c.message(cmd, answer.Text)
+			if err != nil {
+				return err
+			}
+			answer.Text = text
+		}
 		return c.call(cmd, func(ctx context.Context, api *client.Client) error { return give(ctx, api, args[0], answer) })
 	}
-	cmd.Flags().StringVar(&answer.Text, "text", "", textUsage)
+	cmd.Flags().StringVar(&answer.Text, "text", "", textUsage+"; - reads it from stdin")
 	cmd.Flags().StringVar(&answer.PromptID, "prompt", "", "answer this prompt only (default whichever is open)")
 	return cmd
 }

@@ -130,6 +130,9 @@ func (r *resource[T]) rest(
 	ctx context.Context, api *client.Client, sel selection, body json.RawMessage, info client.PageInfo,
 ) (json.RawMessage, error) {
 	merged := []json.RawMessage{}
+	// A cursor is compared with one from before, which is replaced after twice as many pages each time: so a circle of any length
+	// is found.
+	mark, pages, most := "", 0, 1
 	for {
 		rows, err := members[json.RawMessage](body, r.member)
 		if err != nil {
@@ -138,6 +141,12 @@ func (r *resource[T]) rest(
 		merged = append(merged, rows...)
 		if !info.HasMore || len(rows) == 0 && info.NextCursor == "" { // a page may be empty, and more follow
 			return document(map[string]any{r.member: merged, "total": len(merged)})
+		}
+		if next := info.NextCursor; next != "" && (next == sel.Cursor || next == mark) {
+			return nil, fmt.Errorf("the server's list does not go on: the cursor %q comes again", next)
+		}
+		if pages++; pages == most {
+			mark, pages, most = info.NextCursor, 0, 2*most
 		}
 		sel.Cursor = info.NextCursor
 		sel.Offset += len(rows) // for a server without cursors; a cursor wins

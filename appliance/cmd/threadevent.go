@@ -15,6 +15,7 @@ import (
 
 func (c *cli) threadEvents() *cobra.Command {
 	var filter client.ThreadEventFilter
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "events ID",
 		Short: "Show what happened to a thread",
@@ -28,7 +29,13 @@ func (c *cli) threadEvents() *cobra.Command {
 				}
 			}
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				list, err := api.ListThreadEvents(ctx, args[0], filter)
+				var list *client.ThreadEventList
+				var err error
+				if all {
+					list, err = allThreadEvents(ctx, api, args[0], filter)
+				} else {
+					list, err = api.ListThreadEvents(ctx, args[0], filter)
+				}
 				return show(c, list, err, func(s *screen, list *client.ThreadEventList) {
 					for i := range list.Events {
 						e := &list.Events[i]
@@ -50,6 +57,10 @@ func (c *cli) threadEvents() *cobra.Command {
 	f.Uint64Var(&filter.Since, "after", 0, "only events after this sequence")
 	f.Uint64Var(&filter.Before, "before", 0, "the newest events before this sequence")
 	f.BoolVar(&filter.Newest, "newest", false, "the newest events of all")
+	f.BoolVar(&all, "all", false, "all events, page by page")
+	exclusive(cmd, "all", "limit")
+	exclusive(cmd, "all", "before")
+	exclusive(cmd, "all", "newest")
 	exclusive(cmd, "after", "before")
 	exclusive(cmd, "after", "newest")
 	exclusive(cmd, "before", "newest")
@@ -62,6 +73,20 @@ func (c *cli) threadEvents() *cobra.Command {
 	// It fails for a flag that is not there.
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// allThreadEvents returns all events of a thread that a filter selects.
+func allThreadEvents(ctx context.Context, api *client.Client, id string, filter client.ThreadEventFilter) (*client.ThreadEventList, error) {
+	filter.Limit = allLimit
+	pages, err := allEvents(filter.Since, func(since uint64) (answered, error) {
+		filter.Since = since
+		return api.ListThreadEvents(ctx, id, filter)
+	})
+	list := &client.ThreadEventList{}
+	if err == nil {
+		list.Body, err = pages.into(list)
+	}
+	return list, err
 }
 
 // threadKindPrefix begins the type of each event of a thread.

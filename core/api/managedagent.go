@@ -71,7 +71,8 @@ func (s *Server) managedAgentRoutes() []Route {
 			Action:  "agents.restart",
 			Summary: "Start a stopped or running agent again under its id, with its session or a fresh one.",
 			Body:    &Body{JSON: new(restartRequest), Optional: true}, Responses: agent,
-			Fails: []int{404, 409, 422, 502}, Handle: s.restartManagedAgent,
+			Fails: []int{404, 409, 422, 502}, Creates: true, Handle: s.restartManagedAgent,
+			Recover: func(c *call, _ string) (answer, error) { return s.getManagedAgent(c) },
 		}),
 		acts(Route{
 			Method: http.MethodPost, Path: one + "/send", OperationID: "sendManagedAgent", Action: "agents.send",

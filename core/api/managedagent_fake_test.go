@@ -19,7 +19,7 @@ type fakeManaged struct {
 	spawn    func(context.Context, core.ManagedAgentSpec) (*core.ManagedAgent, error)
 	send     func(ctx context.Context, id string, in core.ManagedAgentInput) (core.ManagedAgentReply, error)
 	answer   func(id string, a core.ManagedAgentAnswer) (*core.ManagedAgent, error)
-	restart  func(id string) (*core.ManagedAgent, error)
+	restart  func(ctx context.Context, id string) (*core.ManagedAgent, error)
 	stop     func(id string, how core.ManagedAgentStop) error
 	logs     func(ctx context.Context, id string, opts core.LogOptions) (core.LogStream, error)
 	metrics  func(id string) (core.ManagedAgentMetrics, error)
@@ -82,9 +82,9 @@ func (f *fakeManaged) AnswerManagedAgent(_ context.Context, id string, a core.Ma
 	return someManaged(id, core.ManagedBusy), nil
 }
 
-func (f *fakeManaged) RestartManagedAgent(_ context.Context, id string, _ core.ManagedAgentRestart) (*core.ManagedAgent, error) {
+func (f *fakeManaged) RestartManagedAgent(ctx context.Context, id string, _ core.ManagedAgentRestart) (*core.ManagedAgent, error) {
 	if f.restart != nil {
-		return f.restart(id)
+		return f.restart(ctx, id)
 	}
 	return someManaged(id, core.ManagedStarting), nil
 }

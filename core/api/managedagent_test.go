@@ -200,6 +200,21 @@ func TestManagedAgentActs(t *testing.T) {
 	r.do("DELETE", magentPath+"?timeout=0", "").wants(t, 400, core.CodeValidation)
 	r.do("POST", magentPath+"/restart", "").wants(t, 200, "")
 	r.do("POST", magentPath+"/restart", `{"x":1}`).wants(t, 400, core.CodeValidation)
+	restarts := 0
+	r.managed.restart = func(ctx context.Context, id string) (*core.ManagedAgent, error) {
+		if restarts++; restarts == 1 {
+			return nil, core.Unavailable("runtime", "away")
+		}
+		r.keys.claim(ctx, id)
+		return someManaged(id, core.ManagedStarting), nil
+	}
+	r.do("POST", magentPath+"/restart", "", "Idempotency-Key: k").wants(t, 503, core.CodeInternal)
+	first := r.do("POST", magentPath+"/restart", "", "Idempotency-Key: k")
+	again := r.do("POST", magentPath+"/restart", "", "Idempotency-Key: k")
+	if again.wants(t, 200, ""); restarts != 2 || again.text != first.text || again.header.Get("Idempotent-Replayed") != "true" {
+		t.Errorf("it was restarted %d times, %s", restarts-1, again.text)
+	}
+	r.do("POST", magentPath+"/restart", `{"fresh":true}`, "Idempotency-Key: k").wants(t, 409, core.CodeConflict)
 	var given core.ManagedAgentAnswer
 	r.managed.answer = func(id string, a core.ManagedAgentAnswer) (*core.ManagedAgent, error) {
 		given = a

@@ -80,7 +80,7 @@ func (s *Server) patternRoutes() []Route {
 			Method: http.MethodDelete, Path: "/api/patterns/{name}", OperationID: "deletePattern",
 			Summary: "Delete one version of a pattern, or all.", Tag: base.Tag, Resource: base.Resource,
 			Action: "patterns.delete", Scope: "patterns:delete",
-			Query:     []Param{versionParam("Default: all versions.")},
+			Query:     []Param{{Name: "version", Type: ParamString, Doc: "Exact version; a range matches none. Default: all versions."}},
 			Responses: []Response{{Status: 200, Body: wire.PatternDeletion{}, Doc: "Deleted."}},
 			Edits:     true, Fails: []int{404, 409, 412}, Handle: s.deletePattern,
 		},

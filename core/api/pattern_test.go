@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"encoding/json"
 	"net/url"
 	"strings"
 	"testing"
@@ -243,6 +244,18 @@ func TestHostileNames(t *testing.T) {
 		p.wants(t, 400, core.CodeValidation)
 		if len(p.text) > 2000 {
 			t.Errorf("%q is echoed at length", name[:20])
+		}
+	}
+}
+
+// A range is promised where a version is looked for, and not where one is removed: that takes the exact text.
+func TestPatternVersionsInDocument(t *testing.T) {
+	paths, _ := document(t, newRig(t))["paths"].(map[string]any)
+	for method, ranges := range map[string]bool{"get": true, "delete": false} {
+		operation := reply{json: paths}.at("/api/patterns/{name}", method, "parameters")
+		text, _ := json.Marshal(operation)
+		if !strings.Contains(string(text), "Exact version") || strings.Contains(string(text), "or a range such as 1.x") != ranges {
+			t.Errorf("parameters of %s: %s", method, text)
 		}
 	}
 }

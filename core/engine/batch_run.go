@@ -111,6 +111,10 @@ func (b *batchRun) loop() {
 			if !ok {
 				return
 			}
+			if id == "" && failed == nil { // it was cancelled first
+				b.next = index
+				break
+			}
 			if failed != nil {
 				settled = append(settled, *failed)
 				if stop = b.batch.StopOnError; stop {
@@ -180,7 +184,8 @@ func (b *batchRun) begun() bool {
 }
 
 // begin starts an item's execution; both are stored in one transaction. A refused item comes back as its
-// failed result. ok is false when the engine stops first.
+// failed result; one that could not be started until the batch was cancelled, as nothing. ok is false when the engine
+// stops first.
 func (b *batchRun) begin(index int) (id string, failed *core.BatchResult, ok bool) {
 	e := b.eng
 	for {
@@ -191,10 +196,15 @@ func (b *batchRun) begin(index int) (id string, failed *core.BatchResult, ok boo
 		}
 		cause := core.AsError(err)
 		if cause.Unavailable || cause.Code == core.CodeRateLimited {
-			if !e.accepting() || !e.pause(storeRetry) {
+			if !e.accepting() || !e.pauseUntil(storeRetry, b.cancelled) {
 				return "", nil, false
 			}
-			continue
+			select {
+			case <-b.cancelled:
+				return "", nil, true
+			default:
+				continue
+			}
 		}
 		if cause.Code == core.CodeInternal {
 			e.log.Error("batch item cannot start", "batch", b.batch.ID, "index", index, "error", err)

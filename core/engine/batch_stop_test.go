@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 	stdtime "time"
 
@@ -165,5 +167,31 @@ func TestCancelOfRefusedItems(t *testing.T) {
 	b = r.batchEnd(b.ID, 0)
 	if b.Status != core.BatchCancelled || b.Failed == 0 || b.Failed == b.Total || b.Failed+b.Cancelled != b.Total {
 		t.Errorf("got %s, %d of %d failed, %d were cancelled", b.Status, b.Failed, b.Total, b.Cancelled)
+	}
+}
+
+// A batch whose inputs cannot be read at the moment can be cancelled: it does not wait until they can.
+func TestCancelBatchOfUnreadableInputs(t *testing.T) {
+	for _, running := range []int{0, 1} {
+		r := newRig(t)
+		r.agents.add("a", 2)
+		r.open()
+		r.pattern("p", core.Step{})
+		var reads atomic.Int32
+		r.store.setUnreadable(func(id string) error {
+			if strings.HasPrefix(id, "input of ") && int(reads.Add(1)) > running {
+				return core.Unavailable("store_failed", "the disk does not answer")
+			}
+			return nil
+		})
+		b := r.batch(running+1, 2, false, -1)
+		r.agents.await(t, running)
+		coretest.WaitFor(t, "the input to be read", func() bool { return int(reads.Load()) > running })
+		ctx, cancel := context.WithTimeout(t.Context(), 10*stdtime.Second)
+		got, err := r.CancelBatch(ctx, b.ID)
+		cancel()
+		if err != nil || got.Status != core.BatchCancelled || got.Cancelled != running+1 {
+			t.Errorf("with %d that run: %+v, %v", running, got, err)
+		}
 	}
 }

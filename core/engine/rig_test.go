@@ -370,6 +370,9 @@ func (t *memoryTx) PutQuestion(q *core.Question) error {
 func (m *memory) FindBatchInput(_ context.Context, id string, index int) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if err := m.readable("input of " + id); err != nil {
+		return nil, err
+	}
 	return m.inputs[fmt.Sprint(id, index)], nil
 }
 

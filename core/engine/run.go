@@ -224,11 +224,17 @@ func (r *run) commit(c *change) bool {
 const storeRetry = 200 * time.Millisecond
 
 // pause waits for d and returns false if the engine stops first.
-func (e *Engine) pause(d time.Duration) bool {
+func (e *Engine) pause(d time.Duration) bool { return e.pauseUntil(d, nil) }
+
+// pauseUntil is pause that ends with a channel as well; nil: it does not.
+func (e *Engine) pauseUntil(d time.Duration, end <-chan struct{}) bool {
 	ready := make(chan struct{})
 	timer := e.clock.AfterFunc(d, func() { close(ready) })
 	select {
 	case <-ready:
+		return true
+	case <-end:
+		timer.Stop()
 		return true
 	case <-e.quit:
 		timer.Stop()

@@ -238,6 +238,32 @@ func TestDiesDuringCall(t *testing.T) {
 	}
 }
 
+// Input for the terminal that was on its way to a plugin that ended is not given out as one that was not typed, unless the
+// sender can repeat it by its id.
+func TestTypedDuringEnd(t *testing.T) {
+	r := newRig(t, pen(""))
+	r.opts.Policy = pluginhost.Policy{Backoff: time.Second, Max: time.Second, Factor: 1, Quarantine: 9, Window: time.Hour, Healthy: time.Hour}
+	r.open()
+	rt := r.Runtime("runtime-pen")
+	for _, tt := range []struct {
+		in   runtime.Input
+		want runtime.Code
+	}{
+		{runtime.Input{Raw: "rm -r build"}, runtime.CodeDeliveryUnknown},
+		{runtime.Input{Keys: []string{"ENTER"}}, runtime.CodeDeliveryUnknown},
+		{runtime.Input{Raw: "rm -r build", ID: "k"}, runtime.CodeUnavailable},
+		{runtime.Input{Interrupt: true}, runtime.CodeUnavailable}, // to interrupt twice does no more than once
+	} {
+		_, err := rt.Send(t.Context(), "exit", tt.in)
+		if e := runtime.AsError(err); e.Code != tt.want || e.Retry != (tt.want == runtime.CodeUnavailable) {
+			t.Errorf("%+v: %v", tt.in, err)
+		}
+		r.until("runtime-pen", core.PluginFailed)
+		r.clock.Advance(time.Minute)
+		r.until("runtime-pen", core.PluginReady)
+	}
+}
+
 // A reading call that lost its plugin is repeated with the next process.
 func TestReadIsRepeated(t *testing.T) {
 	r := newRig(t, pen(""))

@@ -68,14 +68,14 @@ func (r *runtimeOf) List(ctx context.Context, filter runtime.ListFilter) ([]runt
 }
 
 // Send implements runtime.Runtime. A message whose plugin ended may have been taken, so it is DELIVERY_UNKNOWN
-// then; raw input and keys are UNAVAILABLE.
+// then; so are raw input and keys without an id, which a caller of an UNAVAILABLE runtime would have typed once more.
 func (r *runtimeOf) Send(ctx context.Context, id string, in runtime.Input) (runtime.SendResult, error) {
 	k := runtimeKind
 	k.down = func(u *unavailable) error {
-		if u.during && in.Message != "" {
+		if u.during && (in.Message != "" || in.ID == "" && !in.Interrupt) {
 			return &runtime.Error{
-				Code: runtime.CodeDeliveryUnknown, Message: u.reason + "; the message may have been taken",
-				Hint: "look at the agent before sending it again, or send it again with the same id",
+				Code: runtime.CodeDeliveryUnknown, Message: u.reason + "; the agent may have the input",
+				Hint: "look at the agent before sending it again; with the same id it is given once",
 			}
 		}
 		return runtimeKind.down(u)

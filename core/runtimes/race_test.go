@@ -327,3 +327,32 @@ func TestRecoverGarbage(t *testing.T) {
 		})
 	}
 }
+
+// TestRestartOnce has the key of a restart stored with its outcome: not by one that failed, which is tried again with it.
+func TestRestartOnce(t *testing.T) {
+	f, store := newFake("claude"), newMemory(t)
+	r := newRig(t, store, map[string]*fake{"local": f}).ready("local")
+	a := r.spawn(core.ManagedAgentSpec{Type: "claude"})
+	claim := &core.IdempotencyClaim{Scope: "ann POST /restart", Key: "k", BodyHash: "h"}
+	with := core.WithIdempotency(ctx, claim)
+	claimed := func() string {
+		rec, err := store.FindIdempotency(ctx, claim.Scope, claim.Key, r.clock.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rec == nil {
+			return ""
+		}
+		return rec.ResourceID
+	}
+	f.change(func() {
+		f.spawn = func(runtime.Spec) error { return runtime.Errorf(runtime.CodeResourceLimit, "full") }
+	})
+	if _, err := r.RestartManagedAgent(with, a.ID, core.ManagedAgentRestart{}); err == nil || claimed() != "" {
+		t.Errorf("a restart that failed: %v, the key is of %q", err, claimed())
+	}
+	f.change(func() { f.spawn = nil })
+	if _, err := r.RestartManagedAgent(with, a.ID, core.ManagedAgentRestart{}); err != nil || claimed() != a.ID {
+		t.Errorf("a restart: %v, the key is of %q", err, claimed())
+	}
+}

@@ -223,6 +223,13 @@ func (s *Service) forget(id string) {
 // change stores a changed copy of a record, with events, and makes it the present one. change gets the copy and
 // returns whether there is anything to store.
 func (s *Service) change(ctx context.Context, id string, change func(r *core.ManagedAgentRecord) ([]core.Event, bool)) (*core.ManagedAgentRecord, error) {
+	return s.changeOnce(ctx, nil, id, change)
+}
+
+// changeOnce is change for what a claim is for, which is stored with it; nil: none.
+func (s *Service) changeOnce(
+	ctx context.Context, claim *core.IdempotencyClaim, id string, change func(r *core.ManagedAgentRecord) ([]core.Event, bool),
+) (*core.ManagedAgentRecord, error) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	old, err := s.record(id)
@@ -235,6 +242,9 @@ func (s *Service) change(ctx context.Context, id string, change func(r *core.Man
 		return old, nil
 	}
 	err = s.opts.Store.Update(ctx, func(tx core.Tx) error {
+		if err := tx.ClaimIdempotency(claim, id, s.opts.Clock.Now()); err != nil {
+			return err
+		}
 		if err := tx.PutManagedAgent(&next); err != nil {
 			return err
 		}

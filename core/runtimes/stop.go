@@ -115,7 +115,7 @@ func (s *Service) RestartManagedAgent(ctx context.Context, id string, opts core.
 	if err != nil {
 		return nil, translate(err, r)
 	}
-	r, err = s.change(ctx, id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+	r, err = s.changeOnce(ctx, core.IdempotencyFrom(ctx), id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
 		if r.SnapshotSeq == math.MaxUint64 {
 			r.SnapshotSeq = 0 // it was lost, and is not any more
 		}

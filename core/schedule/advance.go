@@ -21,7 +21,7 @@ var errStale = errors.New("the schedule was changed")
 func (s *Service) advance(ctx context.Context, e *entry) time.Time {
 	for ctx.Err() == nil {
 		now := s.now()
-		if e.rec.Status == wire.SchedulePaused {
+		if e.rec.Status == wire.SchedulePaused || e.cal.unreadable != "" {
 			return time.Time{}
 		}
 		if e.retryAt.After(now) && e.retryAt.Sub(now) <= retryMost {
@@ -454,7 +454,16 @@ func (s *Service) reload(ctx context.Context, e *entry) bool {
 		s.backOff(e)
 		return false
 	}
-	e.rec = stored
+	former := e.rec.Name
+	e.rec, e.cal = stored, storedCalendar(stored)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.names[former] == stored.ID {
+		delete(s.names, former)
+	}
+	if _, taken := s.names[stored.Name]; !taken {
+		s.names[stored.Name] = stored.ID
+	}
 	return true
 }
 

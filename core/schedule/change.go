@@ -28,7 +28,12 @@ const (
 
 // status returns the state of a schedule, which ends by itself.
 func (t snapshot) status() core.ScheduleStatus {
-	if t.rec.Status == wire.SchedulePaused || len(t.rec.Queue) > 0 {
+	switch {
+	case t.rec.Status == wire.SchedulePaused:
+		return t.rec.Status
+	case t.cal.unreadable != "":
+		return wire.ScheduleBlocked
+	case len(t.rec.Queue) > 0:
 		return t.rec.Status
 	}
 	if _, ok := t.cal.unfired(t.rec.Cursor, t.rec.Fired); !ok {
@@ -42,6 +47,9 @@ func (t snapshot) view(whole bool) *core.Schedule {
 	r := t.rec
 	out := r.Schedule
 	out.Status, out.Queued, out.RunsAs = t.status(), len(r.Queue), r.Principal.ID
+	if out.Status == wire.ScheduleBlocked && t.cal.unreadable != "" {
+		out.StatusReason = "its times cannot be read; give it others: " + t.cal.unreadable
+	}
 	out.Running = slices.Concat([]core.RunRef{}, r.Running)
 	if out.Status == wire.ScheduleActive || out.Status == wire.ScheduleBlocked {
 		if next, ok := t.cal.unfired(r.Cursor, r.Fired); ok {

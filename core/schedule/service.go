@@ -160,10 +160,10 @@ func (s *Service) Open(ctx context.Context) error {
 	}
 	now := s.now()
 	for _, r := range list {
-		cal, problems := newCalendar(r)
-		if problems != nil { // of an expression that another version took
-			s.log.Error("a schedule cannot be read and is left out", "schedule", r.ID, "name", r.Name, "reason", problems[0].Reason)
-			continue
+		cal := storedCalendar(r)
+		if cal.unreadable != "" {
+			s.log.Error("the times of a schedule cannot be read; it starts nothing until it is given others", "schedule", r.ID, "name", r.Name,
+				"reason", cal.unreadable)
 		}
 		e := &entry{turn: turn.New(), rec: r, cal: cal, shown: snapshot{r, cal}, due: now}
 		e.ails = e.failed()

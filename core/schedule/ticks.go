@@ -19,6 +19,9 @@ type calendar struct {
 	id         string
 	jitter     time.Duration
 	start, end time.Time // zero: none
+	// unreadable is what is wrong with the times of a record, which another version took; plan is nil then, and there are no
+	// ticks. Empty: nothing.
+	unreadable string
 }
 
 // newCalendar reads the calendar of a record.
@@ -37,8 +40,21 @@ func newCalendar(r *core.ScheduleRecord) (*calendar, []core.Problem) {
 	return c, nil
 }
 
+// storedCalendar is newCalendar for a record of the store, which has one even if its times cannot be read: so it can still be
+// looked at, changed and deleted.
+func storedCalendar(r *core.ScheduleRecord) *calendar {
+	c, problems := newCalendar(r)
+	if problems != nil {
+		return &calendar{id: r.ID, unreadable: problems[0].Path + ": " + problems[0].Reason}
+	}
+	return c
+}
+
 // next returns the first tick after a time within the bounds.
 func (c *calendar) next(after time.Time) (time.Time, bool) {
+	if c.unreadable != "" {
+		return time.Time{}, false
+	}
 	if after.Before(c.start) {
 		after = c.start.Add(-time.Nanosecond)
 	}
@@ -87,6 +103,9 @@ func mix(x uint64) uint64 {
 
 // preview returns up to count ticks after a time.
 func (c *calendar) preview(after time.Time, count int, fired []core.TickSpan) *core.ScheduleTicks {
+	if c.unreadable != "" {
+		return &core.ScheduleTicks{Ticks: []core.ScheduleTick{}}
+	}
 	out := &core.ScheduleTicks{TimeZone: c.zone.String(), Ticks: make([]core.ScheduleTick, 0, count)}
 	for len(out.Ticks) < count {
 		t, ok := c.unfired(after, fired)

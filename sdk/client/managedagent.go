@@ -151,12 +151,13 @@ func (c *Client) CreateTerminalTicket(ctx context.Context, id string, readOnly b
 
 // ManagedAgentRestart says how to restart.
 type ManagedAgentRestart struct {
-	Fresh bool `json:"fresh,omitempty"` // begin a new session instead of resuming the last one
+	Fresh          bool   `json:"fresh,omitempty"` // begin a new session instead of resuming the last one
+	IdempotencyKey string `json:"-"`               // a restart is repeated with it, and comes about once
 }
 
 // RestartManagedAgent starts an agent again under its id.
 func (c *Client) RestartManagedAgent(ctx context.Context, id string, how ManagedAgentRestart) (*ManagedAgent, error) {
-	return ask[ManagedAgent](ctx, c, request{method: http.MethodPost, path: managedAgentPath(id) + "/restart", body: how})
+	return ask[ManagedAgent](ctx, c, request{method: http.MethodPost, path: managedAgentPath(id) + "/restart", body: how, key: how.IdempotencyKey})
 }
 
 // ManagedAgentMetrics measures a running agent. CONFLICT when it is stopped.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -161,6 +162,10 @@ func (c *Client) open(ctx context.Context, r request) (io.ReadCloser, error) {
 		return nil, err
 	}
 	if resp.StatusCode == http.StatusOK {
+		if err := noPage(resp); err != nil {
+			_ = resp.Body.Close()
+			return nil, err
+		}
 		return resp.Body, nil
 	}
 	data, err := c.read(ctx, resp)
@@ -194,15 +199,28 @@ func encode(v any) ([]byte, error) {
 	return data, nil
 }
 
-func decode(resp *http.Response, data []byte, out answer) error {
-	if out == nil {
-		return nil
+// noPage refuses a page for people: nothing of the API is one, and a network's sign-in answers any request with it.
+func noPage(resp *http.Response) error {
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind == "text/html" {
+		return fmt.Errorf("the server's answer to %s %s is a page for a browser; is this a Wardroom server?", resp.Request.Method, resp.Request.URL.Path)
 	}
-	if len(bytes.TrimSpace(data)) > 0 {
-		if err := json.Unmarshal(data, out); err != nil {
-			return fmt.Errorf("the server's answer to %s %s is not what it should be: %w",
-				resp.Request.Method, resp.Request.URL.Path, err)
-		}
+	return nil
+}
+
+// errNoObject is an answer of nothing, or of null, where there has to be an object.
+var errNoObject = errors.New("it is no JSON object")
+
+func decode(resp *http.Response, data []byte, out answer) error {
+	if err := noPage(resp); err != nil || out == nil {
+		return err
+	}
+	err := errNoObject
+	if text := bytes.TrimSpace(data); len(text) > 0 && string(text) != "null" {
+		err = json.Unmarshal(data, out)
+	}
+	if err != nil {
+		return fmt.Errorf("the server's answer to %s %s is not what it should be: %w",
+			resp.Request.Method, resp.Request.URL.Path, err)
 	}
 	out.setMeta(Meta{
 		HTTPStatus:    resp.StatusCode,

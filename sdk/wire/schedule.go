@@ -9,7 +9,7 @@ type ScheduleStatus string
 const (
 	ScheduleActive  ScheduleStatus = "active"
 	SchedulePaused  ScheduleStatus = "paused"  // by a call: what falls into the pause is not made up for
-	ScheduleBlocked ScheduleStatus = "blocked" // who it runs as lacks a right; each tick asks again
+	ScheduleBlocked ScheduleStatus = "blocked" // who it runs as lacks a right, and each tick asks again; or its times cannot be read
 	ScheduleEnded   ScheduleStatus = "ended"   // no tick is left before endAt
 )
 
