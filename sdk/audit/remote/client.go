@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/audit"
@@ -116,7 +117,7 @@ func Failure(ctx context.Context, err error) *audit.Error {
 // that the service says, without any part of a record.
 func Refusal(status int, reason string) *audit.Error {
 	if reason != "" {
-		reason = ": " + reason[:min(len(reason), 200)]
+		reason = fmt.Sprintf(": %.200s", strings.ToValidUTF8(reason, "\uFFFD"))
 	}
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
