@@ -213,7 +213,7 @@ func (s *sink) deliver(t *testing.T, list []audit.Record) (rejected []uint64) {
 // An event that is refused without its number, by the collector or by what stands before it, is found among others.
 func TestRefusedWithoutNumber(t *testing.T) {
 	for name, body := range map[string]string{"Collector": `{"text":"Invalid data format","code":6}`, "Proxy": "<html>Bad Request</html>"} {
-		for _, bad := range []int{1, 5, 40} {
+		for _, bad := range []int{1, 5, 40, 41} {
 			t.Run(fmt.Sprint(name, bad), func(t *testing.T) {
 				r := hec.Start(t)
 				s := start(t, r, nil)
