@@ -125,6 +125,9 @@ func open(raw json.RawMessage) (*sink, error) {
 	return &sink{client: client, local: local, config: c, machine: machineHost, getenv: os.Getenv, now: time.Now, stored: stored{}}, nil
 }
 
+// kindTooLarge is the kind of a refusal of the status 413, which is of a proxy and has no type.
+const kindTooLarge = "RequestEntityTooLarge"
+
 // call makes one call; the answer is decoded into out, unless that is nil. It returns the type of an error that the service
 // names. mu is held.
 func (s *sink) call(ctx context.Context, operation string, in, out any) (kind string, err error) {
@@ -154,6 +157,9 @@ func (s *sink) call(ctx context.Context, operation string, in, out any) (kind st
 	}
 	_ = json.Unmarshal(a.Body, &said) // else there is no reason
 	kind = said.Type[strings.LastIndexByte(said.Type, '#')+1:]
+	if a.Status == http.StatusRequestEntityTooLarge {
+		kind = kindTooLarge
+	}
 	switch kind {
 	case "ThrottlingException", "LimitExceededException", "ServiceUnavailableException":
 		return kind, audit.Errorf(audit.CodeUnavailable, "the service asks to wait (%s)", kind)
@@ -212,15 +218,17 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 			"logGroupName": s.config.LogGroup, "logStreamName": s.config.LogStream, "logEvents": events,
 		}, &said)
 		if err != nil {
+			refused := audit.AsError(err)
 			switch {
-			case kind != "InvalidParameterException":
+			case kind != "InvalidParameterException" && kind != kindTooLarge:
 				return s.last, err
 			case n > 1: // it does not name the event that it does not take
 				most = n / 2
 				continue
 			}
 			s.last = batch[0].Sequence - 1
-			return s.last, audit.Errorf(audit.CodeRejected, "the service does not take a record")
+			refused.Code, refused.Retry = audit.CodeRejected, false
+			return s.last, refused
 		}
 		// Part of the events may be refused for their times in an answer of success. An expired one is older than the
 		// retention of the group, which is an operator's choice.

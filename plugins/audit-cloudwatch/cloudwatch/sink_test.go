@@ -38,6 +38,7 @@ type service struct {
 	refuse  string           // text of events that are refused
 	keeps   time.Duration    // retention of the group; 0: for ever
 	signed  func() time.Time // of requests; nil: now
+	largest int              // bytes of the largest request that a proxy lets through; 0: any
 }
 
 func newService(t *testing.T) *service {
@@ -56,6 +57,10 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"__type":"com.amazonaws.logs#%s","message":"a text"}`, kind)
 	}
 	body, _ := io.ReadAll(r.Body)
+	if s.largest > 0 && len(body) > s.largest {
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		return
+	}
 	if s.fail != "" {
 		refuse(s.fail)
 		s.fail = ""
@@ -422,5 +427,23 @@ func TestWrongClock(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A proxy that takes smaller requests than are sent gets smaller ones; a record that alone is too large for it is passed over.
+func TestTooLarge(t *testing.T) {
+	s := newService(t)
+	k := start(t, s, "wardroom")
+	if _, err := k.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	at := func(int) time.Time { return now }
+	s.largest = 48 << 10
+	list := slices.Concat(records(1, 50, 4<<10, at), records(51, 1, 50<<10, at), records(52, 50, 4<<10, at))
+	if rejected := k.deliver(t, list); !slices.Equal(rejected, []uint64{51}) || len(s.events) != 100 {
+		t.Errorf("rejected are %d, %d events", rejected, len(s.events))
+	}
+	if last, err := k.Write(t.Context(), records(102, 1, 50<<10, at)); last != 101 || audit.AsError(err).Hint == "" {
+		t.Errorf("%d, %v", last, err)
 	}
 }
