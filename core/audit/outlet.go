@@ -44,6 +44,7 @@ type outlet struct {
 	rejected uint64
 	refused  string // eventId of the last record that was rejected
 	refusals refusals
+	failures failures
 	alerted  bool
 }
 
@@ -88,25 +89,27 @@ func (k *outlet) failed(err error) {
 		oldest = k.s.timeOf(next)
 	}
 	k.mu.Lock()
-	first := k.err == nil
+	now := k.s.opts.Clock.Now()
 	k.oldest = oldest
-	if first {
-		k.since = k.s.opts.Clock.Now()
+	if k.err == nil {
+		k.since = now
+		k.failures.times++
 	}
 	k.err = err
+	times, shown := k.failures.show(now)
 	k.mu.Unlock()
-	if first {
-		k.s.log.Warn("an audit sink does not take records; it is tried again", "sink", k.name, "error", err)
+	if shown {
+		k.s.log.Warn("an audit sink does not take records; it is tried again", "sink", k.name, "error", err, "times", times)
 	}
 }
 
 // worked notes that the sink took records.
 func (k *outlet) worked() {
 	k.mu.Lock()
-	failing := k.err != nil
-	k.err, k.since = nil, time.Time{}
+	shown := k.failures.shown
+	k.err, k.since, k.failures.shown = nil, time.Time{}, false
 	k.mu.Unlock()
-	if failing {
+	if shown {
 		k.s.log.Info("an audit sink takes records again", "sink", k.name)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/wardroom/wardroom/core/audit"
 	"github.com/wardroom/wardroom/core/coretest"
 	sinks "github.com/wardroom/wardroom/sdk/audit"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // output is where the log of a test goes.
@@ -123,4 +124,70 @@ func eventOf(line string) string {
 	_, rest, _ := strings.Cut(line, "eventId=")
 	id, _, _ := strings.Cut(rest, " ")
 	return strings.TrimSpace(id)
+}
+
+// flapper takes every second batch.
+type flapper struct {
+	mu    sync.Mutex // guards below
+	calls int
+}
+
+func (s *flapper) Open(context.Context, uint64) (uint64, error) { return 0, nil }
+
+func (s *flapper) Write(_ context.Context, batch []sinks.Record) (uint64, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calls++; s.calls%2 == 0 {
+		return 0, sinks.Errorf(sinks.CodeUnavailable, "away")
+	}
+	return batch[len(batch)-1].Sequence, nil
+}
+
+func (s *flapper) Flush(context.Context) (uint64, error) { return 0, nil }
+
+func (s *flapper) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
+// A sink that fails and works by turns has no line in the log for each turn.
+func TestSinkThatFlaps(t *testing.T) {
+	out := new(output)
+	to := new(flapper)
+	r := newLoggedRig(t, "", []string{"flaps"}, hclog.New(&hclog.LoggerOptions{Output: out}))
+	r.Deliver(func(string) sinks.Sink { return to })
+	began := r.clock.Now()
+	for to.count() < 200 {
+		if err := r.execute(core.WithAuditIntent(t.Context(), intent())); err != nil {
+			t.Fatal(err)
+		}
+		r.clock.Advance(500 * time.Millisecond)
+	}
+	minutes := int(r.clock.Now().Sub(began)/time.Minute) + 1
+	if n := len(out.lines("take")); n > 2*minutes+2 {
+		t.Errorf("%d lines in %d minutes", n, minutes)
+	}
+}
+
+// What is lost again and again is one alert for a while.
+func TestAlertOfLoss(t *testing.T) {
+	r := newRig(t, "", nil, func(c *audit.Config) { c.Queue = 1 })
+	began := r.clock.Now()
+	for n := 0; r.Lost() < 200 || n < 1000; n++ {
+		entry := core.AuditEntry{Category: wire.AuditAuthentication, Action: "config.reload", Outcome: wire.AuditSuccess}
+		if err := r.Record(t.Context(), entry); err != nil {
+			t.Fatal(err)
+		}
+		if n%20 == 0 {
+			coretest.WaitFor(t, "what waits to be written", func() bool {
+				r.clock.Advance(time.Second)
+				return r.store.AuditHead().Sequence >= uint64(n/20)
+			})
+		}
+	}
+	minutes := int(r.clock.Now().Sub(began)/time.Minute) + 1
+	if n := strings.Count(r.alerted(), "are lost"); n > minutes {
+		t.Errorf("%d alerts in %d minutes, of %d lost", n, minutes, r.Lost())
+	}
 }

@@ -7,7 +7,7 @@ import (
 	sinks "github.com/wardroom/wardroom/sdk/audit"
 )
 
-// refusalsEvery is how long records that a sink refuses are only counted after a line of the log about them.
+// refusalsEvery is how long records that a sink refuses, and its failures, are only counted after a line of the log about them.
 const refusalsEvery = time.Minute
 
 // refusals are the records that a sink refused for good and the log has no line of. The zero value is none.
@@ -43,6 +43,24 @@ func (r *refusals) take(now time.Time, end bool) (those refusals, ok bool) {
 
 func (r *refusals) due(now time.Time) bool {
 	return now.Sub(r.logged) >= refusalsEvery || now.Before(r.logged) // the clock was set back
+}
+
+// failures are the times that a sink began to fail. One that does again and again has a line of the log each minute. The zero value
+// is none.
+type failures struct {
+	logged time.Time // when the last line was written; zero: never
+	times  int       // since then
+	shown  bool      // the present one is in the log
+}
+
+// show reports whether the present failure is to be logged now, and how many times the sink began to fail.
+func (f *failures) show(now time.Time) (times int, shown bool) {
+	if f.shown || !f.logged.IsZero() && now.Sub(f.logged) < refusalsEvery && !now.Before(f.logged) {
+		return 0, false
+	}
+	times = f.times
+	*f = failures{logged: now, shown: true}
+	return times, true
 }
 
 // logRefusals writes the line of records that were refused, if it is due, or at the end.
