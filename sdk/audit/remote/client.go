@@ -100,12 +100,17 @@ func Failure(ctx context.Context, err error) *audit.Error {
 	var timeout interface{ Timeout() bool }
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return audit.Errorf(audit.CodeCanceled, "the call was ended")
 	case errors.As(err, &unknown), errors.As(err, &host):
 		e := audit.Errorf(audit.CodeUnavailable, "the certificate of the service is not trusted")
 		e.Hint = "check the host name, and give the authorities of the service"
+		return e
+	case errors.As(err, &invalid):
+		e := audit.Errorf(audit.CodeUnavailable, "the certificate of the service is not valid, such as when its time is over")
+		e.Hint = "renew it, or compare the clock of this machine with the real time"
 		return e
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return audit.Errorf(audit.CodeTimeout, "the service did not answer in time")

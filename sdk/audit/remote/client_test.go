@@ -1,8 +1,22 @@
 package remote_test
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/sdk/audit"
@@ -26,5 +40,39 @@ func TestReason(t *testing.T) {
 		if e := remote.Refusal(400, reason); !utf8.ValidString(e.Message) || len(e.Message) > 1000 {
 			t.Errorf("%q", e.Message)
 		}
+	}
+}
+
+// A certificate whose time is over is not taken for a service that is away.
+func TestCertificateWhoseTimeIsOver(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-48 * time.Hour), NotAfter: time.Now().Add(-24 * time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, form, form, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewUnstartedServer(nil)
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	defer server.Close()
+	authorities := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(authorities, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := remote.New(remote.Options{CAFile: authorities})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	_, err = c.Do(t.Context(), "GET", server.URL, nil, nil)
+	if e := audit.AsError(err); e.Code != audit.CodeUnavailable || !strings.Contains(e.Message, "certificate") || e.Hint == "" {
+		t.Errorf("%+v", e)
 	}
 }
