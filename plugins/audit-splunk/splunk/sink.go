@@ -223,16 +223,18 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 // events makes a request of as many records as go into one, at least one. mu is held.
 func (s *sink) events(batch []audit.Record) ([]byte, int) {
 	var body bytes.Buffer
+	out := json.NewEncoder(&body)
+	out.SetEscapeHTML(false) // a record is kept to the byte
 	n := 0
 	for ; n < len(batch) && (n == 0 || body.Len()+len(batch[n].JSON) < s.body); n++ {
-		data, err := json.Marshal(event{
+		e := event{
 			Time: json.Number(strconv.FormatFloat(float64(batch[n].Time.UnixMilli())/1000, 'f', 3, 64)), Source: s.meta.Source,
 			Sourcetype: s.meta.Sourcetype, Index: s.meta.Index, Event: batch[n].JSON,
-		})
-		if err != nil { // it is no JSON: as text it is taken
-			data, _ = json.Marshal(event{Time: "0", Source: s.meta.Source, Sourcetype: s.meta.Sourcetype, Index: s.meta.Index, Event: quote(batch[n].JSON)})
 		}
-		body.Write(data)
+		if !json.Valid(e.Event) { // as text it is taken
+			e.Time, e.Event = "0", quote(batch[n].JSON)
+		}
+		_ = out.Encode(e) // of texts and JSON it does not fail
 	}
 	return body.Bytes(), n
 }

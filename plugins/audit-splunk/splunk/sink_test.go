@@ -63,6 +63,19 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// Records are kept to the byte, also those with characters that HTML has a meaning for.
+func TestBytes(t *testing.T) {
+	r := hec.Start(t)
+	s := start(t, r, nil)
+	record := audit.Record{Sequence: 1, Time: time.Unix(1_800_000_000, 0), JSON: []byte(`{"sequence":1,"text":"<a href='x'>&</a>"}`)}
+	if last, err := s.Write(t.Context(), []audit.Record{record}); last != 1 || err != nil {
+		t.Fatal(last, err)
+	}
+	if events := r.Events(); len(events) != 1 || !bytes.Equal(events[0], record.JSON) {
+		t.Errorf("%s", events)
+	}
+}
+
 func TestFailures(t *testing.T) {
 	r := hec.Start(t)
 	s := start(t, r, nil)
