@@ -260,7 +260,7 @@ export interface AuditSink {
   cursor: number;
   /** Of the last attempt. */
   error?: string;
-  /** The eventId of the last of them. */
+  /** The eventId of the last record that it refused for good. */
   lastRejected?: string;
   /** Of the plugin. */
   name: string;
