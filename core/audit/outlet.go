@@ -59,6 +59,13 @@ func (k *outlet) delivered() uint64 {
 	return k.cursor
 }
 
+// begins reports whether the delivery has begun and what the sink lacks is not known yet.
+func (k *outlet) begins() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.sink != nil && !k.loaded
+}
+
 // run delivers until ctx ends.
 func (k *outlet) run(ctx context.Context) {
 	backoff := pause.Backoff{First: 500 * time.Millisecond, Most: time.Minute}
