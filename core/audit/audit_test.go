@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/audit"
 	"github.com/wardroom/wardroom/core/coretest"
@@ -29,6 +31,7 @@ type rig struct {
 	clock  *coretest.Clock
 	key    ed25519.PrivateKey
 	config audit.Config
+	logger hclog.Logger // nil: nothing is logged
 
 	mu     sync.Mutex // guards alerts
 	alerts []string
@@ -36,7 +39,12 @@ type rig struct {
 
 func newRig(t testing.TB, dir string, names []string, change ...func(c *audit.Config)) *rig {
 	t.Helper()
-	r := &rig{t: t, clock: coretest.NewStepClock(), key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, 32)), config: audit.Config{
+	return newLoggedRig(t, dir, names, nil, change...)
+}
+
+func newLoggedRig(t testing.TB, dir string, names []string, logger hclog.Logger, change ...func(c *audit.Config)) *rig {
+	t.Helper()
+	r := &rig{t: t, logger: logger, clock: coretest.NewStepClock(), key: ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, 32)), config: audit.Config{
 		Enabled: true, Level: audit.Standard, Events: wire.AuditCategories, Queue: 100,
 	}}
 	for _, f := range change {
@@ -48,7 +56,7 @@ func newRig(t testing.TB, dir string, names []string, change ...func(c *audit.Co
 
 func (r *rig) open(dir string, names []string) {
 	r.Service = audit.New(audit.Options{
-		Clock: r.clock, IDs: core.NewIDs(r.clock), Key: r.key, Config: r.config,
+		Clock: r.clock, IDs: core.NewIDs(r.clock), Key: r.key, Config: r.config, Logger: r.logger,
 		Alert: func(_, message string, _ map[string]any) {
 			r.mu.Lock()
 			defer r.mu.Unlock()

@@ -1,8 +1,10 @@
 package audit_test
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/wardroom/wardroom/core/audit"
 	"github.com/wardroom/wardroom/core/coretest"
 	sinks "github.com/wardroom/wardroom/sdk/audit"
+	"github.com/wardroom/wardroom/sdk/audit/trail"
 )
 
 // A crowded trail of large records loses what brings it below its size, and keeps the rest.
@@ -36,6 +39,51 @@ func TestTrimOfLargeRecords(t *testing.T) {
 	})
 	if head := r.store.AuditHead(); head.Bytes < most/10*7 || head.Bytes >= most/10*9 {
 		t.Errorf("%d bytes are left of %d", head.Bytes, full.Bytes)
+	}
+	r.sound()
+}
+
+// slowly is a reader of an export that stops after its first bytes until it may go on.
+type slowly struct {
+	bytes.Buffer
+	once sync.Once
+	stop func()
+}
+
+func (w *slowly) Write(b []byte) (int, error) {
+	w.once.Do(w.stop)
+	return w.Buffer.Write(b)
+}
+
+// An export whose reader is so slow that retention removes what comes next fails: what it wrote would look like a trail that was changed.
+func TestTrimBeforeAnExport(t *testing.T) {
+	r := newRig(t, "", nil, func(c *audit.Config) { c.Retention, c.Level = time.Hour, audit.Verbose })
+	record := func() {
+		t.Helper()
+		large := intent()
+		large.Details = map[string]any{"text": strings.Repeat("x", 1000)}
+		if err := r.execute(core.WithAuditIntent(t.Context(), large)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 600 {
+		record()
+	}
+	r.clock.Advance(2 * time.Hour)
+	record()
+	out := &slowly{stop: func() {
+		coretest.WaitFor(t, "retention", func() bool {
+			r.clock.Advance(time.Minute)
+			return r.store.AuditHead().First > 1000
+		})
+	}}
+	err := r.ExportAudit(t.Context(), time.Time{}, time.Time{}, "json", out)
+	if e := core.AsError(err); e == nil || !e.Unavailable {
+		v := new(trail.Verifier)
+		for line := range bytes.Lines(out.Bytes()) {
+			v.Add(line)
+		}
+		t.Errorf("%v; %+v", err, v.Report().Findings)
 	}
 	r.sound()
 }

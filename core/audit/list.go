@@ -133,6 +133,9 @@ func parseCursor(cursor string) (uint64, error) {
 	return sequence, nil
 }
 
+// errTrimmed is the end of an export that would have a gap, as a trail has that was changed.
+var errTrimmed = core.Unavailable("audit_trimmed", "retention removed records before they were exported; export again")
+
 // ExportAudit implements core.AuditService. What lies between the first and the last record of the time is exported
 // without gaps, so that it can be verified, also where the clock was set meanwhile.
 func (s *Service) ExportAudit(ctx context.Context, since, until time.Time, format string, w io.Writer) error {
@@ -145,18 +148,28 @@ func (s *Service) ExportAudit(ctx context.Context, since, until time.Time, forma
 		return err
 	}
 	var page [][]byte
+	var written uint64 // sequence of the last record that is; 0: none
 	for from := first; from <= last && from > 0; {
 		page = page[:0]
-		err := s.store.AuditRows(ctx, from, false, func(row core.AuditRow) (bool, error) {
-			if row.Sequence > last {
+		next, there := from, written == 0
+		err := s.store.AuditRows(ctx, from-min(written, 1), false, func(row core.AuditRow) (bool, error) {
+			switch {
+			case row.Sequence == written:
+				there = true
+				return true, nil
+			case row.Sequence > last, !there && row.Sequence > next: // retention was faster
 				return false, nil
 			}
+			there = true
 			page = append(page, bytes.Clone(row.Record))
-			from = row.Sequence + 1
+			next = row.Sequence + 1
 			return len(page) < exportPage, nil
 		})
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
+		case !there:
+			return errTrimmed
 		}
 		if len(page) == 0 {
 			break
@@ -166,6 +179,7 @@ func (s *Service) ExportAudit(ctx context.Context, since, until time.Time, forma
 				return err
 			}
 		}
+		from, written = next, next-1
 	}
 	return out.Flush()
 }

@@ -3,6 +3,9 @@ package audit
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
 	"strings"
 
 	"github.com/wardroom/wardroom/core/internal/clip"
@@ -57,44 +60,124 @@ func (noMask) Mask(raw []byte) []byte         { return raw }
 func (noMask) Masks(...string) bool           { return false }
 func (noMask) MaskText(_, text string) string { return text }
 
+// maxMasked bounds a text in which secrets are looked for, in bytes. What is behind would be cut off anyway.
+const maxMasked = 16 * maxText
+
 // maskBody masks a body, by the names of its members if it is JSON, and cuts it.
 func maskBody(text []byte) string {
-	if len(text) > 16*maxText { // the rest would be cut off anyway, and a cut JSON would not be known as one
-		return clip.Marked(credential.Mask(strings.ToValidUTF8(string(text[:16*maxText]), "\uFFFD")), maxText, "...")
+	if masked, ok := maskJSON(text); ok {
+		return clip.Marked(masked, maxText, "...")
 	}
-	if v, ok := decodeBody(text); ok {
-		if plain, err := json.Marshal(maskValue(v)); err == nil {
-			return clip.Marked(string(plain), maxText, "...")
+	return clip.Marked(maskText(strings.ToValidUTF8(string(text[:min(len(text), maxMasked)]), "\uFFFD")), maxText, "...")
+}
+
+// maskText masks a text by its form.
+func maskText(text string) string { return credential.Mask(clip.Text(text, maxMasked)) }
+
+// maskJSON masks an object or an array of JSON, with its numbers as they were written, as much of it as a record keeps and a little
+// more. It returns false for what is none.
+func maskJSON(text []byte) (string, bool) {
+	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
+		return "", false
+	}
+	m := jsonMask{in: json.NewDecoder(bytes.NewReader(text))}
+	m.in.UseNumber()
+	if !m.value() {
+		return "", false
+	}
+	if !m.full() {
+		if _, err := m.in.Token(); !errors.Is(err, io.EOF) {
+			return "", false
 		}
 	}
-	return clip.Marked(credential.Mask(strings.ToValidUTF8(string(text), "\uFFFD")), maxText, "...")
+	return string(m.out), true
 }
 
-// decodeBody decodes a body that is an object or an array of JSON, with its numbers as they were written; false if it is none.
-func decodeBody(text []byte) (v any, ok bool) {
-	if len(text) == 0 || text[0] != '{' && text[0] != '[' || rawjson.Decode(text, &v) != nil {
-		return nil, false
+// jsonMask reads a value and writes it without its secrets.
+type jsonMask struct {
+	in  *json.Decoder
+	out []byte
+}
+
+// full reports whether more would be cut off.
+func (m *jsonMask) full() bool { return len(m.out) > maxText }
+
+// value goes over the next value, or as much of it as is kept. It returns false for what is no JSON.
+func (m *jsonMask) value() bool {
+	token, err := m.in.Token()
+	if err != nil {
+		return false
 	}
-	return v, true
-}
-
-// maskValue masks a value of JSON in place.
-func maskValue(v any) any {
-	switch v := v.(type) {
+	switch token := token.(type) {
+	case json.Delim:
+		return m.members(token)
 	case string:
-		return credential.Mask(v)
-	case []any:
-		for i := range v {
-			v[i] = maskValue(v[i])
+		m.out = rawjson.AppendString(m.out, maskText(token))
+	case json.Number:
+		m.out = append(m.out, token...)
+	case bool:
+		m.out = strconv.AppendBool(m.out, token)
+	default:
+		m.out = append(m.out, "null"...)
+	}
+	return true
+}
+
+// members goes over what is in an object or an array. It does not nest deeper than what is kept is long.
+func (m *jsonMask) members(open json.Delim) bool {
+	m.out = append(m.out, open.String()...)
+	for n := 0; m.in.More(); n++ {
+		if m.full() {
+			return true
 		}
-	case map[string]any:
-		for name, value := range v {
+		if n > 0 {
+			m.out = append(m.out, ',')
+		}
+		if open == '{' {
+			token, err := m.in.Token()
+			name, ok := token.(string)
+			if err != nil || !ok {
+				return false
+			}
+			m.out = append(rawjson.AppendString(m.out, maskText(name)), ':')
 			if credential.Named(name) {
-				v[name] = credential.Masked
-			} else {
-				v[name] = maskValue(value)
+				m.out = append(m.out, `"`+credential.Masked+`"`...)
+				if !m.skip() {
+					return false
+				}
+				continue
 			}
 		}
+		if !m.value() {
+			return false
+		}
 	}
-	return v
+	if m.full() {
+		return true
+	}
+	end, err := m.in.Token()
+	if err != nil {
+		return false
+	}
+	m.out = append(m.out, end.(json.Delim).String()...)
+	return true
+}
+
+// skip goes over a value that is not shown.
+func (m *jsonMask) skip() bool {
+	for depth := 0; ; {
+		token, err := m.in.Token()
+		if err != nil {
+			return false
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			depth++
+		case json.Delim('}'), json.Delim(']'):
+			depth--
+		}
+		if depth <= 0 {
+			return true
+		}
+	}
 }

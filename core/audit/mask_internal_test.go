@@ -79,3 +79,23 @@ func TestMask(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// Secrets in names of members, in JSON within JSON, and in a body of which only the begin is kept, are none of a record either.
+func TestMaskOfOddPlaces(t *testing.T) {
+	const token = "ghp_CANARY6789abcdefghijABCDEFGHIJ012345"
+	pad := strings.Repeat(`,"n":1`, 4*maxText)
+	for _, text := range []string{
+		`{"` + token + `":1}`, `{"input":[{"Bearer CANARY-0123456789":"x"}]}`, `{"a":{"postgres://ann:CANARY@db/x":{"b":1}}}`,
+		`{"input":"{\"password\":\"a\\\"CANARY\"}"}`, `{"input":"password='a\\'CANARY'"}`,
+		`{"input":"{\"a\":\"{\\\"password\\\":\\\"a CANARY\\\"}\"}"}`,
+		`{"name":"stays","headers":{"X-Own":"CANARY"}` + pad + `}`, `{"name":"stays","privateKey":["CANARY",{"a":"CANARY"}]` + pad + `}`,
+		`[{"name":"stays","env":{"ANY":"CANARY"}}` + strings.Repeat(",1", 10*maxText) + `]`,
+		`{"name":"stays","list":["` + token + `"],"` + token + `":"a"` + pad + `}`, `{"name":"stays"` + pad + `,"headers":{"X-Own":"CANARY"}}`,
+		`{"name":"stays","headers":{"X-Own":"CANARY` + strings.Repeat(".", 20*maxText) + `"}}`,
+	} {
+		got := maskBody([]byte(text))
+		if strings.Contains(got, "CANARY") || len(got) > maxText+3 || strings.Contains(text, "stays") && !strings.Contains(got, `"name":"stays"`) {
+			t.Errorf("%.200s\nbecomes %.300s", text, got)
+		}
+	}
+}

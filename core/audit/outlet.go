@@ -15,6 +15,7 @@ import (
 const (
 	batchRecords = 1000
 	batchBytes   = 1 << 20
+	fewRecords   = 16               // of a batch behind a record that was refused for good: each refusal has the rest sent again
 	writeLimit   = time.Minute      // of one call of a sink
 	cursorEvery  = time.Second      // how often a cursor is written
 	behindAfter  = 5 * time.Minute  // age of what a sink lacks from which on people are alerted
@@ -30,6 +31,7 @@ type outlet struct {
 	wake chan struct{} // holds one
 
 	// Of the goroutine of run.
+	most      int       // records of the next batch
 	written   uint64    // cursor that is on disk
 	writtenAt time.Time // when it was written
 
@@ -40,11 +42,14 @@ type outlet struct {
 	err      error      // of the last attempt; nil: it worked
 	since    time.Time  // when it began to fail
 	rejected uint64
+	refused  string // eventId of the last record that was rejected
+	refusals refusals
+	failures failures
 	alerted  bool
 }
 
 func newOutlet(s *Service, name string) *outlet {
-	return &outlet{s: s, name: name, wake: make(chan struct{}, 1)}
+	return &outlet{s: s, name: name, wake: make(chan struct{}, 1), most: batchRecords}
 }
 
 // delivered returns the sequence up to which the sink has everything; 0 while that is not known.
@@ -52,6 +57,13 @@ func (k *outlet) delivered() uint64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.cursor
+}
+
+// begins reports whether the delivery has begun and what the sink lacks is not known yet.
+func (k *outlet) begins() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.sink != nil && !k.loaded
 }
 
 // run delivers until ctx ends.
@@ -63,6 +75,7 @@ func (k *outlet) run(ctx context.Context) {
 			break
 		}
 		k.failed(err)
+		k.most = batchRecords // a sink may need the records behind one to find out what is wrong with it
 		wait := backoff.Next()
 		if !pause.For(ctx, k.s.opts.Clock, wait/2+rand.N(wait/2+1)) { //nolint:gosec // it spreads calls, and guards nothing
 			break
@@ -71,6 +84,7 @@ func (k *outlet) run(ctx context.Context) {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	k.keepCursor(last, true)
+	k.logRefusals(true)
 }
 
 // failed notes why the sink did not take records.
@@ -82,25 +96,27 @@ func (k *outlet) failed(err error) {
 		oldest = k.s.timeOf(next)
 	}
 	k.mu.Lock()
-	first := k.err == nil
+	now := k.s.opts.Clock.Now()
 	k.oldest = oldest
-	if first {
-		k.since = k.s.opts.Clock.Now()
+	if k.err == nil {
+		k.since = now
+		k.failures.times++
 	}
 	k.err = err
+	times, shown := k.failures.show(now)
 	k.mu.Unlock()
-	if first {
-		k.s.log.Warn("an audit sink does not take records; it is tried again", "sink", k.name, "error", err)
+	if shown {
+		k.s.log.Warn("an audit sink does not take records; it is tried again", "sink", k.name, "error", err, "times", times)
 	}
 }
 
 // worked notes that the sink took records.
 func (k *outlet) worked() {
 	k.mu.Lock()
-	failing := k.err != nil
-	k.err, k.since = nil, time.Time{}
+	shown := k.failures.shown
+	k.err, k.since, k.failures.shown = nil, time.Time{}, false
 	k.mu.Unlock()
-	if failing {
+	if shown {
 		k.s.log.Info("an audit sink takes records again", "sink", k.name)
 	}
 }
@@ -180,7 +196,7 @@ func (k *outlet) next(ctx context.Context) ([]sinks.Record, error) {
 		}
 		batch = append(batch, sinks.Record{Sequence: row.Sequence, Time: row.Time, JSON: append([]byte(nil), row.Record...)})
 		size += len(row.Record)
-		return len(batch) < batchRecords && size < batchBytes, nil
+		return len(batch) < k.most && size < batchBytes, nil
 	})
 	if err != nil {
 		return nil, err
@@ -201,15 +217,16 @@ func (k *outlet) write(ctx context.Context, batch []sinks.Record) error {
 	last, err := k.limited(ctx, func(ctx context.Context) (uint64, error) { return k.sink.Write(ctx, batch) })
 	k.advance(batch, last, began)
 	if err != nil {
-		return k.refused(batch, err)
+		return k.passOver(batch, err)
 	}
 	if k.delivered() >= end {
+		k.most = min(2*k.most, batchRecords)
 		return nil
 	}
 	// It took the batch, and may make it durable by itself: it has some time for that, with those that come.
 	due, stop := pause.After(k.s.opts.Clock, flushAfter)
 	defer stop()
-	if len(batch) < batchRecords {
+	if len(batch) < k.most {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -220,11 +237,12 @@ func (k *outlet) write(ctx context.Context, batch []sinks.Record) error {
 		k.advance(batch, last, began)
 	}
 	if err != nil {
-		return k.refused(batch, err)
+		return k.passOver(batch, err)
 	}
 	if k.delivered() < end {
 		return sinks.Errorf(sinks.CodeInternal, "the sink took records up to %d, and keeps those up to %d only", end, k.delivered())
 	}
+	k.most = min(2*k.most, batchRecords)
 	return nil
 }
 
@@ -243,8 +261,8 @@ func (k *outlet) advance(batch []sinks.Record, last uint64, began time.Time) {
 	}
 }
 
-// refused goes on behind a record that the destination will never take; any other error ends the session.
-func (k *outlet) refused(batch []sinks.Record, err error) error {
+// passOver goes on behind a record that the destination will never take; any other error ends the session.
+func (k *outlet) passOver(batch []sinks.Record, err error) error {
 	if sinks.AsError(err).Code != sinks.CodeRejected {
 		return err
 	}
@@ -254,15 +272,22 @@ func (k *outlet) refused(batch []sinks.Record, err error) error {
 		k.mu.Unlock()
 		return err
 	}
+	id := eventOf(batch[at-batch[0].Sequence])
 	k.cursor = at
 	k.rejected++
+	k.refused = id
 	first := k.rejected == 1
+	own := k.refusals.add(at, err, k.s.opts.Clock.Now())
 	k.mu.Unlock()
-	k.s.log.Error("an audit sink refuses a record for good; it goes on with the next", "sink", k.name, "sequence", at, "error", err)
+	k.most = fewRecords
+	if own {
+		k.s.log.Error("an audit sink refuses a record for good; it goes on with the next", "sink", k.name, "sequence", at, "eventId", id, "error", err)
+	}
+	k.logRefusals(false)
 	k.s.opts.Metrics.SinkFailed(k.name, string(sinks.CodeRejected))
 	if first {
 		k.s.opts.Alert("audit", "the audit sink "+k.name+" refuses a record for good",
-			map[string]any{"sink": k.name, "sequence": at, "reason": sinks.AsError(err).Message})
+			map[string]any{"sink": k.name, "sequence": at, "eventId": id, "reason": sinks.AsError(err).Message})
 	}
 	return nil
 }
@@ -296,6 +321,7 @@ func (k *outlet) await(ctx context.Context) {
 
 // look tells people once when the sink is behind, and when it is not any more.
 func (k *outlet) look(now time.Time) {
+	k.logRefusals(false)
 	status := k.status(k.s.store.AuditHead(), now)
 	late := status.State != "ok" && time.Duration(status.BehindSeconds)*time.Second >= behindAfter
 	k.mu.Lock()
@@ -322,7 +348,7 @@ func (k *outlet) look(now time.Time) {
 func (k *outlet) status(head core.AuditHead, now time.Time) core.AuditSink {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	st := core.AuditSink{Name: k.name, State: "ok", Cursor: k.cursor, Rejected: k.rejected, Since: k.since}
+	st := core.AuditSink{Name: k.name, State: "ok", Cursor: k.cursor, Rejected: k.rejected, LastRejected: k.refused, Since: k.since}
 	if k.loaded && head.Sequence > k.cursor {
 		st.Behind = head.Sequence - k.cursor
 		if !k.oldest.IsZero() {

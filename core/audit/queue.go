@@ -21,8 +21,13 @@ type queue struct {
 	lost     int       // since the record that reported them last
 	lostFrom time.Time // of the first and the last of them
 	lostTo   time.Time
-	total    int64 // lost since the start
+	total    int64     // lost since the start
+	alerted  time.Time // when people were alerted last; zero: never
+	reported bool      // people were alerted of these
 }
+
+// lossAlerts is how long after an alert about records that are lost there is none about others.
+const lossAlerts = 5 * time.Minute
 
 // queueChunk is how many entries one transaction writes.
 const queueChunk = 256
@@ -67,16 +72,19 @@ func (s *Service) lose(n int) {
 	now := s.opts.Clock.Now()
 	q := &s.queue
 	q.mu.Lock()
-	first := q.lost == 0
-	if first {
-		q.lostFrom = now
+	if q.lost == 0 {
+		q.lostFrom, q.reported = now, false
 	}
 	q.lost += n
 	q.total += int64(n)
 	q.lostTo = now
+	alert := !q.reported && (q.alerted.IsZero() || now.Sub(q.alerted) >= lossAlerts || now.Before(q.alerted))
+	if alert {
+		q.alerted, q.reported = now, true
+	}
 	q.mu.Unlock()
 	s.opts.Metrics.Lost(n)
-	if first {
+	if alert {
 		s.opts.Alert("audit", "audit records are lost: there is no room for them", map[string]any{"mode": "buffered"})
 	}
 }

@@ -185,7 +185,7 @@ func (s *Service) Drain() {
 func (s *Service) delivered() bool {
 	head := s.store.AuditHead()
 	for _, k := range s.all() {
-		if st := k.status(head, s.opts.Clock.Now()); st.State != "failing" && st.Behind > 0 {
+		if st := k.status(head, s.opts.Clock.Now()); st.State != "failing" && (st.Behind > 0 || k.begins()) {
 			return false
 		}
 	}

@@ -112,6 +112,7 @@ type AuditSink struct {
 	Behind        uint64    `json:"behind" doc:"Records that it lacks."`
 	BehindSeconds int64     `json:"behindSeconds" doc:"Age of the oldest of them."`
 	Rejected      uint64    `json:"rejected" doc:"Records that it refused for good since the start."`
+	LastRejected  string    `json:"lastRejected,omitempty" doc:"The eventId of the last record that it refused for good."`
 	Error         string    `json:"error,omitempty" doc:"Of the last attempt."`
 	Since         time.Time `json:"since,omitzero" doc:"When it began to fail."`
 }

@@ -26,8 +26,11 @@ var secretText = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	`://[^\s/:@]*:[^\s/@]+@`, `\bhttps?://[^\s/?#@]+@`,
 }, "|"))
 
+// value finds one that may stand in quotes, which may be those of a text within a text.
+const value = `"(?:[^"\\]|\\(?s:.))*"|'(?:[^'\\]|\\(?s:.))*'|\\+"[^"]*"|\\+'[^']*'|\S+`
+
 // assigned finds values of variables and options whose names are those of secrets.
-var assigned = regexp.MustCompile(`(?i)([A-Za-z0-9_-]*(?:password|passwd|secret|token|api[-_]?key|credential)[A-Za-z0-9_-]*["']?\s*[=:]\s*)("[^"]*"|'[^']*'|\S+)`)
+var assigned = regexp.MustCompile(`(?i)([A-Za-z0-9_-]*(?:password|passwd|secret|token|api[-_]?key|credential)[A-Za-z0-9_-]*\\*["']?\s*[=:]\s*)(` + value + `)`)
 
 // queried finds values of parameters of addresses that are credentials, under names that say little elsewhere.
 var queried = regexp.MustCompile(`(?i)([?&](?:[a-z0-9_.-]*(?:key|signature)|sig|auth|code|pwd|pass)=)[^&#\s"'<>]+`)

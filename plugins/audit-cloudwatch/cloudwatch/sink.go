@@ -7,6 +7,7 @@ package cloudwatch
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -77,6 +78,26 @@ type sink struct {
 	creds   credentials
 	last    uint64
 	expired uint64 // sequence up to which records are known to be older than the retention of the group; 0: none is
+	stored  stored
+}
+
+// stored are the records that the service took behind some that it did not, by their sequence; they come again with those. The sum
+// of a record is what one of another trail does not have.
+type stored map[uint64][sha256.Size]byte
+
+// add notes records, of one request.
+func (s stored) add(records []audit.Record) {
+	if len(s) > 2*maxEvents {
+		clear(s) // they came again long ago
+	}
+	for _, r := range records {
+		s[r.Sequence] = sha256.Sum256(r.JSON)
+	}
+}
+
+func (s stored) has(r audit.Record) bool {
+	sum, ok := s[r.Sequence]
+	return ok && sum == sha256.Sum256(r.JSON)
 }
 
 var _ audit.Sink = (*sink)(nil)
@@ -101,8 +122,11 @@ func open(raw json.RawMessage) (*sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sink{client: client, local: local, config: c, machine: machineHost, getenv: os.Getenv, now: time.Now}, nil
+	return &sink{client: client, local: local, config: c, machine: machineHost, getenv: os.Getenv, now: time.Now, stored: stored{}}, nil
 }
+
+// kindTooLarge is the kind of a refusal of the status 413, which is of a proxy and has no type.
+const kindTooLarge = "RequestEntityTooLarge"
 
 // call makes one call; the answer is decoded into out, unless that is nil. It returns the type of an error that the service
 // names. mu is held.
@@ -133,6 +157,9 @@ func (s *sink) call(ctx context.Context, operation string, in, out any) (kind st
 	}
 	_ = json.Unmarshal(a.Body, &said) // else there is no reason
 	kind = said.Type[strings.LastIndexByte(said.Type, '#')+1:]
+	if a.Status == http.StatusRequestEntityTooLarge {
+		kind = kindTooLarge
+	}
 	switch kind {
 	case "ThrottlingException", "LimitExceededException", "ServiceUnavailableException":
 		return kind, audit.Errorf(audit.CodeUnavailable, "the service asks to wait (%s)", kind)
@@ -173,6 +200,10 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 	most := maxEvents
 	for len(batch) > 0 {
 		switch {
+		case s.stored.has(batch[0]):
+			s.last = batch[0].Sequence
+			batch = batch[1:]
+			continue
 		case len(batch[0].JSON) > maxEvent:
 			s.last = batch[0].Sequence - 1
 			return s.last, audit.Errorf(audit.CodeRejected, "a record is larger than the service takes")
@@ -181,43 +212,67 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 		}
 		events, n := s.events(batch[:min(len(batch), most)])
 		var said struct {
-			Rejected *struct {
-				TooNew  *int `json:"tooNewLogEventStartIndex"`
-				TooOld  *int `json:"tooOldLogEventEndIndex"`
-				Expired *int `json:"expiredLogEventEndIndex"`
-			} `json:"rejectedLogEventsInfo"`
+			Rejected refused `json:"rejectedLogEventsInfo"`
 		}
 		kind, err := s.call(ctx, "PutLogEvents", map[string]any{
 			"logGroupName": s.config.LogGroup, "logStreamName": s.config.LogStream, "logEvents": events,
 		}, &said)
 		if err != nil {
+			refused := audit.AsError(err)
 			switch {
-			case kind != "InvalidParameterException":
+			case kind != "InvalidParameterException" && kind != kindTooLarge:
 				return s.last, err
 			case n > 1: // it does not name the event that it does not take
 				most = n / 2
 				continue
 			}
 			s.last = batch[0].Sequence - 1
-			return s.last, audit.Errorf(audit.CodeRejected, "the service does not take a record")
+			refused.Code, refused.Retry = audit.CodeRejected, false
+			return s.last, refused
 		}
 		// Part of the events may be refused for their times in an answer of success. An expired one is older than the
 		// retention of the group, which is an operator's choice.
-		if r := said.Rejected; r != nil {
-			if r.TooNew != nil || r.TooOld != nil {
-				e := audit.Errorf(audit.CodeUnavailable, "the service does not take events of these times")
-				e.Hint = "compare the clock of this machine with the real time"
-				return s.last, e
-			}
-			if r.Expired != nil {
-				s.expired = batch[min(max(*r.Expired, 1), n)-1].Sequence
-				return s.rejectExpired(batch[0])
-			}
+		expired, from, to := said.Rejected.bounds(n)
+		if from == 0 && to > 0 {
+			s.last = batch[to-1].Sequence
+		} else {
+			s.stored.add(batch[from:to])
+		}
+		switch {
+		case from > expired, to < n && expired == 0:
+			e := audit.Errorf(audit.CodeUnavailable, "the service does not take events of these times")
+			e.Hint = "compare the clock of this machine with the real time"
+			return s.last, e
+		case expired > 0:
+			s.expired = batch[expired-1].Sequence
+			return s.rejectExpired(batch[0])
 		}
 		s.last = batch[n-1].Sequence
 		batch = batch[n:]
 	}
 	return s.last, nil
+}
+
+// refused are the events of a request that the service does not take for their times. They stand at its ends.
+type refused struct {
+	TooNew  *int `json:"tooNewLogEventStartIndex"`
+	TooOld  *int `json:"tooOldLogEventEndIndex"`
+	Expired *int `json:"expiredLogEventEndIndex"`
+}
+
+// bounds returns how many of n events are expired, and the first and the end of those that the service took.
+func (r *refused) bounds(n int) (expired, from, to int) {
+	if r.Expired != nil {
+		expired = min(max(*r.Expired, 1), n)
+	}
+	from, to = expired, n
+	if r.TooOld != nil {
+		from = max(from, min(max(*r.TooOld, 1), n))
+	}
+	if r.TooNew != nil {
+		to = max(from, min(*r.TooNew, n))
+	}
+	return expired, from, to
 }
 
 // rejectExpired is the end of a Write at a record that is older than the retention of the log group. mu is held.
@@ -226,7 +281,7 @@ func (s *sink) rejectExpired(r audit.Record) (uint64, error) {
 	return s.last, audit.Errorf(audit.CodeRejected, "a record is older than the retention of the log group")
 }
 
-// events makes the events of as many records as one batch takes, at least one. Their times rise, and are of the days that
+// events makes the events of as many records as one batch takes, at least one, and up to one that is stored. Their times rise, and are of the days that
 // the service takes: that of the record stands in it.
 func (s *sink) events(batch []audit.Record) (events []inputEvent, n int) {
 	now := s.now()
@@ -245,7 +300,7 @@ func (s *sink) events(batch []audit.Record) (events []inputEvent, n int) {
 			first = stamp
 		}
 		size += len(r.JSON) + perEvent
-		if n > 0 && (size > maxBatch || n == maxEvents || len(r.JSON) > maxEvent || stamp-first >= maxSpan.Milliseconds()) {
+		if n > 0 && (s.stored.has(r) || size > maxBatch || n == maxEvents || len(r.JSON) > maxEvent || stamp-first >= maxSpan.Milliseconds()) {
 			break
 		}
 		events = append(events, inputEvent{stamp, string(r.JSON)})

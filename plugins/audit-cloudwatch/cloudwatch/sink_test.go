@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -33,9 +34,11 @@ type service struct {
 	streams map[string]bool
 	events  []inputEvent
 	calls   int
-	fail    string        // type of the error of the next call
-	refuse  string        // text of events that are refused
-	keeps   time.Duration // retention of the group; 0: for ever
+	fail    string           // type of the error of the next call
+	refuse  string           // text of events that are refused
+	keeps   time.Duration    // retention of the group; 0: for ever
+	signed  func() time.Time // of requests; nil: now
+	largest int              // bytes of the largest request that a proxy lets through; 0: any
 }
 
 func newService(t *testing.T) *service {
@@ -54,6 +57,10 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, `{"__type":"com.amazonaws.logs#%s","message":"a text"}`, kind)
 	}
 	body, _ := io.ReadAll(r.Body)
+	if s.largest > 0 && len(body) > s.largest {
+		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		return
+	}
 	if s.fail != "" {
 		refuse(s.fail)
 		s.fail = ""
@@ -61,7 +68,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	want := http.Header{"Content-Type": r.Header["Content-Type"], "X-Amz-Target": r.Header["X-Amz-Target"]}
 	c := credentials{id: "AKIDEXAMPLE", secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}
-	if err := c.sign(want, s.server.URL, "eu-central-1", "logs", body, now); err != nil || want.Get("Authorization") != r.Header.Get("Authorization") {
+	if err := c.sign(want, s.server.URL, "eu-central-1", "logs", body, s.signedAt()); err != nil || want.Get("Authorization") != r.Header.Get("Authorization") {
 		refuse("InvalidSignatureException")
 		return
 	}
@@ -89,6 +96,13 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+func (s *service) signedAt() time.Time {
+	if s.signed != nil {
+		return s.signed()
+	}
+	return now
+}
+
 func (s *service) put(w http.ResponseWriter, events []inputEvent, refuse func(string)) {
 	size := 0
 	for i, e := range events {
@@ -98,28 +112,34 @@ func (s *service) put(w http.ResponseWriter, events []inputEvent, refuse func(st
 			i > 0 && e.Timestamp < events[i-1].Timestamp, e.Timestamp-events[0].Timestamp >= 24*3600*1000:
 			refuse("InvalidParameterException")
 			return
-		case e.Timestamp < now.Add(-14*24*time.Hour).UnixMilli():
-			_, _ = io.WriteString(w, `{"rejectedLogEventsInfo":{"tooOldLogEventEndIndex":1}}`)
-			return
-		case e.Timestamp > now.Add(2*time.Hour).UnixMilli():
-			_, _ = io.WriteString(w, `{"rejectedLogEventsInfo":{"tooNewLogEventStartIndex":0}}`)
-			return
 		}
 	}
 	if len(events) == 0 || len(events) > 10_000 || size > 1_048_576 {
 		refuse("InvalidParameterException")
 		return
 	}
-	if expired := slices.IndexFunc(events, func(e inputEvent) bool { return s.keeps == 0 || e.Timestamp >= now.Add(-s.keeps).UnixMilli() }); expired != 0 {
-		if expired < 0 {
-			expired = len(events)
-		}
-		s.events = append(s.events, events[expired:]...)
-		_, _ = fmt.Fprintf(w, `{"nextSequenceToken":"1","rejectedLogEventsInfo":{"expiredLogEventEndIndex":%d}}`, expired)
-		return
+	// The bounds of times: an event of one end is not taken, and those between are.
+	before := func(age time.Duration) int {
+		return sort.Search(len(events), func(i int) bool { return events[i].Timestamp >= now.Add(-age).UnixMilli() })
 	}
-	s.events = append(s.events, events...)
-	_, _ = io.WriteString(w, `{"nextSequenceToken":"1"}`)
+	rejected := map[string]int{}
+	from, to := before(14*24*time.Hour), before(-2*time.Hour)
+	if from > 0 {
+		rejected["tooOldLogEventEndIndex"] = from
+	}
+	if to < len(events) {
+		rejected["tooNewLogEventStartIndex"] = to
+	}
+	if s.keeps > 0 && before(s.keeps) > 0 {
+		rejected["expiredLogEventEndIndex"] = before(s.keeps)
+		from = max(from, before(s.keeps))
+	}
+	s.events = append(s.events, events[from:max(from, to)]...)
+	said := map[string]any{"nextSequenceToken": "1"}
+	if len(rejected) > 0 {
+		said["rejectedLogEventsInfo"] = rejected
+	}
+	_ = json.NewEncoder(w).Encode(said)
 }
 
 func start(t *testing.T, s *service, group string) *sink {
@@ -249,15 +269,16 @@ func TestExpired(t *testing.T) {
 	if len(rejected) != 149 || rejected[148] != 149 {
 		t.Errorf("rejected are %d", rejected)
 	}
-	if s.calls > 2 || len(s.events) > 2*51 {
+	if s.calls > 2 || len(s.events) != 51 {
 		t.Errorf("%d calls stored %d events, of 51 records", s.calls, len(s.events))
 	}
 	if _, err := k.Open(t.Context(), 1); err != nil { // such as behind a dump that was restored
 		t.Fatal(err)
 	}
 	s.keeps = 0
-	if rejected := k.deliver(t, records(1, 10, 10, func(int) time.Time { return now })); len(rejected) > 0 {
-		t.Errorf("rejected are %d", rejected)
+	other := records(1, 200, 11, func(int) time.Time { return now }) // of the same sequences
+	if rejected := k.deliver(t, other); len(rejected) > 0 || len(s.events) != 51+200 {
+		t.Errorf("rejected are %d, %d events", rejected, len(s.events))
 	}
 }
 
@@ -352,5 +373,77 @@ func TestCredentialsPassNoProxy(t *testing.T) {
 	cmd.Env = append(os.Environ(), "HTTP_PROXY="+proxy.URL, "NO_PROXY=", variable+"="+strings.Replace(machine.URL, "127.0.0.1", "0.0.0.0", 1))
 	if out, err := cmd.CombinedOutput(); err != nil || passed.Load() > 0 {
 		t.Errorf("%d requests passed the proxy; %v\n%s", passed.Load(), err, out)
+	}
+}
+
+// With a clock that is wrong part of a batch is refused for its times. What the service took of it is not sent again, however often
+// the rest is tried.
+func TestWrongClock(t *testing.T) {
+	for _, test := range []struct {
+		name       string
+		ahead, age time.Duration // of the clock, and of records that are taken
+	}{{"Behind", -2 * time.Hour, 14*24*time.Hour - 4*time.Hour}, {"Ahead", 2 * time.Hour, 0}} {
+		t.Run(test.name, func(t *testing.T) {
+			s := newService(t)
+			k := start(t, s, "wardroom")
+			if _, err := k.Open(t.Context(), 1); err != nil {
+				t.Fatal(err)
+			}
+			wrong := now.Add(test.ahead)
+			k.now = func() time.Time { return wrong }
+			s.signed = func() time.Time { return k.now() }
+			list := records(1, 3, 10, func(int) time.Time { return now.Add(-20 * 24 * time.Hour) })
+			list = append(list, records(4, 20, 10, func(int) time.Time { return now.Add(-test.age) })...)
+			list = append(list, records(24, 3, 10, func(int) time.Time { return now.Add(24 * time.Hour) })...)
+			from := 0
+			write := func() error {
+				last, err := k.Write(t.Context(), list[from:])
+				from = max(from, int(last))
+				return err
+			}
+			for range 4 {
+				err := write()
+				if e := audit.AsError(err); e == nil || e.Code != audit.CodeUnavailable || e.Hint == "" {
+					t.Fatalf("%+v", e)
+				}
+				if _, err := k.Open(t.Context(), uint64(from)+1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(s.events) < 20 || len(s.events) > len(list) {
+				t.Errorf("%d events are stored, of %d records", len(s.events), len(list))
+			}
+			k.now = func() time.Time { return now }
+			if err := write(); err != nil || from != len(list) {
+				t.Fatalf("with the right clock: %d, %v", from, err)
+			}
+			times := map[string]int{}
+			for _, e := range s.events {
+				times[e.Message]++
+			}
+			for _, r := range list {
+				if times[string(r.JSON)] != 1 {
+					t.Errorf("record %d is stored %d times", r.Sequence, times[string(r.JSON)])
+				}
+			}
+		})
+	}
+}
+
+// A proxy that takes smaller requests than are sent gets smaller ones; a record that alone is too large for it is passed over.
+func TestTooLarge(t *testing.T) {
+	s := newService(t)
+	k := start(t, s, "wardroom")
+	if _, err := k.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	at := func(int) time.Time { return now }
+	s.largest = 48 << 10
+	list := slices.Concat(records(1, 50, 4<<10, at), records(51, 1, 50<<10, at), records(52, 50, 4<<10, at))
+	if rejected := k.deliver(t, list); !slices.Equal(rejected, []uint64{51}) || len(s.events) != 100 {
+		t.Errorf("rejected are %d, %d events", rejected, len(s.events))
+	}
+	if last, err := k.Write(t.Context(), records(102, 1, 50<<10, at)); last != 101 || audit.AsError(err).Hint == "" {
+		t.Errorf("%d, %v", last, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -183,10 +184,19 @@ type item struct {
 	} `json:"error"`
 }
 
+// ofDocument reports whether the document itself may be the reason of a refusal.
+func (it item) ofDocument() bool {
+	return it.Status == http.StatusBadRequest || it.Status == http.StatusRequestEntityTooLarge
+}
+
 // unfit reports whether the document itself is refused, for good. The status 400 is also that of an unusable data stream or
 // cluster, such as a closed index or too many shards.
 func (it item) unfit() bool {
-	if it.Status != http.StatusBadRequest {
+	switch it.Status {
+	case http.StatusBadRequest:
+	case http.StatusRequestEntityTooLarge:
+		return true
+	default:
 		return false
 	}
 	switch it.Error.Type {
@@ -203,54 +213,72 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 	if err := audit.CheckGaps(batch); err != nil {
 		return 0, err
 	}
+	most, took := len(batch), false
 	for len(batch) > 0 {
-		n := s.fitting(batch)
+		n := s.fitting(batch[:min(len(batch), most)])
 		items, err := s.bulk(ctx, batch[:n], true)
-		if errors.Is(err, errTooLarge) {
-			if n > 1 {
-				s.body = size(batch[:n]) / 2
-				continue
-			}
-			items, err = s.bulk(ctx, batch[:n], false) // once instead of twice
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, errTooLarge):
+			s.body = size(batch[:n]) / 2
+			continue
+		case errors.Is(err, errWhole):
+			most = n / 2
+			continue
+		case err != nil:
 			return s.last, err
 		}
 		for i := range items {
-			if err := s.settle(ctx, batch[i], items[i]); err != nil {
+			others := func() bool { return took || anyKept(items[i+1:]) || s.takes(ctx, batch[i+1:]) }
+			if err := s.settle(ctx, batch[i], items[i], others); err != nil {
 				return s.last, err
 			}
-			s.last = batch[i].Sequence
+			s.last, took = batch[i].Sequence, true
 		}
 		batch = batch[n:]
 	}
 	return s.last, nil
 }
 
-// settle looks at what became of a document. mu is held.
-func (s *sink) settle(ctx context.Context, r audit.Record, it item) error {
+// settle looks at what became of a document; others reports whether other ones are taken. mu is held.
+func (s *sink) settle(ctx context.Context, r audit.Record, it item, others func() bool) error {
 	if kept(it.Status) {
 		return nil
 	}
-	if it.Status == http.StatusBadRequest { // as an object it does not fit: as text it may
+	if it.ofDocument() { // as an object it does not fit: as text it may, which is also half as long
 		items, err := s.bulk(ctx, []audit.Record{r}, false)
 		if err != nil {
 			return err
 		}
 		it = items[0]
 	}
-	switch {
-	case kept(it.Status):
+	if kept(it.Status) {
 		return nil
-	case it.unfit():
-		s.last = r.Sequence - 1
-		return audit.Errorf(audit.CodeRejected, "the server does not take a record: %.100s", it.Error.Type)
 	}
 	e := remote.Refusal(it.Status, it.Error.Type)
+	if it.unfit() || it.ofDocument() && others() {
+		s.last = r.Sequence - 1
+		e.Code, e.Retry = audit.CodeRejected, false
+		return e
+	}
 	if e.Hint == "" {
 		e.Hint = "check the data stream and its index template, and that the cluster may make shards"
 	}
 	return e
+}
+
+// takes reports whether the first of some records is taken, which shows that it is not everything that is refused. It has its id,
+// and is not kept twice. mu is held.
+func (s *sink) takes(ctx context.Context, batch []audit.Record) bool {
+	if len(batch) == 0 {
+		return false
+	}
+	items, err := s.bulk(ctx, batch[:1], true)
+	return err == nil && anyKept(items)
+}
+
+// anyKept reports whether one of some documents is there.
+func anyKept(items []item) bool {
+	return slices.ContainsFunc(items, func(it item) bool { return kept(it.Status) })
 }
 
 // kept reports whether a document is there: it was made, or it was there before.
@@ -278,7 +306,11 @@ func size(batch []audit.Record) (bytes int) {
 // errTooLarge is the refusal of a request whose body is larger than the server, or a proxy before it, takes.
 var errTooLarge = remote.Refusal(http.StatusRequestEntityTooLarge, "")
 
-// bulk sends documents, with the record as an object or without. mu is held.
+// errWhole is the refusal of a request with several documents, which leaves open whether one of them is the reason.
+var errWhole = remote.Refusal(http.StatusBadRequest, "")
+
+// bulk sends documents, with the record as an object or without. A request with a single one that is refused is the refusal of that
+// one. mu is held.
 func (s *sink) bulk(ctx context.Context, batch []audit.Record, object bool) ([]item, error) {
 	var body bytes.Buffer
 	out := json.NewEncoder(&body) // which ends each value with a line break
@@ -307,11 +339,18 @@ func (s *sink) bulk(ctx context.Context, batch []audit.Record, object bool) ([]i
 	if err != nil {
 		return nil, err
 	}
-	if a.Status == http.StatusRequestEntityTooLarge {
-		return nil, errTooLarge
-	}
-	if a.Status != http.StatusOK {
+	whole := item{Status: a.Status}
+	switch {
+	case a.Status == http.StatusOK:
+	case !whole.ofDocument():
 		return nil, refusal(a)
+	case len(batch) == 1:
+		whole.Error.Type = typeOf(a)
+		return []item{whole}, nil
+	case a.Status == http.StatusRequestEntityTooLarge:
+		return nil, errTooLarge
+	default:
+		return nil, errWhole
 	}
 	var said struct {
 		Items []struct {
@@ -339,12 +378,15 @@ func (s *sink) Flush(context.Context) (uint64, error) {
 }
 
 // refusal words an answer. Of the text of the server only the type of the error is repeated: the rest may quote a document.
-func refusal(a remote.Answer) *audit.Error {
+func refusal(a remote.Answer) *audit.Error { return remote.Refusal(a.Status, typeOf(a)) }
+
+// typeOf returns the type of the error in an answer, or "".
+func typeOf(a remote.Answer) string {
 	var said struct {
 		Error struct {
 			Type string `json:"type"`
 		} `json:"error"`
 	}
 	_ = json.Unmarshal(a.Body, &said) // else there is no reason
-	return remote.Refusal(a.Status, said.Error.Type)
+	return said.Error.Type
 }

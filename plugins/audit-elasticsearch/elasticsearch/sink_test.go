@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -80,7 +81,7 @@ func TestFailures(t *testing.T) {
 }
 
 // A server, or the proxy before it, that takes smaller requests than are sent gets smaller ones; a record that alone is too
-// large for it is kept, and the error names the remedy.
+// large for it is passed over, the error names the remedy, and the others get there.
 func TestTooLarge(t *testing.T) {
 	r := search.Start(t)
 	s := start(t, []string{r.URL()}, search.Password)
@@ -95,8 +96,64 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("%d, %v", last, err)
 	}
 	last, err := s.Write(t.Context(), records(602, 1, 50<<10))
-	if e := audit.AsError(err); last != 601 || e == nil || !e.Retry || e.Hint == "" {
+	if e := audit.AsError(err); last != 601 || e == nil || e.Code != audit.CodeRejected || e.Retry || e.Hint == "" {
 		t.Errorf("%d, %+v", last, e)
+	}
+	list := slices.Concat(records(603, 20, 10), records(623, 1, 50<<10), records(624, 20, 10))
+	if rejected := s.deliver(t, list); !slices.Equal(rejected, []uint64{623}) || len(r.Records()) != 641 {
+		t.Errorf("rejected are %d, %d documents", rejected, len(r.Records()))
+	}
+}
+
+// deliver writes records as the appliance does: behind one that is refused for good it goes on with the next.
+func (s *sink) deliver(t *testing.T, list []audit.Record) (rejected []uint64) {
+	t.Helper()
+	for len(list) > 0 {
+		last, err := s.Write(t.Context(), list)
+		if last >= list[0].Sequence {
+			list = list[last-list[0].Sequence+1:]
+		}
+		switch {
+		case err == nil:
+		case audit.AsError(err).Code != audit.CodeRejected:
+			t.Fatalf("behind %d: %v", last, err)
+		default:
+			rejected = append(rejected, list[0].Sequence)
+			list = list[1:]
+		}
+	}
+	return rejected
+}
+
+// A document that is refused for a reason that may also be that of the data stream, or with the whole request it is in, is found
+// among others.
+func TestRefusedAmongOthers(t *testing.T) {
+	for name, change := range map[string]func(r *search.Server){
+		"Document": func(r *search.Server) { r.RefusesAs = "illegal_argument_exception" },
+		"Request":  func(r *search.Server) { r.Whole = true },
+	} {
+		for _, bad := range []int{1, 5, 40, 41} {
+			t.Run(fmt.Sprint(name, bad), func(t *testing.T) {
+				r := search.Start(t)
+				s := start(t, []string{r.URL()}, search.Password)
+				if _, err := s.Open(t.Context(), 1); err != nil {
+					t.Fatal(err)
+				}
+				r.Change(func() {
+					change(r)
+					r.Refuses = func(doc []byte) bool { return bytes.Contains(doc, fmt.Appendf(nil, `aud_%d\"`, bad)) }
+				})
+				if rejected := s.deliver(t, records(1, 41, 10)); !slices.Equal(rejected, []uint64{uint64(bad)}) || len(r.Records()) != 40 {
+					t.Errorf("rejected are %d, %d documents", rejected, len(r.Records()))
+				}
+				// Where all are refused, they are kept.
+				r.Change(func() { r.Refuses = func([]byte) bool { return true } })
+				last, err := s.Write(t.Context(), records(42, 3, 10))
+				if e := audit.AsError(err); last > 41 || e == nil || e.Code != audit.CodeInvalidArgument || !e.Retry {
+					t.Errorf("%d, %+v", last, e)
+				}
+			})
+		}
 	}
 }
 

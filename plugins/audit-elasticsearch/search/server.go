@@ -5,6 +5,7 @@ package search
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -29,13 +30,15 @@ type Server struct {
 	ids       map[string]bool
 	docs      []map[string]json.RawMessage
 
-	Down     bool                  // 503 to everything
-	Full     int                   // so many documents are taken of a request, the others are 429
-	Refuses  func(doc []byte) bool // documents that do not fit the mapping
-	Kind     string                // every document is refused with 400 and an error of this type
-	Cause    string                // type of its cause, if it has one
-	Largest  int                   // bytes of the largest body that is taken; 0: any
-	Requests int
+	Down      bool                  // 503 to everything
+	Full      int                   // so many documents are taken of a request, the others are 429
+	Refuses   func(doc []byte) bool // documents that do not fit the mapping
+	RefusesAs string                // type of their error; empty: that of a document that cannot be read
+	Whole     bool                  // a request with one of them is refused as a whole
+	Kind      string                // every document is refused with 400 and an error of this type
+	Cause     string                // type of its cause, if it has one
+	Largest   int                   // bytes of the largest body that is taken; 0: any
+	Requests  int
 }
 
 // Start runs one until the end of the test.
@@ -150,6 +153,12 @@ func (s *Server) bulk(w http.ResponseWriter, body []byte, fail func(int, string)
 		fail(400, "illegal_argument_exception")
 		return
 	}
+	for i := 1; s.Whole && i < len(lines); i += 2 {
+		if s.Refuses(lines[i]) {
+			fail(400, "action_request_validation_exception")
+			return
+		}
+	}
 	var items []map[string]any
 	errors := false
 	for i := 0; i < len(lines); i += 2 {
@@ -201,7 +210,7 @@ func (s *Server) put(op, index, id string, line []byte) (status int, kind string
 	case doc["@timestamp"] == nil: // data stream timestamp field is missing
 		return 400, "document_parsing_exception"
 	case s.Refuses != nil && s.Refuses(line):
-		return 400, "document_parsing_exception"
+		return 400, cmp.Or(s.RefusesAs, "document_parsing_exception")
 	case id != "" && s.ids[id]:
 		return 409, "version_conflict_engine_exception"
 	}

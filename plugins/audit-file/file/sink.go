@@ -112,6 +112,9 @@ func (s *Sink) open() error {
 		err = errors.New("is no regular file")
 	}
 	if err == nil {
+		err = lock(f)
+	}
+	if err == nil {
 		err = s.findEnd(f, info.Size())
 	}
 	if err == nil {
@@ -126,6 +129,18 @@ func (s *Sink) open() error {
 	s.f, s.kept, s.synced = f, s.size, s.o.Now()
 	s.durable = s.last
 	s.reopen.Store(false)
+	return nil
+}
+
+// errInUse is the error of a file that another sink has.
+var errInUse = errors.New("another process writes the file")
+
+// lock takes a file until it is closed: a sink cuts off what another one writes at its end. Where the file system has no locks there is
+// none.
+func lock(f *os.File) error {
+	if errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB), syscall.EWOULDBLOCK) {
+		return errInUse
+	}
 	return nil
 }
 
@@ -167,6 +182,9 @@ func (s *Sink) findEnd(f *os.File, size int64) error {
 			return err
 		}
 		if err != nil {
+			if !partOfRecord(line) {
+				return errors.New("its end is no part of a record: is it the file of another program?")
+			}
 			if len(line) > 0 {
 				s.log.Warn("a record was cut off by a crash; it is written again", "bytes", len(line))
 			}
@@ -184,6 +202,13 @@ func (s *Sink) findEnd(f *os.File, size int64) error {
 	s.size = at
 	s.began = s.firstTime(f)
 	return f.Truncate(at)
+}
+
+// partOfRecord reports whether a line without its end may be a record that a crash cut off, or what file systems put in place of one.
+func partOfRecord(line []byte) bool {
+	const begin = `{"sequence":`
+	line = bytes.TrimRight(line, "\x00")
+	return string(line[:min(len(line), len(begin))]) == begin[:min(len(line), len(begin))]
 }
 
 // firstTime returns when the file was begun: the time of its first record. mu is held.
@@ -259,6 +284,9 @@ func (s *Sink) ready() error {
 
 // append writes as many records as the file has room for, at least one, and returns how many. mu is held.
 func (s *Sink) append(batch []audit.Record) (int, error) {
+	if now := s.o.Now(); s.began.After(now) { // the clock was set back: the age counts from then on
+		s.began = now
+	}
 	if s.size > 0 && (s.size >= s.o.MaxSize || s.o.MaxAge > 0 && s.o.Now().Sub(s.began) >= s.o.MaxAge) {
 		if err := s.rotate(); err != nil {
 			return 0, err
@@ -342,6 +370,10 @@ func failure(what string, err error) *audit.Error {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		e := audit.Errorf(audit.CodeFull, "%s: no room is left on disk", what)
 		e.Hint = "free some, or lower rotation.maxFiles; records are kept until then"
+		return e
+	case errors.Is(err, errInUse):
+		e := audit.Errorf(audit.CodeUnavailable, "%s: %v", what, err)
+		e.Hint = "end it, or give each its own file"
 		return e
 	case errors.Is(err, fs.ErrPermission):
 		e := audit.Errorf(audit.CodeForbidden, "%s: %v", what, err)

@@ -42,6 +42,7 @@ type Receiver struct {
 	Largest int                     // bytes of the largest request that is taken; 0: those of maxContent
 	Silent  bool                    // acknowledgements never come
 	Refuses func(event []byte) bool // events that it calls invalid
+	Whole   string                  // answer to a request with an invalid event, instead of one with its number
 	Taken   int                     // requests with events that were taken
 	Code    int                     // 400 with this code for whatever is sent; 0: none
 }
@@ -125,7 +126,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	switch req.URL.Path {
 	case "/services/collector/event":
-		r.take(body, say)
+		r.take(body, w, say)
 	case "/services/collector/ack":
 		r.answerAcks(body, w, say)
 	default:
@@ -134,7 +135,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 }
 
 // take indexes events. Each is an object with event; they stand one after the other.
-func (r *Receiver) take(body []byte, say func(int, int, string, map[string]any)) {
+func (r *Receiver) take(body []byte, w http.ResponseWriter, say func(int, int, string, map[string]any)) {
 	if len(bytes.TrimSpace(body)) == 0 {
 		say(400, 5, texts[5], nil)
 		return
@@ -156,6 +157,11 @@ func (r *Receiver) take(body []byte, say func(int, int, string, map[string]any))
 			say(400, 13, texts[13], at)
 			return
 		case r.Refuses != nil && r.Refuses(event):
+			if r.Whole != "" {
+				w.WriteHeader(400)
+				_, _ = io.WriteString(w, r.Whole)
+				return
+			}
 			say(400, 6, texts[6], at)
 			return
 		default:

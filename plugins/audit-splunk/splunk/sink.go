@@ -185,43 +185,82 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 	if before == 0 {
 		s.sent = sent{}
 	}
+	most, took := len(batch), false
 	for batch = batch[before:]; len(batch) > 0; {
-		var body bytes.Buffer
-		n := 0
-		for ; n < len(batch) && (n == 0 || body.Len()+len(batch[n].JSON) < s.body); n++ {
-			data, err := json.Marshal(event{
-				Time: json.Number(strconv.FormatFloat(float64(batch[n].Time.UnixMilli())/1000, 'f', 3, 64)), Source: s.meta.Source,
-				Sourcetype: s.meta.Sourcetype, Index: s.meta.Index, Event: batch[n].JSON,
-			})
-			if err != nil { // it is no JSON: as text it is taken
-				data, _ = json.Marshal(event{Time: "0", Source: s.meta.Source, Sourcetype: s.meta.Sourcetype, Index: s.meta.Index, Event: quote(batch[n].JSON)})
-			}
-			body.Write(data)
-		}
-		a, err := s.client.Do(ctx, http.MethodPost, s.base+"/event", s.header, body.Bytes())
+		body, n := s.events(batch[:min(len(batch), most)])
+		a, err := s.client.Do(ctx, http.MethodPost, s.base+"/event", s.header, body)
 		if err != nil {
 			return s.last, err
 		}
-		if a.Status == http.StatusRequestEntityTooLarge && n > 1 {
-			s.body = body.Len() / 2
+		if a.Status == http.StatusRequestEntityTooLarge {
+			if n == 1 {
+				return s.split(ctx, batch[:1], rejection(refusal(a)))
+			}
+			s.body = len(body) / 2
 			continue
 		}
-		taken, ack, err := s.taken(a, n)
-		if err != nil && taken == 0 {
-			if bad := invalidEvent(a, n); bad >= 0 {
-				return s.split(ctx, batch[:bad+1], textOf(a.Body))
+		ack, err := s.taken(a)
+		if err != nil {
+			bad, blame := invalidEvent(a, n)
+			switch {
+			case bad >= 0:
+				return s.split(ctx, batch[:bad+1], audit.Errorf(audit.CodeRejected, "the collector does not take a record: %.200s", textOf(a.Body)))
+			case blame && n > 1:
+				most = n / 2
+				continue
+			case blame && (took || s.takes(ctx, batch[1:])):
+				return s.split(ctx, batch[:1], rejection(refusal(a)))
 			}
 			return s.last, err
 		}
 		s.sent.add(batch[:n], ack)
-		batch = batch[n:]
+		batch, took = batch[n:], true
 	}
 	err := s.await(ctx)
 	return s.last, err
 }
 
-// split sends what stands before the last event, which is refused for a reason, and says that it is. mu is held.
-func (s *sink) split(ctx context.Context, batch []audit.Record, reason string) (uint64, error) {
+// events makes a request of as many records as go into one, at least one. mu is held.
+func (s *sink) events(batch []audit.Record) ([]byte, int) {
+	var body bytes.Buffer
+	out := json.NewEncoder(&body)
+	out.SetEscapeHTML(false) // a record is kept to the byte
+	n := 0
+	for ; n < len(batch) && (n == 0 || body.Len()+len(batch[n].JSON) < s.body); n++ {
+		e := event{
+			Time: json.Number(strconv.FormatFloat(float64(batch[n].Time.UnixMilli())/1000, 'f', 3, 64)), Source: s.meta.Source,
+			Sourcetype: s.meta.Sourcetype, Index: s.meta.Index, Event: batch[n].JSON,
+		}
+		if !json.Valid(e.Event) { // as text it is taken
+			e.Time, e.Event = "0", quote(batch[n].JSON)
+		}
+		_ = out.Encode(e) // of texts and JSON it does not fail
+	}
+	return body.Bytes(), n
+}
+
+// takes reports whether the first of some records is taken, which shows that it is not everything that is refused. It is sent again
+// in its turn. mu is held.
+func (s *sink) takes(ctx context.Context, batch []audit.Record) bool {
+	if len(batch) == 0 {
+		return false
+	}
+	body, _ := s.events(batch[:1])
+	a, err := s.client.Do(ctx, http.MethodPost, s.base+"/event", s.header, body)
+	if err == nil {
+		_, err = s.taken(a)
+	}
+	return err == nil
+}
+
+// rejection makes a refusal one of the record alone, for good.
+func rejection(e *audit.Error) *audit.Error {
+	e.Code, e.Retry = audit.CodeRejected, false
+	return e
+}
+
+// split sends what stands before the last event, and returns the error of that one. mu is held.
+func (s *sink) split(ctx context.Context, batch []audit.Record, refused *audit.Error) (uint64, error) {
 	if err := s.await(ctx); err != nil { // first: what is written below counts with all before it
 		return s.last, err
 	}
@@ -234,7 +273,7 @@ func (s *sink) split(ctx context.Context, batch []audit.Record, reason string) (
 			return last, err
 		}
 	}
-	return s.last, audit.Errorf(audit.CodeRejected, "the collector does not take a record: %s", reason)
+	return s.last, refused
 }
 
 // Codes of the collector.
@@ -252,53 +291,59 @@ const hintAck = "enable indexer acknowledgement for the token, or set acknowledg
 // answer is the response of the collector.
 type answer struct {
 	Text    string `json:"text"`
-	Code    int    `json:"code"`
+	Code    *int   `json:"code"`
 	AckID   *int64 `json:"ackId"`
 	Invalid *int   `json:"invalid-event-number"`
 }
 
-// taken reads the answer to a batch.
-func (s *sink) taken(a remote.Answer, n int) (taken int, ack int64, err error) {
+// taken reads the answer to a request with events, and returns the acknowledgement to ask for; a negative one for none.
+func (s *sink) taken(a remote.Answer) (ack int64, err error) {
 	if a.Status != http.StatusOK {
-		return 0, -1, refusal(a)
+		return -1, refusal(a)
 	}
-	var body struct {
-		answer
-		Code *int `json:"code"` // what is no collector's answer has none
-	}
-	if json.Unmarshal(a.Body, &body) != nil || body.Code == nil || *body.Code != 0 {
-		return 0, -1, audit.Errorf(audit.CodeUnavailable, "the collector answers with something else")
+	body, ok := answerOf(a)
+	if !ok || *body.Code != 0 {
+		return -1, audit.Errorf(audit.CodeUnavailable, "the collector answers with something else")
 	}
 	switch {
 	case !s.ack:
-		return n, -1, nil
+		return -1, nil
 	case body.AckID == nil:
 		e := audit.Errorf(audit.CodeForbidden, "the collector gives no acknowledgement")
 		e.Hint, e.Retry = hintAck, true
-		return 0, -1, e
+		return -1, e
 	}
-	return n, *body.AckID, nil
+	return *body.AckID, nil
 }
 
-// invalidEvent returns the index of the event, of n, that the collector refuses for good, or -1. The status 400 is also that of
-// wrong settings; the events are kept then.
-func invalidEvent(a remote.Answer, n int) int {
-	var body answer
-	if a.Status != http.StatusBadRequest || json.Unmarshal(a.Body, &body) != nil {
-		return -1
+// answerOf reads the answer of a collector; what is none has no code.
+func answerOf(a remote.Answer) (body answer, ok bool) {
+	err := json.Unmarshal(a.Body, &body)
+	return body, err == nil && body.Code != nil
+}
+
+// invalidEvent returns the index of the event, of n, that the collector refuses for good, or -1; blame reports whether one of them may be
+// the reason. The status 400 is also that of wrong settings; the events are kept then.
+func invalidEvent(a remote.Answer, n int) (bad int, blame bool) {
+	if a.Status != http.StatusBadRequest {
+		return -1, false
 	}
-	switch body.Code {
+	body, ok := answerOf(a)
+	if !ok { // it is of something before the collector
+		return -1, true
+	}
+	switch *body.Code {
 	case codeBadData, codeNoEvent, codeBlank, codeBadFields:
 	default:
-		return -1
+		return -1, false
 	}
 	switch {
 	case n == 1:
-		return 0
+		return 0, true
 	case body.Invalid == nil || *body.Invalid < 0 || *body.Invalid >= n:
-		return -1
+		return -1, true
 	}
-	return *body.Invalid
+	return *body.Invalid, true
 }
 
 // await asks until all acknowledgements of what was sent are there, which is durable then. mu is held.
@@ -354,11 +399,11 @@ func (s *sink) Flush(context.Context) (uint64, error) {
 
 func refusal(a remote.Answer) *audit.Error {
 	e := remote.Refusal(a.Status, textOf(a.Body))
-	var said answer
-	if a.Status != http.StatusBadRequest || json.Unmarshal(a.Body, &said) != nil {
+	said, ok := answerOf(a)
+	if a.Status != http.StatusBadRequest || !ok {
 		return e
 	}
-	switch said.Code {
+	switch *said.Code {
 	case codeBadIndex:
 		e.Hint = "check that the index is there, and that the token may write to it"
 	case codeNoAck:

@@ -8,9 +8,12 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/plugins/audit-splunk/hec"
 	"github.com/wardroom/wardroom/sdk/audit"
@@ -57,6 +60,19 @@ func TestWrite(t *testing.T) {
 	}
 	if events := r.Events(); len(events) != 300 || string(events[299]) != string(records(300, 1, 10<<10)[0].JSON) {
 		t.Errorf("%d events", len(events))
+	}
+}
+
+// Records are kept to the byte, also those with characters that HTML has a meaning for.
+func TestBytes(t *testing.T) {
+	r := hec.Start(t)
+	s := start(t, r, nil)
+	record := audit.Record{Sequence: 1, Time: time.Unix(1_800_000_000, 0), JSON: []byte(`{"sequence":1,"text":"<a href='x'>&</a>"}`)}
+	if last, err := s.Write(t.Context(), []audit.Record{record}); last != 1 || err != nil {
+		t.Fatal(last, err)
+	}
+	if events := r.Events(); len(events) != 1 || !bytes.Equal(events[0], record.JSON) {
+		t.Errorf("%s", events)
 	}
 }
 
@@ -169,7 +185,7 @@ func TestRejectedBehindARequest(t *testing.T) {
 }
 
 // A collector, or the proxy before it, that takes smaller requests than are sent gets smaller ones; an event that alone is too
-// large for it is kept, and the error names the remedy.
+// large for it is passed over, the error names the remedy, and the others get there.
 func TestTooLarge(t *testing.T) {
 	r := hec.Start(t)
 	s := start(t, r, nil)
@@ -178,8 +194,70 @@ func TestTooLarge(t *testing.T) {
 		t.Fatalf("%d, %v, %d events", last, err, len(r.Events()))
 	}
 	last, err := s.Write(t.Context(), records(301, 1, 50<<10))
-	if e := audit.AsError(err); last != 300 || e == nil || !e.Retry || e.Hint == "" {
+	if e := audit.AsError(err); last != 300 || e == nil || e.Code != audit.CodeRejected || e.Retry || e.Hint == "" {
 		t.Errorf("%d, %+v", last, e)
+	}
+	list := slices.Concat(records(302, 20, 10), records(322, 1, 50<<10), records(323, 20, 10))
+	if rejected := s.deliver(t, list); !slices.Equal(rejected, []uint64{322}) || len(r.Events()) != 340 {
+		t.Errorf("rejected are %d, %d events", rejected, len(r.Events()))
+	}
+}
+
+// deliver writes records as the appliance does: behind one that is refused for good it goes on with the next.
+func (s *sink) deliver(t *testing.T, list []audit.Record) (rejected []uint64) {
+	t.Helper()
+	for len(list) > 0 {
+		last, err := s.Write(t.Context(), list)
+		if last >= list[0].Sequence {
+			list = list[last-list[0].Sequence+1:]
+		}
+		switch {
+		case err == nil:
+		case audit.AsError(err).Code != audit.CodeRejected:
+			t.Fatalf("behind %d: %v", last, err)
+		default:
+			rejected = append(rejected, list[0].Sequence)
+			list = list[1:]
+		}
+	}
+	return rejected
+}
+
+// An event that is refused without its number, by the collector or by what stands before it, is found among others.
+func TestRefusedWithoutNumber(t *testing.T) {
+	for name, body := range map[string]string{"Collector": `{"text":"Invalid data format","code":6}`, "Proxy": "<html>Bad Request</html>"} {
+		for _, bad := range []int{1, 5, 40, 41} {
+			t.Run(fmt.Sprint(name, bad), func(t *testing.T) {
+				r := hec.Start(t)
+				s := start(t, r, nil)
+				r.Change(func() {
+					r.Refuses, r.Whole = func(e []byte) bool { return bytes.Contains(e, fmt.Appendf(nil, `"sequence":%d,`, bad)) }, body
+				})
+				if rejected := s.deliver(t, records(1, 41, 10)); !slices.Equal(rejected, []uint64{uint64(bad)}) || len(r.Events()) != 40 {
+					t.Errorf("rejected are %d, %d events", rejected, len(r.Events()))
+				}
+			})
+		}
+	}
+	// What is refused whatever it is, is kept.
+	r := hec.Start(t)
+	s := start(t, r, nil)
+	r.Change(func() { r.Refuses, r.Whole = func([]byte) bool { return true }, "<html>Bad Request</html>" })
+	if last, err := s.Write(t.Context(), records(1, 3, 10)); last != 0 || audit.AsError(err).Code != audit.CodeInvalidArgument || !audit.AsError(err).Retry {
+		t.Errorf("%d, %v", last, err)
+	}
+}
+
+// A reason of any length becomes one that fits into an error.
+func TestLongReason(t *testing.T) {
+	r := hec.Start(t)
+	s := start(t, r, nil)
+	r.Change(func() {
+		r.Refuses, r.Whole = func([]byte) bool { return true }, `{"code":6,"text":"`+strings.Repeat("é", 100<<10)+`"}`
+	})
+	_, err := s.Write(t.Context(), records(1, 1, 10))
+	if e := audit.AsError(err); e.Code != audit.CodeRejected || len(e.Message) > 1000 || !utf8.ValidString(e.Message) {
+		t.Errorf("%s, %d bytes", e.Code, len(e.Message))
 	}
 }
 

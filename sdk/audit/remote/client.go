@@ -10,6 +10,8 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/audit"
@@ -20,47 +22,95 @@ const maxAnswer = 8 << 20
 
 // Options are those of a Client.
 type Options struct {
-	CAFile  string        // PEM file of the authorities that certificates are checked with; empty: those of the system
+	// CAFile is the PEM file of the authorities that certificates are checked with, which is read again when one is not trusted; empty:
+	// those of the system.
+	CAFile  string
 	Timeout time.Duration // of one request; 0: 30 s
 	Direct  bool          // no proxy of the environment is used
 }
 
 // Client sends requests. It is safe for concurrent use.
-type Client struct{ http *http.Client }
+type Client struct {
+	options Options
+
+	mu   sync.Mutex // guards below
+	http *http.Client
+	pem  []byte // of the authorities in http
+}
 
 // New makes a client. It opens no connection.
 func New(o Options) (*Client, error) {
-	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if o.CAFile != "" {
-		pem, err := os.ReadFile(o.CAFile)
-		if err != nil {
-			return nil, audit.Errorf(audit.CodeInvalidArgument, "the file of authorities cannot be read")
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, audit.Errorf(audit.CodeInvalidArgument, "the file of authorities holds no certificate")
-		}
-	}
 	if o.Timeout <= 0 {
 		o.Timeout = 30 * time.Second
 	}
+	c := &Client{options: o}
+	var authorities *x509.CertPool
+	if o.CAFile != "" {
+		var err error
+		if c.pem, authorities, err = readAuthorities(o.CAFile); err != nil {
+			return nil, err
+		}
+	}
+	c.http = c.with(authorities)
+	return c, nil
+}
+
+func readAuthorities(file string) ([]byte, *x509.CertPool, error) {
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, nil, audit.Errorf(audit.CodeInvalidArgument, "the file of authorities cannot be read")
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, nil, audit.Errorf(audit.CodeInvalidArgument, "the file of authorities holds no certificate")
+	}
+	return pem, pool, nil
+}
+
+// with makes an HTTP client that trusts authorities; nil: those of the system.
+func (c *Client) with(authorities *x509.CertPool) *http.Client {
 	proxy := http.ProxyFromEnvironment
-	if o.Direct {
+	if c.options.Direct {
 		proxy = nil
 	}
-	return &Client{&http.Client{
-		Timeout: o.Timeout,
+	return &http.Client{
+		Timeout: c.options.Timeout,
 		Transport: &http.Transport{
-			Proxy: proxy, TLSClientConfig: config, MaxIdleConnsPerHost: 2, MaxResponseHeaderBytes: 64 << 10,
-			IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
+			Proxy: proxy, TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: authorities}, MaxIdleConnsPerHost: 2,
+			MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: time.Minute, TLSHandshakeTimeout: 10 * time.Second, ForceAttemptHTTP2: true,
 		},
 		// A redirect could lead records elsewhere.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	}
+}
+
+// current returns the client that requests go through.
+func (c *Client) current() *http.Client {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.http
+}
+
+// renew takes the authorities from their file for the next request, if they are others.
+func (c *Client) renew() {
+	if c.options.CAFile == "" {
+		return
+	}
+	pem, authorities, err := readAuthorities(c.options.CAFile)
+	if err != nil { // it may be written right now
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if bytes.Equal(pem, c.pem) {
+		return
+	}
+	c.http.CloseIdleConnections()
+	c.http, c.pem = c.with(authorities), pem
 }
 
 // Close lets go of idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *Client) Close() { c.current().CloseIdleConnections() }
 
 // Answer is what came back.
 type Answer struct {
@@ -79,8 +129,11 @@ func (c *Client) Do(ctx context.Context, method, url string, header http.Header,
 	for name, values := range header {
 		req.Header[name] = values
 	}
-	resp, err := c.http.Do(req)
+	resp, err := c.current().Do(req)
 	if err != nil {
+		if isUntrusted(err) {
+			c.renew()
+		}
 		return Answer{}, Failure(ctx, err)
 	}
 	defer func() { _ = resp.Body.Close() }() // only read from
@@ -94,17 +147,27 @@ func (c *Client) Do(ctx context.Context, method, url string, header http.Header,
 	return Answer{resp.StatusCode, resp.Header, data}, nil
 }
 
+// isUntrusted reports whether the certificate of a service is that of an authority that is not trusted, or of another host.
+func isUntrusted(err error) bool {
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	return errors.As(err, &unknown) || errors.As(err, &host)
+}
+
 // Failure words an error of the network. Addresses and the like stay in the log of the plugin.
 func Failure(ctx context.Context, err error) *audit.Error {
 	var timeout interface{ Timeout() bool }
-	var unknown x509.UnknownAuthorityError
-	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled):
 		return audit.Errorf(audit.CodeCanceled, "the call was ended")
-	case errors.As(err, &unknown), errors.As(err, &host):
+	case isUntrusted(err):
 		e := audit.Errorf(audit.CodeUnavailable, "the certificate of the service is not trusted")
 		e.Hint = "check the host name, and give the authorities of the service"
+		return e
+	case errors.As(err, &invalid):
+		e := audit.Errorf(audit.CodeUnavailable, "the certificate of the service is not valid, such as when its time is over")
+		e.Hint = "renew it, or compare the clock of this machine with the real time"
 		return e
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return audit.Errorf(audit.CodeTimeout, "the service did not answer in time")
@@ -116,7 +179,7 @@ func Failure(ctx context.Context, err error) *audit.Error {
 // that the service says, without any part of a record.
 func Refusal(status int, reason string) *audit.Error {
 	if reason != "" {
-		reason = ": " + reason[:min(len(reason), 200)]
+		reason = fmt.Sprintf(": %.200s", strings.ToValidUTF8(reason, "\uFFFD"))
 	}
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:

@@ -260,6 +260,8 @@ export interface AuditSink {
   cursor: number;
   /** Of the last attempt. */
   error?: string;
+  /** The eventId of the last record that it refused for good. */
+  lastRejected?: string;
   /** Of the plugin. */
   name: string;
   /** Records that it refused for good since the start. */
