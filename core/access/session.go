@@ -166,10 +166,7 @@ func (s *Service) CreateSession(ctx context.Context, spec core.SessionSpec) (*co
 			return nil, err
 		}
 	}
-	ending := s.superfluous(rec.User, now, limits)
-	if spec.Replaces != "" {
-		ending = append(ending, spec.Replaces)
-	}
+	ending := s.superfluous(rec.User, spec.Replaces, now, limits)
 	err = s.opts.Store.Update(ctx, func(tx core.Tx) error {
 		for _, id := range ending {
 			if err := readable(tx.DeleteSession(id)); err != nil {
@@ -189,9 +186,9 @@ func (s *Service) CreateSession(ctx context.Context, spec core.SessionSpec) (*co
 	return &core.NewSession{UserSession: rec.UserSession, Token: sessionForm.join(rec.ID, secret)}, nil
 }
 
-// superfluous returns the sessions that end so that a person can have one more: those that are over first, then those that
-// were not used for longest.
-func (s *Service) superfluous(user string, now time.Time, limits SessionLimits) []string {
+// superfluous returns the sessions that end so that a person can have one more: the one that it replaces, and if there is no room then,
+// those that are over first, and those that were not used for longest.
+func (s *Service) superfluous(user, replaced string, now time.Time, limits SessionLimits) []string {
 	s.sessions.mu.RLock()
 	defer s.sessions.mu.RUnlock()
 	byUse := func(list []*liveSession) {
@@ -207,7 +204,10 @@ func (s *Service) superfluous(user string, now time.Time, limits SessionLimits) 
 	}
 	var own, ending []*liveSession
 	for _, l := range s.sessions.live {
-		if l.rec.User == user {
+		switch {
+		case l.rec.ID == replaced:
+			ending = append(ending, l)
+		case l.rec.User == user:
 			own = append(own, l)
 		}
 	}

@@ -226,6 +226,22 @@ func TestMaxConcurrent(t *testing.T) {
 	}
 }
 
+// A session that another one replaces makes the room that the other one needs.
+func TestReplacedMakesRoom(t *testing.T) {
+	p := newPeople(t)
+	p.limits.Store(&access.SessionLimits{Idle: time.Hour, MaxAge: 12 * time.Hour, MaxConcurrent: 2})
+	elsewhere, here := p.begin("ann", core.SessionBrowser), p.begin("ann", core.SessionBrowser)
+	next, err := p.CreateSession(t.Context(), core.SessionSpec{Kind: core.SessionBrowser, User: "ann", Method: core.SignInSSO, Replaces: here.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for token, want := range map[string]core.Code{elsewhere.Token: "", here.Token: core.CodeUnauthorized, next.Token: ""} {
+		if _, err := p.browse("GET", token); core.ErrorCode(err) != want {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // Nobody takes over a session that somebody else put into their browser, and one that ends is over for all requests.
 func TestSessionEnds(t *testing.T) {
 	p := newPeople(t)
