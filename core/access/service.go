@@ -250,7 +250,6 @@ func (s *Service) purge(ctx context.Context) {
 		id  string
 		end time.Time
 	}
-	now := s.opts.Clock.Now()
 	var kept []over
 	var gone []string
 	page := core.Page{Limit: core.MaxPageLimit}
@@ -262,7 +261,7 @@ func (s *Service) purge(ctx context.Context) {
 		}
 		for _, rec := range list {
 			switch end := endOf(rec); {
-			case end.IsZero() || rec.StatusAt(now) == wire.APIKeyActive:
+			case end.IsZero() || rec.RevokedAt == nil && !s.opts.Older(end, 0):
 			case s.opts.Older(end, keptBehind):
 				gone = append(gone, rec.ID)
 			default:
