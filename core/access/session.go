@@ -308,7 +308,7 @@ func (s *Service) RevokeSession(ctx context.Context, id string) (idToken string,
 	if core.ErrorCode(err) == core.CodeNotFound {
 		return "", core.NotFound("session", id)
 	}
-	if err != nil {
+	if err = readable(err); err != nil {
 		return "", err
 	}
 	s.drop([]string{id}, nil)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -271,7 +272,6 @@ func TestSessionEnds(t *testing.T) {
 	}
 }
 
-// What a browser sends by itself is not enough.
 // A session that cannot be read any more keeps the last uses of the others from nothing, nor anybody from signing in.
 func TestSessionBesideBroken(t *testing.T) {
 	p := newPeople(t)
@@ -298,6 +298,30 @@ func TestSessionBesideBroken(t *testing.T) {
 	})
 }
 
+// Whoever signs out is signed out, and a key that is revoked opens nothing, where the record cannot be read any more as well.
+func TestRevokedBroken(t *testing.T) {
+	p := newPeople(t)
+	s := p.begin("ann", core.SessionBrowser)
+	k := p.create(core.APIKeySpec{Name: "k", Scopes: []string{core.ScopeRead}})
+	p.wants(k.Key, "")
+	p.store.broken = s.ID
+	before := p.changes
+	if token, err := p.RevokeSession(t.Context(), s.ID); err != nil || token != "" {
+		t.Errorf("%q, %v", token, err)
+	}
+	if _, err := p.browse("GET", s.Token); core.ErrorCode(err) != core.CodeUnauthorized || p.changes == before {
+		t.Errorf("signed out: %v, %d changes", err, p.changes-before)
+	}
+	p.store.broken, before = k.ID, p.changes
+	if err := p.RevokeKey(t.Context(), k.ID); !errors.Is(err, core.ErrUnreadable) {
+		t.Errorf("the record says nothing of it, but %v", err)
+	}
+	if _, err := p.try("10.0.0.1:1", "Bearer "+k.Key); err == nil || p.changes == before {
+		t.Errorf("revoked: %v, %d changes", err, p.changes-before)
+	}
+}
+
+// What a browser sends by itself is not enough.
 func TestCSRF(t *testing.T) {
 	p := newPeople(t)
 	s := p.begin("ann", core.SessionBrowser)
