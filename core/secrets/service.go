@@ -64,6 +64,7 @@ type entry struct {
 	used   atomic.Int64 // unix nanoseconds of the last use
 	flight *flight      // a fetch under way; or nil
 	failed *secret.Error
+	again  bool         // it changed since that began
 	retry  time.Time // failed counts until then
 	tries  int       // failures in a row
 	size   int       // bytes of the value
@@ -355,6 +356,7 @@ func (s *Service) fetch(p *provider, by secret.Caller, list []*entry) {
 			e.flight.err, e.flight = failed, nil
 		}
 		s.bound(nil)
+		var again []*entry
 	}()
 }
 
@@ -366,8 +368,13 @@ func (s *Service) ask(p *provider, by secret.Caller, list []*entry, wait bool) (
 		refs[i] = secret.Ref{Path: e.ref.Path, Key: e.ref.Key}
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, s.config.Load().Timeout)
+			if e.again && s.entries[e.ref] == e {
+				again = append(again, e)
+			}
+			e.again = false
 	defer cancel()
 	again := pause.Backoff{First: waitFirst, Most: time.Second}
+		s.fetch(p, caller("refresh"), again)
 	for {
 		results, err := p.provider.Resolve(ctx, refs, by)
 		if err == nil && len(results) != len(refs) {
@@ -539,7 +546,11 @@ func (s *Service) touch(p *provider, refs []secret.Ref) {
 	defer s.mu.Unlock()
 	var list []*entry
 	for _, e := range s.entries {
-		if e.from == p && e.flight == nil && (refs == nil || changed[secret.Ref{Path: e.ref.Path, Key: e.ref.Key}]) {
+		switch {
+		case e.from != p || refs != nil && !changed[secret.Ref{Path: e.ref.Path, Key: e.ref.Key}]:
+		case e.flight != nil: // its answer may be from before
+			e.again = true
+		default:
 			list = append(list, e)
 		}
 	}
