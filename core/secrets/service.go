@@ -242,12 +242,12 @@ func (s *Service) resolve(ctx context.Context, ref core.SecretRef, by secret.Cal
 
 // join returns the entry of a reference and the fetch to wait for; no fetch when the entry has a value to be used.
 func (s *Service) join(ref core.SecretRef, by secret.Caller, now time.Time) (*entry, *flight, error) {
-	p, e := s.providerOf(ref)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, e := s.providerOf(ref) // one that leaves later takes what is begun here with it
 	if e != nil {
 		return nil, nil, e
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.closed {
 		return nil, nil, secret.Errorf(secret.CodeUnavailable, "the service is being stopped")
 	}
@@ -329,6 +329,7 @@ func (s *Service) fetch(p *provider, by secret.Caller, list []*entry) {
 	f := &flight{done: make(chan struct{})}
 	wait := false
 	for _, e := range list {
+		e.size = 0 // a fetch may be under way, and fail
 		e.flight = &flight{done: f.done}
 		wait = wait || e.state.Load() == nil
 	}
