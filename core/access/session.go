@@ -45,6 +45,8 @@ type SessionOptions struct {
 	Secure bool
 	// SSO says that people sign in at an identity provider. Without it sessions that they opened there are none any more.
 	SSO bool
+	// Issuer is that provider. Sessions that people opened at another one are none any more.
+	Issuer string
 }
 
 // sessions are all sessions that are not over. The zero value is ready.
@@ -161,6 +163,9 @@ func (s *Service) CreateSession(ctx context.Context, spec core.SessionSpec) (*co
 		rec.ExpiresAt = until.UTC()
 	}
 	rec.MAC, rec.KeySecret = s.mac(rec.ID, secret), spec.KeySecret
+	if spec.KeyID == "" {
+		rec.Issuer = s.opts.Sessions.Issuer
+	}
 	if spec.IDToken != "" && len(spec.IDToken) <= maxIDToken {
 		if rec.IDToken, err = s.seal(rec.ID, spec.IDToken); err != nil {
 			return nil, err
@@ -451,7 +456,7 @@ func (s *Service) sessionPrincipal(ctx context.Context, l liveSession) (core.Pri
 		Kind: core.PrincipalUser, ID: rec.User, Name: rec.Name, Groups: rec.Groups, Roles: rec.Roles, SessionID: rec.ID, Expires: rec.ExpiresAt,
 	}
 	if rec.KeyID == "" {
-		if !s.opts.Sessions.SSO {
+		if !s.opts.Sessions.SSO || rec.Issuer != "" && rec.Issuer != s.opts.Sessions.Issuer {
 			return core.Principal{}, unauthorized("invalid", "the credential is not valid")
 		}
 		p.Scopes, p.ScopesByDefault = s.opts.Sessions.Scopes(ctx, p)

@@ -61,6 +61,7 @@ type people struct {
 	limits  atomic.Pointer[access.SessionLimits] // the service reads them at any time
 	secure  bool
 	noSSO   bool
+	issuer  string
 	changes int
 }
 
@@ -79,7 +80,7 @@ func (p *people) restart() {
 	p.Service = access.New(access.Options{
 		Store: p.store, Clock: p.clock, IDs: core.NewIDs(p.clock), Pepper: [32]byte{1}, Changed: func() { p.changes++ },
 		Sessions: &access.SessionOptions{
-			Limits: func() access.SessionLimits { return *p.limits.Load() }, Secure: p.secure, SSO: !p.noSSO,
+			Limits: func() access.SessionLimits { return *p.limits.Load() }, Secure: p.secure, SSO: !p.noSSO, Issuer: p.issuer,
 			Scopes: func(context.Context, core.Principal) ([]string, bool) { return []string{core.ScopeRead}, false },
 		},
 	})
@@ -428,6 +429,29 @@ func TestNoSSOAnyMore(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	p.wants(cli.Token, core.CodeUnauthorized)
+}
+
+// What a person opened at one identity provider is over when another one is configured. What a former version kept says nothing of it.
+func TestAnotherProvider(t *testing.T) {
+	p := newPeople(t)
+	unknown := p.begin("eve", core.SessionBrowser)
+	at := func(issuer string) {
+		p.issuer = issuer
+		p.Close()
+		p.restart()
+	}
+	at("https://a.example")
+	s, cli := p.begin("ann", core.SessionBrowser), p.begin("ann", core.SessionCLI)
+	for issuer, want := range map[string]core.Code{"https://a.example": "", "https://b.example": core.CodeUnauthorized} {
+		at(issuer)
+		if _, err := p.browse("GET", s.Token); core.ErrorCode(err) != want {
+			t.Errorf("at %s: %v", issuer, err)
+		}
+		p.wants(cli.Token, want)
+		if _, err := p.browse("GET", unknown.Token); err != nil {
+			t.Errorf("at %s: %v", issuer, err)
+		}
+	}
 }
 
 // A session that was opened with an API key ends with it, and can do what it can.
