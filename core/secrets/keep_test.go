@@ -192,3 +192,15 @@ func TestResolveWhileLeaving(t *testing.T) {
 		r.Leave("secrets-other")
 	}
 }
+
+// A value that ends in a far future is good for as long as others are.
+func TestFarEnd(t *testing.T) {
+	r := newRig(t, nil)
+	r.vault.put("db", "p", canary, "1", time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC))
+	r.wants(t, "p", canary)
+	r.clock.Advance(30 * time.Second)
+	r.wants(t, "p", canary)
+	if n := r.vault.count(); n != 1 {
+		t.Errorf("%d calls within half of a minute", n)
+	}
+}

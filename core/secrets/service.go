@@ -453,7 +453,7 @@ func (s *Service) take(e *entry, r secret.Result, now time.Time) *secret.Error {
 	v.until = v.fresh.Add(c.StaleFor)
 	if end := r.Value.NotAfter(); !end.IsZero() {
 		end = now.Add(end.Sub(now)) // by both clocks
-		if soon := now.Add(max(end.Sub(now)*2/3, minRefresh)); soon.Before(v.fresh) {
+		if soon := now.Add(max(end.Sub(now)/3*2, minRefresh)); soon.Before(v.fresh) {
 			v.fresh = soon
 		}
 		v.fresh, v.until, v.ends = sooner(v.fresh, end), sooner(v.until, end), end
