@@ -453,7 +453,7 @@ func (s *Service) touchSession(id string, now time.Time) {
 func (s *Service) sessionPrincipal(ctx context.Context, l liveSession) (core.Principal, error) {
 	rec := l.rec
 	p := core.Principal{
-		Kind: core.PrincipalUser, ID: rec.User, Name: rec.Name, Groups: rec.Groups, Roles: rec.Roles, SessionID: rec.ID, Expires: rec.ExpiresAt,
+		Kind: core.PrincipalUser, ID: rec.User, Name: rec.Name, Groups: rec.Groups, Roles: rec.Roles, SessionID: rec.ID, Expires: l.ends,
 	}
 	if rec.KeyID == "" {
 		if !s.opts.Sessions.SSO || rec.Issuer != "" && rec.Issuer != s.opts.Sessions.Issuer {
@@ -470,8 +470,8 @@ func (s *Service) sessionPrincipal(ctx context.Context, l liveSession) (core.Pri
 		return core.Principal{}, err
 	}
 	p.SessionID = rec.ID
-	if p.Expires.IsZero() || rec.ExpiresAt.Before(p.Expires) {
-		p.Expires = rec.ExpiresAt
+	if p.Expires.IsZero() || l.ends.Before(p.Expires) {
+		p.Expires = l.ends
 	}
 	return p, nil
 }

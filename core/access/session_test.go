@@ -171,10 +171,22 @@ func TestSessionClock(t *testing.T) {
 	p.Close()
 	p.clock = coretest.NewStepClock()
 	p.restart()
-	s := p.begin("ann", core.SessionBrowser)
+	s, began := new(core.NewSession), core.Principal{}
+	signIn := func() {
+		t.Helper()
+		var err error
+		s = p.begin("ann", core.SessionBrowser)
+		if began, err = p.browse("GET", s.Token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signIn()
 	good := func(want core.Code) {
 		t.Helper()
 		if _, err := p.browse("GET", s.Token); core.ErrorCode(err) != want {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if _, err := p.Refresh(t.Context(), began); core.ErrorCode(err) != want { // what was opened by it goes on as long
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -185,7 +197,7 @@ func TestSessionClock(t *testing.T) {
 	p.clock.Advance(time.Hour)
 	good(core.CodeUnauthorized)
 	p.limits.Store(&access.SessionLimits{Idle: 12 * time.Hour, MaxAge: 12 * time.Hour, MaxConcurrent: 3})
-	s = p.begin("ann", core.SessionBrowser)
+	signIn()
 	p.clock.Step(-1000 * time.Hour)
 	p.Close()
 	p.restart()
