@@ -71,7 +71,9 @@ func (a *App) openAccess(ctx context.Context) (err error) {
 		Store:   a.store, Clock: a.clock, IDs: a.ids, Logger: a.log.Named("access"), Pepper: pepper,
 		KnownRole: func(name string) bool { return a.config.Load().Security.RBAC.HasRole(name) },
 		Changed:   func() { a.keyChanges.Add(1) },
-		Sessions:  &access.SessionOptions{Limits: a.sessionLimits, Scopes: a.sessionScopes, Secure: c.SecureCookies(), SSO: c.Security.SSO.Enabled},
+		Sessions: &access.SessionOptions{
+			Limits: a.sessionLimits, Scopes: a.sessionScopes, Secure: c.SecureCookies(), SSO: c.Security.SSO.Enabled, Issuer: c.Security.SSO.Client().Issuer,
+		},
 	})
 	if err := a.openSignIn(c, pepper); err != nil {
 		return err

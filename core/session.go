@@ -34,6 +34,8 @@ type SessionRecord struct {
 	MAC []byte `json:"mac"` // HMAC-SHA256 of id and secret under the server's pepper
 	// IDToken is the identity provider's, sealed; it is sent back at the end of the session. Empty: there is none.
 	IDToken []byte `json:"idToken,omitempty"`
+	// Issuer is the identity provider that the person signed in at; "" of one who did so with a key, or before it was kept.
+	Issuer string `json:"issuer,omitempty"`
 	// KeySecret is that of the principal who opened the session with a key.
 	KeySecret string `json:"keySecret,omitempty"`
 }

@@ -250,7 +250,6 @@ func (s *Service) purge(ctx context.Context) {
 		id  string
 		end time.Time
 	}
-	now := s.opts.Clock.Now()
 	var kept []over
 	var gone []string
 	page := core.Page{Limit: core.MaxPageLimit}
@@ -262,7 +261,7 @@ func (s *Service) purge(ctx context.Context) {
 		}
 		for _, rec := range list {
 			switch end := endOf(rec); {
-			case end.IsZero() || rec.StatusAt(now) == wire.APIKeyActive:
+			case end.IsZero() || rec.RevokedAt == nil && !s.opts.Older(end, 0):
 			case s.opts.Older(end, keptBehind):
 				gone = append(gone, rec.ID)
 			default:
@@ -589,11 +588,22 @@ func (s *Service) RevokeKey(ctx context.Context, id string) error {
 		}
 		return nil
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		s.changed(ctx)
 		s.log.Info("key revoked", "key", id, "by", by.ID)
+	case errors.Is(err, core.ErrUnreadable): // the record stays; what memory has of it is not used any more
+		s.forget(id)
 	}
 	return err
+}
+
+// forget has a key looked up again, by what goes on with it as well.
+func (s *Service) forget(id string) {
+	s.cache.forget(id)
+	if s.opts.Changed != nil {
+		s.opts.Changed()
+	}
 }
 
 // change stores what fn does to a copy of a key, which counts from the commit on.
@@ -612,11 +622,8 @@ func (s *Service) change(ctx context.Context, id string, fn func(next *core.APIK
 			return err
 		}
 		tx.AfterCommit(func() {
-			s.cache.forget(id)
 			s.formers.set(&next)
-			if s.opts.Changed != nil {
-				s.opts.Changed()
-			}
+			s.forget(id)
 		})
 		return tx.PutAPIKey(&next)
 	})

@@ -67,7 +67,7 @@ func (s *fakeStore) FindAPIKey(_ context.Context, id string) (*core.APIKeyRecord
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
-	return (&fakeTx{keys: s.keys}).FindAPIKey(id)
+	return (&fakeTx{keys: s.keys, broken: s.broken}).FindAPIKey(id)
 }
 
 func (s *fakeStore) FindAPIKeys(context.Context, core.APIKeyFilter) ([]*core.APIKeyRecord, core.PageInfo, error) {

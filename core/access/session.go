@@ -45,6 +45,8 @@ type SessionOptions struct {
 	Secure bool
 	// SSO says that people sign in at an identity provider. Without it sessions that they opened there are none any more.
 	SSO bool
+	// Issuer is that provider. Sessions that people opened at another one are none any more.
+	Issuer string
 }
 
 // sessions are all sessions that are not over. The zero value is ready.
@@ -161,15 +163,15 @@ func (s *Service) CreateSession(ctx context.Context, spec core.SessionSpec) (*co
 		rec.ExpiresAt = until.UTC()
 	}
 	rec.MAC, rec.KeySecret = s.mac(rec.ID, secret), spec.KeySecret
+	if spec.KeyID == "" {
+		rec.Issuer = s.opts.Sessions.Issuer
+	}
 	if spec.IDToken != "" && len(spec.IDToken) <= maxIDToken {
 		if rec.IDToken, err = s.seal(rec.ID, spec.IDToken); err != nil {
 			return nil, err
 		}
 	}
-	ending := s.superfluous(rec.User, now, limits)
-	if spec.Replaces != "" {
-		ending = append(ending, spec.Replaces)
-	}
+	ending := s.superfluous(rec.User, spec.Replaces, now, limits)
 	err = s.opts.Store.Update(ctx, func(tx core.Tx) error {
 		for _, id := range ending {
 			if err := readable(tx.DeleteSession(id)); err != nil {
@@ -189,9 +191,9 @@ func (s *Service) CreateSession(ctx context.Context, spec core.SessionSpec) (*co
 	return &core.NewSession{UserSession: rec.UserSession, Token: sessionForm.join(rec.ID, secret)}, nil
 }
 
-// superfluous returns the sessions that end so that a person can have one more: those that are over first, then those that
-// were not used for longest.
-func (s *Service) superfluous(user string, now time.Time, limits SessionLimits) []string {
+// superfluous returns the sessions that end so that a person can have one more: the one that it replaces, and if there is no room then,
+// those that are over first, and those that were not used for longest.
+func (s *Service) superfluous(user, replaced string, now time.Time, limits SessionLimits) []string {
 	s.sessions.mu.RLock()
 	defer s.sessions.mu.RUnlock()
 	byUse := func(list []*liveSession) {
@@ -207,7 +209,10 @@ func (s *Service) superfluous(user string, now time.Time, limits SessionLimits) 
 	}
 	var own, ending []*liveSession
 	for _, l := range s.sessions.live {
-		if l.rec.User == user {
+		switch {
+		case l.rec.ID == replaced:
+			ending = append(ending, l)
+		case l.rec.User == user:
 			own = append(own, l)
 		}
 	}
@@ -308,7 +313,7 @@ func (s *Service) RevokeSession(ctx context.Context, id string) (idToken string,
 	if core.ErrorCode(err) == core.CodeNotFound {
 		return "", core.NotFound("session", id)
 	}
-	if err != nil {
+	if err = readable(err); err != nil {
 		return "", err
 	}
 	s.drop([]string{id}, nil)
@@ -448,10 +453,10 @@ func (s *Service) touchSession(id string, now time.Time) {
 func (s *Service) sessionPrincipal(ctx context.Context, l liveSession) (core.Principal, error) {
 	rec := l.rec
 	p := core.Principal{
-		Kind: core.PrincipalUser, ID: rec.User, Name: rec.Name, Groups: rec.Groups, Roles: rec.Roles, SessionID: rec.ID, Expires: rec.ExpiresAt,
+		Kind: core.PrincipalUser, ID: rec.User, Name: rec.Name, Groups: rec.Groups, Roles: rec.Roles, SessionID: rec.ID, Expires: l.ends,
 	}
 	if rec.KeyID == "" {
-		if !s.opts.Sessions.SSO {
+		if !s.opts.Sessions.SSO || rec.Issuer != "" && rec.Issuer != s.opts.Sessions.Issuer {
 			return core.Principal{}, unauthorized("invalid", "the credential is not valid")
 		}
 		p.Scopes, p.ScopesByDefault = s.opts.Sessions.Scopes(ctx, p)
@@ -465,8 +470,8 @@ func (s *Service) sessionPrincipal(ctx context.Context, l liveSession) (core.Pri
 		return core.Principal{}, err
 	}
 	p.SessionID = rec.ID
-	if p.Expires.IsZero() || rec.ExpiresAt.Before(p.Expires) {
-		p.Expires = rec.ExpiresAt
+	if p.Expires.IsZero() || l.ends.Before(p.Expires) {
+		p.Expires = l.ends
 	}
 	return p, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -60,6 +61,7 @@ type people struct {
 	limits  atomic.Pointer[access.SessionLimits] // the service reads them at any time
 	secure  bool
 	noSSO   bool
+	issuer  string
 	changes int
 }
 
@@ -78,7 +80,7 @@ func (p *people) restart() {
 	p.Service = access.New(access.Options{
 		Store: p.store, Clock: p.clock, IDs: core.NewIDs(p.clock), Pepper: [32]byte{1}, Changed: func() { p.changes++ },
 		Sessions: &access.SessionOptions{
-			Limits: func() access.SessionLimits { return *p.limits.Load() }, Secure: p.secure, SSO: !p.noSSO,
+			Limits: func() access.SessionLimits { return *p.limits.Load() }, Secure: p.secure, SSO: !p.noSSO, Issuer: p.issuer,
 			Scopes: func(context.Context, core.Principal) ([]string, bool) { return []string{core.ScopeRead}, false },
 		},
 	})
@@ -169,10 +171,22 @@ func TestSessionClock(t *testing.T) {
 	p.Close()
 	p.clock = coretest.NewStepClock()
 	p.restart()
-	s := p.begin("ann", core.SessionBrowser)
+	s, began := new(core.NewSession), core.Principal{}
+	signIn := func() {
+		t.Helper()
+		var err error
+		s = p.begin("ann", core.SessionBrowser)
+		if began, err = p.browse("GET", s.Token); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signIn()
 	good := func(want core.Code) {
 		t.Helper()
 		if _, err := p.browse("GET", s.Token); core.ErrorCode(err) != want {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if _, err := p.Refresh(t.Context(), began); core.ErrorCode(err) != want { // what was opened by it goes on as long
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
@@ -183,7 +197,7 @@ func TestSessionClock(t *testing.T) {
 	p.clock.Advance(time.Hour)
 	good(core.CodeUnauthorized)
 	p.limits.Store(&access.SessionLimits{Idle: 12 * time.Hour, MaxAge: 12 * time.Hour, MaxConcurrent: 3})
-	s = p.begin("ann", core.SessionBrowser)
+	signIn()
 	p.clock.Step(-1000 * time.Hour)
 	p.Close()
 	p.restart()
@@ -226,6 +240,22 @@ func TestMaxConcurrent(t *testing.T) {
 	}
 }
 
+// A session that another one replaces makes the room that the other one needs.
+func TestReplacedMakesRoom(t *testing.T) {
+	p := newPeople(t)
+	p.limits.Store(&access.SessionLimits{Idle: time.Hour, MaxAge: 12 * time.Hour, MaxConcurrent: 2})
+	elsewhere, here := p.begin("ann", core.SessionBrowser), p.begin("ann", core.SessionBrowser)
+	next, err := p.CreateSession(t.Context(), core.SessionSpec{Kind: core.SessionBrowser, User: "ann", Method: core.SignInSSO, Replaces: here.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for token, want := range map[string]core.Code{elsewhere.Token: "", here.Token: core.CodeUnauthorized, next.Token: ""} {
+		if _, err := p.browse("GET", token); core.ErrorCode(err) != want {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // Nobody takes over a session that somebody else put into their browser, and one that ends is over for all requests.
 func TestSessionEnds(t *testing.T) {
 	p := newPeople(t)
@@ -255,7 +285,6 @@ func TestSessionEnds(t *testing.T) {
 	}
 }
 
-// What a browser sends by itself is not enough.
 // A session that cannot be read any more keeps the last uses of the others from nothing, nor anybody from signing in.
 func TestSessionBesideBroken(t *testing.T) {
 	p := newPeople(t)
@@ -282,6 +311,30 @@ func TestSessionBesideBroken(t *testing.T) {
 	})
 }
 
+// Whoever signs out is signed out, and a key that is revoked opens nothing, where the record cannot be read any more as well.
+func TestRevokedBroken(t *testing.T) {
+	p := newPeople(t)
+	s := p.begin("ann", core.SessionBrowser)
+	k := p.create(core.APIKeySpec{Name: "k", Scopes: []string{core.ScopeRead}})
+	p.wants(k.Key, "")
+	p.store.broken = s.ID
+	before := p.changes
+	if token, err := p.RevokeSession(t.Context(), s.ID); err != nil || token != "" {
+		t.Errorf("%q, %v", token, err)
+	}
+	if _, err := p.browse("GET", s.Token); core.ErrorCode(err) != core.CodeUnauthorized || p.changes == before {
+		t.Errorf("signed out: %v, %d changes", err, p.changes-before)
+	}
+	p.store.broken, before = k.ID, p.changes
+	if err := p.RevokeKey(t.Context(), k.ID); !errors.Is(err, core.ErrUnreadable) {
+		t.Errorf("the record says nothing of it, but %v", err)
+	}
+	if _, err := p.try("10.0.0.1:1", "Bearer "+k.Key); err == nil || p.changes == before {
+		t.Errorf("revoked: %v, %d changes", err, p.changes-before)
+	}
+}
+
+// What a browser sends by itself is not enough.
 func TestCSRF(t *testing.T) {
 	p := newPeople(t)
 	s := p.begin("ann", core.SessionBrowser)
@@ -388,6 +441,29 @@ func TestNoSSOAnyMore(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	p.wants(cli.Token, core.CodeUnauthorized)
+}
+
+// What a person opened at one identity provider is over when another one is configured. What a former version kept says nothing of it.
+func TestAnotherProvider(t *testing.T) {
+	p := newPeople(t)
+	unknown := p.begin("eve", core.SessionBrowser)
+	at := func(issuer string) {
+		p.issuer = issuer
+		p.Close()
+		p.restart()
+	}
+	at("https://a.example")
+	s, cli := p.begin("ann", core.SessionBrowser), p.begin("ann", core.SessionCLI)
+	for issuer, want := range map[string]core.Code{"https://a.example": "", "https://b.example": core.CodeUnauthorized} {
+		at(issuer)
+		if _, err := p.browse("GET", s.Token); core.ErrorCode(err) != want {
+			t.Errorf("at %s: %v", issuer, err)
+		}
+		p.wants(cli.Token, want)
+		if _, err := p.browse("GET", unknown.Token); err != nil {
+			t.Errorf("at %s: %v", issuer, err)
+		}
+	}
 }
 
 // A session that was opened with an API key ends with it, and can do what it can.

@@ -36,6 +36,10 @@ const (
 // changed, one to see that whoever writes it is done.
 const lookEvery = time.Second
 
+// retryEvery is how often files that are refused are read again though they are the same: by the time of day, which may have been
+// wrong, they had ended.
+const retryEvery = time.Minute
+
 // maxFile bounds a file of certificates, in bytes.
 const maxFile = 4 << 20
 
@@ -166,7 +170,7 @@ func (s *Source) Reload() error {
 // writes one after the other.
 func (s *Source) watch(ctx context.Context, used sums) {
 	defer s.done.Done()
-	last, unread := used, 0
+	last, unread, read := used, 0, s.opts.Clock.Now()
 	for pause.For(ctx, s.opts.Clock, lookEvery) {
 		present, err := s.hash()
 		if err == nil {
@@ -179,8 +183,8 @@ func (s *Source) watch(ctx context.Context, used sums) {
 			last = present
 			continue
 		}
-		if present != used {
-			used = present
+		if now := s.opts.Clock.Now(); present != used || s.Failed() != nil && now.Sub(read) >= retryEvery {
+			used, read = present, now
 			_ = s.Reload() // it has said why not
 		}
 	}

@@ -229,6 +229,36 @@ func (r *rig) pass(t *testing.T, n int) {
 	coretest.WaitFor(t, "the end of the look", func() bool { return r.clock.Pending() == 1 })
 }
 
+// What is refused because the time of day is wrong is in use once that is right again.
+func TestReloadOnceTheClockIsRight(t *testing.T) {
+	clock := coretest.NewStepClock()
+	r := &rig{Authority: coretest.NewAuthority(t), files: newFiles(t), clock: clock}
+	issue := func(name string, end time.Time) {
+		c, k := r.Issue(x509.Certificate{Subject: pkix.Name{CommonName: name}, NotBefore: clock.Now().Add(-time.Hour), NotAfter: end})
+		write(t, r.files.cert, c)
+		write(t, r.files.key, k)
+	}
+	write(t, r.ca, r.PEM())
+	issue("first", clock.Now().Add(time.Hour))
+	source, err := cert.Open(r.options(cert.AuthNone))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(source.Close)
+	second := clock.Now().Add(24 * time.Hour).Round(0).Truncate(time.Second)
+	issue("second", second)
+	clock.Step(365 * 24 * time.Hour)
+	r.pass(t, 3)
+	if source.Failed() == nil {
+		t.Fatal("a certificate that has ended is in use")
+	}
+	clock.Step(-365 * 24 * time.Hour)
+	r.pass(t, 61)
+	if failed := source.Failed(); failed != nil || !source.Expires().Equal(second) {
+		t.Errorf("in use is the one that ends on %s: %v", source.Expires(), failed)
+	}
+}
+
 func TestBadFiles(t *testing.T) {
 	r := newRig(t, cert.AuthRequire)
 	other, _ := r.Issue(x509.Certificate{Subject: pkix.Name{CommonName: "other"}})

@@ -66,7 +66,9 @@ func newKeySet(uri string, client *http.Client, clock core.Clock, log hclog.Logg
 
 // close ends a fetch that runs and waits for it.
 func (s *keySet) close() {
-	s.stop()
+	s.mu.Lock()
+	s.stop() // no fetch begins from here on
+	s.mu.Unlock()
 	s.done.Wait()
 }
 

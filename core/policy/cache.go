@@ -11,6 +11,7 @@ import (
 const (
 	cacheParts = 16
 	partSize   = 1024
+	maxKept    = 4 << 10 // bytes of a question and its answer; longer ones are decided each time
 )
 
 // decisions keeps answers. The zero value is ready; it goes with its policy.
@@ -37,6 +38,9 @@ func (d *decisions) get(key string) (core.Ruling, bool) {
 }
 
 func (d *decisions) put(key string, r core.Ruling) {
+	if len(key)+len(r.Reason)+len(r.Scope) > maxKept {
+		return
+	}
 	part := &d.parts[d.part(key)]
 	part.mu.Lock()
 	defer part.mu.Unlock()

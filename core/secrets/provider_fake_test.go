@@ -11,14 +11,16 @@ import (
 
 // fake is a provider whose secrets a test changes.
 type fake struct {
-	mu     sync.Mutex
-	values map[secret.Ref]secret.Value
-	down   error         // of every call
-	block  chan struct{} // calls wait until it is closed; nil: they do not
-	calls  int
-	most   int // references in a call
-	asked  []secret.Ref
-	caller secret.Caller
+	mu      sync.Mutex
+	values  map[secret.Ref]secret.Value
+	down    error         // of every call
+	block   chan struct{} // calls wait until it is closed; nil: they do not
+	late    chan struct{} // answers are on their way until it is closed; nil: they are not
+	calls   int
+	answers int
+	most    int // references in a call
+	asked   []secret.Ref
+	caller  secret.Caller
 
 	watching chan []secret.Ref // gets the references of each watch; nil: none can be opened
 	changes  chan []secret.Ref
@@ -61,6 +63,18 @@ func (f *fake) Resolve(ctx context.Context, refs []secret.Ref, caller secret.Cal
 	if down != nil {
 		return nil, down
 	}
+	results, late := f.answer(refs)
+	if late != nil {
+		select {
+		case <-late:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return results, nil
+}
+
+func (f *fake) answer(refs []secret.Ref) ([]secret.Result, chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	results := make([]secret.Result, len(refs))
@@ -73,7 +87,8 @@ func (f *fake) Resolve(ctx context.Context, refs []secret.Ref, caller secret.Cal
 		}
 		results[i].Value = v
 	}
-	return results, nil
+	f.answers++
+	return results, f.late
 }
 
 // Watch implements secret.Watcher.

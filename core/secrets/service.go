@@ -20,6 +20,7 @@ import (
 type Service struct {
 	opts   Options
 	clock  core.Clock
+	began  core.Stopwatch
 	log    hclog.Logger
 	config atomic.Pointer[Config]
 
@@ -61,8 +62,9 @@ type entry struct {
 	ref    core.SecretRef
 	from   *provider
 	state  atomic.Pointer[value]
-	used   atomic.Int64 // unix nanoseconds of the last use
+	used   atomic.Int64 // when it was used last, by Service.began
 	flight *flight      // a fetch under way; or nil
+	again  bool         // it changed since that began
 	failed *secret.Error
 	retry  time.Time // failed counts until then
 	tries  int       // failures in a row
@@ -75,8 +77,19 @@ type value struct {
 	at    time.Time // when its provider gave it
 	fresh time.Time // until then it is used without asking
 	until time.Time // until then it is used while its provider does not answer
+	ends  time.Time // as its provider says; zero: never
 	stale bool      // the last time its provider did not answer
 }
+
+// good reports whether a value is used without asking.
+func (v *value) good(now time.Time) bool { return !over(v.fresh, now) && !v.ended(now) }
+
+// ended reports whether a value is not to be used any more, whoever answers.
+func (v *value) ended(now time.Time) bool { return !v.ends.IsZero() && over(v.ends, now) }
+
+// over reports whether a moment has come, by the clock that is further: that of the machine stands still while it is suspended, and
+// the time of day may be set back.
+func over(at, now time.Time) bool { return !now.Before(at) || !now.Round(0).Before(at.Round(0)) }
 
 // flight is a fetch that several may wait for. err is valid once done is closed.
 type flight struct {
@@ -88,7 +101,7 @@ type flight struct {
 func New(o Options) *Service {
 	o.setDefaults()
 	s := &Service{
-		opts: o, clock: o.Clock, log: o.Logger, entries: map[core.SecretRef]*entry{},
+		opts: o, clock: o.Clock, began: core.NewStopwatch(o.Clock), log: o.Logger, entries: map[core.SecretRef]*entry{},
 	}
 	s.config.Store(o.Config.withDefaults())
 	s.ctx, s.cancel = context.WithCancel(context.Background())
@@ -209,8 +222,8 @@ func (s *Service) Resolve(ctx context.Context, ref core.SecretRef, by secret.Cal
 	e := s.entries[ref]
 	s.mu.RUnlock()
 	if e != nil {
-		if v := e.state.Load(); v != nil && now.Before(v.fresh) {
-			e.used.Store(now.UnixNano())
+		if v := e.state.Load(); v != nil && v.good(now) {
+			e.used.Store(s.began.At(now))
 			e.from.hits.Add(1)
 			return v.Value, nil
 		}
@@ -241,12 +254,12 @@ func (s *Service) resolve(ctx context.Context, ref core.SecretRef, by secret.Cal
 
 // join returns the entry of a reference and the fetch to wait for; no fetch when the entry has a value to be used.
 func (s *Service) join(ref core.SecretRef, by secret.Caller, now time.Time) (*entry, *flight, error) {
-	p, e := s.providerOf(ref)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p, e := s.providerOf(ref) // one that leaves later takes what is begun here with it
 	if e != nil {
 		return nil, nil, e
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.closed {
 		return nil, nil, secret.Errorf(secret.CodeUnavailable, "the service is being stopped")
 	}
@@ -257,9 +270,9 @@ func (s *Service) join(ref core.SecretRef, by secret.Caller, now time.Time) (*en
 		s.bound(known)
 		p.signal()
 	}
-	known.used.Store(now.UnixNano())
+	known.used.Store(s.began.At(now))
 	v := known.state.Load()
-	if v != nil && now.Before(v.fresh) {
+	if v != nil && v.good(now) {
 		p.hits.Add(1)
 		return known, nil, nil
 	}
@@ -316,6 +329,7 @@ func (s *Service) drop(e *entry) {
 	if s.entries[e.ref] == e {
 		delete(s.entries, e.ref)
 		s.bytes -= e.size
+		e.size = 0 // a fetch may be under way, and fail
 		e.from.signal()
 	}
 }
@@ -342,6 +356,7 @@ func (s *Service) fetch(p *provider, by secret.Caller, list []*entry) {
 		defer func() { p.answered(codes, now.Sub(begin)) }()
 		s.mu.Lock()
 		defer s.mu.Unlock()
+		var again []*entry
 		for i, e := range list {
 			var failed *secret.Error
 			if failed = err; failed == nil {
@@ -353,8 +368,13 @@ func (s *Service) fetch(p *provider, by secret.Caller, list []*entry) {
 				failed = s.fail(e, failed, now)
 			}
 			e.flight.err, e.flight = failed, nil
+			if e.again && s.entries[e.ref] == e {
+				again = append(again, e)
+			}
+			e.again = false
 		}
 		s.bound(nil)
+		s.fetch(p, caller("refresh"), again)
 	}()
 }
 
@@ -432,10 +452,11 @@ func (s *Service) take(e *entry, r secret.Result, now time.Time) *secret.Error {
 	}
 	v.until = v.fresh.Add(c.StaleFor)
 	if end := r.Value.NotAfter(); !end.IsZero() {
-		if soon := now.Add(max(end.Sub(now)*2/3, minRefresh)); soon.Before(v.fresh) {
+		end = now.Add(end.Sub(now)) // by both clocks
+		if soon := now.Add(max(end.Sub(now)/3*2, minRefresh)); soon.Before(v.fresh) {
 			v.fresh = soon
 		}
-		v.fresh, v.until = sooner(v.fresh, end), sooner(v.until, end)
+		v.fresh, v.until, v.ends = sooner(v.fresh, end), sooner(v.until, end), end
 	}
 	old := e.state.Swap(v)
 	e.failed, e.tries = nil, 0
@@ -465,7 +486,7 @@ func (s *Service) fail(e *entry, failed *secret.Error, now time.Time) *secret.Er
 	e.tries++
 	wait := min(retryFirst<<min(e.tries-1, 10), retryMost)
 	v := e.state.Load()
-	if v != nil && down(failed) && now.Before(v.until) {
+	if v != nil && down(failed) && now.Before(v.until) && !v.ended(now) {
 		kept := *v
 		kept.fresh, kept.stale = sooner(now.Add(wait), v.until), true
 		e.state.Store(&kept)
@@ -498,11 +519,11 @@ func (s *Service) keep() {
 			if e.flight != nil {
 				continue
 			}
-			if idle := now.UnixNano() - e.used.Load(); idle > int64(unusedAfter) {
+			if idle := s.began.At(now) - e.used.Load(); idle > int64(unusedAfter) {
 				s.drop(e)
 				continue
 			}
-			if v := e.state.Load(); v != nil && !now.Add(2*lookEvery).Before(v.fresh) {
+			if v := e.state.Load(); v != nil && !v.good(now.Add(2*lookEvery)) {
 				due[e.from] = append(due[e.from], e)
 			}
 		}
@@ -539,7 +560,11 @@ func (s *Service) touch(p *provider, refs []secret.Ref) {
 	defer s.mu.Unlock()
 	var list []*entry
 	for _, e := range s.entries {
-		if e.from == p && e.flight == nil && (refs == nil || changed[secret.Ref{Path: e.ref.Path, Key: e.ref.Key}]) {
+		switch {
+		case e.from != p || refs != nil && !changed[secret.Ref{Path: e.ref.Path, Key: e.ref.Key}]:
+		case e.flight != nil: // its answer may be from before
+			e.again = true
+		default:
 			list = append(list, e)
 		}
 	}

@@ -53,6 +53,7 @@ type api struct {
 	away    string // address of another host that every answer leads to; empty: none
 	gets    int
 	watches int
+	answer  http.HandlerFunc // in place of every answer; nil: none
 }
 
 func newAPI(t testing.TB) *api {
@@ -166,8 +167,12 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(v)
 	}
 	a.mu.Lock()
-	token, code, hang, away := a.token, a.status, a.hang, a.away
+	token, code, hang, away, other := a.token, a.status, a.hang, a.away, a.answer
 	a.mu.Unlock()
+	if other != nil {
+		other(w, r)
+		return
+	}
 	if away != "" {
 		http.Redirect(w, r, away+r.URL.RequestURI(), http.StatusTemporaryRedirect)
 		return

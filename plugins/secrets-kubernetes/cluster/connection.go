@@ -55,6 +55,7 @@ func (c *Config) connect() (*connection, *secret.Error) {
 	config.NegotiatedSerializer = codecs.WithoutConversion()
 	config.UserAgent = "wardroom-secrets-kubernetes"
 	config.QPS, config.Burst = 50, 100
+	config.Wrap(func(t http.RoundTripper) http.RoundTripper { return bounded{t} })
 	client, failed := rest.HTTPClientFor(config)
 	if failed != nil {
 		return nil, c.unusable()

@@ -16,11 +16,14 @@ import (
 func (c *Config) fault(ctx context.Context, err error, verb, place string) *secret.Error {
 	var own *secret.Error
 	var status apierrors.APIStatus
+	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &own):
 		return own
 	case errors.Is(ctx.Err(), context.Canceled):
 		return secret.Errorf(secret.CodeCanceled, "the call was ended")
+	case errors.As(err, &long):
+		return secret.Errorf(secret.CodeInvalidRef, "the cluster answers with more than %d MiB when asked to %s the secret %s", maxAnswer>>20, verb, place)
 	case apierrors.IsNotFound(err):
 		return secret.Errorf(secret.CodeNotFound, "the cluster has no secret %s", place)
 	case apierrors.IsForbidden(err):

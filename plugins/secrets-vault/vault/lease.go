@@ -134,12 +134,12 @@ func (l *leases) drop(held *lease) bool {
 
 // keep renews a lease when a third of its life is left, until it is let go.
 func (l *leases) keep(held *lease) {
-	pause := leastHold
+	pause, tried := leastHold, time.Now()
 	for {
 		l.mu.Lock()
-		wait := left(held.entry.NotAfter, l.now()) - held.lifetime/3
+		wait := max(left(held.entry.NotAfter, l.now())-held.lifetime/3, pause-time.Since(tried))
 		l.mu.Unlock()
-		timer := time.NewTimer(max(wait, pause, 0))
+		timer := time.NewTimer(min(wait, lookEvery))
 		select {
 		case <-l.ctx.Done():
 			timer.Stop()
@@ -148,6 +148,9 @@ func (l *leases) keep(held *lease) {
 			timer.Stop()
 			return
 		case <-timer.C:
+			if wait > lookEvery {
+				continue
+			}
 		}
 		l.mu.Lock()
 		unwanted := l.now().Sub(held.asked) > 2*held.lifetime
@@ -166,6 +169,7 @@ func (l *leases) keep(held *lease) {
 			why = "it cannot be renewed and is about to end"
 		default:
 			var failed bool
+			tried = time.Now()
 			if failed, why = l.renew(held); failed {
 				pause = min(longer(true, pause), max(rest/2, 100*time.Millisecond))
 			} else {

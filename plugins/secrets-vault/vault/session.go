@@ -18,8 +18,9 @@ const (
 	// Between two tries to log in or to renew, which double from the first to the second.
 	minPause = time.Second
 	maxPause = 30 * time.Second
-	// fileInterval is how often a token's file is looked at.
-	fileInterval = 5 * time.Second
+	// lookEvery is how often a token's file is looked at, and how much is left of a token and of leases: timers stand still while the
+	// machine is suspended.
+	lookEvery = 5 * time.Second
 )
 
 // session owns the token that secrets are read with.
@@ -252,12 +253,12 @@ func (s *session) keep(ctx context.Context) {
 	var pause time.Duration // after a failure; 0: there was none
 	for {
 		t, _ := s.current()
-		wait := due(t, s.now())
+		wait := min(due(t, s.now()), lookEvery)
 		if pause > 0 {
 			wait = pause/2 + rand.N(pause/2+1)
 		}
 		if s.config.Auth.Method == methodToken {
-			wait = min(wait, fileInterval)
+			wait = min(wait, lookEvery)
 		}
 		timer := time.NewTimer(wait)
 		select {
@@ -276,7 +277,7 @@ func (s *session) keep(ctx context.Context) {
 			pause = longer(s.attempt(ctx, true), pause)
 		case !t.usable(s.now()):
 			pause = longer(s.attempt(ctx, false), pause)
-		case due(t, s.now()) > 0: // it was only the file
+		case due(t, s.now()) > 0: // it was only a look
 		case t.renewable:
 			pause = longer(s.renew(ctx, t), pause)
 		default:

@@ -46,3 +46,41 @@ func TestSuspended(t *testing.T) {
 		}
 	}
 }
+
+// A machine that was suspended until little was left of a token and of a credential renews both.
+func TestRenewsAfterSuspension(t *testing.T) {
+	var asleep atomic.Uint64
+	renewed := make(chan string, 100)
+	config := fakeConfig(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/v1/leased/creds/app":
+			_, _ = fmt.Fprint(w, `{"lease_id": "leased/creds/app/1", "lease_duration": 3600, "renewable": true, "data": {"username": "u"}}`)
+		case "/v1/auth/token/renew-self":
+			renewed <- "token"
+			_, _ = fmt.Fprint(w, `{"auth": {"client_token": "hvs.t", "lease_duration": 3600, "renewable": true}}`)
+		case "/v1/sys/leases/renew":
+			renewed <- "credential"
+			_, _ = fmt.Fprint(w, `{"lease_id": "leased/creds/app/1", "lease_duration": 3600, "renewable": true}`)
+		default:
+			w.WriteHeader(http.StatusForbidden)
+		}
+	})
+	p, err := openBy(config, hclog.NewNullLogger(), func() time.Time { return suspended(time.Now(), asleep.Load()) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.close(context.Background()) }()
+	if got, e := p.resolve(t, "leased/creds/app", "username"); e != nil || got != "u" {
+		t.Fatalf("%q, %v", got, e)
+	}
+	asleep.Store(3000)
+	late := time.After(30 * time.Second)
+	for found := map[string]bool{}; len(found) < 2; {
+		select {
+		case what := <-renewed:
+			found[what] = true
+		case <-late:
+			t.Fatalf("renewed are %v alone", found)
+		}
+	}
+}
