@@ -16,6 +16,7 @@ from typing import Any, Awaitable, Callable, Dict, Mapping, Optional, Sequence, 
 
 import websockets
 
+from . import exact
 from .errors import MessageRefused, Refused, TaskError
 from .model import Message, Reply, Task, message_of, task_of
 from .recent import Recent
@@ -335,7 +336,7 @@ class Agent:
             result = await self._timed(task)
             payload = {**report, "status": "completed", "result": result}
             try:
-                size = len(json.dumps(payload, allow_nan=False).encode())
+                size = len(exact.dumps(payload, allow_nan=False).encode())
             except (TypeError, ValueError, RecursionError, UnicodeEncodeError) as error:
                 raise TaskError("BAD_RESULT", f"the result is not JSON: {error}") from error
             if size + FRAME_OVERHEAD > self._limit:  # it would end the connection, be sent again by the next, and so on for ever
@@ -344,7 +345,7 @@ class Agent:
         except TaskError as error:
             detail: Dict[str, Any] = {"code": error.code, "message": error.message[:4096]}
             with contextlib.suppress(TypeError, ValueError):
-                if error.details is not None and len(json.dumps(error.details, allow_nan=False)) + 8192 < self._limit:
+                if error.details is not None and len(exact.dumps(error.details, allow_nan=False)) + 8192 < self._limit:
                     detail["details"] = dict(error.details)
             return "task_error", {**report, "error": detail, "retryable": error.retryable}
         except _TimeOver:
@@ -528,7 +529,7 @@ class Agent:
         if not ws:
             return
         frame = {"type": kind, "timestamp": datetime.now(timezone.utc).isoformat(timespec="milliseconds"), "payload": payload}
-        await ws.send(json.dumps({**frame, "id": frame_id} if frame_id else frame))
+        await ws.send(exact.dumps({**frame, "id": frame_id} if frame_id else frame))
 
     def _refuse(self, frame: Mapping[str, Any]) -> None:
         p = frame.get("payload") or {}
@@ -599,7 +600,7 @@ class _TimeOver(Exception):
 def _frame_of(text: Any) -> Optional[Dict[str, Any]]:
     """Returns a frame with an object as its payload, or None for what is no frame, which is logged."""
     try:
-        frame = json.loads(text)
+        frame = exact.loads(text)
         if isinstance(frame, dict) and isinstance(frame.setdefault("payload", {}) or {}, dict):
             frame["payload"] = frame["payload"] or {}
             return frame
@@ -622,7 +623,7 @@ def _is_registration(p: Mapping[str, Any]) -> bool:
 
 
 def _size_of(payload: Mapping[str, Any]) -> int:
-    return len(json.dumps(payload, allow_nan=False))  # ASCII
+    return len(exact.dumps(payload, allow_nan=False))  # ASCII
 
 
 def _rate_of(messages_per_second: Optional[int]) -> int:

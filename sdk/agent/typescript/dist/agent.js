@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import WebSocket from "ws";
 import { Clock, LONGEST } from "./clock.js";
 import { MessageRefused, Refused, TaskError } from "./errors.js";
+import { parse, stringify } from "./exact.js";
 import { Recent } from "./recent.js";
 const SUBPROTOCOL = "wardroom.agent.v1";
 const PATH = "/api/agents/connect";
@@ -182,7 +183,7 @@ export class Agent {
             ws.on("message", (data) => {
                 heard = performance.now();
                 try {
-                    const frame = JSON.parse(String(data));
+                    const frame = parse(String(data));
                     if (frame.type === "registered" && !heart) {
                         clearTimeout(late);
                         pace(Number(frame.payload?.config?.heartbeatInterval) || 10_000);
@@ -590,10 +591,10 @@ export class Agent {
     }
 }
 function frameOf(type, payload, id) {
-    return JSON.stringify({ type, id, timestamp: new Date().toISOString(), payload });
+    return stringify({ type, id, timestamp: new Date().toISOString(), payload });
 }
 function sizeOf(payload) {
-    return Buffer.byteLength(JSON.stringify(payload));
+    return Buffer.byteLength(stringify(payload));
 }
 /** Returns how many frames of progress a second a server gets that takes so many frames; undefined: it did not say. */
 function rateOf(messagesPerSecond) {

@@ -7,6 +7,7 @@ import WebSocket from "ws";
 
 import { Clock, LONGEST } from "./clock.js";
 import { MessageRefused, Refused, TaskError } from "./errors.js";
+import { parse, stringify } from "./exact.js";
 import type { AskOptions, Message, Reply, Task } from "./model.js";
 import { Recent } from "./recent.js";
 
@@ -247,7 +248,7 @@ export class Agent {
       ws.on("message", (data) => {
         heard = performance.now();
         try {
-          const frame = JSON.parse(String(data)) as Frame;
+          const frame = parse(String(data)) as Frame;
           if (frame.type === "registered" && !heart) {
             clearTimeout(late);
             pace(Number(frame.payload?.config?.heartbeatInterval) || 10_000);
@@ -631,11 +632,11 @@ export class Agent {
 }
 
 function frameOf(type: string, payload: object, id?: string): string {
-  return JSON.stringify({ type, id, timestamp: new Date().toISOString(), payload });
+  return stringify({ type, id, timestamp: new Date().toISOString(), payload });
 }
 
 function sizeOf(payload: object): number {
-  return Buffer.byteLength(JSON.stringify(payload));
+  return Buffer.byteLength(stringify(payload));
 }
 
 /** Returns how many frames of progress a second a server gets that takes so many frames; undefined: it did not say. */
