@@ -166,10 +166,11 @@ func TestDurationsAfterClockWentBack(t *testing.T) {
 	}
 }
 
-// onStepClock gives the rig a clock like the system's.
+// onStepClock gives the rig a clock like the system's, and tasks more time than a test takes.
 func onStepClock(r *rig) {
 	r.clock = coretest.NewStepClock()
 	r.ids = core.NewIDs(r.clock)
+	r.config.TaskTimeout = 3 * stdtime.Hour
 }
 
 // asRead makes the times of the journal what they are once they were read: those of the wall clock alone.
