@@ -13,13 +13,13 @@ import (
 	"github.com/wardroom/wardroom/core/coretest"
 )
 
-// losses are who is lost in lives of a talk, and whether another agent of the role is there instead.
+// losses are the agents that are lost in lives of a talk, and whether another agent of the role is there instead.
 var losses = []struct {
 	agent   string
 	instead bool
 }{{"dev", true}, {"dev", false}, {"lead", true}, {"lead", false}, {"cto", false}, {"ceo", false}}
 
-// lose drops an agent for good, and adds another one of its role if there is to be one.
+// loseOne drops an agent for good, and adds another one of its role if there is to be one.
 func (k *talk) loseOne(agent string, instead bool) {
 	k.agents.mu.Lock()
 	_, known := k.agents.slots[agent]
@@ -33,7 +33,7 @@ func (k *talk) loseOne(agent string, instead bool) {
 	k.agents.lose(agent)
 }
 
-// liveOn plays a life to its end, whoever of a role is there.
+// liveOn plays a life to its end, with any agents of the roles.
 func (k *talk) liveOn(id string, answers map[string]string, people string, kind core.QuestionKind) *core.Execution {
 	k.tb.Helper()
 	done := map[string]bool{}
@@ -83,7 +83,7 @@ func (k *talk) liveOn(id string, answers map[string]string, people string, kind 
 		switch {
 		case len(open) > 0 && people == "":
 			k.clock.Advance(24 * stdtime.Hour)
-		case len(k.agents.held()) == 0: // nobody is there for it
+		case len(k.agents.held()) == 0: // no agent is there for it
 			k.clock.Advance(10 * stdtime.Minute)
 		default:
 			k.clock.Advance(15 * stdtime.Second)
@@ -135,8 +135,8 @@ func (k *talk) checkEnd(what string, id string) {
 	}
 }
 
-// Whoever is lost after any transaction of an execution, or is gone after a crash at any event of it: it ends, and nothing is left
-// of it.
+// Whichever agent is lost after any transaction of an execution, or is gone after a crash at any event of it: the execution ends, and
+// nothing is left of it.
 func TestLossesAtEveryPrefix(t *testing.T) {
 	for _, life := range talkLives {
 		for _, loss := range losses {

@@ -64,6 +64,8 @@ func TestExamples(t *testing.T) {
 				t.Run("Unknown", func(t *testing.T) { testUnknown(t, script) })
 				t.Run("Limited", func(t *testing.T) { testLimited(t, script) })
 				t.Run("TellLimited", func(t *testing.T) { testTellLimited(t, script) })
+				t.Run("TellAgain", func(t *testing.T) { testTellAgain(t, script) })
+				t.Run("TellMuch", func(t *testing.T) { testTellMuch(t, script) })
 				t.Run("Exact", func(t *testing.T) { testExact(t, script) })
 				t.Run("State", func(t *testing.T) { testState(t, script) })
 				t.Run("StateStays", func(t *testing.T) { testStateStays(t, script) })

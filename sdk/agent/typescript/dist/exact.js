@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 /*
  * Frames hold numbers that a number of JavaScript does not: 9007199254740993 is read as 9007199254740992, and 1e400 as Infinity, which
  * JSON.stringify writes as null. Handlers get the number that is nearest. The object or array that holds it remembers
- * its text under a symbol, which JSON and Object.keys pass over and which a spread takes along, so that whoever passes it on
- * writes the number that came. JSON.parse of Node 20 does not show the text of numbers, nor does JSON.stringify take one.
+ * its text under a symbol, which JSON and Object.keys pass over and which a spread takes along: it is written as it came where
+ * it is passed on. JSON.parse of Node 20 does not show the text of numbers, nor does JSON.stringify take one.
  */
 const TEXTS = Symbol("texts of numbers");
 const MARK = randomBytes(16).toString("hex"); // begins strings that stand for numbers between text and value
