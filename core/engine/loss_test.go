@@ -195,3 +195,34 @@ func TestLossesAtEveryPrefix(t *testing.T) {
 		}
 	}
 }
+
+// An agent that is lost while it is being bound to its role serves it no more: what it is asked goes on to others.
+func TestLostWhileBound(t *testing.T) {
+	k := newTalk(t, nil)
+	k.agents.mu.Lock()
+	k.agents.reserved = func(ids []string) {
+		if slices.Contains(ids, "lead") {
+			k.agents.mu.Lock()
+			k.agents.reserved = nil
+			k.agents.mu.Unlock()
+			k.agents.lose("lead")
+		}
+	}
+	k.agents.mu.Unlock()
+	k.begin()
+	k.say(core.TaskMessage{AskID: "a1"})
+	k.waitEvents(core.EventMessageSent, 1)
+	k.sync()
+	if got := k.askedOf(1); got.agent != "cto" {
+		t.Errorf("%s was asked, want cto", got.agent)
+	}
+	k.agents.offer("lead-b", 1, "lead")
+	k.say(core.TaskMessage{AskID: "a2"})
+	if got := k.askedOf(2); got.agent != "lead-b" {
+		t.Errorf("%s was asked, want lead-b", got.agent)
+	}
+	if n := k.store.count(k.exec.ID, core.EventMessageEscalated); n > 2 {
+		t.Errorf("%d messages were escalated", n)
+	}
+	k.finish()
+}
