@@ -30,8 +30,9 @@ type agents struct {
 	handled  map[string]int // finished work by task id: what agents really did
 	answer   func(agent string, task core.Task) (string, *core.TaskError)
 	settled  int
-	asked    []asked   // messages sent to agents, in order
-	replies  []replied // replies sent to agents, in order
+	asked    []asked            // messages sent to agents, in order
+	replies  []replied          // replies sent to agents, in order
+	reserved func(ids []string) // called after each Reserve, if set
 }
 
 type asked struct {
@@ -106,16 +107,23 @@ func (a *agents) open(id string, slots int) {
 }
 
 func (a *agents) Reserve(need core.TaskNeed, n int) []string {
+	got, reserved := a.reserve(need, n)
+	if reserved != nil {
+		reserved(got)
+	}
+	return got
+}
+
+func (a *agents) reserve(need core.TaskNeed, n int) (got []string, reserved func([]string)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var got []string
 	for _, id := range a.order {
 		if len(got) < n && a.slots[id] > 0 && a.fits(id, need) {
 			a.slots[id]--
 			got = append(got, id)
 		}
 	}
-	return got
+	return got, a.reserved
 }
 
 // Slots counts those that are free, and the tasks that are out.

@@ -122,8 +122,8 @@ func (r *chartRun) ask(c *change, l *exchange, inst *instance) {
 	}
 	carrier, agent := r.eng.carrier(inst.managed), inst.agent
 	c.after = append(c.after, func() {
-		if !c.over && !carrier.Ask(agent, m) && m.WantsReply {
-			r.inbox.put(message{kind: msgExchange, exchange: exchangeMessage{&unreached{m.MessageID, agent}}})
+		if !c.over && !carrier.Ask(agent, m) { // it may have been lost before it was bound, when this run did not serve it yet
+			r.inbox.put(message{kind: msgLost, agent: agent})
 		}
 	})
 }
@@ -345,18 +345,5 @@ func (r *chartRun) instanceOver(c *change, inst *instance) {
 		if l.asking == inst && !c.over {
 			r.turnTo(c, l, inst.agent, fmt.Sprintf("the agent of %s was lost", l.To))
 		}
-	}
-}
-
-// unreached says that an agent that was to be asked is gone.
-type unreached struct{ messageID, agent string }
-
-func (m *unreached) refuse(*run) {}
-func (m *unreached) abandon()    {}
-
-func (m *unreached) handle(r *chartRun, c *change) {
-	l := r.exchanges.byID[m.messageID]
-	if !c.over && l != nil && l.open() && l.asking != nil && l.asking.agent == m.agent {
-		r.turnTo(c, l, m.agent, fmt.Sprintf("the agent of %s was lost", l.To))
 	}
 }

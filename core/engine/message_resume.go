@@ -105,9 +105,7 @@ func (r *chartRun) replayClosed(l *exchange) {
 func (r *chartRun) resumeExchanges(c *change) {
 	m := &r.exchanges
 	all := inOrder(m.tasks)
-	if r.frozenAt.After(c.now) { // the clock was set back
-		r.frozenAt = c.now
-	}
+	r.frozenAt = begunAt(c.now, r.frozenAt)
 	m.list, m.tasks = nil, map[string]*taskExchanges{}
 	for _, l := range all {
 		of := m.tasks[l.TaskID]
@@ -120,9 +118,7 @@ func (r *chartRun) resumeExchanges(c *change) {
 			l.Content = nil
 			continue
 		}
-		if l.since.After(c.now) { // so here
-			l.since = c.now
-		}
+		l.since = begunAt(c.now, l.since)
 		if q := l.question; q != nil {
 			l.expires = believe(c.now, q.CreatedAt, q.ExpiresAt)
 		}

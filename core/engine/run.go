@@ -409,6 +409,10 @@ func believe(now, set, due time.Time) time.Time {
 	return now.Add(min(due.Sub(now), due.Sub(set)))
 }
 
+// begunAt returns when something began before a restart, such that from now on only the time that passes counts. If the clock
+// was set back meanwhile, it begins now.
+func begunAt(now, since time.Time) time.Time { return now.Add(min(since.Sub(now), 0)) }
+
 // lateness is who was late with what. It is journaled once, however often the agent repeats itself.
 type lateness struct{ task, agent string }
 

@@ -165,3 +165,71 @@ func TestDurationsAfterClockWentBack(t *testing.T) {
 		}
 	}
 }
+
+// onStepClock gives the rig a clock like the system's, and tasks more time than a test takes.
+func onStepClock(r *rig) {
+	r.clock = coretest.NewStepClock()
+	r.ids = core.NewIDs(r.clock)
+	r.config.TaskTimeout = 3 * stdtime.Hour
+}
+
+// asRead makes the times of the journal what they are once they were read: those of the wall clock alone.
+func (m *memory) asRead() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, events := range m.events {
+		for i := range events {
+			events[i].Time = events[i].Time.Round(0)
+		}
+	}
+}
+
+// The time that an asked role has, and that in which people think, is kept by the time that passes after a restart too.
+func TestEscalationOutlivesClockStepsAfterRestart(t *testing.T) {
+	for name, step := range clockSteps {
+		t.Run(name, func(t *testing.T) {
+			k := newTalkOn(t, newMemory(), nil, onStepClock).begin()
+			k.say(core.TaskMessage{AskID: "a1"})
+			k.askedOf(1)
+			k.clock.Advance(10 * stdtime.Second)
+			k.Close()
+			k.store.asRead()
+			k.again()
+			k.askedOf(1)
+			k.clock.Step(step)
+			k.clock.Advance(19 * stdtime.Second)
+			k.sync()
+			k.askedOf(1)
+			k.clock.Advance(stdtime.Second)
+			if got := k.askedOf(2); got.agent != "cto" {
+				t.Errorf("%s was asked, want cto", got.agent)
+			}
+			k.finish()
+		})
+		t.Run(name+"/people", func(t *testing.T) {
+			k := newTalkOn(t, newMemory(), surfacing, onStepClock).begin()
+			k.say(core.TaskMessage{AskID: "a1"})
+			k.question()
+			k.clock.Advance(stdtime.Hour)
+			k.Close()
+			k.store.asRead()
+			k.again()
+			k.sync()
+			k.clock.Step(step)
+			k.clock.Advance(stdtime.Hour)
+			if _, err := k.answerPeople(k.question().ID, `1`); err != nil {
+				t.Fatal(err)
+			}
+			k.answeredWith(1)
+			k.clock.Advance(119 * stdtime.Minute) // of two hours, none has passed yet
+			k.sync()
+			if got, err := k.FindExecution(t.Context(), k.exec.ID); err != nil || got.Status != core.ExecutionRunning {
+				t.Fatalf("the execution is %s: %+v, %v", got.Status, got.Error, err)
+			}
+			k.clock.Advance(stdtime.Minute)
+			if got := k.wait(k.exec.ID); got.Error == nil || got.Error.Code != core.CodeTimeout {
+				t.Errorf("the execution is %s: %+v", got.Status, got.Error)
+			}
+		})
+	}
+}

@@ -109,7 +109,7 @@ func (r *flat) find(id string) *attempt {
 func (r *flat) report(rep core.TaskReport, c *change) {
 	t := r.find(rep.TaskID)
 	// What came behind the answer that ends a race, in this very turn, does not count.
-	if c.over || r.won() || t == nil || !t.takes(rep) {
+	if c.over || r.won() || t == nil || !t.takes(rep) || r.votesElsewhere(t) {
 		r.tooLate(rep, t, c)
 		return
 	}
@@ -126,6 +126,14 @@ func (r *flat) report(rep core.TaskReport, c *change) {
 	if s.step.Strategy == core.StepSequential {
 		s.context = r.taskContext(c.now)
 	}
+}
+
+// votesElsewhere reports whether the agent of an attempt that was given up has another task of the step, or answered it: each
+// agent counts once in a step.
+func (r *flat) votesElsewhere(t *attempt) bool {
+	return t.state == attemptWaiting && slices.ContainsFunc(r.step.tasks, func(other *attempt) bool {
+		return other != t && other.agent == t.agent && (other.state == attemptOut || other.state == attemptDone)
+	})
 }
 
 // tooLate journals a report that does not count; a repeated report of a counted answer leaves no trace.

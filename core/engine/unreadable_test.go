@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -199,6 +200,18 @@ func TestCancelWhileReadOnly(t *testing.T) {
 	})
 }
 
+// waitedOn is a context that closes waits once its end is waited for.
+type waitedOn struct {
+	context.Context
+	once  sync.Once
+	waits chan struct{}
+}
+
+func (c *waitedOn) Done() <-chan struct{} {
+	c.once.Do(func() { close(c.waits) })
+	return c.Context.Done()
+}
+
 // An execution whose end cannot be stored in any form gives back what it holds, and nobody waits for it.
 func TestUnstorableEndIsSetAside(t *testing.T) {
 	r := newRig(t)
@@ -214,9 +227,19 @@ func TestUnstorableEndIsSetAside(t *testing.T) {
 	r.store.unstorable = func(e *core.Execution) bool { return e.ID == exec.ID }
 	r.store.mu.Unlock()
 	r.agents.echo()
+	ctx := &waitedOn{Context: t.Context(), waits: make(chan struct{})}
+	ended := make(chan *core.Execution, 1)
+	go func() {
+		got, err := r.Wait(ctx, exec.ID)
+		if err != nil {
+			t.Error(err)
+		}
+		ended <- got
+	}()
+	<-ctx.waits // else the execution may be set aside before the wait begins
 	r.agents.report(held.agent, held.task, `1`, nil)
-	if got := r.wait(exec.ID); got.Status != core.ExecutionFailed || got.Error.Code != core.CodeInternal {
-		t.Errorf("who waited got %s %+v", got.Status, got.Error)
+	if got := <-ended; got == nil || got.Status != core.ExecutionFailed || got.Error.Code != core.CodeInternal {
+		t.Errorf("who waited got %+v", got)
 	}
 	if next := r.wait(r.start("p").ID); next.Status != core.ExecutionCompleted {
 		t.Errorf("the next execution is %s: %+v", next.Status, next.Error)

@@ -29,7 +29,7 @@ func buildPython(t *testing.T) []string {
 }
 
 func scriptPython(t *testing.T, command []string) []string {
-	const script = `import asyncio, logging, os, signal, sys
+	const script = `import asyncio, copy, logging, os, signal, sys
 from wardroom_agent import Agent
 
 given = 0
@@ -59,6 +59,13 @@ async def handler(task):
     elif what == "tell and wait":
         await task.tell("!")
         await asyncio.Event().wait()
+    elif what == "tell and end":
+        await task.tell("!")
+    elif what == "tell much":
+        for i in range(60):
+            await task.tell(i)
+    elif what == "pass on":
+        return {"whole": task.input, "copy": {**copy.deepcopy(task.input), "plain": list(task.input["plain"])}}
     elif what == "wait":
         await asyncio.Event().wait()
     elif what == "raise TimeoutError":
@@ -100,6 +107,9 @@ async function handler(task) {
     case "ask": return (await task.ask("?")).content;
     case "ask and wait": await task.ask("?"); await end; break;
     case "tell and wait": task.tell("!"); await end; break;
+    case "tell and end": task.tell("!"); break;
+    case "tell much": for (let i = 0; i < 60; i++) task.tell(i); break;
+    case "pass on": return { whole: task.input, copy: { ...task.input, plain: [...task.input.plain] } };
     case "wait": await end; break;
   }
   return {};

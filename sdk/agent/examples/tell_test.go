@@ -1,7 +1,9 @@
 package examples_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/agent/agenttest"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
@@ -48,5 +50,54 @@ func testTellLimited(t *testing.T, command []string) {
 	must(t, c.Task(task("t3", 1, ""))) // the agent works on
 	if r := result(t, c); r.TaskID != "t3" {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// testTellAgain breaks the connection after what a task said and its answer: both come again, in this order, until the answer is
+// acknowledged.
+func testTellAgain(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1, "tell and end")))
+	var m protocol.Message
+	first, err := c.Next(testContext(t), protocol.TypeMessage, &m)
+	must(t, err)
+	result(t, c)
+	c.Drop()
+	c = accept(t, srv)
+	result(t, c)
+	if !slices.Contains(c.Types(), protocol.TypeMessage) { // frames are there in the order in which they came
+		t.Fatal("what was told did not come again before the answer")
+	}
+	if f, err := c.Next(testContext(t), protocol.TypeMessage, &m); err != nil || f.ID != first.ID {
+		t.Errorf("told again as %s, first as %s: %v", f.ID, first.ID, err)
+	}
+	must(t, c.Ack("t1"))
+	must(t, c.Task(task("t2", 1, ""))) // after its answer, the acknowledgement was read
+	result(t, c)
+	must(t, c.Ack("t2"))
+	must(t, c.Task(task("t3", 1, "")))
+	result(t, c)
+	c.Drop()
+	c = accept(t, srv)
+	if result(t, c); slices.Contains(c.Types(), protocol.TypeMessage) {
+		t.Error("what was told came again after the answer was acknowledged")
+	}
+}
+
+// testTellMuch has a task say more than the server takes at once: it comes at a pace, and the answer after all of it.
+func testTellMuch(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	began := time.Now()
+	must(t, c.Task(task("t1", 1, "tell much")))
+	result(t, c)
+	if n := len(slices.DeleteFunc(c.Types(), func(k protocol.Type) bool { return k != protocol.TypeMessage })); n != 60 {
+		t.Errorf("%d messages came before the answer, want 60", n)
+	}
+	if took := time.Since(began); took < 400*time.Millisecond { // 40 at once, and 20 at 40 a second
+		t.Errorf("60 messages and the answer took %v", took)
 	}
 }

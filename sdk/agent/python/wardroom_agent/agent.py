@@ -16,6 +16,7 @@ from typing import Any, Awaitable, Callable, Dict, Mapping, Optional, Sequence, 
 
 import websockets
 
+from . import exact
 from .errors import MessageRefused, Refused, TaskError
 from .model import Message, Reply, Task, message_of, task_of
 from .recent import Recent
@@ -81,6 +82,7 @@ class Agent:
         self._limit = MAX_FRAME  # bytes of a frame that the server takes
         self._rate = PROGRESS_RATE
         self._progress_at, self._progress_sent = 0, 0  # the second in which progress was sent last, and frames in it
+        self._told_until = 0.0  # when what was told up to now would have been sent, evenly spread
         self._heard = False  # a frame arrived since the last heartbeat
         self._attached = 0.0  # when the session began
         self._interval = 0.0  # seconds between heartbeats
@@ -220,6 +222,10 @@ class Agent:
         self._interval, self._paced = (config.get("heartbeatInterval") or 10000) / 1000, asyncio.Event()
         heart = asyncio.ensure_future(self._heartbeats(ws))
         try:
+            if p.get("resumed"):  # before the answers: messages are taken from tasks that go on only
+                for said_id, said in self._told.items():
+                    if self._worth_saying(said):
+                        await self._send_question(said_id, said)
             for task_id in list(self._answers):
                 await self._deliver(task_id)
             for ask_id, question in list(self._questions.items()):
@@ -300,6 +306,7 @@ class Agent:
         answer = self._answers.get(task_id)
         if answer and answer[1].get("retryable") and task.attempt > answer[1]["attempt"]:
             del self._answers[task_id]  # it failed, and is wanted once more
+            self._forget_told(task_id)
         elif answer is None:
             known = self._recent.pop(task_id)
             if known:
@@ -315,6 +322,7 @@ class Agent:
         """Forgets a task that is not wanted any more."""
         self._answers.pop(task_id, None)
         self._attempts.pop(task_id, None)
+        self._forget_told(task_id)
         work = self._running.pop(task_id, None)
         if work:
             work.cancel()
@@ -335,7 +343,7 @@ class Agent:
             result = await self._timed(task)
             payload = {**report, "status": "completed", "result": result}
             try:
-                size = len(json.dumps(payload, allow_nan=False).encode())
+                size = len(exact.dumps(payload, allow_nan=False).encode())
             except (TypeError, ValueError, RecursionError, UnicodeEncodeError) as error:
                 raise TaskError("BAD_RESULT", f"the result is not JSON: {error}") from error
             if size + FRAME_OVERHEAD > self._limit:  # it would end the connection, be sent again by the next, and so on for ever
@@ -344,7 +352,7 @@ class Agent:
         except TaskError as error:
             detail: Dict[str, Any] = {"code": error.code, "message": error.message[:4096]}
             with contextlib.suppress(TypeError, ValueError):
-                if error.details is not None and len(json.dumps(error.details, allow_nan=False)) + 8192 < self._limit:
+                if error.details is not None and len(exact.dumps(error.details, allow_nan=False)) + 8192 < self._limit:
                     detail["details"] = dict(error.details)
             return "task_error", {**report, "error": detail, "retryable": error.retryable}
         except _TimeOver:
@@ -440,9 +448,27 @@ class Agent:
 
     async def _tell(self, task_id: str, kind: str, content: Any, topic: str, to: str) -> None:
         payload, said_id = self._question(task_id, kind, content, topic, to)
+        now = self._now()
+        self._told_until = max(self._told_until, now) + 1 / self._rate
+        if self._told_until > now + 1:  # a second's worth at once, then evenly: the server drops none
+            await asyncio.sleep(self._told_until - now - 1)
         said = _Question(payload, None, self._now())
         self._told.add(said_id, said, _size_of(payload))
         await self._send_question(said_id, said)
+
+    def _worth_saying(self, said: "_Question") -> bool:
+        """Whether what was told may be sent once more, as it may have been on its way when the connection broke."""
+        task_id = said.payload["taskId"]
+        return (
+            (task_id in self._running or task_id in self._answers) and self._now() - said.began <= TOLD_FOR
+            and _size_of(said.payload) + FRAME_OVERHEAD <= self._limit
+        )
+
+    def _forget_told(self, task_id: str) -> None:
+        """Forgets what was told of a task, before the task ends without an answer or begins anew."""
+        for said_id, said in self._told.items():
+            if said.payload["taskId"] == task_id:
+                self._told.pop(said_id)
 
     def _question(self, task_id: str, kind: str, content: Any, topic: str, to: str) -> Tuple[Dict[str, Any], str]:
         p = {"taskId": task_id, "messageType": kind, "topic": topic, "to": to, "content": content}
@@ -528,7 +554,7 @@ class Agent:
         if not ws:
             return
         frame = {"type": kind, "timestamp": datetime.now(timezone.utc).isoformat(timespec="milliseconds"), "payload": payload}
-        await ws.send(json.dumps({**frame, "id": frame_id} if frame_id else frame))
+        await ws.send(exact.dumps({**frame, "id": frame_id} if frame_id else frame))
 
     def _refuse(self, frame: Mapping[str, Any]) -> None:
         p = frame.get("payload") or {}
@@ -599,7 +625,7 @@ class _TimeOver(Exception):
 def _frame_of(text: Any) -> Optional[Dict[str, Any]]:
     """Returns a frame with an object as its payload, or None for what is no frame, which is logged."""
     try:
-        frame = json.loads(text)
+        frame = exact.loads(text)
         if isinstance(frame, dict) and isinstance(frame.setdefault("payload", {}) or {}, dict):
             frame["payload"] = frame["payload"] or {}
             return frame
@@ -622,7 +648,7 @@ def _is_registration(p: Mapping[str, Any]) -> bool:
 
 
 def _size_of(payload: Mapping[str, Any]) -> int:
-    return len(json.dumps(payload, allow_nan=False))  # ASCII
+    return len(exact.dumps(payload, allow_nan=False))  # ASCII
 
 
 def _rate_of(messages_per_second: Optional[int]) -> int:

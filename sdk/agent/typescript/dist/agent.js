@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import WebSocket from "ws";
 import { Clock, LONGEST } from "./clock.js";
 import { MessageRefused, Refused, TaskError } from "./errors.js";
+import { parse, stringify } from "./exact.js";
 import { Recent } from "./recent.js";
 const SUBPROTOCOL = "wardroom.agent.v1";
 const PATH = "/api/agents/connect";
@@ -47,6 +48,7 @@ export class Agent {
     #rate = PROGRESS_RATE;
     #progressAt = 0; // the second in which progress was sent last
     #progressSent = 0; // frames in that second
+    #toldUntil = 0; // when what was told up to now would have been sent, evenly spread
     #ran = false;
     #draining = false;
     #stopping = new AbortController();
@@ -182,7 +184,7 @@ export class Agent {
             ws.on("message", (data) => {
                 heard = performance.now();
                 try {
-                    const frame = JSON.parse(String(data));
+                    const frame = parse(String(data));
                     if (frame.type === "registered" && !heart) {
                         clearTimeout(late);
                         pace(Number(frame.payload?.config?.heartbeatInterval) || 10_000);
@@ -249,6 +251,11 @@ export class Agent {
         this.#rate = rateOf(p.config?.messagesPerSecond) ?? PROGRESS_RATE;
         this.#attached = performance.now();
         this.#ws = ws;
+        if (p.resumed) { // before the answers: messages are taken from tasks that go on only
+            for (const [id, told] of this.#told.entries())
+                if (this.#worthSaying(told))
+                    this.#say(id, told);
+        }
         for (const answer of this.#answers.values())
             this.#deliver(answer);
         for (const [id, question] of this.#questions) {
@@ -341,6 +348,8 @@ export class Agent {
             return;
         }
         this.#answers.delete(taskId); // it failed, and is wanted once more
+        if (answer)
+            this.#forgetTold(taskId);
         const handler = this.#work(p, taskId, attempt, frameId).finally(() => this.#handlers.delete(handler));
         this.#handlers.add(handler);
     }
@@ -358,13 +367,14 @@ export class Agent {
     /** Forgets a task that is not wanted any more. */
     #drop(taskId) {
         this.#answers.delete(taskId);
+        this.#forgetTold(taskId);
         const work = this.#running.get(taskId);
         this.#running.delete(taskId);
         work?.abort.abort(new Error("the task was cancelled"));
         this.#noteIdle();
     }
     async #work(p, taskId, attempt, frameId) {
-        const work = { attempt, abort: new AbortController(), clock: new Clock(p.timeout ?? 0) };
+        const work = { attempt, abort: new AbortController(), clock: new Clock(p.timeout ?? 0), telling: Promise.resolve() };
         this.#running.set(taskId, work);
         if (this.#free === 0)
             await new Promise((resolve) => this.#waiting.push(resolve));
@@ -373,6 +383,7 @@ export class Agent {
         let answer;
         if (!work.abort.signal.aborted)
             answer = await this.#handle(p, taskId, work);
+        await work.telling;
         const next = this.#waiting.shift();
         if (next)
             next();
@@ -438,11 +449,31 @@ export class Agent {
             ask: (content, options = {}) => this.#ask(taskId, content, options, work),
             tell: (content, options = {}) => {
                 const [payload, id] = this.#question(taskId, content, { kind: "feedback", ...options });
-                const told = { payload, sent: 0, limited: 0, began: performance.now() };
-                this.#told.add(id, told, sizeOf(payload));
-                this.#say(id, told);
+                this.#tell(id, { payload, sent: 0, limited: 0, began: performance.now() }, work);
             },
         };
+    }
+    /** Says what needs no reply in its turn: a second's worth at once, then evenly, so that the server drops none. */
+    #tell(id, told, work) {
+        this.#told.add(id, told, sizeOf(told.payload));
+        const now = performance.now();
+        this.#toldUntil = Math.max(this.#toldUntil, now) + 1000 / this.#rate;
+        const wait = this.#toldUntil - now - 1000;
+        if (wait <= 0)
+            return this.#say(id, told);
+        const turn = sleep(wait, undefined, { signal: work.abort.signal }).then(() => this.#say(id, told), () => { });
+        work.telling = Promise.all([work.telling, turn]);
+    }
+    /** Whether what was told may be sent once more, as it may have been on its way when the connection broke. */
+    #worthSaying({ payload, began }) {
+        return (this.#running.has(payload.taskId) || this.#answers.has(payload.taskId)) && performance.now() - began <= TOLD_FOR &&
+            !this.#unsendable("message", payload);
+    }
+    /** Forgets what was told of a task, before the task ends without an answer or begins anew. */
+    #forgetTold(taskId) {
+        for (const [id, told] of this.#told.entries())
+            if (told.payload.taskId === taskId)
+                this.#told.delete(id);
     }
     #question(taskId, content, { kind, topic, to }) {
         const payload = { taskId, messageType: kind, ...(topic && { topic }), ...(to && { to }), content: content ?? null };
@@ -590,10 +621,10 @@ export class Agent {
     }
 }
 function frameOf(type, payload, id) {
-    return JSON.stringify({ type, id, timestamp: new Date().toISOString(), payload });
+    return stringify({ type, id, timestamp: new Date().toISOString(), payload });
 }
 function sizeOf(payload) {
-    return Buffer.byteLength(JSON.stringify(payload));
+    return Buffer.byteLength(stringify(payload));
 }
 /** Returns how many frames of progress a second a server gets that takes so many frames; undefined: it did not say. */
 function rateOf(messagesPerSecond) {

@@ -7,6 +7,7 @@ import WebSocket from "ws";
 
 import { Clock, LONGEST } from "./clock.js";
 import { MessageRefused, Refused, TaskError } from "./errors.js";
+import { parse, stringify } from "./exact.js";
 import type { AskOptions, Message, Reply, Task } from "./model.js";
 import { Recent } from "./recent.js";
 
@@ -76,6 +77,7 @@ interface Work {
   attempt: number; // the highest seen; the answer echoes it
   abort: AbortController;
   clock: Clock;
+  telling: Promise<unknown>; // what it told and what waits for its turn
 }
 
 /** A message to another role. */
@@ -120,6 +122,7 @@ export class Agent {
   #rate = PROGRESS_RATE;
   #progressAt = 0; // the second in which progress was sent last
   #progressSent = 0; // frames in that second
+  #toldUntil = 0; // when what was told up to now would have been sent, evenly spread
   #ran = false;
   #draining = false;
   readonly #stopping = new AbortController();
@@ -247,7 +250,7 @@ export class Agent {
       ws.on("message", (data) => {
         heard = performance.now();
         try {
-          const frame = JSON.parse(String(data)) as Frame;
+          const frame = parse(String(data)) as Frame;
           if (frame.type === "registered" && !heart) {
             clearTimeout(late);
             pace(Number(frame.payload?.config?.heartbeatInterval) || 10_000);
@@ -309,6 +312,9 @@ export class Agent {
     this.#rate = rateOf(p.config?.messagesPerSecond) ?? PROGRESS_RATE;
     this.#attached = performance.now();
     this.#ws = ws;
+    if (p.resumed) { // before the answers: messages are taken from tasks that go on only
+      for (const [id, told] of this.#told.entries()) if (this.#worthSaying(told)) this.#say(id, told);
+    }
     for (const answer of this.#answers.values()) this.#deliver(answer);
     for (const [id, question] of this.#questions) {
       const problem = this.#unsendable("message", question.payload); // the server took more when it was asked
@@ -397,6 +403,7 @@ export class Agent {
       return;
     }
     this.#answers.delete(taskId); // it failed, and is wanted once more
+    if (answer) this.#forgetTold(taskId);
     const handler = this.#work(p, taskId, attempt, frameId).finally(() => this.#handlers.delete(handler));
     this.#handlers.add(handler);
   }
@@ -416,6 +423,7 @@ export class Agent {
   /** Forgets a task that is not wanted any more. */
   #drop(taskId: string): void {
     this.#answers.delete(taskId);
+    this.#forgetTold(taskId);
     const work = this.#running.get(taskId);
     this.#running.delete(taskId);
     work?.abort.abort(new Error("the task was cancelled"));
@@ -423,12 +431,13 @@ export class Agent {
   }
 
   async #work(p: Frame["payload"], taskId: string, attempt: number, frameId?: string): Promise<void> {
-    const work: Work = { attempt, abort: new AbortController(), clock: new Clock(p.timeout ?? 0) };
+    const work: Work = { attempt, abort: new AbortController(), clock: new Clock(p.timeout ?? 0), telling: Promise.resolve() };
     this.#running.set(taskId, work);
     if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#free--;
     let answer: Answer | undefined;
     if (!work.abort.signal.aborted) answer = await this.#handle(p, taskId, work);
+    await work.telling;
     const next = this.#waiting.shift();
     if (next) next();
     else this.#free++;
@@ -490,11 +499,31 @@ export class Agent {
       ask: (content, options = {}) => this.#ask(taskId, content, options, work),
       tell: (content, options = {}) => {
         const [payload, id] = this.#question(taskId, content, { kind: "feedback", ...options });
-        const told: Told = { payload, sent: 0, limited: 0, began: performance.now() };
-        this.#told.add(id, told, sizeOf(payload));
-        this.#say(id, told);
+        this.#tell(id, { payload, sent: 0, limited: 0, began: performance.now() }, work);
       },
     };
+  }
+
+  /** Says what needs no reply in its turn: a second's worth at once, then evenly, so that the server drops none. */
+  #tell(id: string, told: Told, work: Work): void {
+    this.#told.add(id, told, sizeOf(told.payload));
+    const now = performance.now();
+    this.#toldUntil = Math.max(this.#toldUntil, now) + 1000 / this.#rate;
+    const wait = this.#toldUntil - now - 1000;
+    if (wait <= 0) return this.#say(id, told);
+    const turn = sleep(wait, undefined, { signal: work.abort.signal }).then(() => this.#say(id, told), () => {});
+    work.telling = Promise.all([work.telling, turn]);
+  }
+
+  /** Whether what was told may be sent once more, as it may have been on its way when the connection broke. */
+  #worthSaying({ payload, began }: Told): boolean {
+    return (this.#running.has(payload.taskId) || this.#answers.has(payload.taskId)) && performance.now() - began <= TOLD_FOR &&
+      !this.#unsendable("message", payload);
+  }
+
+  /** Forgets what was told of a task, before the task ends without an answer or begins anew. */
+  #forgetTold(taskId: string): void {
+    for (const [id, told] of this.#told.entries()) if (told.payload.taskId === taskId) this.#told.delete(id);
   }
 
   #question(taskId: string, content: unknown, { kind, topic, to }: AskOptions): [payload: { taskId: string }, id: string] {
@@ -631,11 +660,11 @@ export class Agent {
 }
 
 function frameOf(type: string, payload: object, id?: string): string {
-  return JSON.stringify({ type, id, timestamp: new Date().toISOString(), payload });
+  return stringify({ type, id, timestamp: new Date().toISOString(), payload });
 }
 
 function sizeOf(payload: object): number {
-  return Buffer.byteLength(JSON.stringify(payload));
+  return Buffer.byteLength(stringify(payload));
 }
 
 /** Returns how many frames of progress a second a server gets that takes so many frames; undefined: it did not say. */

@@ -61,6 +61,10 @@ export interface Task {
    * nowhere, and when signal is aborted.
    */
   ask(content: unknown, options?: AskOptions): Promise<Reply>;
-  /** Says something to another role and waits for nothing. It is dropped while there is no connection. */
+  /**
+   * Says something to another role and waits for nothing. The agent tells 40 times a second, or slower as the server takes it: what is
+   * more waits for its turn, and the answer to the task for it. What was told in the last minute is sent again by the next
+   * connection, while the server has no answer to the task.
+   */
   tell(content: unknown, options?: AskOptions): void;
 }
