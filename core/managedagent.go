@@ -62,6 +62,7 @@ type ManagedAgentRecord struct {
 type RuntimePosition struct {
 	Runtime string `json:"runtime"`
 	Seq     uint64 `json:"seq"`
+	Log     string `json:"log,omitempty"` // that Seq is a number of; empty: the runtime does not say
 }
 
 // ManagedAgentSpec describes a managed agent to spawn.
@@ -214,6 +215,6 @@ type RuntimeService interface {
 type ManagedAgentReader interface {
 	// AllManagedAgents returns every record, oldest first.
 	AllManagedAgents(ctx context.Context) ([]*ManagedAgentRecord, error)
-	// RuntimePositions returns how far the events of each runtime are stored.
-	RuntimePositions(ctx context.Context) (map[string]uint64, error)
+	// RuntimePositions returns how far the events of each runtime are stored, by its name.
+	RuntimePositions(ctx context.Context) (map[string]RuntimePosition, error)
 }

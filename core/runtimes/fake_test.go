@@ -19,6 +19,7 @@ type fake struct {
 	agents map[string]runtime.Agent
 	specs  map[string]runtime.Spec
 	events []runtime.Event
+	log    string // id of the log that they are in; empty: the runtime is an old one, which does not know it
 	spawn  func(runtime.Spec) error
 	// waiting, if there is one, is told of each send, which then waits for its caller to leave.
 	waiting chan struct{}
@@ -67,7 +68,7 @@ func (f *fake) tell(id string, kind runtime.EventType, change func(a *runtime.Ag
 		if change != nil {
 			change(&a, &e)
 		}
-		e.Seq = uint64(len(f.events)) + 1
+		e.Seq, e.Log = uint64(len(f.events))+1, f.log
 		a.Seq = e.Seq
 		f.agents[id] = a
 		e.Agent = a
@@ -86,6 +87,14 @@ func (f *fake) takes() (bool, string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.sick == "", f.sick
+}
+
+// lose makes the runtime one that has forgotten its agents and events, and is away.
+func (f *fake) lose(log string) {
+	f.change(func() {
+		f.down, f.log, f.events = true, log, nil
+		clear(f.agents)
+	})
 }
 
 func (f *fake) setDown(down bool) { f.change(func() { f.down = down }) }
@@ -267,7 +276,7 @@ func (f *fake) Events(ctx context.Context, opts runtime.EventOptions) (runtime.E
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	if n := len(f.events); n == 0 || opts.After > f.events[n-1].Seq {
+	if n := len(f.events); n == 0 || opts.After > f.events[n-1].Seq || f.log != "" && opts.Log != "" && opts.Log != f.log {
 		opts.After = 0 // of another log: see runtime.EventOptions
 	}
 	f.reads++

@@ -67,8 +67,8 @@ func (s *Service) attend(src *source) (worked bool, err error) {
 			return worked, err
 		}
 		// The runtime is there, and so is what it knows: it is read again at once, and work is not refused meanwhile.
-		s.log.Debug("events of a runtime were missed", "runtime", src.Name, "after", src.position)
-		if stuck++; src.position > before {
+		s.log.Debug("events of a runtime were missed", "runtime", src.Name, "after", src.position.Seq)
+		if stuck++; src.position.Log != before.Log || src.position.Seq > before.Seq {
 			stuck = 0
 			retry.Reset()
 		}
@@ -86,7 +86,7 @@ func (s *Service) attend(src *source) (worked bool, err error) {
 func (s *Service) readEvents(ctx context.Context, src *source) (opened bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := src.Runtime.Events(ctx, runtime.EventOptions{After: src.position})
+	stream, err := src.Runtime.Events(ctx, runtime.EventOptions{After: src.position.Seq, Log: src.position.Log})
 	if err != nil {
 		return false, err
 	}
@@ -209,14 +209,18 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 		}
 		changed[e.AgentID] = next
 	}
-	position := batch[len(batch)-1].Seq
+	last := &batch[len(batch)-1]
+	position := core.RuntimePosition{Runtime: src.Name, Seq: last.Seq}
+	if len(last.Log) <= runtime.MaxLog {
+		position.Log = last.Log
+	}
 	err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
 		for _, r := range changed {
 			if err := tx.PutManagedAgent(r); err != nil {
 				return err
 			}
 		}
-		if err := tx.PutRuntimePosition(core.RuntimePosition{Runtime: src.Name, Seq: position}); err != nil {
+		if err := tx.PutRuntimePosition(position); err != nil {
 			return err
 		}
 		tx.AfterCommit(func() {

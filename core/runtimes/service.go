@@ -65,7 +65,7 @@ type source struct {
 	connected bool       // its events are being followed
 	reason    string     // why not
 	caps      runtime.Capabilities
-	position  uint64 // Seq up to which its events are stored; set before Run, then by its follower only
+	position  core.RuntimePosition // up to which its events are stored; set before Run, then by its follower only
 }
 
 // New makes a service. It starts nothing.
@@ -151,7 +151,7 @@ func (s *Service) join(from Source) *source {
 }
 
 // attach begins to follow a runtime, from the position where that ended when it was there before.
-func (s *Service) attach(src *source, positions map[string]uint64) {
+func (s *Service) attach(src *source, positions map[string]core.RuntimePosition) {
 	src.position = positions[src.Name]
 	s.wg.Add(1)
 	go func() {

@@ -25,7 +25,7 @@ func (t *tx) PutRuntimePosition(p core.RuntimePosition) error {
 	if p.Runtime == "" {
 		return core.Invalid("runtime", "must not be empty")
 	}
-	return t.set(t.key(prefixRuntime, p.Runtime), appendUint64(nil, p.Seq))
+	return t.set(t.key(prefixRuntime, p.Runtime), append(appendUint64(nil, p.Seq), p.Log...))
 }
 
 // AllManagedAgents implements core.ManagedAgentReader.
@@ -34,15 +34,16 @@ func (s *Store) AllManagedAgents(ctx context.Context) ([]*core.ManagedAgentRecor
 }
 
 // RuntimePositions implements core.ManagedAgentReader.
-func (s *Store) RuntimePositions(ctx context.Context) (map[string]uint64, error) {
-	positions := make(map[string]uint64)
+func (s *Store) RuntimePositions(ctx context.Context) (map[string]core.RuntimePosition, error) {
+	positions := make(map[string]core.RuntimePosition)
 	err := s.view(ctx, func(txn kv.Snapshot) error {
 		return scan(txn, []byte(prefixRuntime), nil, true, func(key, value []byte) (bool, error) {
+			name := string(key[len(prefixRuntime):])
 			seq, err := decodeUint64(value)
 			if err != nil { // the runtime tells all that it still knows
-				return s.pass(key, damaged("position of runtime", string(key[len(prefixRuntime):]), err))
+				return s.pass(key, damaged("position of runtime", name, err))
 			}
-			positions[string(key[len(prefixRuntime):])] = seq
+			positions[name] = core.RuntimePosition{Runtime: name, Seq: seq, Log: string(value[8:])}
 			return true, nil
 		})
 	})

@@ -77,7 +77,7 @@ func keySection(prefix, kind string) section {
 //	ix/ba/<batch id>                          running batches
 //	a/<agent id>                              agent record, JSON
 //	ma/<managed agent id>                     managed agent record, JSON
-//	rt/<runtime>                              be64 sequence up to which the runtime's events are stored
+//	rt/<runtime>                              be64 sequence up to which the runtime's events are stored, then the id of their log, if it is known
 //	q/<question id>                           question, JSON; ids sort by time
 //	th/<thread id>                            thread record without its context files, JSON; ids sort by time
 //	tf/<thread id>                            context files of a thread, JSON

@@ -21,7 +21,10 @@ func testManagedAgent(t *testing.T, open Opener) {
 		if err := tx.PutManagedAgent(record); err != nil {
 			return err
 		}
-		return tx.PutRuntimePosition(core.RuntimePosition{Runtime: "local", Seq: 7})
+		if err := tx.PutRuntimePosition(core.RuntimePosition{Runtime: "old", Seq: 8}); err != nil {
+			return err
+		}
+		return tx.PutRuntimePosition(core.RuntimePosition{Runtime: "local", Seq: 7, Log: "log-1"})
 	})
 	all, err := s.AllManagedAgents(ctx)
 	if err != nil || len(all) != 1 || all[0].Type != "claude" || !all[0].Wanted {
@@ -30,7 +33,8 @@ func testManagedAgent(t *testing.T, open Opener) {
 	if encoded, _ := json.Marshal(all[0]); strings.Contains(string(encoded), "canary") {
 		t.Error("a secret of the environment was stored")
 	}
-	if at, err := s.RuntimePositions(ctx); err != nil || len(at) != 1 || at["local"] != 7 {
+	if at, err := s.RuntimePositions(ctx); err != nil || len(at) != 2 ||
+		at["local"] != (core.RuntimePosition{Runtime: "local", Seq: 7, Log: "log-1"}) || at["old"] != (core.RuntimePosition{Runtime: "old", Seq: 8}) {
 		t.Fatalf("positions: %v, %v", at, err)
 	}
 	mustUpdate(t, s, func(tx core.Tx) error { return tx.DeleteManagedAgent("magent_1") })

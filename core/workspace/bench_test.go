@@ -60,3 +60,26 @@ func BenchmarkProvision(b *testing.B) {
 	b.ReportMetric(plain.Seconds()/float64(n), "s/worktree-add")
 	b.ReportMetric(ours.Seconds()/plain.Seconds(), "ratio")
 }
+
+// BenchmarkInspectUnreadable looks at a workspace with many files that cannot be read, and as many that git does not know.
+func BenchmarkInspectUnreadable(b *testing.B) {
+	src := newSource(b)
+	const many = 20_000
+	deep := strings.Repeat("n", 200) + "/"
+	name := func(kind string, i int) string { return fmt.Sprintf("%s%s%05d", deep, kind, i) }
+	for i := range many {
+		src.write(name("k", i), "x\n")
+	}
+	src.commit("many")
+	r := newRig(b)
+	w := r.provision("x", src.spec())
+	for i := range many {
+		pipe(b, filepath.Join(w.Path, name("k", i)))
+		write(b, filepath.Join(w.Path, name("u", i)), "")
+	}
+	for b.Loop() {
+		if changes, err := r.InspectWorkspace(b.Context(), w.ID); err != nil || changes.FileCount < 2*many {
+			b.Fatalf("%+v, %v", changes, err)
+		}
+	}
+}

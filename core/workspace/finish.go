@@ -127,7 +127,7 @@ func (s *Service) FinishWorkspace(ctx context.Context, id string, finish core.Th
 func (s *Service) commit(ctx context.Context, t *tree, message string) error {
 	ctx, cancel := context.WithTimeout(ctx, s.config().CheckoutTimeout)
 	defer cancel()
-	if err := t.awaitIndex(ctx); err != nil {
+	if err := t.awaitIndex(ctx, false); err != nil {
 		return err
 	}
 	untracked, err := t.untracked(ctx)

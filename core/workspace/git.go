@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,6 +33,8 @@ type call struct {
 	env       []string
 	workers   int // that write files of a checkout; 0: 1
 	most      int // bytes of the answer that are wanted, the rest is dropped; 0: all, and more than maxOutput is an error
+	// into gets the answer in place of the caller, whatever its size; nil for none. The run ends where a write to it fails.
+	into io.Writer
 	// held is a file whose lock the run has as long as it lives, even if it outlives us; nil for none.
 	held *os.File
 }
@@ -146,6 +149,9 @@ func (s *Service) git(ctx context.Context, c call) ([]byte, error) {
 	}
 	stderr := &bounded{max: maxStderr}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if c.into != nil {
+		cmd.Stdout = c.into
+	}
 	if c.held != nil {
 		cmd.ExtraFiles = []*os.File{c.held}
 	}

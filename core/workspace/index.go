@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -21,8 +22,9 @@ const lockPoll = 100 * time.Millisecond
 func (t *tree) indexLock() string { return filepath.Join(t.admin, "index.lock") }
 
 // awaitIndex waits for a git that has the index, and removes the lock of one that was killed: agents are often stopped in the
-// middle of one, a moment before their work is committed. An agent may have made a directory there.
-func (t *tree) awaitIndex(ctx context.Context) error {
+// middle of one, a moment before their work is committed. With spare it gives up where a git has had it for long and still runs. An
+// agent may have made a directory there.
+func (t *tree) awaitIndex(ctx context.Context, spare bool) error {
 	path := t.indexLock()
 	for {
 		info, err := os.Lstat(path)
@@ -30,6 +32,9 @@ func (t *tree) awaitIndex(ctx context.Context) error {
 			return nil //nolint:nilerr // there is none; git reports what else is wrong
 		}
 		if isStale(info) {
+			if spare && !info.IsDir() && t.gitWorks() { // git commit -a has it as long as its hooks take
+				return &gitError{op: "index", kind: failLocked, tail: "a git that runs in the workspace has had the index for long", err: errors.New("the index is locked")}
+			}
 			if err := removeTree(path); err != nil { // git cannot take it, and reports the same
 				return &gitError{op: "index", kind: failLocked, tail: "a lock that is left over stays", err: err}
 			}
@@ -41,6 +46,25 @@ func (t *tree) awaitIndex(ctx context.Context) error {
 	}
 }
 
+// gitWorks reports whether a git runs in the worktree, as far as this process may see it: one of another user, or on another machine,
+// may be hidden. A git that works on files stands in the top directory of its worktree.
+func (t *tree) gitWorks() bool {
+	top, err := os.Stat(t.dir)
+	if err != nil {
+		return false
+	}
+	for _, name := range glob("/proc", "[0-9]*/comm") {
+		text, err := readRegular(name, maxURL)
+		if err != nil || strings.TrimSpace(text) != "git" {
+			continue
+		}
+		if at, err := os.Stat(filepath.Join(filepath.Dir(name), "cwd")); err == nil && os.SameFile(top, at) {
+			return true
+		}
+	}
+	return false
+}
+
 // ourLock is beside a lock of the index that is ours, and has its time: not every file system has inodes or hard links to know it by.
 func (t *tree) ourLock() string { return filepath.Join(t.admin, "index.wardroom.held") }
 
@@ -48,7 +72,7 @@ func (t *tree) ourLock() string { return filepath.Join(t.admin, "index.wardroom.
 // git whose lock was taken for one of a killed git may put ours in the place of the index.
 func (t *tree) takeIndex(ctx context.Context) error {
 	for {
-		if err := t.awaitIndex(ctx); err != nil {
+		if err := t.awaitIndex(ctx, true); err != nil {
 			return err
 		}
 		if err := os.RemoveAll(t.ourLock()); err != nil { // of a run that was cut off

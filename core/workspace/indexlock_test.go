@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/workspace"
 )
 
@@ -36,6 +37,47 @@ func TestUpdateWithADirectoryAsTheLockOfTheIndex(t *testing.T) {
 	}
 	if _, err := os.Lstat(lock); err == nil {
 		t.Error("the lock is there")
+	}
+	if status := r.agentGit(w, "status", "--porcelain"); status != "" {
+		t.Errorf("status %q", status)
+	}
+}
+
+// A git of an agent that has the index for as long as its hooks take, and still runs, does not lose its lock: the update is refused,
+// and can be made afterwards.
+func TestUpdateBesideAGitWithHooks(t *testing.T) {
+	src, r, w := updatable(t)
+	src.commit("theirs")
+	dir := t.TempDir()
+	there, on := filepath.Join(dir, "there"), filepath.Join(dir, "on")
+	hook := filepath.Join(dir, "hooks", "pre-commit")
+	write(t, hook, "#!/bin/sh\n: > "+there+"\nwhile [ ! -e "+on+" ]; do sleep 0.01; done\n")
+	if err := os.Chmod(hook, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	committed := make(chan struct{})
+	go func() {
+		defer close(committed)
+		r.agentGit(w, "-c", "core.hooksPath="+filepath.Dir(hook), "commit", "-q", "-a", "--allow-empty", "-m", "the agent's")
+	}()
+	defer func() { write(t, on, ""); <-committed }()
+	coretest.WaitFor(t, "the hook", func() bool { return exists(there) })
+	lock := filepath.Join(r.mirror(), "worktrees", w.ID, "index.lock")
+	old := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(lock, old, old); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.UpdateWorkspace(soon(t), w.ID, core.WorkspaceMerge)
+	if e := wantError(t, err, core.CodeInternal, "another git process"); !e.Unavailable || !exists(lock) {
+		t.Errorf("%+v, or the lock is gone", e)
+	}
+	write(t, on, "")
+	<-committed
+	if subject := r.agentGit(w, "log", "-1", "--format=%s"); subject != "the agent's\n" {
+		t.Errorf("HEAD is %q", subject)
+	}
+	if _, err := r.UpdateWorkspace(soon(t), w.ID, core.WorkspaceMerge); err != nil {
+		t.Errorf("once more: %v", err)
 	}
 	if status := r.agentGit(w, "status", "--porcelain"); status != "" {
 		t.Errorf("status %q", status)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -94,8 +93,12 @@ func (s *Service) inspect(ctx context.Context, w *core.Workspace) (*core.Workspa
 		return nil, err
 	}
 	files := parseDiff(out)
+	loose := make(map[string]bool, len(untracked))
+	for _, name := range untracked {
+		loose[name] = true
+	}
 	for _, name := range unreadable {
-		if !slices.Contains(untracked, name) {
+		if !loose[name] {
 			files = append(files, core.WorkspaceFile{Path: legible(name), Status: "modified"})
 		}
 	}

@@ -53,6 +53,11 @@ func (s *Service) move(ctx context.Context, w *core.Workspace, reason string, no
 			note.There = append(note.There, []byte(f.name))
 		}
 	}
+	if names, err := t.inTheWay(ctx, touched); err != nil {
+		return err
+	} else if len(names) > 0 { // git refuses some of them by itself, and overwrites those that are ignored
+		return &gitError{op: "update", kind: failInTheWay, tail: tail("these would be overwritten: " + listed(names)), err: errors.New("files are in the way")}
+	}
 	if err := s.noteMove(w.ID, note); err != nil {
 		return errors.Join(err, os.Remove(s.movePath(w.ID)))
 	}

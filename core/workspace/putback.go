@@ -1,11 +1,15 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -310,24 +314,50 @@ func (t *tree) begun(ctx context.Context, rem *remote, name string, parts []side
 	if err != nil {
 		return false, nil //nolint:nilerr // it is something else
 	}
-	_ = file.Close() // nothing was read
-	if size >= maxOutput {
-		return false, nil
-	}
+	defer func() { _ = file.Close() }() // only read
 	for _, part := range parts {
+		longer := &prefix{of: io.NewSectionReader(file, 0, size)}
 		show := t.call(rem, "cat-file", "--filters", "--path="+name, part.hash)
-		show.most = int(size) + 1
-		out, err := t.m.s.git(ctx, show)
-		if unanswered(err) {
+		show.into = longer
+		_, err := t.m.s.git(ctx, show)
+		switch {
+		case longer.decided != nil:
+			if *longer.decided {
+				return true, nil
+			}
+		case unanswered(err):
 			return false, err
-		} else if err != nil {
-			continue // in a partial clone git did not get as far as to have it
-		}
-		if text, err := readRegular(path, size+1); err == nil && len(out) > len(text) && strings.HasPrefix(string(out), text) {
-			return true, nil
-		}
+		} // in a partial clone git may not have got as far as to have it
 	}
 	return false, nil
+}
+
+// prefix decides whether a file holds the beginning, and no more, of what is written to it.
+type prefix struct {
+	of      io.Reader // the file
+	part    []byte
+	decided *bool // nil: not yet
+}
+
+// errDecided is what a prefix answers once it knows.
+var errDecided = errors.New("it is decided")
+
+// Write implements io.Writer.
+func (p *prefix) Write(text []byte) (int, error) {
+	if p.decided != nil {
+		return 0, errDecided
+	}
+	p.part = slices.Grow(p.part[:0], len(text))[:len(text)]
+	n, err := io.ReadFull(p.of, p.part)
+	same := bytes.Equal(p.part[:n], text[:n])
+	switch {
+	case !same, err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
+		same = false
+	case n == len(text):
+		return n, nil
+	}
+	p.decided = &same
+	return n, errDecided
 }
 
 // nothingAt reports whether there is nothing under a name of the worktree.

@@ -218,3 +218,34 @@ func TestProvisionPutsBack(t *testing.T) {
 		t.Errorf("status %q", status)
 	}
 }
+
+// Half of a file that a killed git was writing goes, however large it is, and what an agent has there stays.
+func TestPutBackHalfOfALargeFile(t *testing.T) {
+	const size = 65 << 20
+	line := strings.Repeat("l", 1023) + "\n"
+	text := strings.Repeat(line, size/len(line))
+	there := t.TempDir() // what is in the worktree when git ends
+	for name, left := range map[string]string{
+		"known": text[:size-1000], "fresh": text[:size-2000], "known-mine": text[:size-1000] + "x", "fresh-mine": text[:size-2000] + "x", "fresh-longer": text + "x",
+	} {
+		write(t, filepath.Join(there, name), left)
+	}
+	src := newSource(t)
+	src.write("known", "small\n")
+	src.write("known-mine", "small\n")
+	src.commit("before")
+	r := newRig(t)
+	w := r.provision("x", src.spec())
+	for _, name := range []string{"known", "fresh", "known-mine", "fresh-mine", "fresh-longer"} {
+		src.write(name, text)
+	}
+	src.commit("after")
+	r.opts.Git = gitThat(t, "*\" read-tree -m \"*) cp "+there+"/* \"$GIT_WORK_TREE\"; kill -9 $$ ;;")
+	r.restart()
+	if _, err := r.UpdateWorkspace(soon(t), w.ID, core.WorkspaceMerge); err == nil {
+		t.Error("the update went on")
+	}
+	if status := r.agentGit(w, "status", "--porcelain"); status != " M known-mine\n?? fresh-longer\n?? fresh-mine\n" {
+		t.Errorf("status %q", status)
+	}
+}

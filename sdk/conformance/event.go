@@ -10,6 +10,7 @@ import (
 var eventChecks = []check[*suite]{
 	{"events/order", "events come in order of Seq: started, ready, ..., stopped", false, eventsOrder},
 	{"events/resume", "a reader that comes back with After gets exactly what it missed", false, eventsResume},
+	{"events/log", "a number of another log than the runtime's is none: a reader that comes with it gets all events", false, eventsLog},
 	{"events/live", "Live skips what happened before", false, eventsLive},
 }
 
@@ -23,11 +24,19 @@ func (s *suite) eventsUntil(ctx context.Context, opts runtime.EventOptions, last
 	}
 	defer func() { _ = stream.Close() }()
 	var events []runtime.Event
-	seq := opts.After
+	seq, log := opts.After, opts.Log
 	for {
 		event, err := stream.Next()
 		if err != nil {
 			return events, fmt.Errorf("Next before an event %q: %w", last, err)
+		}
+		if log != event.Log { // which is another than the reader's at most once
+			if len(events) > 0 {
+				return events, fmt.Errorf("event %d is of log %q, and the one before of %q", event.Seq, event.Log, log)
+			}
+			if log = event.Log; opts.Log != "" {
+				seq = 0
+			}
 		}
 		if event.Seq <= seq {
 			return events, fmt.Errorf("event %d came after event %d", event.Seq, seq)
@@ -105,6 +114,36 @@ func eventsResume(ctx context.Context, s *suite) error {
 		if len(rest) != len(events)-i-1 || rest[0].Seq != events[i+1].Seq {
 			return fmt.Errorf("after event %d of %d, %d events followed, the first with seq %d instead of %d", i+1, len(events), len(rest), rest[0].Seq, events[i+1].Seq)
 		}
+	}
+	return nil
+}
+
+func eventsLog(ctx context.Context, s *suite) error {
+	events, err := s.lived(ctx)
+	if err != nil {
+		return err
+	}
+	if events[0].Log == "" {
+		return skip("the runtime does not say which log its events are of")
+	}
+	if len(events[0].Log) > runtime.MaxLog {
+		return fmt.Errorf("the id of the log has %d bytes and may have %d", len(events[0].Log), runtime.MaxLog)
+	}
+	opts := runtime.EventOptions{AgentID: events[0].AgentID, After: events[0].Seq, Log: "another-log"}
+	all, err := s.eventsUntil(ctx, opts, runtime.EventStopped)
+	if err != nil {
+		return err
+	}
+	if all[0].Seq != events[0].Seq {
+		return fmt.Errorf("a reader with a number of another log gets events from %d on, and the first is %d", all[0].Seq, events[0].Seq)
+	}
+	opts.Log = events[0].Log
+	rest, err := s.eventsUntil(ctx, opts, runtime.EventStopped)
+	if err != nil {
+		return err
+	}
+	if rest[0].Seq != events[1].Seq {
+		return fmt.Errorf("after event %d of the log itself, events begin with %d instead of %d", events[0].Seq, rest[0].Seq, events[1].Seq)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"sync/atomic"
@@ -25,6 +26,7 @@ type mutant struct {
 	send         func(runtime.Runtime, string, runtime.Input) runtime.Input
 	terminal     func(runtime.Terminal) runtime.Terminal
 	event        func(*runtime.Event)
+	events       func(*runtime.EventOptions)
 	log          func(*runtime.LogLine)
 	recovered    func([]runtime.Recovered)
 	attach       func(*runtime.AttachOptions)
@@ -82,6 +84,9 @@ func (m *mutant) Attach(ctx context.Context, id string, o runtime.AttachOptions)
 }
 
 func (m *mutant) Events(ctx context.Context, o runtime.EventOptions) (runtime.EventStream, error) {
+	if m.events != nil {
+		m.events(&o)
+	}
 	s, err := m.Runtime.Events(ctx, o)
 	if err == nil && m.event != nil {
 		s = eventMutant{s, m.event}
@@ -226,6 +231,8 @@ func TestBrokenPromisesAreCaught(t *testing.T) {
 		"takes any size":            {"viewer/resize", &mutant{terminal: free}},
 		"repeats the seq of events": {"events/order", &mutant{event: func(e *runtime.Event) { e.Seq = max(1, seq) }}},
 		"loses the agent of events": {"events/order", &mutant{event: func(e *runtime.Event) { e.Agent.ID = "" }}},
+		"does not look at the log":  {"events/log", &mutant{events: func(o *runtime.EventOptions) { o.Log = "" }}},
+		"begins a log each time":    {"events/log", &mutant{event: func(e *runtime.Event) { e.Log = rand.Text() }}},
 		"has no order in its log": {"logs/select", &mutant{log: func(l *runtime.LogLine) {
 			l.Timestamp = time.Unix(1<<32-l.Timestamp.Unix(), 0).Add(-time.Duration(l.Timestamp.Nanosecond()))
 		}}},

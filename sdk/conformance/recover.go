@@ -13,6 +13,7 @@ var recoverChecks = []check[*suite]{
 	{"recover/bad", "a handle of nobody is NOT_FOUND or INVALID_HANDLE, and does not fail the others", true, recoverBad},
 	{"recover/busy", "a turn that runs when the runtime is killed ends as it would have, and the next message waits for that", false, recoverBusy},
 	{"recover/cut", "an agent whose connection was cut is unreachable, and what it was once it can be reached again", false, recoverCut},
+	{"recover/lost", "after the runtime lost its state its events are those of another log, from the oldest on for who knows the former one", false, recoverLost},
 	{"recover/crash", "after the runtime was killed its agents run on, and are found with terminal and events", false, recoverCrash},
 }
 
@@ -103,7 +104,7 @@ func recoverCrash(ctx context.Context, s *suite) error {
 	if found := results[0].Agent; found.PID != agent.PID || found.Status == runtime.StatusStopped {
 		return fmt.Errorf("the agent was process %d, and is %d and %s (%s)", agent.PID, found.PID, found.Status, found.Reason)
 	}
-	return s.afterCrash(ctx, agent.ID, from, past[len(past)-1].Seq)
+	return s.afterCrash(ctx, agent.ID, from, past[len(past)-1])
 }
 
 // survivor starts an agent that is to outlive its runtime, or skips the check.
@@ -119,8 +120,11 @@ func (s *suite) survivor(ctx context.Context) (runtime.Agent, error) {
 }
 
 // kill kills the runtime, and goes on with the new one.
-func (s *suite) kill(ctx context.Context) error {
-	fresh, err := s.restart(ctx)
+func (s *suite) kill(ctx context.Context) error { return s.renew(ctx, s.restart) }
+
+// renew goes on with the runtime that start returns.
+func (s *suite) renew(ctx context.Context, start func(ctx context.Context) (runtime.Runtime, error)) error {
+	fresh, err := start(ctx)
 	if err != nil {
 		return fmt.Errorf("killing the runtime and starting it again: %w", err)
 	}
@@ -231,8 +235,50 @@ func recoverCut(ctx context.Context, s *suite) error {
 	return nil
 }
 
+// recoverLost has a runtime lose its state. Its new events get beyond the number of the last one that a reader saw before.
+func recoverLost(ctx context.Context, s *suite) error {
+	if s.lose == nil {
+		return skip("the caller cannot take the state from the runtime")
+	}
+	if err := s.renew(ctx, s.lose); err != nil { // the log is a short one, whatever there was
+		return err
+	}
+	before, err := s.lived(ctx)
+	if err != nil {
+		return err
+	}
+	seen := before[len(before)-1]
+	if seen.Log == "" {
+		return skip("the runtime does not say which log its events are of")
+	}
+	if err := s.renew(ctx, s.lose); err != nil {
+		return err
+	}
+	after, err := s.lived(ctx)
+	if err != nil {
+		return err
+	}
+	for last := after; last[len(last)-1].Seq <= seen.Seq; {
+		if last, err = s.lived(ctx); err != nil {
+			return err
+		}
+	}
+	if after[0].Log == "" || after[0].Log == seen.Log {
+		return fmt.Errorf("events are of log %q after the state was lost, and were of %q", after[0].Log, seen.Log)
+	}
+	agent := after[0].AgentID
+	rest, err := s.eventsUntil(ctx, runtime.EventOptions{AgentID: agent, Log: seen.Log, After: seen.Seq}, runtime.EventStopped)
+	if err != nil {
+		return err
+	}
+	if rest[0].Seq != after[0].Seq {
+		return fmt.Errorf("after event %d of the log that was lost, events begin with %d instead of %d", seen.Seq, rest[0].Seq, after[0].Seq)
+	}
+	return nil
+}
+
 // afterCrash checks that an agent which was found again goes on where it was.
-func (s *suite) afterCrash(ctx context.Context, id string, from, seq uint64) error {
+func (s *suite) afterCrash(ctx context.Context, id string, from uint64, last runtime.Event) error {
 	back, err := s.view(ctx, id, runtime.AttachOptions{From: &from})
 	if err != nil {
 		return err
@@ -250,6 +296,6 @@ func (s *suite) afterCrash(ctx context.Context, id string, from, seq uint64) err
 	if err := s.rt().Stop(ctx, id, runtime.StopOptions{}); err != nil {
 		return fmt.Errorf("Stop: %w", err)
 	}
-	_, err = s.eventsUntil(ctx, runtime.EventOptions{AgentID: id, After: seq}, runtime.EventStopped)
+	_, err = s.eventsUntil(ctx, runtime.EventOptions{AgentID: id, After: last.Seq, Log: last.Log}, runtime.EventStopped)
 	return err
 }

@@ -23,6 +23,9 @@ type RuntimeOptions struct {
 	// Kill ends the runtime's process as SIGKILL does, and returns the runtime of a new process over the same
 	// state. Nil: what a crash leaves is not checked.
 	Kill func(ctx context.Context) (runtime.Runtime, error)
+	// Lose does as Kill does, but over an empty state, when the agents of the checks have stopped. Nil: a loss of the state is not
+	// checked.
+	Lose func(ctx context.Context) (runtime.Runtime, error)
 	// Sever cuts the connections between the runtime and the places where its agents run, and returns what mends them. Nil:
 	// what a cut connection leaves is not checked.
 	Sever func(ctx context.Context) (mend func(), err error)
@@ -73,6 +76,7 @@ func runtimeChecks() []check[*suite] {
 type suite struct {
 	spec         func(id string) runtime.Spec
 	restart      func(ctx context.Context) (runtime.Runtime, error)
+	lose         func(ctx context.Context) (runtime.Runtime, error)
 	sever        func(ctx context.Context) (func(), error)
 	timeout      time.Duration
 	installation string // of all agents of the suite
@@ -84,7 +88,7 @@ type suite struct {
 }
 
 func newSuite(o RuntimeOptions) *suite {
-	s := &suite{spec: o.Spec, restart: o.Kill, sever: o.Sever, timeout: o.Timeout, runtime: o.Runtime, state: o.State, installation: "conformance-" + rand.Text()}
+	s := &suite{spec: o.Spec, restart: o.Kill, lose: o.Lose, sever: o.Sever, timeout: o.Timeout, runtime: o.Runtime, state: o.State, installation: "conformance-" + rand.Text()}
 	if s.spec == nil {
 		s.spec = func(id string) runtime.Spec {
 			return runtime.Spec{ID: id, Type: "sh", Declared: &runtime.DeclaredType{Command: "sh", Exit: "exit"}}

@@ -19,12 +19,19 @@ func shell(id string) runtime.Spec { return runtime.Spec{ID: id, Type: runtimete
 // The reference passes its own suite.
 func TestMemoryRuntime(t *testing.T) {
 	world := runtimetest.NewWorld()
-	defer world.Close()
+	defer func() { world.Close() }()
 	rt := world.Runtime()
 	conformance.Runtime(t.Context(), t, conformance.RuntimeOptions{
 		Runtime: rt, Spec: shell, Timeout: 20 * time.Second,
 		Kill: func(context.Context) (runtime.Runtime, error) {
 			rt.Kill()
+			rt = world.Runtime()
+			return rt, nil
+		},
+		Lose: func(context.Context) (runtime.Runtime, error) {
+			rt.Kill()
+			world.Close()
+			world = runtimetest.NewWorld()
 			rt = world.Runtime()
 			return rt, nil
 		},

@@ -117,6 +117,26 @@ func (p *Plugin) Restart(ctx context.Context) (*plugin.Conn, error) {
 	return p.Conn(), nil
 }
 
+// Lose kills the plugin with SIGKILL, and starts it anew over an empty state.
+func (p *Plugin) Lose(ctx context.Context) (*plugin.Conn, error) {
+	if err := p.Kill(ctx); err != nil {
+		return nil, err
+	}
+	names, err := os.ReadDir(p.o.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		if err := os.RemoveAll(filepath.Join(p.o.StateDir, name.Name())); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.launch(ctx); err != nil {
+		return nil, err
+	}
+	return p.Conn(), nil
+}
+
 // Kill ends the plugin's process with SIGKILL and waits until it is gone. Nothing else is killed.
 func (p *Plugin) Kill(ctx context.Context) error {
 	p.mu.Lock()
@@ -154,6 +174,13 @@ func (p *Plugin) RuntimeOptions(spec func(id string) runtime.Spec) conformance.R
 		Runtime: p.Conn().Runtime(), Spec: spec, State: p.o.StateDir,
 		Kill: func(ctx context.Context) (runtime.Runtime, error) {
 			conn, err := p.Restart(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return conn.Runtime(), nil
+		},
+		Lose: func(ctx context.Context) (runtime.Runtime, error) {
+			conn, err := p.Lose(ctx)
 			if err != nil {
 				return nil, err
 			}

@@ -43,6 +43,7 @@ func TestRuntimeConformance(t *testing.T) {
 	p := start(t, plugin.KindRuntime)
 	o := p.RuntimeOptions(func(id string) runtime.Spec { return runtime.Spec{ID: id, Type: runtimetest.Type} })
 	o.Kill = nil // this runtime's agents end with its process
+	o.Lose = nil // it keeps no state
 	o.Timeout = 30 * time.Second
 	conformance.Runtime(t.Context(), t, o)
 }

@@ -39,9 +39,15 @@ const (
 	SourceHost   = "host"   // the runtime did it
 )
 
+// MaxLog bounds the id of a log, in bytes.
+const MaxLog = 64
+
 // Event is one thing that happened. Seq rises over all agents of a runtime, and restarts of it.
 type Event struct {
-	Seq     uint64    `json:"seq"`
+	Seq uint64 `json:"seq"`
+	// Log is the id of the log that Seq is a number of, at most MaxLog bytes: the same until the runtime lost its state and begins
+	// another. Empty: the runtime does not say.
+	Log     string    `json:"log,omitempty"`
 	AgentID string    `json:"agentId"`
 	Type    EventType `json:"type"`
 	Time    time.Time `json:"time"`
@@ -72,5 +78,8 @@ type EventOptions struct {
 	// After is the Seq seen last; 0: from the oldest that is kept. One that the log has not reached belongs to
 	// another log (the runtime's state was removed): the stream then begins with the oldest.
 	After uint64
-	Live  bool // skip what is kept: only what happens from now on
+	// Log is the Log of the event with that Seq. Where it is not that of the runtime's log, After is a number of another log,
+	// and the stream begins with the oldest as well. Empty: not known.
+	Log  string
+	Live bool // skip what is kept: only what happens from now on
 }

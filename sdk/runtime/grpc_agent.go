@@ -165,7 +165,7 @@ func specFromProto(s *pluginv1.Spec) Spec {
 
 func eventToProto(e *Event) *pluginv1.Event {
 	out := &pluginv1.Event{
-		Seq: e.Seq, AgentId: text(e.AgentID), Type: text(string(e.Type)), Time: pluginv1.Stamp(e.Time), Source: text(e.Source),
+		Seq: e.Seq, Log: text(e.Log), AgentId: text(e.AgentID), Type: text(string(e.Type)), Time: pluginv1.Stamp(e.Time), Source: text(e.Source),
 		Agent: agentToProto(&e.Agent), Prompt: promptToProto(e.Prompt), Answered: text(e.Answered), Text: text(e.Text),
 		Turn: int64(e.Turn), DurationMs: e.DurationMs, LoginUrl: text(e.LoginURL), Reason: text(e.Reason),
 		Interrupted: e.Interrupted, Exit: exitToProto(e.Exit), Outcome: outcomeToProto(&e.TurnOutcome),
@@ -182,7 +182,7 @@ func eventFromProto(e *pluginv1.Event) Event {
 		return Event{}
 	}
 	out := Event{
-		Seq: e.Seq, AgentID: e.AgentId, Type: EventType(e.Type), Time: pluginv1.Unstamp(e.Time), Source: e.Source,
+		Seq: e.Seq, Log: e.Log, AgentID: e.AgentId, Type: EventType(e.Type), Time: pluginv1.Unstamp(e.Time), Source: e.Source,
 		Agent: agentFromProto(e.Agent), Prompt: promptFromProto(e.Prompt), Answered: e.Answered, Text: e.Text,
 		Turn: int(e.Turn), DurationMs: e.DurationMs, LoginURL: e.LoginUrl, Reason: e.Reason,
 		TurnOutcome: outcomeFromProto(e.Outcome), Exit: exitFromProto(e.Exit),

@@ -164,7 +164,7 @@ func (c *client) Logs(ctx context.Context, id string, opts LogOptions) (LogStrea
 
 func (c *client) Events(ctx context.Context, opts EventOptions) (EventStream, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	stream, err := c.rpc.Events(ctx, &pluginv1.EventsRequest{AgentId: text(opts.AgentID), After: opts.After, Live: opts.Live})
+	stream, err := c.rpc.Events(ctx, &pluginv1.EventsRequest{AgentId: text(opts.AgentID), After: opts.After, Log: text(opts.Log), Live: opts.Live})
 	if err == nil {
 		err = pluginv1.Opened(stream)
 	}

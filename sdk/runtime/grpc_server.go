@@ -160,7 +160,7 @@ func (s *server) Logs(r *pluginv1.LogsRequest, stream pluginv1.Runtime_LogsServe
 
 func (s *server) Events(r *pluginv1.EventsRequest, stream pluginv1.Runtime_EventsServer) error {
 	ctx := stream.Context()
-	events, err := s.rt.Events(ctx, EventOptions{AgentID: r.AgentId, After: r.After, Live: r.Live})
+	events, err := s.rt.Events(ctx, EventOptions{AgentID: r.AgentId, After: r.After, Log: r.Log, Live: r.Live})
 	if err != nil {
 		return ToStatus(err)
 	}

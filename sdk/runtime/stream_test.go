@@ -50,7 +50,7 @@ func TestLogs(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	event := runtime.Event{
-		Seq: 7, AgentID: "a", Type: runtime.EventTurnComplete, Time: noon, Source: runtime.SourceHook, Agent: fullAgent(),
+		Seq: 7, Log: "log-1", AgentID: "a", Type: runtime.EventTurnComplete, Time: noon, Source: runtime.SourceHook, Agent: fullAgent(),
 		Prompt: fullAgent().Prompt, Answered: "allow", Tool: &runtime.ToolCall{Name: "Bash", Input: map[string]any{"a": "b"}},
 		Text: "done", Turn: 2, DurationMs: 3, LoginURL: "http://x", Reason: "r",
 		TurnOutcome: runtime.TurnOutcome{Interrupted: true, Refused: true, Error: &runtime.TurnError{Code: "C", Message: "m", Retryable: true}, Usage: &runtime.Usage{Model: "m", InputTokens: 1, OutputTokens: 2, CacheReadTokens: 3, CacheWriteTokens: 4, Requests: 5, CostUSD: new(0.25)}},
@@ -59,7 +59,7 @@ func TestEvents(t *testing.T) {
 	filled(t, event)
 	f := &fake{event: newList(error(runtime.Errorf(runtime.CodeLagged, "too slow")), event)}
 	rt, ctx := dial(t, f), testContext(t)
-	opts := runtime.EventOptions{AgentID: "a", After: 6, Live: true}
+	opts := runtime.EventOptions{AgentID: "a", After: 6, Log: "log-1", Live: true}
 	stream, err := rt.Events(ctx, opts)
 	if err != nil {
 		t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 // events is the history of a world. Readers look into it, so none of them is ever too slow but by falling
 // behind what is kept.
 type events struct {
+	id string
+
 	mu      sync.Mutex // guards all below
 	kept    []runtime.Event
 	seq     uint64
@@ -25,7 +27,7 @@ func (e *events) add(event runtime.Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.seq++
-	event.Seq, event.Time = e.seq, time.Now()
+	event.Seq, event.Log, event.Time = e.seq, e.id, time.Now()
 	e.kept = append(e.kept, event)
 	if len(e.kept) > 2*maxKept {
 		e.trimmed = e.kept[len(e.kept)-maxKept-1].Seq

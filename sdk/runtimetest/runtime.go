@@ -145,8 +145,11 @@ func (r *Runtime) Events(ctx context.Context, opts runtime.EventOptions) (runtim
 		return nil, err
 	}
 	seq := opts.After
-	if opts.Live {
-		seq = max(seq, r.world.events.last())
+	switch last := r.world.events.last(); {
+	case opts.Live:
+		seq = max(seq, last)
+	case seq > last, opts.Log != "" && opts.Log != r.world.events.id:
+		seq = 0 // of another log
 	}
 	inner, stop := context.WithCancel(ctx)
 	return &eventStream{ctx: inner, stop: stop, alive: r.alive, events: &r.world.events, agent: opts.AgentID, seq: seq}, nil

@@ -2,6 +2,7 @@ package runtimetest
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"slices"
 	"sync"
@@ -23,7 +24,7 @@ const (
 // World is what outlives the process of a runtime: agents and their history. It is safe for concurrent use.
 type World struct {
 	wg     sync.WaitGroup // workers of agents
-	events events
+	events events         // of this world alone: see runtime.Event.Log
 
 	mu     sync.Mutex        // guards all below
 	agents map[string]*agent // by id
@@ -32,7 +33,9 @@ type World struct {
 }
 
 // NewWorld returns an empty world.
-func NewWorld() *World { return &World{agents: map[string]*agent{}, pid: 1000} }
+func NewWorld() *World {
+	return &World{agents: map[string]*agent{}, pid: 1000, events: events{id: rand.Text()}}
+}
 
 // Close ends all agents and waits for them.
 func (w *World) Close() {

@@ -325,6 +325,7 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 	plan.Name = podName(id, rand.Text())
 	plan.OwnerReferences = l.ownerReference()
 	var told string // the version of the pod that the watch told last
+	var pull string // why its image could not be pulled, as far as that was seen
 	looked, pause := time.Now(), lookTime
 	changed := l.watcher.change()
 	pod, err := l.cluster.pods().Create(ctx, plan, metav1.CreateOptions{FieldManager: fieldManager})
@@ -332,6 +333,7 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 		return nil, l.cluster.failed("make the pod of agent "+id, err)
 	}
 	for {
+		pod = recall(pod, &pull)
 		ready, err := judge(pod)
 		if ready {
 			return pod, nil
@@ -410,13 +412,36 @@ func judge(pod *corev1.Pod) (ready bool, err error) {
 	return false, nil
 }
 
-// registryAway is the reason of a pull whose registry the node's container engine did not reach.
-const registryAway = "RegistryUnavailable"
+// Reasons of a container that waits for its image.
+const (
+	errPull      = "ErrImagePull"
+	registryAway = "RegistryUnavailable" // the node's container engine did not reach the registry
+	backOff      = "ImagePullBackOff"    // the next try is a while away
+)
+
+// recall notes why the image of a pod could not be pulled, and adds it to a back-off that does not say, as those of older kubelets do
+// not.
+func recall(pod *corev1.Pod, why *string) *corev1.Pod {
+	for i, s := range pod.Status.ContainerStatuses {
+		w := s.State.Waiting
+		if s.Name != containerName || w == nil {
+			continue
+		}
+		switch {
+		case w.Reason == errPull || w.Reason == registryAway:
+			*why = w.Reason + ": " + w.Message
+		case w.Reason == backOff && *why != "" && !strings.Contains(w.Message, errPull) && !strings.Contains(w.Message, registryAway):
+			pod = pod.DeepCopy() // it is the watch's
+			pod.Status.ContainerStatuses[i].State.Waiting.Message = strings.TrimSpace(w.Message + ": " + *why)
+		}
+	}
+	return pod
+}
 
 // waits says why a container that waits will not start; nil if it may.
 func waits(image string, w *corev1.ContainerStateWaiting) error {
 	switch w.Reason {
-	case "ImagePullBackOff":
+	case backOff:
 		if why := w.Message; runtime.RegistryUnreached(why) || strings.Contains(why, registryAway) {
 			return &runtime.Error{
 				Code: runtime.CodeNetworkError, Field: "image", Retry: true,
@@ -485,8 +510,8 @@ func late(pod *corev1.Pod) error {
 	why := "it is " + strings.ToLower(string(pod.Status.Phase))
 	for _, s := range pod.Status.ContainerStatuses {
 		if w := s.State.Waiting; w != nil {
-			if w.Reason == "ErrImagePull" || w.Reason == registryAway {
-				return waits(s.Image, &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: w.Reason + ": " + w.Message})
+			if w.Reason == errPull || w.Reason == registryAway {
+				return waits(s.Image, &corev1.ContainerStateWaiting{Reason: backOff, Message: w.Reason + ": " + w.Message})
 			}
 			why = strings.TrimSpace(w.Reason + " " + w.Message)
 		}

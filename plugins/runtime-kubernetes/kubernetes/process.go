@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/holder"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -105,25 +107,42 @@ const takenTime = 10 * time.Second
 func (l *Launcher) taken(ctx context.Context, h handle) string {
 	ctx, cancel := context.WithTimeout(ctx, takenTime)
 	defer cancel()
-	for {
-		pod, err := l.cluster.get(ctx, h.Pod)
-		if err != nil {
-			return ""
+	key := l.cluster.namespace + "/" + h.Pod
+	var known bool // to the watch
+	var looked time.Time
+	for pause := time.Duration(0); ctx.Err() == nil; {
+		changed := l.watcher.change()
+		was := known
+		var pod *corev1.Pod
+		if o, there, _ := l.watcher.store.GetByKey(key); there {
+			pod, _ = o.(*corev1.Pod)
 		}
-		gone := pod == nil || string(pod.UID) != h.UID
-		if !gone {
-			if why := takenAway(pod); why != "" {
-				return why
+		known = pod != nil && string(pod.UID) == h.UID
+		// The API server is asked at first, as the watch may be behind, and then where the watch has nothing to tell for a while: a
+		// drain ends hundreds of pods at a time, and each change of one wakes all that wait here.
+		if was && !known || time.Since(looked) >= pause {
+			looked, pause = time.Now(), max(time.Second, 2*pause)
+			var err error
+			if pod, err = l.cluster.get(ctx, h.Pod); err != nil {
+				return ""
+			}
+			if pod == nil || string(pod.UID) != h.UID {
+				return "its pod was removed"
 			}
 		}
-		switch {
-		case gone || pod.DeletionTimestamp != nil:
-			return "its pod was removed"
-		case over(pod):
-			return ""
+		if pod != nil && string(pod.UID) == h.UID {
+			switch why := takenAway(pod); {
+			case why != "":
+				return why
+			case pod.DeletionTimestamp != nil:
+				return "its pod was removed"
+			case over(pod):
+				return ""
+			}
 		}
-		l.watcher.next(ctx, time.Second)
+		wait(ctx, changed, max(pause-time.Since(looked), 0))
 	}
+	return ""
 }
 
 // gone is asked when the holder was lost before it reported an end.

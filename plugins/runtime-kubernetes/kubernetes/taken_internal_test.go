@@ -2,16 +2,22 @@ package kubernetes
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/wardroom/wardroom/sdk/holder"
 	"github.com/wardroom/wardroom/sdk/holder/wire"
@@ -97,5 +103,65 @@ func TestDiedOfEviction(t *testing.T) {
 	_, err := judge(podIn(corev1.PodFailed, "Evicted", "The node was low on resource: memory.", terminated("Error", "")))
 	if e := runtime.AsError(err); e == nil || e.Code != runtime.CodeResourceLimit || !strings.Contains(e.Message, "low on resource: memory") {
 		t.Errorf("it died of %v", err)
+	}
+}
+
+// TestTakenAmongMany has the cluster change many pods while it is waited for why one of them was ended, as in a drain: the API server
+// is not asked with each change, and what the watch tells of the pod is enough.
+func TestTakenAmongMany(t *testing.T) {
+	api := &objects{all: map[string][]byte{}, told: make(chan []byte)}
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		api.ServeHTTP(w, r)
+		if r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/pods/a-pod") {
+			asked.Add(1)
+		}
+	}))
+	defer server.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	pod := func(name, version, reason string) []byte {
+		p := podIn(corev1.PodRunning, reason, "", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+		p.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}
+		p.ObjectMeta = metav1.ObjectMeta{Name: name, Namespace: "ns", UID: types.UID("uid of " + name), ResourceVersion: version}
+		data, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	api.put("/api/v1/namespaces/ns/pods/a-pod", pod("a-pod", "1", ""))
+	l := &Launcher{config: decoded(t, `{}`), cluster: clusterAt(t, server.URL), owner: "owner", version: "test"}
+	l.watcher = watchPods(l.cluster, "x=y", func(*corev1.Pod) {})
+	defer l.watcher.close()
+	taken := make(chan string, 1)
+	go func() { taken <- l.taken(ctx, handle{ID: "a", Pod: "a-pod", UID: "uid of a-pod"}) }()
+	tell := func(data []byte) {
+		changed := l.watcher.change()
+		select {
+		case api.told <- data:
+		case <-ctx.Done():
+			t.Fatal("there is no watch")
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			t.Fatal("the watch does not tell")
+		}
+	}
+	for asked.Load() == 0 && ctx.Err() == nil {
+		wait(ctx, nil, 10*time.Millisecond)
+	}
+	began, before := time.Now(), asked.Load()
+	for i := range 50 {
+		tell(pod(fmt.Sprint("other-", i), fmt.Sprint(2+i), ""))
+		wait(ctx, nil, 10*time.Millisecond) // for all that wait to be woken
+	}
+	if n := asked.Load() - before; time.Since(began) < 5*time.Second && n > 3 {
+		t.Errorf("the API server was asked %d times", n)
+	}
+	tell(pod("a-pod", "100", "Evicted"))
+	if why := <-taken; why != "Evicted" {
+		t.Errorf("it was taken away because of %q", why)
 	}
 }

@@ -2799,7 +2799,10 @@ type EventsRequest struct {
 	// Sequence seen last; 0: from the oldest that is kept.
 	After uint64 `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
 	// Skip what is kept.
-	Live          bool `protobuf:"varint,3,opt,name=live,proto3" json:"live,omitempty"`
+	Live bool `protobuf:"varint,3,opt,name=live,proto3" json:"live,omitempty"`
+	// Of the event seen last, as in Event.log. Where it is not that of the runtime's log, after is a number of another log, and the
+	// stream begins with the oldest event that is kept. Empty: not known.
+	Log           string `protobuf:"bytes,4,opt,name=log,proto3" json:"log,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2853,6 +2856,13 @@ func (x *EventsRequest) GetLive() bool {
 		return x.Live
 	}
 	return false
+}
+
+func (x *EventsRequest) GetLog() string {
+	if x != nil {
+		return x.Log
+	}
+	return ""
 }
 
 type EventsResponse struct {
@@ -2924,7 +2934,10 @@ type Event struct {
 	Interrupted bool  `protobuf:"varint,15,opt,name=interrupted,proto3" json:"interrupted,omitempty"`
 	Exit        *Exit `protobuf:"bytes,16,opt,name=exit,proto3" json:"exit,omitempty"`
 	// Of turn_complete.
-	Outcome       *TurnOutcome `protobuf:"bytes,17,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	Outcome *TurnOutcome `protobuf:"bytes,17,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// Id of the log that seq is a number of, at most 64 bytes: the same until the runtime lost its state and begins another.
+	// Empty: the runtime does not say.
+	Log           string `protobuf:"bytes,18,opt,name=log,proto3" json:"log,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3076,6 +3089,13 @@ func (x *Event) GetOutcome() *TurnOutcome {
 		return x.Outcome
 	}
 	return nil
+}
+
+func (x *Event) GetLog() string {
+	if x != nil {
+		return x.Log
+	}
+	return ""
 }
 
 // ToolCall is a tool that an agent runs.
@@ -3652,13 +3672,14 @@ const file_sdk_proto_v1_runtime_proto_rawDesc = "" +
 	"\x12memory_limit_bytes\x18\x03 \x01(\x03R\x10memoryLimitBytes\x12%\n" +
 	"\x0euptime_seconds\x18\x04 \x01(\x01R\ruptimeSeconds\x12#\n" +
 	"\rmessages_sent\x18\x05 \x01(\x03R\fmessagesSent\x12(\n" +
-	"\x10last_response_ms\x18\x06 \x01(\x03R\x0elastResponseMs\"T\n" +
+	"\x10last_response_ms\x18\x06 \x01(\x03R\x0elastResponseMs\"f\n" +
 	"\rEventsRequest\x12\x19\n" +
 	"\bagent_id\x18\x01 \x01(\tR\aagentId\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x04R\x05after\x12\x12\n" +
-	"\x04live\x18\x03 \x01(\bR\x04live\"A\n" +
+	"\x04live\x18\x03 \x01(\bR\x04live\x12\x10\n" +
+	"\x03log\x18\x04 \x01(\tR\x03log\"A\n" +
 	"\x0eEventsResponse\x12/\n" +
-	"\x05event\x18\x01 \x01(\v2\x19.wardroom.plugin.v1.EventR\x05event\"\xcc\x04\n" +
+	"\x05event\x18\x01 \x01(\v2\x19.wardroom.plugin.v1.EventR\x05event\"\xde\x04\n" +
 	"\x05Event\x12\x10\n" +
 	"\x03seq\x18\x01 \x01(\x04R\x03seq\x12\x19\n" +
 	"\bagent_id\x18\x02 \x01(\tR\aagentId\x12\x12\n" +
@@ -3678,7 +3699,8 @@ const file_sdk_proto_v1_runtime_proto_rawDesc = "" +
 	"\x06reason\x18\x0e \x01(\tR\x06reason\x12 \n" +
 	"\vinterrupted\x18\x0f \x01(\bR\vinterrupted\x12,\n" +
 	"\x04exit\x18\x10 \x01(\v2\x18.wardroom.plugin.v1.ExitR\x04exit\x129\n" +
-	"\aoutcome\x18\x11 \x01(\v2\x1f.wardroom.plugin.v1.TurnOutcomeR\aoutcome\"l\n" +
+	"\aoutcome\x18\x11 \x01(\v2\x1f.wardroom.plugin.v1.TurnOutcomeR\aoutcome\x12\x10\n" +
+	"\x03log\x18\x12 \x01(\tR\x03log\"l\n" +
 	"\bToolCall\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12-\n" +
 	"\x05input\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x05input\x12\x1d\n" +

@@ -17,6 +17,9 @@ func (c *Client) Events(ctx context.Context, opts runtime.EventOptions) (runtime
 	if opts.After > 0 {
 		query.Set("after", strconv.FormatUint(opts.After, 10))
 	}
+	if opts.Log != "" {
+		query.Set("log", opts.Log)
+	}
 	if opts.AgentID != "" {
 		query.Set("agentId", opts.AgentID)
 	}

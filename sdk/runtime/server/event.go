@@ -11,7 +11,7 @@ import (
 // events streams the runtime's events as they are.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
-	opts := runtime.EventOptions{AgentID: query.Get("agentId")}
+	opts := runtime.EventOptions{AgentID: query.Get("agentId"), Log: query.Get("log")}
 	var err error
 	if opts.After, _, err = sequence(query, "after"); err != nil {
 		return err

@@ -6,6 +6,6 @@
 //
 // The file is JSON lines. A line with the key "event" holds one event, and with the
 // key "mark" beside it how far its maker was; a line with the key "reserve" promises
-// that no number up to its value is used again, whatever lines after it a crash of the machine swallowed. A
-// torn last line is dropped.
+// that no number up to its value is used again, whatever lines after it a crash of the machine swallowed, and has with the key
+// "log" the id of the journal, which is another one once the file was lost. A torn last line is dropped.
 package journal

@@ -22,6 +22,7 @@ type line struct {
 	Event   *runtime.Event `json:"event,omitempty"`
 	Mark    uint64         `json:"mark,omitempty"`
 	Reserve uint64         `json:"reserve,omitempty"`
+	Log     string         `json:"log,omitempty"` // beside Reserve
 }
 
 // entry is an event as it is kept.
@@ -31,31 +32,34 @@ type entry struct {
 	size int // as a line of the file
 }
 
-// load reads the file: its newest events, about keep, and the highest number that may have been
-// given away. Lines that cannot be read are left out: they hold history, not state.
-func load(path string, keep int) (events []entry, last uint64, err error) {
+// load reads the file: its newest events, about keep, the highest number that may have been
+// given away, and the journal's id, which files of earlier versions do not have. Lines that cannot be read are left out: they hold history, not state.
+func load(path string, keep int) (events []entry, last uint64, id string, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, nil
+		return nil, 0, "", nil
 	}
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, "", err
 	}
 	defer func() { _ = f.Close() }()
 	in := bufio.NewReaderSize(f, 256<<10)
 	for {
 		text, err := in.ReadBytes('\n')
 		if errors.Is(err, io.EOF) {
-			return events, last, nil
+			return events, last, id, nil
 		}
 		if err != nil {
-			return nil, 0, fmt.Errorf("%s: %w", path, err)
+			return nil, 0, "", fmt.Errorf("%s: %w", path, err)
 		}
 		var l line
 		if json.Unmarshal(text, &l) != nil {
 			continue
 		}
 		last = max(last, l.Reserve)
+		if l.Log != "" && len(l.Log) <= runtime.MaxLog {
+			id = l.Log
+		}
 		if l.Event == nil || len(events) > 0 && l.Event.Seq <= events[len(events)-1].Seq {
 			continue
 		}
@@ -68,10 +72,10 @@ func load(path string, keep int) (events []entry, last uint64, err error) {
 }
 
 // rewrite replaces the file with a promise and the events.
-func rewrite(path string, events []entry, reserve uint64) error {
+func rewrite(path, id string, events []entry, reserve uint64) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
-	if err := enc.Encode(line{Reserve: reserve}); err != nil {
+	if err := enc.Encode(line{Reserve: reserve, Log: id}); err != nil {
 		return err
 	}
 	for _, e := range events {

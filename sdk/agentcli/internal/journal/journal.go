@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -22,6 +23,7 @@ const maxBytes = 32 << 20
 // Journal is the list of events. Safe for concurrent use.
 type Journal struct {
 	path string
+	id   string // of this journal: see runtime.Event.Log
 	keep int
 
 	stop chan struct{}
@@ -48,12 +50,15 @@ type Journal struct {
 
 // Open reads the journal at path, or begins one, that keeps the newest events.
 func Open(path string, keep int) (*Journal, error) {
-	events, last, err := load(path, keep)
+	events, last, id, err := load(path, keep)
 	if err != nil {
 		return nil, err
 	}
+	if id == "" {
+		id = rand.Text()
+	}
 	j := &Journal{
-		path: path, keep: keep, events: events, seq: last, changed: make(chan struct{}), stop: make(chan struct{}),
+		path: path, id: id, keep: keep, events: events, seq: last, changed: make(chan struct{}), stop: make(chan struct{}),
 	}
 	for _, e := range events {
 		j.bytes += e.size
@@ -207,7 +212,7 @@ func (j *Journal) write(data []byte) error {
 // The caller holds the lock.
 func (j *Journal) reserve() error {
 	next := j.seq + reserveStep
-	data, err := json.Marshal(line{Reserve: next})
+	data, err := json.Marshal(line{Reserve: next, Log: j.id})
 	if err != nil {
 		return err
 	}
@@ -225,7 +230,7 @@ func (j *Journal) reserve() error {
 func (j *Journal) compact() error {
 	j.trim()
 	next := j.seq + reserveStep
-	if err := rewrite(j.path, j.events, next); err != nil {
+	if err := rewrite(j.path, j.id, j.events, next); err != nil {
 		return err
 	}
 	file, err := os.OpenFile(j.path, os.O_WRONLY|os.O_APPEND, 0o600)

@@ -216,11 +216,63 @@ func TestAnotherJournal(t *testing.T) {
 	if e := next(t, j.Read(t.Context(), runtime.EventOptions{After: first + 100_000})); e.Text != "first" {
 		t.Errorf("event %q", e.Text)
 	}
+	// Or has, and more of its events than this one has.
+	read := func(log string, after uint64) runtime.Event {
+		t.Helper()
+		return next(t, j.Read(t.Context(), runtime.EventOptions{Log: log, After: after}))
+	}
+	id := read("", 0).Log
+	second := add(t, j, "a", "second")
+	if e := read("another", first); e.Text != "first" || e.Log != id || id == "" || len(id) > runtime.MaxLog {
+		t.Errorf("event %q of log %q", e.Text, e.Log)
+	}
+	for _, log := range []string{id, ""} {
+		if e := read(log, first); e.Text != "second" {
+			t.Errorf("event %q", e.Text)
+		}
+	}
+	first = second
 	// Who has seen the newest gets the next one only.
 	r := j.Read(t.Context(), runtime.EventOptions{After: first})
-	add(t, j, "a", "second")
-	if e := next(t, r); e.Text != "second" {
+	add(t, j, "a", "third")
+	if e := next(t, r); e.Text != "third" {
 		t.Errorf("event %q", e.Text)
+	}
+}
+
+// TestID is the same over restarts and rewrites, and another one where the file was lost. A file of an earlier version gets one.
+func TestID(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "e")
+	if err := os.WriteFile(path, []byte("{\"reserve\":9}\n{\"event\":{\"seq\":3,\"agentId\":\"a\",\"text\":\"old\"}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	j := mustOpen(t, path, 10)
+	id := next(t, j.Read(t.Context(), runtime.EventOptions{})).Log
+	if id == "" {
+		t.Error("there is no id")
+	}
+	for range 3 {
+		for range 100 {
+			add(t, j, "a", "more")
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+		j = mustOpen(t, path, 10)
+		if e := next(t, j.Read(t.Context(), runtime.EventOptions{})); e.Log != id {
+			t.Errorf("the id is %q after a restart, and was %q", e.Log, id)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	j = mustOpen(t, path, 10)
+	add(t, j, "a", "new")
+	if e := next(t, j.Read(t.Context(), runtime.EventOptions{})); e.Log == id || e.Log == "" {
+		t.Errorf("the id of the new journal is %q", e.Log)
 	}
 }
 

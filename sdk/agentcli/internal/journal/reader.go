@@ -32,7 +32,7 @@ func (j *Journal) Read(ctx context.Context, opts runtime.EventOptions) *Reader {
 	switch {
 	case opts.Live:
 		r.next, r.began = j.seq+1, true
-	case opts.After > j.seq:
+	case opts.After > j.seq, opts.Log != "" && opts.Log != j.id:
 		r.next = 1 // a number of another journal, which was here before this one
 	}
 	return r
@@ -54,7 +54,9 @@ func (r *Reader) Next() (runtime.Event, error) {
 			return runtime.Event{}, err
 		}
 		if e != nil {
-			return *e, nil
+			next := *e
+			next.Log = r.j.id
+			return next, nil
 		}
 		select {
 		case <-changed:
