@@ -29,3 +29,25 @@ func TestChartTouchTakenOver(t *testing.T) {
 		t.Error("the touch has picked a time")
 	}
 }
+
+// What is picked by dragging begins and ends where the pointer is.
+func TestChartPicksUnderPointer(t *testing.T) {
+	putUrgency(t)
+	begun(t)
+	p := open(t, "/executions?time=1")
+	p.until("the chart", `document.querySelector(".plot svg.picks")`)
+	var box [4]float64
+	p.do(chromedp.Evaluate(`(() => { const r = document.querySelector(".plot svg.picks").getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; })()`, &box))
+	from, to, y := box[0]+box[2]*0.3, box[0]+box[2]*0.9, box[1]+box[3]/2
+	mouse := func(kind input.MouseType, x float64) chromedp.Action {
+		return input.DispatchMouseEvent(kind, x, y).WithButton(input.Left).WithClickCount(1)
+	}
+	p.do(mouse(input.MousePressed, from), mouse(input.MouseMoved, (from+to)/2), mouse(input.MouseMoved, to))
+	p.until("what would be picked", `document.querySelector(".plot .picked")?.width.baseVal.value > 1`)
+	var picked [2]float64
+	p.do(chromedp.Evaluate(`(() => { const r = document.querySelector(".plot .picked").getBoundingClientRect(); return [r.left, r.right]; })()`, &picked))
+	if picked[0] < from-3 || picked[0] > from+3 || picked[1] < to-3 || picked[1] > to+3 {
+		t.Errorf("from %.0f to %.0f the pointer picks %.0f to %.0f", from, to, picked[0], picked[1])
+	}
+	p.do(mouse(input.MouseReleased, to))
+}

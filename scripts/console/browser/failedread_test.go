@@ -59,6 +59,32 @@ func TestFailedReadIsShown(t *testing.T) {
 	}
 }
 
+// Try again reads at once, however long the read before took, and shows that it goes on for as long as it does.
+func TestTryAgainIsSeen(t *testing.T) {
+	p := beforeIn(t, `{ const real = window.fetch; let reads = 0; window.fetch = async (address, o) => {
+		if (o?.method !== "GET" || new URL(address, location.href).pathname !== "/api/webhooks") return real(address, o);
+		if (++reads === 1) {
+			await new Promise((over) => setTimeout(over, 1200));
+			return new Response(JSON.stringify({error: {code: "UNAVAILABLE", message: "maintenance"}}), {status: 503, headers: {"Content-Type": "application/json", "Retry-After": "600"}});
+		}
+		window.asked = performance.now();
+		await new Promise((go) => { window.goOn = go; });
+		return real(address, o);
+	}; addEventListener("click", () => { window.pressed = performance.now(); }, true); }`)
+	p.away(true)
+	p.do(chromedp.Navigate(shared.URL + "/webhooks"))
+	p.click(button("Try again"))
+	p.until("the next read", `window.goOn`)
+	if p.holds(`asked - pressed > 2500`) {
+		t.Error("it is not read at once")
+	}
+	if !p.holds(`document.querySelector("main .notice.bad button[aria-busy=true]")?.innerText.startsWith("Trying")`) {
+		t.Errorf("that it is being read is not shown\n%s", p.text())
+	}
+	p.do(chromedp.Evaluate(`goOn()`, nil))
+	p.until("the list", `!document.querySelector("main .notice.bad") && document.querySelector("main .empty, main tr[data-index]")`)
+}
+
 // A form that is refused for several reasons has all of them, and what was typed.
 func TestEachProblemIsNamed(t *testing.T) {
 	p := beforeIn(t, `{ const real = window.fetch; window.fetch = (address, o) => real(address, o?.body && new URL(address, location.href).pathname.endsWith("/prepare")

@@ -126,3 +126,28 @@ func TestHeartbeats(t *testing.T) {
 	p.until("the agent", `document.querySelector("tr[data-index]")?.innerText.includes("1/9")`)
 	p.until("what it does later", `/[2-9]\/9/.test(document.querySelector("tr[data-index]").innerText)`)
 }
+
+// What of a request becomes which input of what a trigger starts is there in full, also where it is one.
+func TestMappingOfOneName(t *testing.T) {
+	putUrgency(t)
+	_, trigger := starters(t)
+	p := open(t, "/triggers/"+trigger)
+	p.until("the mapping", main+`.includes("$.body.title")`)
+	if !p.holds(`[...document.querySelectorAll("main dl.value > div")].some((d) => d.innerText.split(/\s+/).join(" ") === "text $.body.title")`) {
+		t.Errorf("it is not shown what it becomes\n%s", p.text())
+	}
+}
+
+// Several texts that an agent gave are shown as texts, each of its own, and not as JSON.
+func TestTextsOfAResult(t *testing.T) {
+	done := ran(t)
+	p := beforeIn(t, changing("/api/executions/"+done.ExecutionID, `(body) => ({...body, result: {work: ["first line\nsecond line", "another text"], n: [1, "one\ntwo"]}})`))
+	p.do(chromedp.Navigate(shared.URL + "/executions/" + done.ExecutionID + "?tab=data"))
+	p.until("the result", main+`.includes("another text")`)
+	if p.holds(main + `.includes("first line\\nsecond line")`) {
+		t.Errorf("a text is shown as JSON\n%s", p.text())
+	}
+	if !p.holds(main + `.includes('"one\\ntwo"')`) {
+		t.Errorf("what is no list of texts alone is not shown as it is\n%s", p.text())
+	}
+}

@@ -1,7 +1,7 @@
 // Charts of what happened over time: bars for counts, lines for durations. Each is told in words as well.
 
-import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
+import type { ComponentChildren, RefObject } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { count } from "./text.tsx";
 import { absolute, lasted, timeOfDay } from "./time.tsx";
 
@@ -15,7 +15,11 @@ interface Props {
   picked?: [number | undefined, number | undefined];
 }
 
-const width = 640;
+/** A chart as it is drawn: on a phone as wide as there is room, so that its words are as large as elsewhere. */
+interface Drawn extends Props { svg: RefObject<SVGSVGElement | null>; width: number }
+
+const widest = 640;
+const narrowest = 240;
 const height = 132;
 const left = 54;
 const bottom = 18;
@@ -28,12 +32,27 @@ export function roundUp(n: number): number {
   return [1, 2, 4, 5, 10].map((k) => k * p).find((k) => k >= n)!;
 }
 
-const x = (p: Props, at: number): number => left + ((at - p.from) / (p.to - p.from)) * (width - left);
+const x = (p: Drawn, at: number): number => left + ((at - p.from) / (p.to - p.from)) * (p.width - left);
+
+/** A chart with the room that it has. */
+function useDrawn(p: Props): Drawn {
+  const svg = useRef<SVGSVGElement>(null);
+  const [width, setWidth] = useState(widest);
+  useLayoutEffect(() => {
+    const measure = () => setWidth(Math.round(Math.min(widest, Math.max(narrowest, svg.current!.clientWidth))));
+    measure();
+    const sizes = new ResizeObserver(measure);
+    sizes.observe(svg.current!);
+    return () => sizes.disconnect();
+  }, []);
+  return { ...p, svg, width };
+}
+
 const day = 864e5;
 const timeWords = (p: Props, at: number): string => (p.to - p.from > day * 1.5 ? absolute(new Date(at).toISOString()).slice(0, 16) : timeOfDay(new Date(at).toISOString()).slice(0, 5));
 
 /** The times under a chart: five of them. */
-function Times(p: Props) {
+function Times(p: Drawn) {
   return <g class="ticks">{[0, 1, 2, 3, 4].map((i) => {
     const at = p.from + ((p.to - p.from) * i) / 4;
     const text = p.to - p.from > day * 1.5 ? absolute(new Date(at).toISOString()).slice(5, 10) : timeWords(p, at);
@@ -42,18 +61,17 @@ function Times(p: Props) {
 }
 
 /** The chart's frame: what is under the pointer is said beside the title. */
-function Frame({ title, words, p, said, children, y }: { title: string; words: string; p: Props; said: (s: Span) => string; children: ComponentChildren; y: [number, string][] }) {
+function Frame({ title, words, p, said, children, y }: { title: string; words: string; p: Drawn; said: (s: Span) => string; children: ComponentChildren; y: [number, string][] }) {
   const [at, setAt] = useState<Span | undefined>();
-  const svg = useRef<SVGSVGElement>(null);
   const drag = useRef<number>(undefined);
   const [to, setTo] = useState<number | undefined>();
   const timeAt = (e: PointerEvent): number => {
-    const r = svg.current!.getBoundingClientRect();
-    return Math.min(p.to, Math.max(p.from, p.from + (((e.clientX - r.left) / r.width) * width - left) / (width - left) * (p.to - p.from)));
+    const drawn = p.svg.current!.getScreenCTM()!; // what is lower than its box is wide lies in the middle of it
+    return Math.min(p.to, Math.max(p.from, p.from + ((e.clientX - drawn.e) / drawn.a - left) / (p.width - left) * (p.to - p.from)));
   };
   const down = (e: PointerEvent) => {
     if (!p.pick || e.button !== 0) return;
-    svg.current!.setPointerCapture(e.pointerId);
+    p.svg.current!.setPointerCapture(e.pointerId);
     drag.current = timeAt(e);
   };
   const up = (e: PointerEvent) => {
@@ -74,8 +92,8 @@ function Frame({ title, words, p, said, children, y }: { title: string; words: s
   };
   return <figure class="plot">
     <figcaption><h2>{title}</h2><span class="push" /><span class="soft nums" aria-hidden="true">{at ? timeWords(p, at.at) + ": " + said(at) : ""}</span></figcaption>
-    <svg ref={svg} viewBox={`0 0 ${width} ${height}`} role="img" aria-label={words} class={p.pick ? "picks" : ""} onPointerDown={down} onPointerUp={up} onPointerCancel={cancel} onPointerMove={point} onPointerLeave={() => setAt(undefined)}>
-      {y.map(([v, text]) => <g key={text} class="ticks"><path d={`M${left} ${v}H${width}`} /><text x={left - 4} y={v + 4} text-anchor="end">{text}</text></g>)}
+    <svg ref={p.svg} viewBox={`0 0 ${p.width} ${height}`} role="img" aria-label={words} class={p.pick ? "picks" : ""} onPointerDown={down} onPointerUp={up} onPointerCancel={cancel} onPointerMove={point} onPointerLeave={() => setAt(undefined)}>
+      {y.map(([v, text]) => <g key={text} class="ticks"><path d={`M${left} ${v}H${p.width}`} /><text x={left - 4} y={v + 4} text-anchor="end">{text}</text></g>)}
       {at && <rect class="under" x={x(p, at.at)} y={6} width={Math.max(2, x(p, at.at + p.step) - x(p, at.at))} height={plot} />}
       {(picked !== undefined || until !== undefined) && <rect class="picked" x={x(p, Math.max(p.from, picked ?? p.from))} y={6} width={Math.max(1, x(p, Math.min(p.to, until ?? p.to)) - x(p, Math.max(p.from, picked ?? p.from)))} height={plot} />}
       {children}
@@ -101,7 +119,8 @@ export function Throughput(p: Props) {
   return <Bars p={p} title={"Throughput " + perStep(p.step)} words={words} said={(s) => `${count(s.completed)} completed, ${count(s.failed)} failed${s.cancelled ? `, ${count(s.cancelled)} cancelled` : ""}`} />;
 }
 
-function Bars({ p, title, words, said }: { p: Props; title: string; words: string; said: (s: Span) => string }) {
+function Bars({ p: of, title, words, said }: { p: Props; title: string; words: string; said: (s: Span) => string }) {
+  const p = useDrawn(of);
   const most = roundUp(Math.max(1, ...p.spans.map((s) => s.completed + s.failed + s.cancelled)));
   const y = (n: number): number => 6 + plot * (1 - n / most);
   const bar = (s: Span, low: number, n: number): string => {
@@ -116,7 +135,8 @@ function Bars({ p, title, words, said }: { p: Props; title: string; words: strin
   </Frame>;
 }
 
-export function Durations(p: Props) {
+export function Durations(of: Props) {
+  const p = useDrawn(of);
   const known = p.spans.filter((s) => s.p50 !== undefined && s.p95 !== undefined);
   const low = Math.min(...known.map((s) => Math.max(1, s.p50!)), 1e9);
   const high = Math.max(...known.map((s) => Math.max(1, s.p95!)), 10);

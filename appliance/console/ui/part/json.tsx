@@ -46,5 +46,8 @@ function leaf(v: unknown, label: string, markdown?: boolean): ComponentChildren 
   if (typeof v === "string") return v.length > 200 || v.includes("\n") || markdown && v !== "" ? <Markdown text={v} label={label} /> : <bdi>{v === "" ? <span class="soft">empty</span> : reveal(v)}</bdi>;
   if (isExact(v)) return <span class="mono">{v.rawJSON}</span>;
   if (v === null || typeof v !== "object") return <span class="mono">{String(v)}</span>;
+  if (Array.isArray(v) && v.length > 0 && v.length <= 24 && v.every((one) => typeof one === "string")) {
+    return <ol class="value">{v.map((one, i) => <li key={i}>{leaf(one, `${label} ${i + 1}`, markdown)}</li>)}</ol>;
+  }
   return <Pre text={indented(v)} label={label} />;
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
 import type { ApiError } from "../api/client.ts";
 import { href } from "../route.ts";
 import { Text, plural } from "./text.tsx";
@@ -43,6 +44,8 @@ function Problems({ of: error }: { of: ApiError }) {
 
 /** What went wrong: code, reason, request and what to do. Old data stays beside it. */
 export function Failure({ error, old, again }: { error: ApiError; old?: boolean; again?: () => void }) {
+  const [tried, setTried] = useState<ApiError>(); // the failure after which it was tried again: the next one is another
+  const trying = tried === error;
   return <div class="notice bad" role="alert">
     <div>
       <strong>{codeOf(error)}</strong> <Text>{error.message}</Text>
@@ -51,7 +54,7 @@ export function Failure({ error, old, again }: { error: ApiError; old?: boolean;
       {old && <div class="soft">What is shown below is from before.</div>}
       {error.requestId && <div class="soft mono">request {error.requestId}</div>}
     </div>
-    {again && <button type="button" class="button" onClick={again}>Try again</button>}
+    {again && <button type="button" class="button" aria-busy={trying} onClick={() => { setTried(error); again(); }}>{trying ? "Trying\u2026" : "Try again"}</button>}
   </div>;
 }
 

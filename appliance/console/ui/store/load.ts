@@ -122,20 +122,20 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
         if (due || pause !== undefined) schedule(pause);
       }
     };
-    const schedule = (least = 0) => {
+    const schedule = (least = 0, most = oldestMs) => {
       if (abort) {
         due = true; // once the read that goes on is over
         return;
       }
       if (timer !== undefined) return;
       // A read that costs much is made less often: a fifth of the time is spent on it at most, unless what is shown would be too old.
-      const pause = Math.max(now.current.o.pause ?? 400, Math.min(took * 4, oldestMs));
+      const pause = Math.min(most, Math.max(now.current.o.pause ?? 400, Math.min(took * 4, oldestMs)));
       timer = setTimeout(() => { timer = undefined; void start(); }, Math.max(least, began ? began + pause - performance.now() : 0));
     };
-    again.current = () => { // asked for by a person, or after what they did: it waits for no later try
+    again.current = () => { // asked for by a person, or after what they did: it waits for no later try, and however long the last read took
       clearTimeout(timer);
       timer = undefined;
-      schedule();
+      schedule(0, 400);
     };
     later.current = () => schedule();
     void start();

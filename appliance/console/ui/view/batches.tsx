@@ -52,7 +52,7 @@ export function BatchesView() {
       { head: "State", cell: (b) => <State status={b.status} /> },
       { head: "Pattern", class: "grow", cell: (b) => <><Text>{b.pattern.name}</Text> <span class="soft">{b.pattern.version}</span></> },
       { head: "Items", class: "num", cell: (b) => <>{count(b.completed + b.failed + b.cancelled)}/{count(b.total)}</> },
-      { head: "Progress", cell: (b) => <Progress b={b} /> },
+      { head: "Progress", class: "mid", cell: (b) => <Progress b={b} /> },
       { head: "Failed", class: "num mid", cell: (b) => b.failed ? <span class="removed">{count(b.failed)}</span> : <span class="soft">0</span> },
       { head: "Made", cell: (b) => <When at={b.createdAt} /> },
       { head: "Took", class: "num mid", cell: (b) => <Lasted from={b.createdAt} to={b.completedAt} /> },

@@ -27,7 +27,7 @@ export function CompareVersions({ name, version, versions }: { name: string; ver
   const other = wanted && wanted !== version ? wanted : others[0] ?? "";
   const here = useLoad(`pattern:${name}@${version}`, (signal) => get<Pattern>("/api/patterns/" + seg(name), { version }, signal));
   const there = useLoad(other && `pattern:${name}@${other}`, (signal) => get<Pattern>("/api/patterns/" + seg(name), { version: other }, signal));
-  if (!other) return <p class="soft">There is one version.</p>;
+  if (!other) return <p class="soft alone">There is one version.</p>;
   return <>
     <div class="bar"><Choice label={`What is new in ${version} since`} value={other} options={others.map((v): [string, string] => [v, v])} set={(v) => setQuery({ with: v })} /></div>
     {here.error && <Failure error={here.error} />}{there.error && <Failure error={there.error} />}

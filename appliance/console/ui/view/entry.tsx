@@ -69,7 +69,7 @@ export function Entry({ execution, node, top, critical, version, close }: {
     </header>
     <div class="body">
       <dl class="facts">
-        <Fact name="Kind">{e.kind}{e.type ? ", " + e.type : ""}{critical && <span class="badge" title="It decided when the execution ended.">critical path</span>}</Fact>
+        <Fact name="Kind"><span>{e.kind}{e.type ? ", " + e.type : ""}</span>{critical && <span class="badge" title="It decided when the execution ended.">critical path</span>}</Fact>
         {e.step && <Fact name="Step"><span class="mono">{e.step}</span></Fact>}
         {e.role && <Fact name="Role"><Text>{e.role}</Text></Fact>}
         {e.to && <Fact name="To"><Text>{e.to}</Text></Fact>}

@@ -41,7 +41,7 @@ export function ExecutionView({ id }: { id: string }) {
   const tab = queryOf("tab") || "timeline";
   const [asking, setAsking] = useState("");
   const x = execution.data;
-  const messages = useMemo(() => timeline.data?.entries.filter((e) => e.kind === "message" || e.kind === "question").length ?? 0, [timeline.data]);
+  const messages = useMemo(() => saidIn(timeline.data?.entries ?? []), [timeline.data]);
   const longest = useMemo(() => longestOf(timeline.data), [timeline.data]);
   useTitle(x ? `${x.pattern.name} ${x.status}` : "Execution");
   if (!x) return execution.error ? <div class="page"><Failure error={execution.error} again={execution.reload} /></div> : <Waiting />;
@@ -129,21 +129,35 @@ function longestOf(t: Timeline | undefined): TimelineEntry | undefined {
   return tasks > 1 ? longest : undefined;
 }
 
+/** How many messages and questions there are. The question of a message that asks people at once is that message. */
+function saidIn(entries: TimelineEntry[]): number {
+  const place = (e: TimelineEntry) => `${e.agentId} ${e.startedAt}`;
+  const toPeople = new Set(entries.filter((e) => e.kind === "message" && e.to === "user").map(place));
+  return entries.filter((e) => e.kind === "message" || e.kind === "question" && !toPeople.has(place(e))).length;
+}
+
 /** What roles and people said to one another. */
 function Messages({ id }: { id: string }) {
   const journal = useLoad("journal:" + id, (signal) => readJournal(id, signal), { on: (e) => e.subject === id });
-  const said = useMemo(() => (journal.data?.events ?? []).flatMap((e) => {
-    const d = e.data as Record<string, unknown>;
-    const q = d.question as { role?: string; text?: string } | undefined;
-    switch (e.type) {
-      case "message.sent": return [{ e, from: String(d.role ?? ""), to: String(d.to || d.wish || "people"), what: String(d.messageType ?? ""), content: d.content }];
-      case "message.replied": return [{ e, from: String(d.from ?? ""), to: "", what: "reply", content: d.content }];
-      case "message.escalated": return [{ e, from: "", to: String(d.to || "people"), what: "escalated", content: d.reason }];
-      case "question.asked": return [{ e, from: String(q?.role ?? ""), to: "people", what: "question", content: q?.text }];
-      case "question.answered": return [{ e, from: String(d.by ?? "people"), to: "", what: "answer", content: d.answer }];
-      default: return [];
-    }
-  }), [journal.data]);
+  const said = useMemo(() => {
+    const toPeople = new Map<unknown, unknown>(); // what messages ask people at once, by id: their questions repeat it
+    const answered = new Set<unknown>(); // messages that people answered: the reply to them repeats it
+    return (journal.data?.events ?? []).flatMap((e) => {
+      const d = e.data as Record<string, unknown>;
+      const q = d.question as { role?: string; text?: string; messageId?: string } | undefined;
+      if (e.type === "message.sent" && !d.to && !d.wish) toPeople.set(d.messageId, d.content);
+      if (e.type === "question.answered" && d.messageId) answered.add(d.messageId);
+      if (e.type === "question.asked" && q?.messageId && toPeople.get(q.messageId) === q.text || e.type === "message.replied" && answered.has(d.messageId)) return [];
+      switch (e.type) {
+        case "message.sent": return [{ e, from: String(d.role ?? ""), to: String(d.to || d.wish || "people"), what: String(d.messageType ?? ""), content: d.content }];
+        case "message.replied": return [{ e, from: String(d.from ?? ""), to: "", what: "reply", content: d.content }];
+        case "message.escalated": return [{ e, from: "", to: String(d.to || "people"), what: "escalated", content: d.reason }];
+        case "question.asked": return [{ e, from: String(q?.role ?? ""), to: "people", what: "question", content: q?.text }];
+        case "question.answered": return [{ e, from: String(d.by ?? "people"), to: "", what: "answer", content: d.answer }];
+        default: return [];
+      }
+    });
+  }, [journal.data]);
   if (!journal.data) return journal.error ? <Failure error={journal.error} again={journal.reload} /> : <Waiting />;
   const cut = !journal.data.whole && <p class="bar soft">Of the first 5,000 events of the journal.</p>;
   if (said.length === 0) return <>{cut}<Empty title="Nobody said anything">Agents of an org chart ask their managers, and people where nobody else can answer.</Empty></>;

@@ -36,7 +36,7 @@ const always: Col[] = [
   { key: "state", head: "State", cell: (x) => <State status={x.status} word={x.waiting && x.status === "running" ? "waits for " + x.waiting.for : undefined} /> },
   { key: "pattern", head: "Pattern", class: "grow", cell: (x) => <><Text>{x.pattern}</Text> <span class="soft">{x.version}</span></> },
   { key: "began", head: "Began", cell: (x) => <When at={x.startedAt ?? x.createdAt} /> },
-  { key: "duration", head: "Duration", class: "num", cell: (x) => x.startedAt ? <Lasted from={x.startedAt} to={x.completedAt} ms={x.duration} /> : <span class="soft">--</span> },
+  { key: "duration", head: "Duration", class: "num mid", cell: (x) => x.startedAt ? <Lasted from={x.startedAt} to={x.completedAt} ms={x.duration} /> : <span class="soft">--</span> },
 ];
 
 const id: Col = { key: "id", head: "Id", class: "mid", cell: (x) => <ID id={x.executionId} to={"/executions/" + x.executionId} /> };

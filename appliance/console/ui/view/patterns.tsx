@@ -60,7 +60,7 @@ function Overall() {
     {!l.rows && !l.error && <Waiting />}
     {l.rows?.length === 0 && <Empty title="No patterns yet"><Command text="wardroom pattern put pattern.yaml" /></Empty>}
     {l.rows && l.rows.length > 0 && <Rows label="Patterns" rows={l.rows} id={(p) => p.name} to={(p) => "/patterns/" + seg(p.name)} total={l.total} more={l.more} rest={l.full && "wardroom pattern list --all"} columns={[
-      { head: "Name", cell: (p) => <strong><Text>{p.name}</Text></strong> },
+      { head: "Name", class: "grow", cell: (p) => <strong><Text>{p.name}</Text></strong> },
       { head: "Version", cell: (p) => <span class="nums">{p.version}</span> },
       { head: "Description", class: "grow mid", cell: (p) => <Text class="soft">{p.description}</Text> },
       { head: "Last 24 h", class: "mid", cell: (p) => <Use of={p} /> },

@@ -69,7 +69,7 @@ export function TriggerView({ id }: { id: string }) {
         <div><dt>Takes</dt><dd>{count(d.ratePerMinute)} requests a minute</dd></div>
         <div><dt>So far</dt><dd>{count(d.counts.started)} started, {count(d.counts.failed)} failed, {count(d.counts.blocked)} blocked</dd></div>
         <div><dt>Made</dt><dd><When at={d.createdAt} /> by <Text>{d.createdBy}</Text></dd></div></dl>
-        <h2>Input</h2>{Object.keys(d.mapping).length ? <Value value={d.mapping} label="Mapping" /> : <p class="soft">The body is the input.</p>}
+        <h2>Input</h2>{Object.keys(d.mapping).length ? <dl class="value">{Object.entries(d.mapping).map(([name, path]) => <div key={name}><dt class="mono"><Text>{name}</Text></dt><dd class="mono"><Text>{path}</Text></dd></div>)}</dl> : <p class="soft">The body is the input.</p>}
         <h2>Starts</h2><Value value={d.target.execution ?? d.target.thread} label="Target" />
         {!gone && <Trial id={id} />}</section>
     </div>

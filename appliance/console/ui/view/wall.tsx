@@ -134,7 +134,7 @@ function Screens({ shown }: { shown: Shown[] }) {
 function Tile({ of: a, screen: s, observe }: { of: Shown; screen?: Seen; observe: (el: Element | null) => void }) {
   const box = useRef<HTMLLIElement>(null);
   useEffect(() => observe(box.current), []);
-  return <li ref={box} data-id={a.id} class={"tile-screen" + (a.asks ? " needs" : "")}><a data-index={0} href={href(a.to)} class="line"><strong class="clip"><Text>{a.name}</Text></strong><span class="soft"><Text>{a.type}</Text></span><State status={a.status} /><span class="push" /><When at={a.at} suffix="" /></a>
+  return <li ref={box} data-id={a.id} class={"tile-screen" + (a.asks ? " needs" : "")}><a data-index={0} href={href(a.to)} class="line"><strong class="clip"><Text>{a.name}</Text></strong><span class="soft clip kind"><Text>{a.type}</Text></span><State status={a.status} /><span class="push" /><When at={a.at} suffix="" /></a>
     <pre aria-label={"Screen of " + a.name} role="region">{s ? s.reason ? <span class="hot">{reveal(s.reason)}</span> : reveal(s.lines.slice(-s.rows).join("\n")) : ""}</pre></li>;
 }
 
