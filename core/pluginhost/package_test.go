@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -287,16 +288,34 @@ func TestInstallAfterKill(t *testing.T) {
 	}
 }
 
-// A first install that a full disk cut short leaves nothing in the way of another version.
+// A first install that a full disk cut short leaves nothing in the way of another version. It runs in a process of its own: without
+// room for files, the one of all tests could not note what they read, which fails them where results are kept.
 func TestInstallAfterFullDisk(t *testing.T) {
+	if os.Getenv("TEST_FULL_DISK") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run", "^TestInstallAfterFullDisk$", "-test.v")
+		cmd.Env = append(os.Environ(), "TEST_FULL_DISK=1", "TEST_BUILDS="+filepath.Dir(builds.v1))
+		if out, err := cmd.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: TestInstallAfterFullDisk")) {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return
+	}
 	dir := t.TempDir()
 	p, err := pluginhost.ReadPackage(build(t, "1.0.0", "one", "helper one", 1), dir, pluginhost.About{}, pluginhost.Trust{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	free := fillDisk(t)
+	signal.Ignore(syscall.SIGXFSZ)
+	var was syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 0, Max: was.Max}); err != nil {
+		t.Fatal(err)
+	}
 	err = p.Install()
-	free()
+	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
+		t.Fatal(err)
+	}
 	p.Close()
 	if core.ErrorCode(err) != core.CodeForbidden {
 		t.Fatalf("install on a full disk: %v", err)
@@ -304,26 +323,6 @@ func TestInstallAfterFullDisk(t *testing.T) {
 	install(t, build(t, "2.0.0", "two", "helper two", 1), dir)
 	if data, err := os.ReadFile(filepath.Join(dir, "runtime-pen")); err != nil || string(data) != "two" {
 		t.Errorf("the binary is %q, %v", data, err)
-	}
-}
-
-// fillDisk keeps this process from writing anything into files, until free is called.
-func fillDisk(tb testing.TB) (free func()) {
-	tb.Helper()
-	ignored := make(chan os.Signal, 1)
-	signal.Notify(ignored, syscall.SIGXFSZ)
-	var was syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
-		tb.Fatal(err)
-	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 0, Max: was.Max}); err != nil {
-		tb.Fatal(err)
-	}
-	return func() {
-		if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &was); err != nil {
-			tb.Fatal(err)
-		}
-		signal.Stop(ignored)
 	}
 }
 
