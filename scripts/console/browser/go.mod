@@ -15,8 +15,8 @@ require (
 	github.com/gobwas/pool v0.2.1 // indirect
 	github.com/gobwas/ws v1.4.0 // indirect
 	github.com/gorilla/websocket v1.5.3 // indirect
-	github.com/oklog/ulid/v2 v2.1.1 // indirect
-	golang.org/x/sys v0.42.0 // indirect
+	github.com/oklog/ulid/v2 v2.1.2 // indirect
+	golang.org/x/sys v0.50.0 // indirect
 )
 
 replace github.com/wardroom/wardroom => ../../..

@@ -45,15 +45,15 @@ func handled(abi int) uint64 {
 func restrict(r Rules) error {
 	abi := ABI()
 	attr := unix.LandlockRulesetAttr{}
-	size := unsafe.Sizeof(attr.Access_fs) // of version 1; later versions take more
+	size := unsafe.Sizeof(attr.Handled_access_fs) // of version 1; later versions take more
 	if len(r.Shut) > 0 {
 		if abi < MinABI {
 			return fmt.Errorf("directories cannot be shut: %w", unix.EOPNOTSUPP)
 		}
-		attr.Access_fs = handled(abi)
+		attr.Handled_access_fs = handled(abi)
 	}
 	if abi >= 6 {
-		attr.Scoped, size = unix.LANDLOCK_SCOPE_SIGNAL|unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, unsafe.Sizeof(attr)
+		attr.Scoped, size = unix.LANDLOCK_SCOPE_SIGNAL|unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET, unsafe.Offsetof(attr.Quiet_access_fs)
 	}
 	if attr == (unix.LandlockRulesetAttr{}) {
 		return nil // nothing to say in this version
@@ -65,7 +65,7 @@ func restrict(r Rules) error {
 	}
 	defer func() { _ = unix.Close(int(fd)) }()
 	if len(r.Shut) > 0 {
-		rules := ruleset{fd: int(fd), rights: attr.Access_fs}
+		rules := ruleset{fd: int(fd), rights: attr.Handled_access_fs}
 		if err := rules.fill(r); err != nil {
 			return err
 		}
