@@ -213,7 +213,7 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 	if err := audit.CheckGaps(batch); err != nil {
 		return 0, err
 	}
-	most, took := len(batch), false
+	all, most := batch, len(batch)
 	for len(batch) > 0 {
 		n := s.fitting(batch[:min(len(batch), most)])
 		items, err := s.bulk(ctx, batch[:n], true)
@@ -228,11 +228,11 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 			return s.last, err
 		}
 		for i := range items {
-			others := func() bool { return took || anyKept(items[i+1:]) || s.takes(ctx, batch[i+1:]) }
+			others := func() bool { return anyKept(items[i+1:]) || s.takes(ctx, all, int(batch[i].Sequence-all[0].Sequence)) }
 			if err := s.settle(ctx, batch[i], items[i], others); err != nil {
 				return s.last, err
 			}
-			s.last, took = batch[i].Sequence, true
+			s.last = batch[i].Sequence
 		}
 		batch = batch[n:]
 	}
@@ -266,14 +266,20 @@ func (s *sink) settle(ctx context.Context, r audit.Record, it item, others func(
 	return e
 }
 
-// takes reports whether the first of some records is taken, which shows that it is not everything that is refused. It has its id,
-// and is not kept twice. mu is held.
-func (s *sink) takes(ctx context.Context, batch []audit.Record) bool {
-	if len(batch) == 0 {
-		return false
+// takes reports whether a record other than the one at an index is taken now, which shows that it is not everything that is refused:
+// one of some behind it, ever further away since those next to it may be refused too, or the one before. Each has its id, and is not
+// kept twice. mu is held.
+func (s *sink) takes(ctx context.Context, batch []audit.Record, at int) bool {
+	try := func(i int) bool {
+		items, err := s.bulk(ctx, batch[i:i+1], true)
+		return err == nil && anyKept(items)
 	}
-	items, err := s.bulk(ctx, batch[:1], true)
-	return err == nil && anyKept(items)
+	for far := 1; at+far < len(batch) && ctx.Err() == nil; far *= 2 {
+		if try(at + far) {
+			return true
+		}
+	}
+	return at > 0 && try(at-1)
 }
 
 // anyKept reports whether one of some documents is there.

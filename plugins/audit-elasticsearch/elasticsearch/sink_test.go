@@ -157,6 +157,39 @@ func TestRefusedAmongOthers(t *testing.T) {
 	}
 }
 
+// Several documents in a row that are refused, each with the whole request it is in, do not hold back those behind them.
+func TestRefusedInARow(t *testing.T) {
+	for _, n := range []int{2, 30} {
+		r := search.Start(t)
+		s := start(t, []string{r.URL()}, search.Password)
+		if _, err := s.Open(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		r.Change(func() { r.Whole, r.Refuses = true, func(doc []byte) bool { return bytes.Contains(doc, []byte(`xxx`)) } })
+		list := slices.Concat(records(1, n, 10), records(n+1, 41, 1))
+		if rejected := s.deliver(t, list); len(rejected) != n || rejected[n-1] != uint64(n) || len(r.Records()) != 41 {
+			t.Errorf("%d in a row: rejected are %d, %d documents", n, rejected, len(r.Records()))
+		}
+	}
+}
+
+// A data stream that is closed amid a batch costs no record: what came before says nothing of those behind.
+func TestClosedAmidABatch(t *testing.T) {
+	r := search.Start(t)
+	s := start(t, []string{r.URL()}, search.Password)
+	if _, err := s.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	taken := 0
+	r.Change(func() {
+		r.RefusesAs = "index_closed_exception"
+		r.Refuses = func([]byte) bool { taken++; return taken > 3 }
+	})
+	if last, err := s.Write(t.Context(), records(1, 6, 10)); last != 3 || audit.AsError(err).Code != audit.CodeInvalidArgument {
+		t.Errorf("%d, %v", last, err)
+	}
+}
+
 // A record that does not fit as an object is kept as text, and one that does not fit at all is named.
 func TestRejected(t *testing.T) {
 	r := search.Start(t)

@@ -248,6 +248,25 @@ func TestRefusedWithoutNumber(t *testing.T) {
 	}
 }
 
+// Several events in a row that are refused, each with the whole request it is in, do not hold back those behind them.
+func TestRefusedInARow(t *testing.T) {
+	for _, n := range []int{2, 30} {
+		r := hec.Start(t)
+		s := start(t, r, nil)
+		r.Change(func() {
+			r.Refuses, r.Whole = func(e []byte) bool { return bytes.Contains(e, []byte("xxx")) }, "<html>Bad Request</html>"
+		})
+		kept := map[string]bool{} // some come twice
+		rejected := s.deliver(t, slices.Concat(records(1, n, 10), records(n+1, 41, 1)))
+		for _, e := range r.Events() {
+			kept[string(e)] = true
+		}
+		if len(rejected) != n || rejected[n-1] != uint64(n) || len(kept) != 41 {
+			t.Errorf("%d in a row: rejected are %d, %d events", n, rejected, len(kept))
+		}
+	}
+}
+
 // A reason of any length becomes one that fits into an error.
 func TestLongReason(t *testing.T) {
 	r := hec.Start(t)
