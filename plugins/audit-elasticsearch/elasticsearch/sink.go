@@ -228,7 +228,7 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 			return s.last, err
 		}
 		for i := range items {
-			others := func() bool { return anyKept(items[i+1:]) || s.takes(ctx, all, int(batch[i].Sequence-all[0].Sequence)) }
+			others := func() bool { return anyKept(items[i+1:]) || s.takes(ctx, all, len(all)-len(batch)+i) }
 			if err := s.settle(ctx, batch[i], items[i], others); err != nil {
 				return s.last, err
 			}
