@@ -70,7 +70,7 @@ type sink struct {
 
 	mu   sync.Mutex // guards below; one call at a time
 	host int        // that answered last
-	body int        // bytes that go into one request; less than maxBody once one was refused as too large
+	body int        // bytes that go into one request; less than maxBody once one was refused as too large since Open
 	last uint64
 }
 
@@ -85,7 +85,7 @@ func open(raw json.RawMessage) (*sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sink{client: client, config: c, header: http.Header{}, body: maxBody}
+	s := &sink{client: client, config: c, header: http.Header{}}
 	if c.Username != "" {
 		s.header["Authorization"] = []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password))}
 	}
@@ -132,7 +132,7 @@ const template = `{
 func (s *sink) Open(ctx context.Context, from uint64) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = from - 1
+	s.last, s.body = from-1, maxBody
 	if s.config.Template != nil && !*s.config.Template {
 		return 0, nil
 	}
@@ -189,13 +189,13 @@ func (it item) ofDocument() bool {
 	return it.Status == http.StatusBadRequest || it.Status == http.StatusRequestEntityTooLarge
 }
 
-// unfit reports whether the document itself is refused, for good. The status 400 is also that of an unusable data stream or
+// unfit reports whether the document itself, of a record, is refused, for good. The status 400 is also that of an unusable data stream or
 // cluster, such as a closed index or too many shards.
-func (it item) unfit() bool {
+func (it item) unfit(r audit.Record) bool {
 	switch it.Status {
 	case http.StatusBadRequest:
 	case http.StatusRequestEntityTooLarge:
-		return true
+		return !remote.Small(r)
 	default:
 		return false
 	}
@@ -255,7 +255,7 @@ func (s *sink) settle(ctx context.Context, r audit.Record, it item, others func(
 		return nil
 	}
 	e := remote.Refusal(it.Status, it.Error.Type)
-	if it.unfit() || it.ofDocument() && others() {
+	if it.unfit(r) || it.Status == http.StatusBadRequest && others() {
 		s.last = r.Sequence - 1
 		e.Code, e.Retry = audit.CodeRejected, false
 		return e

@@ -79,7 +79,7 @@ type sink struct {
 	wait   time.Duration
 	keep   time.Duration
 	mu     sync.Mutex // guards below; one call at a time
-	body   int        // bytes that go into one request; less than maxBody once one was refused as too large
+	body   int        // bytes that go into one request; less than maxBody once one was refused as too large since Open
 	last   uint64
 	sent   sent
 }
@@ -134,7 +134,7 @@ func open(raw json.RawMessage) (*sink, error) {
 		header: http.Header{
 			"Authorization": {"Splunk " + c.Token}, "Content-Type": {"application/json"}, "X-Splunk-Request-Channel": {channel()},
 		},
-		meta: c, ack: c.Acknowledge == nil || *c.Acknowledge, look: ackLook, wait: ackWait, keep: ackKeep, body: maxBody,
+		meta: c, ack: c.Acknowledge == nil || *c.Acknowledge, look: ackLook, wait: ackWait, keep: ackKeep,
 	}, nil
 }
 
@@ -150,7 +150,7 @@ func channel() string {
 func (s *sink) Open(ctx context.Context, from uint64) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = from - 1
+	s.last, s.body = from-1, maxBody
 	a, err := s.client.Do(ctx, http.MethodGet, s.base+"/health", s.header, nil)
 	if err != nil {
 		return 0, err
@@ -193,11 +193,14 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 			return s.last, err
 		}
 		if a.Status == http.StatusRequestEntityTooLarge {
-			if n == 1 {
-				return s.split(ctx, batch[:1], rejection(refusal(a)))
+			switch {
+			case n > 1:
+				s.body = len(body) / 2
+				continue
+			case remote.Small(batch[0]):
+				return s.last, refusal(a)
 			}
-			s.body = len(body) / 2
-			continue
+			return s.split(ctx, batch[:1], rejection(refusal(a)))
 		}
 		ack, err := s.taken(a)
 		if err != nil {
