@@ -164,10 +164,10 @@ func (s *Service) Refresh(ctx context.Context, p core.Principal) (core.Principal
 	return s.keyPrincipal(ctx, p.KeyID, p.KeySecret)
 }
 
-// keyPrincipal returns whom a key speaks for, by one of its secrets. UNAUTHORIZED when the key or that secret is over.
+// keyPrincipal returns whom a key speaks for, by one of its secrets. UNAUTHORIZED when the key or that secret is over, or cannot be read.
 func (s *Service) keyPrincipal(ctx context.Context, id, secret string) (core.Principal, error) {
 	e, err := s.entry(ctx, id)
-	if err != nil {
+	if err = readable(err); err != nil {
 		return core.Principal{}, err
 	}
 	if e != nil && e.rec.StatusAt(s.opts.Clock.Now()) == wire.APIKeyActive {

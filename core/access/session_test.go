@@ -316,7 +316,7 @@ func TestRevokedBroken(t *testing.T) {
 	p := newPeople(t)
 	s := p.begin("ann", core.SessionBrowser)
 	k := p.create(core.APIKeySpec{Name: "k", Scopes: []string{core.ScopeRead}})
-	p.wants(k.Key, "")
+	began := p.wants(k.Key, "")
 	p.store.broken = s.ID
 	before := p.changes
 	if token, err := p.RevokeSession(t.Context(), s.ID); err != nil || token != "" {
@@ -331,6 +331,9 @@ func TestRevokedBroken(t *testing.T) {
 	}
 	if _, err := p.try("10.0.0.1:1", "Bearer "+k.Key); err == nil || p.changes == before {
 		t.Errorf("revoked: %v, %d changes", err, p.changes-before)
+	}
+	if _, err := p.Refresh(t.Context(), began); core.ErrorCode(err) != core.CodeUnauthorized {
+		t.Errorf("what was begun with it goes on: %v", err)
 	}
 }
 

@@ -75,28 +75,29 @@ func maskBody(text []byte) string {
 func maskText(text string) string { return credential.Mask(clip.Text(text, maxMasked)) }
 
 // maskJSON masks an object or an array of JSON, with its numbers as they were written, as much of it as a record keeps and a little
-// more. It returns false for what is none.
+// more. What is behind a fault is left out, since it is not known what names it stands under. It returns false for what is no JSON.
 func maskJSON(text []byte) (string, bool) {
 	if len(text) == 0 || text[0] != '{' && text[0] != '[' {
 		return "", false
 	}
 	m := jsonMask{in: json.NewDecoder(bytes.NewReader(text))}
 	m.in.UseNumber()
-	if !m.value() {
-		return "", false
+	whole := m.value()
+	if whole && !m.full() {
+		_, err := m.in.Token()
+		whole = errors.Is(err, io.EOF)
 	}
-	if !m.full() {
-		if _, err := m.in.Token(); !errors.Is(err, io.EOF) {
-			return "", false
-		}
+	if !whole {
+		return string(m.out) + "...", m.named
 	}
 	return string(m.out), true
 }
 
 // jsonMask reads a value and writes it without its secrets.
 type jsonMask struct {
-	in  *json.Decoder
-	out []byte
+	in    *json.Decoder
+	out   []byte
+	named bool // a member has been read, as few texts have that are no JSON
 }
 
 // full reports whether more would be cut off.
@@ -139,7 +140,7 @@ func (m *jsonMask) members(open json.Delim) bool {
 			if err != nil || !ok {
 				return false
 			}
-			m.out = append(rawjson.AppendString(m.out, maskText(name)), ':')
+			m.out, m.named = append(rawjson.AppendString(m.out, maskText(name)), ':'), true
 			if credential.Named(name) {
 				m.out = append(m.out, `"`+credential.Masked+`"`...)
 				if !m.skip() {

@@ -99,3 +99,20 @@ func TestMaskOfOddPlaces(t *testing.T) {
 		}
 	}
 }
+
+// Secrets in a body that is JSON but for a fault are none of a record: what is behind the fault is left out.
+func TestMaskOfBrokenBodies(t *testing.T) {
+	for _, text := range []string{
+		`{"name":"stays","headers":{"X-Own":"CANARY"},}`, `{"name":"stays","privateKey":"CANARY"`, `{"name":"stays","env":{"ANY":"CANARY`,
+		`{"name":"stays" "env":{"ANY":"CANARY"}}`, `{"name":"stays"} {"headers":{"X-Own":"CANARY"}}`, `[{"name":"stays"},{"auth":"CANARY"}}]`,
+	} {
+		if got := maskBody([]byte(text)); strings.Contains(got, "CANARY") || !strings.Contains(got, `"name":"stays"`) || !strings.HasSuffix(got, "...") {
+			t.Errorf("%s becomes %s", text, got)
+		}
+	}
+	for _, text := range []string{"[ann@host ~]$ ls", "{see} there", `["a"] is a list`, "[", `{"`} { // which are no JSON
+		if got := maskBody([]byte(text)); got != text {
+			t.Errorf("%s becomes %s", text, got)
+		}
+	}
+}

@@ -78,7 +78,7 @@ func (s *Service) lose(n int) {
 	q.lost += n
 	q.total += int64(n)
 	q.lostTo = now
-	alert := !q.reported && (q.alerted.IsZero() || now.Sub(q.alerted) >= lossAlerts || now.Before(q.alerted))
+	alert := !q.reported && isDue(q.alerted, lossAlerts, now)
 	if alert {
 		q.alerted, q.reported = now, true
 	}

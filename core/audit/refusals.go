@@ -20,7 +20,7 @@ type refusals struct {
 
 // add notes a record, and reports whether it has a line of its own.
 func (r *refusals) add(sequence uint64, err error, now time.Time) bool {
-	if r.logged.IsZero() || r.count == 0 && r.due(now) {
+	if r.count == 0 && isDue(r.logged, refusalsEvery, now) {
 		r.logged = now
 		return true
 	}
@@ -33,7 +33,7 @@ func (r *refusals) add(sequence uint64, err error, now time.Time) bool {
 
 // take returns the records of a line that is due, or, at the end, those there are.
 func (r *refusals) take(now time.Time, end bool) (those refusals, ok bool) {
-	if r.count == 0 || !end && !r.due(now) {
+	if r.count == 0 || !end && !isDue(r.logged, refusalsEvery, now) {
 		return those, false
 	}
 	those = *r
@@ -41,8 +41,9 @@ func (r *refusals) take(now time.Time, end bool) (those refusals, ok bool) {
 	return those, true
 }
 
-func (r *refusals) due(now time.Time) bool {
-	return now.Sub(r.logged) >= refusalsEvery || now.Before(r.logged) // the clock was set back
+// isDue reports whether what was done at a time, zero for never, may be done again.
+func isDue(last time.Time, every time.Duration, now time.Time) bool {
+	return last.IsZero() || now.Sub(last) >= every
 }
 
 // failures are the times that a sink began to fail. One that does again and again has a line of the log each minute. The zero value
@@ -55,7 +56,7 @@ type failures struct {
 
 // show reports whether the present failure is to be logged now, and how many times the sink began to fail.
 func (f *failures) show(now time.Time) (times int, shown bool) {
-	if f.shown || !f.logged.IsZero() && now.Sub(f.logged) < refusalsEvery && !now.Before(f.logged) {
+	if f.shown || !isDue(f.logged, refusalsEvery, now) {
 		return 0, false
 	}
 	times = f.times

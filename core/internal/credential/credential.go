@@ -27,7 +27,7 @@ var secretText = regexp.MustCompile(`(?i)` + strings.Join([]string{
 }, "|"))
 
 // value finds one that may stand in quotes, which may be those of a text within a text.
-const value = `"(?:[^"\\]|\\(?s:.))*"|'(?:[^'\\]|\\(?s:.))*'|\\+"[^"]*"|\\+'[^']*'|\S+`
+const value = `"(?:[^"\\]|\\(?s:.))*"|'(?:[^'\\]|\\(?s:.))*'|\\*"[^"]*"|\\*'[^']*'|\S+`
 
 // assigned finds values of variables and options whose names are those of secrets.
 var assigned = regexp.MustCompile(`(?i)([A-Za-z0-9_-]*(?:password|passwd|secret|token|api[-_]?key|credential)[A-Za-z0-9_-]*\\*["']?\s*[=:]\s*)(` + value + `)`)

@@ -29,3 +29,16 @@ func TestMaskAddresses(t *testing.T) {
 		}
 	}
 }
+
+// A value in quotes is masked as a whole, whatever stands before its last quote, and what is behind it stays.
+func TestMaskQuoted(t *testing.T) {
+	for _, text := range []string{
+		`password="c4nary c4nary\"`, `password='c4nary c4nary\' kept`, `password="c4nary\" c4nary" kept`, `password="c4nary c4nary\\" kept`,
+		`{\"password\":\"c4nary c4nary\",\"a\":\"kept\"}`,
+	} {
+		masked := credential.Mask(text)
+		if strings.Contains(masked, "c4nary") || strings.Contains(text, "kept") != strings.Contains(masked, "kept") {
+			t.Errorf("%s: %s", text, masked)
+		}
+	}
+}

@@ -225,6 +225,8 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 			case n > 1: // it does not name the event that it does not take
 				most = n / 2
 				continue
+			case kind == kindTooLarge && remote.Small(batch[0]):
+				return s.last, err
 			}
 			s.last = batch[0].Sequence - 1
 			refused.Code, refused.Retry = audit.CodeRejected, false

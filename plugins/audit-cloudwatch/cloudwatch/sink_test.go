@@ -447,3 +447,20 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("%d, %v", last, err)
 	}
 }
+
+// A small record that is refused as too large, as all others are, is kept: that is a setting.
+func TestAllTooLarge(t *testing.T) {
+	s := newService(t)
+	k := start(t, s, "wardroom")
+	if _, err := k.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	at := func(int) time.Time { return now }
+	s.largest = 100
+	for _, n := range []int{1, 3} {
+		last, err := k.Write(t.Context(), records(1, n, 10, at))
+		if e := audit.AsError(err); last != 0 || e == nil || e.Code != audit.CodeInvalidArgument || !e.Retry || e.Hint == "" {
+			t.Errorf("%d records: %d, %+v", n, last, e)
+		}
+	}
+}

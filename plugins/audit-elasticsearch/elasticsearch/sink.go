@@ -70,7 +70,7 @@ type sink struct {
 
 	mu   sync.Mutex // guards below; one call at a time
 	host int        // that answered last
-	body int        // bytes that go into one request; less than maxBody once one was refused as too large
+	body int        // bytes that go into one request; less than maxBody once one was refused as too large since Open
 	last uint64
 }
 
@@ -85,7 +85,7 @@ func open(raw json.RawMessage) (*sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sink{client: client, config: c, header: http.Header{}, body: maxBody}
+	s := &sink{client: client, config: c, header: http.Header{}}
 	if c.Username != "" {
 		s.header["Authorization"] = []string{"Basic " + base64.StdEncoding.EncodeToString([]byte(c.Username+":"+c.Password))}
 	}
@@ -132,7 +132,7 @@ const template = `{
 func (s *sink) Open(ctx context.Context, from uint64) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = from - 1
+	s.last, s.body = from-1, maxBody
 	if s.config.Template != nil && !*s.config.Template {
 		return 0, nil
 	}
@@ -189,13 +189,13 @@ func (it item) ofDocument() bool {
 	return it.Status == http.StatusBadRequest || it.Status == http.StatusRequestEntityTooLarge
 }
 
-// unfit reports whether the document itself is refused, for good. The status 400 is also that of an unusable data stream or
+// unfit reports whether the document itself, of a record, is refused, for good. The status 400 is also that of an unusable data stream or
 // cluster, such as a closed index or too many shards.
-func (it item) unfit() bool {
+func (it item) unfit(r audit.Record) bool {
 	switch it.Status {
 	case http.StatusBadRequest:
 	case http.StatusRequestEntityTooLarge:
-		return true
+		return !remote.Small(r)
 	default:
 		return false
 	}
@@ -213,7 +213,7 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 	if err := audit.CheckGaps(batch); err != nil {
 		return 0, err
 	}
-	most, took := len(batch), false
+	all, most := batch, len(batch)
 	for len(batch) > 0 {
 		n := s.fitting(batch[:min(len(batch), most)])
 		items, err := s.bulk(ctx, batch[:n], true)
@@ -228,11 +228,11 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 			return s.last, err
 		}
 		for i := range items {
-			others := func() bool { return took || anyKept(items[i+1:]) || s.takes(ctx, batch[i+1:]) }
+			others := func() bool { return anyKept(items[i+1:]) || s.takes(ctx, all, len(all)-len(batch)+i) }
 			if err := s.settle(ctx, batch[i], items[i], others); err != nil {
 				return s.last, err
 			}
-			s.last, took = batch[i].Sequence, true
+			s.last = batch[i].Sequence
 		}
 		batch = batch[n:]
 	}
@@ -255,7 +255,7 @@ func (s *sink) settle(ctx context.Context, r audit.Record, it item, others func(
 		return nil
 	}
 	e := remote.Refusal(it.Status, it.Error.Type)
-	if it.unfit() || it.ofDocument() && others() {
+	if it.unfit(r) || it.Status == http.StatusBadRequest && others() {
 		s.last = r.Sequence - 1
 		e.Code, e.Retry = audit.CodeRejected, false
 		return e
@@ -266,14 +266,20 @@ func (s *sink) settle(ctx context.Context, r audit.Record, it item, others func(
 	return e
 }
 
-// takes reports whether the first of some records is taken, which shows that it is not everything that is refused. It has its id,
-// and is not kept twice. mu is held.
-func (s *sink) takes(ctx context.Context, batch []audit.Record) bool {
-	if len(batch) == 0 {
-		return false
+// takes reports whether a record other than the one at an index is taken now, which shows that it is not everything that is refused:
+// one of some behind it, ever further away since those next to it may be refused too, or the one before. Each has its id, and is not
+// kept twice. mu is held.
+func (s *sink) takes(ctx context.Context, batch []audit.Record, at int) bool {
+	try := func(i int) bool {
+		items, err := s.bulk(ctx, batch[i:i+1], true)
+		return err == nil && anyKept(items)
 	}
-	items, err := s.bulk(ctx, batch[:1], true)
-	return err == nil && anyKept(items)
+	for far := 1; at+far < len(batch) && ctx.Err() == nil; far *= 2 {
+		if try(at + far) {
+			return true
+		}
+	}
+	return at > 0 && try(at-1)
 }
 
 // anyKept reports whether one of some documents is there.

@@ -105,6 +105,35 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// A small record that is refused as too large, as all others are, is kept: that is a setting. Once it is mended records go many at a time
+// again.
+func TestAllTooLarge(t *testing.T) {
+	r := search.Start(t)
+	s := start(t, []string{r.URL()}, search.Password)
+	open := func() {
+		t.Helper()
+		if _, err := s.Open(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open()
+	r.Change(func() { r.Largest = 100 })
+	for _, n := range []int{1, 3} {
+		last, err := s.Write(t.Context(), records(1, n, 10))
+		if e := audit.AsError(err); last != 0 || e == nil || e.Code != audit.CodeInvalidArgument || !e.Retry || e.Hint == "" {
+			t.Errorf("%d records: %d, %+v", n, last, e)
+		}
+	}
+	open()
+	before := 0
+	r.Change(func() { r.Largest, before = 0, r.Requests })
+	last, err := s.Write(t.Context(), records(1, 200, 10))
+	r.Change(func() { before = r.Requests - before })
+	if last != 200 || err != nil || before != 1 {
+		t.Errorf("%d, %v, in %d requests", last, err, before)
+	}
+}
+
 // deliver writes records as the appliance does: behind one that is refused for good it goes on with the next.
 func (s *sink) deliver(t *testing.T, list []audit.Record) (rejected []uint64) {
 	t.Helper()
@@ -154,6 +183,39 @@ func TestRefusedAmongOthers(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Several documents in a row that are refused, each with the whole request it is in, do not hold back those behind them.
+func TestRefusedInARow(t *testing.T) {
+	for _, n := range []int{2, 30} {
+		r := search.Start(t)
+		s := start(t, []string{r.URL()}, search.Password)
+		if _, err := s.Open(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		r.Change(func() { r.Whole, r.Refuses = true, func(doc []byte) bool { return bytes.Contains(doc, []byte(`xxx`)) } })
+		list := slices.Concat(records(1, n, 10), records(n+1, 41, 1))
+		if rejected := s.deliver(t, list); len(rejected) != n || rejected[n-1] != uint64(n) || len(r.Records()) != 41 {
+			t.Errorf("%d in a row: rejected are %d, %d documents", n, rejected, len(r.Records()))
+		}
+	}
+}
+
+// A data stream that is closed amid a batch costs no record: what came before says nothing of those behind.
+func TestClosedAmidABatch(t *testing.T) {
+	r := search.Start(t)
+	s := start(t, []string{r.URL()}, search.Password)
+	if _, err := s.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	taken := 0
+	r.Change(func() {
+		r.RefusesAs = "index_closed_exception"
+		r.Refuses = func([]byte) bool { taken++; return taken > 3 }
+	})
+	if last, err := s.Write(t.Context(), records(1, 6, 10)); last != 3 || audit.AsError(err).Code != audit.CodeInvalidArgument {
+		t.Errorf("%d, %v", last, err)
 	}
 }
 

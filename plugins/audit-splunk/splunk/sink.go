@@ -79,7 +79,7 @@ type sink struct {
 	wait   time.Duration
 	keep   time.Duration
 	mu     sync.Mutex // guards below; one call at a time
-	body   int        // bytes that go into one request; less than maxBody once one was refused as too large
+	body   int        // bytes that go into one request; less than maxBody once one was refused as too large since Open
 	last   uint64
 	sent   sent
 }
@@ -134,7 +134,7 @@ func open(raw json.RawMessage) (*sink, error) {
 		header: http.Header{
 			"Authorization": {"Splunk " + c.Token}, "Content-Type": {"application/json"}, "X-Splunk-Request-Channel": {channel()},
 		},
-		meta: c, ack: c.Acknowledge == nil || *c.Acknowledge, look: ackLook, wait: ackWait, keep: ackKeep, body: maxBody,
+		meta: c, ack: c.Acknowledge == nil || *c.Acknowledge, look: ackLook, wait: ackWait, keep: ackKeep,
 	}, nil
 }
 
@@ -150,7 +150,7 @@ func channel() string {
 func (s *sink) Open(ctx context.Context, from uint64) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.last = from - 1
+	s.last, s.body = from-1, maxBody
 	a, err := s.client.Do(ctx, http.MethodGet, s.base+"/health", s.header, nil)
 	if err != nil {
 		return 0, err
@@ -185,7 +185,7 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 	if before == 0 {
 		s.sent = sent{}
 	}
-	most, took := len(batch), false
+	all, most := batch, len(batch)
 	for batch = batch[before:]; len(batch) > 0; {
 		body, n := s.events(batch[:min(len(batch), most)])
 		a, err := s.client.Do(ctx, http.MethodPost, s.base+"/event", s.header, body)
@@ -193,11 +193,14 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 			return s.last, err
 		}
 		if a.Status == http.StatusRequestEntityTooLarge {
-			if n == 1 {
-				return s.split(ctx, batch[:1], rejection(refusal(a)))
+			switch {
+			case n > 1:
+				s.body = len(body) / 2
+				continue
+			case remote.Small(batch[0]):
+				return s.last, refusal(a)
 			}
-			s.body = len(body) / 2
-			continue
+			return s.split(ctx, batch[:1], rejection(refusal(a)))
 		}
 		ack, err := s.taken(a)
 		if err != nil {
@@ -208,13 +211,13 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 			case blame && n > 1:
 				most = n / 2
 				continue
-			case blame && (took || s.takes(ctx, batch[1:])):
+			case blame && s.takes(ctx, all, len(all)-len(batch)):
 				return s.split(ctx, batch[:1], rejection(refusal(a)))
 			}
 			return s.last, err
 		}
 		s.sent.add(batch[:n], ack)
-		batch, took = batch[n:], true
+		batch = batch[n:]
 	}
 	err := s.await(ctx)
 	return s.last, err
@@ -239,18 +242,24 @@ func (s *sink) events(batch []audit.Record) ([]byte, int) {
 	return body.Bytes(), n
 }
 
-// takes reports whether the first of some records is taken, which shows that it is not everything that is refused. It is sent again
-// in its turn. mu is held.
-func (s *sink) takes(ctx context.Context, batch []audit.Record) bool {
-	if len(batch) == 0 {
-		return false
+// takes reports whether a record other than the one at an index is taken now, which shows that it is not everything that is refused:
+// one of some behind it, ever further away since those next to it may be refused too, or the one before. It is there twice then. mu is
+// held.
+func (s *sink) takes(ctx context.Context, batch []audit.Record, at int) bool {
+	try := func(i int) bool {
+		body, _ := s.events(batch[i : i+1])
+		a, err := s.client.Do(ctx, http.MethodPost, s.base+"/event", s.header, body)
+		if err == nil {
+			_, err = s.taken(a)
+		}
+		return err == nil
 	}
-	body, _ := s.events(batch[:1])
-	a, err := s.client.Do(ctx, http.MethodPost, s.base+"/event", s.header, body)
-	if err == nil {
-		_, err = s.taken(a)
+	for far := 1; at+far < len(batch) && ctx.Err() == nil; far *= 2 {
+		if try(at + far) {
+			return true
+		}
 	}
-	return err == nil
+	return at > 0 && try(at-1)
 }
 
 // rejection makes a refusal one of the record alone, for good.

@@ -203,6 +203,35 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
+// A small record that is refused as too large, as all others are, is kept: that is a setting. Once it is mended records go many at a time
+// again.
+func TestAllTooLarge(t *testing.T) {
+	r := hec.Start(t)
+	s := start(t, r, nil)
+	open := func() {
+		t.Helper()
+		if _, err := s.Open(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open()
+	r.Change(func() { r.Largest = 100 })
+	for _, n := range []int{1, 3} {
+		last, err := s.Write(t.Context(), records(1, n, 10))
+		if e := audit.AsError(err); last != 0 || e == nil || e.Code != audit.CodeInvalidArgument || !e.Retry || e.Hint == "" {
+			t.Errorf("%d records: %d, %+v", n, last, e)
+		}
+	}
+	open()
+	before := 0
+	r.Change(func() { r.Largest, before = 0, r.Taken })
+	last, err := s.Write(t.Context(), records(1, 200, 10))
+	r.Change(func() { before = r.Taken - before })
+	if last != 200 || err != nil || before != 1 {
+		t.Errorf("%d, %v, in %d requests", last, err, before)
+	}
+}
+
 // deliver writes records as the appliance does: behind one that is refused for good it goes on with the next.
 func (s *sink) deliver(t *testing.T, list []audit.Record) (rejected []uint64) {
 	t.Helper()
@@ -244,6 +273,34 @@ func TestRefusedWithoutNumber(t *testing.T) {
 	s := start(t, r, nil)
 	r.Change(func() { r.Refuses, r.Whole = func([]byte) bool { return true }, "<html>Bad Request</html>" })
 	if last, err := s.Write(t.Context(), records(1, 3, 10)); last != 0 || audit.AsError(err).Code != audit.CodeInvalidArgument || !audit.AsError(err).Retry {
+		t.Errorf("%d, %v", last, err)
+	}
+}
+
+// Several events in a row that are refused, each with the whole request it is in, do not hold back those behind them.
+func TestRefusedInARow(t *testing.T) {
+	for _, n := range []int{2, 30} {
+		r := hec.Start(t)
+		s := start(t, r, nil)
+		r.Change(func() {
+			r.Refuses, r.Whole = func(e []byte) bool { return bytes.Contains(e, []byte("xxx")) }, "<html>Bad Request</html>"
+		})
+		rejected := s.deliver(t, slices.Concat(records(1, n, 10), records(n+1, 41, 1)))
+		if len(rejected) != n || rejected[n-1] != uint64(n) || len(r.Events()) != 41 {
+			t.Errorf("%d in a row: rejected are %d, %d events", n, rejected, len(r.Events()))
+		}
+	}
+}
+
+// A proxy that breaks amid a batch costs no record: what came before says nothing of those behind.
+func TestBrokenAmidABatch(t *testing.T) {
+	r := hec.Start(t)
+	s := start(t, r, nil)
+	taken := 0
+	r.Change(func() {
+		r.Refuses, r.Whole = func([]byte) bool { taken++; return taken > 100 }, "<html>Bad Request</html>"
+	})
+	if last, err := s.Write(t.Context(), records(1, 300, 10<<10)); last != 0 || audit.AsError(err).Code != audit.CodeInvalidArgument {
 		t.Errorf("%d, %v", last, err)
 	}
 }

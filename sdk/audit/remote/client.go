@@ -175,6 +175,12 @@ func Failure(ctx context.Context, err error) *audit.Error {
 	return audit.Errorf(audit.CodeUnavailable, "the service cannot be reached")
 }
 
+// smallRecord is how many bytes every service, and every proxy before one, takes.
+const smallRecord = 4 << 10
+
+// Small reports whether a record is so small that to be refused as too large is no fault of its own, but of a setting.
+func Small(r audit.Record) bool { return len(r.JSON) <= smallRecord }
+
 // Refusal returns the error of an answer whose status is not one of success; reason, which may be empty, is the text
 // that the service says, without any part of a record.
 func Refusal(status int, reason string) *audit.Error {
