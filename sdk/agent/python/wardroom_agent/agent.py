@@ -42,6 +42,7 @@ RATE_SHARE = 0.4  # of what a server takes that says so
 MAX_UNSENT = 64 << 10  # bytes that wait in the connection, beyond which progress is dropped
 FRESH, UNKNOWN_PAUSE = 10.0, 1.0  # seconds that a server may not know a task in, and after which it is asked again
 TOLD_FOR = 60.0  # seconds in which what needs no reply may be sent again
+MOST_TOLD = 64  # that may be, as the server takes them at once
 LIMITED_PAUSE, LIMITED_TRIES = 2.0, 5  # seconds before what was dropped for its rate is asked again, doubled with each try
 GRACE = 5.0  # seconds for what is cancelled to end
 
@@ -96,7 +97,7 @@ class Agent:
         self._answers: Dict[str, Answer] = {}  # until the server acknowledges them
         self._recent: Recent[Answer] = Recent()  # acknowledged
         self._questions: Dict[str, _Question] = {}  # by envelope id, until there is a reply
-        self._told: Recent[_Question] = Recent()  # by envelope id: what needs no reply
+        self._told: Recent[_Question] = Recent(MOST_TOLD)  # by envelope id: what needs no reply
         self._ask_prefix = f"ask-{random.SystemRandom().getrandbits(64):016x}-"  # ids are never used again
         self._asked = 0
         self._sending: "set[asyncio.Task[None]]" = set()
@@ -351,7 +352,7 @@ class Agent:
             return "task_result", payload
         except TaskError as error:
             detail: Dict[str, Any] = {"code": error.code, "message": error.message[:4096]}
-            with contextlib.suppress(TypeError, ValueError):
+            with contextlib.suppress(TypeError, ValueError, RecursionError):
                 if error.details is not None and len(exact.dumps(error.details, allow_nan=False)) + 8192 < self._limit:
                     detail["details"] = dict(error.details)
             return "task_error", {**report, "error": detail, "retryable": error.retryable}

@@ -26,6 +26,7 @@ const MAX_UNSENT = 64 << 10; // bytes that wait in the connection, beyond which 
 const FRESH = 10_000; // how long a server that was just started may not know a task
 const UNKNOWN_PAUSE = 1000; // before it is asked again
 const TOLD_FOR = 60_000; // in which what needs no reply may be sent again
+const MOST_TOLD = 64; // that may be, as the server takes them at once
 const LIMITED_PAUSE = 2000; // before what was dropped for its rate is asked again; it doubles with each try
 const LIMITED_TRIES = 5;
 const GRACE = 5000; // for handlers that were aborted to end
@@ -59,7 +60,7 @@ export class Agent {
     #answers = new Map(); // until the server acknowledges them
     #recent = new Recent(); // acknowledged
     #questions = new Map(); // by envelope id, until there is a reply
-    #told = new Recent(); // by envelope id
+    #told = new Recent(MOST_TOLD); // by envelope id
     #askPrefix = `ask-${randomBytes(8).toString("hex")}-`; // ids are never used again
     #asked = 0;
     #considering = new Set(); // message ids
@@ -449,20 +450,24 @@ export class Agent {
             ask: (content, options = {}) => this.#ask(taskId, content, options, work),
             tell: (content, options = {}) => {
                 const [payload, id] = this.#question(taskId, content, { kind: "feedback", ...options });
-                this.#tell(id, { payload, sent: 0, limited: 0, began: performance.now() }, work);
+                this.#tell(id, payload, work);
             },
         };
     }
     /** Says what needs no reply in its turn: a second's worth at once, then evenly, so that the server drops none. */
-    #tell(id, told, work) {
-        this.#told.add(id, told, sizeOf(told.payload));
+    #tell(id, payload, work) {
         const now = performance.now();
         this.#toldUntil = Math.max(this.#toldUntil, now) + 1000 / this.#rate;
-        const wait = this.#toldUntil - now - 1000;
-        if (wait <= 0)
-            return this.#say(id, told);
-        const turn = sleep(wait, undefined, { signal: work.abort.signal }).then(() => this.#say(id, told), () => { });
-        work.telling = Promise.all([work.telling, turn]);
+        const turn = this.#toldUntil - 1000;
+        const say = () => {
+            const told = { payload, sent: 0, limited: 0, began: performance.now() };
+            this.#told.add(id, told, sizeOf(payload));
+            this.#say(id, told);
+        };
+        if (turn <= now)
+            return say();
+        const { signal } = work.abort;
+        work.telling = work.telling.then(() => sleep(turn - performance.now(), undefined, { signal })).then(say, () => { });
     }
     /** Whether what was told may be sent once more, as it may have been on its way when the connection broke. */
     #worthSaying({ payload, began }) {
