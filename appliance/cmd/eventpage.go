@@ -10,6 +10,7 @@ import (
 // came, so that scripts see the same whichever way they read the list.
 type eventPage struct {
 	Events     []json.RawMessage `json:"events"`
+	Limit      int               `json:"limit"` // of one page
 	HasMore    bool              `json:"hasMore"`
 	NextSince  uint64            `json:"nextSince"`
 	NextBefore uint64            `json:"nextBefore,omitempty"`
@@ -29,7 +30,7 @@ func allEvents(since uint64, ask func(since uint64) (answered, error)) (eventPag
 			return all, err
 		}
 		all.Events = append(all.Events, page.Events...)
-		all.HasMore, all.NextSince = page.HasMore, page.NextSince
+		all.Limit, all.HasMore, all.NextSince = page.Limit, page.HasMore, page.NextSince
 	}
 	return all, nil
 }
