@@ -67,6 +67,8 @@ async def handler(task):
     elif what == "tell more":
         for i in range(110):
             await task.tell(i)
+    elif what == "tell for ever":
+        await asyncio.gather(*(task.tell(i) for i in range(10000)))
     elif what == "nest":
         nested = []
         for _ in range(600):
@@ -122,6 +124,7 @@ async function handler(task) {
     case "tell and end": task.tell("!"); break;
     case "tell much": for (let i = 0; i < 60; i++) task.tell(i); break;
     case "tell more": for (let i = 0; i < 110; i++) task.tell(i); break;
+    case "tell for ever": for (let i = 0; i < 10000; i++) task.tell(i); break;
     case "nest": return JSON.parse("[".repeat(3500) + "]".repeat(3500));
     case "circular details": {
       const details = {};

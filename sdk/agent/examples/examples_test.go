@@ -67,6 +67,7 @@ func TestExamples(t *testing.T) {
 				t.Run("TellAgain", func(t *testing.T) { testTellAgain(t, script) })
 				t.Run("TellMuch", func(t *testing.T) { testTellMuch(t, script) })
 				t.Run("TellMuchAgain", func(t *testing.T) { testTellMuchAgain(t, script) })
+				t.Run("TellCancelled", func(t *testing.T) { testTellCancelled(t, script) })
 				t.Run("Exact", func(t *testing.T) { testExact(t, script) })
 				t.Run("ExactNested", func(t *testing.T) { testExactNested(t, script) })
 				t.Run("State", func(t *testing.T) { testState(t, script) })

@@ -148,3 +148,21 @@ func testTellMuchAgain(t *testing.T, command []string) {
 		t.Errorf("it warns: %s", text)
 	}
 }
+
+// testTellCancelled cancels a task that has more to say than is said in minutes: it takes no turns from those that come after it.
+func testTellCancelled(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1, "tell for ever")))
+	next(t, c, protocol.TypeMessage, nil)
+	must(t, c.Cancel("t1", "not needed"))
+	must(t, c.Task(task("t2", 1, "tell and end")))
+	var m protocol.Message
+	for m.TaskID != "t2" {
+		next(t, c, protocol.TypeMessage, &m)
+	}
+	if r := result(t, c); r.TaskID != "t2" {
+		t.Errorf("got %+v", r)
+	}
+}

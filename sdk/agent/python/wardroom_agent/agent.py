@@ -84,6 +84,7 @@ class Agent:
         self._rate = PROGRESS_RATE
         self._progress_at, self._progress_sent = 0, 0  # the second in which progress was sent last, and frames in it
         self._told_until = 0.0  # when what was told up to now would have been sent, evenly spread
+        self._line: asyncio.Lock  # of what waits to be told
         self._heard = False  # a frame arrived since the last heartbeat
         self._attached = 0.0  # when the session began
         self._interval = 0.0  # seconds between heartbeats
@@ -110,6 +111,7 @@ class Agent:
             raise RuntimeError("run was called before")
         self._loop = asyncio.get_running_loop()
         self._free, self._stopping, self._idle = asyncio.Semaphore(self._slots), asyncio.Event(), asyncio.Event()
+        self._line = asyncio.Lock()
         self._note_idle()
         self._session = self._load_state()
         stop = asyncio.ensure_future(self._stopping.wait())
@@ -449,10 +451,11 @@ class Agent:
 
     async def _tell(self, task_id: str, kind: str, content: Any, topic: str, to: str) -> None:
         payload, said_id = self._question(task_id, kind, content, topic, to)
-        now = self._now()
-        self._told_until = max(self._told_until, now) + 1 / self._rate
-        if self._told_until > now + 1:  # a second's worth at once, then evenly: the server drops none
-            await asyncio.sleep(self._told_until - now - 1)
+        async with self._line:  # who leaves it takes no turn
+            wait = max(self._told_until - self._now(), 0) + 1 / self._rate - 1
+            if wait > 0:  # a second's worth at once, then evenly: the server drops none
+                await asyncio.sleep(wait)
+            self._told_until = max(self._told_until, self._now()) + 1 / self._rate
         said = _Question(payload, None, self._now())
         self._told.add(said_id, said, _size_of(payload))
         await self._send_question(said_id, said)

@@ -50,6 +50,8 @@ export class Agent {
     #progressAt = 0; // the second in which progress was sent last
     #progressSent = 0; // frames in that second
     #toldUntil = 0; // when what was told up to now would have been sent, evenly spread
+    #line = Promise.resolve(); // of what waits to be told
+    #inLine = 0; // how much
     #ran = false;
     #draining = false;
     #stopping = new AbortController();
@@ -456,18 +458,21 @@ export class Agent {
     }
     /** Says what needs no reply in its turn: a second's worth at once, then evenly, so that the server drops none. */
     #tell(id, payload, work) {
-        const now = performance.now();
-        this.#toldUntil = Math.max(this.#toldUntil, now) + 1000 / this.#rate;
-        const turn = this.#toldUntil - 1000;
+        const { signal } = work.abort;
+        const wait = () => Math.max(this.#toldUntil - performance.now(), 0) + 1000 / this.#rate - 1000;
         const say = () => {
             const told = { payload, sent: 0, limited: 0, began: performance.now() };
+            this.#toldUntil = Math.max(this.#toldUntil, told.began) + 1000 / this.#rate;
             this.#told.add(id, told, sizeOf(payload));
             this.#say(id, told);
         };
-        if (turn <= now)
+        if (this.#inLine === 0 && wait() <= 0)
             return say();
-        const { signal } = work.abort;
-        work.telling = work.telling.then(() => sleep(turn - performance.now(), undefined, { signal })).then(say, () => { });
+        this.#inLine++;
+        work.telling = this.#line = this.#line
+            .then(() => sleep(wait(), undefined, { signal }))
+            .then(say, () => { }) // who leaves the line takes no turn
+            .finally(() => this.#inLine--);
     }
     /** Whether what was told may be sent once more, as it may have been on its way when the connection broke. */
     #worthSaying({ payload, began }) {
