@@ -4,22 +4,23 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // eventPage is a page of events of a managed agent or a thread, or several of them as one. Rows are handed on as they
 // came, so that scripts see the same whichever way they read the list.
 type eventPage struct {
-	Events     []json.RawMessage `json:"events"`
-	HasMore    bool              `json:"hasMore"`
-	NextSince  uint64            `json:"nextSince"`
-	NextBefore uint64            `json:"nextBefore,omitempty"`
+	Events []json.RawMessage `json:"events"`
+	wire.EventPage
+	NextBefore uint64 `json:"nextBefore,omitempty"`
 }
 
 var errPageAgain = errors.New("the server's list does not go on: a page leads to itself")
 
 // allEvents reads all pages of what happened after a sequence.
 func allEvents(since uint64, ask func(since uint64) (answered, error)) (eventPage, error) {
-	all := eventPage{Events: []json.RawMessage{}, HasMore: true, NextSince: since}
+	all := eventPage{Events: []json.RawMessage{}, EventPage: wire.EventPage{HasMore: true, NextSince: since}}
 	for all.HasMore {
 		page, err := readEvents(ask(all.NextSince))
 		if err == nil && page.HasMore && page.NextSince <= all.NextSince {
@@ -29,7 +30,7 @@ func allEvents(since uint64, ask func(since uint64) (answered, error)) (eventPag
 			return all, err
 		}
 		all.Events = append(all.Events, page.Events...)
-		all.HasMore, all.NextSince = page.HasMore, page.NextSince
+		all.EventPage = page.EventPage
 	}
 	return all, nil
 }

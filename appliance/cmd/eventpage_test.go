@@ -66,12 +66,16 @@ func TestEventPages(t *testing.T) {
 				Sequence int
 				Data     struct{ Later int } // rows keep what this client does not know
 			}
+			Limit     int
 			HasMore   *bool
 			NextSince int
 		}
 		if err := json.Unmarshal([]byte(r.stdout.String()), &list); err != nil {
 			t.Errorf("%s: %v", tt.args, err)
 			continue
+		}
+		if list.Limit != 100 {
+			t.Errorf("%s: the limit of a page is %d, want 100", tt.args, list.Limit)
 		}
 		var got, want []int
 		for _, e := range list.Events {

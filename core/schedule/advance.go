@@ -458,9 +458,7 @@ func (s *Service) reload(ctx context.Context, e *entry) bool {
 	e.rec, e.cal = stored, storedCalendar(stored)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.names[former] == stored.ID {
-		delete(s.names, former)
-	}
+	s.freeName(former, stored.ID)
 	if _, taken := s.names[stored.Name]; !taken {
 		s.names[stored.Name] = stored.ID
 	}

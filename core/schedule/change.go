@@ -184,6 +184,14 @@ func (s *Service) takeName(name, id string) (release func(), err error) {
 	}, nil
 }
 
+// freeName gives back the name of an id, unless another has it: it may have been taken while the outcome of a change was not
+// known. Called with mu held.
+func (s *Service) freeName(name, id string) {
+	if s.names[name] == id {
+		delete(s.names, name)
+	}
+}
+
 // check returns the calendar of a record, seals its environment, and returns all that is wrong with it for the principal
 // of ctx.
 func (s *Service) check(ctx context.Context, r *core.ScheduleRecord, env map[string]string) (*calendar, error) {
@@ -281,7 +289,7 @@ func (s *Service) UpdateSchedule(ctx context.Context, id string, patch core.Sche
 	e.rec, e.cal = &next, cal
 	if former != next.Name {
 		s.mu.Lock()
-		delete(s.names, former)
+		s.freeName(former, id)
 		s.mu.Unlock()
 	}
 	if retime {
@@ -413,7 +421,7 @@ func (s *Service) DeleteSchedule(ctx context.Context, id string) error {
 	e.gone = true
 	s.mu.Lock()
 	delete(s.entries, id)
-	delete(s.names, e.rec.Name)
+	s.freeName(e.rec.Name, id)
 	s.mu.Unlock()
 	s.log.Info("schedule deleted", "schedule", id, "name", e.rec.Name, "by", by)
 	return nil

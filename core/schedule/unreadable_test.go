@@ -139,3 +139,46 @@ func TestReloadAfterUnknownOutcome(t *testing.T) {
 	}
 	r.create(nil) // the former name is
 }
+
+// A name that another schedule took while it was not known whose it is stays with that one, whatever becomes of the first.
+func TestNameTakenDuringUnknownOutcome(t *testing.T) {
+	for _, renamed := range []bool{false, true} {
+		r := newRig(t)
+		r.Close()
+		store := &lossy{Store: r.store}
+		r.opts.Store = store
+		r.open()
+		by := core.WithPrincipal(ctx, ann)
+		id := r.create(nil).ID
+		r.settle()
+
+		store.lose = true
+		name, last := "wanted", "last"
+		if _, err := r.UpdateSchedule(by, id, core.SchedulePatch{Name: &name}); !errors.Is(err, errGone) {
+			t.Fatal(err)
+		}
+		target := r.get(id).Target
+		create := func() error {
+			_, err := r.CreateSchedule(by, core.ScheduleSpec{Name: name, Cron: "* * * * *", Target: target})
+			return err
+		}
+		if err := create(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.PauseSchedule(by, id, ""); core.ErrorCode(err) != core.CodeConflict { // it is noticed, and read again
+			t.Fatal(err)
+		}
+		var err error
+		if renamed {
+			_, err = r.UpdateSchedule(by, id, core.SchedulePatch{Name: &last})
+		} else {
+			err = r.DeleteSchedule(by, id)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := create(); core.ErrorCode(err) != core.CodeConflict {
+			t.Errorf("renamed %t: its name is free: %v", renamed, err)
+		}
+	}
+}

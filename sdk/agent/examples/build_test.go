@@ -30,7 +30,7 @@ func buildPython(t *testing.T) []string {
 
 func scriptPython(t *testing.T, command []string) []string {
 	const script = `import asyncio, copy, logging, os, signal, sys
-from wardroom_agent import Agent
+from wardroom_agent import Agent, TaskError
 
 given = 0
 
@@ -64,6 +64,20 @@ async def handler(task):
     elif what == "tell much":
         for i in range(60):
             await task.tell(i)
+    elif what == "tell more":
+        for i in range(110):
+            await task.tell(i)
+    elif what == "tell for ever":
+        await asyncio.gather(*(task.tell(i) for i in range(10000)))
+    elif what == "nest":
+        nested = []
+        for _ in range(600):
+            nested = [nested]
+        return nested
+    elif what == "circular details":
+        details = {}
+        details["circle"] = details
+        raise TaskError("OF_ITS_OWN", "with details", details=details)
     elif what == "pass on":
         return {"whole": task.input, "copy": {**copy.deepcopy(task.input), "plain": list(task.input["plain"])}}
     elif what == "wait":
@@ -92,7 +106,7 @@ asyncio.run(main())
 }
 
 func scriptTypeScript(t *testing.T, command []string) []string {
-	const script = `import { Agent } from "wardroom-agent";
+	const script = `import { Agent, TaskError } from "wardroom-agent";
 const large = "x".repeat(8000);
 const end = new Promise(() => {});
 let given = 0;
@@ -109,6 +123,14 @@ async function handler(task) {
     case "tell and wait": task.tell("!"); await end; break;
     case "tell and end": task.tell("!"); break;
     case "tell much": for (let i = 0; i < 60; i++) task.tell(i); break;
+    case "tell more": for (let i = 0; i < 110; i++) task.tell(i); break;
+    case "tell for ever": for (let i = 0; i < 10000; i++) task.tell(i); break;
+    case "nest": return JSON.parse("[".repeat(3500) + "]".repeat(3500));
+    case "circular details": {
+      const details = {};
+      details.circle = details;
+      throw new TaskError("OF_ITS_OWN", "with details", { details });
+    }
     case "pass on": return { whole: task.input, copy: { ...task.input, plain: [...task.input.plain] } };
     case "wait": await end; break;
   }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/wardroom/wardroom/sdk/agent/agenttest"
+	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
 
 // testExact passes numbers on that the language has no number for: whole, in a copy, and as they come in a reply.
@@ -34,6 +35,26 @@ func testExact(t *testing.T, command []string) {
 				t.Errorf("%s became\n%s, want\n%s", what, raw, want)
 			}
 		}
+	}
+}
+
+// testExactNested has an agent that met a number which its language does not hold answer as before: what is nested deeply, and an
+// error whose details are no JSON.
+func testExactNested(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	p := task("t1", 1, "")
+	p.Input = json.RawMessage(`{"text":"nest","huge":1e400}`)
+	must(t, c.Task(p))
+	if r := result(t, c); len(r.Result) < 2*600 || strings.Trim(string(r.Result), "[]") != "" {
+		t.Errorf("got %.100s", r.Result)
+	}
+	must(t, c.Task(task("t2", 1, "circular details")))
+	var e protocol.TaskError
+	next(t, c, protocol.TypeTaskError, &e)
+	if e.TaskID != "t2" || e.Error.Code != "OF_ITS_OWN" || e.Error.Message != "with details" {
+		t.Errorf("got %+v", e)
 	}
 }
 

@@ -66,7 +66,10 @@ func TestExamples(t *testing.T) {
 				t.Run("TellLimited", func(t *testing.T) { testTellLimited(t, script) })
 				t.Run("TellAgain", func(t *testing.T) { testTellAgain(t, script) })
 				t.Run("TellMuch", func(t *testing.T) { testTellMuch(t, script) })
+				t.Run("TellMuchAgain", func(t *testing.T) { testTellMuchAgain(t, script) })
+				t.Run("TellCancelled", func(t *testing.T) { testTellCancelled(t, script) })
 				t.Run("Exact", func(t *testing.T) { testExact(t, script) })
+				t.Run("ExactNested", func(t *testing.T) { testExactNested(t, script) })
 				t.Run("State", func(t *testing.T) { testState(t, script) })
 				t.Run("StateStays", func(t *testing.T) { testStateStays(t, script) })
 				t.Run("Forgets", func(t *testing.T) { testForgets(t, script) })
@@ -632,24 +635,24 @@ func result(t *testing.T, c *agenttest.Conn) protocol.TaskResult {
 
 // process is a running example. Its output is shown when the test fails.
 type process struct {
-	cmd  *exec.Cmd
-	wait func() error
+	cmd    *exec.Cmd
+	wait   func() error
+	output bytes.Buffer // whole once wait returned
 }
 
 func start(t *testing.T, srv *agenttest.Server, command []string) *process {
 	t.Helper()
 	args := append(command[1:len(command):len(command)], "--server", srv.URL, "--name", "example")
 	cmd := exec.Command(command[0], args...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
+	p := &process{cmd: cmd, wait: sync.OnceValue(cmd.Wait)}
+	cmd.Stdout, cmd.Stderr = &p.output, &p.output
 	cmd.Env = append(os.Environ(), "WARDROOM_TOKEN=secret", "PYTHONDONTWRITEBYTECODE=1")
 	must(t, cmd.Start())
-	p := &process{cmd: cmd, wait: sync.OnceValue(cmd.Wait)}
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill() // it may be gone
 		_ = p.wait()
 		if t.Failed() {
-			t.Logf("output of %v:\n%s", cmd.Args, out.Bytes())
+			t.Logf("output of %v:\n%s", cmd.Args, p.output.Bytes())
 		}
 	})
 	return p

@@ -2,6 +2,7 @@ package examples_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -99,5 +100,69 @@ func testTellMuch(t *testing.T, command []string) {
 	}
 	if took := time.Since(began); took < 400*time.Millisecond { // 40 at once, and 20 at 40 a second
 		t.Errorf("60 messages and the answer took %v", took)
+	}
+}
+
+// testTellMuchAgain breaks the connection while much waits for its turn, and after the answer: a session gets nothing twice, and of
+// what is sent again no more at once than the server takes, which are the last words.
+func testTellMuchAgain(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	p := start(t, srv, command)
+	c := accept(t, srv)
+	// told returns what came before the answer, in order.
+	told := func() (words []string) {
+		result(t, c)
+		ids, twice := map[string]bool{}, 0
+		for range slices.DeleteFunc(c.Types(), func(k protocol.Type) bool { return k != protocol.TypeMessage }) {
+			var m protocol.Message
+			f, err := c.Next(testContext(t), protocol.TypeMessage, &m)
+			must(t, err)
+			if ids[f.ID] {
+				twice++
+			}
+			ids[f.ID] = true
+			words = append(words, string(m.Content))
+		}
+		if twice > 0 {
+			t.Errorf("%d words came twice in a session", twice)
+		}
+		return words
+	}
+	must(t, c.Task(task("t1", 1, "tell more")))
+	next(t, c, protocol.TypeMessage, nil)
+	c.Drop()
+	c = accept(t, srv)
+	if words := told(); len(words) == 0 || words[len(words)-1] != "109" {
+		t.Errorf("told %v before the answer", words)
+	}
+	c.Drop()
+	c = accept(t, srv)
+	if words := told(); len(words) != 64 || words[0] != "46" || words[63] != "109" {
+		t.Errorf("%d were told again: %v", len(words), words)
+	}
+	p.terminate(t)
+	if err := p.wait(); err != nil {
+		t.Errorf("exit: %v", err)
+	}
+	if text := p.output.String(); strings.Contains(text, "Warning") {
+		t.Errorf("it warns: %s", text)
+	}
+}
+
+// testTellCancelled cancels a task that has more to say than is said in minutes: it takes no turns from those that come after it.
+func testTellCancelled(t *testing.T, command []string) {
+	srv := newServer(t, agenttest.Options{})
+	start(t, srv, command)
+	c := accept(t, srv)
+	must(t, c.Task(task("t1", 1, "tell for ever")))
+	next(t, c, protocol.TypeMessage, nil)
+	must(t, c.Cancel("t1", "not needed"))
+	must(t, c.Task(task("t2", 1, "tell and end")))
+	var m protocol.Message
+	for m.TaskID != "t2" {
+		next(t, c, protocol.TypeMessage, &m)
+	}
+	if r := result(t, c); r.TaskID != "t2" {
+		t.Errorf("got %+v", r)
 	}
 }

@@ -42,6 +42,7 @@ RATE_SHARE = 0.4  # of what a server takes that says so
 MAX_UNSENT = 64 << 10  # bytes that wait in the connection, beyond which progress is dropped
 FRESH, UNKNOWN_PAUSE = 10.0, 1.0  # seconds that a server may not know a task in, and after which it is asked again
 TOLD_FOR = 60.0  # seconds in which what needs no reply may be sent again
+MOST_TOLD = 64  # that may be, as the server takes them at once
 LIMITED_PAUSE, LIMITED_TRIES = 2.0, 5  # seconds before what was dropped for its rate is asked again, doubled with each try
 GRACE = 5.0  # seconds for what is cancelled to end
 
@@ -83,6 +84,7 @@ class Agent:
         self._rate = PROGRESS_RATE
         self._progress_at, self._progress_sent = 0, 0  # the second in which progress was sent last, and frames in it
         self._told_until = 0.0  # when what was told up to now would have been sent, evenly spread
+        self._line: asyncio.Lock  # of what waits to be told
         self._heard = False  # a frame arrived since the last heartbeat
         self._attached = 0.0  # when the session began
         self._interval = 0.0  # seconds between heartbeats
@@ -96,7 +98,7 @@ class Agent:
         self._answers: Dict[str, Answer] = {}  # until the server acknowledges them
         self._recent: Recent[Answer] = Recent()  # acknowledged
         self._questions: Dict[str, _Question] = {}  # by envelope id, until there is a reply
-        self._told: Recent[_Question] = Recent()  # by envelope id: what needs no reply
+        self._told: Recent[_Question] = Recent(MOST_TOLD)  # by envelope id: what needs no reply
         self._ask_prefix = f"ask-{random.SystemRandom().getrandbits(64):016x}-"  # ids are never used again
         self._asked = 0
         self._sending: "set[asyncio.Task[None]]" = set()
@@ -109,6 +111,7 @@ class Agent:
             raise RuntimeError("run was called before")
         self._loop = asyncio.get_running_loop()
         self._free, self._stopping, self._idle = asyncio.Semaphore(self._slots), asyncio.Event(), asyncio.Event()
+        self._line = asyncio.Lock()
         self._note_idle()
         self._session = self._load_state()
         stop = asyncio.ensure_future(self._stopping.wait())
@@ -351,7 +354,7 @@ class Agent:
             return "task_result", payload
         except TaskError as error:
             detail: Dict[str, Any] = {"code": error.code, "message": error.message[:4096]}
-            with contextlib.suppress(TypeError, ValueError):
+            with contextlib.suppress(TypeError, ValueError, RecursionError):
                 if error.details is not None and len(exact.dumps(error.details, allow_nan=False)) + 8192 < self._limit:
                     detail["details"] = dict(error.details)
             return "task_error", {**report, "error": detail, "retryable": error.retryable}
@@ -448,10 +451,11 @@ class Agent:
 
     async def _tell(self, task_id: str, kind: str, content: Any, topic: str, to: str) -> None:
         payload, said_id = self._question(task_id, kind, content, topic, to)
-        now = self._now()
-        self._told_until = max(self._told_until, now) + 1 / self._rate
-        if self._told_until > now + 1:  # a second's worth at once, then evenly: the server drops none
-            await asyncio.sleep(self._told_until - now - 1)
+        async with self._line:  # who leaves it takes no turn
+            wait = max(self._told_until - self._now(), 0) + 1 / self._rate - 1
+            if wait > 0:  # a second's worth at once, then evenly: the server drops none
+                await asyncio.sleep(wait)
+            self._told_until = max(self._told_until, self._now()) + 1 / self._rate
         said = _Question(payload, None, self._now())
         self._told.add(said_id, said, _size_of(payload))
         await self._send_question(said_id, said)

@@ -1,6 +1,7 @@
 """JSON whose numbers are passed on as they came."""
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -40,9 +41,10 @@ def loads(text: Any) -> Any:
 
 def dumps(value: Any, allow_nan: bool = True) -> str:
     """json.dumps."""
-    if not Exact.met:
-        return json.dumps(value, allow_nan=allow_nan)
-    return _MARKED.sub(r"\1", json.dumps(_marked(value), allow_nan=allow_nan))
+    if Exact.met:
+        with contextlib.suppress(RecursionError):  # too deep to be gone through here, or circular
+            return _MARKED.sub(r"\1", json.dumps(_marked(value), allow_nan=allow_nan))
+    return json.dumps(value, allow_nan=allow_nan)
 
 
 def _float(text: str) -> float:

@@ -74,7 +74,7 @@ class Task:
     async def tell(self, content: Any, *, topic: str = "", to: str = "", kind: str = "feedback") -> None:
         """Says something to another role and waits only for its turn: the agent tells 40 times a second, or slower as the server takes it.
 
-        What was told in the last minute is sent again by the next connection, while the server has no answer to the task.
+        What was told in the last minute, up to 64 messages, is sent again by the next connection, while the server has no answer to the task.
         """
         await self._agent._tell(self.task_id, kind, content, topic, to)
 

@@ -6,14 +6,15 @@ from typing import Generic, List, Optional, Tuple, TypeVar
 
 T = TypeVar("T")
 
-MOST = 1000  # entries
+MOST = 1000  # entries, if it is not said
 MOST_BYTES = 4 << 20  # of all entries but the newest
 
 
 class Recent(Generic[T]):
     """Remembers values by an id, in case a task or a message comes once more. The oldest go."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
         self._entries: "collections.OrderedDict[str, Tuple[T, int]]" = collections.OrderedDict()
         self._bytes = 0
 
@@ -21,7 +22,7 @@ class Recent(Generic[T]):
         self.pop(entry_id)
         self._entries[entry_id] = value, size
         self._bytes += size
-        while len(self._entries) > MOST or self._bytes > MOST_BYTES and len(self._entries) > 1:
+        while len(self._entries) > self._most or self._bytes > MOST_BYTES and len(self._entries) > 1:
             self.pop(next(iter(self._entries)))
 
     def get(self, entry_id: str) -> Optional[T]:

@@ -35,15 +35,22 @@ export function parse(text) {
 }
 /** JSON.stringify of objects. */
 export function stringify(value) {
-    if (!met)
-        return JSON.stringify(value);
-    const text = JSON.stringify(value, function (key, value) {
-        if (typeof value !== "number")
-            return value;
-        const number = this[TEXTS]?.get(key);
-        return number !== undefined && Number(number) === value ? MARK + number : value;
-    });
-    return text.replace(MARKED, "$1");
+    try {
+        if (met)
+            return JSON.stringify(value, withText).replace(MARKED, "$1");
+    }
+    catch (error) {
+        if (!(error instanceof RangeError))
+            throw error; // else too deep for a replacer
+    }
+    return JSON.stringify(value);
+}
+/** Is the replacer that puts a string in the place of a number whose text is remembered. */
+function withText(key, value) {
+    if (typeof value !== "number")
+        return value;
+    const number = this[TEXTS]?.get(key);
+    return number !== undefined && Number(number) === value ? MARK + number : value;
 }
 /** Returns text with strings in the place of numbers that are not held. */
 function mark(text) {

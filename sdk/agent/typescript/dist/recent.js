@@ -1,14 +1,18 @@
-const MOST = 1000; // entries
+const MOST = 1000; // entries, if it is not said
 const MOST_BYTES = 4 << 20; // of all entries but the newest
 /** Remembers values by an id, in case a task or a message comes once more. The oldest go. */
 export class Recent {
+    most;
     #entries = new Map();
     #bytes = 0;
+    constructor(most = MOST) {
+        this.most = most;
+    }
     add(id, value, size) {
         this.delete(id);
         this.#entries.set(id, { value, size });
         this.#bytes += size;
-        while (this.#entries.size > MOST || (this.#bytes > MOST_BYTES && this.#entries.size > 1)) {
+        while (this.#entries.size > this.most || (this.#bytes > MOST_BYTES && this.#entries.size > 1)) {
             this.delete(this.#entries.keys().next().value);
         }
     }

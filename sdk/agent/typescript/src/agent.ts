@@ -31,6 +31,7 @@ const MAX_UNSENT = 64 << 10; // bytes that wait in the connection, beyond which 
 const FRESH = 10_000; // how long a server that was just started may not know a task
 const UNKNOWN_PAUSE = 1000; // before it is asked again
 const TOLD_FOR = 60_000; // in which what needs no reply may be sent again
+const MOST_TOLD = 64; // that may be, as the server takes them at once
 const LIMITED_PAUSE = 2000; // before what was dropped for its rate is asked again; it doubles with each try
 const LIMITED_TRIES = 5;
 const GRACE = 5000; // for handlers that were aborted to end
@@ -123,6 +124,8 @@ export class Agent {
   #progressAt = 0; // the second in which progress was sent last
   #progressSent = 0; // frames in that second
   #toldUntil = 0; // when what was told up to now would have been sent, evenly spread
+  #line: Promise<unknown> = Promise.resolve(); // of what waits to be told
+  #inLine = 0; // how much
   #ran = false;
   #draining = false;
   readonly #stopping = new AbortController();
@@ -133,7 +136,7 @@ export class Agent {
   readonly #answers = new Map<string, Answer>(); // until the server acknowledges them
   readonly #recent = new Recent<Answer>(); // acknowledged
   readonly #questions = new Map<string, Question>(); // by envelope id, until there is a reply
-  readonly #told = new Recent<Told>(); // by envelope id
+  readonly #told = new Recent<Told>(MOST_TOLD); // by envelope id
   readonly #askPrefix = `ask-${randomBytes(8).toString("hex")}-`; // ids are never used again
   #asked = 0;
   readonly #considering = new Set<string>(); // message ids
@@ -499,20 +502,27 @@ export class Agent {
       ask: (content, options = {}) => this.#ask(taskId, content, options, work),
       tell: (content, options = {}) => {
         const [payload, id] = this.#question(taskId, content, { kind: "feedback", ...options });
-        this.#tell(id, { payload, sent: 0, limited: 0, began: performance.now() }, work);
+        this.#tell(id, payload, work);
       },
     };
   }
 
   /** Says what needs no reply in its turn: a second's worth at once, then evenly, so that the server drops none. */
-  #tell(id: string, told: Told, work: Work): void {
-    this.#told.add(id, told, sizeOf(told.payload));
-    const now = performance.now();
-    this.#toldUntil = Math.max(this.#toldUntil, now) + 1000 / this.#rate;
-    const wait = this.#toldUntil - now - 1000;
-    if (wait <= 0) return this.#say(id, told);
-    const turn = sleep(wait, undefined, { signal: work.abort.signal }).then(() => this.#say(id, told), () => {});
-    work.telling = Promise.all([work.telling, turn]);
+  #tell(id: string, payload: { taskId: string }, work: Work): void {
+    const { signal } = work.abort;
+    const wait = () => Math.max(this.#toldUntil - performance.now(), 0) + 1000 / this.#rate - 1000;
+    const say = () => {
+      const told: Told = { payload, sent: 0, limited: 0, began: performance.now() };
+      this.#toldUntil = Math.max(this.#toldUntil, told.began) + 1000 / this.#rate;
+      this.#told.add(id, told, sizeOf(payload));
+      this.#say(id, told);
+    };
+    if (this.#inLine === 0 && wait() <= 0) return say();
+    this.#inLine++;
+    work.telling = this.#line = this.#line
+      .then(() => sleep(wait(), undefined, { signal }))
+      .then(say, () => {}) // who leaves the line takes no turn
+      .finally(() => this.#inLine--);
   }
 
   /** Whether what was told may be sent once more, as it may have been on its way when the connection broke. */

@@ -63,8 +63,8 @@ export interface Task {
   ask(content: unknown, options?: AskOptions): Promise<Reply>;
   /**
    * Says something to another role and waits for nothing. The agent tells 40 times a second, or slower as the server takes it: what is
-   * more waits for its turn, and the answer to the task for it. What was told in the last minute is sent again by the next
-   * connection, while the server has no answer to the task.
+   * more waits for its turn, and the answer to the task for it. What was told in the last minute, up to 64 messages, is sent
+   * again by the next connection, while the server has no answer to the task.
    */
   tell(content: unknown, options?: AskOptions): void;
 }

@@ -1,4 +1,4 @@
-const MOST = 1000; // entries
+const MOST = 1000; // entries, if it is not said
 const MOST_BYTES = 4 << 20; // of all entries but the newest
 
 /** Remembers values by an id, in case a task or a message comes once more. The oldest go. */
@@ -6,11 +6,13 @@ export class Recent<T> {
   readonly #entries = new Map<string, { value: T; size: number }>();
   #bytes = 0;
 
+  constructor(readonly most = MOST) {}
+
   add(id: string, value: T, size: number): void {
     this.delete(id);
     this.#entries.set(id, { value, size });
     this.#bytes += size;
-    while (this.#entries.size > MOST || (this.#bytes > MOST_BYTES && this.#entries.size > 1)) {
+    while (this.#entries.size > this.most || (this.#bytes > MOST_BYTES && this.#entries.size > 1)) {
       this.delete(this.#entries.keys().next().value!);
     }
   }
