@@ -53,7 +53,7 @@ func TestAnotherLog(t *testing.T) {
 	f.tell(a.ID, runtime.EventBusy, func(a *runtime.Agent, _ *runtime.Event) { a.Status = runtime.StatusBusy })
 	f.setDown(false)
 	r.ready("local")
-	coretest.WaitFor(t, "the next event", func() bool { return place().Seq == 10 })
+	coretest.WaitFor(t, "the next event", func() bool { return place().Seq == 10 && len(store.kinds(a.ID)) >= 15 }) // which are noted after the commit
 	if n := len(store.kinds(a.ID)); n != 15 {
 		t.Errorf("%d events are stored, want 15", n)
 	}
@@ -80,7 +80,8 @@ func TestUnknownLog(t *testing.T) {
 		stored++
 		coretest.WaitFor(t, fmt.Sprintf("the events with log %.10q", log), func() bool {
 			positions, err := store.RuntimePositions(ctx)
-			return err == nil && positions["local"].Seq == uint64(stored) && positions["local"].Log == want
+			return err == nil && positions["local"].Seq == uint64(stored) && positions["local"].Log == want &&
+				len(store.kinds(a.ID)) >= stored // which are noted after the commit
 		})
 		if n := len(store.kinds(a.ID)); n != stored {
 			t.Errorf("with log %.10q %d events are stored, want %d", log, n, stored)

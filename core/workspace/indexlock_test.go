@@ -71,6 +71,9 @@ func TestUpdateBesideAGitWithHooks(t *testing.T) {
 	if e := wantError(t, err, core.CodeInternal, "another git process"); !e.Unavailable || !exists(lock) {
 		t.Errorf("%+v, or the lock is gone", e)
 	}
+	if _, err := r.InspectWorkspace(soon(t), w.ID); err != nil { // of which nothing was moved
+		t.Errorf("a look beside it: %v", err)
+	}
 	write(t, on, "")
 	<-committed
 	if subject := r.agentGit(w, "log", "-1", "--format=%s"); subject != "the agent's\n" {

@@ -61,9 +61,11 @@ func (s *Service) move(ctx context.Context, w *core.Workspace, reason string, no
 	if err := s.noteMove(w.ID, note); err != nil {
 		return errors.Join(err, os.Remove(s.movePath(w.ID)))
 	}
-	err = s.lockedMove(ctx, w, t, reason, note, touched)
+	began, err := s.lockedMove(ctx, w, t, reason, note, touched)
 	if err == nil {
 		return nil
+	} else if !began { // to put something back would wait for the same index
+		return errors.Join(err, os.Remove(s.movePath(w.ID)))
 	}
 	// Also when the caller's time, or that of the service, is over.
 	limited, cancel := context.WithTimeout(context.WithValue(context.WithoutCancel(ctx), pastClose{}, true), moveLimit)
@@ -83,14 +85,15 @@ func (s *Service) noteMove(id string, note moveNote) error {
 	return errors.Join(atomicfile.Write(s.movePath(id), text, 0o644), atomicfile.SyncDir(filepath.Dir(s.movePath(id))))
 }
 
-// lockedMove is move, once its note is written.
-func (s *Service) lockedMove(ctx context.Context, w *core.Workspace, t *tree, reason string, note moveNote, touched []touched) error {
+// lockedMove is move, once its note is written. began reports whether it got as far as to have the index: nothing was written before.
+func (s *Service) lockedMove(ctx context.Context, w *core.Workspace, t *tree, reason string, note moveNote, touched []touched) (began bool, err error) {
 	lock, err := s.lockMove(ctx, w.ID)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer func() { _ = lock.Close() }() // nothing is written through it
 	err = t.withIndex(ctx, func(env []string) error {
+		began = true
 		// From here on a git that commits waits for the index.
 		if head, err := t.head(ctx); err != nil {
 			return err
@@ -111,13 +114,13 @@ func (s *Service) lockedMove(ctx context.Context, w *core.Workspace, t *tree, re
 		return err
 	})
 	if err != nil {
-		return err
+		return began, err
 	}
 	by := s.config().Identity
 	head := t.call(nil, "update-ref", "-m", reason, "HEAD", note.After, note.Before)
 	head.env = []string{"GIT_COMMITTER_NAME=" + by.Name, "GIT_COMMITTER_EMAIL=" + by.Email}
 	_, err = s.git(ctx, head)
-	return err
+	return began, err
 }
 
 // moved stores where the work of a workspace begins after a move, which is over then.

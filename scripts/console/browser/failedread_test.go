@@ -118,3 +118,25 @@ func TestManyProblemsAreCounted(t *testing.T) {
 		t.Errorf("it is not shown that there are more\n%s", p.notice())
 	}
 }
+
+// What is asked for while a read goes on is read once that is over, however long it took.
+func TestReadAgainAfterALongRead(t *testing.T) {
+	p := beforeIn(t, `{ const real = window.fetch; window.began = []; window.ended = []; window.fetch = async (address, o) => {
+		if (o?.method !== "GET" || !/^\/api\/health\?.*detailed/.test(address)) return real(address, o);
+		began.push(performance.now());
+		if (window.slow) await new Promise((over) => setTimeout(over, 1200));
+		const answer = await real(address, o);
+		ended.push(performance.now());
+		return answer;
+	}; }`)
+	p.do(chromedp.Navigate(shared.URL + "/system"))
+	p.until("the list", `document.querySelector("main .bar button") && began.length === ended.length`)
+	const press = `document.querySelector("main .bar button").click()`
+	p.do(chromedp.Evaluate(`slow = true; before = began.length; `+press, nil))
+	p.until("the long read", `began.length > before`)
+	p.do(chromedp.Evaluate(press, nil))
+	p.until("the next read", `began.length > before + 1`)
+	if p.holds(`began[before + 1] - ended[before] > 2000`) {
+		t.Error("it is not read at once")
+	}
+}

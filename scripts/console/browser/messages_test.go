@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/wardroom/wardroom/scripts/testbed"
 	"github.com/wardroom/wardroom/sdk/client"
 )
@@ -36,5 +38,33 @@ func TestQuestionIsSaidOnce(t *testing.T) {
 	p.until("the end", `document.querySelector(".head .state")?.innerText.includes("completed") && `+answered+` > 0`)
 	if n := p.count(answered); n != 1 {
 		t.Errorf("the answer is there %d times\n%s", n, p.text())
+	}
+}
+
+// So does what is no short text, and what was to be asked of a role that is not there.
+func TestQuestionOfAnyContentIsSaidOnce(t *testing.T) {
+	id := asks(t)
+	for name, change := range map[string]string{
+		"Fields": `{content: {text: "Is it the one?", risk: "low"}}`,
+		"Long":   `{content: "Is it the one? ".padEnd(6000, "long ")}`,
+		"Wish":   `{content: "Is it the one?", wish: "nurse"}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			// The question has the words of the content, at most 4,000 bytes of them.
+			p := beforeIn(t, changing("/api/executions/"+id+"/events", `(body) => {
+				const sent = `+change+`, words = (sent.content.text ?? sent.content).slice(0, 4000);
+				return {...body, events: body.events.map((e) => e.type === "message.sent" ? {...e, data: {...e.data, ...sent}} :
+					e.type === "question.asked" ? {...e, data: {...e.data, question: {...e.data.question, content: sent.content, text: words}}} : e)};
+			}`))
+			p.do(chromedp.Navigate(shared.URL + "/executions/" + id + "?tab=messages"))
+			const asked = `[...document.querySelectorAll("main .talk li")].filter((l) => l.innerText.includes("Is it the one?"))`
+			p.until("the question", asked+`.length > 0 && document.querySelector(".tabs [aria-current] .count")`)
+			if n := p.count(asked + `.length`); n != 1 {
+				t.Errorf("it is there %d times\n%.400s", n, p.text())
+			}
+			if !p.holds(asked + `[0].querySelector(".line").innerText.includes("to people")`) {
+				t.Errorf("it is not shown that people are asked\n%.400s", p.text())
+			}
+		})
 	}
 }

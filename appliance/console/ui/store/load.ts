@@ -93,17 +93,17 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
     let abort: AbortController | undefined;
     let timer: ReturnType<typeof setTimeout> | undefined;
     let began = 0;
-    let due = false;
+    let due: number | undefined; // longest pause before a read that was asked for while one goes on
     let took = 0;
     const start = async () => {
-      due = false;
+      due = undefined;
       began = performance.now();
       abort = new AbortController();
       const mine = abort;
       const reader = era;
       let pause: number | undefined; // before another try of what failed for now
       const late = () => {
-        if (reader !== era) due = true; // effects of what is gone end a little later than it, and may see who comes next
+        if (reader !== era) due ??= oldestMs; // effects of what is gone end a little later than it, and may see who comes next
         return mine.signal.aborted || reader !== era;
       };
       try {
@@ -119,12 +119,12 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
       } finally {
         took = performance.now() - began;
         if (abort === mine) abort = undefined;
-        if (due || pause !== undefined) schedule(pause);
+        if (due !== undefined || pause !== undefined) schedule(pause, due);
       }
     };
     const schedule = (least = 0, most = oldestMs) => {
       if (abort) {
-        due = true; // once the read that goes on is over
+        due = Math.min(most, due ?? most); // once the read that goes on is over
         return;
       }
       if (timer !== undefined) return;
@@ -148,7 +148,7 @@ export function useLoad<T>(key: string, read: (signal: AbortSignal) => Promise<T
       stopTopics?.();
       abort?.abort();
       abort = undefined;
-      due = false;
+      due = undefined;
       clearTimeout(timer);
     };
   }, [key]);

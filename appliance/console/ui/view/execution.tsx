@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { address, get, post, seg } from "../api/client.ts";
-import type { ExecutionBody, ExecutionRetried, QuestionList, ThreadList, Timeline, TimelineEntry } from "../api/types.gen.ts";
+import type { EventRow, ExecutionBody, ExecutionRetried, QuestionList, ThreadList, Timeline, TimelineEntry } from "../api/types.gen.ts";
 import { watch } from "../live/live.ts";
 import { Confirm } from "../part/dialog.tsx";
 import { download } from "../part/export.ts";
@@ -140,16 +140,20 @@ function saidIn(entries: TimelineEntry[]): number {
 function Messages({ id }: { id: string }) {
   const journal = useLoad("journal:" + id, (signal) => readJournal(id, signal), { on: (e) => e.subject === id });
   const said = useMemo(() => {
-    const toPeople = new Map<unknown, unknown>(); // what messages ask people at once, by id: their questions repeat it
+    const events = journal.data?.events ?? [];
+    const question = (e: EventRow) => (e.data as { question?: { role?: string; text?: string; messageId?: string } }).question;
+    const asked = new Set<unknown>(events.map((e) => question(e)?.messageId)); // messages that people are asked
+    const atOnce = new Set<unknown>(); // those that no role was asked before: their questions repeat them
     const answered = new Set<unknown>(); // messages that people answered: the reply to them repeats it
-    return (journal.data?.events ?? []).flatMap((e) => {
+    return events.flatMap((e) => {
       const d = e.data as Record<string, unknown>;
-      const q = d.question as { role?: string; text?: string; messageId?: string } | undefined;
-      if (e.type === "message.sent" && !d.to && !d.wish) toPeople.set(d.messageId, d.content);
+      const q = question(e);
+      const toPeople = e.type === "message.sent" && !d.to && asked.has(d.messageId);
+      if (toPeople) atOnce.add(d.messageId);
       if (e.type === "question.answered" && d.messageId) answered.add(d.messageId);
-      if (e.type === "question.asked" && q?.messageId && toPeople.get(q.messageId) === q.text || e.type === "message.replied" && answered.has(d.messageId)) return [];
+      if (e.type === "question.asked" && atOnce.has(q?.messageId) || e.type === "message.replied" && answered.has(d.messageId)) return [];
       switch (e.type) {
-        case "message.sent": return [{ e, from: String(d.role ?? ""), to: String(d.to || d.wish || "people"), what: String(d.messageType ?? ""), content: d.content }];
+        case "message.sent": return [{ e, from: String(d.role ?? ""), to: String(d.to || !toPeople && d.wish || "people"), what: String(d.messageType ?? ""), content: d.content }];
         case "message.replied": return [{ e, from: String(d.from ?? ""), to: "", what: "reply", content: d.content }];
         case "message.escalated": return [{ e, from: "", to: String(d.to || "people"), what: "escalated", content: d.reason }];
         case "question.asked": return [{ e, from: String(q?.role ?? ""), to: "people", what: "question", content: q?.text }];
