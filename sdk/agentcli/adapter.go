@@ -56,6 +56,8 @@ type Plan struct {
 	// ReadOnly says, in a room that is Contained, that nothing may be written in the work directory, nor in what git keeps
 	// of it: the CLI does not see to it there.
 	ReadOnly bool `json:"readOnly,omitempty"`
+	// LoginUnknown says that no credential was found for the CLI: whether it has a login shows on its screen.
+	LoginUnknown bool `json:"loginUnknown,omitempty"`
 	// ReadyTimeout is how long the CLI may take to get ready; 0: 60 s.
 	ReadyTimeout time.Duration `json:"readyTimeout,omitempty"`
 }

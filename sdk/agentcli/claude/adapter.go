@@ -72,7 +72,8 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 			"DISABLE_TELEMETRY":       "1",
 			"DISABLE_ERROR_REPORTING": "1",
 		},
-		SessionID: life.SessionID,
+		SessionID:    life.SessionID,
+		LoginUnknown: loginUnknown(spec, room, configDir),
 	}
 	if preset == setting.Autonomous {
 		// claude refuses to bypass permissions as root unless it is told that something else confines it. The
@@ -128,6 +129,28 @@ func checkCredential(spec *runtime.Spec, room agentcli.Room, key string) error {
 	err := runtime.Errorf(runtime.CodeAuthRequired, "ANTHROPIC_BASE_URL is set, and there is no credential for it")
 	err.Field, err.Hint = "env", "set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN in the agent's environment"
 	return err
+}
+
+// loginUnknown reports whether no credential is where claude looks for one. Of files that cannot be looked for it is not known, and
+// false.
+func loginUnknown(spec *runtime.Spec, room agentcli.Room, configDir string) bool {
+	for _, name := range []string{
+		"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN",
+		"CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY",
+	} {
+		if setting.Lookup(spec, room, name) != "" {
+			return false
+		}
+	}
+	for _, name := range []string{".credentials.json", "settings.json"} {
+		if room.ReadFile == nil {
+			return false
+		}
+		if _, err := room.ReadFile(path.Join(configDir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
 }
 
 // settings are given on the command line, which leaves the operator's own settings files as they are.

@@ -1,4 +1,5 @@
-// Package claude is the adapter of the claude CLI (Claude Code), made and measured with version 2.1.197.
+// Package claude is the adapter of the claude CLI (Claude Code), made and measured with version 2.1.197, and tried
+// with 2.1.332.
 //
 // It owns how claude is started and what its hooks, titles and start-up screens mean. It does not own the
 // terminal, the queue of messages or the events: a session of sdk/agentcli calls it. Runtime plugins put New()
@@ -9,7 +10,7 @@
 // Command hooks (SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, PermissionRequest, Stop, StopFailure,
 // SessionEnd) and the session's transcript. A turn ends on evidence: a Stop or StopFailure hook of its prompt, or
 // what the transcript says (an interrupt, which fires no hook; an error; that the turn is over, should its hook not
-// have come). The window title, a braille character while claude works and ✳ while it waits, only says when to
+// have come). The window title, a sign that turns while claude works (braille, or a circle) and ✳ while it waits, only says when to
 // look: ✳ also stands over a dialog whose hook is late, and may be that of the turn before. After a while without
 // evidence an input line that waits is taken for a stopped turn; one of which no hook told is TURN_UNKNOWN.
 // While a dialog stands nothing is ready; one that no hook announces is read from the screen in the end.
@@ -37,9 +38,11 @@
 //
 // # Messages
 //
-// A message is pasted. One that begins with / or ! gets a space in front, or claude would take it as a command of
-// its own; one at the end closes the completion of file names and keeps a last backslash from continuing the
-// line, and claude cuts it off again. Tabs arrive as four spaces. @name of a file that exists is attached by claude.
+// A message is pasted, in pieces: a longer paste is a quotation to newer versions, which give it to the model in marks. One that
+// begins with ! gets a space in front, and one that begins with / a blank that is no white space (U+2800), or claude would take
+// it as a command of its own; a space at the end closes the completion of file names and keeps a last backslash from continuing
+// the line, and claude cuts it off again. Tabs arrive as four spaces. @name of a file that exists is attached by claude. Newer
+// versions leave out characters that are not shown.
 //
 // What clears the line, and Enter, are typed as escape sequences (CSI u): a claude that is slow to read takes several
 // control characters at once for text, and an Enter for a part of what is pasted. UserPromptSubmit tells what was

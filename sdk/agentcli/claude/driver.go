@@ -1,10 +1,12 @@
 package claude
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
@@ -104,7 +106,8 @@ func (adapter) NewDriver(plan agentcli.Plan, room agentcli.Room, host agentcli.H
 	d := &driver{
 		host: host, state: state{Tools: map[string]tool{}, Offset: -1},
 		held: map[string]*agentcli.HookCall{}, refused: map[string]int{},
-		file: file{read: reader(room), offset: -1}, answering: dialog.Keys{Host: host},
+		login: login{unknown: plan.LoginUnknown},
+		file:  file{read: reader(room), offset: -1}, answering: dialog.Keys{Host: host},
 	}
 	d.locate(transcriptOf(plan.Env["CLAUDE_CONFIG_DIR"], room.Workdir, plan.SessionID))
 	return d
@@ -113,11 +116,11 @@ func (adapter) NewDriver(plan agentcli.Plan, room agentcli.Room, host agentcli.H
 func (d *driver) OSC(code int, data []byte) {
 	switch code {
 	case 0, 2:
-		switch r, _ := utf8.DecodeRune(data); {
-		case r >= 0x2800 && r <= 0x28ff: // braille: the spinner
-			d.busy()
+		switch r, size := utf8.DecodeRune(data); {
 		case r == '✳':
 			d.idle()
+		case unicode.Is(unicode.So, r) && bytes.HasPrefix(data[size:], []byte(" ")): // the spinner: braille, or a circle that turns
+			d.busy()
 		}
 	case 8:
 		d.hyperlink(string(data))

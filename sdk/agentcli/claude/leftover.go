@@ -10,12 +10,12 @@ import (
 // the machine was busy, and the next message would be added to it. Other text is somebody's draft, which the
 // session knows of, or claude's own hint.
 func leftover(rows []string, last string) bool {
-	first, _, _ := strings.Cut(strings.TrimSpace(last), "\n")
+	first, _, _ := strings.Cut(visible(strings.TrimSpace(last)), "\n")
 	line := lineAt(rows)
 	if line < 0 {
 		return false
 	}
-	text := strings.TrimSpace(lineText(rows[line]))
+	text := visible(strings.TrimPrefix(strings.TrimSpace(lineText(rows[line])), noCommand))
 	return text != "" && (strings.HasPrefix(first, text) || strings.HasPrefix(text, first))
 }
 

@@ -17,10 +17,14 @@ const (
 	readyLooks = 60
 	// foundLooks is the same without its SessionStart, which may have been lost when it was taken over.
 	foundLooks = 200
+	// loginLooks is how many looks a claude for which no credential was found may take to say that it has no login.
+	loginLooks = 300
 )
 
 // login is what the driver does about a missing login.
 type login struct {
+	unknown bool // no credential was found
+
 	begun bool // /login was typed
 	chose bool // the first method was chosen
 	told  string
@@ -45,6 +49,10 @@ func (d *driver) lookForReady() {
 			return
 		}
 		d.login.looks++
+		if d.mayLackLogin(d.host.Rows()) {
+			d.lookForReady()
+			return
+		}
 		begun := d.session && d.login.looks > readyLooks || d.found && d.login.looks > foundLooks
 		if begun && d.title == titleIdle {
 			d.ready()
@@ -91,10 +99,17 @@ func (d *driver) Screen(rows []string, _, _ int) bool {
 		}
 	case d.state.Login && !screen.Has(rows, "for shortcuts"):
 		// The line in which "Not logged in" would stand makes room for other things, too.
+	case d.mayLackLogin(rows):
+		d.lookForReady()
 	case d.title == titleIdle && d.session && composerDrawn(rows):
 		d.ready()
 	}
 	return true
+}
+
+// mayLackLogin reports whether "Not logged in" may still come: for its first seconds claude 2.1.332 shows a hint in that place.
+func (d *driver) mayLackLogin(rows []string) bool {
+	return d.login.unknown && !d.state.Login && d.login.looks < loginLooks && screen.Has(rows, "· /effort")
 }
 
 func composerDrawn(rows []string) bool {

@@ -18,7 +18,7 @@ func suite() drivertest.Suite {
 		LoginURL:  "https://claude.com/",
 		Tool:      func(file string) string { return "USE_TOOL[touch " + file + "] please" },
 		Impatient: map[string]string{"CLAUDE_CODE_MAX_RETRIES": "2"},
-		Changed:   func(m string) string { return strings.ReplaceAll(m, "\t", "    ") },
+		Changed:   func(m string) string { return strings.NewReplacer("\t", "    ", "\ufeff", "").Replace(m) },
 	}
 }
 

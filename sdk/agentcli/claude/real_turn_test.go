@@ -172,7 +172,7 @@ func TestRealInterrupts(t *testing.T) {
 	a.Send("the turn before")
 	a.Turn()
 	for _, step := range []struct{ message, screen string }{
-		{"SLOW[30] please", "slow3"}, {"HANG[30] please", "esc to interrupt"}, {"USE_TOOL[sleep 30; touch x] please", "1. "},
+		{"SLOW[30] please", "slow3"}, {"HANG[30] please", "esc to interrupt"}, {"USE_TOOL[touch x; sleep 30] please", "1. "},
 	} {
 		a.Send(step.message)
 		a.WaitScreen(step.screen)

@@ -3,6 +3,7 @@ package claude
 import (
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
@@ -16,6 +17,17 @@ const (
 	keyLineEnd   = "\x1b[101;5u"
 	keyKillLine  = "\x1b[117;5u"
 	keyBackspace = "\x1b[127u"
+)
+
+// noCommand is a blank that stands before a message which begins with a slash: claude looks for a command behind white space and
+// what is not shown, and this character is neither.
+const noCommand = "\u2800"
+
+// A longer paste is a block of its own to claude, which it gives to the model in marks as something that was quoted. The limits
+// are 2 line breaks and 800 UTF-16 units, of which no character has more than bytes.
+const (
+	pasteBreaks = 2
+	pasteBytes  = 600
 )
 
 const (
@@ -130,11 +142,14 @@ func (d *driver) typing(clear bool) []agentcli.Step {
 		steps = d.ClearLine()
 	}
 	text := d.sent.last
-	if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "!") {
+	switch {
+	case strings.HasPrefix(visible(text), "/"):
+		text = noCommand + text
+	case strings.HasPrefix(text, "!"):
 		text = " " + text
 	}
 	return append(steps,
-		agentcli.Step{Write: composer.Paste(text + " "), Wait: pasteGap},
+		agentcli.Step{Write: composer.PasteInPieces(text+" ", pasteBreaks, pasteBytes), Wait: pasteGap},
 		agentcli.Step{Write: []byte(keyEnter)},
 	)
 }
@@ -210,7 +225,7 @@ func (d *driver) interruptAgain(turn, times int) {
 
 // taken notes that a prompt was taken, and returns the message that it is.
 func (d *driver) taken(prompt string) string {
-	text := d.sent.Taken(plain(prompt))
+	text := d.sent.Taken(prompt)
 	if text == d.sent.text {
 		d.sent.text = ""
 	}
@@ -219,8 +234,22 @@ func (d *driver) taken(prompt string) string {
 
 // plain undoes what typing added in front.
 func plain(prompt string) string {
+	if rest, ok := strings.CutPrefix(prompt, noCommand); ok {
+		return rest
+	}
 	if strings.HasPrefix(prompt, " /") || strings.HasPrefix(prompt, " !") {
 		return prompt[1:]
 	}
 	return prompt
+}
+
+// visible returns text without the white space that it begins with, and without characters that are not shown: claude leaves out
+// most of them before it looks for a command.
+func visible(text string) string {
+	return strings.TrimLeftFunc(strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point) {
+			return -1
+		}
+		return r
+	}, text), unicode.IsSpace)
 }

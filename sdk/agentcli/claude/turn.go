@@ -97,6 +97,7 @@ func (d *driver) hooked(p hook.Payload) {
 // submitted handles that claude took a prompt, and may yet refuse it.
 func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 	d.ready()
+	p.Prompt = plain(p.Prompt)
 	if d.isMixed(p.Prompt) {
 		d.refuse(call, refusal)
 		d.retype()

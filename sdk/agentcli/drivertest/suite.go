@@ -154,11 +154,12 @@ func (s Suite) messages(t *testing.T, env map[string]string) {
 			if m.name == "escape" {
 				want = "red [31mnot[0m, paste [201~ end and a bell "
 			}
-			if s.Changed != nil {
-				want = s.Changed(want)
-			}
 			end := a.Turn()
-			if end.Interrupted || strings.TrimSpace(s.answered(end.Text)) != strings.TrimSpace(want) {
+			got := s.answered(end.Text)
+			if s.Changed != nil { // by some versions of the CLI
+				want, got = s.Changed(want), s.Changed(got)
+			}
+			if end.Interrupted || strings.TrimSpace(got) != strings.TrimSpace(want) {
 				t.Errorf("turn ended with %.200q, interrupted %v, want an answer to %.200q", end.Text, end.Interrupted, want)
 			}
 		})
@@ -172,7 +173,7 @@ func (s Suite) messages(t *testing.T, env map[string]string) {
 // answered returns the message that the model answered to, as it saw it.
 func (s Suite) answered(text string) string {
 	text = strings.TrimSuffix(strings.TrimPrefix(text, "ANSWER["), "]")
-	return strings.TrimPrefix(text, "\u2060")
+	return strings.TrimLeft(text, "\u2060\u2800")
 }
 
 func (s Suite) prompts(t *testing.T, env map[string]string) {

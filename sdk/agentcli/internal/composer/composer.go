@@ -10,6 +10,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/rivo/uniseg"
+
 	"github.com/wardroom/wardroom/sdk/agentcli"
 )
 
@@ -65,6 +67,48 @@ func Drafted(host agentcli.Host) bool {
 // that the text can neither end the paste nor press a key; each kind of line break becomes a line feed.
 func Paste(text string) []byte {
 	return []byte(pasteBegin + Plain(text) + pasteEnd)
+}
+
+// PasteInPieces returns text as bracketed pastes one after the other, none of which has more than maxBreaks line breaks, which is at
+// least 1, or is longer than maxBytes, but for one character that is: for programs that keep a longer paste as something else than
+// what was typed.
+func PasteInPieces(text string, maxBreaks, maxBytes int) []byte {
+	var out []byte
+	text = Plain(text)
+	for {
+		n := piece(text, maxBreaks, maxBytes)
+		out = append(append(append(out, pasteBegin...), text[:n]...), pasteEnd...)
+		if text = text[n:]; text == "" {
+			return out
+		}
+	}
+}
+
+// piece returns how many bytes of text the first piece has: it ends behind a line break or a blank if it can, and within no
+// character, which may consist of several code points.
+func piece(text string, maxBreaks, maxBytes int) int {
+	breaks, blank, at, state := 0, 0, 0, -1
+	for rest := text; rest != ""; {
+		var cluster string
+		cluster, rest, _, state = uniseg.FirstGraphemeClusterInString(rest, state)
+		if at > 0 && at+len(cluster) > maxBytes {
+			if blank > 0 {
+				return blank
+			}
+			return at
+		}
+		at += len(cluster)
+		switch cluster {
+		case "\n":
+			if breaks++; breaks == maxBreaks {
+				return at
+			}
+			blank = at
+		case " ":
+			blank = at
+		}
+	}
+	return at
 }
 
 // Plain returns text as Paste would let it through.

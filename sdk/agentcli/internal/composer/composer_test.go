@@ -5,6 +5,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/rivo/uniseg"
+
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 )
 
@@ -52,6 +54,49 @@ func FuzzPaste(f *testing.F) {
 		inner := strings.TrimSuffix(strings.TrimPrefix(b, "\x1b[200~"), "\x1b[201~")
 		if strings.ContainsAny(inner, "\x1b\r\x03\x7f") || !utf8.ValidString(inner) {
 			t.Errorf("%q is pasted as %q", text, b)
+		}
+	})
+}
+
+func TestPasteInPieces(t *testing.T) {
+	const family = "\U0001F469\u200d\U0001F469\u200d\U0001F467" // 18 bytes
+	for _, tt := range []struct {
+		text string
+		want []string
+	}{
+		{"", []string{""}},
+		{"hello ", []string{"hello "}},
+		{"a\nb\nc\nd", []string{"a\nb\n", "c\nd"}},
+		{"\r\n\r\n\r\n", []string{"\n\n", "\n"}},
+		{strings.Repeat("word ", 5), []string{"word word word word ", "word "}},
+		{strings.Repeat("x", 45), []string{strings.Repeat("x", 20), strings.Repeat("x", 20), "xxxxx"}},
+		{"12 " + family + family, []string{"12 ", family, family}},
+		{"a\x1b[201~\x03b", []string{"a[201~b"}},
+	} {
+		var want strings.Builder
+		for _, piece := range tt.want {
+			want.WriteString("\x1b[200~" + piece + "\x1b[201~")
+		}
+		if got := string(composer.PasteInPieces(tt.text, 2, 20)); got != want.String() {
+			t.Errorf("%q is pasted as %q, want %q", tt.text, got, want.String())
+		}
+	}
+}
+
+func FuzzPasteInPieces(f *testing.F) {
+	f.Add("a\nb\nc\nd e \U0001F469\u200d\U0001F467\xff", 1, 3)
+	f.Fuzz(func(t *testing.T, text string, breaks, size int) {
+		breaks, size = max(1, breaks%100), max(1, size%1000)
+		var all strings.Builder
+		for _, p := range strings.SplitAfter(string(composer.PasteInPieces(text, breaks, size)), "\x1b[201~") {
+			p = strings.TrimSuffix(strings.TrimPrefix(p, "\x1b[200~"), "\x1b[201~")
+			all.WriteString(p)
+			if strings.Count(p, "\n") > breaks || len(p) > size && uniseg.GraphemeClusterCount(p) > 1 {
+				t.Errorf("%q has the piece %q", text, p)
+			}
+		}
+		if all.String() != composer.Plain(text) {
+			t.Errorf("%q is pasted as %q", text, all.String())
 		}
 	})
 }

@@ -146,7 +146,7 @@ func lastRegion(rows []string) []string {
 	}
 	begin := max(0, len(rows)-regionRows)
 	for i := len(rows) - 2; i >= begin; i-- { // a rule at the very end belongs to the dialog
-		if rule(rows[i]) && !blank(strings.Join(bare(rows[i+1:]), "")) {
+		if rule(rows[i]) && !dashed(rows[i]) && !blank(strings.Join(bare(rows[i+1:]), "")) {
 			return bare(rows[i+1:])
 		}
 	}
@@ -181,6 +181,9 @@ func rule(row string) bool {
 	}
 	return n >= 8
 }
+
+// dashed reports whether a rule is a dashed line, which is within a dialog.
+func dashed(row string) bool { return strings.ContainsAny(row, "┄┅┈┉╌╍") }
 
 func blank(s string) bool { return strings.TrimSpace(s) == "" }
 

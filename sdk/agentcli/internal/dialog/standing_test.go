@@ -97,6 +97,30 @@ var screens = []struct {
 	{name: "a list that is text", screen: "✦ First:\n  1. one\n  2. two\n", text: "First:"},
 	{name: "a quote", screen: "> somebody said\n\nand more", text: "somebody said"},
 	{name: "nothing", screen: "\n\n", text: ""},
+	{
+		name: "claude command", screen: `
+❯ USE_TOOL[touch made] please
+────────────────────────────────────────────────────────────────────
+ Bash command
+ Tip: auto mode handles these prompts for you — choose "switch to auto mode" below
+
+ fake tool call
+╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌
+ touch made
+╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌
+ Do you want to proceed?
+ ❯ 1. Yes
+   2. Yes, and always allow access to work from this project
+   3. Yes, and switch to auto mode · auto mode handles these prompts for you
+   4. No
+
+ Esc to cancel · Tab to amend
+`,
+		text: "touch made\nDo you want to proceed?", labels: []string{
+			"Yes", "Yes, and always allow access to work from this project",
+			"Yes, and switch to auto mode · auto mode handles these prompts for you", "No",
+		},
+	},
 }
 
 func TestRead(t *testing.T) {

@@ -1,0 +1,75 @@
+package claude_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
+)
+
+// What the title turns while claude works differs between versions: braille up to 2.1, circles in 2.1.332.
+func TestSpinners(t *testing.T) {
+	for title, busy := range map[string]bool{
+		"⠂ Claude Code": true, "⠐ a title": true, "◐ Claude Code": true, "◑ a title": true,
+		"✳ Claude Code": false, "Claude Code": false, "claude": false, "◐": false, "": false,
+	} {
+		r := readyRig(t)
+		r.title(title)
+		if got := strings.Contains(r.Kinds(), "busy"); got != busy {
+			t.Errorf("the title %q is that of a claude that works: %v, want %v", title, got, busy)
+		}
+	}
+}
+
+// Nothing in front of a slash lets claude take a message for a command, and what it takes is the message.
+func TestNoCommand(t *testing.T) {
+	for _, m := range []string{"/help", " /help", "\n\n/help me", "\u00a0/help", "\ufeff/clear", "\u200b \u2060/clear"} {
+		r := readyRig(t)
+		keys := drivertest.Keystrokes(r.driver.Submit(m))
+		if text := strings.NewReplacer("\x1b[200~", "", "\x1b[201~", "").Replace(keys); text != "\u2800"+m+" \x1b[13u" {
+			t.Errorf("%q is typed as %q", m, keys)
+		}
+		r.hook("UserPromptSubmit", map[string]any{"prompt": "\u2800" + strings.NewReplacer("\ufeff", "", "\u200b", "", "\u2060", "").Replace(m)})
+		r.want("took[" + m + "]")
+	}
+	r := readyRig(t)
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "\u2800 what a person typed"})
+	r.want("took[ what a person typed]")
+}
+
+// A message is pasted in pieces that claude does not take for quotations.
+func TestMessageInPieces(t *testing.T) {
+	r := readyRig(t)
+	text := strings.Repeat("a line of it\n", 10) + strings.Repeat("one long line ", 200) + "end"
+	keys := drivertest.Keystrokes(r.driver.Submit(text))
+	pieces := strings.SplitAfter(keys, "\x1b[201~")
+	var all strings.Builder
+	for _, p := range pieces[:len(pieces)-1] {
+		p = strings.TrimSuffix(strings.TrimPrefix(p, "\x1b[200~"), "\x1b[201~")
+		if strings.Count(p, "\n") > 2 || len(p) > 800 {
+			t.Errorf("a piece is %q", p)
+		}
+		all.WriteString(p)
+	}
+	if all.String() != text+" " || pieces[len(pieces)-1] != "\x1b[13u" {
+		t.Errorf("typed %q", keys)
+	}
+	r.hook("UserPromptSubmit", map[string]any{"prompt": text})
+	r.want("took[" + text + "]")
+}
+
+// Enter is pressed again for a message of which claude removed what is not shown, and which it wants to be looked at.
+func TestRemovedCharacters(t *testing.T) {
+	for line, m := range map[string]string{"❯ rtl mark": "rtl \u200fmark", "❯ abcdef": "abc\u200bdef", "❯ \u2800/clear": "\ufeff/clear"} {
+		r := readyRig(t)
+		r.driver.Submit(m)
+		r.Screen = []string{"   Removed 1 invisible character · review and press Enter to send", "────────", line, "────────", "  ⏸ manual mode on"}
+		r.Pass(2 * time.Second)
+		if keys := r.Keystrokes(); keys != "\x1b[13u" {
+			t.Errorf("with %q in the line it typed %q", line, keys)
+		}
+		r.hook("UserPromptSubmit", map[string]any{"prompt": strings.TrimPrefix(line, "❯ ")})
+		r.want("took[" + m + "]")
+	}
+}
