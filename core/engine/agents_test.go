@@ -299,11 +299,12 @@ func (a *agents) settledCount() int {
 	return a.settled
 }
 
-// echo makes every agent answer at once with its own id.
-func (a *agents) echo() {
+// echo makes every agent answer at once with its own id, but to the tasks that are out, which it returns.
+func (a *agents) echo() []handed {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.answer = func(agent string, _ core.Task) (string, *core.TaskError) {
 		return fmt.Sprintf(`{"by":%q,"confidence":0.5}`, agent), nil
 	}
-	a.mu.Unlock()
+	return slices.Clone(a.inbox)
 }

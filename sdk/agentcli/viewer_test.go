@@ -206,11 +206,11 @@ func TestScrollbackAfterLoss(t *testing.T) {
 				p.print(chunk)
 			}
 			p.print("finished")
-			if ends {
-				p.kill()
-			}
 		}()
 		reads.untilText("finished")
+		if ends { // once all is read: of one that is killed the rest is not waited for long
+			p.kill()
+		}
 		v.until("the repaint of what was missed", func(f runtime.Frame, _ string) bool { return f.Repaint && f.Lost > 0 })
 		f := v.until("the scrollback", func(f runtime.Frame, _ string) bool { return f.Repaint && f.Lost == 0 })
 		screen := vt.New(vt.Options{Cols: 120, Rows: 40, ScrollbackLines: 2 * tail})
