@@ -62,6 +62,7 @@ type driver struct {
 	ending    *ending
 	backlog   []*agentcli.HookCall
 	answering dialog.Keys
+	pressed   int // answers by keys so far
 }
 
 type state struct {

@@ -15,7 +15,7 @@ func modelEnv(url string) map[string]string {
 func suite() drivertest.Suite {
 	return drivertest.Suite{
 		New: claude.New, Env: modelEnv, KeyAllow: "1", DenyContinues: true,
-		LoginURL:  "https://claude.com/",
+		LoginURL:  "https://claude.", // com, or ai
 		Tool:      func(file string) string { return "USE_TOOL[touch " + file + "] please" },
 		Impatient: map[string]string{"CLAUDE_CODE_MAX_RETRIES": "2"},
 		Changed:   func(m string) string { return strings.NewReplacer("\t", "    ", "\ufeff", "").Replace(m) },

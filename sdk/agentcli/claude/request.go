@@ -26,6 +26,8 @@ const (
 	refuseGrace, standGrace = 50 * time.Millisecond, 2 * time.Second
 	// settleTime is how long a dialog outside of a turn stands the same before it is reported.
 	settleTime = 1500 * time.Millisecond
+	// answerAgain is after how long an answer is typed again to a dialog that stands as it did, at most answerTimes times.
+	answerAgain, answerTimes = time.Second, 3
 )
 
 // request is one open PermissionRequest. claude shows the dialogs of several one after the other.
@@ -296,11 +298,41 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	return nil, nil
 }
 
-// pressFor gives an answer by keys. A second one would be typed into what comes after the dialog.
+// pressFor gives an answer by keys. They are typed again while the dialog stands as it did: claude passes over a key that comes
+// in the moment after it drew one. Typed later they would go into what comes after it.
 func (d *driver) pressFor(r request, choice string, steps []agentcli.Step) ([]agentcli.Step, error) {
-	return d.answering.Once(choice, steps, func() bool {
+	open := func() bool {
 		return slices.ContainsFunc(d.state.Requests, func(open request) bool { return open.Prompt.ID == r.Prompt.ID })
-	})
+	}
+	first, err := d.answering.Once(choice, steps, open)
+	if err != nil {
+		return nil, err
+	}
+	d.pressed++
+	d.pressStanding(d.pressed, dialog.Read(d.host.Rows()), steps, open)
+	return first, nil
+}
+
+// pressStanding types the keys of an answer again, some times, as long as the dialog is there and no other answer was given.
+func (d *driver) pressStanding(answer int, was dialog.Standing, steps []agentcli.Step, open func() bool) {
+	typist, ok := d.host.(agentcli.Typist)
+	if !ok || len(was.Entries) == 0 {
+		return
+	}
+	var again func(times int)
+	again = func(times int) {
+		d.host.After(answerAgain, func() {
+			now := dialog.Read(d.host.Rows())
+			if d.pressed != answer || !open() || !now.Equal(&was) || now.Marked != was.Marked {
+				return
+			}
+			typist.Type(steps)
+			if times > 1 {
+				again(times - 1)
+			}
+		})
+	}
+	again(answerTimes)
 }
 
 func (d *driver) answerQuestion(at int, r request, answer runtime.Answer) ([]agentcli.Step, error) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
+	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
 // What the title turns while claude works differs between versions: braille up to 2.1, circles in 2.1.332.
@@ -71,5 +72,40 @@ func TestRemovedCharacters(t *testing.T) {
 		}
 		r.hook("UserPromptSubmit", map[string]any{"prompt": strings.TrimPrefix(line, "❯ ")})
 		r.want("took[" + m + "]")
+	}
+}
+
+// An answer by a key that claude passed over is given again while its dialog stands as it did, and into nothing else.
+func TestKeyIsPressedAgain(t *testing.T) {
+	dialog := []string{"────────", " Do you want to proceed?", " ❯ 1. Yes", "   2. No"}
+	for name, tt := range map[string]struct {
+		then []string // the screen after the first key
+		want string   // typed later
+	}{
+		"Stands": {dialog, "111"},
+		"Gone":   {[]string{"────────", "❯ ", "────────", "  ? for shortcuts"}, ""},
+		"Next":   {[]string{"────────", " Do you want to delete?", " ❯ 1. Yes", "   2. No"}, ""},
+		"Moved":  {[]string{"────────", " Do you want to proceed?", "   1. Yes", " ❯ 2. No"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := readyRig(t)
+			r.hook("UserPromptSubmit", map[string]any{"prompt": "go"})
+			r.title(busy)
+			r.hook("PreToolUse", bash("rm x"))
+			call := r.hook("PermissionRequest", bash("rm x"))
+			r.Screen = dialog
+			r.title(idle)
+			call.Leave()
+			r.Pass(10 * time.Second)
+			steps, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceAllow})
+			if err != nil || drivertest.Keystrokes(steps) != "1" {
+				t.Fatalf("typed %q, %v", drivertest.Keystrokes(steps), err)
+			}
+			r.Screen = tt.then
+			r.Pass(10 * time.Second)
+			if keys := r.Keystrokes(); keys != tt.want {
+				t.Errorf("typed %q later, want %q", keys, tt.want)
+			}
+		})
 	}
 }

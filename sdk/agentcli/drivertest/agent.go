@@ -306,6 +306,37 @@ func (a *Agent) Keys(keys string) {
 	a.Type([]agentcli.Step{{Write: []byte(keys)}})
 }
 
+// pressEvery is how often a person presses a key again to which nothing happened.
+const pressEvery = 2 * time.Second
+
+// Press presses keys once words are on the screen, and again as long as they stay there, until the returned function is called: a
+// CLI may pass over what comes in the moment after it drew a dialog.
+func (a *Agent) Press(words, keys string) (done func()) {
+	a.tb.Helper()
+	a.WaitScreen(words)
+	a.Keys(keys)
+	stop, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		tick := time.NewTicker(pressEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-stop:
+				return
+			case <-tick.C:
+				if strings.Contains(a.Screen(), words) {
+					a.Keys(keys)
+				}
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		<-over
+	}
+}
+
 // Freeze stops the CLI while fn runs: what is typed meanwhile it reads at once, as on a machine that is busy.
 func (a *Agent) Freeze(fn func()) {
 	a.tb.Helper()

@@ -207,8 +207,7 @@ func (s Suite) prompts(t *testing.T, env map[string]string) {
 		a.For(t)
 		a.Send(s.Tool(file("by-key")))
 		a.Wait(agentcli.SignalBlocked)
-		a.WaitScreen("1. ")
-		a.Keys(s.KeyAllow)
+		defer a.Press("1. ", s.KeyAllow)()
 		a.Wait(agentcli.SignalUnblocked)
 		if end := a.Turn(); end.Interrupted || !exists("by-key") {
 			t.Errorf("turn ended with %+v, file there: %v", end, exists("by-key"))
@@ -237,8 +236,7 @@ func (s Suite) prompts(t *testing.T, env map[string]string) {
 		a.For(t)
 		a.Send(s.Tool(file("denied-by-key")))
 		a.Wait(agentcli.SignalBlocked)
-		a.WaitScreen("1. ")
-		a.Keys("\x1b")
+		defer a.Press("1. ", "\x1b")()
 		if end := a.Turn(); !end.Interrupted || exists("denied-by-key") {
 			t.Errorf("turn ended with %+v, file there: %v", end, exists("denied-by-key"))
 		}
