@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/audit"
+	"github.com/wardroom/wardroom/sdk/plugintest"
 )
 
 var now = time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
@@ -220,26 +221,6 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// deliver writes records as the appliance does: behind one that is refused for good it goes on with the next.
-func (s *sink) deliver(t *testing.T, list []audit.Record) (rejected []uint64) {
-	t.Helper()
-	for len(list) > 0 {
-		last, err := s.Write(t.Context(), list)
-		if last >= list[0].Sequence {
-			list = list[last-list[0].Sequence+1:]
-		}
-		switch {
-		case err == nil:
-		case audit.AsError(err).Code != audit.CodeRejected:
-			t.Fatalf("behind %d: %v", last, err)
-		default:
-			rejected = append(rejected, list[0].Sequence)
-			list = list[1:]
-		}
-	}
-	return rejected
-}
-
 // One event that the service does not take is found among others, whose batch it keeps out.
 func TestRejectedOfBatch(t *testing.T) {
 	s := newService(t)
@@ -248,7 +229,7 @@ func TestRejectedOfBatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.refuse, s.calls = `"sequence":700,`, 0
-	if rejected := k.deliver(t, records(1, 1000, 10, func(int) time.Time { return now })); !slices.Equal(rejected, []uint64{700}) {
+	if rejected := plugintest.Deliver(t, k, records(1, 1000, 10, func(int) time.Time { return now })); !slices.Equal(rejected, []uint64{700}) {
 		t.Errorf("rejected are %d", rejected)
 	}
 	if len(s.events) != 999 || s.calls > 30 {
@@ -265,7 +246,7 @@ func TestExpired(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.keeps, s.calls = 24*time.Hour, 0
-	rejected := k.deliver(t, records(1, 200, 10, func(i int) time.Time { return now.Add(time.Duration(i-150)*time.Minute - 24*time.Hour) }))
+	rejected := plugintest.Deliver(t, k, records(1, 200, 10, func(i int) time.Time { return now.Add(time.Duration(i-150)*time.Minute - 24*time.Hour) }))
 	if len(rejected) != 149 || rejected[148] != 149 {
 		t.Errorf("rejected are %d", rejected)
 	}
@@ -277,7 +258,7 @@ func TestExpired(t *testing.T) {
 	}
 	s.keeps = 0
 	other := records(1, 200, 11, func(int) time.Time { return now }) // of the same sequences
-	if rejected := k.deliver(t, other); len(rejected) > 0 || len(s.events) != 51+200 {
+	if rejected := plugintest.Deliver(t, k, other); len(rejected) > 0 || len(s.events) != 51+200 {
 		t.Errorf("rejected are %d, %d events", rejected, len(s.events))
 	}
 }
@@ -440,7 +421,7 @@ func TestTooLarge(t *testing.T) {
 	at := func(int) time.Time { return now }
 	s.largest = 48 << 10
 	list := slices.Concat(records(1, 50, 4<<10, at), records(51, 1, 50<<10, at), records(52, 50, 4<<10, at))
-	if rejected := k.deliver(t, list); !slices.Equal(rejected, []uint64{51}) || len(s.events) != 100 {
+	if rejected := plugintest.Deliver(t, k, list); !slices.Equal(rejected, []uint64{51}) || len(s.events) != 100 {
 		t.Errorf("rejected are %d, %d events", rejected, len(s.events))
 	}
 	if last, err := k.Write(t.Context(), records(102, 1, 50<<10, at)); last != 101 || audit.AsError(err).Hint == "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/wardroom/wardroom/plugins/audit-elasticsearch/search"
 	"github.com/wardroom/wardroom/sdk/audit"
+	"github.com/wardroom/wardroom/sdk/plugintest"
 )
 
 func start(t *testing.T, hosts []string, password string) *sink {
@@ -100,7 +101,7 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("%d, %+v", last, e)
 	}
 	list := slices.Concat(records(603, 20, 10), records(623, 1, 50<<10), records(624, 20, 10))
-	if rejected := s.deliver(t, list); !slices.Equal(rejected, []uint64{623}) || len(r.Records()) != 641 {
+	if rejected := plugintest.Deliver(t, s, list); !slices.Equal(rejected, []uint64{623}) || len(r.Records()) != 641 {
 		t.Errorf("rejected are %d, %d documents", rejected, len(r.Records()))
 	}
 }
@@ -110,48 +111,13 @@ func TestTooLarge(t *testing.T) {
 func TestAllTooLarge(t *testing.T) {
 	r := search.Start(t)
 	s := start(t, []string{r.URL()}, search.Password)
-	open := func() {
-		t.Helper()
-		if _, err := s.Open(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	open()
-	r.Change(func() { r.Largest = 100 })
-	for _, n := range []int{1, 3} {
-		last, err := s.Write(t.Context(), records(1, n, 10))
-		if e := audit.AsError(err); last != 0 || e == nil || e.Code != audit.CodeInvalidArgument || !e.Retry || e.Hint == "" {
-			t.Errorf("%d records: %d, %+v", n, last, e)
-		}
-	}
-	open()
-	before := 0
-	r.Change(func() { r.Largest, before = 0, r.Requests })
-	last, err := s.Write(t.Context(), records(1, 200, 10))
-	r.Change(func() { before = r.Requests - before })
-	if last != 200 || err != nil || before != 1 {
-		t.Errorf("%d, %v, in %d requests", last, err, before)
-	}
-}
-
-// deliver writes records as the appliance does: behind one that is refused for good it goes on with the next.
-func (s *sink) deliver(t *testing.T, list []audit.Record) (rejected []uint64) {
-	t.Helper()
-	for len(list) > 0 {
-		last, err := s.Write(t.Context(), list)
-		if last >= list[0].Sequence {
-			list = list[last-list[0].Sequence+1:]
-		}
-		switch {
-		case err == nil:
-		case audit.AsError(err).Code != audit.CodeRejected:
-			t.Fatalf("behind %d: %v", last, err)
-		default:
-			rejected = append(rejected, list[0].Sequence)
-			list = list[1:]
-		}
-	}
-	return rejected
+	plugintest.AllTooLarge(t, s, plugintest.Narrow{
+		Limit: func(bytes int) { r.Change(func() { r.Largest = bytes }) },
+		Requests: func() (n int) {
+			r.Change(func() { n = r.Requests })
+			return n
+		},
+	}, func(n int) []audit.Record { return records(1, n, 10) })
 }
 
 // A document that is refused for a reason that may also be that of the data stream, or with the whole request it is in, is found
@@ -172,7 +138,7 @@ func TestRefusedAmongOthers(t *testing.T) {
 					change(r)
 					r.Refuses = func(doc []byte) bool { return bytes.Contains(doc, fmt.Appendf(nil, `aud_%d\"`, bad)) }
 				})
-				if rejected := s.deliver(t, records(1, 41, 10)); !slices.Equal(rejected, []uint64{uint64(bad)}) || len(r.Records()) != 40 {
+				if rejected := plugintest.Deliver(t, s, records(1, 41, 10)); !slices.Equal(rejected, []uint64{uint64(bad)}) || len(r.Records()) != 40 {
 					t.Errorf("rejected are %d, %d documents", rejected, len(r.Records()))
 				}
 				// Where all are refused, they are kept.
@@ -196,7 +162,7 @@ func TestRefusedInARow(t *testing.T) {
 		}
 		r.Change(func() { r.Whole, r.Refuses = true, func(doc []byte) bool { return bytes.Contains(doc, []byte(`xxx`)) } })
 		list := slices.Concat(records(1, n, 10), records(n+1, 41, 1))
-		if rejected := s.deliver(t, list); len(rejected) != n || rejected[n-1] != uint64(n) || len(r.Records()) != 41 {
+		if rejected := plugintest.Deliver(t, s, list); len(rejected) != n || rejected[n-1] != uint64(n) || len(r.Records()) != 41 {
 			t.Errorf("%d in a row: rejected are %d, %d documents", n, rejected, len(r.Records()))
 		}
 	}

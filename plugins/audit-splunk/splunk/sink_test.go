@@ -17,6 +17,7 @@ import (
 
 	"github.com/wardroom/wardroom/plugins/audit-splunk/hec"
 	"github.com/wardroom/wardroom/sdk/audit"
+	"github.com/wardroom/wardroom/sdk/plugintest"
 )
 
 func start(t *testing.T, r *hec.Receiver, more map[string]any) *sink {
@@ -198,7 +199,7 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("%d, %+v", last, e)
 	}
 	list := slices.Concat(records(302, 20, 10), records(322, 1, 50<<10), records(323, 20, 10))
-	if rejected := s.deliver(t, list); !slices.Equal(rejected, []uint64{322}) || len(r.Events()) != 340 {
+	if rejected := plugintest.Deliver(t, s, list); !slices.Equal(rejected, []uint64{322}) || len(r.Events()) != 340 {
 		t.Errorf("rejected are %d, %d events", rejected, len(r.Events()))
 	}
 }
@@ -208,48 +209,13 @@ func TestTooLarge(t *testing.T) {
 func TestAllTooLarge(t *testing.T) {
 	r := hec.Start(t)
 	s := start(t, r, nil)
-	open := func() {
-		t.Helper()
-		if _, err := s.Open(t.Context(), 1); err != nil {
-			t.Fatal(err)
-		}
-	}
-	open()
-	r.Change(func() { r.Largest = 100 })
-	for _, n := range []int{1, 3} {
-		last, err := s.Write(t.Context(), records(1, n, 10))
-		if e := audit.AsError(err); last != 0 || e == nil || e.Code != audit.CodeInvalidArgument || !e.Retry || e.Hint == "" {
-			t.Errorf("%d records: %d, %+v", n, last, e)
-		}
-	}
-	open()
-	before := 0
-	r.Change(func() { r.Largest, before = 0, r.Taken })
-	last, err := s.Write(t.Context(), records(1, 200, 10))
-	r.Change(func() { before = r.Taken - before })
-	if last != 200 || err != nil || before != 1 {
-		t.Errorf("%d, %v, in %d requests", last, err, before)
-	}
-}
-
-// deliver writes records as the appliance does: behind one that is refused for good it goes on with the next.
-func (s *sink) deliver(t *testing.T, list []audit.Record) (rejected []uint64) {
-	t.Helper()
-	for len(list) > 0 {
-		last, err := s.Write(t.Context(), list)
-		if last >= list[0].Sequence {
-			list = list[last-list[0].Sequence+1:]
-		}
-		switch {
-		case err == nil:
-		case audit.AsError(err).Code != audit.CodeRejected:
-			t.Fatalf("behind %d: %v", last, err)
-		default:
-			rejected = append(rejected, list[0].Sequence)
-			list = list[1:]
-		}
-	}
-	return rejected
+	plugintest.AllTooLarge(t, s, plugintest.Narrow{
+		Limit: func(bytes int) { r.Change(func() { r.Largest = bytes }) },
+		Requests: func() (n int) {
+			r.Change(func() { n = r.Taken })
+			return n
+		},
+	}, func(n int) []audit.Record { return records(1, n, 10) })
 }
 
 // An event that is refused without its number, by the collector or by what stands before it, is found among others.
@@ -262,7 +228,7 @@ func TestRefusedWithoutNumber(t *testing.T) {
 				r.Change(func() {
 					r.Refuses, r.Whole = func(e []byte) bool { return bytes.Contains(e, fmt.Appendf(nil, `"sequence":%d,`, bad)) }, body
 				})
-				if rejected := s.deliver(t, records(1, 41, 10)); !slices.Equal(rejected, []uint64{uint64(bad)}) || len(r.Events()) != 40 {
+				if rejected := plugintest.Deliver(t, s, records(1, 41, 10)); !slices.Equal(rejected, []uint64{uint64(bad)}) || len(r.Events()) != 40 {
 					t.Errorf("rejected are %d, %d events", rejected, len(r.Events()))
 				}
 			})
@@ -285,7 +251,7 @@ func TestRefusedInARow(t *testing.T) {
 		r.Change(func() {
 			r.Refuses, r.Whole = func(e []byte) bool { return bytes.Contains(e, []byte("xxx")) }, "<html>Bad Request</html>"
 		})
-		rejected := s.deliver(t, slices.Concat(records(1, n, 10), records(n+1, 41, 1)))
+		rejected := plugintest.Deliver(t, s, slices.Concat(records(1, n, 10), records(n+1, 41, 1)))
 		if len(rejected) != n || rejected[n-1] != uint64(n) || len(r.Events()) != 41 {
 			t.Errorf("%d in a row: rejected are %d, %d events", n, rejected, len(r.Events()))
 		}
