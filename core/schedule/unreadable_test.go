@@ -110,14 +110,19 @@ func (l *lossy) Update(ctx context.Context, fn func(tx core.Tx) error) error {
 	return err
 }
 
-// A change that was written though its outcome was not known takes effect once the schedule is read again: its times and its
-// name are those of the record.
-func TestReloadAfterUnknownOutcome(t *testing.T) {
+func lossyRig(t *testing.T) (*rig, *lossy) {
 	r := newRig(t)
 	r.Close()
 	store := &lossy{Store: r.store}
 	r.opts.Store = store
 	r.open()
+	return r, store
+}
+
+// A change that was written though its outcome was not known takes effect once the schedule is read again: its times and its
+// name are those of the record.
+func TestReloadAfterUnknownOutcome(t *testing.T) {
+	r, store := lossyRig(t)
 	by := core.WithPrincipal(ctx, ann)
 	id := r.create(nil).ID
 	r.settle()
@@ -143,11 +148,7 @@ func TestReloadAfterUnknownOutcome(t *testing.T) {
 // A name that another schedule took while it was not known whose it is stays with that one, whatever becomes of the first.
 func TestNameTakenDuringUnknownOutcome(t *testing.T) {
 	for _, renamed := range []bool{false, true} {
-		r := newRig(t)
-		r.Close()
-		store := &lossy{Store: r.store}
-		r.opts.Store = store
-		r.open()
+		r, store := lossyRig(t)
 		by := core.WithPrincipal(ctx, ann)
 		id := r.create(nil).ID
 		r.settle()

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -44,24 +43,9 @@ func TestBackOffWithoutCause(t *testing.T) {
 			defer server.Close()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
-			l := &Launcher{config: decoded(t, `{}`), cluster: clusterAt(t, server.URL), owner: "owner", version: "test", log: hclog.NewNullLogger()}
-			l.watcher = watchPods(l.cluster, "x=y", func(*corev1.Pod) {})
+			l := launcherAt(t, server.URL, `{}`)
 			defer l.watcher.close()
-			plan, err := l.podOf(wish{spec: &runtime.Spec{ID: "agent", Type: "claude"}, image: "wardroom/claude"})
-			if err != nil {
-				t.Fatal(err)
-			}
-			made := make(chan error, 1)
-			go func() {
-				_, err := l.create(ctx, "agent", plan)
-				made <- err
-			}()
-			var at string
-			var data []byte
-			for data == nil && ctx.Err() == nil {
-				wait(ctx, nil, 10*time.Millisecond)
-				at, data = api.of("/pods/")
-			}
+			at, data, made := l.begun(ctx, t, api)
 			var pod corev1.Pod
 			if err := json.Unmarshal(data, &pod); err != nil {
 				t.Fatal(err)

@@ -43,6 +43,33 @@ func TestWatchSilent(t *testing.T) {
 	}
 }
 
+// launcherAt returns a launcher for the cluster at an address, with its watch, which the caller closes.
+func launcherAt(t *testing.T, url, config string) *Launcher {
+	t.Helper()
+	l := &Launcher{config: decoded(t, config), cluster: clusterAt(t, url), owner: "owner", version: "test", log: hclog.NewNullLogger()}
+	l.watcher = watchPods(l.cluster, "x=y", func(*corev1.Pod) {})
+	return l
+}
+
+// begun begins to create the pod of an agent, and returns where the API server has it, its text, and what receives the outcome.
+func (l *Launcher) begun(ctx context.Context, t *testing.T, api *objects) (at string, pod []byte, made <-chan error) {
+	t.Helper()
+	plan, err := l.podOf(wish{spec: &runtime.Spec{ID: "agent", Type: "claude"}, image: "wardroom/claude"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan error, 1)
+	go func() {
+		_, err := l.create(ctx, "agent", plan)
+		over <- err
+	}()
+	for pod == nil && ctx.Err() == nil {
+		wait(ctx, nil, 10*time.Millisecond)
+		at, pod = api.of("/pods/")
+	}
+	return at, pod, over
+}
+
 // TestStartUnwatched has a watch tell that a pod was made, and nothing more: the pod is seen to run.
 func TestStartUnwatched(t *testing.T) {
 	api := &objects{all: map[string][]byte{}, told: make(chan []byte)}
@@ -50,25 +77,9 @@ func TestStartUnwatched(t *testing.T) {
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	config := decoded(t, `{"startTimeout": "20s"}`)
-	l := &Launcher{config: config, cluster: clusterAt(t, server.URL), owner: "owner", version: "test"}
-	l.watcher = watchPods(l.cluster, "x=y", func(*corev1.Pod) {})
+	l := launcherAt(t, server.URL, `{"startTimeout": "20s"}`)
 	defer l.watcher.close()
-	plan, err := l.podOf(wish{spec: &runtime.Spec{ID: "agent", Type: "claude"}, image: "wardroom/claude"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	made := make(chan error, 1)
-	go func() {
-		_, err := l.create(ctx, "agent", plan)
-		made <- err
-	}()
-	var at string
-	var data []byte
-	for at == "" && ctx.Err() == nil {
-		wait(ctx, nil, 10*time.Millisecond)
-		at, data = api.of("/pods/")
-	}
+	at, data, made := l.begun(ctx, t, api)
 	select {
 	case api.told <- data:
 	case <-ctx.Done():
@@ -83,7 +94,7 @@ func TestStartUnwatched(t *testing.T) {
 	}
 	pod.ResourceVersion = "2"
 	pod.Status = podIn(corev1.PodRunning, "", "", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}).Status
-	data, err = json.Marshal(&pod)
+	data, err := json.Marshal(&pod)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,24 +121,9 @@ func TestStartWaits(t *testing.T) {
 	defer server.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	config := decoded(t, `{"startTimeout": "14s"}`)
-	l := &Launcher{config: config, cluster: clusterAt(t, server.URL), owner: "owner", version: "test", log: hclog.NewNullLogger()}
-	l.watcher = watchPods(l.cluster, "x=y", func(*corev1.Pod) {})
+	l := launcherAt(t, server.URL, `{"startTimeout": "14s"}`)
 	defer l.watcher.close()
-	plan, err := l.podOf(wish{spec: &runtime.Spec{ID: "agent", Type: "claude"}, image: "wardroom/claude"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	made := make(chan error, 1)
-	go func() {
-		_, err := l.create(ctx, "agent", plan)
-		made <- err
-	}()
-	var data []byte
-	for data == nil && ctx.Err() == nil {
-		wait(ctx, nil, 10*time.Millisecond)
-		_, data = api.of("/pods/")
-	}
+	_, data, made := l.begun(ctx, t, api)
 	select {
 	case api.told <- data:
 	case <-ctx.Done():
