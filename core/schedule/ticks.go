@@ -19,8 +19,8 @@ type calendar struct {
 	id         string
 	jitter     time.Duration
 	start, end time.Time // zero: none
-	// unreadable is what is wrong with the times of a record, which another version took; plan is nil then, and there are no
-	// ticks. Empty: nothing.
+	// unreadable is why the times of a record, which another version took, cannot be read; plan is nil then, and there are no
+	// ticks. Empty: they can.
 	unreadable string
 }
 

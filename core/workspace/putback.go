@@ -339,7 +339,7 @@ type prefix struct {
 	decided *bool // nil: not yet
 }
 
-// errDecided is what a prefix answers once it knows.
+// errDecided is returned by a prefix once it is decided.
 var errDecided = errors.New("it is decided")
 
 // Write implements io.Writer.

@@ -12,7 +12,7 @@ import (
 func leftover(rows []string, last string) bool {
 	first, _, _ := strings.Cut(visible(strings.TrimSpace(last)), "\n")
 	line := lineAt(rows)
-	if line < 0 {
+	if line < 0 || first == "" { // of a message that is not shown nothing can be seen
 		return false
 	}
 	text := visible(strings.TrimPrefix(strings.TrimSpace(lineText(rows[line])), noCommand))

@@ -62,6 +62,13 @@ func TestMessageInPieces(t *testing.T) {
 
 // Enter is pressed again for a message of which claude removed what is not shown, and which it wants to be looked at.
 func TestRemovedCharacters(t *testing.T) {
+	r := readyRig(t)
+	r.driver.Submit("\u200b")
+	r.Screen[1] = "❯ somebody's draft"
+	r.Pass(2 * time.Second)
+	if keys := r.Keystrokes(); keys != "" {
+		t.Errorf("for a message that is not shown it typed %q behind a draft", keys)
+	}
 	for line, m := range map[string]string{"❯ rtl mark": "rtl \u200fmark", "❯ abcdef": "abc\u200bdef", "❯ \u2800/clear": "\ufeff/clear"} {
 		r := readyRig(t)
 		r.driver.Submit(m)
