@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -512,6 +513,12 @@ func (l *Launcher) ended(ctx context.Context, h handle) (runtime.Exit, error) {
 		e := runtime.AsError(l.engine.failed("look at the container", err))
 		return runtime.Exit{}, &runtime.Error{Code: runtime.CodeUnavailable, Message: e.Message, Hint: e.Hint, Retry: true}
 	case info.Config == nil || info.Config.Labels[labelNonce] != h.Nonce.String(): // of a later life
+	case l.cutShort(h):
+		l.log.Warn("removing a container whose start was cut short", "agent", h.ID, "container", info.ID)
+		if err := l.engine.remove(ctx, info.ID); err != nil {
+			return runtime.Exit{}, &runtime.Error{Code: runtime.CodeUnavailable, Message: runtime.AsError(err).Message, Retry: true}
+		}
+		return runtime.Exit{}, agentcli.ErrGone
 	case info.State != nil && info.State.Running:
 		return runtime.Exit{}, &runtime.Error{
 			Code: runtime.CodeUnavailable, Message: "the holder of agent " + h.ID + " does not answer in its container", Retry: true,
@@ -531,6 +538,20 @@ func (l *Launcher) ended(ctx context.Context, h handle) (runtime.Exit, error) {
 		exit.Reason = runtime.ReasonOutOfMemory
 	}
 	return exit, nil
+}
+
+// cutShort reports whether this process, or its engine, ended within the start of a life, and the holder has no command, nor will
+// get one: it listens before it starts one. Where both ended, its input may stay open, and it waits for ever.
+func (l *Launcher) cutShort(h handle) bool {
+	if h.Boot != "" {
+		return false
+	}
+	for _, name := range []string{socketFile, exitFile} {
+		if _, err := os.Lstat(filepath.Join(l.room(h.ID), runDir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
 }
 
 // endEarlier ends what there is of an agent's last life.
