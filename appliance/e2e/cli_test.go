@@ -27,7 +27,7 @@ type tool struct {
 var tools = []tool{
 	{
 		name:     "claude",
-		loginURL: "https://claude.com/",
+		loginURL: "https://claude.ai/",
 		refusal:  map[string]string{"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"},
 		approve:  func(file string) string { return "USE_TOOL[touch " + file + "] please" },
 		yes:      "1. Yes",
@@ -49,6 +49,10 @@ var tools = []tool{
 
 // turnLimit is how long a real command line may take for what is quick on an idle machine.
 const turnLimit = 3 * time.Minute
+
+// pressEvery is how often a person presses a key again to which nothing happened: a command line may pass over what comes in the
+// moment after it drew a dialog.
+const pressEvery = 2 * time.Second
 
 // withTools starts a server whose runtime finds the real command lines.
 func withTools(t *testing.T) *crew {
@@ -189,10 +193,20 @@ func driveApprovals(t *testing.T, c *crew, tool tool, a *client.ManagedAgent) {
 	}
 
 	answer = c.later(a.ID, tool.approve(file("by-key")))
-	c.blocked(a.ID, "approval")
-	eventually(t, "the dialog", func() bool { return strings.Contains(plain(c.screen(a.ID)), tool.yes) })
+	p = c.blocked(a.ID, "approval")
 	v := c.view(a.ID, runtime.AttachOptions{})
-	v.types("1")
+	pressed := time.Time{}
+	eventually(t, "the end of the dialog", func() bool {
+		now := c.agent(a.ID).Prompt
+		if now == nil || now.ID != p.ID {
+			return true
+		}
+		if time.Since(pressed) > pressEvery && strings.Contains(plain(c.screen(a.ID)), tool.yes) {
+			v.types("1")
+			pressed = time.Now()
+		}
+		return false
+	})
 	if got := <-answer; !strings.Contains(got, "TOOL_RESULT") || !exists(file("by-key")) {
 		t.Errorf("after an approval by key: %q; the file is there: %t", got, exists(file("by-key")))
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Version is the claude that this adapter was measured with. Others are driven the same way.
-const Version = "2.1.197"
+const Version = "2.1.332"
 
 // program is the command of the CLI.
 const program = "claude"

@@ -1,5 +1,4 @@
-// Package claude is the adapter of the claude CLI (Claude Code), made and measured with version 2.1.197, and tried
-// with 2.1.332.
+// Package claude is the adapter of the claude CLI (Claude Code), made with version 2.1.197 and measured with 2.1.332.
 //
 // It owns how claude is started and what its hooks, titles and start-up screens mean. It does not own the
 // terminal, the queue of messages or the events: a session of sdk/agentcli calls it. Runtime plugins put New()

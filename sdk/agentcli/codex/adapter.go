@@ -13,7 +13,7 @@ import (
 )
 
 // Version is the codex that this adapter was measured with. Others are driven the same way.
-const Version = "0.169.0"
+const Version = "0.171.0"
 
 // program is the command of the CLI.
 const program = "codex"

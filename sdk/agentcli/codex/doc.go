@@ -1,4 +1,4 @@
-// Package codex is the adapter of the codex CLI, made and measured with version 0.169.0.
+// Package codex is the adapter of the codex CLI, made and measured with version 0.171.0.
 //
 // It owns how codex is started and what its signals, hooks and start-up screens mean. It does not own the
 // terminal, the queue of messages or the events: a session of sdk/agentcli calls it. Runtime plugins put New()
