@@ -310,7 +310,9 @@ func (r *Runtime) recover(ctx context.Context, h runtime.Handle) (runtime.Agent,
 	if !validID.MatchString(h.ID) {
 		return runtime.Agent{}, runtime.Errorf(runtime.CodeInvalidHandle, "%q is not the id of an agent", h.ID)
 	}
-	a, err := r.claim(ctx, h.ID)
+	turn, cancel := context.WithTimeout(ctx, seekMost) // one that is being started does not keep the answer about the others waiting
+	defer cancel()
+	a, err := r.claim(turn, h.ID)
 	if err != nil {
 		return runtime.Agent{}, err
 	}

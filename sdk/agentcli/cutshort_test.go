@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/launchertest"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -127,6 +128,34 @@ func TestCrashAfterFailedRestart(t *testing.T) {
 	next := g.crash()
 	if is := next.status("a", runtime.StatusStopped); is.Reason != was.Reason || is.Seq != was.Seq {
 		t.Errorf("stopped with %q (event %d), and was %q (event %d)", is.Reason, is.Seq, was.Reason, was.Seq)
+	}
+}
+
+// TestRecoverWhileOneStarts asks for two agents while one of them is being started, which takes long: the answer about the other does
+// not wait for that.
+func TestRecoverWhileOneStarts(t *testing.T) {
+	t.Parallel()
+	l := newLauncher(t, (&fakeCLI{}).run)
+	h := &held{Network: launchertest.NewNetwork(rediscoverer{l}, 0), launched: make(chan struct{}), letGo: make(chan struct{}), early: true}
+	h.pass.Store(1)
+	g := open(t, l, func(o *agentcli.Options) { o.Adapters, o.Launcher = []agentcli.Adapter{&fakeType{}}, h })
+	g.spawn(runtime.Spec{ID: "a", Type: "fake"})
+	g.status("a", runtime.StatusReady)
+	spawned := make(chan error, 1)
+	go func() {
+		_, err := g.Spawn(t.Context(), runtime.Spec{ID: "b", Type: "fake"})
+		spawned <- err
+	}()
+	defer func() { close(h.letGo); <-spawned }()
+	<-h.launched
+	ctx, cancel := context.WithTimeout(t.Context(), patience/2)
+	defer cancel()
+	got, err := g.Recover(ctx, []runtime.Handle{{ID: "a"}, {ID: "b"}})
+	if err != nil || ctx.Err() != nil {
+		t.Fatalf("recover: %v, %v", err, ctx.Err())
+	}
+	if got[0].Agent == nil || got[1].Error == nil || got[1].Error.Code != runtime.CodeTimeout {
+		t.Errorf("recover: %+v", got)
 	}
 }
 
