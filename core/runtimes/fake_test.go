@@ -37,6 +37,7 @@ type fake struct {
 	sick      string // why it takes no new agents
 	stops     []string
 	stuck     string                                        // id of an agent that cannot be reached
+	silent    bool                                          // Recover does not answer about it
 	garble    func([]runtime.Recovered) []runtime.Recovered // makes the answer of Recover another one; nil: it stays
 	pruned    []runtime.PruneOptions
 	pruning   error // what Prune answers
@@ -321,8 +322,13 @@ func (s *fakeEvents) Next() (runtime.Event, error) {
 
 func (s *fakeEvents) Close() error { return nil }
 
-func (f *fake) Recover(_ context.Context, handles []runtime.Handle) ([]runtime.Recovered, error) {
+func (f *fake) Recover(ctx context.Context, handles []runtime.Handle) ([]runtime.Recovered, error) {
 	f.mu.Lock()
+	if f.silent && slices.ContainsFunc(handles, func(h runtime.Handle) bool { return h.ID == f.stuck }) {
+		f.mu.Unlock()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	defer f.mu.Unlock()
 	if err := f.check(); err != nil {
 		return nil, err

@@ -2,9 +2,12 @@ package runtimes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/pause"
@@ -143,9 +146,21 @@ func (s *Service) askOften() {
 	}
 }
 
+// Bounds of questions about agents that could not be reached.
+const (
+	settleTime   = time.Minute // for all of them together
+	settleAtOnce = 32          // of one runtime
+)
+
 // settleUnsure finds out about agents that could not be reached, and about those whose spawn failed in a way that
-// left open whether they run, and of which nothing was heard since.
+// left open whether they run, and of which nothing was heard since. They are asked about at the same time: one about which a runtime
+// does not answer keeps none of the others waiting.
 func (s *Service) settleUnsure(ctx context.Context, ids []string) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	defer cancel()
+	var group sync.WaitGroup
+	failed := make(chan error, len(ids))
+	slots := make(map[*source]chan struct{})
 	for _, id := range ids {
 		r, err := s.record(id)
 		if err != nil {
@@ -158,15 +173,31 @@ func (s *Service) settleUnsure(ctx context.Context, ids []string) error {
 		if ready, _ := src.ready(); !ready {
 			continue // recovery comes with the runtime
 		}
-		found, err := src.Runtime.Recover(ctx, []runtime.Handle{handle(r)})
-		if err != nil || len(found) != 1 {
-			continue // the next sweep tries again
+		if slots[src] == nil {
+			slots[src] = make(chan struct{}, settleAtOnce)
 		}
-		if err := s.recovered(ctx, src, id, found[0]); err != nil {
-			return err
-		}
+		slot := slots[src]
+		group.Go(func() {
+			select {
+			case slot <- struct{}{}:
+				defer func() { <-slot }()
+			case <-ctx.Done():
+				return
+			}
+			found, err := src.Runtime.Recover(ctx, []runtime.Handle{handle(r)})
+			if err != nil || len(found) != 1 {
+				return // the next sweep tries again
+			}
+			failed <- s.recovered(ctx, src, id, found[0])
+		})
 	}
-	return nil
+	group.Wait()
+	close(failed)
+	var all error
+	for err := range failed {
+		all = errors.Join(all, err)
+	}
+	return all
 }
 
 // ForgetManagedAgent removes the record of an agent that is stopped, before its time; what its runtime keeps of it goes with

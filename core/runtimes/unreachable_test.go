@@ -66,6 +66,41 @@ func TestUnreachableByAnswer(t *testing.T) {
 	})
 }
 
+// A runtime that does not answer about one of its agents keeps none of the others waiting: neither its own, nor those
+// of other runtimes.
+func TestRuntimeThatDoesNotAnswer(t *testing.T) {
+	mute, well := newFake("claude"), newFake("claude")
+	r := newRig(t, newMemory(t), map[string]*fake{"local": mute, "docker": well}).ready("local", "docker")
+	var agents []*core.ManagedAgent
+	for i, on := range []string{"local", "local", "docker"} {
+		a := r.spawn(core.ManagedAgentSpec{Type: "claude", Runtime: on})
+		f := []*fake{mute, mute, well}[i]
+		f.tell(a.ID, runtime.EventReady, func(a *runtime.Agent, _ *runtime.Event) { a.Status = runtime.StatusReady })
+		r.until(a.ID, "ready", func(a *core.ManagedAgent) bool { return a.Status == core.ManagedReady })
+		agents = append(agents, a)
+	}
+	away := func(string, runtime.Input) (runtime.SendResult, error) {
+		return runtime.SendResult{}, runtime.Errorf(runtime.CodeUnavailable, "the agent cannot be reached now")
+	}
+	mute.change(func() { mute.send, mute.stuck, mute.silent = away, agents[0].ID, true })
+	well.change(func() { well.send = away })
+	for _, a := range agents {
+		if _, err := r.SendManagedAgent(ctx, a.ID, core.ManagedAgentInput{Message: "hi"}); err == nil || !core.AsError(err).Unavailable {
+			t.Errorf("a send: %v", err)
+		}
+	}
+	for _, a := range agents[1:] {
+		coretest.WaitFor(t, "the agent to be found again", func() bool {
+			r.clock.Advance(time.Second)
+			a, err := r.FindManagedAgent(ctx, a.ID)
+			return err == nil && a.Status == core.ManagedReady
+		})
+	}
+	if a, err := r.FindManagedAgent(ctx, agents[0].ID); err != nil || a.Status != core.ManagedUnreachable {
+		t.Errorf("the agent that nothing is known of: %+v, %v", a, err)
+	}
+}
+
 // A stream of events that was too slow is read again at once: the runtime stays ready, and takes work.
 func TestLaggedEvents(t *testing.T) {
 	f, store := newFake("claude"), newMemory(t)

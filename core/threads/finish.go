@@ -55,16 +55,17 @@ func (t *thread) endAgent(ctx context.Context) bool {
 
 func (t *thread) endManaged(ctx context.Context) error {
 	r := t.record()
-	id := r.ManagedAgentID
+	id, forced := r.ManagedAgentID, r.Ending.Force
 	if id == "" {
 		if !r.Begun {
 			return nil
 		}
-		a, err := t.labelled(ctx)
+		a, known, err := t.newest(ctx)
 		if err != nil || a == nil {
 			return err
 		}
 		id = a.ID
+		forced = forced || !known && !t.s.configured(ctx, a.Runtime) // it is given up: nothing tells whether it runs
 	}
 	ctx = core.OnBehalf(ctx, r.Ending.By)
 	select {
@@ -76,7 +77,6 @@ func (t *thread) endManaged(ctx context.Context) error {
 	// Asked for again while it goes on, a stop by force overtakes one with grace.
 	stop, cancel := context.WithCancel(ctx)
 	defer cancel()
-	forced := r.Ending.Force
 	t.s.tasks.Go(func() {
 		if !forced && t.await(stop, nil, func(r *core.ThreadRecord) bool { return r.Ending != nil && r.Ending.Force }) {
 			_ = t.s.opts.ManagedAgents.StopManagedAgent(stop, id, core.ManagedAgentStop{Force: true}) // the first call tells

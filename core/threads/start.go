@@ -94,11 +94,25 @@ func (s *Service) complete(spec *core.ManagedAgentSpec, r *core.ThreadRecord) {
 }
 
 // labelled looks for the newest agent that was started for the thread. It returns nil when there is none, or only ones
-// that never ran. One of which it is not known yet whether it runs is an error that passes: its runtime tells.
+// that never ran. One of which it is not known yet whether it runs is an error that passes: its runtime tells, unless that is not
+// configured any more.
 func (t *thread) labelled(ctx context.Context) (*core.ManagedAgent, error) {
+	a, known, err := t.newest(ctx)
+	switch {
+	case err != nil || a == nil || known:
+		return a, err
+	case !t.s.configured(ctx, a.Runtime):
+		return nil, core.Invalid("runtime", "%q, on which the agent was being started, is not configured any more", a.Runtime)
+	}
+	return nil, core.Unavailable("starting", "the runtime %s did not tell yet whether the agent was started", a.Runtime)
+}
+
+// newest returns the newest agent that was started for the thread, and may run or ran; known reports whether its runtime told
+// what became of the start.
+func (t *thread) newest(ctx context.Context) (a *core.ManagedAgent, known bool, err error) {
 	records, err := t.s.opts.Store.AllManagedAgents(ctx)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	for _, r := range slices.Backward(records) {
 		if r.Spec.Labels[LabelThread] != t.id || r.ID == t.record().FormerAgentID {
@@ -107,14 +121,19 @@ func (t *thread) labelled(ctx context.Context) (*core.ManagedAgent, error) {
 		ran := r.PID != 0 || r.ContainerID != "" || r.PodName != ""
 		switch {
 		case ran, r.Status != core.ManagedStarting && !r.Gone():
-			return &r.ManagedAgent, nil
+			return &r.ManagedAgent, true, nil
 		case !r.Gone():
-			return nil, core.Unavailable("starting", "the runtime %s did not tell yet whether the agent was started", r.Runtime)
+			return &r.ManagedAgent, false, nil
 		case r.StatusReason != core.ThreadReasonLost:
-			return &r.ManagedAgent, nil // it ended before it could be told; its events tell why
+			return &r.ManagedAgent, true, nil // it ended before it could be told; its events tell why
 		}
 	}
-	return nil, nil
+	return nil, false, nil
+}
+
+// configured reports whether a runtime is in the configuration.
+func (s *Service) configured(ctx context.Context, name string) bool {
+	return slices.ContainsFunc(s.opts.ManagedAgents.Runtimes(ctx), func(info core.RuntimeInfo) bool { return info.Name == name })
 }
 
 // started notes that the thread has an agent.

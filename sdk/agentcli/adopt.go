@@ -30,10 +30,17 @@ func (r *Runtime) load(ctx context.Context, root string) error {
 		}
 		dir := filepath.Join(root, entry.Name())
 		sweep(dir)
+		if os.Remove(dir) == nil { // it was being made, or removed, and there is nothing in it
+			continue
+		}
 		rec, inClear, locked, err := loadRecord(dir, r.by)
 		if err != nil {
 			// It stays as it is: another version of this program may know it.
 			r.o.Logger.Error("an agent's record is left alone", "agent", entry.Name(), "error", err)
+			continue
+		}
+		if rec.Unstarted {
+			r.left[entry.Name()] = true
 			continue
 		}
 		if locked != nil {
@@ -303,7 +310,9 @@ func (r *Runtime) recover(ctx context.Context, h runtime.Handle) (runtime.Agent,
 	if !validID.MatchString(h.ID) {
 		return runtime.Agent{}, runtime.Errorf(runtime.CodeInvalidHandle, "%q is not the id of an agent", h.ID)
 	}
-	a, err := r.claim(ctx, h.ID)
+	turn, cancel := context.WithTimeout(ctx, seekMost) // one that is being started does not keep the answer about the others waiting
+	defer cancel()
+	a, err := r.claim(turn, h.ID)
 	if err != nil {
 		return runtime.Agent{}, err
 	}

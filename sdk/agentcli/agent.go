@@ -2,6 +2,7 @@ package agentcli
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -152,9 +153,21 @@ func (a *agent) isOf(spec *runtime.Spec) (bool, error) {
 	return true, a.rec.save(a.dir, a.by)
 }
 
-// remove deletes what is stored of the agent.
+// remove deletes what is stored of the agent, its record last: what a crash leaves is that of an agent, which is removed again.
 func (a *agent) remove() error {
 	a.putAway()
+	entries, err := os.ReadDir(a.dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	for _, entry := range entries {
+		if entry.Name() != recordFile {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(a.dir, entry.Name())))
+		}
+	}
+	if err != nil {
+		return err
+	}
 	return os.RemoveAll(a.dir)
 }
 

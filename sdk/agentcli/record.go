@@ -47,6 +47,9 @@ type record struct {
 	Agent   runtime.Agent `json:"agent"` // when the record was written
 	Exit    *runtime.Exit `json:"exit,omitempty"`
 	Stopped time.Time     `json:"stopped,omitzero"`
+	// Unstarted says that its first start did not get as far as this record, or failed: all that there may be of it is its room,
+	// which is to be removed.
+	Unstarted bool `json:"unstarted,omitempty"`
 	// Kept is the life after which the session was looked for in the room, and copied if it was there.
 	Kept   int    `json:"kept,omitempty"`
 	Notice string `json:"-"` // what people should know of the start that comes
@@ -82,6 +85,11 @@ func (r *record) save(dir string, by *sealer) error {
 		return err
 	}
 	return durable.WriteFile(filepath.Join(dir, recordFile), data, true)
+}
+
+// unstarted is the record of an agent that has not started, and may have a room.
+func unstarted(id string) *record {
+	return &record{Version: recordVersion, Spec: runtime.Spec{ID: id}, Unstarted: true}
 }
 
 // loadRecord reads what is stored of an agent. locked says why its environment is not known; nil when it is. inClear

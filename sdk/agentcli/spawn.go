@@ -103,6 +103,13 @@ func (r *Runtime) spawn(ctx context.Context, spec runtime.Spec, adapter Adapter)
 	fresh := a.rec.Life == 0
 	a.mu.Unlock()
 	rec.Agent = newAgent(&spec, r.o.Now().UTC())
+	if fresh {
+		if err := r.announce(a); err != nil {
+			r.o.Logger.Error("the agent cannot be stored", "agent", a.id, "error", err)
+			r.forget(a)
+			return runtime.Agent{}, runtime.Errorf(runtime.CodeSpawnFailed, "the agent cannot be stored, so it was not started")
+		}
+	}
 	if err := r.start(ctx, a, &rec, adapter, spec.Resume); err != nil {
 		if fresh {
 			r.forget(a)
@@ -110,6 +117,17 @@ func (r *Runtime) spawn(ctx context.Context, spec runtime.Spec, adapter Adapter)
 		return runtime.Agent{}, err
 	}
 	return a.view(), nil
+}
+
+// announce stores that an agent is about to get a room: a process that ends before it has a record leaves one that is removed.
+func (r *Runtime) announce(a *agent) error {
+	if err := os.MkdirAll(a.dir, 0o700); err != nil {
+		return err
+	}
+	if err := unstarted(a.id).save(a.dir, r.by); err != nil {
+		return err
+	}
+	return durable.SyncDir(r.root())
 }
 
 // claim returns the agent of an id, new if need be, with its turn held.
@@ -139,7 +157,7 @@ func (r *Runtime) claim(ctx context.Context, id string) (*agent, error) {
 const maxLeft = 1024
 
 // forget removes an agent whose first start failed: nothing of it is left. Where its room cannot be removed now, that is tried
-// again, and its record stays until then: for the next process, if this one ends before. The agent's turn is held.
+// again, and that it is to be is stored until then: for the next process, if this one ends before. The agent's turn is held.
 func (r *Runtime) forget(a *agent) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), cleanTimeout)
 	defer cancel()
@@ -151,9 +169,18 @@ func (r *Runtime) forget(a *agent) {
 // discard removes the room of an agent that did not start, and then what is stored of it. The agent's turn is held, and the agent
 // is found until the end: one of the same id that starts anew shares its folder, and waits for that.
 func (r *Runtime) discard(ctx context.Context, a *agent) error {
+	r.mu.Lock()
+	again := r.left[a.id]
+	r.mu.Unlock()
 	err := r.o.Launcher.Remove(ctx, a.id)
 	if err != nil {
 		a.putAway()
+		if !again {
+			// The record of the start would have the next process look for an agent that was refused, and may run elsewhere by now.
+			if err := r.announce(a); err != nil {
+				r.o.Logger.Error("it is not stored that an agent did not start", "agent", a.id, "error", err)
+			}
+		}
 	} else if err := a.remove(); err != nil {
 		r.o.Logger.Warn("what is stored of an agent that did not start is not removed", "agent", a.id, "error", err)
 	}
@@ -231,9 +258,13 @@ func (r *Runtime) start(ctx context.Context, a *agent, rec *record, adapter Adap
 	if err := r.reserve(); err != nil {
 		return err
 	}
+	stored := false
 	defer func() {
 		if err != nil {
 			r.unreserve()
+		}
+		if err != nil && stored {
+			r.restore(a)
 		}
 	}()
 	spec := rec.Spec
@@ -271,6 +302,7 @@ func (r *Runtime) start(ctx context.Context, a *agent, rec *record, adapter Adap
 	if rec.Agent.SessionID == "" {
 		rec.Agent.SessionID = resume
 	}
+	stored = true
 	if err := r.storeStart(a, rec); err != nil {
 		r.o.Logger.Error("the agent cannot be stored", "agent", a.id, "error", err)
 		return runtime.Errorf(runtime.CodeSpawnFailed, "the agent cannot be stored, so it was not started")
@@ -299,6 +331,19 @@ func (r *Runtime) start(ctx context.Context, a *agent, rec *record, adapter Adap
 	s.begun(plan, rec.Notice)
 	r.launchSession(a, s)
 	return nil
+}
+
+// restore stores what an agent was before a start that failed: the next process would take it for one that was cut short.
+func (r *Runtime) restore(a *agent) {
+	a.mu.Lock()
+	lived := a.rec.Life > 0
+	a.mu.Unlock()
+	if !lived {
+		return // it is forgotten
+	}
+	if err := a.update(func(*record) {}); err != nil {
+		r.o.Logger.Error("it is not stored that an agent did not start again", "agent", a.id, "error", err)
+	}
 }
 
 // storeStart writes what a start needs, before anything runs.

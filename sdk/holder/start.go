@@ -75,6 +75,13 @@ func launchFrame(l wire.Launch) ([]byte, error) {
 // defaults. What goes wrong there is *runtime.Error; log gets what the holding process says when it crashes, and
 // may be nil.
 func Start(ctx context.Context, path string, l wire.Launch, log *os.File) (*Holding, error) {
+	return StartNoted(ctx, path, l, log, func(proc.ID) error { return nil })
+}
+
+// StartNoted is Start that calls note with the holding process before that is told what to hold. A later process that knows it by
+// then can end it, whether or not it has begun to listen; one that this process did not live to note ends by itself. Nothing
+// starts if note fails: SPAWN_FAILED.
+func StartNoted(ctx context.Context, path string, l wire.Launch, log *os.File, note func(holder proc.ID) error) (*Holding, error) {
 	in, err := launchFrame(l)
 	if err != nil {
 		return nil, err
@@ -112,6 +119,11 @@ func Start(ctx context.Context, path string, l wire.Launch, log *os.File) (*Hold
 		return nil, spawnFailed(err)
 	}
 	h.Holder = info.ID
+	if err := note(h.Holder); err != nil {
+		_ = cmd.Process.Kill()
+		h.Reap(true)
+		return nil, spawnFailed(err)
+	}
 
 	deadline, ok := ctx.Deadline()
 	if limit := time.Now().Add(startTime); !ok || limit.Before(deadline) {

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	cerrdefs "github.com/containerd/errdefs"
@@ -122,10 +124,11 @@ func (e *engine) failed(what string, err error) error {
 	return &runtime.Error{Code: runtime.CodeSpawnFailed, Message: what + ": " + said(err)}
 }
 
-// notReached reports whether a call found no engine. The client says so itself, but not where it takes a connection over.
+// notReached reports whether a call found no engine, or lost it. The client says so itself, but not where it takes a connection over.
 func notReached(err error) bool {
 	var op *net.OpError
-	return client.IsErrConnectionFailed(err) || errors.As(err, &op) && op.Op == "dial"
+	return client.IsErrConnectionFailed(err) || errors.As(err, &op) && op.Op == "dial" || errors.Is(err, io.EOF) ||
+		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // said returns the engine's text of an error, in one line.

@@ -25,6 +25,7 @@ type handle struct {
 	Holder    proc.ID    `json:"holder,omitzero"`     // on this machine; zero where processes of containers cannot be seen
 	Command   proc.ID    `json:"command,omitzero"`    // likewise
 	StartedAt time.Time  `json:"startedAt"`
+	Over      bool       `json:"over,omitempty"` // it did not begin, and its container could not be removed yet
 }
 
 func (h handle) encode() []byte {

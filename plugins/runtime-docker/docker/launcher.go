@@ -291,6 +291,7 @@ func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.P
 		return nil, err
 	}
 	if h.Container, err = l.create(ctx, p); err != nil {
+		l.discard(ctx, h) // the engine may have made it all the same
 		return nil, err
 	}
 	if variable(cmd.Env, "PATH") == "" { // its room was prepared without the image
@@ -458,7 +459,7 @@ func (l *Launcher) Latest(_ context.Context, id string, since time.Time) ([]byte
 	if err != nil && !life.NoRecord(err) {
 		return nil, life.Unread(id, err)
 	}
-	if err != nil || h.StartedAt.Before(since) || h.Owner != l.owner {
+	if err != nil || h.StartedAt.Before(since) || h.Owner != l.owner || h.Over {
 		return nil, agentcli.ErrGone
 	}
 	return h.encode(), nil
@@ -596,6 +597,10 @@ func (l *Launcher) discard(ctx context.Context, h handle) {
 	defer cancel()
 	if err := l.end(ctx, h); err != nil {
 		l.log.Warn("a container that did not start cannot be removed yet", "agent", h.ID, "error", err)
+		h.Over = true
+		if err := l.save(h); err != nil {
+			l.log.Error("it is not stored that a container is to be removed", "agent", h.ID, "error", err)
+		}
 		return
 	}
 	_ = os.Remove(filepath.Join(l.room(h.ID), lifeFile))

@@ -56,8 +56,8 @@ func (l *Launcher) sweepOnce(ctx context.Context, grace time.Duration) {
 	}
 }
 
-// leftover reports whether a container of this state directory is no agent's: its room is gone, or another life is in it. A
-// running one whose life is recorded is somebody's, who will ask for it.
+// leftover reports whether a container of this state directory is no agent's: its room is gone, another life is in it, or its life
+// did not begin. A running one whose life is recorded is somebody's, who will ask for it.
 func (l *Launcher) leftover(one *container.Summary) bool {
 	if one.Labels[labelRole] == roleProbe {
 		return !l.probes.has(one.ID)
@@ -73,7 +73,7 @@ func (l *Launcher) leftover(one *container.Summary) bool {
 	if err != nil { // one that is there and cannot be read does not show whose the container is
 		return errors.Is(err, fs.ErrNotExist)
 	}
-	return h.Nonce.String() != one.Labels[labelNonce]
+	return h.Over || h.Nonce.String() != one.Labels[labelNonce]
 }
 
 // has reports whether a probe is in use.

@@ -245,7 +245,10 @@ func (l *Launcher) start(ctx context.Context, helper string, cmd agentcli.Comman
 	if err := l.confine(&launch, cmd); err != nil {
 		return nil, err
 	}
-	holding, err := holder.Start(ctx, helper, launch, log)
+	holding, err := holder.StartNoted(ctx, helper, launch, log, func(id proc.ID) error {
+		h.Holder = id
+		return l.save(h)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -265,8 +268,8 @@ func (l *Launcher) connect(ctx context.Context, h handle) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if h.Holder.PID == 0 {
-		// The runtime ended before it could note them.
+	if h.Command.PID == 0 {
+		// The runtime ended before it could note it.
 		welcome := client.Welcome()
 		h.Command = proc.ID{PID: int(welcome.PID), Start: welcome.Start}
 		if info, err := proc.Stat(int(welcome.HolderPID)); err == nil {
