@@ -68,3 +68,19 @@ func TestQuestionOfAnyContentIsSaidOnce(t *testing.T) {
 		})
 	}
 }
+
+// So does one that roles were asked before it came to people.
+func TestEscalatedQuestionIsSaidOnce(t *testing.T) {
+	id := asks(t)
+	p := beforeIn(t, changing("/api/executions/"+id+"/events", `(body) => ({...body, events: body.events.flatMap((e) => e.type === "message.sent" ? [{...e, data: {...e.data, to: "owner"}}] :
+		e.type === "question.asked" ? [{...e, sequence: e.sequence - 0.5, type: "message.escalated", data: {messageId: e.data.question.messageId, depth: 1, reason: "owner did not answer"}}, e] : [e])})`)+
+		changing("/api/executions/"+id+"/timeline", `(body) => ({...body, entries: body.entries.flatMap((e) => e.kind === "message" ? [{...e, to: "owner", startedAt: new Date(Date.parse(e.startedAt) - 1000).toISOString()}] :
+		e.kind === "question" ? [{kind: "escalation", id: "msg_of_the_test", to: "user", step: e.step, role: e.role, attempt: 1, status: "open", startedAt: e.startedAt, sequence: e.sequence}, e] : [e])})`))
+	p.do(chromedp.Navigate(shared.URL + "/executions/" + id + "?tab=messages"))
+	const said = `[...document.querySelectorAll("main .talk li")]`
+	p.until("the escalation", said+`.some((l) => l.innerText.includes("owner did not answer"))`)
+	if n := p.count(said + `.filter((l) => l.innerText.includes("May this be released")).length`); n != 1 {
+		t.Errorf("the question is there %d times\n%s", n, p.text())
+	}
+	p.until("as many messages as the tab counts", `document.querySelector(".tabs [aria-current] .count")?.innerText === String(`+said+`.filter((l) => l.querySelector(".badge").innerText === "question").length)`)
+}
