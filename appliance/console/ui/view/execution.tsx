@@ -20,12 +20,12 @@ import { byStep, keyOf, madeOf } from "../store/timeline.ts";
 import { readTimeline } from "../store/timelineread.ts";
 import { may } from "../store/session.ts";
 import { further, more } from "./lazy.tsx";
-import { RunDialog } from "./run.tsx";
 import { ThreadRows } from "./threads.tsx";
 import { TimelineTab } from "./timeline.tsx";
 import { Drawing } from "./drawing.tsx";
 
 const CompareExecutions = more((m) => m.CompareExecutions);
+const RunDialog = more((m) => m.RunDialog);
 const ThreadScreens = further((m) => m.ThreadScreens);
 
 export function ExecutionView({ id }: { id: string }) {
