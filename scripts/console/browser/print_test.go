@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A page is printed as a whole, in dark letters, without what is there to be pressed.
+// A page is printed as a whole, in dark letters, with exact times, without what is there to be pressed.
 func TestPrinting(t *testing.T) {
 	done := team(t)
 	at := "/executions/" + done.ExecutionID
@@ -27,6 +27,13 @@ func TestPrinting(t *testing.T) {
 			}
 			if !p.holds(`!document.querySelector(".side").checkVisibility() && !document.querySelector(".top").checkVisibility()`) {
 				t.Error("the navigation is printed")
+			}
+			if !p.holds(`![...document.querySelectorAll("main :is(.button, .quiet, .filter, .group)")].some((e) => e.checkVisibility())`) {
+				t.Error("what is to be pressed is printed")
+			}
+			p.do(chromedp.Evaluate(`dispatchEvent(new Event("beforeprint")); new Promise((drawn) => setTimeout(drawn))`, nil, awaited))
+			if !p.holds(`[...document.querySelectorAll("main time")].every((e) => /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/.test(e.innerText))`) {
+				t.Errorf("a time is no exact one\n%s", p.text())
 			}
 			var ink string
 			p.do(chromedp.Evaluate(`getComputedStyle(document.body).color`, &ink))

@@ -1,13 +1,9 @@
 // Rows come into the document, and leave it, in blocks: between two of them a scrolled list only moves.
 
-import { signal } from "@preact/signals";
+import { printing } from "./printing.ts";
 
 const block = 8;
 const mostPrinted = 5000; // rows
-
-const printing = signal(false);
-addEventListener("beforeprint", () => { printing.value = true; });
-addEventListener("afterprint", () => { printing.value = false; });
 
 /** The top of the block that a place lies in. */
 export const blockOf = (y: number, height: number): number => Math.floor(y / height / block) * block * height;
