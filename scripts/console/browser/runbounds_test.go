@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"context"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -24,6 +25,9 @@ aggregation: {strategy: first}
 	if _, err := shared.Client.CreatePattern(t.Context(), client.PatternInput{Definition: definition}); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		_, _ = shared.Client.DeletePattern(context.WithoutCancel(t.Context()), "bounded", "")
+	})
 	p := beforeIn(t, `{ const real = window.fetch; window.sent = []; window.fetch = (address, o) => {
 		if (o?.method !== "POST" || !new URL(address, location.href).pathname.endsWith("/execute")) return real(address, o);
 		sent.push(o.body);
