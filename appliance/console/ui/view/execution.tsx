@@ -157,7 +157,7 @@ function Messages({ id }: { id: string }) {
       switch (e.type) {
         case "message.sent": return [{ e, from: String(d.role ?? ""), to: String(d.to || !toPeople && d.wish || "people"), what: String(d.messageType ?? ""), content: d.content }];
         case "message.replied": return [{ e, from: String(d.from ?? ""), to: "", what: "reply", content: d.content }];
-        case "message.escalated": return [{ e, from: "", to: String(d.to || "people"), what: "escalated", content: d.reason }];
+        case "message.escalated": return [{ e, from: "", to: String(d.to || (asked.has(d.messageId) ? "people" : "")), what: "escalated", content: d.reason }];
         case "question.asked": return [{ e, from: String(q?.role ?? ""), to: "people", what: "question", content: q?.text }];
         case "question.answered": return [{ e, from: String(d.by ?? "people"), to: "", what: "answer", content: d.answer }];
         default: return [];
