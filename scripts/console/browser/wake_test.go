@@ -1,6 +1,7 @@
 package browser_test
 
 import (
+	"crypto/rand"
 	"testing"
 
 	"github.com/chromedp/cdproto/network"
@@ -33,11 +34,12 @@ const sleeping = `delete window.SharedWorker; {
 // After a machine slept its page begins the stream anew at once, and shows what happened meanwhile.
 func TestStreamAfterSleep(t *testing.T) {
 	putUrgency(t)
+	of := rand.Text() // a list without those of another run
 	p := beforeIn(t, sleeping)
-	p.do(chromedp.Navigate(shared.URL + "/executions?createdBy=anonymous&metadata.of=sleep"))
+	p.do(chromedp.Navigate(shared.URL + "/executions?metadata.of=" + of))
 	p.until("a live page", live+` && streams === 1`)
 	p.do(chromedp.Evaluate(`sleep(); 0`, nil))
-	e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "x"}`), Options: client.ExecuteOptions{Metadata: map[string]any{"of": "sleep"}}})
+	e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "x"}`), Options: client.ExecuteOptions{Metadata: map[string]any{"of": of}}})
 	if err != nil {
 		t.Fatal(err)
 	}
