@@ -48,6 +48,6 @@ type OverviewSpan struct {
 	Completed int       `json:"completed"`
 	Failed    int       `json:"failed"`
 	Cancelled int       `json:"cancelled"`
-	P50       *int64    `json:"p50Ms,omitempty" doc:"Half of those that completed took no longer, in milliseconds, right to 6 %. Absent: none did. Ad-hoc executions do not count."`
-	P95       *int64    `json:"p95Ms,omitempty" doc:"95 of a hundred took no longer, likewise."`
+	P50       *int64    `json:"p50Ms,omitempty" doc:"The median duration of those that completed, in milliseconds, right to 6 %. Absent: none did. Ad-hoc executions do not count."`
+	P95       *int64    `json:"p95Ms,omitempty" doc:"The 95th percentile, likewise."`
 }

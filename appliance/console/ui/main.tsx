@@ -63,7 +63,7 @@ let opened = false;
 effect(() => {
   if (opened || !asked.value || signInNeeded.value) return;
   opened = true;
-  open();
+  open(() => void readSession()); // another person may have signed in meanwhile
 });
 listen({ events: () => undefined, gap: () => { if (!session.peek()) void readSession(); } });
 // A stream that is refused: the session is over, or a right was withdrawn. Else nothing would be asked for until a person does something.

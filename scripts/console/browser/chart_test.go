@@ -51,3 +51,30 @@ func TestChartPicksUnderPointer(t *testing.T) {
 	}
 	p.do(mouse(input.MouseReleased, to))
 }
+
+// The chart of durations names its lines in words that people use, which the point under the pointer has too, and a point alone is
+// large enough to be seen.
+func TestChartOfDurations(t *testing.T) {
+	p := beforeIn(t, changing("/api/overview", `(o) => ({...o, minutes: [{at: new Date(Date.parse(o.at) - 18e5).toISOString(), started: 2, completed: 2, failed: 0, cancelled: 0, p50Ms: 1200, p95Ms: 60000}], hours: []})`))
+	p.do(chromedp.Navigate(shared.URL + "/"))
+	const chart = `[...document.querySelectorAll(".plot")].find((f) => f.innerText.includes("Duration"))`
+	p.until("the chart", chart+`?.querySelector("path.p50")`)
+	if !p.holds(chart + `.querySelector("h2").textContent === "Duration: median and 95th percentile" && ` + chart + `.querySelector("svg").ariaLabel.includes("median 1.2 s, 95th percentile 1m 00s")`) {
+		t.Errorf("it does not say what its lines are\n%s", p.text())
+	}
+	for _, line := range []string{"p50", "p95"} {
+		if !p.holds(chart + `.querySelector("path.` + line + `.alone")?.getAttribute("d") && parseFloat(getComputedStyle(` + chart + `.querySelector("path.` + line + `.alone")).strokeWidth) >= 5`) {
+			t.Errorf("the point of %s is not to be seen", line)
+		}
+	}
+	var box [4]float64
+	p.do(chromedp.Evaluate(`(() => { const r = `+chart+`.querySelector("svg").getBoundingClientRect(); return [r.x, r.y, r.width, r.height]; })()`, &box))
+	height := box[3]
+	for x := box[2] * 0.4; x < box[2]*0.7; x += 2 {
+		p.do(input.DispatchMouseEvent(input.MouseMoved, box[0]+x, box[1]+height/2))
+		if p.holds(chart + `.querySelector("figcaption .nums").textContent.endsWith("median 1.2 s, 95th percentile 1m 00s")`) {
+			return
+		}
+	}
+	t.Errorf("nothing under the pointer says it\n%s", p.text())
+}

@@ -195,3 +195,29 @@ func TestFieldsOfDialogsOnPhones(t *testing.T) {
 		})
 	}
 }
+
+// A line above what scrolls begins where that begins.
+func TestLineAboveTable(t *testing.T) {
+	for path, below := range map[string]string{"/system": "table", "/executions/" + team(t).ExecutionID + "?tab=journal": "ol, ul"} {
+		p := openOf(t, 1440, path)
+		p.until("the line", `document.querySelector("main .scrolls > .bar")`)
+		var apart float64
+		p.do(chromedp.Evaluate(fmt.Sprintf(`document.querySelector("main .scrolls > .bar > *").getBoundingClientRect().left - document.querySelector("main .scrolls").querySelector(%q).getBoundingClientRect().left`, below), &apart))
+		if apart > 1 {
+			t.Errorf("%s: the line begins %.0f pixels to the right of what is below it", path, apart)
+		}
+	}
+}
+
+// The times above a timeline are whole, also the last one.
+func TestLastTimeIsWhole(t *testing.T) {
+	id := team(t).ExecutionID
+	p := beforeIn(t, changing("/api/executions/"+id+"/timeline", `(body) => { const at = (ms) => new Date(Date.parse(body.startedAt) + ms).toISOString();
+		return {...body, completedAt: at(126), entries: [{kind: "step", id: "0", name: "one", status: "completed", startedAt: at(0), endedAt: at(126), sequence: 1}]}; }`))
+	p.do(chromedp.EmulateViewport(1440, 900), chromedp.Navigate(shared.URL+"/executions/"+id))
+	const times = `[...document.querySelectorAll(".times .lanes span")]`
+	p.until("the times", times+`.length > 3`)
+	if cut := p.each(times + `.filter((s) => s.getBoundingClientRect().right > document.querySelector(".times .lanes").getBoundingClientRect().right).map((s) => s.innerText)`); len(cut) > 0 {
+		t.Errorf("cut off: %q", cut)
+	}
+}

@@ -68,3 +68,46 @@ func TestQuestionOfAnyContentIsSaidOnce(t *testing.T) {
 		})
 	}
 }
+
+// So does one that roles were asked before it came to people.
+func TestEscalatedQuestionIsSaidOnce(t *testing.T) {
+	id := asks(t)
+	p := beforeIn(t, changing("/api/executions/"+id+"/events", `(body) => ({...body, events: body.events.flatMap((e) => e.type === "message.sent" ? [{...e, data: {...e.data, to: "owner"}}] :
+		e.type === "question.asked" ? [{...e, sequence: e.sequence - 0.5, type: "message.escalated", data: {messageId: e.data.question.messageId, depth: 1, reason: "owner did not answer"}}, e] : [e])})`)+
+		changing("/api/executions/"+id+"/timeline", `(body) => ({...body, entries: body.entries.flatMap((e) => e.kind === "message" ? [{...e, to: "owner", startedAt: new Date(Date.parse(e.startedAt) - 1000).toISOString()}] :
+		e.kind === "question" ? [{kind: "escalation", id: "msg_of_the_test", to: "user", step: e.step, role: e.role, attempt: 1, status: "open", startedAt: e.startedAt, sequence: e.sequence}, e] : [e])})`))
+	p.do(chromedp.Navigate(shared.URL + "/executions/" + id + "?tab=messages"))
+	const said = `[...document.querySelectorAll("main .talk li")]`
+	p.until("the escalation", said+`.some((l) => l.innerText.includes("owner did not answer"))`)
+	if n := p.count(said + `.filter((l) => l.innerText.includes("May this be released")).length`); n != 1 {
+		t.Errorf("the question is there %d times\n%s", n, p.text())
+	}
+	p.until("as many messages as the tab counts", `document.querySelector(".tabs [aria-current] .count")?.innerText === String(`+said+`.filter((l) => l.querySelector(".badge").innerText === "question").length)`)
+}
+
+// What comes to people is told in the same words everywhere, and of an escalation that came to none it is not said that people have it.
+func TestEscalationIsToldAsItWas(t *testing.T) {
+	id := asks(t)
+	for name, one := range map[string]struct{ to, title string }{
+		"People": {`to: "user"`, "escalated to people"},
+		"None":   {`to: undefined`, "escalated: no role is left to ask"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := beforeIn(t, changing("/api/executions/"+id+"/events", `(body) => ({...body, events: body.events.flatMap((e) => e.type === "question.asked" ?
+				[{...e, type: "message.escalated", data: {messageId: e.data.question.messageId, depth: 1, reason: "owner did not answer"}}, ...("`+name+`" === "People" ? [e] : [])] : [e])})`)+
+				changing("/api/executions/"+id+"/timeline", `(body) => ({...body, entries: body.entries.map((e) => e.kind === "question" ? {...e, kind: "escalation", id: "msg_of_the_test", `+one.to+`, attempt: 1} : e)})`))
+			p.do(chromedp.Navigate(shared.URL + "/executions/" + id))
+			const rows = `[...document.querySelectorAll("[role=row]")].map((r) => r.innerText).join("|")`
+			p.until("the escalation", `document.querySelector("[data-key^='escalation:']")`)
+			if !p.holds(rows+`.includes("`+one.title+`")`) || !p.holds(rows+`.includes("architect → people")`) {
+				t.Errorf("the timeline does not say %q\n%s", one.title, p.text())
+			}
+			p.to("/executions/" + id + "?tab=messages")
+			const escalated = `[...document.querySelectorAll("main .talk li")].find((l) => l.innerText.includes("owner did not answer"))`
+			p.until("the escalation among the messages", escalated)
+			if p.holds(escalated+`.innerText.includes("to people")`) != (name == "People") {
+				t.Errorf("the messages have it wrong\n%s", p.text())
+			}
+		})
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -55,4 +56,27 @@ func TestHalfWrittenRemark(t *testing.T) {
 		p.until("the remark", fmt.Sprintf(`JSON.parse(sessionStorage.getItem("remarks:%s") ?? "[]")[0]?.text === "why?" && !document.querySelector(".remarking")`, thread.ID))
 		p.until("the focus, among the changes", `document.activeElement?.closest(".changes")`)
 	})
+}
+
+// The button for a remark on a line is a target of 24 pixels while its line is pointed at, and makes no place for itself to scroll.
+func TestRemarkButtonIsLargeEnough(t *testing.T) {
+	thread := shell(t, client.ThreadSpec{Objective: `echo begin`, Preparation: client.ThreadPreparation{Workspace: &client.WorkspaceSpec{Repo: repository(t)}}})
+	const patch = `"diff --git a/a.txt b/a.txt\n--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,4 @@\n+one\n+two\n+three\n+four\n"`
+	p := beforeIn(t, answering("/api/managed-threads/"+thread.ID+"/diff", `() => ({patch: `+patch+`, baseCommit: "0123456789", workBranch: "w", truncated: false})`))
+	p.do(chromedp.Navigate(shared.URL + "/threads/" + thread.ID + "?tab=changes"))
+	p.until("the lines", `document.querySelectorAll("tr.add button.remark").length === 4`)
+	for _, line := range []string{"0", "1", "3"} {
+		var at [2]float64
+		p.do(chromedp.Evaluate(`(() => { const r = document.querySelectorAll("tr.add")[`+line+`].querySelector("td.line").getBoundingClientRect(); return [r.x + 60, r.y + r.height / 2]; })()`, &at))
+		p.do(chromedp.MouseEvent(input.MouseMoved, at[0], at[1]))
+		p.until("the button of the line", `getComputedStyle(document.querySelectorAll("tr.add")[`+line+`].querySelector("button.remark")).opacity === "1"`)
+		// Its corners, too: no button of another line lies over them.
+		if !p.holds(`(() => { const b = document.querySelectorAll("tr.add")[` + line + `].querySelector("button.remark"), r = b.getBoundingClientRect();
+			return r.width >= 24 && r.height >= 24 && [[2, 2], [22, 2], [2, 22], [22, 22]].every(([x, y]) => document.elementFromPoint(r.x + x, r.y + y) === b); })()`) {
+			t.Errorf("the button of line %s is too small", line)
+		}
+	}
+	if p.holds(`(() => { const s = document.querySelector(".changes .scroll"); return s.scrollHeight > s.clientHeight; })()`) {
+		t.Error("the lines scroll for the last button")
+	}
 }

@@ -23,3 +23,16 @@ func TestTrialIsOfItsBody(t *testing.T) {
 		t.Error("what the body before would start is told of this one")
 	}
 }
+
+// A trigger that no request came to says so, and of a schedule that it has not run.
+func TestNothingCameYet(t *testing.T) {
+	putUrgency(t)
+	schedule, trigger := starters(t)
+	for path, words := range map[string]string{"/triggers/" + trigger: "No request has come yet.", "/schedules/" + schedule: "It has not run yet."} {
+		p := open(t, path)
+		p.until("its runs", `document.querySelector("main section p.soft")`)
+		if !p.holds(main + `.includes("` + words + `")`) {
+			t.Errorf("%s does not say %q\n%s", path, words, p.text())
+		}
+	}
+}

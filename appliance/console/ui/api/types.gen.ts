@@ -1426,9 +1426,9 @@ export interface OverviewRange {
   cancelled: number;
   completed: number;
   failed: number;
-  /** Half of those that completed took no longer, in milliseconds, right to 6 %. Absent: none did. Ad-hoc executions do not count. */
+  /** The median duration of those that completed, in milliseconds, right to 6 %. Absent: none did. Ad-hoc executions do not count. */
   p50Ms?: number;
-  /** 95 of a hundred took no longer, likewise. */
+  /** The 95th percentile, likewise. */
   p95Ms?: number;
   range: "1h" | "24h" | "7d" | "30d";
   started: number;
@@ -1440,9 +1440,9 @@ export interface OverviewSpan {
   cancelled: number;
   completed: number;
   failed: number;
-  /** Half of those that completed took no longer, in milliseconds, right to 6 %. Absent: none did. Ad-hoc executions do not count. */
+  /** The median duration of those that completed, in milliseconds, right to 6 %. Absent: none did. Ad-hoc executions do not count. */
   p50Ms?: number;
-  /** 95 of a hundred took no longer, likewise. */
+  /** The 95th percentile, likewise. */
   p95Ms?: number;
   started: number;
 }

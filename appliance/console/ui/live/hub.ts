@@ -38,6 +38,7 @@ const maxSubjects = 200;
 const forgetAfterMs = 200_000; // timers of hidden tabs run once a minute
 const answerMs = 15_000; // the server answers at once
 export const silenceMs = 60_000; // the server sends a comment every 15 s
+const lookEveryMs = 5000; // for silence
 const tellEveryMs = 100;
 const maxFrame = 8 << 20;
 const rate = 50; // events of executions a second, but for subjects; the others are counted
@@ -244,17 +245,19 @@ export class Hub {
   }
 }
 
-/** Reads the next piece of a stream. One that does not come in time is an error, and ends the stream. */
+/** Reads the next piece of a stream. One that does not come in time is an error, and ends the stream. The time in which the machine slept counts. */
 export async function within(ms: number, reader: ReadableStreamDefaultReader<Uint8Array>): Promise<ReadableStreamReadResult<Uint8Array>> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const silence = new Promise<never>((_, no) => { timer = setTimeout(() => no(new Error("silence")), ms); });
+  let timer: ReturnType<typeof setInterval> | undefined;
+  // One clock may be set back, and the other stands still while the machine sleeps.
+  const [began, steady] = [Date.now(), performance.now()];
+  const silence = new Promise<never>((_, no) => { timer = setInterval(() => { if (Math.max(Date.now() - began, performance.now() - steady) >= ms) no(new Error("silence")); }, lookEveryMs); });
   try {
     return await Promise.race([reader.read(), silence]);
   } catch (err) {
     void reader.cancel().catch(() => undefined);
     throw err;
   } finally {
-    clearTimeout(timer);
+    clearInterval(timer);
   }
 }
 

@@ -84,8 +84,8 @@ function hear(said: Said): void {
 
 let again: () => void = () => undefined; // after a time in which nothing was heard
 
-/** Opens the stream: in the worker that all tabs share, else in this page. */
-export function open(): void {
+/** Opens the stream: in the worker that all tabs share, else in this page. shownAgain is called when the browser shows the page again as it was left. */
+export function open(shownAgain: () => void): void {
   const me = {};
   try {
     const worker = new SharedWorker(workerAddress(), { type: "module", name: "wardroom" });
@@ -109,7 +109,11 @@ export function open(): void {
   setInterval(() => say({ kind: "alive" }), 20_000);
   document.addEventListener("visibilitychange", () => { if (!document.hidden) say({ kind: "alive" }); });
   addEventListener("pagehide", () => say({ kind: "bye" }));
-  addEventListener("pageshow", (e) => { if (e.persisted) again(); });
+  addEventListener("pageshow", (e) => {
+    if (!e.persisted) return;
+    again();
+    shownAgain();
+  });
   addEventListener("online", connectNow);
 }
 

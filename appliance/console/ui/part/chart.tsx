@@ -61,7 +61,7 @@ function Times(p: Drawn) {
 }
 
 /** The chart's frame: what is under the pointer is said beside the title. */
-function Frame({ title, words, p, said, children, y }: { title: string; words: string; p: Drawn; said: (s: Span) => string; children: ComponentChildren; y: [number, string][] }) {
+function Frame({ title, words, p, said, children, y }: { title: ComponentChildren; words: string; p: Drawn; said: (s: Span) => string; children: ComponentChildren; y: [number, string][] }) {
   const [at, setAt] = useState<Span | undefined>();
   const drag = useRef<number>(undefined);
   const [to, setTo] = useState<number | undefined>();
@@ -143,18 +143,22 @@ export function Durations(of: Props) {
   const floor = known.length ? Math.floor(Math.log10(low)) : 0;
   const top = Math.max(floor + 1, Math.ceil(Math.log10(high)));
   const y = (ms: number): number => 6 + plot * (1 - (Math.log10(Math.max(1, ms)) - floor) / (top - floor));
-  // A line joins what lies beside each other; where nothing completed there is a gap. A point alone is a dash.
-  const line = (of: (s: Span) => number): string => known.map((s, i) => {
+  // A line joins what lies beside each other; where nothing completed there is a gap. A point alone is a dot.
+  const joined = (i: number): boolean => i > 0 && i < known.length && known[i]!.at - known[i - 1]!.at <= p.step * 1.01;
+  const drawn = (of: (s: Span) => number, alone: boolean): string => known.map((s, i) => {
+    if ((joined(i) || joined(i + 1)) === alone) return "";
     const here = `${(x(p, s.at) + (x(p, s.at + p.step) - x(p, s.at)) / 2).toFixed(1)} ${y(of(s)).toFixed(1)}`;
-    return (i > 0 && s.at - known[i - 1]!.at <= p.step * 1.01 ? "L" : "M") + here + "h.1";
+    return (joined(i) ? "L" : "M") + here + "h.1";
   }).join("");
+  const line = (name: string, of: (s: Span) => number) => <><path class={name} d={drawn(of, false)} /><path class={name + " alone"} d={drawn(of, true)} /></>;
+  const both = (s: Span): string => `median ${lasted(s.p50!)}, 95th percentile ${lasted(s.p95!)}`;
   const marks: [number, string][] = [];
   for (let e = floor; e <= top; e += Math.max(1, Math.ceil((top - floor) / 3))) marks.push([y(10 ** e), lasted(10 ** e).replace(/\.0 s| 00s/, (m) => (m === " 00s" ? "" : " s"))]);
   const last = known.at(-1);
   const slowest = known.reduce<Span | undefined>((b, s) => (!b || s.p95! > b.p95! ? s : b), undefined);
-  const words = `Duration of completed executions in the last ${p.range}, of half of them and of 95 of a hundred: ` +
-    (last ? `last ${lasted(last.p50!)} and ${lasted(last.p95!)}; slowest ${lasted(slowest!.p95!)} at ${timeWords(p, slowest!.at)}.` : "none completed.");
-  return <Frame title="Duration: half, and 95 %" words={words} p={p} y={marks} said={(s) => (s.p50 === undefined ? "none completed" : `${lasted(s.p50)}, ${lasted(s.p95 ?? s.p50)}`)}>
-    <path class="p95" d={line((s) => s.p95!)} /><path class="p50" d={line((s) => s.p50!)} />
+  const words = `Duration of completed executions in the last ${p.range}: ` +
+    (last ? `${both(last)} at the last; highest 95th percentile ${lasted(slowest!.p95!)} at ${timeWords(p, slowest!.at)}.` : "none completed.");
+  return <Frame title={<>Duration: <span class="p50">median</span> and <span class="p95">95th percentile</span></>} words={words} p={p} y={marks} said={(s) => (s.p50 === undefined || s.p95 === undefined ? "none completed" : both(s))}>
+    {line("p95", (s) => s.p95!)}{line("p50", (s) => s.p50!)}
   </Frame>;
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { ApiError } from "../api/client.ts";
-import { href } from "../route.ts";
+import { href, segments } from "../route.ts";
 import { Text, plural } from "./text.tsx";
 
 const advice: Record<string, string> = {
@@ -9,7 +9,7 @@ const advice: Record<string, string> = {
   NO_ANSWER: "The server is busy or stopped. The console tries again by itself.",
   UNAUTHORIZED: "Sign in again: the key is missing, wrong or over.",
   FORBIDDEN: "Your key does not permit this. Whoever runs the server can give you the right.",
-  NOT_FOUND: "It does not exist, or was removed by retention. Go back to the list.",
+  NOT_FOUND: "It does not exist, or was removed by retention.",
   RATE_LIMITED: "Too many requests: wait a little.",
   CONFLICT: "Something changed in between: look at how it is now.",
 };
@@ -46,11 +46,12 @@ function Problems({ of: error }: { of: ApiError }) {
 export function Failure({ error, old, again }: { error: ApiError; old?: boolean; again?: () => void }) {
   const [tried, setTried] = useState<ApiError>(); // the failure after which it was tried again: the next one is another
   const trying = tried === error;
+  const [noun, id] = segments.value; // what is not there may be what the address names
   return <div class="notice bad" role="alert">
     <div>
       <strong>{codeOf(error)}</strong> <Text>{error.message}</Text>
       <Problems of={error} />
-      {adviceFor(error) && <div class="soft">{adviceFor(error)}</div>}
+      {adviceFor(error) && <div class="soft">{adviceFor(error)}{error.status === 404 && !old && id && <> <a href={href("/" + noun)}>To the list</a></>}</div>}
       {old && <div class="soft">What is shown below is from before.</div>}
       {error.requestId && <div class="soft mono">request {error.requestId}</div>}
     </div>

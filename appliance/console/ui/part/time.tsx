@@ -3,6 +3,7 @@
 import { signal } from "@preact/signals";
 import { now } from "../api/client.ts";
 import { setting } from "../setting.ts";
+import { printing } from "./printing.ts";
 
 /** The time of the last tick, by the server's clock. */
 export const tick = signal(now());
@@ -51,15 +52,18 @@ export function timeOfDay(text: string): string {
   return setting.value.zone === "utc" ? d.toISOString().slice(11, 19) : clock(d);
 }
 
+/** Whether times are shown exactly. On paper they are: how long ago something was is true for a moment only. */
+const exactly = (): boolean => setting.value.times === "absolute" || printing.value;
+
 /** The time of the day of a point in time, and when exactly in its title. */
 export function At({ at }: { at: string }) {
-  return <time dateTime={at} title={absolute(at)} class="nums">{setting.value.times === "absolute" ? absolute(at) : timeOfDay(at)}</time>;
+  return <time dateTime={at} title={absolute(at)} class="nums">{exactly() ? absolute(at) : timeOfDay(at)}</time>;
 }
 
 /** A point in time: how long ago, and when exactly in its title. */
 export function When({ at, suffix = " ago" }: { at?: string | null; suffix?: string }) {
   if (!at) return <span class="soft">--</span>;
-  if (setting.value.times === "absolute") return <time dateTime={at} class="nums">{absolute(at)}</time>;
+  if (exactly()) return <time dateTime={at} class="nums">{absolute(at)}</time>;
   const since = tick.value - Date.parse(at);
   const words = since < -1500 ? "in " + roughly(-since) : since < 1500 ? "now" : roughly(since) + suffix;
   return <time dateTime={at} title={absolute(at)} class="nums">{words}</time>;

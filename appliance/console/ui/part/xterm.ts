@@ -20,6 +20,8 @@ export interface Page {
   ticket(readOnly: boolean): Promise<{ ticket: string; readOnly: boolean }>;
   dark(): boolean;
   onTheme(f: () => void): () => void;
+  /** Calls f each time that connections may be dead without a word, until the function that it returns is called. */
+  onWake(f: () => void): () => void;
 }
 
 /** The part of the emulator that draws; the add-ons reach it in the same way. */
@@ -92,6 +94,11 @@ export class Screen {
     media.addEventListener("change", theme);
     const left = () => this.socket?.close(); // a page that is left may be kept with its sockets; it connects again when it is back
     addEventListener("pagehide", left);
+    this.stops.push(page.onWake(() => {
+      if (this.state.state !== "live") return;
+      this.set({ state: "broken", reason: undefined });
+      void this.connect();
+    }));
     this.stops.push(() => removeEventListener("pagehide", left), () => sizes.disconnect(), () => media.removeEventListener("change", theme), page.onTheme(theme));
     void this.connect();
   }

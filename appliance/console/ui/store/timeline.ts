@@ -32,13 +32,16 @@ const numeric = new Intl.Collator("en", { numeric: true });
 /** What belongs to steps in the order of the workflow, however fast each was; of one step as it came. */
 export const byStep = <T extends { step?: string }>(all: T[]): T[] => [...all].sort((a, b) => numeric.compare(a.step ?? "", b.step ?? ""));
 
+/** Who gets a message, in the words of the rest of the console: the API calls people user. */
+export const addressee = (e: TimelineEntry): string | undefined => (e.to === "user" ? "people" : e.to);
+
 export function titleOf(e: TimelineEntry): string {
   switch (e.kind) {
     case "step": return e.name || e.type || "step";
     case "task": return e.name || e.role || "task";
     case "role": return (e.role ?? "role") + (e.name ? " \u00b7 " + e.name : "");
-    case "message": return (e.role ?? "?") + " \u2192 " + (e.to || "?");
-    case "escalation": return "escalated to " + (e.to || "people");
+    case "message": return (e.role ?? "?") + " \u2192 " + (addressee(e) || "?");
+    case "escalation": return e.to ? "escalated to " + addressee(e) : "escalated: no role is left to ask";
     case "question": return "asks people";
     case "approval": return (e.type ?? "prompt") + (e.ruling ? " \u00b7 " + e.ruling.answer + " by " + (e.ruling.person || e.ruling.rule || e.ruling.by) : "");
     case "thread": return e.name || e.role || "thread";

@@ -17,7 +17,7 @@ import { askOfQuestion } from "../store/ask.ts";
 import { readJournal } from "../store/journal.ts";
 import { useLoad } from "../store/load.ts";
 import { may } from "../store/session.ts";
-import type { Node } from "../store/timeline.ts";
+import { addressee, type Node } from "../store/timeline.ts";
 
 type Data = Record<string, unknown>;
 
@@ -72,7 +72,7 @@ export function Entry({ execution, node, top, critical, version, close }: {
         <Fact name="Kind"><span>{e.kind}{e.type ? ", " + e.type : ""}</span>{critical && <span class="badge" title="It decided when the execution ended.">critical path</span>}</Fact>
         {e.step && <Fact name="Step"><span class="mono">{e.step}</span></Fact>}
         {e.role && <Fact name="Role"><Text>{e.role}</Text></Fact>}
-        {e.to && <Fact name="To"><Text>{e.to}</Text></Fact>}
+        {e.to && <Fact name="To"><Text>{addressee(e)}</Text></Fact>}
         {e.agentId && <Fact name="Agent"><Text>{e.name || ""}</Text> <ID id={e.agentId} to={"/agents/" + e.agentId} /></Fact>}
         {e.threadId && <Fact name="Thread"><ID id={e.threadId} to={"/threads/" + e.threadId} /></Fact>}
         {e.kind === "thread" && <Fact name="Thread"><ID id={e.id} to={"/threads/" + e.id} /></Fact>}

@@ -20,12 +20,12 @@ import { byStep, keyOf, madeOf } from "../store/timeline.ts";
 import { readTimeline } from "../store/timelineread.ts";
 import { may } from "../store/session.ts";
 import { further, more } from "./lazy.tsx";
-import { RunDialog } from "./run.tsx";
 import { ThreadRows } from "./threads.tsx";
 import { TimelineTab } from "./timeline.tsx";
 import { Drawing } from "./drawing.tsx";
 
 const CompareExecutions = more((m) => m.CompareExecutions);
+const RunDialog = more((m) => m.RunDialog);
 const ThreadScreens = further((m) => m.ThreadScreens);
 
 export function ExecutionView({ id }: { id: string }) {
@@ -129,10 +129,10 @@ function longestOf(t: Timeline | undefined): TimelineEntry | undefined {
   return tasks > 1 ? longest : undefined;
 }
 
-/** How many messages and questions there are. The question of a message that asks people at once is that message. */
+/** How many messages and questions there are. The question of a message that came to people, at once or by escalation, is that message. */
 function saidIn(entries: TimelineEntry[]): number {
-  const place = (e: TimelineEntry) => `${e.agentId} ${e.startedAt}`;
-  const toPeople = new Set(entries.filter((e) => e.kind === "message" && e.to === "user").map(place));
+  const place = (e: TimelineEntry) => `${e.step} ${e.role} ${e.startedAt}`;
+  const toPeople = new Set(entries.filter((e) => (e.kind === "message" || e.kind === "escalation") && e.to === "user").map(place));
   return entries.filter((e) => e.kind === "message" || e.kind === "question" && !toPeople.has(place(e))).length;
 }
 
@@ -143,19 +143,21 @@ function Messages({ id }: { id: string }) {
     const events = journal.data?.events ?? [];
     const question = (e: EventRow) => (e.data as { question?: { role?: string; text?: string; messageId?: string } }).question;
     const asked = new Set<unknown>(events.map((e) => question(e)?.messageId)); // messages that people are asked
-    const atOnce = new Set<unknown>(); // those that no role was asked before: their questions repeat them
+    const shown = new Set<unknown>(); // those that are shown, with that they came to people: their questions repeat them
+    const sent = new Set<unknown>();
     const answered = new Set<unknown>(); // messages that people answered: the reply to them repeats it
     return events.flatMap((e) => {
       const d = e.data as Record<string, unknown>;
       const q = question(e);
       const toPeople = e.type === "message.sent" && !d.to && asked.has(d.messageId);
-      if (toPeople) atOnce.add(d.messageId);
+      if (e.type === "message.sent") sent.add(d.messageId);
+      if (toPeople || e.type === "message.escalated" && !d.to && sent.has(d.messageId)) shown.add(d.messageId);
       if (e.type === "question.answered" && d.messageId) answered.add(d.messageId);
-      if (e.type === "question.asked" && atOnce.has(q?.messageId) || e.type === "message.replied" && answered.has(d.messageId)) return [];
+      if (e.type === "question.asked" && shown.has(q?.messageId) || e.type === "message.replied" && answered.has(d.messageId)) return [];
       switch (e.type) {
         case "message.sent": return [{ e, from: String(d.role ?? ""), to: String(d.to || !toPeople && d.wish || "people"), what: String(d.messageType ?? ""), content: d.content }];
         case "message.replied": return [{ e, from: String(d.from ?? ""), to: "", what: "reply", content: d.content }];
-        case "message.escalated": return [{ e, from: "", to: String(d.to || "people"), what: "escalated", content: d.reason }];
+        case "message.escalated": return [{ e, from: "", to: String(d.to || (asked.has(d.messageId) ? "people" : "")), what: "escalated", content: d.reason }];
         case "question.asked": return [{ e, from: String(q?.role ?? ""), to: "people", what: "question", content: q?.text }];
         case "question.answered": return [{ e, from: String(d.by ?? "people"), to: "", what: "answer", content: d.answer }];
         default: return [];

@@ -7,6 +7,7 @@ export { Histogram } from "./histogram.tsx";
 export { BatchView, BatchesView } from "./batches.tsx";
 export { CompareExecutions, CompareVersions } from "./compare.tsx";
 export { PatternEditor } from "./editor.tsx";
+export { RunDialog } from "./run.tsx";
 export { ScheduleView, SchedulesView } from "./schedules.tsx";
 export { TriggerView, TriggersView } from "./triggers.tsx";
 

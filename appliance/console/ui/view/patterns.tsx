@@ -17,10 +17,10 @@ import { usePages } from "../store/pages.ts";
 import { Drawing } from "./drawing.tsx";
 import { more } from "./lazy.tsx";
 import { executionColumns } from "./executions.tsx";
-import { RunDialog } from "./run.tsx";
 
 const PatternEditor = more((m) => m.PatternEditor);
 const CompareVersions = more((m) => m.CompareVersions);
+const RunDialog = more((m) => m.RunDialog);
 const changed = { on: (e: { topics: string[] }) => e.topics.includes("patterns") };
 
 // Use changes with executions; it is counted again after a while at the earliest.

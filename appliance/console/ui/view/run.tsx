@@ -8,11 +8,12 @@ import { Copy, ID } from "../part/id.tsx";
 import { Failure, Meanwhile, Waiting } from "../part/notice.tsx";
 import { Text } from "../part/text.tsx";
 import { onward } from "../route.ts";
+import { boundsOf, boundsText, outOf, type Bounds } from "../store/bounds.ts";
 import { curlOf, needsToken, tokenVariable, withText } from "../store/curl.ts";
 import { parseTyped } from "../store/exact.ts";
 import { useLoad } from "../store/load.ts";
 
-export interface Field { name: string; type: string; required: boolean; fallback?: unknown; doc?: string; choices?: string[] }
+export interface Field { name: string; type: string; required: boolean; fallback?: unknown; doc?: string; choices?: string[]; bounds: Bounds }
 
 /** The fields of a pattern's input, as its definition has them. */
 export function fieldsOf(definition: unknown): Field[] {
@@ -20,10 +21,10 @@ export function fieldsOf(definition: unknown): Field[] {
   const input = d?.workflow?.input ?? d?.input; // of an org chart, else of a flat pattern
   if (!input || typeof input !== "object") return [];
   return Object.entries(input).flatMap(([name, raw]): Field[] => {
-    if (typeof raw === "string") return [{ name, type: raw, required: false }];
+    if (typeof raw === "string") return [{ name, type: raw, required: false, bounds: {} }];
     if (!raw || typeof raw !== "object") return [];
     const o = raw as { type?: string; required?: boolean; default?: unknown; description?: string; enum?: unknown[] };
-    return [{ name, type: o.type ?? "string", required: o.required === true, fallback: o.default, doc: o.description, choices: Array.isArray(o.enum) ? o.enum.map(String) : undefined }];
+    return [{ name, type: o.type ?? "string", required: o.required === true, fallback: o.default, doc: o.description, choices: Array.isArray(o.enum) ? o.enum.map(String) : undefined, bounds: boundsOf(raw as Record<string, unknown>) }];
   });
 }
 
@@ -55,6 +56,16 @@ export function valueOf(f: Field, text: string): unknown {
   }
 }
 
+/** Why what was typed cannot be the value of a field; "" where it can, or nothing was typed. */
+function problemOf(f: Field, text: string): string {
+  try {
+    const v = valueOf(f, text);
+    return v === undefined ? "" : outOf(f.bounds, f.type, v);
+  } catch (err) {
+    return (err as Error).message;
+  }
+}
+
 export function RunDialog({ name, version, input, close }: { name: string; version?: string; input?: unknown; close: () => void }) {
   const p = useLoad(`pattern:${name}@${version ?? ""}`, (signal) => get<Pattern>("/api/patterns/" + seg(name), { version }, signal));
   return <Dialog title={"Run " + name} close={close} wide>
@@ -63,6 +74,8 @@ export function RunDialog({ name, version, input, close }: { name: string; versi
     {p.data && <RunForm pattern={p.data} input={input} close={close} />}
   </Dialog>;
 }
+
+const withComma = (text: string): string => text && ", " + text;
 
 /** The same as a line for a shell. */
 function commandOf(p: Pattern, input: string, priority: string): string {
@@ -135,10 +148,10 @@ function RunForm({ pattern, input, close }: { pattern: Pattern; input?: unknown;
   });
   return <form onSubmit={(e) => { e.preventDefault(); run(); }}>
     <div class="body form">
-      {fields.map((f) => <label key={f.name}><span><strong><Text>{f.name}</Text></strong> <span class="soft">{f.type}{f.required ? ", required" : ""}</span>{f.doc && <span class="soft"> &middot; <Text>{f.doc}</Text></span>}</span>
+      {fields.map((f) => <label key={f.name}><span><strong><Text>{f.name}</Text></strong> <span class="soft">{f.type}<Text>{withComma(boundsText(f.bounds, f.type === "array" ? "elements" : "characters"))}</Text>{f.required ? ", required" : ""}</span>{f.doc && <span class="soft"> &middot; <Text>{f.doc}</Text></span>}</span>
         {f.choices ? <select value={texts[f.name]} required={f.required} onChange={(e) => setTexts({ ...texts, [f.name]: e.currentTarget.value })}><option value="" />{f.choices.map((c) => <option key={c} value={c}>{c}</option>)}</select>
           : f.type === "boolean" ? <select value={texts[f.name]} required={f.required} onChange={(e) => setTexts({ ...texts, [f.name]: e.currentTarget.value })}><option value="" /><option value="true">true</option><option value="false">false</option></select>
-            : <textarea rows={f.type === "string" ? 2 : f.type === "number" || f.type === "integer" ? 1 : 3} class={f.type === "string" ? "" : "mono"} required={f.required} value={texts[f.name]} onInput={(e) => setTexts({ ...texts, [f.name]: e.currentTarget.value })} />}</label>)}
+            : <textarea rows={f.type === "string" ? 2 : f.type === "number" || f.type === "integer" ? 1 : 3} class={f.type === "string" ? "" : "mono"} required={f.required} value={texts[f.name]} ref={(el) => el?.setCustomValidity(problemOf(f, texts[f.name] ?? ""))} onInput={(e) => setTexts({ ...texts, [f.name]: e.currentTarget.value })} />}</label>)}
       <details open={raw !== ""}><summary>{fields.length ? "Further input as JSON" : "Input as JSON"}</summary><label><span class="sr">Input as JSON</span><textarea rows={5} class="mono" value={raw} onInput={(e) => setRaw(e.currentTarget.value)} spellcheck={false} /></label></details>
       <label class="short"><span>Priority</span><select value={priority} onChange={(e) => setPriority(e.currentTarget.value)}>{["low", "normal", "high", "critical"].map((v) => <option key={v} value={v}>{v}</option>)}</select></label>
       {a.error && <Failure error={a.error} />}{started && <Meanwhile>It runs: <ID id={started} to={"/executions/" + started} /></Meanwhile>}

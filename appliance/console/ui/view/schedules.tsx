@@ -77,7 +77,7 @@ export function ScheduleView({ id }: { id: string }) {
     </header>
     {gone ? <Gone what="This schedule" to="/schedules" /> : s.error && <Failure error={s.error} old again={s.reload} />}{a.error && <Failure error={a.error} />}
     <div tabIndex={0} class="scrolls two-columns">
-      <section><h2>Last runs</h2><Runs runs={d.runs ?? []} /></section>
+      <section><h2>Last runs</h2><Runs runs={d.runs ?? []} none="It has not run yet." /></section>
       <section><h2>Next</h2>{ticks.data ? ticks.data.ticks.length ? <ol class="plain">{ticks.data.ticks.map((t) => <li key={t.at}><When at={t.at} /> <span class="soft mono"><Text>{t.local}</Text></span></li>)}</ol> : <p class="soft">None.</p> : ticks.error ? <Failure error={ticks.error} again={ticks.reload} /> : <Waiting />}
         <h2>How</h2><dl class="facts">
           <div><dt>Run before</dt><dd>{({ skip: "while it goes on, a tick is skipped", queue: "while it goes on, a tick waits", allow: "may go on beside", "cancel-previous": "is cancelled by the next tick" })[d.overlap]}</dd></div>
@@ -96,9 +96,9 @@ export function ScheduleView({ id }: { id: string }) {
 
 interface AnyRun { at: string; outcome: string; executionId?: string; threadId?: string; reason?: string; code?: string; tick?: string; count?: number; late?: boolean; event?: string; delivery?: string }
 
-/** What became of ticks and requests. */
-export function Runs({ runs }: { runs: AnyRun[] }) {
-  if (runs.length === 0) return <p class="soft">It has not run yet.</p>;
+/** What became of ticks and requests. none is what is there before the first. */
+export function Runs({ runs, none }: { runs: AnyRun[]; none: string }) {
+  if (runs.length === 0) return <p class="soft">{none}</p>;
   return <table class="plain"><thead><tr><th scope="col">Outcome</th><th scope="col">At</th><th scope="col">Started</th><th scope="col">Why</th></tr></thead><tbody>{runs.map((r, i) => <tr key={i}>
     <td><State status={r.outcome} />{r.late && <span class="badge">late</span>}{r.count && r.count > 1 ? <span class="badge">{count(r.count)} ticks</span> : null}</td><td><When at={r.at} /></td><td><RunLink run={r} />{r.event && <span class="badge"><Text>{r.event}</Text></span>}</td><td>{r.code && <span class="mono removed">{r.code} </span>}<Text>{r.reason ?? ""}</Text></td></tr>)}</tbody></table>;
 }

@@ -7,6 +7,7 @@ import { Text } from "../part/text.tsx";
 import { Pre, plural } from "../part/text.tsx";
 import { address, post, seg } from "../api/client.ts";
 import type { TerminalTicket } from "../api/types.gen.ts";
+import { onWake } from "../live/wake.ts";
 import { setting } from "../setting.ts";
 import { may } from "../store/session.ts";
 import type { Screen, Shown } from "../part/xterm.ts";
@@ -75,4 +76,5 @@ const page = (agent: string) => ({
   ticket: (readOnly: boolean) => post<TerminalTicket>(`/api/managed-agents/${seg(agent)}/terminal/tickets`, { readOnly }),
   dark: () => setting.peek().theme === "dark" || setting.peek().theme === "system" && matchMedia("(prefers-color-scheme: dark)").matches,
   onTheme: (f: () => void) => setting.subscribe(f),
+  onWake,
 });

@@ -17,6 +17,7 @@ import { Line, type Acts } from "./timelineline.tsx";
 
 const stripEveryMs = 500;
 const leastZoom = 0.0005; // of the whole
+const widestTime = 60; // pixels of a time above the bars
 
 const kinds: [string, string][] = [["task", "tasks"], ["message", "messages"], ["question", "questions"], ["thread", "threads"]];
 
@@ -154,7 +155,7 @@ export function TimelineTab({ execution, timeline }: { execution: ExecutionBody;
       </div>
       <div class="timeline" ref={box} onKeyDown={keys}>
         <div class="times" aria-hidden="true"><div class="names" /><div class="lanes">
-          {ticks(scale, a, b, room).map((t) => <span key={t.ms} style={{ left: 100 * t.x + "%" }}>{t.ms === 0 ? "0" : lasted(t.ms)}</span>)}
+          {ticks(scale, a, b, room).filter((t) => t.ms === 0 || view.width * (1 - t.x) > widestTime).map((t) => <span key={t.ms} style={{ left: 100 * t.x + "%" }}>{t.ms === 0 ? "0" : lasted(t.ms)}</span>)}
           {scale.folds.filter((f) => f.at + f.size > a && f.at < b).map((f) => <span key={"f" + f.at} class="fold" style={{ left: part(f.at + f.size / 2) + "%" }}>{"\u2215\u2215" + lasted(f.ms)}</span>)}
         </div></div>
         <div role="treegrid" aria-label="Timeline" aria-rowcount={rows.length} aria-colcount={2} style={{ height: Math.max(rows.length, 1) * height + "px" }} class="tree">

@@ -63,7 +63,7 @@ export function TriggerView({ id }: { id: string }) {
     </header>
     {gone ? <Gone what="This trigger" to="/triggers" /> : t.error && <Failure error={t.error} old again={t.reload} />}{a.error && <Failure error={a.error} />}
     <div tabIndex={0} class="scrolls two-columns">
-      <section><h2>Last requests</h2><Runs runs={d.runs ?? []} /></section>
+      <section><h2>Last requests</h2><Runs runs={d.runs ?? []} none="No request has come yet." /></section>
       <section><h2>How</h2><dl class="facts">
         <div><dt>Wants</dt><dd>{d.events.length ? d.events.map((e) => <span key={e} class="badge"><Text>{e}</Text></span>) : "whatever happens"}</dd></div>
         <div><dt>Takes</dt><dd>{count(d.ratePerMinute)} requests a minute</dd></div>
