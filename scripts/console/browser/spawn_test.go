@@ -118,13 +118,7 @@ func containers(t *testing.T) (*testbed.Server, *atomic.Bool) {
 	if err := s.Start(ctx); err != nil {
 		t.Fatal(err)
 	}
-	err = testbed.Until(ctx, 2*time.Minute, "the runtime is ready", func(ctx context.Context) (bool, error) {
-		list, err := s.Client.ListRuntimes(ctx)
-		return err == nil && len(list.Runtimes) == 1 && list.Runtimes[0].Ready, nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	runtimeReady(ctx, t, s.Client)
 	return s, cut
 }
 

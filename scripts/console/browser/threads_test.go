@@ -35,6 +35,7 @@ func repository(t *testing.T) string {
 // shell starts a thread of a shell, and waits for its first turn.
 func shell(t *testing.T, spec client.ThreadSpec) *client.Thread {
 	t.Helper()
+	runtimeReady(t.Context(), t, shared.Client)
 	spec.ExecutionID, spec.AgentType = "new", "bash"
 	thread, err := shared.Client.SpawnThread(t.Context(), spec)
 	if err != nil {
@@ -52,6 +53,18 @@ func shell(t *testing.T, spec client.ThreadSpec) *client.Thread {
 		t.Fatal(err)
 	}
 	return thread
+}
+
+// runtimeReady waits until the one runtime of a server takes agents.
+func runtimeReady(ctx context.Context, t *testing.T, c *client.Client) {
+	t.Helper()
+	err := testbed.Until(ctx, waiting, "the runtime is ready", func(ctx context.Context) (bool, error) {
+		list, err := c.ListRuntimes(ctx)
+		return err == nil && len(list.Runtimes) == 1 && list.Runtimes[0].Ready, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 // Threads are a table or a board by state, execution or repository, which keys go through.
