@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -11,6 +12,8 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/access"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/core/store/kv/memory"
 	"github.com/wardroom/wardroom/core/storetest"
 )
 
@@ -127,6 +130,33 @@ func TestAgentToken(t *testing.T) {
 	}
 	if err := r.RevokeAgentToken(t.Context(), "atok_1"); core.ErrorCode(err) != core.CodeNotFound {
 		t.Error(err)
+	}
+}
+
+// The agents of a token that is revoked are sent away where its record cannot be read any more as well, and no sooner.
+func TestAgentTokenRevokedBroken(t *testing.T) {
+	db := memory.New()
+	clock, changed := coretest.NewClock(), 0
+	tokens := access.NewAgentTokens(access.TokenOptions{
+		Store: storetest.OnMemory(t, db, store.Options{Clock: clock}), Clock: clock, IDs: core.NewIDs(clock), Changed: func() { changed++ },
+	})
+	token, err := tokens.CreateAgentToken(t.Context(), core.AgentTokenSpec{Capabilities: []string{"*"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	batch := db.Begin()
+	if err := errors.Join(batch.Set([]byte("at/"+token.ID), []byte("{")), batch.Commit()); err != nil {
+		t.Fatal(err)
+	}
+	agent := core.Principal{Kind: core.PrincipalAgent, ID: token.ID, KeyID: token.ID}
+	if err := tokens.Refresh(t.Context(), agent); core.ErrorCode(err) != core.CodeInternal {
+		t.Errorf("before: %v", err)
+	}
+	if err := tokens.RevokeAgentToken(t.Context(), token.ID); !errors.Is(err, core.ErrUnreadable) || changed != 1 {
+		t.Errorf("the record says nothing of it, but %v, and %d changes", err, changed)
+	}
+	if err := tokens.Refresh(t.Context(), agent); core.ErrorCode(err) != core.CodeUnauthorized {
+		t.Errorf("an agent of it goes on: %v", err)
 	}
 }
 
