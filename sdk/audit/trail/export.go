@@ -273,8 +273,18 @@ func VerifyFile(r io.Reader, v *Verifier) error {
 	}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
+	ended := true
+	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		n, line, err := bufio.ScanLines(data, atEOF)
+		ended = n == 0 || data[n-1] == '\n'
+		return n, line, err
+	})
 	for lines.Scan() {
-		v.Add(lines.Bytes())
+		if ended {
+			v.Add(lines.Bytes())
+		} else {
+			v.addOpen(lines.Bytes())
+		}
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
 		v.Unreadable("is longer than any record")
