@@ -1,6 +1,7 @@
 package access_test
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/http/httptest"
@@ -12,8 +13,6 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/access"
 	"github.com/wardroom/wardroom/core/coretest"
-	"github.com/wardroom/wardroom/core/store"
-	"github.com/wardroom/wardroom/core/store/kv/memory"
 	"github.com/wardroom/wardroom/core/storetest"
 )
 
@@ -133,21 +132,46 @@ func TestAgentToken(t *testing.T) {
 	}
 }
 
+// damagedTokens is a store in which the record of a token cannot be read.
+type damagedTokens struct {
+	*storetest.Memory
+	id string
+}
+
+func (s *damagedTokens) FindAgentToken(ctx context.Context, id string) (*core.AgentTokenRecord, error) {
+	if id == s.id {
+		return nil, core.Errorf(core.CodeInternal, "the stored agent token cannot be read").WithCause(core.ErrUnreadable)
+	}
+	return s.Memory.FindAgentToken(ctx, id)
+}
+
+func (s *damagedTokens) Update(ctx context.Context, fn func(tx core.Tx) error) error {
+	return s.Memory.Update(ctx, func(tx core.Tx) error { return fn(damagedTx{tx, ctx, s}) })
+}
+
+type damagedTx struct {
+	core.Tx
+	ctx   context.Context
+	store *damagedTokens
+}
+
+func (t damagedTx) FindAgentToken(id string) (*core.AgentTokenRecord, error) {
+	if id == t.store.id {
+		return t.store.FindAgentToken(t.ctx, id)
+	}
+	return t.Tx.FindAgentToken(id)
+}
+
 // The agents of a token that is revoked are sent away where its record cannot be read any more as well, and no sooner.
 func TestAgentTokenRevokedBroken(t *testing.T) {
-	db := memory.New()
+	store := &damagedTokens{Memory: storetest.NewMemory(t)}
 	clock, changed := coretest.NewClock(), 0
-	tokens := access.NewAgentTokens(access.TokenOptions{
-		Store: storetest.OnMemory(t, db, store.Options{Clock: clock}), Clock: clock, IDs: core.NewIDs(clock), Changed: func() { changed++ },
-	})
+	tokens := access.NewAgentTokens(access.TokenOptions{Store: store, Clock: clock, IDs: core.NewIDs(clock), Changed: func() { changed++ }})
 	token, err := tokens.CreateAgentToken(t.Context(), core.AgentTokenSpec{Capabilities: []string{"*"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	batch := db.Begin()
-	if err := errors.Join(batch.Set([]byte("at/"+token.ID), []byte("{")), batch.Commit()); err != nil {
-		t.Fatal(err)
-	}
+	store.id = token.ID
 	agent := core.Principal{Kind: core.PrincipalAgent, ID: token.ID, KeyID: token.ID}
 	if err := tokens.Refresh(t.Context(), agent); core.ErrorCode(err) != core.CodeInternal {
 		t.Errorf("before: %v", err)
