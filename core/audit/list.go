@@ -89,6 +89,11 @@ func (s *Service) FindAudit(ctx context.Context, filter core.AuditFilter) (*core
 	m := newMatch(filter)
 	page := &core.AuditPage{Records: []*core.AuditRecord{}}
 	scanned, older := 0, 0
+	var unread struct { // records that are passed over
+		n     int
+		first uint64 // sequence of the first of them
+		err   error  // of that one
+	}
 	err := s.store.AuditRows(ctx, from, true, func(row core.AuditRow) (bool, error) {
 		if len(page.Records) == limit || scanned == maxScan {
 			page.HasMore, page.NextCursor = true, formatCursor(row.Sequence)
@@ -105,7 +110,9 @@ func (s *Service) FindAudit(ctx context.Context, filter core.AuditFilter) (*core
 		}
 		r, err := m.of(row)
 		if err != nil {
-			s.log.Warn("a record of the audit trail cannot be read", "sequence", row.Sequence, "error", err)
+			if unread.n++; unread.n == 1 {
+				unread.first, unread.err = row.Sequence, err
+			}
 			return true, nil
 		}
 		if r != nil {
@@ -113,6 +120,9 @@ func (s *Service) FindAudit(ctx context.Context, filter core.AuditFilter) (*core
 		}
 		return true, nil
 	})
+	if unread.n > 0 {
+		s.log.Warn("a list of the audit trail passes over records that cannot be read", "records", unread.n, "sequence", unread.first, "error", unread.err)
+	}
 	if err != nil {
 		return nil, err
 	}
