@@ -2,12 +2,15 @@ package audit_test
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/audit"
+	"github.com/wardroom/wardroom/sdk/audit/trail"
 )
 
 // spoiledStore is the store of a trail in which every second record cannot be read.
@@ -39,6 +42,19 @@ func TestListBesideUnreadable(t *testing.T) {
 		t.Fatalf("%+v, %v", page, err)
 	}
 	if lines := out.lines("cannot be read"); len(lines) != 1 {
+		t.Errorf("%d lines: %q", len(lines), lines)
+	}
+	// An export in a form that shows what is in records goes on behind them, with a gap.
+	for _, format := range []string{string(trail.FormatCSV), string(trail.FormatCEF)} {
+		var text strings.Builder
+		if err := reader.ExportAudit(t.Context(), time.Time{}, time.Time{}, format, &text); err != nil {
+			t.Errorf("%s: %v", format, err)
+		}
+		if n := strings.Count(text.String(), "executions.create,") + strings.Count(text.String(), "|executions.create|"); n < 10 {
+			t.Errorf("%s: %d records", format, n)
+		}
+	}
+	if lines := out.lines("cannot be read"); len(lines) != 3 {
 		t.Errorf("%d lines: %q", len(lines), lines)
 	}
 }
