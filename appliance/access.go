@@ -39,6 +39,7 @@ func (a *App) openAccess(ctx context.Context) (err error) {
 		}
 	}()
 	a.approvals = new(policy.Approvals)
+	a.approvals.LogTo(a.log.Named("policy"), a.clock)
 	if err = a.loadApprovals(c); err != nil {
 		return err
 	}
@@ -48,6 +49,7 @@ func (a *App) openAccess(ctx context.Context) (err error) {
 	if a.policy, err = policy.New(ctx, policyConfig(c)); err != nil {
 		return err
 	}
+	a.policy.LogTo(a.log.Named("policy"), a.clock)
 	if err := a.openTokens(c.Security.Authentication.JWT); err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -343,9 +344,11 @@ func verifyFile(name string, v *trail.Verifier) error {
 	}
 	defer func() { _ = f.Close() }() // only read from
 	v.Begin(name)
+	v.Growing = func() bool { return growing(f) }
 	if !strings.HasSuffix(name, ".gz") {
 		return trail.VerifyFile(f, v)
 	}
+	v.Growing = nil
 	in, err := gzip.NewReader(f)
 	if err == nil {
 		err = trail.VerifyFile(in, v)
@@ -357,6 +360,17 @@ func verifyFile(name string, v *trail.Verifier) error {
 		return nil
 	}
 	return err
+}
+
+// growing reports whether a file that was read to its end is being written: a sink holds its lock, or it is longer by now.
+func growing(f *os.File) bool {
+	if errors.Is(syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB), syscall.EWOULDBLOCK) {
+		return true
+	}
+	_ = syscall.Flock(int(f.Fd()), syscall.LOCK_UN) // the sink may come
+	at, err := f.Seek(0, io.SeekCurrent)
+	info, statErr := f.Stat()
+	return err == nil && statErr == nil && info.Size() > at
 }
 
 func reportScreen(s *screen, r *trail.Report) {
@@ -380,6 +394,9 @@ func reportScreen(s *screen, r *trail.Report) {
 	}
 	if r.Duplicates > 0 {
 		s.fields("duplicates", fmt.Sprintf("%d, which are harmless", r.Duplicates))
+	}
+	if f := r.Unfinished; f != nil {
+		s.fields("unfinished", fmt.Sprintf("%sline %d, which is being written: no damage", ofFile(f.File), f.Line))
 	}
 	for _, f := range r.Findings {
 		s.line("%sline %d: %s: %s", ofFile(f.File), f.Line, f.Kind, clean(f.Text))

@@ -56,6 +56,7 @@ type AgentTokens struct {
 	log  hclog.Logger
 
 	purging sync.Mutex // one look for what is over at a time
+	broken  ids        // of tokens that were revoked though their records cannot be read, which stay
 }
 
 // NewAgentTokens makes the service. It does nothing yet.
@@ -216,8 +217,12 @@ func (s *AgentTokens) RevokeAgentToken(ctx context.Context, id string) error {
 		tx.AfterCommit(s.opts.Changed)
 		return tx.PutAgentToken(&next)
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		s.log.Info("agent token revoked", "token", id, "by", by.ID)
+	case errors.Is(err, core.ErrUnreadable): // the record stays, and opens nothing; what it opened before ends
+		s.broken.add(id)
+		s.opts.Changed()
 	}
 	return err
 }
@@ -313,8 +318,9 @@ func (s *AgentTokens) Refresh(ctx context.Context, p core.Principal) error {
 		return nil
 	}
 	rec, err := s.opts.Store.FindAgentToken(ctx, p.KeyID)
+	revokedBroken, _ := s.broken.look(p.KeyID)
 	switch {
-	case core.ErrorCode(err) == core.CodeNotFound, err == nil && rec.RevokedAt != nil:
+	case core.ErrorCode(err) == core.CodeNotFound, err == nil && rec.RevokedAt != nil, errors.Is(err, core.ErrUnreadable) && revokedBroken:
 		return unauthorized("invalid", "the credential is not valid")
 	}
 	return err

@@ -1,6 +1,8 @@
 package access_test
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -127,6 +129,58 @@ func TestAgentToken(t *testing.T) {
 	}
 	if err := r.RevokeAgentToken(t.Context(), "atok_1"); core.ErrorCode(err) != core.CodeNotFound {
 		t.Error(err)
+	}
+}
+
+// damagedTokens is a store in which the record of a token cannot be read.
+type damagedTokens struct {
+	*storetest.Memory
+	id string
+}
+
+func (s *damagedTokens) FindAgentToken(ctx context.Context, id string) (*core.AgentTokenRecord, error) {
+	if id == s.id {
+		return nil, core.Errorf(core.CodeInternal, "the stored agent token cannot be read").WithCause(core.ErrUnreadable)
+	}
+	return s.Memory.FindAgentToken(ctx, id)
+}
+
+func (s *damagedTokens) Update(ctx context.Context, fn func(tx core.Tx) error) error {
+	return s.Memory.Update(ctx, func(tx core.Tx) error { return fn(damagedTx{tx, ctx, s}) })
+}
+
+type damagedTx struct {
+	core.Tx
+	ctx   context.Context
+	store *damagedTokens
+}
+
+func (t damagedTx) FindAgentToken(id string) (*core.AgentTokenRecord, error) {
+	if id == t.store.id {
+		return t.store.FindAgentToken(t.ctx, id)
+	}
+	return t.Tx.FindAgentToken(id)
+}
+
+// The agents of a token that is revoked are sent away where its record cannot be read any more as well, and no sooner.
+func TestAgentTokenRevokedBroken(t *testing.T) {
+	store := &damagedTokens{Memory: storetest.NewMemory(t)}
+	clock, changed := coretest.NewClock(), 0
+	tokens := access.NewAgentTokens(access.TokenOptions{Store: store, Clock: clock, IDs: core.NewIDs(clock), Changed: func() { changed++ }})
+	token, err := tokens.CreateAgentToken(t.Context(), core.AgentTokenSpec{Capabilities: []string{"*"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.id = token.ID
+	agent := core.Principal{Kind: core.PrincipalAgent, ID: token.ID, KeyID: token.ID}
+	if err := tokens.Refresh(t.Context(), agent); core.ErrorCode(err) != core.CodeInternal {
+		t.Errorf("before: %v", err)
+	}
+	if err := tokens.RevokeAgentToken(t.Context(), token.ID); !errors.Is(err, core.ErrUnreadable) || changed != 1 {
+		t.Errorf("the record says nothing of it, but %v, and %d changes", err, changed)
+	}
+	if err := tokens.Refresh(t.Context(), agent); core.ErrorCode(err) != core.CodeUnauthorized {
+		t.Errorf("an agent of it goes on: %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -18,7 +19,7 @@ var _ core.GrantService = (*Service)(nil)
 // Bounds of logins of command lines.
 const (
 	maxGrants        = 1000 // that wait
-	maxGrantsAddress = 20   // of one address
+	maxGrantsAddress = 20   // of one address, as failed attempts are counted
 	userCodeLetters  = "BCDFGHJKLMNPQRSTVWXZ"
 	userCodeLength   = 8 // 34 bits; only people who are signed in can try
 )
@@ -34,6 +35,7 @@ type grants struct {
 type grant struct {
 	core.Grant
 	device [sha256.Size]byte
+	from   netip.Prefix
 	asked  time.Time
 
 	decided  bool
@@ -50,6 +52,9 @@ func (s *Service) BeginGrant(_ context.Context, spec core.GrantSpec) (*core.Gran
 	spec.Client = shown(spec.Client)
 	device := randomText()
 	g := &grant{Grant: core.Grant{GrantSpec: spec, ExpiresAt: s.opts.Clock.Now().Add(core.GrantLife)}, device: sha256.Sum256([]byte(device))}
+	if addr, err := netip.ParseAddr(spec.Address); err == nil {
+		g.from = addressOf(addr)
+	}
 	set := &s.grants
 	set.mu.Lock()
 	defer set.mu.Unlock()
@@ -59,7 +64,7 @@ func (s *Service) BeginGrant(_ context.Context, spec core.GrantSpec) (*core.Gran
 	set.tidy(s.opts.Clock.Now())
 	same := 0
 	for _, other := range set.byDevice {
-		if other.Address == spec.Address {
+		if other.from == g.from {
 			same++
 		}
 	}

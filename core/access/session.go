@@ -59,8 +59,8 @@ type sessions struct {
 
 // liveSession is a session in memory.
 //
-// Its times have monotonic readings: what was stored is taken for the time that passed by the wall clock until the start, and
-// then a clock that is set neither ends sessions nor prolongs them.
+// Its times have monotonic readings, and it is over as soon as the time that passed or the wall clock says so: the former stands
+// still while the machine is suspended, and the latter may be set back.
 type liveSession struct {
 	rec   *core.SessionRecord // without IDToken; immutable
 	began time.Time
@@ -71,10 +71,14 @@ type liveSession struct {
 
 // newLive takes in a session that was stored at some time before now.
 func newLive(rec *core.SessionRecord, now time.Time) *liveSession {
-	back := func(t time.Time) time.Time { return now.Add(-max(now.Sub(t), 0)) } // a time of the future is now
+	wall := now // as far as it is known: behind a clock that was set back, the last use at least was there
+	if rec.LastUsedAt.After(wall) {
+		wall = rec.LastUsedAt
+	}
+	back := func(t time.Time) time.Time { return now.Add(-max(wall.Sub(t), 0)) } // a time of the future is now
 	life := rec.ExpiresAt.Sub(rec.CreatedAt)
 	return &liveSession{
-		rec: withoutToken(rec), began: back(rec.CreatedAt), used: back(rec.LastUsedAt), ends: now.Add(min(rec.ExpiresAt.Sub(now), life)),
+		rec: withoutToken(rec), began: back(rec.CreatedAt), used: back(rec.LastUsedAt), ends: now.Add(min(rec.ExpiresAt.Sub(wall), life)),
 	}
 }
 
@@ -89,7 +93,12 @@ func (l *liveSession) idleUntil(limits SessionLimits) time.Time {
 // over reports whether a session ended.
 func (l *liveSession) over(now time.Time, limits SessionLimits) bool {
 	idle := l.idleUntil(limits)
-	return !now.Before(l.ends) || !now.Before(l.began.Add(limits.MaxAge)) || !idle.IsZero() && !now.Before(idle)
+	return reached(l.ends, now) || reached(l.began.Add(limits.MaxAge), now) || !idle.IsZero() && reached(idle, now)
+}
+
+// reached reports whether it is a time by now, of which both have a monotonic reading, or by the wall clock.
+func reached(t, now time.Time) bool {
+	return !now.Before(t) || !now.Round(0).Before(t.Round(0))
 }
 
 // loadSessions reads the sessions.

@@ -164,8 +164,8 @@ func (p *people) stored() map[string]*core.SessionRecord {
 	return maps.Clone(p.store.sessions)
 }
 
-// A clock that is set neither ends sessions nor prolongs them, and one that was set back before a start prolongs them by no
-// more than their life.
+// A clock that is set back does not prolong a session, over a start neither, and one that goes forward beyond its end ends it, as it
+// does behind a suspension of the machine, in which no time passes but by the wall clock.
 func TestSessionClock(t *testing.T) {
 	p := newPeople(t)
 	p.Close()
@@ -190,12 +190,19 @@ func TestSessionClock(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	for _, step := range []time.Duration{24 * time.Hour, -48 * time.Hour} {
+	for _, step := range []time.Duration{50 * time.Minute, -48 * time.Hour} {
 		p.clock.Step(step)
 		good("")
 	}
 	p.clock.Advance(time.Hour)
 	good(core.CodeUnauthorized)
+	for _, kind := range []core.UserSessionKind{core.SessionBrowser, core.SessionCLI} {
+		suspended := p.begin("ann", kind)
+		p.clock.Step(24 * time.Hour)
+		if _, err := p.Refresh(t.Context(), core.Principal{SessionID: suspended.ID}); core.ErrorCode(err) != core.CodeUnauthorized {
+			t.Errorf("%s: behind a suspension of the machine: %v", kind, err)
+		}
+	}
 	p.limits.Store(&access.SessionLimits{Idle: 12 * time.Hour, MaxAge: 12 * time.Hour, MaxConcurrent: 3})
 	signIn()
 	p.clock.Step(-1000 * time.Hour)
@@ -203,6 +210,15 @@ func TestSessionClock(t *testing.T) {
 	p.restart()
 	good("")
 	p.clock.Advance(12 * time.Hour)
+	good(core.CodeUnauthorized)
+	signIn()
+	p.clock.Advance(11 * time.Hour)
+	good("")
+	p.Close() // which stores when it was used last
+	p.clock.Step(-1000 * time.Hour)
+	p.restart()
+	good("")
+	p.clock.Advance(time.Hour)
 	good(core.CodeUnauthorized)
 }
 

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
+	"errors"
 	"io"
 	"strconv"
 	"strings"
@@ -89,6 +90,7 @@ func (s *Service) FindAudit(ctx context.Context, filter core.AuditFilter) (*core
 	m := newMatch(filter)
 	page := &core.AuditPage{Records: []*core.AuditRecord{}}
 	scanned, older := 0, 0
+	var passed unread
 	err := s.store.AuditRows(ctx, from, true, func(row core.AuditRow) (bool, error) {
 		if len(page.Records) == limit || scanned == maxScan {
 			page.HasMore, page.NextCursor = true, formatCursor(row.Sequence)
@@ -105,7 +107,7 @@ func (s *Service) FindAudit(ctx context.Context, filter core.AuditFilter) (*core
 		}
 		r, err := m.of(row)
 		if err != nil {
-			s.log.Warn("a record of the audit trail cannot be read", "sequence", row.Sequence, "error", err)
+			passed.add(row.Sequence, err)
 			return true, nil
 		}
 		if r != nil {
@@ -113,6 +115,7 @@ func (s *Service) FindAudit(ctx context.Context, filter core.AuditFilter) (*core
 		}
 		return true, nil
 	})
+	passed.log(s.log, "a list of the audit trail passes over records that cannot be read")
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +140,8 @@ func parseCursor(cursor string) (uint64, error) {
 var errTrimmed = core.Unavailable("audit_trimmed", "retention removed records before they were exported; export again")
 
 // ExportAudit implements core.AuditService. What lies between the first and the last record of the time is exported
-// without gaps, so that it can be verified, also where the clock was set meanwhile.
+// without gaps, so that it can be verified, also where the clock was set meanwhile. A record that cannot be read is exported as it is as
+// JSON, and is a gap in other forms.
 func (s *Service) ExportAudit(ctx context.Context, since, until time.Time, format string, w io.Writer) error {
 	out, err := trail.NewWriter(w, trail.Format(format), s.opts.Version)
 	if err != nil {
@@ -147,7 +151,9 @@ func (s *Service) ExportAudit(ctx context.Context, since, until time.Time, forma
 	if err != nil {
 		return err
 	}
-	var page [][]byte
+	var passed unread
+	defer func() { passed.log(s.log, "an export of the audit trail passes over records that cannot be read") }()
+	var page []core.AuditRow
 	var written uint64 // sequence of the last record that is; 0: none
 	for from := first; from <= last && from > 0; {
 		page = page[:0]
@@ -161,7 +167,8 @@ func (s *Service) ExportAudit(ctx context.Context, since, until time.Time, forma
 				return false, nil
 			}
 			there = true
-			page = append(page, bytes.Clone(row.Record))
+			row.Record = bytes.Clone(row.Record)
+			page = append(page, row)
 			next = row.Sequence + 1
 			return len(page) < exportPage, nil
 		})
@@ -174,8 +181,13 @@ func (s *Service) ExportAudit(ctx context.Context, since, until time.Time, forma
 		if len(page) == 0 {
 			break
 		}
-		for _, record := range page {
-			if err := out.Write(record); err != nil {
+		for _, row := range page {
+			err := out.Write(row.Record)
+			if errors.Is(err, trail.ErrUnreadable) {
+				passed.add(row.Sequence, err)
+				continue
+			}
+			if err != nil {
 				return err
 			}
 		}

@@ -22,8 +22,8 @@ import (
 )
 
 // Times and bounds of a key set. A key that the issuer took away is trusted until the next refresh; while the issuer
-// is away the keys that are known go on for a day. Tokens with ids that are unknown make at most one fetch in
-// fetchEvery, whoever sends how many of them.
+// is away the keys that are known go on for a day. Tokens with ids that are unknown, and those that the key of their id
+// did not sign, make at most one fetch in fetchEvery, whoever sends how many of them.
 const (
 	refreshAfter = 10 * time.Minute
 	staleAfter   = 24 * time.Hour
@@ -75,14 +75,14 @@ func (s *keySet) close() {
 // errKeysAway says that the issuer's keys could not be had.
 var errKeysAway = errors.New("the keys of the issuer are not at hand")
 
-// find returns the keys that may have signed a token with an id and an algorithm; at most one if it names an id. It
-// waits for a fetch where the keys are missing or too old, or the id is unknown.
-func (s *keySet) find(ctx context.Context, id, algorithm string) ([]any, error) {
+// find returns the keys that may have signed a token with an id and an algorithm, at most one if it names an id, and when
+// they were fetched. It waits for a fetch where the keys are missing or too old, or the id is unknown.
+func (s *keySet) find(ctx context.Context, id, algorithm string) (found []any, fetched time.Time, err error) {
 	for attempt := 0; ; attempt++ {
 		s.mu.Lock()
 		now := s.clock.Now()
 		known := !s.fetched.IsZero() && now.Sub(s.fetched) < staleAfter
-		var found []any
+		fetched, found = s.fetched, nil
 		if known {
 			found = s.match(id, algorithm)
 		}
@@ -95,18 +95,38 @@ func (s *keySet) find(ctx context.Context, id, algorithm string) ([]any, error) 
 		s.mu.Unlock()
 		switch {
 		case enough:
-			return found, nil
+			return found, fetched, nil
 		case busy == nil && !known:
-			return nil, errors.Join(errKeysAway, failed)
+			return nil, fetched, errors.Join(errKeysAway, failed)
 		case busy == nil:
-			return nil, errors.New("no key of the issuer has this id and algorithm")
+			return nil, fetched, errors.New("no key of the issuer has this id and algorithm")
 		}
 		select {
 		case <-busy:
 		case <-ctx.Done():
-			return nil, errors.Join(errKeysAway, ctx.Err())
+			return nil, fetched, errors.Join(errKeysAway, ctx.Err())
 		}
 	}
+}
+
+// renew has the keys fetched again, unless that was tried a moment ago, and waits for it. It reports whether they are others
+// than those that were fetched at a time: an issuer may replace a key under the same id.
+func (s *keySet) renew(ctx context.Context, former time.Time) bool {
+	s.mu.Lock()
+	var busy chan struct{}
+	if s.fetched.Equal(former) {
+		busy = s.fetch(s.clock.Now())
+	}
+	s.mu.Unlock()
+	if busy != nil {
+		select {
+		case <-busy:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	fetched, _ := s.state()
+	return !fetched.Equal(former)
 }
 
 // match returns the public keys for an id (empty: any) and an algorithm. The caller holds mu.

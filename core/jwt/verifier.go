@@ -191,16 +191,20 @@ func (v *Verifier) checkSignature(ctx context.Context, token string, head header
 	if err != nil {
 		return errors.New("no signature that can be read")
 	}
-	keys, err := v.keys.find(ctx, head.KeyID, head.Algorithm)
-	if err != nil {
-		return err
-	}
-	for _, key := range keys {
-		if _, err := signed.Verify(key); err == nil {
-			return nil
+	for attempt := 0; ; attempt++ {
+		keys, fetched, err := v.keys.find(ctx, head.KeyID, head.Algorithm)
+		if err != nil {
+			return err
+		}
+		for _, key := range keys {
+			if _, err := signed.Verify(key); err == nil {
+				return nil
+			}
+		}
+		if attempt > 0 || !v.keys.renew(ctx, fetched) {
+			return errors.New("the signature is wrong")
 		}
 	}
-	return errors.New("the signature is wrong")
 }
 
 // header is what is read of a token's protected header. Addresses and keys in it are not.

@@ -75,6 +75,10 @@ func (i *issuer) publish(names ...string) {
 	for _, n := range names {
 		set.Keys = append(set.Keys, jose.JSONWebKey{Key: keys()[n].Public(), KeyID: n})
 	}
+	i.publishSet(set)
+}
+
+func (i *issuer) publishSet(set jose.JSONWebKeySet) {
 	text, err := json.Marshal(set)
 	if err != nil {
 		panic(err)
@@ -439,6 +443,36 @@ func TestRotation(t *testing.T) {
 	}
 	if _, err := v.Verify(t.Context(), token("rsa", "RS256")); err == nil {
 		t.Fatal("a key that was withdrawn is accepted")
+	}
+}
+
+// A key that the issuer replaced under the same id is fetched when a token comes that it signed, and forged tokens have the keys
+// fetched no more often than those with ids that are unknown.
+func TestKeyReplacedUnderItsID(t *testing.T) {
+	i := newIssuer(t)
+	v := i.verifier(t)
+	token := func(key string) string { return sign(key, members{"alg": "RS256", "kid": "rsa"}, i.claims(nil).part()) }
+	if _, err := v.Verify(t.Context(), token("rsa")); err != nil {
+		t.Fatal(err)
+	}
+	i.publishSet(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: keys()["foreign"].Public(), KeyID: "rsa"}}})
+	i.clock.Advance(31 * time.Second)
+	if _, err := v.Verify(t.Context(), token("foreign")); err != nil {
+		t.Errorf("the new key: %v", err)
+	}
+	if _, err := v.Verify(t.Context(), token("rsa")); err == nil {
+		t.Error("the former key is accepted")
+	}
+	i.fetches.Store(0)
+	forged := token("rsa")
+	for range 1000 {
+		if _, err := v.Verify(t.Context(), forged); err == nil {
+			t.Fatal("a forged token is accepted")
+		}
+		i.clock.Advance(60 * time.Millisecond) // a minute in all
+	}
+	if n := i.fetches.Load(); n > 2 {
+		t.Errorf("%d fetches in a minute, want at most 2", n)
 	}
 }
 

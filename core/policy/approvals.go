@@ -35,6 +35,7 @@ const (
 // Approvals answers prompts of agents by the package wardroom.approvals of the operator's policy. Make it with
 // NewApprovals. It is safe for concurrent use.
 type Approvals struct {
+	reporter
 	current atomic.Pointer[rego.PreparedEvalQuery] // nil: the operator has no such package
 }
 
@@ -117,14 +118,18 @@ func (a *Approvals) Decide(ctx context.Context, q core.PromptQuestion) (ruling c
 		ruling.Reason = "the prompt is nothing that a policy could be asked about"
 		return ruling, true
 	}
-	ctx, cancel := context.WithTimeout(ctx, ApprovalLimit)
+	limited, cancel := context.WithTimeout(ctx, ApprovalLimit)
 	defer cancel()
-	results, err := prepared.Eval(ctx, rego.EvalParsedInput(input))
+	results, err := prepared.Eval(limited, rego.EvalParsedInput(input))
 	switch {
-	case ctx.Err() != nil:
+	case limited.Err() != nil:
+		if ctx.Err() == nil {
+			a.failed("the prompt "+q.PromptID, q.AgentID, errLate(ApprovalLimit))
+		}
 		ruling.Reason = "the policy did not decide in time"
 		return ruling, true
 	case err != nil:
+		a.failed("the prompt "+q.PromptID, q.AgentID, err)
 		ruling.Reason = "the policy failed to decide"
 		return ruling, true
 	case len(results) == 0:

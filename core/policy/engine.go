@@ -39,6 +39,7 @@ type Binding struct{ Type, Name, Role string }
 
 // Engine decides. Make it with New. It is safe for concurrent use.
 type Engine struct {
+	reporter
 	current atomic.Pointer[compiled]
 	loads   atomic.Uint64
 }
@@ -56,6 +57,7 @@ func (e *Engine) Load(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
+	next.report = &e.reporter
 	e.current.Store(next)
 	e.loads.Add(1)
 	return nil
@@ -107,7 +109,7 @@ func (e *Engine) AllowsAll(ctx context.Context, p core.Principal, a core.Access,
 	return n.decide(ctx, p, a).Allowed
 }
 
-// compiled is a policy that is ready to be asked. It is immutable but for its cache.
+// compiled is a policy that is ready to be asked. It is immutable in use but for its cache.
 type compiled struct {
 	revision string
 	prepared rego.PreparedEvalQuery
@@ -115,6 +117,7 @@ type compiled struct {
 	roles    bool   // they are needed beside scopes
 	uses     fields // of input
 	bound    bound
+	report   *reporter // nil while it is proved
 	cache    decisions
 }
 
@@ -186,14 +189,18 @@ func (n *compiled) decide(ctx context.Context, p core.Principal, a core.Access) 
 // eval asks the policy. ok is false for an answer that another time may be another.
 func (n *compiled) eval(ctx context.Context, p core.Principal, a core.Access) (r core.Ruling, ok bool) {
 	r.Revision = n.revision
-	ctx, cancel := context.WithTimeout(ctx, Limit)
+	limited, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
-	results, err := n.prepared.Eval(ctx, rego.EvalParsedInput(inputOf(p, a, n.bound.held(p))))
+	results, err := n.prepared.Eval(limited, rego.EvalParsedInput(inputOf(p, a, n.bound.held(p))))
 	switch {
-	case ctx.Err() != nil:
+	case limited.Err() != nil:
+		if ctx.Err() == nil {
+			n.report.failed(a.Action, p.ID, errLate(Limit))
+		}
 		r.Reason = "the policy did not decide in time"
 		return r, false
 	case err != nil:
+		n.report.failed(a.Action, p.ID, err)
 		r.Reason = "the policy failed to decide"
 		return r, false
 	case len(results) != 1 || len(results[0].Expressions) != 1:
@@ -206,6 +213,9 @@ func (n *compiled) eval(ctx context.Context, p core.Principal, a core.Access) (r
 	r.Scope, _ = said["scope"].(string)
 	return r, true
 }
+
+// errLate says that a policy took longer than it may.
+func errLate(limit time.Duration) error { return fmt.Errorf("it took longer than %s", limit) }
 
 // revisionOf names a policy by its files and its data.
 func revisionOf(files []file, data map[string]any) string {
@@ -240,7 +250,7 @@ func problems(err error) error {
 // placeOf names a place in a file, the line with it: the text of an error has no more than that.
 func placeOf(at *ast.Location) string { return fmt.Sprintf("%s:%d", at.File, at.Row) }
 
-// runTests runs every test_ rule of the modules; one that is not true, or not at all, fails.
+// runTests runs every test_ rule of the modules, up to one that takes longer than testLimit; one that is not true, or not at all, fails.
 func runTests(ctx context.Context, compiler *ast.Compiler, modules []*ast.Module, store storage.Store) error {
 	var found []core.Problem
 	for _, m := range modules {
@@ -254,12 +264,16 @@ func runTests(ctx context.Context, compiler *ast.Compiler, modules []*ast.Module
 			path := m.Package.Path.String() + "." + name
 			limited, cancel := context.WithTimeout(ctx, testLimit)
 			results, err := rego.New(rego.Query(path), rego.Compiler(compiler), rego.Store(store), rego.StrictBuiltinErrors(true)).Eval(limited)
+			late := limited.Err() != nil && ctx.Err() == nil
 			cancel()
 			p := core.Problem{Path: path}
 			if rule.Location != nil {
 				p = core.Problem{Path: placeOf(rule.Location), Line: rule.Location.Row}
 			}
 			switch {
+			case late: // those behind it may be as slow, and who waits for a start or a reload should hear of the first
+				p.Reason = fmt.Sprintf("%s: %v; no test behind it was run", name, errLate(testLimit))
+				return core.InvalidAll("policy", append(found, p))
 			case err != nil:
 				p.Reason = fmt.Sprintf("%s: %v", name, err)
 			case !results.Allowed():

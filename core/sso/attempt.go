@@ -8,6 +8,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -74,14 +76,20 @@ func (s sealer) open(kept string) (*attempt, error) {
 	return a, json.Unmarshal(text, a)
 }
 
-// maxAnswered bounds the states that are remembered; beyond that the oldest go, which the provider, to whom their codes
-// are known, refuses still.
+// maxAnswered bounds the states that are remembered. Beyond that those go that led to nothing, of which one client can make any
+// number, and only then those of people who signed in; the oldest of each first. The provider, which knows their codes, refuses
+// them still.
 const maxAnswered = 50_000
 
 // answered remembers the states that were answered, until they end. The zero value is ready.
 type answered struct {
-	mu   sync.Mutex // guards below
-	ends map[[sha256.Size]byte]time.Time
+	mu     sync.Mutex // guards below
+	states map[[sha256.Size]byte]answer
+}
+
+type answer struct {
+	ends   time.Time
+	failed bool // nobody is signed in by it, nor being signed in
 }
 
 // once reports whether a state was not answered before, and remembers it.
@@ -89,27 +97,50 @@ func (a *answered) once(state string, ends, now time.Time) bool {
 	sum := sha256.Sum256([]byte(state))
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if _, seen := a.ends[sum]; seen {
+	if _, seen := a.states[sum]; seen {
 		return false
 	}
-	if a.ends == nil {
-		a.ends = map[[sha256.Size]byte]time.Time{}
+	if a.states == nil {
+		a.states = map[[sha256.Size]byte]answer{}
 	}
-	if len(a.ends) >= maxAnswered {
-		for other, end := range a.ends {
-			if !now.Before(end) {
-				delete(a.ends, other)
-			}
-		}
-		for other := range a.ends {
-			if len(a.ends) < maxAnswered {
-				break
-			}
-			delete(a.ends, other)
-		}
+	if len(a.states) >= maxAnswered {
+		a.tidy(now)
 	}
-	a.ends[sum] = ends
+	a.states[sum] = answer{ends: ends}
 	return true
+}
+
+// failed notes that a state led to nothing.
+func (a *answered) failed(state string) {
+	sum := sha256.Sum256([]byte(state))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if one, there := a.states[sum]; there {
+		one.failed = true
+		a.states[sum] = one
+	}
+}
+
+// tidy makes room: what is over goes, and if that is little, a tenth of the others. The caller holds mu.
+func (a *answered) tidy(now time.Time) {
+	const most = maxAnswered - maxAnswered/10
+	maps.DeleteFunc(a.states, func(_ [sha256.Size]byte, one answer) bool { return !now.Before(one.ends) })
+	if len(a.states) <= most {
+		return
+	}
+	sums := slices.SortedFunc(maps.Keys(a.states), func(x, y [sha256.Size]byte) int {
+		one, other := a.states[x], a.states[y]
+		if one.failed != other.failed {
+			if one.failed {
+				return -1
+			}
+			return 1
+		}
+		return one.ends.Compare(other.ends)
+	})
+	for _, sum := range sums[:len(sums)-most] {
+		delete(a.states, sum)
+	}
 }
 
 // LocalPath returns where a browser may be sent within this site; "" for anything that could lead elsewhere. Browsers take

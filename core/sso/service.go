@@ -146,7 +146,7 @@ func (s *Service) Finish(ctx context.Context, query map[string]string, kept stri
 	return nil, e.WithCause(err)
 }
 
-func (s *Service) finish(ctx context.Context, query map[string]string, kept string) (*core.SignedIn, error) {
+func (s *Service) finish(ctx context.Context, query map[string]string, kept string) (who *core.SignedIn, err error) {
 	now := s.opts.Clock.Now()
 	if kept == "" {
 		return nil, errors.New("this browser did not begin it, or took longer than 10 minutes")
@@ -171,6 +171,11 @@ func (s *Service) finish(ctx context.Context, query map[string]string, kept stri
 	if !s.answered.once(a.State, a.Ends, now) {
 		return nil, errors.New("it was answered before")
 	}
+	defer func() {
+		if err != nil {
+			s.answered.failed(a.State)
+		}
+	}()
 	if word := query["error"]; word != "" {
 		if word == "access_denied" {
 			return nil, core.Errorf(core.CodeForbidden, "the identity provider did not let you in")

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -162,6 +163,45 @@ func TestFinish(t *testing.T) {
 	}
 	if got := r.End(t.Context(), "id", "https://wardroom.example"); got != r.provider.URL+"/end?a=b&client_id=wardroom&id_token_hint=id&post_logout_redirect_uri=https%3A%2F%2Fwardroom.example" {
 		t.Error(got)
+	}
+}
+
+// One client that answers any number of attempts of its own makes no answer of others good a second time.
+func TestFloodOfAnswers(t *testing.T) {
+	r := newRig(t)
+	type answer struct {
+		query       map[string]string
+		kept, nonce string
+	}
+	var others []answer
+	for range 20 {
+		query, kept := r.answer()
+		if _, err := r.Finish(t.Context(), query, kept); err != nil {
+			t.Fatal(err)
+		}
+		others = append(others, answer{query, kept, r.provider.nonce})
+	}
+	query, kept := r.answer()
+	query["error"] = "of_mine"
+	if _, err := r.Finish(t.Context(), query, kept); err == nil {
+		t.Fatal("let in")
+	}
+	if failed, good := r.InVain(); failed != 1 || good != len(others) {
+		t.Fatalf("%d in vain, %d others", failed, good)
+	}
+	now := r.clock.Now()
+	for i := range 51_000 {
+		r.AnswerInVain(strconv.Itoa(i), now.Add(core.SignInLife-time.Second), now)
+	}
+	for _, other := range others {
+		r.provider.nonce = other.nonce
+		if _, err := r.Finish(t.Context(), other.query, other.kept); core.ErrorCode(err) != core.CodeUnauthorized {
+			t.Fatalf("a second time: %v", err)
+		}
+	}
+	// Nor does it keep people from signing in.
+	if _, code := r.finish(); code != "" {
+		t.Errorf("another person: %s", code)
 	}
 }
 

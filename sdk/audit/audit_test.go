@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/wardroom/wardroom/sdk/audit"
+	pluginv1 "github.com/wardroom/wardroom/sdk/proto/v1"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -55,9 +57,14 @@ func (s *sink) last() uint64 {
 
 func dial(tb testing.TB, sink audit.Sink) audit.Sink {
 	tb.Helper()
+	return dialTo(tb, func(s *grpc.Server) { audit.Serve(s, sink) })
+}
+
+func dialTo(tb testing.TB, register func(s *grpc.Server)) audit.Sink {
+	tb.Helper()
 	listener := bufconn.Listen(1 << 20)
 	s := grpc.NewServer(grpc.MaxRecvMsgSize(64 << 20))
-	audit.Serve(s, sink)
+	register(s)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(listener) }()
 	conn, err := grpc.NewClient("passthrough:x", grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -140,6 +147,26 @@ func TestWriteFails(t *testing.T) {
 	}
 	if _, err := c.Open(ctx, 1); audit.AsError(err).Code != audit.CodeInternal {
 		t.Errorf("open: %v", err)
+	}
+}
+
+// talkative is a plugin of another make, which says as much as it likes.
+type talkative struct {
+	pluginv1.UnimplementedAuditSinkServer
+}
+
+func (talkative) Write(context.Context, *pluginv1.WriteRequest) (*pluginv1.WriteResponse, error) {
+	long := strings.Repeat("no ", 1<<18) + "\n"
+	return &pluginv1.WriteResponse{LastDurable: 1, Error: &pluginv1.ErrorDetail{Code: "FULL", Message: long, Hint: long}}, nil
+}
+
+// What a plugin says of a failure is bounded: it goes into logs, alerts and the status of sinks.
+func TestLongReasons(t *testing.T) {
+	c := dialTo(t, func(s *grpc.Server) { pluginv1.RegisterAuditSinkServer(s, talkative{}) })
+	last, err := c.Write(testContext(t), batch(1, 2, 1))
+	e := audit.AsError(err)
+	if last != 1 || e == nil || e.Code != "FULL" || len(e.Message) > 3000 || len(e.Hint) > 3000 || !strings.HasPrefix(e.Message, "no no ") {
+		t.Errorf("%d, %d bytes", last, len(err.Error()))
 	}
 }
 

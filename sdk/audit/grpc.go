@@ -138,5 +138,6 @@ func FromStatus(err error) error {
 }
 
 func errorFromProto(d *pluginv1.ErrorDetail) *Error {
+	d = d.Clipped()
 	return &Error{Code: Code(d.Code), Message: d.Message, Hint: d.Hint, Retry: d.Retryable}
 }

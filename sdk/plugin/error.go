@@ -139,6 +139,7 @@ func fromStatus(err error) error {
 }
 
 func fromDetail(d *pluginv1.ErrorDetail) *Error {
+	d = d.Clipped()
 	return &Error{Code: Code(d.Code), Message: d.Message, Field: d.Field, Hint: d.Hint, Retry: d.Retryable}
 }
 

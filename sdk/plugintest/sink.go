@@ -1,6 +1,10 @@
 package plugintest
 
 import (
+	"bytes"
+	"io"
+	"net/http"
+	"slices"
 	"testing"
 
 	"github.com/wardroom/wardroom/sdk/audit"
@@ -25,6 +29,52 @@ func Deliver(t *testing.T, s audit.Sink, list []audit.Record) (rejected []uint64
 		}
 	}
 	return rejected
+}
+
+// Blocked answers as a firewall does before a service, if there is a status to answer with, and reports whether it did.
+func Blocked(w http.ResponseWriter, status int) bool {
+	if status == 0 {
+		return false
+	}
+	w.Header().Set("Content-Type", "text/html")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, "<html><h1>Blocked</h1></html>")
+	return true
+}
+
+// BehindFirewall checks that records which a firewall before a service refuses for what they hold, one and several in a row, are passed
+// over, and that all are kept where it refuses everything. Block has the service answer by a status for each body. Records makes n whose
+// text is x repeated, behind a sequence.
+func BehindFirewall(t *testing.T, s audit.Sink, block func(func(body []byte) int), records func(behind uint64, n int) []audit.Record) {
+	t.Helper()
+	if _, err := s.Open(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	at := uint64(0)
+	for _, status := range []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotAcceptable} {
+		block(func(body []byte) int {
+			if bytes.Contains(body, []byte("union select")) {
+				return status
+			}
+			return 0
+		})
+		list := records(at, 41)
+		var want []uint64
+		for _, i := range []int{0, 11, 12, 39} {
+			list[i].JSON = bytes.Replace(list[i].JSON, []byte("xxx"), []byte("union select"), 1)
+			want = append(want, list[i].Sequence)
+		}
+		if got := Deliver(t, s, list); !slices.Equal(got, want) {
+			t.Errorf("%d: rejected are %d, want %d", status, got, want)
+		}
+		at += 41
+		block(func([]byte) int { return status })
+		for _, n := range []int{1, 41} {
+			if last, err := s.Write(t.Context(), records(at, n)); last > at || err == nil || audit.AsError(err).Code == audit.CodeRejected || !audit.AsError(err).Retry {
+				t.Errorf("%d to everything: %d, %v", status, last, err)
+			}
+		}
+	}
 }
 
 // Narrow is a service that tests of sinks make refuse each request above a size.

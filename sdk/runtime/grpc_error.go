@@ -25,7 +25,7 @@ func errorToProto(e *Error) *pluginv1.ErrorDetail {
 }
 
 func errorFromProto(d *pluginv1.ErrorDetail) *Error {
-	if d == nil {
+	if d = d.Clipped(); d == nil {
 		return nil
 	}
 	return &Error{Code: Code(d.Code), Message: d.Message, Field: d.Field, Hint: d.Hint, Retry: d.Retryable}

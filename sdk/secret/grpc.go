@@ -179,7 +179,7 @@ func errorToProto(e *Error) *pluginv1.ErrorDetail {
 }
 
 func errorFromProto(d *pluginv1.ErrorDetail) *Error {
-	if d == nil {
+	if d = d.Clipped(); d == nil {
 		return nil
 	}
 	return &Error{Code: Code(d.Code), Message: d.Message, Hint: d.Hint, Retry: d.Retryable}

@@ -125,51 +125,60 @@ func open(raw json.RawMessage) (*sink, error) {
 	return &sink{client: client, local: local, config: c, machine: machineHost, getenv: os.Getenv, now: time.Now, stored: stored{}}, nil
 }
 
-// kindTooLarge is the kind of a refusal of the status 413, which is of a proxy and has no type.
-const kindTooLarge = "RequestEntityTooLarge"
+// outcome is how a call was answered.
+type outcome struct {
+	status int    // 0: not at all
+	kind   string // type of the error that the service names; empty where it is a proxy or firewall that refuses
+}
 
-// call makes one call; the answer is decoded into out, unless that is nil. It returns the type of an error that the service
-// names. mu is held.
-func (s *sink) call(ctx context.Context, operation string, in, out any) (kind string, err error) {
+// ofEvents reports whether the events that were sent may be the reason of a refusal. The status 413 is of a proxy.
+func (o outcome) ofEvents() bool {
+	return o.kind == "InvalidParameterException" || o.tooLarge() || o.blocked()
+}
+
+func (o outcome) tooLarge() bool { return o.status == http.StatusRequestEntityTooLarge }
+
+func (o outcome) blocked() bool { return o.kind == "" && remote.OfContent(o.status) }
+
+// call makes one call; the answer is decoded into out, unless that is nil. mu is held.
+func (s *sink) call(ctx context.Context, operation string, in, out any) (o outcome, err error) {
 	if s.creds, err = s.credentialsOf(ctx, s.creds); err != nil {
-		return "", err
+		return o, err
 	}
 	body, err := json.Marshal(in)
 	if err != nil {
-		return "", err
+		return o, err
 	}
 	header := http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {"Logs_20140328." + operation}}
 	if err := s.creds.sign(header, s.config.Endpoint, s.config.Region, "logs", body, s.now()); err != nil {
-		return "", audit.Errorf(audit.CodeInvalidArgument, "the address of the service is wrong")
+		return o, audit.Errorf(audit.CodeInvalidArgument, "the address of the service is wrong")
 	}
 	a, err := s.client.Do(ctx, http.MethodPost, s.config.Endpoint, header, body)
 	if err != nil {
-		return "", err
+		return o, err
 	}
+	o.status = a.Status
 	if a.Status == http.StatusOK {
 		if out != nil && json.Unmarshal(a.Body, out) != nil {
-			return "", audit.Errorf(audit.CodeUnavailable, "the service answers with something else")
+			return o, audit.Errorf(audit.CodeUnavailable, "the service answers with something else")
 		}
-		return "", nil
+		return o, nil
 	}
 	var said struct {
 		Type string `json:"__type"`
 	}
 	_ = json.Unmarshal(a.Body, &said) // else there is no reason
-	kind = said.Type[strings.LastIndexByte(said.Type, '#')+1:]
-	if a.Status == http.StatusRequestEntityTooLarge {
-		kind = kindTooLarge
-	}
-	switch kind {
+	o.kind = said.Type[strings.LastIndexByte(said.Type, '#')+1:]
+	switch o.kind {
 	case "ThrottlingException", "LimitExceededException", "ServiceUnavailableException":
-		return kind, audit.Errorf(audit.CodeUnavailable, "the service asks to wait (%s)", kind)
+		return o, audit.Errorf(audit.CodeUnavailable, "the service asks to wait (%s)", o.kind)
 	case "UnrecognizedClientException", "AccessDeniedException", "InvalidSignatureException", "ExpiredTokenException":
 		s.creds = credentials{} // they may have been changed
-		e := audit.Errorf(audit.CodeForbidden, "the service refuses the credential (%s)", kind)
+		e := audit.Errorf(audit.CodeForbidden, "the service refuses the credential (%s)", o.kind)
 		e.Retry = true
-		return kind, e
+		return o, e
 	}
-	return kind, remote.Refusal(a.Status, kind)
+	return o, remote.Refusal(a.Status, o.kind)
 }
 
 // Open implements audit.Sink: it makes the log stream.
@@ -177,8 +186,8 @@ func (s *sink) Open(ctx context.Context, from uint64) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last, s.expired = from-1, 0
-	kind, err := s.call(ctx, "CreateLogStream", map[string]string{"logGroupName": s.config.LogGroup, "logStreamName": s.config.LogStream}, nil)
-	if kind == "ResourceAlreadyExistsException" {
+	o, err := s.call(ctx, "CreateLogStream", map[string]string{"logGroupName": s.config.LogGroup, "logStreamName": s.config.LogStream}, nil)
+	if o.kind == "ResourceAlreadyExistsException" {
 		err = nil
 	}
 	return 0, err
@@ -197,7 +206,7 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 	if err := audit.CheckGaps(batch); err != nil {
 		return 0, err
 	}
-	most := maxEvents
+	all, most := batch, maxEvents
 	for len(batch) > 0 {
 		switch {
 		case s.stored.has(batch[0]):
@@ -211,30 +220,23 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 			return s.rejectExpired(batch[0])
 		}
 		events, n := s.events(batch[:min(len(batch), most)])
-		var said struct {
-			Rejected refused `json:"rejectedLogEventsInfo"`
-		}
-		kind, err := s.call(ctx, "PutLogEvents", map[string]any{
-			"logGroupName": s.config.LogGroup, "logStreamName": s.config.LogStream, "logEvents": events,
-		}, &said)
+		refused, o, err := s.put(ctx, events)
 		if err != nil {
-			refused := audit.AsError(err)
 			switch {
-			case kind != "InvalidParameterException" && kind != kindTooLarge:
+			case !o.ofEvents():
 				return s.last, err
 			case n > 1: // it does not name the event that it does not take
 				most = n / 2
 				continue
-			case kind == kindTooLarge && remote.Small(batch[0]):
+			case o.tooLarge() && remote.Small(batch[0]), o.blocked() && !s.takes(ctx, all, len(all)-len(batch)):
 				return s.last, err
 			}
 			s.last = batch[0].Sequence - 1
-			refused.Code, refused.Retry = audit.CodeRejected, false
-			return s.last, refused
+			return s.last, remote.Rejection(o.status, o.kind)
 		}
 		// Part of the events may be refused for their times in an answer of success. An expired one is older than the
 		// retention of the group, which is an operator's choice.
-		expired, from, to := said.Rejected.bounds(n)
+		expired, from, to := refused.bounds(n)
 		if from == 0 && to > 0 {
 			s.last = batch[to-1].Sequence
 		} else {
@@ -253,6 +255,38 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 		batch = batch[n:]
 	}
 	return s.last, nil
+}
+
+// put sends events, and returns those that the service does not take for their times. mu is held.
+func (s *sink) put(ctx context.Context, events []inputEvent) (r refused, o outcome, err error) {
+	var said struct {
+		Rejected refused `json:"rejectedLogEventsInfo"`
+	}
+	o, err = s.call(ctx, "PutLogEvents", map[string]any{
+		"logGroupName": s.config.LogGroup, "logStreamName": s.config.LogStream, "logEvents": events,
+	}, &said)
+	return said.Rejected, o, err
+}
+
+// takes reports whether a record other than the one at an index is taken now, which shows that it is not everything that is refused:
+// one of some behind it, ever further away since those next to it may be refused too, or the one before, which is there twice then.
+// mu is held.
+func (s *sink) takes(ctx context.Context, batch []audit.Record, at int) bool {
+	try := func(i int) bool {
+		one := batch[i : i+1]
+		events, _ := s.events(one)
+		refused, _, err := s.put(ctx, events)
+		if expired, from, to := refused.bounds(1); err == nil && expired == 0 && from < to && i > at {
+			s.stored.add(one)
+		}
+		return err == nil
+	}
+	for far := 1; at+far < len(batch) && ctx.Err() == nil; far *= 2 {
+		if !s.stored.has(batch[at+far]) && try(at+far) { // what is stored already would be there twice
+			return true
+		}
+	}
+	return at > 0 && try(at-1)
 }
 
 // refused are the events of a request that the service does not take for their times. They stand at its ends.

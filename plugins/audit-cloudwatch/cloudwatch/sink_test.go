@@ -35,11 +35,12 @@ type service struct {
 	streams map[string]bool
 	events  []inputEvent
 	calls   int
-	fail    string           // type of the error of the next call
-	refuse  string           // text of events that are refused
-	keeps   time.Duration    // retention of the group; 0: for ever
-	signed  func() time.Time // of requests; nil: now
-	largest int              // bytes of the largest request that a proxy lets through; 0: any
+	fail    string                // type of the error of the next call
+	refuse  string                // text of events that are refused
+	keeps   time.Duration         // retention of the group; 0: for ever
+	signed  func() time.Time      // of requests; nil: now
+	largest int                   // bytes of the largest request that a proxy lets through; 0: any
+	blocks  func(body []byte) int // status that a firewall before it answers with; 0: it lets the request through
 }
 
 func newService(t *testing.T) *service {
@@ -60,6 +61,9 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	if s.largest > 0 && len(body) > s.largest {
 		w.WriteHeader(http.StatusRequestEntityTooLarge)
+		return
+	}
+	if s.blocks != nil && plugintest.Blocked(w, s.blocks(body)) {
 		return
 	}
 	if s.fail != "" {
@@ -426,6 +430,18 @@ func TestTooLarge(t *testing.T) {
 	}
 	if last, err := k.Write(t.Context(), records(102, 1, 50<<10, at)); last != 101 || audit.AsError(err).Hint == "" {
 		t.Errorf("%d, %v", last, err)
+	}
+}
+
+func TestBehindFirewall(t *testing.T) {
+	s := newService(t)
+	k := start(t, s, "wardroom")
+	block := func(fn func(body []byte) int) { s.blocks = fn }
+	plugintest.BehindFirewall(t, k, block, func(behind uint64, n int) []audit.Record {
+		return records(int(behind)+1, n, 10, func(int) time.Time { return now })
+	})
+	if len(s.events) != 3*37 {
+		t.Errorf("%d events", len(s.events))
 	}
 }
 

@@ -186,7 +186,12 @@ type item struct {
 
 // ofDocument reports whether the document itself may be the reason of a refusal.
 func (it item) ofDocument() bool {
-	return it.Status == http.StatusBadRequest || it.Status == http.StatusRequestEntityTooLarge
+	return it.ofContent() || it.Status == http.StatusRequestEntityTooLarge
+}
+
+// ofContent is ofDocument but for its size. Statuses other than 400 are of something before the server then, which names no error.
+func (it item) ofContent() bool {
+	return it.Status == http.StatusBadRequest || it.Error.Type == "" && remote.OfContent(it.Status)
 }
 
 // unfit reports whether the document itself, of a record, is refused, for good. The status 400 is also that of an unusable data stream or
@@ -254,12 +259,11 @@ func (s *sink) settle(ctx context.Context, r audit.Record, it item, others func(
 	if kept(it.Status) {
 		return nil
 	}
-	e := remote.Refusal(it.Status, it.Error.Type)
-	if it.unfit(r) || it.Status == http.StatusBadRequest && others() {
+	if it.unfit(r) || it.ofContent() && others() {
 		s.last = r.Sequence - 1
-		e.Code, e.Retry = audit.CodeRejected, false
-		return e
+		return remote.Rejection(it.Status, it.Error.Type)
 	}
+	e := remote.Refusal(it.Status, it.Error.Type)
 	if e.Hint == "" {
 		e.Hint = "check the data stream and its index template, and that the cluster may make shards"
 	}
@@ -313,7 +317,7 @@ func size(batch []audit.Record) (bytes int) {
 var errTooLarge = remote.Refusal(http.StatusRequestEntityTooLarge, "")
 
 // errWhole is the refusal of a request with several documents, which leaves open whether one of them is the reason.
-var errWhole = remote.Refusal(http.StatusBadRequest, "")
+var errWhole = remote.Refusal(http.StatusBadRequest, "") // whatever its status is
 
 // bulk sends documents, with the record as an object or without. A request with a single one that is refused is the refusal of that
 // one. mu is held.
@@ -346,12 +350,12 @@ func (s *sink) bulk(ctx context.Context, batch []audit.Record, object bool) ([]i
 		return nil, err
 	}
 	whole := item{Status: a.Status}
+	whole.Error.Type = typeOf(a)
 	switch {
 	case a.Status == http.StatusOK:
 	case !whole.ofDocument():
 		return nil, refusal(a)
 	case len(batch) == 1:
-		whole.Error.Type = typeOf(a)
 		return []item{whole}, nil
 	case a.Status == http.StatusRequestEntityTooLarge:
 		return nil, errTooLarge

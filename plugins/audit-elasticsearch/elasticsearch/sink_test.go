@@ -168,6 +168,17 @@ func TestRefusedInARow(t *testing.T) {
 	}
 }
 
+func TestBehindFirewall(t *testing.T) {
+	r := search.Start(t)
+	block := func(fn func(body []byte) int) { r.Change(func() { r.Blocks = fn }) }
+	plugintest.BehindFirewall(t, start(t, []string{r.URL()}, search.Password), block, func(behind uint64, n int) []audit.Record {
+		return records(int(behind)+1, n, 10)
+	})
+	if n := len(r.Records()); n != 3*37 {
+		t.Errorf("%d documents", n)
+	}
+}
+
 // A data stream that is closed amid a batch costs no record: what came before says nothing of those behind.
 func TestClosedAmidABatch(t *testing.T) {
 	r := search.Start(t)

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/wardroom/wardroom/sdk/plugintest"
 )
 
 // User and Password are what the server wants.
@@ -38,6 +40,7 @@ type Server struct {
 	Kind      string                // every document is refused with 400 and an error of this type
 	Cause     string                // type of its cause, if it has one
 	Largest   int                   // bytes of the largest body that is taken; 0: any
+	Blocks    func(body []byte) int // status that a firewall before it answers with; 0: it lets the request through
 	Requests  int
 }
 
@@ -100,6 +103,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	if s.Largest > 0 && len(body) > s.Largest { // as a proxy refuses it
 		w.WriteHeader(413)
+		return
+	}
+	if s.Blocks != nil && plugintest.Blocked(w, s.Blocks(body)) {
 		return
 	}
 	if name, ok := strings.CutPrefix(req.URL.Path, "/_index_template/"); ok {

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/wardroom/wardroom/sdk/plugintest"
 )
 
 // Token is the one that the receiver takes.
@@ -45,6 +47,7 @@ type Receiver struct {
 	Whole   string                  // answer to a request with an invalid event, instead of one with its number
 	Taken   int                     // requests with events that were taken
 	Code    int                     // 400 with this code for whatever is sent; 0: none
+	Blocks  func(body []byte) int   // status that a firewall before it answers with; 0: it lets the request through
 }
 
 // Start runs one until the end of the test.
@@ -118,6 +121,9 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(req.Body, int64(largest)+1))
 	if err != nil || len(body) > largest {
 		say(413, 27, "Request entity too large", nil)
+		return
+	}
+	if r.Blocks != nil && plugintest.Blocked(w, r.Blocks(body)) {
 		return
 	}
 	if r.Code != 0 {

@@ -200,7 +200,7 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 			case remote.Small(batch[0]):
 				return s.last, refusal(a)
 			}
-			return s.split(ctx, batch[:1], rejection(refusal(a)))
+			return s.split(ctx, batch[:1], remote.Rejection(a.Status, textOf(a.Body)))
 		}
 		ack, err := s.taken(a)
 		if err != nil {
@@ -212,7 +212,7 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 				most = n / 2
 				continue
 			case blame && s.takes(ctx, all, len(all)-len(batch)):
-				return s.split(ctx, batch[:1], rejection(refusal(a)))
+				return s.split(ctx, batch[:1], remote.Rejection(a.Status, textOf(a.Body)))
 			}
 			return s.last, err
 		}
@@ -260,12 +260,6 @@ func (s *sink) takes(ctx context.Context, batch []audit.Record, at int) bool {
 		}
 	}
 	return at > 0 && try(at-1)
-}
-
-// rejection makes a refusal one of the record alone, for good.
-func rejection(e *audit.Error) *audit.Error {
-	e.Code, e.Retry = audit.CodeRejected, false
-	return e
 }
 
 // split sends what stands before the last event, and returns the error of that one. mu is held.
@@ -334,12 +328,12 @@ func answerOf(a remote.Answer) (body answer, ok bool) {
 // invalidEvent returns the index of the event, of n, that the collector refuses for good, or -1; blame reports whether one of them may be
 // the reason. The status 400 is also that of wrong settings; the events are kept then.
 func invalidEvent(a remote.Answer, n int) (bad int, blame bool) {
-	if a.Status != http.StatusBadRequest {
-		return -1, false
-	}
 	body, ok := answerOf(a)
-	if !ok { // it is of something before the collector
-		return -1, true
+	switch {
+	case !ok: // it is of something before the collector
+		return -1, remote.OfContent(a.Status)
+	case a.Status != http.StatusBadRequest:
+		return -1, false
 	}
 	switch *body.Code {
 	case codeBadData, codeNoEvent, codeBlank, codeBadFields:

@@ -258,6 +258,15 @@ func TestRefusedInARow(t *testing.T) {
 	}
 }
 
+func TestBehindFirewall(t *testing.T) {
+	r := hec.Start(t)
+	block := func(fn func(body []byte) int) { r.Change(func() { r.Blocks = fn }) }
+	plugintest.BehindFirewall(t, start(t, r, nil), block, func(behind uint64, n int) []audit.Record { return records(int(behind)+1, n, 10) })
+	if n := len(r.Events()); n != 3*37 {
+		t.Errorf("%d events", n)
+	}
+}
+
 // A proxy that breaks amid a batch costs no record: what came before says nothing of those behind.
 func TestBrokenAmidABatch(t *testing.T) {
 	r := hec.Start(t)

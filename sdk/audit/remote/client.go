@@ -181,6 +181,23 @@ const smallRecord = 4 << 10
 // Small reports whether a record is so small that to be refused as too large is no fault of its own, but of a setting.
 func Small(r audit.Record) bool { return len(r.JSON) <= smallRecord }
 
+// OfContent reports whether the status of an answer that is not one of the service itself may be about what a request holds: so refuse
+// proxies and firewalls before it, and only a request with other records shows whether they refuse everything.
+func OfContent(status int) bool {
+	return status == http.StatusBadRequest || status == http.StatusForbidden || status == http.StatusNotAcceptable
+}
+
+// Rejection is Refusal of a record alone, for good.
+func Rejection(status int, reason string) *audit.Error {
+	e := Refusal(status, reason)
+	if e.Code == audit.CodeForbidden {
+		e = audit.Errorf(audit.CodeRejected, "a firewall before the service does not take a record (%d)", status)
+		e.Hint = "look for the rule of the firewall that the record matches"
+	}
+	e.Code, e.Retry = audit.CodeRejected, false
+	return e
+}
+
 // Refusal returns the error of an answer whose status is not one of success; reason, which may be empty, is the text
 // that the service says, without any part of a record.
 func Refusal(status int, reason string) *audit.Error {

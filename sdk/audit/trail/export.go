@@ -49,7 +49,11 @@ func NewWriter(w io.Writer, format Format, version string) (*Writer, error) {
 	return nil, fmt.Errorf("there is no format %.20q", format)
 }
 
-// Write adds a record in canonical form.
+// ErrUnreadable is wrapped by the error of Write for what is no record.
+var ErrUnreadable = errors.New("the record cannot be read")
+
+// Write adds a record in canonical form. ErrUnreadable for one that cannot be read, of which nothing is written; as JSON each is written
+// as it is.
 func (e *Writer) Write(line []byte) error {
 	if e.format == FormatJSON {
 		_, _ = e.out.Write(line) // an error comes again with the next
@@ -57,7 +61,7 @@ func (e *Writer) Write(line []byte) error {
 	}
 	r, err := Parse(line)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	if e.format == FormatCSV {
 		e.row = appendRow(e.row[:0], r)
@@ -273,8 +277,18 @@ func VerifyFile(r io.Reader, v *Verifier) error {
 	}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(make([]byte, 0, 64<<10), maxLine)
+	ended := true
+	lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
+		n, line, err := bufio.ScanLines(data, atEOF)
+		ended = n == 0 || data[n-1] == '\n'
+		return n, line, err
+	})
 	for lines.Scan() {
-		v.Add(lines.Bytes())
+		if ended {
+			v.Add(lines.Bytes())
+		} else {
+			v.addOpen(lines.Bytes())
+		}
 	}
 	if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
 		v.Unreadable("is longer than any record")

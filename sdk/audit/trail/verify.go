@@ -46,6 +46,7 @@ type Report struct {
 	Findings    []Finding `json:"findings"`             // the first MaxFindings
 	More        int       `json:"more,omitempty"`       // findings beyond those
 	SelfSigned  string    `json:"selfSigned,omitempty"` // key that the checkpoints themselves name, where no keys were given
+	Unfinished  *Finding  `json:"unfinished,omitempty"` // the last line, which has no end yet as its file is being written: no damage
 }
 
 // MaxFindings bounds the findings of a report.
@@ -61,14 +62,18 @@ type Verifier struct {
 	Keys []ed25519.PublicKey
 	// Whole says that the trail is to begin with its first record, or behind what retention removed.
 	Whole bool
+	// Growing reports whether the file of Begin is being written to; nil: it is not. If it is, a last line without its end is no
+	// damage, unless other lines come behind it. It is called once such a line was read, by VerifyFile.
+	Growing func() bool
 
-	report  Report
-	file    string
-	begin   string // file of the first record
-	line    int
-	last    place
-	recent  map[uint64]Hash
-	missing []span // that were found missing, and may come later
+	report     Report
+	file       string
+	begin      string // file of the first record
+	line       int
+	last       place
+	recent     map[uint64]Hash
+	missing    []span   // that were found missing, and may come later
+	unfinished *Finding // of the line that was read last, if it is one that Growing is about
 }
 
 // span is a row of sequences.
@@ -86,6 +91,7 @@ func (v *Verifier) Add(line []byte) {
 	if len(line) == 0 {
 		return
 	}
+	v.goesOn()
 	p, r, err := read(line)
 	if err != nil {
 		v.find(Finding{Kind: FindingUnread, Text: err.Error()})
@@ -105,9 +111,31 @@ func (v *Verifier) Add(line []byte) {
 	}
 }
 
+// addOpen takes in a last line without its end.
+func (v *Verifier) addOpen(line []byte) {
+	if text := bytes.TrimSpace(line); len(text) > 0 {
+		if _, _, err := read(text); err != nil && v.Growing != nil && v.Growing() {
+			v.line++
+			v.goesOn()
+			v.unfinished = &Finding{Kind: FindingUnread, File: v.file, Line: v.line, Text: err.Error()}
+			return
+		}
+	}
+	v.Add(line)
+}
+
+// goesOn notes that another line comes: one before it that has no end is damage.
+func (v *Verifier) goesOn() {
+	if v.unfinished != nil {
+		v.keep(*v.unfinished)
+		v.unfinished = nil
+	}
+}
+
 // AddRecord takes in the next record.
 func (v *Verifier) AddRecord(r *wire.AuditRecord) {
 	v.line++
+	v.goesOn()
 	p, err := placeOfRecord(r)
 	if err != nil {
 		v.find(Finding{Kind: FindingUnread, Sequence: r.Sequence, Text: err.Error()})
@@ -133,6 +161,7 @@ func (v *Verifier) redaction(r *wire.AuditRecord) bool {
 // Unreadable notes a line that is no record, for reasons that its reader knows.
 func (v *Verifier) Unreadable(reason string) {
 	v.line++
+	v.goesOn()
 	v.find(Finding{Kind: FindingUnread, Text: reason})
 }
 
@@ -241,6 +270,10 @@ func (v *Verifier) keys(named string) []ed25519.PublicKey {
 
 func (v *Verifier) find(f Finding) {
 	f.File, f.Line = v.file, v.line
+	v.keep(f)
+}
+
+func (v *Verifier) keep(f Finding) {
 	if len(v.report.Findings) >= MaxFindings {
 		v.report.More++
 		return
@@ -252,7 +285,7 @@ func (v *Verifier) find(f Finding) {
 func (v *Verifier) Report() Report {
 	r := v.report
 	r.KeysGiven = len(v.Keys) > 0
-	r.Last = v.last.sequence
+	r.Last, r.Unfinished = v.last.sequence, v.unfinished
 	if r.Records > 0 {
 		r.Hash = v.last.hash.String()
 	}
@@ -266,7 +299,7 @@ func (v *Verifier) Report() Report {
 			Text: fmt.Sprintf("the trail begins with record %d, and %s", r.First, before),
 		})
 	}
-	if v.Whole && r.Records == 0 && v.file != "" && len(r.Findings) == 0 { // files of a trail that was on have its first records
+	if v.Whole && r.Records == 0 && v.file != "" && len(r.Findings) == 0 && r.Unfinished == nil { // files of a trail that was on have its first records
 		r.Findings = []Finding{{Kind: FindingRemoved, Sequence: 1, File: v.file, Text: "there is no record, not even the first one"}}
 	}
 	r.OK = len(r.Findings) == 0 && r.More == 0

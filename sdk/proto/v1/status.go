@@ -9,6 +9,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/wardroom/wardroom/sdk/internal/clip"
 )
 
 // The codes that this package itself gives to failures that carry no ErrorDetail.
@@ -54,12 +56,27 @@ var statusOf = map[string]codes.Code{
 	"UNIMPLEMENTED":       codes.Unimplemented,
 }
 
-// Status returns the detail as the error of a gRPC call. Text that is not UTF-8 is made so, for a status that
-// cannot be encoded would lose all of it.
-func (d *ErrorDetail) Status() error {
-	clean := &ErrorDetail{
-		Code: Text(d.Code), Message: Text(d.Message), Field: Text(d.Field), Hint: Text(d.Hint), Retryable: d.Retryable,
+// Bounds of what a failed call says, in bytes: it goes into logs, into what lists and health show, and into headers.
+const (
+	maxCode = 100
+	maxSaid = 2000
+)
+
+// Clipped returns the detail with texts that are valid UTF-8 and not too long: of a plugin they may be anything. Of nil it returns nil.
+func (d *ErrorDetail) Clipped() *ErrorDetail {
+	if d == nil {
+		return nil
 	}
+	said := func(text string) string { return clip.Marked(Text(text), maxSaid, "...") }
+	return &ErrorDetail{
+		Code: clip.Text(Text(d.Code), maxCode), Message: said(d.Message), Field: said(d.Field), Hint: said(d.Hint), Retryable: d.Retryable,
+	}
+}
+
+// Status returns the detail as the error of a gRPC call, clipped: a status that cannot be encoded, or is larger than headers may be, would
+// lose all of it.
+func (d *ErrorDetail) Status() error {
+	clean := d.Clipped()
 	code, ok := statusOf[clean.Code]
 	if !ok {
 		code = codes.Internal

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -36,6 +38,19 @@ func TestStatusIsUTF8(t *testing.T) {
 	got := pluginv1.Detail((&pluginv1.ErrorDetail{Code: "INTERNAL", Message: "a\xffb"}).Status())
 	if got.Message != "a\uFFFDb" {
 		t.Errorf("message %q", got.Message)
+	}
+}
+
+// What a plugin says is cut, and reaches those who ask for it, however long it is.
+func TestStatusIsBounded(t *testing.T) {
+	long := strings.Repeat("é", 20<<20)
+	got := pluginv1.Detail((&pluginv1.ErrorDetail{Code: long, Message: long, Field: long, Hint: long, Retryable: true}).Status())
+	if !got.Retryable || len(got.Code) > 100 || len(got.Message) > 2010 || len(got.Field) > 2010 || len(got.Hint) > 2010 ||
+		!strings.HasSuffix(got.Message, "é...") || !utf8.ValidString(got.Code) {
+		t.Errorf("%d, %d, %d and %d bytes", len(got.Code), len(got.Message), len(got.Field), len(got.Hint))
+	}
+	if (*pluginv1.ErrorDetail)(nil).Clipped() != nil {
+		t.Error("of none there is one")
 	}
 }
 
