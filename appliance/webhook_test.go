@@ -410,3 +410,32 @@ func scrape(t *testing.T, a *appliance.App) string {
 	}
 	return string(text)
 }
+
+// TestRefusedEndpoints: of endpoints that cannot be, a start and a reload name each, with file, line and key.
+func TestRefusedEndpoints(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "wardroom.yaml")
+	good := fmt.Sprintf("server: {listen: '127.0.0.1:0'}\nstore: {path: %s, minFree: 64MiB}\n", filepath.Join(dir, "store"))
+	bad := good + "# a comment\nwebhooks:\n  endpoints:\n" +
+		"    - {url: 'https://127.0.0.1/a', events: ['*'], secret: " + hookSecret + "}\n" +
+		"    - {url: 'https://localhost/b', events: ['*'], secret: " + hookSecret + "}\n"
+	wants := func(when string, err error) {
+		t.Helper()
+		for _, want := range []string{file + ":6: webhooks.endpoints[0].url: must not lead to 127.0.0.1", file + ":7: webhooks.endpoints[1].url: must not name this machine"} {
+			if core.ErrorCode(err) != core.CodeValidation || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: no %q: %v", when, want, err)
+			}
+		}
+	}
+	write(t, file, bad)
+	a, err := appliance.New(appliance.Options{ConfigPath: file, Version: "1.2.3"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	wants("start", a.Open(t.Context()))
+	a.Close()
+	write(t, file, good)
+	a = open(t, appliance.Options{ConfigPath: file, Version: "1.2.3"})
+	write(t, file, bad)
+	wants("reload", a.Reload())
+}

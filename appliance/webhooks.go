@@ -38,7 +38,7 @@ func (a *App) openWebhooks(ctx context.Context) error {
 		Secrets: a.secrets.Requested("webhook"), DeclaredSecrets: a.secrets.Configured("webhook"),
 	})
 	if err := a.webhooks.Open(ctx); err != nil {
-		return err
+		return c.Refused(err)
 	}
 	a.publish.Store(a.webhooks)
 	return nil
@@ -230,7 +230,7 @@ func (a *App) reloadWebhooks(c *config.Config) error {
 	if err != nil {
 		return err
 	}
-	return a.webhooks.Reload(a.work, hooks)
+	return c.Refused(a.webhooks.Reload(a.work, hooks))
 }
 
 // webhookGuard decides which targets deliveries may go to.

@@ -122,7 +122,7 @@ func (c *cli) atStore(cmd *cobra.Command, f *authFlags, offline func(loaded *con
 		err = owned
 	}
 	if core.ErrorCode(err) != core.CodeConflict || !isInUse(err) {
-		return err
+		return denied(err)
 	}
 	if c.server == "" && c.deps.Getenv(envServer) == "" {
 		c.server = c.runningServer(cmd.Context(), loaded)
@@ -232,7 +232,7 @@ func parseLife(cmd *cobra.Command, text string) (life time.Duration, never bool,
 	}
 	life, err = config.ParseDuration(text)
 	if err != nil || life <= 0 {
-		return 0, false, usagef(cmd, "%q is not a time such as 90d or 12h, nor never", text)
+		return 0, false, usagef(cmd, "--expires: %q is not a time such as 90d or 12h, nor never", text)
 	}
 	return life, false, nil
 }

@@ -387,13 +387,13 @@ func TestStoreEncrypted(t *testing.T) {
 		t.Fatal(err)
 	}
 	execute(t, "", "store", "key", "new", key, "--add").expect(t, 0) // the former one still opens
-	execute(t, "", "store", "dump", dump, "--data-dir", data).expect(t, 1, "is encrypted")
+	execute(t, "", "store", "dump", dump, "--data-dir", data).expect(t, 1, "is encrypted", "--store-key")
 	execute(t, "", "store", "dump", dump, "--data-dir", data, "--store-key", key).expect(t, 0)
 	execute(t, "", "store", "verify", dump).expect(t, 2, "is encrypted", "--store-key")
 	execute(t, "", "store", "verify", dump, "--store-key", other).expect(t, 2, "it was encrypted by key")
 	execute(t, "", "store", "verify", dump, "--store-key", key).expect(t, 0)
 	execute(t, "", "store", "restore", dump, "--data-dir", filepath.Join(dir, "again"), "--store-key", key).expect(t, 0)
-	execute(t, "", "store", "check", "--data-dir", filepath.Join(dir, "again")).expect(t, 1, "is encrypted")
+	execute(t, "", "store", "check", "--data-dir", filepath.Join(dir, "again")).expect(t, 1, "is encrypted", "--store-key")
 	execute(t, "", "store", "check", "--data-dir", filepath.Join(dir, "again"), "--store-key", key).expect(t, 0)
 	clear := filepath.Join(dir, "clear")
 	execute(t, "", "store", "dump", clear, "--data-dir", data, "--store-key", key, "--clear").expect(t, 0)

@@ -314,8 +314,8 @@ func (d *doctor) server(ctx context.Context) {
 		socket, err = openAdminSocket(d.cfg.Server.AdminSocket)
 	}
 	if err != nil && d.cfg != nil {
-		if there, failed := openAdminSocket(filepath.Join(d.cfg.Store.Path, "admin.sock")); failed == nil {
-			socket, err = there, nil
+		if there, failed := openAdminSocket(filepath.Join(d.cfg.Store.Path, "admin.sock")); failed == nil || os.IsPermission(failed) {
+			socket, err = there, failed
 		}
 	}
 	if err == nil {

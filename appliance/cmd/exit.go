@@ -75,9 +75,11 @@ type outcomeError struct {
 	code    int
 	message string
 	hint    string
+	cause   error // or nil
 }
 
 func (e *outcomeError) Error() string { return e.message }
+func (e *outcomeError) Unwrap() error { return e.cause }
 
 // interruption is a command ended by a signal.
 type interruption struct {

@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -104,16 +106,40 @@ func hintFor(err error) string {
 		return usage.hint
 	case errors.As(err, &outcome):
 		return outcome.hint
-	case errors.As(err, &conn) && !conn.Sent:
-		return "is the server running? start one with `wardroom dev`, or name it with --server or " + envServer
 	case errors.As(err, &conn):
-		return "look at the server with `wardroom status`"
+		return connectionHint(conn)
 	case errors.As(err, &api):
 		return apiHint(api)
 	case errors.As(err, &own) && own.Code == core.CodeNotFound:
 		return apiHint(&client.Error{Code: client.CodeNotFound, Details: own.Details})
 	}
 	return ""
+}
+
+// connectionHint returns what to do about a connection that was not made, or was lost.
+func connectionHint(e *client.ConnectionError) string {
+	var unknown x509.UnknownAuthorityError
+	var untrusted *tls.CertificateVerificationError
+	switch {
+	case errors.As(e, &unknown):
+		return fmt.Sprintf("if it is the right server, have the authority of its certificate trusted: `wardroom context add NAME --server %s --ca FILE`", clean(e.Server))
+	case errors.As(e, &untrusted):
+		return "name the server as its certificate does; on its machine `wardroom doctor` looks at the certificate"
+	case errors.Is(e, http.ErrSchemeMismatch):
+		return "the server speaks no TLS: begin its address with http://"
+	case !e.Sent:
+		return "is the server running? start one with `wardroom dev`, or name it with --server or " + envServer
+	}
+	return "look at the server with `wardroom status`"
+}
+
+// routeHint returns what to do about a path that the server does not have, since what it is for is not switched on there.
+func routeHint(route string) string {
+	switch {
+	case strings.Contains(route, " /api/auth/keys"), strings.Contains(route, " /api/auth/sessions"):
+		return "no security is configured there, as of `wardroom dev`: nobody needs a key; security.authentication.apiKeys.enabled: true changes that"
+	}
+	return "the server may be of another version: see `wardroom version`"
 }
 
 func apiHint(e *client.Error) string {
@@ -129,7 +155,10 @@ func apiHint(e *client.Error) string {
 		switch resource {
 		case "question":
 			return "list what is open with `wardroom question list`"
-		case "pattern", "execution", "agent", "plugin", "thread", "workspace", "webhook":
+		case "route":
+			id, _ := e.Details["id"].(string)
+			return routeHint(id)
+		case "pattern", "execution", "batch", "agent", "plugin", "thread", "workspace", "webhook", "schedule", "trigger":
 			return fmt.Sprintf("list what there is with `wardroom %s list`", resource)
 		case "managed agent":
 			return "list what there is with `wardroom agent list --managed`"

@@ -92,8 +92,11 @@ func (f *storeFlags) existing(cmd *cobra.Command) (string, error) {
 		return "", err
 	}
 	for _, candidate := range []string{dir, filepath.Join(dir, storeFolder)} {
-		if _, err := os.Stat(filepath.Join(candidate, storeManifest)); err == nil {
+		switch _, err := os.Stat(filepath.Join(candidate, storeManifest)); {
+		case err == nil:
 			return candidate, nil
+		case errors.Is(err, fs.ErrPermission):
+			return "", denied(err)
 		}
 	}
 	return "", &usageError{message: fmt.Sprintf("%s holds no store", dir)}
@@ -144,7 +147,7 @@ func (c *cli) dump(ctx context.Context, at store.Location, file string, clear bo
 	}
 	s, err := store.Open(ctx, store.Options{Path: dir, Encryption: at.Encryption})
 	if err != nil {
-		return sum, inUse(err)
+		return sum, notOpened(dir, err)
 	}
 	defer func() { err = errors.Join(err, s.Close(), ownAs(dir, dir)) }()
 	dump := func(w io.Writer) (err error) {
@@ -171,10 +174,25 @@ func (c *cli) dump(ctx context.Context, at store.Location, file string, clear bo
 	return sum, writeWhole(file, dump)
 }
 
-// inUse makes a store that another process holds a conflict.
-func inUse(err error) error {
-	if e := core.AsError(err); e.Code == core.CodeConflict {
+// notOpened returns what to do about a store that was not opened: another process holds it, it is encrypted and no key was named, or
+// the caller has no right to its files.
+func notOpened(dir string, err error) error {
+	switch e := core.AsError(err); {
+	case e.Code == core.CodeConflict:
 		return &outcomeError{code: exitConflict, message: e.Message, hint: "stop the server first"}
+	case errors.Is(err, store.ErrEncrypted):
+		return &outcomeError{code: exitFailed, message: "the store in " + dir + " is encrypted", hint: nameKey, cause: err}
+	}
+	return denied(err)
+}
+
+// nameKey is what to type where something is encrypted by the key of a store, and none was named.
+const nameKey = "name the file with the key: --store-key FILE, or the configuration that names it: --config FILE"
+
+// denied adds to an error about a file of the service that the caller has no right to it, and who has.
+func denied(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return &outcomeError{code: exitAuth, message: err.Error(), hint: "try again with sudo, or as the user of the service", cause: err}
 	}
 	return err
 }
@@ -183,6 +201,10 @@ func inUse(err error) error {
 func writeWhole(file string, write func(io.Writer) error) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".part-")
 	if err != nil {
+		var path *os.PathError
+		if errors.As(err, &path) {
+			path.Path = filepath.Dir(file) // which is where it fails, and not a name that was never given
+		}
 		return fileError(err)
 	}
 	defer func() {
@@ -248,7 +270,7 @@ func (c *cli) unseal(ctx context.Context, in io.Reader, file string, flags *keyF
 		return nil, true, err
 	}
 	if key == nil {
-		return nil, true, &usageError{message: file + " is encrypted by the key of a store", hint: "name the file with the key: --store-key FILE, or the configuration that names it: --config FILE"}
+		return nil, true, &usageError{message: file + " is encrypted by the key of a store", hint: nameKey}
 	}
 	plain, err := atrest.NewReader(ctx, in, key.Source)
 	if err != nil {

@@ -50,7 +50,7 @@ func (c *cli) storeCheck() *cobra.Command {
 			opts := store.CheckOptions{Path: at.Path, Encryption: at.Encryption, Progress: c.records("checked"), Found: collectBroken(&list)}
 			report, err := store.Check(cmd.Context(), opts)
 			if err != nil {
-				return inUse(err)
+				return notOpened(at.Path, err)
 			}
 			if err := c.showStoreCheck(report, list, ""); err != nil || report.Well() {
 				return err
@@ -96,7 +96,7 @@ func (c *cli) storeRepair() *cobra.Command {
 				})
 			})
 			if err != nil {
-				return inUse(err)
+				return notOpened(at.Path, err)
 			}
 			return c.showStoreCheck(report, list, export)
 		},

@@ -39,7 +39,7 @@ func (c *cli) storeUsage() *cobra.Command {
 			}
 			usage, err := store.MeasureUsage(cmd.Context(), at.Path, at.Encryption, c.deps.Retention(cfg), time.Now())
 			if err != nil {
-				return inUse(err)
+				return notOpened(at.Path, err)
 			}
 			var lines []usageLine
 			for _, kind := range store.UsageKinds {

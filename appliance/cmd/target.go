@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +33,7 @@ func (f *targetFlags) register(cmd *cobra.Command) {
 	flags.DurationVar(&f.deadline, "deadline", 0, "deadline of an execution (default the pattern's or the server's)")
 	flags.StringVar(&f.priority, "priority", "", "low, normal, high or critical")
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "key=value kept with each execution or thread; may be repeated")
-	flags.StringVar(&f.thread, "thread", "", "spawn a thread instead: its JSON as `thread prepare -o json` prints it, @FILE, or - for stdin")
+	flags.StringVar(&f.thread, "thread", "", "spawn a thread instead: its `JSON` as thread prepare -o json prints it, @FILE, or - for stdin")
 	flags.StringArrayVar(&f.env, "env", nil, "of a thread: K=V for its environment, or K to take this command's own; may be repeated")
 	flags.StringVar(&f.envFile, "env-file", "", "of a thread: file of K=V lines for its environment")
 	exclusive(cmd, "pattern", "thread")
@@ -81,21 +79,18 @@ func (c *cli) target(cmd *cobra.Command, f *targetFlags) (client.Target, error) 
 
 // threadTarget reads --thread and what goes with it.
 func (c *cli) threadTarget(cmd *cobra.Command, f *targetFlags) (*client.ThreadSpec, error) {
-	raw, err := c.objectFlag("--thread", f.thread)
+	data, _, err := c.readValue("--thread", f.thread)
 	if err != nil {
 		return nil, err
 	}
-	spec := new(client.ThreadSpec)
-	if err := json.Unmarshal(raw, spec); err != nil {
-		return nil, &usageError{message: fmt.Sprintf("--thread: not the JSON of a thread: %s", err), hint: "make it with `wardroom thread prepare -o json`"}
+	spec, err := readThread("--thread", data)
+	if err != nil {
+		return nil, err
 	}
-	// A prepared workspace is of one thread, and what the server added it adds again, as things are then.
-	if w := spec.Preparation.Workspace; w != nil {
+	if w := spec.Preparation.Workspace; w != nil { // a prepared one is of one thread
 		w.WorkspaceID, w.Path, w.BaseCommit, w.WorkBranch = "", "", "", ""
 	}
-	delete(spec.Metadata, "memoryContext")
 	spec.Preparation.EnvNames = nil
-	spec.Preparation.ContextFiles = slices.DeleteFunc(spec.Preparation.ContextFiles, func(f client.ContextFile) bool { return f.Path == core.ThreadMemoryPath })
 	if spec.ExecutionID == "" {
 		spec.ExecutionID = core.NewExecution
 	}
@@ -113,7 +108,7 @@ func (c *cli) threadTarget(cmd *cobra.Command, f *targetFlags) (*client.ThreadSp
 	if len(env) > 0 {
 		spec.Preparation.Env = env
 	}
-	return spec, err
+	return &spec, err
 }
 
 // targetFields are the fields of a target for people.

@@ -1,8 +1,10 @@
 package cmd
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +37,7 @@ type threadFlags struct {
 
 func (f *threadFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.from, "from", "", "begin with the JSON that `thread prepare -o json` printed; - is stdin; other flags win")
+	flags.StringVar(&f.from, "from", "", "begin with what thread prepare -o json printed to `FILE`; - is stdin; other flags win")
 	flags.StringVar(&f.spec.ExecutionID, "execution", "", "execution it belongs to (default new: one of its own)")
 	flags.StringVar(&f.spec.Name, "name", "", "name of the thread (default from role and objective)")
 	flags.StringVar(&f.spec.AgentType, "type", "", "claude, codex, gemini, or a type of the server's configuration")
@@ -79,14 +81,9 @@ func (c *cli) threadRequest(cmd *cobra.Command, f *threadFlags) (client.ThreadSp
 		if err != nil {
 			return spec, err
 		}
-		if err := json.Unmarshal(data, &spec); err != nil {
-			return spec, &usageError{message: fmt.Sprintf("--from: not the JSON of a thread: %s", err), hint: "make it with `wardroom thread prepare -o json`"}
+		if spec, err = readThread("--from", data); err != nil {
+			return spec, err
 		}
-		// What the server added it adds again, as things are then.
-		delete(spec.Metadata, "memoryContext")
-		spec.Preparation.ContextFiles = slices.DeleteFunc(spec.Preparation.ContextFiles, func(f client.ContextFile) bool {
-			return f.Path == core.ThreadMemoryPath
-		})
 	}
 	given := func(name string) bool { return cmd.Flags().Changed(name) }
 	set(&spec.ExecutionID, f.spec.ExecutionID)
@@ -119,6 +116,34 @@ func (c *cli) threadRequest(cmd *cobra.Command, f *threadFlags) (client.ThreadSp
 		spec.Metadata[key] = value
 	}
 	return spec, err
+}
+
+// readThread reads the JSON of a thread that a flag gave. A member that threads do not have is refused, as the server refuses it:
+// one that is misspelt would leave the thread without what it was to have.
+func readThread(flag string, data []byte) (client.ThreadSpec, error) {
+	var spec client.ThreadSpec
+	err := checkObject(data)
+	if err == nil {
+		decoder := json.NewDecoder(bytes.NewReader(data))
+		decoder.DisallowUnknownFields()
+		err = decoder.Decode(&spec)
+	}
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) {
+		err = fmt.Errorf("%s: cannot be of the type %s", kind.Field, kind.Value)
+	}
+	if err != nil {
+		return spec, &usageError{
+			message: fmt.Sprintf("%s: not the JSON of a thread: %s", flag, strings.TrimPrefix(err.Error(), "json: ")),
+			hint:    "make it with `wardroom thread prepare -o json`",
+		}
+	}
+	// What the server added it adds again, as things are then.
+	delete(spec.Metadata, "memoryContext")
+	spec.Preparation.ContextFiles = slices.DeleteFunc(spec.Preparation.ContextFiles, func(f client.ContextFile) bool {
+		return f.Path == core.ThreadMemoryPath
+	})
+	return spec, nil
 }
 
 // set takes a value over unless it is empty.

@@ -213,7 +213,7 @@ func (c *cli) triggerScreen(s *screen, t *client.Trigger) {
 		address = strings.TrimSuffix(server, "/") + t.Path
 	}
 	fields := []any{"trigger", t.ID, "name", t.Name, "address", address, "scheme", string(t.Scheme), "secret", t.Secret, "former secret until", moment(t.SecretRotatesAt),
-		"state", triggerState(&t.Trigger), "why", t.BlockedReason, "events", strings.Join(t.Events, ", "), "input", pairsText(t.Mapping),
+		"state", triggerState(&t.Trigger), "why", t.BlockedReason, "events", strings.Join(t.Events, ", "), "mapping", pairsText(t.Mapping),
 		"requests a minute", strconv.Itoa(t.RatePerMinute), "runs as", t.RunsAs}
 	fields = append(fields, targetFields(&t.Target)...)
 	n := t.Counts
@@ -286,6 +286,12 @@ func (c *cli) triggerTest() *cobra.Command {
 					return show(c, trial, err, trialScreen)
 				}
 				receipt, err := api.SendHook(ctx, args[0], text, "test-"+strconv.FormatInt(c.now().UnixNano(), 36), event, raw)
+				if client.CodeOf(err) == client.CodeUnauthorized { // of what the body was signed with, whatever credential the caller has
+					return &outcomeError{
+						code: exitAuth, message: err.Error(), cause: err,
+						hint: "it takes the secret that making or rotating the trigger showed, where its scheme is wardroom; `wardroom trigger rotate` gives it another one",
+					}
+				}
 				return show(c, receipt, err, receiptScreen)
 			})
 		},

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +19,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/schema"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -495,12 +498,12 @@ func (s *Service) checkSpec(spec core.APIKeySpec) error {
 	}
 	wrong(len(spec.Scopes) == 0, "scopes", "must name at least one of "+strings.Join(core.Scopes, ", "))
 	for _, scope := range spec.Scopes {
-		wrong(!slices.Contains(core.Scopes, scope), "scopes", "must be of "+strings.Join(core.Scopes, ", "))
+		wrong(!slices.Contains(core.Scopes, scope), "scopes", fmt.Sprintf("must be of %s, not %q", strings.Join(core.Scopes, ", "), schema.Clip(scope)))
 	}
 	wrong(len(spec.Roles) > maxRoles, "roles", "must be at most 20")
 	for _, role := range spec.Roles {
 		wrong(role == "" || len(role) > maxName || s.opts.KnownRole != nil && !s.opts.KnownRole(role), "roles",
-			"must be admin, operator, developer, viewer, or declared in security.rbac.roles")
+			"must be admin, operator, developer, viewer, or declared in security.rbac.roles, not "+strconv.Quote(schema.Clip(role)))
 	}
 	wrong(spec.Never && spec.Life != 0, "never", "excludes a time of expiry")
 	wrong(spec.Life != 0 && (spec.Life < minLife || spec.Life > core.MaxKeyLife), "expiresIn", "must be from 1 minute to 3650 days")

@@ -342,6 +342,14 @@ func TestCreateRefuses(t *testing.T) {
 	if len(r.store.keys) != 1 {
 		t.Errorf("%d keys", len(r.store.keys))
 	}
+	for want, spec := range map[string]core.APIKeySpec{
+		`not "exec"`: {Name: "a", Scopes: []string{"read", "exec"}},
+		`not "root"`: {Name: "a", Scopes: read, Roles: []string{"root"}},
+	} {
+		if _, err := r.CreateKey(t.Context(), spec); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %s: %v", want, err)
+		}
+	}
 }
 
 // Nobody makes or takes over a key that can do more than their own.

@@ -1,10 +1,12 @@
 package config
 
 import (
+	"errors"
 	"reflect"
 	"slices"
 	"strings"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
@@ -16,7 +18,7 @@ func (c *Config) With(next *Config) *Config {
 	takeOver(false, reflect.ValueOf(merged).Elem(), reflect.ValueOf(next.clone()).Elem())
 	merged.takeOverPlugins(next)
 	merged.takeOverFresh(next.clone(), fresh)
-	merged.files, merged.filled = next.files, next.filled
+	merged.files, merged.filled, merged.places = next.files, next.filled, next.places
 	return merged
 }
 
@@ -40,6 +42,25 @@ func (c *Config) CheckMixed() error {
 	r.compliance(&c.Security)
 	for i := range r.problems {
 		r.problems[i].Reason += "; the files are right, and some of their keys wait for a restart: restart the server instead of a reload"
+	}
+	return asError(r.problems, nil)
+}
+
+// Refused returns what a part of the process says against keys of c, each with the place that sets it: a VALIDATION_ERROR that lists
+// every problem. An error without a list is returned as it is.
+func (c *Config) Refused(err error) error {
+	var e *core.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	list, _ := e.Details["errors"].([]core.Problem)
+	if len(list) == 0 {
+		return err
+	}
+	r := &ruling{config: c, wrong: map[string]bool{}}
+	for _, p := range list {
+		entry := parentOf(p.Path)
+		r.refuse(entry, strings.TrimPrefix(p.Path, entry+"."), "%s", p.Reason)
 	}
 	return asError(r.problems, nil)
 }

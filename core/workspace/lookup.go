@@ -2,8 +2,9 @@ package workspace
 
 import (
 	"context"
-	"errors"
 	"strings"
+
+	"github.com/wardroom/wardroom/core"
 )
 
 // found is the branch or commit that a name stands for in a remote.
@@ -38,7 +39,8 @@ func (s *Service) lookup(ctx context.Context, rem *remote, note mirrorNote, name
 		if refs["HEAD"] != "" { // detached
 			return found{branch: refs["HEAD"], want: want{hash: refs["HEAD"]}}, nil
 		}
-		return found{}, noBranch(rem.url, "HEAD").WithCause(errors.New("the repository is empty, or has no default branch"))
+		return found{}, core.Invalid("preparation.workspace.branch",
+			"%s has no HEAD: it is empty, or has no default branch; commit to it, or name a branch", rem.url)
 	}
 	if hash := refs["refs/heads/"+name]; hash != "" {
 		return found{branch: name, want: want{hash: hash, ref: "refs/heads/" + name}}, nil

@@ -238,7 +238,7 @@ func TestRefusals(t *testing.T) {
 		"repository missing":   {core.WorkspaceSpec{Repo: "file:///nonexistent/app.git"}, "preparation.workspace.repo", "no repository"},
 		"branch missing":       {core.WorkspaceSpec{Repo: "app", Branch: "nope"}, "preparation.workspace.branch", `"nope"`},
 		"commit missing":       {core.WorkspaceSpec{Repo: "app", Branch: strings.Repeat("0123", 10)}, "preparation.workspace.branch", "no branch, tag or commit"},
-		"empty repository":     {core.WorkspaceSpec{Repo: "file://" + empty}, "preparation.workspace.branch", "HEAD"},
+		"empty repository":     {core.WorkspaceSpec{Repo: "file://" + empty}, "preparation.workspace.branch", "has no HEAD: it is empty, or has no default branch"},
 		"option for a branch":  {core.WorkspaceSpec{Repo: "app", Branch: "--upload-pack=touch /tmp/x"}, "preparation.workspace.branch", "blank"},
 		"option for a URL":     {core.WorkspaceSpec{Repo: "--upload-pack=x"}, "preparation.workspace.repo", "begins with a -"},
 		"ext transport":        {core.WorkspaceSpec{Repo: "ext::sh -c true"}, "preparation.workspace.repo", "blank"},

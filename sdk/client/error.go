@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -86,7 +87,8 @@ func (e *Error) goesOn() bool {
 // ConnectionError is a request that got no answer.
 type ConnectionError struct {
 	Server string // base address
-	// Sent is false when the connection could not be made, so that the server never saw the request.
+	// Sent is false when the connection could not be made, also since the server's certificate is not trusted or it speaks no TLS, so
+	// that the server never saw the request.
 	Sent bool
 	Err  error
 }
@@ -135,6 +137,9 @@ func Unreachable(err error) bool {
 	return false
 }
 
+// plainToTLS is what net/http answers a request in plain text at a listener with TLS.
+const plainToTLS = "Client sent an HTTP request to an HTTPS server."
+
 // newError makes an Error of an answer. An answer without the API's envelope (a proxy's page) gets the code
 // that fits its status.
 func newError(resp *http.Response, body []byte) *Error {
@@ -161,6 +166,10 @@ func newError(resp *http.Response, body []byte) *Error {
 	}
 	e.foreign = true
 	e.Code = codeOfStatus(resp.StatusCode)
+	if bytes.HasPrefix(body, []byte(plainToTLS)) {
+		e.Message = "the server takes TLS only: begin its address with https://"
+		return e
+	}
 	e.Message = fmt.Sprintf("the server answered %s without an error body; is this a Wardroom server?",
 		strings.TrimSpace(fmt.Sprintf("%d %s", resp.StatusCode, http.StatusText(resp.StatusCode))))
 	return e

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -109,8 +110,9 @@ func (c *Client) connectionError(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	var op *net.OpError
+	var untrusted *tls.CertificateVerificationError
 	sent := true
-	if errors.As(err, &op) && op.Op == "dial" {
+	if errors.As(err, &op) && op.Op == "dial" || errors.As(err, &untrusted) || errors.Is(err, http.ErrSchemeMismatch) {
 		sent = false
 	}
 	err = unwrapURLError(err)

@@ -3,8 +3,13 @@ package client_test
 import (
 	"context"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -190,6 +195,36 @@ func TestConnectionRefused(t *testing.T) {
 	var conn *client.ConnectionError
 	if !errors.As(err, &conn) || conn.Sent || len(pauses()) == 0 {
 		t.Errorf("err = %v after %d pauses", err, len(pauses()))
+	}
+}
+
+// A server that is not trusted, or speaks no TLS, got no request: its connection could not be made.
+func TestConnectionsThatAreNotMade(t *testing.T) {
+	var asked atomic.Int32
+	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) })
+	quiet := log.New(io.Discard, "", 0)
+	secure := httptest.NewUnstartedServer(handler)
+	secure.Config.ErrorLog = quiet
+	secure.StartTLS()
+	defer secure.Close()
+	plain := httptest.NewUnstartedServer(handler)
+	plain.Config.ErrorLog = quiet
+	plain.Start()
+	defer plain.Close()
+	for _, address := range []string{secure.URL, strings.Replace(plain.URL, "http:", "https:", 1)} {
+		_, err := newClient(t, address, client.Options{}).Execute(t.Context(), client.ExecuteRequest{Pattern: "x"})
+		var conn *client.ConnectionError
+		if !errors.As(err, &conn) || conn.Sent || !strings.HasPrefix(err.Error(), "cannot connect to "+address) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	_, err := newClient(t, strings.Replace(secure.URL, "https:", "http:", 1), client.Options{}).GetExecution(t.Context(), "e")
+	var refused *client.Error
+	if !errors.As(err, &refused) || !strings.Contains(refused.Message, "https://") {
+		t.Errorf("plain text to a server with TLS: %v", err)
+	}
+	if n := asked.Load(); n != 0 {
+		t.Errorf("%d requests came in", n)
 	}
 }
 
