@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -96,6 +97,7 @@ func hintFor(err error) string {
 		conn      *client.ConnectionError
 		api       *client.Error
 		own       *core.Error
+		untrusted *tls.CertificateVerificationError
 	)
 	switch {
 	case errors.As(err, &interrupt):
@@ -104,6 +106,10 @@ func hintFor(err error) string {
 		return usage.hint
 	case errors.As(err, &outcome):
 		return outcome.hint
+	case errors.As(err, &conn) && errors.As(err, &untrusted):
+		return "name the certificates that its own is signed by with `wardroom context add NAME --server URL --ca FILE`"
+	case errors.As(err, &conn) && errors.Is(err, http.ErrSchemeMismatch):
+		return "the server speaks no TLS: give its address with http://"
 	case errors.As(err, &conn) && !conn.Sent:
 		return "is the server running? start one with `wardroom dev`, or name it with --server or " + envServer
 	case errors.As(err, &conn):

@@ -86,7 +86,7 @@ func (e *Error) goesOn() bool {
 // ConnectionError is a request that got no answer.
 type ConnectionError struct {
 	Server string // base address
-	// Sent is false when the connection could not be made, so that the server never saw the request.
+	// Sent is false when the connection could not be made, or its certificate is not trusted, so that the server never saw the request.
 	Sent bool
 	Err  error
 }

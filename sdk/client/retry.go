@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"math/rand/v2"
@@ -109,10 +110,8 @@ func (c *Client) connectionError(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	var op *net.OpError
-	sent := true
-	if errors.As(err, &op) && op.Op == "dial" {
-		sent = false
-	}
+	var untrusted *tls.CertificateVerificationError
+	sent := !(errors.As(err, &op) && op.Op == "dial") && !errors.As(err, &untrusted) && !errors.Is(err, http.ErrSchemeMismatch)
 	err = unwrapURLError(err)
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF // io.EOF is the name of a stream's proper end
