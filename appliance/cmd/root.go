@@ -376,7 +376,7 @@ func (c *cli) bounded(ctx context.Context) (context.Context, context.CancelFunc)
 
 // late says in words that --timeout ended a request.
 func (c *cli) late(ctx context.Context, err error) error {
-	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return &outcomeError{
 			code:    exitTimeout,
 			message: fmt.Sprintf("no answer within %s", c.timeout),
