@@ -35,9 +35,12 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// knowsSequences reports whether w is a terminal that has colours and a cursor to move.
+func (c *cli) knowsSequences(w any) bool { return isTerminal(w) && c.deps.Getenv("TERM") != "dumb" }
+
 // painter returns a function that colours text if w is a terminal and colours are wanted.
 func (c *cli) painter(w io.Writer) func(style, string) string {
-	if c.noColor || c.deps.Getenv("NO_COLOR") != "" || !isTerminal(w) {
+	if c.noColor || c.deps.Getenv("NO_COLOR") != "" || !c.knowsSequences(w) {
 		return func(_ style, text string) string { return text }
 	}
 	return func(s style, text string) string {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -312,7 +313,7 @@ func (c *cli) once(cmd *cobra.Command, look func(ctx context.Context, api *clien
 func (c *cli) refresh(
 	cmd *cobra.Command, interval time.Duration, look func(ctx context.Context, api *client.Client) (view, error),
 ) error {
-	ctx, inPlace := cmd.Context(), c.tables() && isTerminal(c.deps.Stdout)
+	ctx, inPlace := cmd.Context(), c.drawsInPlace(c.deps.Stdout)
 	persist := c.persist
 	for last := []byte(nil); ; persist = c.outlive {
 		var v view
@@ -331,9 +332,7 @@ func (c *cli) refresh(
 			s := c.screen()
 			s.line("%s  every %s, Ctrl-C ends", c.now().Format("15:04:05"), interval)
 			v.draw(s)
-			// Home, each line with what was behind it cleared, and everything below.
-			text := bytes.ReplaceAll(s.buf.Bytes(), []byte("\n"), []byte("\x1b[K\n"))
-			_, err = fmt.Fprintf(c.deps.Stdout, "\x1b[H%s\x1b[J", text)
+			_, err = io.WriteString(c.deps.Stdout, s.frame())
 		case !bytes.Equal(v.body, last):
 			last = slices.Clone(v.body)
 			err = c.print(v)

@@ -102,35 +102,41 @@ func (s *stage) send(t *testing.T, frame string) {
 	}
 }
 
-// viewer is a terminal in which `wardroom execution watch` runs.
+// viewer is a terminal in which a command line runs, such as `wardroom execution watch`.
 type viewer struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	tty  *os.File
 	mu   sync.Mutex // guards term
 	term *vt.Screen
+	raw  []byte        // all that was shown
 	news chan struct{} // buffered; something was shown
 	done chan struct{} // the reader is gone
 }
 
 func watch(t *testing.T, server string, cols, rows int, env ...string) *viewer {
 	t.Helper()
-	tty, program, err := pty.Open()
+	return view(t, exec.Command("wardroom", "execution", "watch", "exec_chart"), server, cols, rows, env...)
+}
+
+// view runs a command line in a terminal.
+func view(t *testing.T, program *exec.Cmd, server string, cols, rows int, env ...string) *viewer {
+	t.Helper()
+	tty, side, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := pty.Setsize(tty, &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)}); err != nil {
 		t.Fatal(err)
 	}
-	v := &viewer{t: t, tty: tty, term: vt.New(vt.Options{Cols: cols, Rows: rows}), news: make(chan struct{}, 1), done: make(chan struct{})}
-	v.cmd = exec.Command("wardroom", "execution", "watch", "exec_chart")
-	v.cmd.Stdin, v.cmd.Stdout, v.cmd.Stderr = program, program, program
+	v := &viewer{t: t, cmd: program, tty: tty, term: vt.New(vt.Options{Cols: cols, Rows: rows}), news: make(chan struct{}, 1), done: make(chan struct{})}
+	v.cmd.Stdin, v.cmd.Stdout, v.cmd.Stderr = side, side, side
 	v.cmd.Env = append(append(os.Environ(), "WARDROOM_SERVER="+server, "LC_ALL=C.UTF-8", "TERM=xterm"), env...)
 	v.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := v.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_ = program.Close() // so that the end of the program is the end of what it shows
+	_ = side.Close() // so that the end of the program is the end of what it shows
 	go func() {
 		defer close(v.done)
 		buf := make([]byte, 4096)
@@ -138,6 +144,7 @@ func watch(t *testing.T, server string, cols, rows int, env ...string) *viewer {
 			n, err := tty.Read(buf)
 			v.mu.Lock()
 			v.term.Write(buf[:n])
+			v.raw = append(v.raw, buf[:n]...)
 			v.mu.Unlock()
 			select {
 			case v.news <- struct{}{}:
@@ -171,6 +178,14 @@ func (v *viewer) screen() string {
 		}, line), " ")
 	}
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
+}
+
+// scrolled returns how many lines are above the terminal now.
+func (v *viewer) scrolled() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, _, lines := v.term.Lines(0)
+	return int(lines)
 }
 
 // sees waits until the terminal shows the text.
