@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"github.com/wardroom/wardroom/sdk/client"
@@ -102,10 +104,9 @@ func (w *timelineWatch) live(parent context.Context) error {
 	}
 	workers.Go(func() { w.listen(ctx, stream) })
 	workers.Go(func() { w.read(ctx) })
-	if _, err := io.WriteString(w.out, hideCursor); err != nil {
-		return err
-	}
-	defer func() { _, _ = io.WriteString(w.out, showCursor) }()
+	goesOn := make(chan os.Signal, 1)
+	signal.Notify(goesOn, unix.SIGCONT)
+	defer signal.Stop(goesOn)
 	ticks := time.NewTicker(drawEvery)
 	defer ticks.Stop()
 	w.draw(true)
@@ -119,6 +120,8 @@ func (w *timelineWatch) live(parent context.Context) error {
 			return err
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-goesOn:
+			w.drawn = 0 // a shell has shown something since, which stays
 		case <-ticks.C:
 			w.style.spin++
 			w.draw(true)
@@ -215,6 +218,7 @@ func (w *timelineWatch) draw(live bool) {
 		width, height = wideTerminal-1, defaultHeight
 	}
 	var b strings.Builder
+	b.WriteString(hideCursor) // for as long as it moves: the process may be stopped at any time, or killed
 	if width != w.width || height != w.height {
 		if w.drawn > 0 && (width < w.width || height < w.height) {
 			// Lines of the last drawing are broken, or above the terminal now: there is no way back to its first.
@@ -251,7 +255,7 @@ func (w *timelineWatch) draw(live bool) {
 	for _, line := range text {
 		b.WriteString(line + clearLine + "\n")
 	}
-	b.WriteString(clearBelow)
+	b.WriteString(clearBelow + showCursor)
 	w.drawn = len(text)
 	_, _ = io.WriteString(w.out, b.String()) // a terminal that is gone ends the command by a signal
 }

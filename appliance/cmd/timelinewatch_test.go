@@ -1,6 +1,7 @@
 package cmd_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/sdk/vt"
 )
@@ -360,4 +362,48 @@ func TestWatchLinesOnTerminal(t *testing.T) {
 	if screen := v.screen(); !strings.HasPrefix(screen, "completed         {\"a\":1}") {
 		t.Errorf("shown:\n%s", screen)
 	}
+}
+
+// TestWatchTreeStopped: Ctrl-Z gives the shell a terminal with a cursor, and what goes on in the foreground is drawn anew, below
+// what the shell showed.
+func TestWatchTreeStopped(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	s := newStage(t, runningTimeline())
+	v := view(t, exec.Command(bash, "--norc", "--noprofile", "-i"), s.URL, 100, 60, "PS1=ready ", "HISTFILE=")
+	types := func(text string) {
+		if _, err := v.tty.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hidden := func() bool {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		return bytes.LastIndex(v.raw, []byte("\x1b[?25l")) > bytes.LastIndex(v.raw, []byte("\x1b[?25h"))
+	}
+	v.sees("ready")
+	types("wardroom execution watch exec_chart\n")
+	v.sees("1 parallel")
+	types("\x1a")
+	v.sees("Stopped")
+	if hidden() {
+		t.Errorf("the cursor is hidden while the command is stopped")
+	}
+	types("echo shown-by-$((40+2))\n")
+	v.sees("shown-by-42")
+	types("fg\n")
+	coretest.WaitFor(t, "a drawing below", func() bool {
+		_, below, _ := strings.Cut(v.screen(), "Stopped")
+		return strings.Contains(below, "1 parallel")
+	})
+	v.sees("shown-by-42")
+	types("\x03")
+	v.sees("interrupted")
+	if hidden() {
+		t.Errorf("the cursor is hidden at the end")
+	}
+	types("exit $?\n")
+	v.leaves(130)
 }
