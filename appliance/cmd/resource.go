@@ -126,6 +126,9 @@ func (r *resource[T]) page(ctx context.Context, api *client.Client, sel selectio
 	return answer.Raw(), info, nil
 }
 
+// maxList bounds the rows of all pages in bytes: they are kept in memory, several times over while they are printed.
+const maxList = 512 << 20
+
 // rest reads all pages after the first one, and joins them.
 func (r *resource[T]) rest(
 	ctx context.Context, api *client.Client, sel selection, body json.RawMessage, info client.PageInfo,
@@ -134,10 +137,18 @@ func (r *resource[T]) rest(
 	// A cursor is compared with one from before, which is replaced after twice as many pages each time: so a circle of any length
 	// is found.
 	mark, pages, most := "", 0, 1
-	for {
+	for size := 0; ; {
 		rows, err := members[json.RawMessage](body, r.member)
 		if err != nil {
 			return nil, err
+		}
+		for _, row := range rows {
+			size += len(row)
+		}
+		if size > sel.most {
+			return nil, &usageError{
+				message: fmt.Sprintf("the list has more than %d bytes", sel.most), hint: "select less of it, or read it page by page with --cursor",
+			}
 		}
 		merged = append(merged, rows...)
 		if !info.HasMore || len(rows) == 0 && info.NextCursor == "" { // a page may be empty, and more follow
