@@ -16,9 +16,15 @@ func TestEventsOfSlowServer(t *testing.T) {
 	const pause = 700 * time.Millisecond // of several that are longer together than the quiet that ends a history
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		time.Sleep(pause)
-		for i := 1; i <= 4; i++ {
-			time.Sleep(pause)
+		for i := range 5 {
+			select {
+			case <-time.After(pause):
+			case <-r.Context().Done():
+				return
+			}
+			if i == 0 {
+				continue // the answer itself takes its time
+			}
 			_, _ = fmt.Fprintf(w, "id: %d\nevent: event\ndata: {\"type\":\"execution.completed\",\"subject\":\"exec_%d\"}\n\n", i, i)
 			flush(w)
 		}
