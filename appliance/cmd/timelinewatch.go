@@ -129,10 +129,8 @@ func (w *timelineWatch) live(parent context.Context) error {
 	}
 }
 
-// Sequences for a drawing in place.
+// Sequences for a drawing in place. The cursor is not hidden: the process may be stopped at any time, or killed.
 const (
-	hideCursor = "\x1b[?25l"
-	showCursor = "\x1b[?25h"
 	clearLine  = "\x1b[K"
 	clearBelow = "\x1b[J"
 )
@@ -218,7 +216,6 @@ func (w *timelineWatch) draw(live bool) {
 		width, height = wideTerminal-1, defaultHeight
 	}
 	var b strings.Builder
-	b.WriteString(hideCursor) // for as long as it moves: the process may be stopped at any time, or killed
 	if width != w.width || height != w.height {
 		if w.drawn > 0 && (width < w.width || height < w.height) {
 			// Lines of the last drawing are broken, or above the terminal now: there is no way back to its first.
@@ -255,7 +252,7 @@ func (w *timelineWatch) draw(live bool) {
 	for _, line := range text {
 		b.WriteString(line + clearLine + "\n")
 	}
-	b.WriteString(clearBelow + showCursor)
+	b.WriteString(clearBelow)
 	w.drawn = len(text)
 	_, _ = io.WriteString(w.out, b.String()) // a terminal that is gone ends the command by a signal
 }
