@@ -174,6 +174,12 @@ func sitDown(t *testing.T, server string, args ...string) *person {
 // sitDownTo runs a command line at a pty.
 func sitDownTo(t *testing.T, environment []string, args ...string) *person {
 	t.Helper()
+	return sitDownWith(t, exec.Command("wardroom", args...), environment)
+}
+
+// sitDownWith runs a program at a pty.
+func sitDownWith(t *testing.T, cmd *exec.Cmd, environment []string) *person {
+	t.Helper()
 	tty, program, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +187,6 @@ func sitDownTo(t *testing.T, environment []string, args ...string) *person {
 	if err := pty.Setsize(tty, &pty.Winsize{Cols: 100, Rows: 30}); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command("wardroom", args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
 	cmd.Env = append(os.Environ(), environment...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

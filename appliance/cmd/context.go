@@ -14,8 +14,10 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/wardroom/wardroom/sdk/client"
 )
@@ -76,15 +78,17 @@ func (c *cli) readContexts() (*contexts, error) {
 	return all, nil
 }
 
+// write replaces the file, where it really lies.
 func (all *contexts) write() error {
-	if err := os.MkdirAll(filepath.Dir(all.path), 0o700); err != nil {
-		return err
-	}
 	data, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		return err
 	}
-	return replaceFile(all.path, data)
+	path, err := filepath.EvalSymlinks(all.path)
+	if err != nil {
+		path = all.path // it is not there yet
+	}
+	return replaceFile(path, data)
 }
 
 func (all *contexts) names() []string { return slices.Sorted(maps.Keys(all.Contexts)) }
@@ -261,18 +265,66 @@ func (c *cli) contextRemove() *cobra.Command {
 
 // changeContexts changes the file and prints what was done; nothing is written after an error.
 func (c *cli) changeContexts(change func(all *contexts) (string, error)) error {
+	var all *contexts
+	var done string
+	if err := c.updateContexts(func(now *contexts) (err error) {
+		all = now
+		done, err = change(now)
+		return err
+	}); err != nil {
+		return err
+	}
+	return c.showValue(all, func(s *screen) { s.line("%s", done) })
+}
+
+// updateContexts changes the file as it is now, while no other command does; nothing is written after an error.
+func (c *cli) updateContexts(change func(all *contexts) error) error {
+	path, err := c.contextsPath()
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	dir, err := c.lockDirectory(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer dir.Close() // which lets go
 	all, err := c.readContexts()
 	if err != nil {
 		return err
 	}
-	done, err := change(all)
+	if err := change(all); err != nil {
+		return err
+	}
+	return all.write()
+}
+
+// lockWait is how long a command waits for another one that changes the contexts, which takes it milliseconds.
+const lockWait = 5 * time.Second
+
+// lockDirectory takes a directory for this command, until the returned file is closed. A file system without locks has none.
+func (c *cli) lockDirectory(path string) (*os.File, error) {
+	dir, err := os.Open(path)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := all.write(); err != nil {
-		return err
+	for deadline := time.Now().Add(lockWait); ; {
+		err := unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) {
+			return dir, nil
+		}
+		if time.Now().After(deadline) {
+			err = &outcomeError{code: exitConflict, message: "another command has been changing " + path + " for " + lockWait.String(), hint: "end it, and try again"}
+		} else {
+			err = pauseFor(c.ctx, firstPause/10)
+		}
+		if err != nil {
+			_ = dir.Close()
+			return nil, err
+		}
 	}
-	return c.showValue(all, func(s *screen) { s.line("%s", done) })
 }
 
 func (c *cli) contextList() *cobra.Command {

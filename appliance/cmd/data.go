@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -219,7 +218,10 @@ func (c *cli) confirmErase(plan *wire.Erasure) (string, error) {
 	if _, err := s.WriteTo(c.deps.Stderr); err != nil {
 		return "", err
 	}
-	line, _ := bufio.NewReader(c.deps.Stdin).ReadString('\n')
+	line, err := c.stdinLine()
+	if err != nil {
+		return "", err
+	}
 	if line = strings.TrimSpace(line); line == "" {
 		return "", &outcomeError{code: exitFailed, message: "nothing was erased", hint: "--confirm gives the subject without asking"}
 	}

@@ -1,8 +1,10 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -32,24 +34,27 @@ func (c *cli) eventsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ctx := cmd.Context()
+			ctx, stop := context.WithCancelCause(cmd.Context())
+			defer stop(nil)
+			quiet := time.AfterFunc(math.MaxInt64, func() { stop(context.DeadlineExceeded) })
+			defer quiet.Stop()
 			if !follow {
-				if f.After == "" {
-					f.After = "0"
+				f.After = cmp.Or(f.After, "0")
+				if c.timeout > 0 {
+					quiet.Reset(c.timeout)
 				}
-				var stop context.CancelFunc
-				ctx, stop = context.WithCancel(ctx)
-				defer stop()
-				quiet := time.AfterFunc(feedQuiet, stop)
-				defer quiet.Stop()
 			}
 			stream, err := api.FollowEvents(ctx, f)
 			if err != nil {
-				return err
+				return c.late(ctx, err)
 			}
 			c.noteOutages(stream)
 			paint := c.painter(c.deps.Stdout)
+			if !follow {
+				quiet.Reset(feedQuiet)
+			}
 			for event, err := range stream.Events() {
+				quiet.Stop() // what reads the output may be slow
 				if !follow && (err != nil && ctx.Err() != nil && cmd.Context().Err() == nil || event.Type == client.EventGap) {
 					return nil // what happened so far was shown
 				}
@@ -65,6 +70,9 @@ func (c *cli) eventsCommand() *cobra.Command {
 				}
 				if err := c.printFeed(event, paint); err != nil {
 					return err
+				}
+				if !follow {
+					quiet.Reset(feedQuiet)
 				}
 			}
 			return nil

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +50,10 @@ func (c *cli) confirmDelete(ids []string) error {
 	if _, err := s.WriteTo(c.deps.Stderr); err != nil {
 		return err
 	}
-	line, _ := bufio.NewReader(c.deps.Stdin).ReadString('\n')
+	line, err := c.stdinLine()
+	if err != nil {
+		return err
+	}
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return nil

@@ -58,6 +58,7 @@ func (f filter) choice() string {
 type selection struct {
 	client.Page
 	all    bool     // every page
+	most   int      // bytes of the rows of all pages; more is an error
 	args   []string // of the command
 	values map[string]any
 }
@@ -139,7 +140,7 @@ func isSet(cmd *cobra.Command, name string) bool {
 // selection reads the flags of registerFilters and registerListing.
 func (c *cli) selection(cmd *cobra.Command, filters []filter, args []string) (selection, error) {
 	flags := cmd.Flags()
-	sel := selection{args: args, all: isSet(cmd, "all"), values: map[string]any{}}
+	sel := selection{args: args, all: isSet(cmd, "all"), most: maxList, values: map[string]any{}}
 	// A list without pages does not have these; they are then zero.
 	sel.Limit, _ = flags.GetInt("limit")
 	sel.Offset, _ = flags.GetInt("offset")

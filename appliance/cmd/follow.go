@@ -82,7 +82,7 @@ func (c *cli) printDocument(value any) error {
 		}
 		return c.printYAML(body)
 	}
-	_, err = c.deps.Stdout.Write(body)
+	_, err = c.deps.Stdout.Write(escaped(body, jsonEscape))
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -19,28 +20,19 @@ const maxFile = 256 << 20
 
 // readFile reads a file, or stdin for "-".
 func (c *cli) readFile(path string) ([]byte, error) {
-	if path == "-" {
-		data, err := io.ReadAll(io.LimitReader(c.deps.Stdin, maxFile+1))
+	from, name := c.stdin(), "stdin"
+	if path != "-" {
+		f, err := os.Open(path)
 		if err != nil {
-			return nil, fmt.Errorf("read stdin: %w", err)
+			return nil, fileError(err)
 		}
-		return checkSize(data, "stdin")
+		defer f.Close()
+		from, name = &interruptible{c.ctx, f}, path
 	}
-	info, err := os.Stat(path)
+	data, err := io.ReadAll(io.LimitReader(from, maxFile+1))
 	if err != nil {
-		return nil, fileError(err)
+		return nil, fileError(fmt.Errorf("read %s: %w", name, err))
 	}
-	if info.Size() > maxFile {
-		return nil, &usageError{message: fmt.Sprintf("%s is larger than %d MiB", path, maxFile>>20)}
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fileError(err)
-	}
-	return checkSize(data, path)
-}
-
-func checkSize(data []byte, name string) ([]byte, error) {
 	if len(data) > maxFile {
 		return nil, &usageError{message: fmt.Sprintf("%s is larger than %d MiB", name, maxFile>>20)}
 	}
@@ -50,7 +42,7 @@ func checkSize(data []byte, name string) ([]byte, error) {
 // fileError makes a mistake in naming a file a mistake in usage.
 func fileError(err error) error {
 	var path *os.PathError
-	if errors.As(err, &path) && (errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission)) {
+	if errors.As(err, &path) && (errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) || errors.Is(err, syscall.EISDIR)) {
 		return &usageError{message: path.Path + ": " + path.Err.Error()}
 	}
 	return err

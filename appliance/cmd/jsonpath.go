@@ -117,7 +117,11 @@ func (c *cli) printPath(body json.RawMessage) error {
 	for _, value := range c.path.pick(body) {
 		var text string
 		if json.Unmarshal(value, &text) != nil {
-			text = compact(value, 0)
+			var part bytes.Buffer
+			if err := json.Compact(&part, value); err != nil {
+				return err
+			}
+			text = string(escaped(part.Bytes(), jsonEscape))
 		} else if isTerminal(c.deps.Stdout) {
 			text = clean(text)
 		}

@@ -75,16 +75,32 @@ func (c *cli) login(cmd *cobra.Command, device, noBrowser bool) error {
 		return err
 	}
 	login := &savedLogin{Server: server, Token: token.Token, SessionID: token.ID, User: token.User, ExpiresAt: token.ExpiresAt}
-	if err := all.writeLogin(name, login); err != nil {
-		return err
-	}
-	if err := all.write(); err != nil {
+	if err := c.keepLogin(name, all.Contexts[name], login); err != nil {
 		return err
 	}
 	return c.showValue(map[string]any{"context": name, "server": server, "user": token.User, "sessionId": token.ID, "expiresAt": token.ExpiresAt},
 		func(s *screen) {
 			s.line("signed in to %s as %s until %s", name, clean(token.Name), token.ExpiresAt.Local().Format(time.DateTime))
 		})
+}
+
+// keepLogin keeps a login, and the context that it was made for if there is none of the name any more.
+func (c *cli) keepLogin(name string, of serverContext, login *savedLogin) error {
+	return c.updateContexts(func(all *contexts) error {
+		have, known := all.Contexts[name]
+		if known && have.Server != of.Server {
+			return &outcomeError{
+				code: exitFailed, message: "the context " + name + " was changed meanwhile", hint: "sign in again with `wardroom login --context " + name + "`",
+			}
+		}
+		if !known {
+			all.Contexts[name] = of
+			if all.Current == "" {
+				all.Current = name
+			}
+		}
+		return all.writeLogin(name, login)
+	})
 }
 
 var notInName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
@@ -134,9 +150,6 @@ func (c *cli) loginContext() (*contexts, string, error) {
 		return nil, "", &usageError{message: "the context " + name + " has another address", hint: "add one with `wardroom context add`, and sign in with --context"}
 	}
 	all.Contexts[name] = serverContext{Server: server}
-	if all.Current == "" {
-		all.Current = name
-	}
 	return all, name, nil
 }
 

@@ -65,7 +65,7 @@ func (c *cli) agentTop() *cobra.Command {
 				}
 				return view{body, func(s *screen) { topTable(s, rows) }, ids}, err
 			}
-			if !once && c.tables() && isTerminal(c.deps.Stdout) {
+			if !once && c.drawsInPlace(c.deps.Stdout) {
 				return c.refresh(cmd, interval, look)
 			}
 			return c.once(cmd, look)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -144,17 +145,25 @@ func (r *resource[T]) words(ctx context.Context, api *client.Client, args []stri
 	var out []string
 	for _, row := range rows {
 		id, name := r.id(row), ""
-		if r.name != nil && (r.over == nil || !r.over(row)) && names[r.name(row)] == 1 && !strings.ContainsAny(r.name(row), " \t\n") {
+		if r.name != nil && (r.over == nil || !r.over(row)) && names[r.name(row)] == 1 && isPlain(r.name(row)) {
 			name = r.name(row)
 		}
 		if name != "" && strings.HasPrefix(name, begin) {
-			out = append(out, clean(name)+"\t"+clean(id))
+			out = append(out, name+"\t"+clean(id))
 		}
-		if strings.HasPrefix(id, begin) && (name == "" || begin != "") {
-			out = append(out, clean(id)+"\t"+r.about(row))
+		if strings.HasPrefix(id, begin) && (name == "" || begin != "") && isPlain(id) {
+			out = append(out, id+"\t"+r.about(row))
 		}
 	}
 	return out, nil
+}
+
+// isPlain reports whether a word from elsewhere may be offered to a shell: bash puts what several of them begin with on the
+// command line as it is, and evaluates that with the next completion.
+func isPlain(word string) bool {
+	return word != "" && word[0] != '-' && !strings.ContainsFunc(word, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsMark(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_.,:@%+/=", r)
+	})
 }
 
 // kinds are several kinds of which a word may name any.
@@ -222,7 +231,7 @@ var agentTypes wordKind = func(ctx context.Context, api *client.Client) ([]strin
 		types = append(types, r.Types...)
 	}
 	slices.Sort(types)
-	return slices.Compact(types), nil
+	return slices.DeleteFunc(slices.Compact(types), func(name string) bool { return !isPlain(name) }), nil
 }
 
 // flagKinds are the kinds that flags name one of, wherever they are.

@@ -3,11 +3,14 @@ package cmd
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/term"
@@ -32,9 +35,12 @@ func isTerminal(w any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
+// knowsSequences reports whether w is a terminal that has colours and a cursor to move.
+func (c *cli) knowsSequences(w any) bool { return isTerminal(w) && c.deps.Getenv("TERM") != "dumb" }
+
 // painter returns a function that colours text if w is a terminal and colours are wanted.
 func (c *cli) painter(w io.Writer) func(style, string) string {
-	if c.noColor || c.deps.Getenv("NO_COLOR") != "" || !isTerminal(w) {
+	if c.noColor || c.deps.Getenv("NO_COLOR") != "" || !c.knowsSequences(w) {
 		return func(_ style, text string) string { return text }
 	}
 	return func(s style, text string) string {
@@ -77,7 +83,7 @@ func (c *cli) printJSON(body json.RawMessage) error {
 		return fmt.Errorf("the server's answer is not JSON: %w", err)
 	}
 	out.WriteByte('\n')
-	_, err := c.deps.Stdout.Write(out.Bytes())
+	_, err := c.deps.Stdout.Write(escaped(out.Bytes(), jsonEscape))
 	return err
 }
 
@@ -86,13 +92,50 @@ func (c *cli) printYAML(body json.RawMessage) error {
 	if err != nil {
 		return fmt.Errorf("the server's answer is not JSON: %w", err)
 	}
-	encoder := yaml.NewEncoder(c.deps.Stdout)
+	var out bytes.Buffer
+	encoder := yaml.NewEncoder(&out)
 	encoder.SetIndent(2)
-	if err := encoder.Encode(node); err != nil {
+	if err := errors.Join(encoder.Encode(node), encoder.Close()); err != nil {
 		return err
 	}
-	return encoder.Close()
+	_, err = c.deps.Stdout.Write(escaped(out.Bytes(), yamlEscape))
+	return err
 }
+
+// obeyed reports whether a terminal could obey a character: those of control and formatting move the cursor, recolour the screen
+// or turn the reading direction.
+func obeyed(r rune) bool { return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) }
+
+// escaped returns a document with the characters that a terminal could obey as escapes, and U+FFFD in place of what is no text.
+// That means the same to programs. It leaves ASCII as it is: a document holds no control character of it in a text, and only
+// delete among the others.
+func escaped(doc []byte, escape func(out []byte, r rune) []byte) []byte {
+	out := make([]byte, 0, len(doc))
+	for len(doc) > 0 {
+		r, size := utf8.DecodeRune(doc)
+		switch {
+		case r == utf8.RuneError && size == 1:
+			out = append(out, "\ufffd"...)
+		case r >= '\u007f' && obeyed(r):
+			out = escape(out, r)
+		default:
+			out = append(out, doc[:size]...)
+		}
+		doc = doc[size:]
+	}
+	return out
+}
+
+// jsonEscape appends the escape of a character in a text of JSON.
+func jsonEscape(out []byte, r rune) []byte {
+	for _, unit := range utf16.Encode([]rune{r}) {
+		out = fmt.Appendf(out, `\u%04x`, unit)
+	}
+	return out
+}
+
+// yamlEscape appends the escape of a character in a text of YAML between double quotes.
+func yamlEscape(out []byte, r rune) []byte { return fmt.Appendf(out, `\U%08x`, r) }
 
 // yamlNode turns JSON into YAML nodes, keeping the order of keys and the spelling of numbers.
 func yamlNode(body json.RawMessage) (*yaml.Node, error) {
@@ -128,6 +171,9 @@ func yamlValue(decoder *json.Decoder) (*yaml.Node, error) {
 	case string:
 		node := new(yaml.Node)
 		node.SetString(value)
+		if strings.ContainsFunc(value, func(r rune) bool { return r >= '\u007f' && obeyed(r) }) {
+			node.Style = yaml.DoubleQuotedStyle // which has escapes
+		}
 		return node, nil
 	case json.Number:
 		tag := "!!int"
@@ -141,11 +187,10 @@ func yamlValue(decoder *json.Decoder) (*yaml.Node, error) {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null", Value: "null"}, nil
 }
 
-// clean makes text from elsewhere safe for a terminal: a control or formatting character could move the
-// cursor, recolour the screen or turn the reading direction.
+// clean makes text from elsewhere safe for a terminal.
 func clean[S ~string](text S) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+		if obeyed(r) {
 			if r == '\n' || r == '\t' {
 				return ' '
 			}

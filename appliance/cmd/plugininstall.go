@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -158,7 +157,10 @@ func (c *cli) confirmInstall(p *pluginhost.Package, was pluginhost.ManifestEntry
 	if _, err := s.WriteTo(c.deps.Stderr); err != nil {
 		return err
 	}
-	line, _ := bufio.NewReader(c.deps.Stdin).ReadString('\n')
+	line, err := c.stdinLine()
+	if err != nil {
+		return err
+	}
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
 		return nil

@@ -1,7 +1,7 @@
 package cmd
 
 import (
-	"bufio"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -73,9 +73,12 @@ func (c *cli) password() (string, error) {
 	if _, err := fmt.Fprint(c.deps.Stderr, "password of the key: "); err != nil {
 		return "", err
 	}
-	line, err := bufio.NewReader(c.deps.Stdin).ReadString('\n')
-	if err != nil && line == "" {
-		return "", fmt.Errorf("read the password: %w", err)
+	line, err := c.stdinLine()
+	if err == nil && line == "" {
+		err = errors.New("there is no password on stdin")
+	}
+	if err != nil {
+		return "", err
 	}
 	return strings.TrimRight(line, "\r\n"), nil
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -125,6 +126,9 @@ func (r *resource[T]) page(ctx context.Context, api *client.Client, sel selectio
 	return answer.Raw(), info, nil
 }
 
+// maxList bounds the rows of all pages in bytes: they are kept in memory, several times over while they are printed.
+const maxList = 512 << 20
+
 // rest reads all pages after the first one, and joins them.
 func (r *resource[T]) rest(
 	ctx context.Context, api *client.Client, sel selection, body json.RawMessage, info client.PageInfo,
@@ -133,10 +137,18 @@ func (r *resource[T]) rest(
 	// A cursor is compared with one from before, which is replaced after twice as many pages each time: so a circle of any length
 	// is found.
 	mark, pages, most := "", 0, 1
-	for {
+	for size := 0; ; {
 		rows, err := members[json.RawMessage](body, r.member)
 		if err != nil {
 			return nil, err
+		}
+		for _, row := range rows {
+			size += len(row)
+		}
+		if size > sel.most {
+			return nil, &usageError{
+				message: fmt.Sprintf("the list has more than %d bytes", sel.most), hint: "select less of it, or read it page by page with --cursor",
+			}
 		}
 		merged = append(merged, rows...)
 		if !info.HasMore || len(rows) == 0 && info.NextCursor == "" { // a page may be empty, and more follow
@@ -312,7 +324,7 @@ func (c *cli) once(cmd *cobra.Command, look func(ctx context.Context, api *clien
 func (c *cli) refresh(
 	cmd *cobra.Command, interval time.Duration, look func(ctx context.Context, api *client.Client) (view, error),
 ) error {
-	ctx, inPlace := cmd.Context(), c.tables() && isTerminal(c.deps.Stdout)
+	ctx, inPlace := cmd.Context(), c.drawsInPlace(c.deps.Stdout)
 	persist := c.persist
 	for last := []byte(nil); ; persist = c.outlive {
 		var v view
@@ -331,9 +343,7 @@ func (c *cli) refresh(
 			s := c.screen()
 			s.line("%s  every %s, Ctrl-C ends", c.now().Format("15:04:05"), interval)
 			v.draw(s)
-			// Home, each line with what was behind it cleared, and everything below.
-			text := bytes.ReplaceAll(s.buf.Bytes(), []byte("\n"), []byte("\x1b[K\n"))
-			_, err = fmt.Fprintf(c.deps.Stdout, "\x1b[H%s\x1b[J", text)
+			_, err = io.WriteString(c.deps.Stdout, s.frame())
 		case !bytes.Equal(v.body, last):
 			last = slices.Clone(v.body)
 			err = c.print(v)

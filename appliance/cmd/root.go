@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -87,10 +88,11 @@ type cli struct {
 	noColor   bool
 	timeout   time.Duration
 
-	path  *jsonPath      // of --output jsonpath=; else nil
-	api   *client.Client // made by client; nil before
-	dial  dialFunc       // of api's connections, where they go to a socket of this machine; else nil
-	local *adminSocket   // what dial connects to; nil: none
+	ctx   context.Context // of the command; ended by a signal
+	path  *jsonPath       // of --output jsonpath=; else nil
+	api   *client.Client  // made by client; nil before
+	dial  dialFunc        // of api's connections, where they go to a socket of this machine; else nil
+	local *adminSocket    // what dial connects to; nil: none
 
 	nouns map[*cobra.Command]kind // that commands, and those below them, are about
 }
@@ -148,7 +150,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	if deps.Sleep == nil {
 		deps.Sleep = sleep
 	}
-	c := &cli{deps: deps, nouns: map[*cobra.Command]kind{}}
+	c := &cli{deps: deps, ctx: context.Background(), nouns: map[*cobra.Command]kind{}}
 	root := group(&cobra.Command{
 		Use:   "wardroom",
 		Short: "Orchestrate AI agents",
@@ -246,6 +248,7 @@ var outputs = []string{"table", "wide", "json", "yaml", "name", outputPath}
 const outputPath = "jsonpath="
 
 func (c *cli) checkFlags(cmd *cobra.Command) error {
+	c.ctx = cmd.Context()
 	if path, ok := strings.CutPrefix(c.output, outputPath); ok {
 		var err error
 		if c.path, err = parseJSONPath(path); err != nil {
@@ -313,7 +316,14 @@ func (c *cli) address() (server, token string, trust *tls.Config, err error) {
 		return "", "", nil, err
 	}
 	server = cmp.Or(chosen.Server, c.server, c.deps.Getenv(envServer), defaultServer)
-	return server, cmp.Or(c.token, c.deps.Getenv(envToken), kept), trust, nil
+	token = cmp.Or(c.token, strings.TrimSpace(c.deps.Getenv(envToken)), kept)
+	if strings.ContainsFunc(token, unicode.IsControl) {
+		return "", "", nil, &usageError{
+			message: "the credential holds a line break or another control character",
+			hint:    "it is one line: look at --token, --token-file, " + envToken + ", or the file of the context",
+		}
+	}
+	return server, token, trust, nil
 }
 
 // userAgent returns the User-Agent header of the command line.
@@ -366,7 +376,7 @@ func (c *cli) bounded(ctx context.Context) (context.Context, context.CancelFunc)
 
 // late says in words that --timeout ended a request.
 func (c *cli) late(ctx context.Context, err error) error {
-	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if err != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
 		return &outcomeError{
 			code:    exitTimeout,
 			message: fmt.Sprintf("no answer within %s", c.timeout),

@@ -326,7 +326,7 @@ func (c *cli) storeRestore() *cobra.Command {
 // openFile opens a file, or stdin for "-".
 func (c *cli) openFile(path string) (io.ReadCloser, error) {
 	if path == "-" {
-		return io.NopCloser(c.deps.Stdin), nil
+		return io.NopCloser(c.stdin()), nil
 	}
 	f, err := os.Open(path)
 	if err != nil {

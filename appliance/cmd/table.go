@@ -2,9 +2,11 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -21,23 +23,68 @@ type screen struct {
 	paint func(style, string) string
 	now   time.Time
 	wide  bool // columns that are left out otherwise are shown, and nothing is cut
-	width int  // of the terminal; 0 elsewhere
+	width int  // of the terminal; 0 elsewhere, or if it is not known
+	high  int  // its rows; 0 likewise
 }
 
 // screen returns an empty screen for stdout.
 func (c *cli) screen() *screen {
-	return &screen{paint: c.painter(c.deps.Stdout), now: c.now(), wide: c.output == "wide", width: c.width()}
+	width, high := c.size()
+	return &screen{paint: c.painter(c.deps.Stdout), now: c.now(), wide: c.output == "wide", width: width, high: high}
 }
 
-// width returns the columns of the terminal that stdout is; 0 if it is none.
-func (c *cli) width() int {
+// size returns the columns and rows of the terminal that stdout is; 0 if it is none.
+func (c *cli) size() (columns, rows int) {
 	if f, ok := c.deps.Stdout.(*os.File); ok && isTerminal(f) {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
-			return width
+		if columns, rows, err := term.GetSize(int(f.Fd())); err == nil {
+			return columns, rows
 		}
 	}
-	return 0
+	return 0, 0
 }
+
+// frame returns what was gathered as a drawing over the one before, from the first row of the terminal on: as many lines as it has
+// rows for, without the last one, where the cursor stays.
+func (s *screen) frame() string {
+	lines := strings.Split(strings.TrimSuffix(s.buf.String(), "\n"), "\n")
+	columns, room := cmp.Or(s.width, wideTerminal), max(cmp.Or(s.high, defaultHeight)-1, 1)
+	takes := make([]int, len(lines))
+	needed := 0
+	for i, line := range lines {
+		takes[i] = max((uniseg.StringWidth(colours.ReplaceAllString(line, ""))+columns-1)/columns, 1)
+		needed += takes[i]
+	}
+	if needed > room {
+		used, fits := 1, 0 // a row is for the last line
+		for fits < len(lines) && used+takes[fits] <= room {
+			used += takes[fits]
+			fits++
+		}
+		left := fmt.Sprintf("and %d more lines", len(lines)-fits)
+		if fits == 0 {
+			left = lines[0] // which is the most telling
+		}
+		lines = append(lines[:fits], cutColumns(left, columns, ""))
+	}
+	var out strings.Builder
+	out.WriteString("\x1b[H")
+	for i, line := range lines {
+		out.WriteString(line)
+		if width := uniseg.StringWidth(colours.ReplaceAllString(line, "")); width == 0 || width%columns != 0 {
+			out.WriteString(clearLine) // behind a full row the cursor is still on its last column
+		}
+		if i < len(lines)-1 || s.high != 1 {
+			out.WriteString("\n")
+		}
+	}
+	if s.high != 1 {
+		out.WriteString(clearBelow)
+	}
+	return out.String()
+}
+
+// colours are the sequences of a painter.
+var colours = regexp.MustCompile("\x1b\\[[0-9]*m")
 
 // cell is one field of a table.
 type cell struct {

@@ -29,7 +29,7 @@ const (
 
 func newThreadPrinter(c *cli) *threadPrinter {
 	p := &threadPrinter{w: c.deps.Stdout, paint: c.painter(c.deps.Stdout), names: nameLeast}
-	if width := c.width(); width > 0 {
+	if width, _ := c.size(); width > 0 {
 		p.width = width - 1 // terminals differ in where the cursor is after the last column
 	}
 	return p

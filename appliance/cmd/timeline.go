@@ -2,7 +2,7 @@ package cmd
 
 import (
 	"context"
-	"os"
+	"io"
 	"strconv"
 	"strings"
 
@@ -48,7 +48,8 @@ func readTimeline(ctx context.Context, api *client.Client, id string) (*timeline
 
 // timelineStyle fits drawings to where they are shown. Without a terminal COLUMNS gives the width.
 func (c *cli) timelineStyle() timelineStyle {
-	s := timelineStyle{paint: c.painter(c.deps.Stdout), unicode: c.unicode(), spin: -1, width: c.width()}
+	width, _ := c.size()
+	s := timelineStyle{paint: c.painter(c.deps.Stdout), unicode: c.unicode(), spin: -1, width: width}
 	if width, err := strconv.Atoi(c.deps.Getenv("COLUMNS")); s.width == 0 && err == nil && width > 0 {
 		s.width = width
 	}
@@ -56,9 +57,7 @@ func (c *cli) timelineStyle() timelineStyle {
 }
 
 // drawsInPlace reports whether a drawing can be made over the one before.
-func (c *cli) drawsInPlace(out *os.File) bool {
-	return c.tables() && isTerminal(out) && c.deps.Getenv("TERM") != "dumb"
-}
+func (c *cli) drawsInPlace(out io.Writer) bool { return c.tables() && c.knowsSequences(out) }
 
 // unicode reports whether the locale shows more than ASCII.
 func (c *cli) unicode() bool {

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"golang.org/x/term"
 
 	"github.com/wardroom/wardroom/sdk/client"
@@ -102,10 +104,9 @@ func (w *timelineWatch) live(parent context.Context) error {
 	}
 	workers.Go(func() { w.listen(ctx, stream) })
 	workers.Go(func() { w.read(ctx) })
-	if _, err := io.WriteString(w.out, hideCursor); err != nil {
-		return err
-	}
-	defer func() { _, _ = io.WriteString(w.out, showCursor) }()
+	goesOn := make(chan os.Signal, 1)
+	signal.Notify(goesOn, unix.SIGCONT)
+	defer signal.Stop(goesOn)
 	ticks := time.NewTicker(drawEvery)
 	defer ticks.Stop()
 	w.draw(true)
@@ -119,6 +120,8 @@ func (w *timelineWatch) live(parent context.Context) error {
 			return err
 		case <-ctx.Done():
 			return ctx.Err()
+		case <-goesOn:
+			w.drawn = 0 // a shell has shown something since, which stays
 		case <-ticks.C:
 			w.style.spin++
 			w.draw(true)
@@ -126,10 +129,8 @@ func (w *timelineWatch) live(parent context.Context) error {
 	}
 }
 
-// Sequences for a drawing in place.
+// Sequences for a drawing in place. The cursor is not hidden: the process may be stopped at any time, or killed.
 const (
-	hideCursor = "\x1b[?25l"
-	showCursor = "\x1b[?25h"
 	clearLine  = "\x1b[K"
 	clearBelow = "\x1b[J"
 )

@@ -1,6 +1,7 @@
 package cmd_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/client"
 	"github.com/wardroom/wardroom/sdk/vt"
 )
@@ -102,35 +104,41 @@ func (s *stage) send(t *testing.T, frame string) {
 	}
 }
 
-// viewer is a terminal in which `wardroom execution watch` runs.
+// viewer is a terminal in which a command line runs, such as `wardroom execution watch`.
 type viewer struct {
 	t    *testing.T
 	cmd  *exec.Cmd
 	tty  *os.File
 	mu   sync.Mutex // guards term
 	term *vt.Screen
+	raw  []byte        // all that was shown
 	news chan struct{} // buffered; something was shown
 	done chan struct{} // the reader is gone
 }
 
 func watch(t *testing.T, server string, cols, rows int, env ...string) *viewer {
 	t.Helper()
-	tty, program, err := pty.Open()
+	return view(t, exec.Command("wardroom", "execution", "watch", "exec_chart"), server, cols, rows, env...)
+}
+
+// view runs a command line in a terminal.
+func view(t *testing.T, program *exec.Cmd, server string, cols, rows int, env ...string) *viewer {
+	t.Helper()
+	tty, side, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := pty.Setsize(tty, &pty.Winsize{Cols: uint16(cols), Rows: uint16(rows)}); err != nil {
 		t.Fatal(err)
 	}
-	v := &viewer{t: t, tty: tty, term: vt.New(vt.Options{Cols: cols, Rows: rows}), news: make(chan struct{}, 1), done: make(chan struct{})}
-	v.cmd = exec.Command("wardroom", "execution", "watch", "exec_chart")
-	v.cmd.Stdin, v.cmd.Stdout, v.cmd.Stderr = program, program, program
+	v := &viewer{t: t, cmd: program, tty: tty, term: vt.New(vt.Options{Cols: cols, Rows: rows}), news: make(chan struct{}, 1), done: make(chan struct{})}
+	v.cmd.Stdin, v.cmd.Stdout, v.cmd.Stderr = side, side, side
 	v.cmd.Env = append(append(os.Environ(), "WARDROOM_SERVER="+server, "LC_ALL=C.UTF-8", "TERM=xterm"), env...)
 	v.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := v.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	_ = program.Close() // so that the end of the program is the end of what it shows
+	_ = side.Close() // so that the end of the program is the end of what it shows
 	go func() {
 		defer close(v.done)
 		buf := make([]byte, 4096)
@@ -138,6 +146,7 @@ func watch(t *testing.T, server string, cols, rows int, env ...string) *viewer {
 			n, err := tty.Read(buf)
 			v.mu.Lock()
 			v.term.Write(buf[:n])
+			v.raw = append(v.raw, buf[:n]...)
 			v.mu.Unlock()
 			select {
 			case v.news <- struct{}{}:
@@ -171,6 +180,14 @@ func (v *viewer) screen() string {
 		}, line), " ")
 	}
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n")
+}
+
+// scrolled returns how many lines are above the terminal now.
+func (v *viewer) scrolled() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	_, _, lines := v.term.Lines(0)
+	return int(lines)
 }
 
 // sees waits until the terminal shows the text.
@@ -345,4 +362,48 @@ func TestWatchLinesOnTerminal(t *testing.T) {
 	if screen := v.screen(); !strings.HasPrefix(screen, "completed         {\"a\":1}") {
 		t.Errorf("shown:\n%s", screen)
 	}
+}
+
+// TestWatchTreeStopped: Ctrl-Z gives the shell a terminal with a cursor, and what goes on in the foreground is drawn anew, below
+// what the shell showed.
+func TestWatchTreeStopped(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	s := newStage(t, runningTimeline())
+	v := view(t, exec.Command(bash, "--norc", "--noprofile", "-i"), s.URL, 100, 60, "PS1=ready ", "HISTFILE=")
+	types := func(text string) {
+		if _, err := v.tty.WriteString(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hidden := func() bool {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		return bytes.LastIndex(v.raw, []byte("\x1b[?25l")) > bytes.LastIndex(v.raw, []byte("\x1b[?25h"))
+	}
+	v.sees("ready")
+	types("wardroom execution watch exec_chart\n")
+	v.sees("1 parallel")
+	types("\x1a")
+	v.sees("Stopped")
+	if hidden() {
+		t.Errorf("the cursor is hidden while the command is stopped")
+	}
+	types("echo shown-by-$((40+2))\n")
+	v.sees("shown-by-42")
+	types("fg\n")
+	coretest.WaitFor(t, "a drawing below", func() bool {
+		_, below, _ := strings.Cut(v.screen(), "Stopped")
+		return strings.Contains(below, "1 parallel")
+	})
+	v.sees("shown-by-42")
+	types("\x03")
+	v.sees("interrupted")
+	if hidden() {
+		t.Errorf("the cursor is hidden at the end")
+	}
+	types("exit $?\n")
+	v.leaves(130)
 }

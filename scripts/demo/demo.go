@@ -105,7 +105,9 @@ func (d *demo) run(ctx context.Context) (err error) {
 	}
 	d.say("")
 	if d.opts.keep {
-		d.farewell()
+		if err := d.farewell(); err != nil {
+			return err
+		}
 	}
 	d.say("demo: ok, %d messages decided by three agents, %d org charts run by a team and %d command-line agents driven, each "+
 		"through a kill -9 of the server; %d agents spawned for an org chart, and %d managed threads", len(o.rows), len(d.charts),
@@ -277,17 +279,33 @@ func (d *demo) stop() error {
 	return errors.Join(errs...)
 }
 
-// farewell reports how to go on with what was left running, and how to end it.
-func (d *demo) farewell() {
+// farewell reports how to go on with what was left running, and how to end it: agents that are started meanwhile outlive the server,
+// which therefore ends them first.
+func (d *demo) farewell() error {
 	pids := []string{fmt.Sprint(d.server.PID())}
 	for _, p := range d.agents {
 		pids = append(pids, fmt.Sprint(p.PID()))
 	}
+	const stop = `# Ends what the demo left running, and the agents that were started since, and removes its files.
+export WARDROOM_SERVER=%[1]s
+%[2]s agent list --managed --all -q | xargs -r -n 1 %[2]s agent stop
+kill %[3]s
+for pid in %[3]s; do while kill -0 $pid 2>/dev/null; do sleep 0.1; done; done
+rm -r %[4]s
+`
+	script := fmt.Sprintf(stop, word(d.server.URL), word(d.opts.wardroom), strings.Join(pids, " "), word(d.opts.dir))
+	if err := os.WriteFile(d.path("stop.sh"), []byte(script), 0o600); err != nil {
+		return err
+	}
 	d.say("left running: %s", d.server.URL)
 	d.say("  try:   WARDROOM_SERVER=%s %s execution list", d.server.URL, d.opts.wardroom)
 	d.say("  data:  %s", d.opts.dir)
-	d.say("  stop:  kill %s && rm -r %s", strings.Join(pids, " "), d.opts.dir)
+	d.say("  stop:  sh %s", word(d.path("stop.sh")))
+	return nil
 }
+
+// word returns a text as one word of a shell.
+func word(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 func (d *demo) path(name string) string { return filepath.Join(d.opts.dir, name) }
 
