@@ -3,6 +3,7 @@ package claude
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,8 +16,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// questionTool is the tool with which claude asks its user.
-const questionTool = "AskUserQuestion"
+// questionTool is the tool with which claude asks its user, and planTool the one with which it ends its plan mode. Of both claude
+// passes over a hook that allows them, unless it gives the input that a person would.
+const questionTool, planTool = "AskUserQuestion", "ExitPlanMode"
 
 const (
 	// watchEvery is how often an open request is looked at, whether claude ended it.
@@ -283,6 +285,9 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 		return d.pressFor(r, choice, []agentcli.Step{{Write: []byte(key)}})
 	}
 	decision := map[string]any{"behavior": "allow"}
+	if r.Prompt.Tool == planTool {
+		decision["updatedInput"] = inputOf(r.Prompt)
+	}
 	switch choice {
 	case dialog.ChoiceAlways:
 		decision["updatedPermissions"] = r.Suggestions
@@ -361,10 +366,7 @@ func (d *driver) answerQuestion(at int, r request, answer runtime.Answer) ([]age
 		}
 		answers[q.Text] = strings.Join(labels, ", ")
 	}
-	input := map[string]any{}
-	for k, v := range r.Prompt.Input {
-		input[k] = v
-	}
+	input := inputOf(r.Prompt)
 	input["answers"] = answers
 	choice := answer.Choice
 	if choice == "" {
@@ -384,6 +386,13 @@ func (d *driver) decide(at int, call *agentcli.HookCall, decision map[string]any
 	call.Answer(body)
 	d.early = d.title == titleBusy
 	d.resolve(at, choice)
+}
+
+// inputOf returns a copy of what a tool was called with.
+func inputOf(p *runtime.Prompt) map[string]any {
+	input := map[string]any{}
+	maps.Copy(input, p.Input)
+	return input
 }
 
 // dropTool forgets a tool that was refused: no other hook tells of it.
