@@ -126,9 +126,12 @@ func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 		return
 	}
 	defer call.Answer(nil)
-	if d.state.Turn {
+	switch {
+	case d.state.Turn:
 		d.hooked(p)
-	} else {
+	case p.PromptID == d.state.Past:
+		d.begin("") // a message that claude got before it took note of the end of a turn comes with the id of that one
+	default:
 		d.begin(p.PromptID)
 	}
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalTook, Source: runtime.SourceHook, Text: d.taken(p.Prompt)})
