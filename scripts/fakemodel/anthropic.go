@@ -95,7 +95,7 @@ func writeAnthropic(x *exchange) {
 	}
 	blocks := anthropicBlocks(x)
 	stop := "end_turn"
-	if x.step.kind == kindTool || x.step.kind == kindRead || x.step.kind == kindAsk {
+	if x.step.calls() {
 		stop = "tool_use"
 	}
 	usage := anthropicUsage(x, x.outputTokens())
@@ -141,6 +141,8 @@ func anthropicBlocks(x *exchange) []object {
 			return call("Read", object{"file_path": x.step.text})
 		}
 		return shell(catCommand(x.step.text))
+	case kindCall:
+		return call(x.step.text, x.step.input)
 	case kindAsk:
 		return call("AskUserQuestion", question(x.step.text, object{"multiSelect": false}))
 	}

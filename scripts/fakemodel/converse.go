@@ -14,7 +14,7 @@ func (x *exchange) converse(d dialect) {
 	x.turn = turn{user, results, ParseDirectives(user)}
 	schema, side := d.side(x.body.node)
 	if side {
-		x.step = step{kindSide, compact(instance(schema, "", 0))}
+		x.step = step{kind: kindSide, text: compact(instance(schema, "", 0))}
 	} else {
 		x.step = x.turn.next(d.offers(x.body.node))
 	}

@@ -1,6 +1,7 @@
 package fakemodel
 
 import (
+	"encoding/json"
 	"math"
 	"regexp"
 	"slices"
@@ -25,6 +26,7 @@ type Directives struct {
 	Command  string         // of that call; never empty when UseTool is set
 	Tools    *int           // number of shell calls one after the other, 0 to 50
 	Read     *string        // read this file with the program's own tool, before any shell call
+	Calls    []Call         // tools to call first, one after the other
 	Quote    *string        // quote the lines of tool results that hold this
 	Report   *string        // end the answer with this as the structured block of a thread's report
 	Escalate bool           // ask to run outside the sandbox
@@ -41,10 +43,33 @@ type Directives struct {
 	Hold     *string        // gate to wait at
 }
 
+// Call is a call of a tool of the program by its name.
+type Call struct {
+	Tool  string
+	Input map[string]any // never nil
+}
+
+// calls reads the directives CALL: a name, and behind a space the input as a JSON object. Those without one are text.
+func calls(values []span) []Call {
+	var all []Call
+	for _, s := range values {
+		if s.name != "CALL" {
+			continue
+		}
+		name, input, _ := strings.Cut(strings.TrimSpace(s.value), " ")
+		call := Call{Tool: name}
+		if name != "" && json.Unmarshal([]byte(input), &call.Input) == nil && call.Input != nil {
+			all = append(all, call)
+		}
+	}
+	return all[:min(len(all), maxTools)]
+}
+
 // valued are the names that may carry a value in brackets.
 var valued = map[string]bool{
 	"SAY": true, "ASK": true, "USE_TOOL": true, "USE_TOOLS": true, "SLOW": true, "LONG": true, "FAIL": true,
 	"HANG": true, "HOLD": true, "READ": true, "QUOTE": true, "REPORT": true, "LOOP": true, "CUT": true, "TIMES": true, "STALL": true,
+	"CALL": true,
 }
 
 // bare finds the directives without a value, as whole words.
@@ -61,6 +86,7 @@ func ParseDirectives(text string) Directives {
 	}
 	d.Say, d.Ask, d.Hold = value(values, "SAY"), value(values, "ASK"), value(values, "HOLD")
 	d.Read, d.Quote, d.Report = value(values, "READ"), value(values, "QUOTE"), value(values, "REPORT")
+	d.Calls = calls(values)
 	command := value(values, "USE_TOOL")
 	d.UseTool = command != nil || word["USE_TOOL"]
 	d.Escalate, d.Think = word["ESCALATE"], word["THINK"]

@@ -36,6 +36,10 @@ func TestParseDirectives(t *testing.T) {
 		{"escalated tool", "USE_TOOL[touch x] ESCALATE.", D{UseTool: true, Command: "touch x", Escalate: true}},
 		{"ask", "ASK[which?]", D{Ask: ptr("which?")}},
 		{"read", "READ[a b.md] then QUOTE[words]", D{Read: ptr("a b.md"), Quote: ptr("words")}},
+		{"calls", `CALL[Edit {"a": [1, "x[2]"]}] and CALL[Plan {}]`, D{Calls: []fakemodel.Call{
+			{Tool: "Edit", Input: map[string]any{"a": []any{1.0, "x[2]"}}}, {Tool: "Plan", Input: map[string]any{}},
+		}}},
+		{"calls of nothing", `CALL[] CALL[Edit] CALL[Edit 1] CALL[Edit null] CALL[ {}]`, D{}},
 		{"report", `REPORT[{"artifacts": []}]`, D{Report: ptr(`{"artifacts": []}`)}},
 		{"cut", "please CUT.", D{Cut: ptr(-1)}},
 		{"cut after", "CUT[12] TIMES[2]", D{Cut: ptr(12), Times: 2}},

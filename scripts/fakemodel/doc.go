@@ -15,6 +15,8 @@
 //	USE_TOOLS[n]   n shell calls, one after the other (echo hi-1 .. hi-n, at most 50), then the answer
 //	READ[path]     reads a file with the program's own tool for that, or its shell; when the result is there, USE_TOOL
 //	               and then the answer follow as above
+//	CALL[tool {..}] calls a tool of the program by its name with that JSON object as its input, whether it is offered or
+//	               not; several in the order in which they stand, before READ and USE_TOOL
 //	QUOTE[words]   the answer quotes the lines of tool results that hold words, QUOTED[line | line], instead of
 //	               the result
 //	REPORT[json]   the answer ends with the structured block in which an agent of a thread reports: a fence

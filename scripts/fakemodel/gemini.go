@@ -156,6 +156,8 @@ func geminiParts(x *exchange) []object {
 			return call("read_file", object{"file_path": x.step.text})
 		}
 		return shell(catCommand(x.step.text))
+	case kindCall:
+		return call(x.step.text, x.step.input)
 	case kindAsk:
 		return call("ask_user", question(x.step.text, object{"type": "choice"}))
 	}

@@ -63,6 +63,8 @@ func responsesItems(x *exchange) []object {
 		if call, ok := shellCall(x, responsesTools(x.body.node), command); ok {
 			return []object{call}
 		}
+	case kindCall:
+		return []object{toolCall(x)}
 	case kindAsk:
 		return []object{functionCall(x, "request_user_input", question(x.step.text, object{"id": "choice"}))}
 	}

@@ -28,15 +28,8 @@ func shellCall(x *exchange, tools map[string]responsesTool, command string) (cal
 		args["command"] = []string{"bash", "-lc", command}
 		arguments = args
 	case "exec":
-		call := object{
-			"type": "custom_tool_call", "id": x.id("ctc_", command), "call_id": x.id("call_", command), "name": name,
-			"input":  "const r = await tools.exec_command(" + compact(args) + ");\ntext(r.output ?? JSON.stringify(r));",
-			"status": "completed",
-		}
-		if namespace := tools[name].namespace; namespace != "" {
-			call["namespace"] = namespace
-		}
-		return call, true
+		program := "const r = await tools.exec_command(" + compact(args) + ");\ntext(r.output ?? JSON.stringify(r));"
+		return customCall(x, name, tools[name].namespace, program), true
 	case "local_shell":
 		return object{
 			"type": "local_shell_call", "id": x.id("lsh_", command), "call_id": x.id("call_", command),
@@ -61,6 +54,40 @@ func shellTool(tools map[string]responsesTool) string {
 		return "local_shell"
 	}
 	return ""
+}
+
+// toolCall is the call of any tool by its name. Where only code mode has tools, a program calls it; the text of a tool that takes
+// one is the field input.
+func toolCall(x *exchange) object {
+	tools, name, input := responsesTools(x.body.node), x.step.text, x.step.input
+	tool, known := tools[name]
+	program := ""
+	switch exec, mode := tools["exec"]; {
+	case known && tool.get("type").text() == "custom":
+		program, _ = input["input"].(string)
+	case !known && mode && exec.get("type").text() == "custom":
+		program = "text(JSON.stringify(await tools." + name + "(" + compact(input) + ")));"
+		name, tool = "exec", exec
+	default:
+		call := functionCall(x, name, input)
+		if known && tool.namespace != "" {
+			call["namespace"] = tool.namespace
+		}
+		return call
+	}
+	return customCall(x, name, tool.namespace, program)
+}
+
+// customCall is the call of a tool that takes a text.
+func customCall(x *exchange, name, namespace, input string) object {
+	call := object{
+		"type": "custom_tool_call", "id": x.id("ctc_", x.step.text), "call_id": x.id("call_", x.step.text), "name": name,
+		"input": input, "status": "completed",
+	}
+	if namespace != "" {
+		call["namespace"] = namespace
+	}
+	return call
 }
 
 func functionCall(x *exchange, name string, arguments object) object {

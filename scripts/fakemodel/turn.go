@@ -16,6 +16,7 @@ const (
 	kindTool kind = "tool" // a call of the shell tool
 	kindRead kind = "read" // a call of the tool that reads a file, or of the shell where there is none
 	kindAsk  kind = "ask"  // a call of the tool that asks the user
+	kindCall kind = "call" // a call of any tool
 	kindSide kind = "side" // an answer in the shape of a schema, beside the conversation
 	kindFail kind = "fail" // an error that was asked for
 )
@@ -27,41 +28,50 @@ type turn struct {
 	directives Directives
 }
 
-// step is the next step of the model: a command for kindTool, a path for kindRead, a question for kindAsk, otherwise a
-// text.
+// step is the next step of the model: a command for kindTool, a path for kindRead, a question for kindAsk, the name of a
+// tool for kindCall, otherwise a text.
 type step struct {
-	kind kind
-	text string
+	kind  kind
+	text  string
+	input object // of kindCall
+}
+
+// calls reports whether the step calls a tool, and is not the end of a turn.
+func (s step) calls() bool {
+	return s.kind == kindTool || s.kind == kindRead || s.kind == kindAsk || s.kind == kindCall
 }
 
 // next decides the step. A tool that the program does not offer is not called; the answer comes instead.
 func (t turn) next(shell, ask bool) step {
 	d := t.directives
 	switch {
+	case len(t.results) < len(d.Calls):
+		call := d.Calls[len(t.results)]
+		return step{kind: kindCall, text: call.Tool, input: call.Input}
 	case d.Ask != nil && len(t.results) == 0:
 		if ask {
-			return step{kindAsk, *d.Ask}
+			return step{kind: kindAsk, text: *d.Ask}
 		}
 	case d.Tools != nil:
 		if shell && len(t.results) < *d.Tools {
-			return step{kindTool, fmt.Sprintf("echo hi-%d", len(t.results)+1)}
+			return step{kind: kindTool, text: fmt.Sprintf("echo hi-%d", len(t.results)+1)}
 		}
 	case shell:
-		if calls := d.calls(); len(t.results) < len(calls) {
-			return calls[len(t.results)]
+		if calls, done := d.calls(), len(t.results)-len(d.Calls); done < len(calls) {
+			return calls[done]
 		}
 	}
-	return step{kindText, t.answer()}
+	return step{kind: kindText, text: t.answer()}
 }
 
 // calls are what READ and USE_TOOL ask for, in order.
 func (d *Directives) calls() []step {
 	var calls []step
 	if d.Read != nil {
-		calls = append(calls, step{kindRead, *d.Read})
+		calls = append(calls, step{kind: kindRead, text: *d.Read})
 	}
 	if d.UseTool {
-		calls = append(calls, step{kindTool, d.Command})
+		calls = append(calls, step{kind: kindTool, text: d.Command})
 	}
 	return calls
 }

@@ -3,6 +3,7 @@ package claude_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -32,6 +33,12 @@ func (h helped) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life)
 // startReal starts a claude on a fake model, with the script before its hooks if it is not empty.
 func startReal(t *testing.T, script, approval string, more map[string]string) *drivertest.Agent {
 	t.Helper()
+	return startSpec(t, script, runtime.Spec{Env: more, Approval: approval})
+}
+
+// startSpec is startReal with more of a spec.
+func startSpec(t *testing.T, script string, spec runtime.Spec) *drivertest.Agent {
+	t.Helper()
 	drivertest.CLI(t, "claude")
 	t.Parallel()
 	adapter := claude.New()
@@ -39,10 +46,9 @@ func startReal(t *testing.T, script, approval string, more map[string]string) *d
 		adapter = helped{adapter, script}
 	}
 	env := modelEnv(drivertest.StartModel(t).URL)
-	for k, v := range more {
-		env[k] = v
-	}
-	a := drivertest.StartSpec(t, adapter, runtime.Spec{Env: env, Approval: approval})
+	maps.Copy(env, spec.Env)
+	spec.Env = env
+	a := drivertest.StartSpec(t, adapter, spec)
 	a.Wait(agentcli.SignalIdle)
 	return a
 }
@@ -79,6 +85,23 @@ func TestRealApprovalWithoutHook(t *testing.T) {
 	a.MustAnswer(runtime.Answer{Choice: "1"})
 	a.Wait(agentcli.SignalUnblocked)
 	if end := a.Turn(); !strings.Contains(end.Text, "TOOL_RESULT") {
+		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
+	}
+}
+
+// A dialog that is cut off by a small terminal, and that no hook tells of, can be refused.
+func TestRealCutOffDialog(t *testing.T) {
+	a := startSpec(t, `case "$*" in *PermissionRequest*) exit 1;; esac; exec "$@"`, runtime.Spec{Cols: 40, Rows: 10})
+	file := filepath.Join(a.Room.Workdir, "made")
+	a.Send("USE_TOOL[touch " + file + "] please")
+	p := a.Wait(agentcli.SignalBlocked).Prompt
+	a.MustAnswer(runtime.Answer{Choice: p.Options[len(p.Options)-1].ID})
+	end := a.Turn()
+	if _, err := os.Stat(file); err == nil || !end.Interrupted {
+		t.Errorf("%+v was answered by the last of them, and the turn ended with %+v\n%s", p.Options, end.Signal, a.Screen())
+	}
+	a.Send("SAY[after it]")
+	if end := a.Turn(); end.Text != "after it" {
 		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
 	}
 }

@@ -3,6 +3,7 @@ package claude
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -15,8 +16,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// questionTool is the tool with which claude asks its user.
-const questionTool = "AskUserQuestion"
+// questionTool is the tool with which claude asks its user, and planTool the one with which it ends its plan mode. Of both claude
+// passes over a hook that allows them, unless it gives the input that a person would.
+const questionTool, planTool = "AskUserQuestion", "ExitPlanMode"
 
 const (
 	// watchEvery is how often an open request is looked at, whether claude ended it.
@@ -35,8 +37,11 @@ type request struct {
 	Prompt      *runtime.Prompt   `json:"prompt"`
 	Suggestions []json.RawMessage `json:"suggestions,omitempty"`
 	Screen      *dialog.Standing  `json:"screen,omitempty"` // as it was read: no hook came for it
+	Helper      bool              `json:"helper,omitempty"` // an agent that claude started asks: neither turn nor title tell of its end
 
-	size int // bytes that are kept for it
+	size  int  // bytes that are kept for it
+	stood bool // of a helper: the dialog was seen
+	gone  int  // looks since then at which it was not there
 }
 
 // encoded is how many bytes it takes in the state.
@@ -69,7 +74,9 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 			return
 		}
 	}
-	d.hooked(p)
+	if p.AgentID == "" {
+		d.hooked(p)
+	}
 	if len(d.state.Requests) > 0 && d.state.Requests[0].Screen != nil { // it is this one
 		d.resolve(0, "")
 	}
@@ -82,7 +89,7 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 		}
 	}
 	id := fmt.Sprintf("p%d", d.state.Asked+1)
-	r := request{Suggestions: p.Suggestions}
+	r := request{Suggestions: p.Suggestions, Helper: p.AgentID != ""}
 	if p.Tool == questionTool {
 		r.Prompt = dialog.QuestionPrompt(id, p.Tool, p.Input)
 	} else {
@@ -102,6 +109,9 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 	d.state.Requests = append(d.state.Requests, r)
 	if len(d.state.Requests) == 1 {
 		d.show()
+		if !d.state.Turn {
+			d.lookForEnd()
+		}
 	}
 	d.watch()
 }
@@ -143,8 +153,8 @@ func (d *driver) lookForDialog(rows []string) {
 func (d *driver) lookForEnd() {
 	d.host.After(doubtEvery, func() {
 		switch {
-		case d.state.Turn || len(d.state.Requests) == 0 || d.state.Requests[0].Screen == nil:
-		case waits(d.host.Rows()):
+		case d.state.Turn || len(d.state.Requests) == 0:
+		case d.held[d.state.Requests[0].Prompt.ID] == nil && waits(d.host.Rows()):
 			d.resolve(0, "")
 		default:
 			d.lookForEnd()
@@ -152,11 +162,13 @@ func (d *driver) lookForEnd() {
 	})
 }
 
-// show reports the first request.
+// show reports the first request. One of a helper outside of a turn begins none, as a dialog that only the screen shows.
 func (d *driver) show() {
-	d.host.Signal(agentcli.Signal{
-		Kind: agentcli.SignalBlocked, Source: runtime.SourceHook, Prompt: d.state.Requests[0].Prompt,
-	})
+	source := runtime.SourceHook
+	if !d.state.Turn {
+		source = runtime.SourceScreen
+	}
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: source, Prompt: d.state.Requests[0].Prompt})
 }
 
 // resolve takes request i away, which was answered. claude does not end a hook whose dialog was answered by a
@@ -186,14 +198,16 @@ func (d *driver) forget(i int) {
 	delete(d.refused, id)
 }
 
-// dropRequests takes away what is open when a turn ends without it.
-func (d *driver) dropRequests() {
+// dropRequests takes away what is open when a turn ends without it, and with all what helpers ask, too, who may outlive it.
+func (d *driver) dropRequests(all bool) {
 	if len(d.state.Requests) == 0 {
 		return
 	}
 	first := d.state.Requests[0].Prompt
-	for len(d.state.Requests) > 0 {
-		d.forget(0)
+	for i := len(d.state.Requests) - 1; i >= 0; i-- {
+		if all || !d.state.Requests[i].Helper {
+			d.forget(i)
+		}
 	}
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: runtime.SourceHook, Prompt: first})
 }
@@ -218,6 +232,10 @@ func (d *driver) lookForRefusal() {
 		if call == nil {
 			continue
 		}
+		if i == 0 && d.state.Requests[0].passed(d.host.Rows()) {
+			d.resolve(0, "") // answered by a key, and no hook tells how yet
+			return
+		}
 		select {
 		case <-call.Done:
 		default:
@@ -235,6 +253,10 @@ func (d *driver) lookForRefusal() {
 			}
 			continue
 		}
+		if d.state.Requests[i].Helper { // whose refusal ends no turn
+			d.resolve(i, runtime.ChoiceDeny)
+			return
+		}
 		// A refusal by a key ends the turn and with it every other request.
 		first := d.state.Requests[0].Prompt
 		for len(d.state.Requests) > 0 {
@@ -249,6 +271,18 @@ func (d *driver) lookForRefusal() {
 		}
 		return
 	}
+}
+
+// passed reports whether the dialog of a helper was there, and is no more for a while.
+func (r *request) passed(rows []string) bool {
+	switch {
+	case !r.Helper:
+	case stands(rows):
+		r.stood, r.gone = true, 0
+	case r.stood:
+		r.gone++
+	}
+	return time.Duration(r.gone)*watchEvery > standGrace
 }
 
 // Answer resolves the request through its hook, or by keys when the hook was lost with an earlier process.
@@ -283,6 +317,9 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 		return d.pressFor(r, choice, []agentcli.Step{{Write: []byte(key)}})
 	}
 	decision := map[string]any{"behavior": "allow"}
+	if r.Prompt.Tool == planTool {
+		decision["updatedInput"] = inputOf(r.Prompt)
+	}
 	switch choice {
 	case dialog.ChoiceAlways:
 		decision["updatedPermissions"] = r.Suggestions
@@ -361,10 +398,7 @@ func (d *driver) answerQuestion(at int, r request, answer runtime.Answer) ([]age
 		}
 		answers[q.Text] = strings.Join(labels, ", ")
 	}
-	input := map[string]any{}
-	for k, v := range r.Prompt.Input {
-		input[k] = v
-	}
+	input := inputOf(r.Prompt)
 	input["answers"] = answers
 	choice := answer.Choice
 	if choice == "" {
@@ -384,6 +418,13 @@ func (d *driver) decide(at int, call *agentcli.HookCall, decision map[string]any
 	call.Answer(body)
 	d.early = d.title == titleBusy
 	d.resolve(at, choice)
+}
+
+// inputOf returns a copy of what a tool was called with.
+func inputOf(p *runtime.Prompt) map[string]any {
+	input := map[string]any{}
+	maps.Copy(input, p.Input)
+	return input
 }
 
 // dropTool forgets a tool that was refused: no other hook tells of it.

@@ -69,6 +69,7 @@ func (d *driver) begin(prompt string) {
 	// The spinner of the turn before may still be in the title, and its ✳ come only now: that is no end of this one.
 	d.sawBusy = d.title == titleBusy && !d.state.Settling
 	d.state.Turn, d.state.Prompt, d.state.Unhooked, d.state.Settling, d.early = true, prompt, false, false, false
+	d.state.Held, d.state.Spoke = false, false
 	d.state.Tools, d.state.Told, d.untold, d.state.Denied = map[string]tool{}, 0, 0, false
 	d.state.Offset = d.file.offset
 	d.told.follow(prompt)
@@ -107,6 +108,14 @@ func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 		d.refuse(call, tooLate)
 		return
 	}
+	if d.state.Held && p.PromptID != d.state.Prompt {
+		if isNotification(p.Prompt) {
+			d.goOn(p.PromptID)
+			call.Answer(nil)
+			return
+		}
+		d.release(agentcli.Signal{Source: runtime.SourceHook, Text: d.told.account.last})
+	}
 	known := d.state.Prompt
 	if known == "" {
 		known = d.told.prompt // of a turn that no hook told
@@ -117,9 +126,12 @@ func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 		return
 	}
 	defer call.Answer(nil)
-	if d.state.Turn {
+	switch {
+	case d.state.Turn:
 		d.hooked(p)
-	} else {
+	case p.PromptID == d.state.Past:
+		d.begin("") // a message that claude got before it took note of the end of a turn comes with the id of that one
+	default:
 		d.begin(p.PromptID)
 	}
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalTook, Source: runtime.SourceHook, Text: d.taken(p.Prompt)})
@@ -210,7 +222,7 @@ func (d *driver) stopped(call *agentcli.HookCall, p hook.Payload) {
 		return
 	}
 	d.hooked(p)
-	e := &ending{call: call, text: p.Answer, until: d.host.Now().Add(stopWait)}
+	e := &ending{call: call, text: p.Answer, until: d.host.Now().Add(stopWait), helpers: d.helping(p.Background)}
 	if call.Name == "StopFailure" {
 		e.text, e.until = "", d.host.Now().Add(failGrace)
 		e.failure = &apiFailure{Kind: p.Error, Text: p.Answer}
@@ -227,12 +239,13 @@ type ending struct {
 	until   time.Time          // when the transcript is waited for no more
 	lost    bool               // no hook reported it
 	stopped bool               // somebody stopped it
+	helpers []string           // claude goes on when one of them is done
 }
 
 // conclude ends the turn once the transcript has its last words. Hooks that come meanwhile wait.
 func (d *driver) conclude(e *ending) {
 	d.stopDoubt()
-	d.ending = e
+	d.ending, d.state.Held = e, false
 	e.since = d.host.Now()
 	d.readEnd()
 }
@@ -288,6 +301,9 @@ func (d *driver) concluded(e *ending) {
 		out.Interrupted = true
 	case a.failure != nil:
 		out.Error = a.failure.turnError()
+	case len(e.helpers) > 0 && e.failure == nil:
+		d.hold(e)
+		return
 	case e.failure != nil:
 		out.Error = e.failure.turnError()
 	case isErrorText(e.text) && !same(a.last, e.text): // the transcript does not say
@@ -317,7 +333,7 @@ func (d *driver) concluded(e *ending) {
 
 // silence is the error of a turn that ended as usual and said nothing, unless that is for a refusal; nil of one that did.
 func (d *driver) silence() *runtime.TurnError {
-	if d.told.account.last != "" || d.state.Told > 0 || d.state.Denied {
+	if d.told.account.last != "" || d.state.Told > 0 || d.state.Denied || d.state.Spoke {
 		return nil
 	}
 	return failure.Of(wire.TurnUnknown, "claude ended the turn, and neither its hook nor its transcript has an answer")
@@ -342,8 +358,10 @@ func (d *driver) end(s agentcli.Signal) {
 	} else if s.Text != "" && (d.state.Told == 0 || !same(a.last, s.Text)) {
 		d.say(s.Text)
 	}
-	s.Usage = a.total()
-	d.dropRequests()
+	d.add(a.total())
+	s.Usage, d.state.Used, d.state.Held = d.state.Used, nil, false
+	d.letGo()
+	d.dropRequests(false)
 	if d.told.prompt != "" {
 		d.state.Past = d.told.prompt
 	}
@@ -353,5 +371,9 @@ func (d *driver) end(s agentcli.Signal) {
 	d.host.Signal(s)
 	if s.Error != nil && s.Error.Code == wire.TurnLoginRequired {
 		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalLogin, Source: s.Source, Text: s.Error.Message})
+	}
+	if len(d.state.Requests) > 0 { // of helpers that go on
+		d.show()
+		d.lookForEnd()
 	}
 }

@@ -24,7 +24,7 @@ const installHint = "install it with: npm install -g @openai/codex"
 const waitForever = 24 * 3600
 
 // events are the hooks that the driver understands.
-var events = []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "Stop"}
+var events = []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PermissionRequest", "PostToolUse", "SubagentStop", "Stop"}
 
 // networkPatience is how long codex may wait for a network before its turn is given up: by itself it never does.
 const networkPatience = 2 * time.Minute

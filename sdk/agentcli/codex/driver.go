@@ -76,6 +76,10 @@ type state struct {
 	Prompt   *runtime.Prompt `json:"prompt,omitempty"`
 	Standing bool            `json:"standing,omitempty"` // the dialog is drawn
 	Shown    *shown          `json:"shown,omitempty"`    // a dialog beside Prompt
+	// Helpers are transcripts of agents that codex's own one started, and did something since they were read. Counted is what each used by
+	// then.
+	Helpers []string                 `json:"helpers,omitempty"`
+	Counted map[string]runtime.Usage `json:"counted,omitempty"`
 }
 
 // ask is what a hook said of a dialog that is about to come.
@@ -265,9 +269,10 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 	d.toolHook(call.Name, p)
 }
 
-// helperHook takes a hook of an agent that codex's own one started. Its tools and what it asks are of the turn that runs; its
-// transcript, its turns and how they end are not.
+// helperHook takes a hook of an agent that codex's own one started. Its tools, what it asks and what it uses are of the turn that
+// runs; its turns and how they end are not.
 func (d *driver) helperHook(name string, p hook.Payload) {
+	d.noteHelper(p)
 	if d.state.Turn || name == "PermissionRequest" || p.Tool == questionTool {
 		d.toolHook(name, p)
 	}

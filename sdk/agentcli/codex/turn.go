@@ -270,7 +270,7 @@ func (d *driver) look() {
 			stop(&d.cancelLook)
 			d.cancelLook = d.host.After(endPause, d.look)
 		default:
-			d.conclude()
+			d.countHelpers(d.conclude)
 		}
 	})
 }

@@ -63,7 +63,7 @@ func Start(tb testing.TB, adapter agentcli.Adapter, env map[string]string) *Agen
 	return start1(tb, adapter, runtime.Spec{Env: env}, agentcli.Life{SessionID: "6f1de5f8-3c52-4a3e-9d0a-0d3d4a4b5c6d"})
 }
 
-// StartSpec is Start with more of a spec: its id, type and size are set here.
+// StartSpec is Start with more of a spec: its id and type are set here, and its size if it has none.
 func StartSpec(tb testing.TB, adapter agentcli.Adapter, spec runtime.Spec) *Agent {
 	tb.Helper()
 	return start1(tb, adapter, spec, agentcli.Life{SessionID: "6f1de5f8-3c52-4a3e-9d0a-0d3d4a4b5c6d"})
@@ -76,6 +76,9 @@ func start1(tb testing.TB, adapter agentcli.Adapter, spec runtime.Spec, life age
 		launcher: &Launcher{Dir: rooms(tb), Path: map[string]string{adapter.Type(): CLI(tb, adapter.Type())}},
 	}
 	a.spec.ID, a.spec.Type = "agent", adapter.Type()
+	if a.spec.Cols == 0 {
+		a.spec.Cols, a.spec.Rows = 120, 40
+	}
 	a.launch(life)
 	tb.Cleanup(func() {
 		a.Close()
@@ -119,13 +122,13 @@ func (a *Agent) launch(life agentcli.Life) {
 		a.tb.Fatal(err)
 	}
 	cmd := agentcli.Command{
-		Spec: &a.spec, Room: room, Path: plan.Path, Args: plan.Args, Files: plan.Files, Cols: 120, Rows: 40,
+		Spec: &a.spec, Room: room, Path: plan.Path, Args: plan.Args, Files: plan.Files, Cols: a.spec.Cols, Rows: a.spec.Rows,
 		Env: environment(room.Env, plan.Env, a.spec.Env),
 	}
 	a.Room, a.Plan = room, plan
 	a.work, a.stop, a.more = make(chan func()), make(chan struct{}), make(chan struct{})
 	a.once, a.seen, a.next, a.prom, a.watching = sync.Once{}, nil, 0, nil, true
-	a.screen = vt.New(vt.Options{Cols: 120, Rows: 40, OnOSC: func(o vt.OSC) {
+	a.screen = vt.New(vt.Options{Cols: a.spec.Cols, Rows: a.spec.Rows, OnOSC: func(o vt.OSC) {
 		a.driver.OSC(o.Code, append([]byte(nil), o.Data...))
 	}})
 	a.driver = a.adapter.NewDriver(plan, room, (*host)(a))

@@ -30,7 +30,11 @@ type Standing struct {
 type Entry struct {
 	Label  string `json:"label"`
 	Number int    `json:"number,omitempty"` // 0: it has none
+	Escape bool   `json:"escape,omitempty"` // it is taken by Escape, and no part of the list
 }
+
+// cancel is the entry of a dialog whose last ones are below the screen: with them may be what refuses.
+var cancel = Entry{Label: "Cancel (Esc)", Escape: true}
 
 // Read reads the dialog that stands at the end of a screen: in the last frame, or below the last rule. Only a list of
 // entries with a mark is taken for choices, so that a list in somebody's text is not.
@@ -53,6 +57,9 @@ func Read(rows []string) Standing {
 		if e.marked {
 			s.Marked = i
 		}
+	}
+	if len(list) > 0 && list[len(list)-1].more && strings.Contains(strings.ToLower(s.Text), "esc to cancel") {
+		s.Entries = append(s.Entries, cancel)
 	}
 	return s
 }
@@ -106,6 +113,9 @@ func (s *Standing) Answer(a runtime.Answer) (steps []agentcli.Step, choice strin
 
 // keys returns what takes an entry: its number, or the way to it and Enter.
 func (s *Standing) keys(i int) []agentcli.Step {
+	if s.Entries[i].Escape {
+		return []agentcli.Step{{Write: []byte(composer.Escape), Wait: keyGap}}
+	}
 	if n := s.Entries[i].Number; n >= 1 && n <= 9 && len(s.Entries) <= 9 {
 		return []agentcli.Step{{Write: []byte(strconv.Itoa(n)), Wait: keyGap}}
 	}
@@ -205,11 +215,14 @@ type line struct {
 	number int
 	marked bool
 	open   bool // it has the sign of an entry that is not chosen
+	more   bool // it has the sign that others follow below the screen
 }
 
 const (
 	marks     = "●❯›▶▸➤◉→"
 	openMarks = "○◯"
+	moreUp    = '↑' // beside an entry: others are above the screen
+	moreDown  = '↓'
 )
 
 // parse reads a row as an entry; false if it is blank.
@@ -232,7 +245,10 @@ func parse(row string) (line, bool) {
 	case strings.ContainsRune(openMarks, r):
 		l.open = true
 	}
-	if l.marked || l.open {
+	arrow := runes[at] == moreUp || runes[at] == moreDown
+	l.more = runes[at] == moreDown
+	begun := at
+	if l.marked || l.open || arrow {
 		at++
 		skip()
 	}
@@ -245,6 +261,9 @@ func parse(row string) (line, bool) {
 		l.number, _ = strconv.Atoi(string(runes[at:digits])) // two digits at most
 		at = digits + 1
 		skip()
+	}
+	if arrow && l.number == 0 { // words that begin with one
+		at, l.column, l.more = begun, begun, false
 	}
 	l.inner = at
 	l.label = strings.TrimSpace(string(runes[at:]))

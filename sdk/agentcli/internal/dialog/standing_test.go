@@ -121,6 +121,23 @@ var screens = []struct {
 			"Yes, and switch to auto mode · auto mode handles these prompts for you", "No",
 		},
 	},
+	{
+		name: "cut off", screen: `
+ touch a
+╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌
+ Do you want to proceed?
+ ❯ 1. Yes
+ ↓ 2. Yes, and always allow access to
+      /agent/work from this project
+ ↑ 7 more lines
+ Esc to cancel · Tab to amend
+`,
+		text: "Do you want to proceed?\n↑ 7 more lines", labels: []string{"Yes", "Yes, and always allow access to /agent/work from this project", "Cancel (Esc)"},
+	},
+	{
+		name: "cut off above", screen: "────────────\n Pick\n ↑ 2. two\n ❯ 3. three\n   4. four\n", text: "Pick",
+		labels: []string{"two", "three", "four"}, marked: 1,
+	},
 }
 
 func TestRead(t *testing.T) {
@@ -149,6 +166,7 @@ func TestStandingAnswer(t *testing.T) {
 	numbered := dialog.Read(strings.Split(screens[0].screen, "\n"))
 	plain := dialog.Read(strings.Split(screens[4].screen, "\n"))
 	none := dialog.Standing{Text: "a text"}
+	cut := dialog.Read(strings.Split(screens[len(screens)-2].screen, "\n"))
 	for _, tt := range []struct {
 		s      dialog.Standing
 		answer runtime.Answer
@@ -162,6 +180,8 @@ func TestStandingAnswer(t *testing.T) {
 		{plain, runtime.Answer{Choice: "1"}, "\x1b[A\r", "1"},
 		{plain, runtime.Answer{Choice: "2"}, "\r", "2"},
 		{plain, runtime.Answer{Choice: "4"}, "", ""},
+		{cut, runtime.Answer{Choice: "2"}, "2", "2"},
+		{cut, runtime.Answer{Choice: "3"}, "\x1b", "3"},
 		{plain, runtime.Answer{Choice: "1", Text: "x"}, "", ""},
 		{plain, runtime.Answer{Text: "neither"}, "", ""},
 		{none, runtime.Answer{Choice: "1"}, "", ""},

@@ -1,0 +1,133 @@
+package codex
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// Bounds of the helpers that are remembered: whose transcripts are to be read, and of which it is known what they used. Of more the
+// first are not counted, or others are forgotten.
+const (
+	maxHelpers = 64
+	maxCounted = 256
+)
+
+// noteHelper notes that a helper did something.
+func (d *driver) noteHelper(p hook.Payload) {
+	name := p.AgentFile
+	if name == "" {
+		name = p.Transcript
+	}
+	if name == "" || name == d.state.Rollout.Path || len(d.state.Helpers) >= maxHelpers || slices.Contains(d.state.Helpers, name) {
+		return
+	}
+	d.state.Helpers = append(d.state.Helpers, name)
+}
+
+// countHelpers counts to the turn that is over what helpers used, and calls then. What one uses later is the next turn's.
+func (d *driver) countHelpers(then func()) {
+	names := d.state.Helpers
+	if len(names) == 0 {
+		then()
+		return
+	}
+	used := make([]*runtime.Usage, len(names))
+	d.state.Helpers = nil
+	d.host.Do(func() {
+		for i, name := range names {
+			used[i] = readUsage(d.room, name)
+		}
+	}, func() {
+		for i, name := range names {
+			d.count(name, used[i])
+		}
+		if d.state.Ending != "" {
+			then()
+		}
+	})
+}
+
+// count counts what a helper used since it was read before.
+func (d *driver) count(name string, used *runtime.Usage) {
+	if used == nil {
+		return
+	}
+	if d.state.Counted == nil {
+		d.state.Counted = map[string]runtime.Usage{}
+	}
+	before, known := d.state.Counted[name]
+	if !known && len(d.state.Counted) >= maxCounted {
+		for other := range d.state.Counted {
+			delete(d.state.Counted, other)
+			break
+		}
+	}
+	d.state.Counted[name] = *used
+	if d.state.Used == nil {
+		d.state.Used = &runtime.Usage{}
+	}
+	d.state.Used.Add(&runtime.Usage{
+		Model: used.Model, Requests: used.Requests - before.Requests,
+		InputTokens: used.InputTokens - before.InputTokens, OutputTokens: used.OutputTokens - before.OutputTokens,
+		CacheReadTokens: used.CacheReadTokens - before.CacheReadTokens, CacheWriteTokens: used.CacheWriteTokens - before.CacheWriteTokens,
+	})
+}
+
+// readUsage returns what the agent of a transcript used in all, or nil if that is not known. A transcript begins with its own
+// thread; what it has of the one that it was forked from is not its own.
+func readUsage(room agentcli.Room, name string) *runtime.Usage {
+	var all runtime.Usage
+	thread := ""
+	var rest []byte
+	for offset := int64(0); len(rest) <= rolloutChunk; {
+		data, _, err := readPart(room, name, offset)
+		if err != nil || len(data) == 0 {
+			break
+		}
+		offset += int64(len(data))
+		rest = append(rest, data...)
+		for {
+			line, after, whole := bytes.Cut(rest, []byte("\n"))
+			if !whole {
+				break
+			}
+			rest = after
+			thread = addUsage(&all, thread, line)
+		}
+	}
+	if all.Requests == 0 {
+		return nil
+	}
+	return &all
+}
+
+// addUsage adds what a line tells of a thread, which is returned: the first that a transcript names.
+func addUsage(all *runtime.Usage, thread string, line []byte) string {
+	var e struct {
+		Type    string `json:"type"`
+		Payload struct {
+			ID     string `json:"id"`
+			Thread string `json:"thread_id"`
+			Model  string `json:"model"`
+			Usage  tokens `json:"usage"`
+		} `json:"payload"`
+	}
+	if json.Unmarshal(line, &e) != nil {
+		return thread
+	}
+	switch {
+	case e.Type == "session_meta" && thread == "":
+		return e.Payload.ID
+	case e.Type == "turn_context" && e.Payload.Model != "":
+		all.Model = e.Payload.Model
+	case e.Type == "token_usage_record" && e.Payload.Thread == thread:
+		one := record{Tokens: &e.Payload.Usage, Requests: 1}
+		all.Add(one.usage())
+	}
+	return thread
+}
