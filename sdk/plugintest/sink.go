@@ -43,7 +43,7 @@ func Blocked(w http.ResponseWriter, status int) bool {
 }
 
 // BehindFirewall checks that records which a firewall before a service refuses for what they hold, one and several in a row, are passed
-// over, and that all are kept where it refuses everything. Block has the service answer by a status for each body. Records makes n whose
+// over, and that all are kept where it refuses everything, and none is passed over where it refuses every other request. Block has the service answer by a status for each body. Records makes n whose
 // text is x repeated, behind a sequence.
 func BehindFirewall(t *testing.T, s audit.Sink, block func(func(body []byte) int), records func(behind uint64, n int) []audit.Record) {
 	t.Helper()
@@ -68,6 +68,23 @@ func BehindFirewall(t *testing.T, s audit.Sink, block func(func(body []byte) int
 			t.Errorf("%d: rejected are %d, want %d", status, got, want)
 		}
 		at += 41
+		turn := 0
+		block(func([]byte) int {
+			if turn++; turn%2 == 0 {
+				return 0
+			}
+			return status
+		})
+		for list := records(at, 5); len(list) > 0; {
+			last, err := s.Write(t.Context(), list)
+			if err != nil && audit.AsError(err).Code == audit.CodeRejected || turn > 1000 {
+				t.Fatalf("%d to every other request: %d, %v", status, last, err)
+			}
+			if last >= list[0].Sequence {
+				list = list[last-list[0].Sequence+1:]
+			}
+		}
+		at += 5
 		block(func([]byte) int { return status })
 		for _, n := range []int{1, 41} {
 			if last, err := s.Write(t.Context(), records(at, n)); last > at || err == nil || audit.AsError(err).Code == audit.CodeRejected || !audit.AsError(err).Retry {

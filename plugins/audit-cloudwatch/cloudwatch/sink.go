@@ -207,6 +207,7 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 		return 0, err
 	}
 	all, most := batch, maxEvents
+	var doubt remote.Doubt
 	for len(batch) > 0 {
 		switch {
 		case s.stored.has(batch[0]):
@@ -228,8 +229,16 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 			case n > 1: // it does not name the event that it does not take
 				most = n / 2
 				continue
-			case o.tooLarge() && remote.Small(batch[0]), o.blocked() && !s.takes(ctx, all, len(all)-len(batch)):
+			case o.tooLarge() && remote.Small(batch[0]):
 				return s.last, err
+			case o.blocked():
+				again, blame := doubt.Again(batch[0].Sequence, func() bool { return s.takes(ctx, all, len(all)-len(batch)) })
+				if again {
+					continue
+				}
+				if !blame {
+					return s.last, err
+				}
 			}
 			s.last = batch[0].Sequence - 1
 			return s.last, remote.Rejection(o.status, o.kind)

@@ -440,7 +440,7 @@ func TestBehindFirewall(t *testing.T) {
 	plugintest.BehindFirewall(t, k, block, func(behind uint64, n int) []audit.Record {
 		return records(int(behind)+1, n, 10, func(int) time.Time { return now })
 	})
-	if len(s.events) != 3*37 {
+	if len(s.events) != 3*(37+5) {
 		t.Errorf("%d events", len(s.events))
 	}
 }

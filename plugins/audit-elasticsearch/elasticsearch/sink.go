@@ -249,17 +249,29 @@ func (s *sink) settle(ctx context.Context, r audit.Record, it item, others func(
 	if kept(it.Status) {
 		return nil
 	}
+	object := true
 	if it.ofDocument() { // as an object it does not fit: as text it may, which is also half as long
 		items, err := s.bulk(ctx, []audit.Record{r}, false)
 		if err != nil {
 			return err
 		}
-		it = items[0]
+		it, object = items[0], false
+	}
+	blame := it.unfit(r)
+	var doubt remote.Doubt
+	for again := true; !blame && again && !kept(it.Status) && it.ofContent(); {
+		if again, blame = doubt.Again(r.Sequence, others); again {
+			items, err := s.bulk(ctx, []audit.Record{r}, object)
+			if err != nil {
+				return err
+			}
+			it, blame = items[0], false
+		}
 	}
 	if kept(it.Status) {
 		return nil
 	}
-	if it.unfit(r) || it.ofContent() && others() {
+	if blame {
 		s.last = r.Sequence - 1
 		return remote.Rejection(it.Status, it.Error.Type)
 	}

@@ -186,6 +186,7 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 		s.sent = sent{}
 	}
 	all, most := batch, len(batch)
+	var doubt remote.Doubt
 	for batch = batch[before:]; len(batch) > 0; {
 		body, n := s.events(batch[:min(len(batch), most)])
 		a, err := s.client.Do(ctx, http.MethodPost, s.base+"/event", s.header, body)
@@ -211,8 +212,14 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 			case blame && n > 1:
 				most = n / 2
 				continue
-			case blame && s.takes(ctx, all, len(all)-len(batch)):
-				return s.split(ctx, batch[:1], remote.Rejection(a.Status, textOf(a.Body)))
+			case blame:
+				again, blame := doubt.Again(batch[0].Sequence, func() bool { return s.takes(ctx, all, len(all)-len(batch)) })
+				if again {
+					continue
+				}
+				if blame {
+					return s.split(ctx, batch[:1], remote.Rejection(a.Status, textOf(a.Body)))
+				}
 			}
 			return s.last, err
 		}
