@@ -96,6 +96,15 @@ func (l *liveSession) over(now time.Time, limits SessionLimits) bool {
 	return reached(l.ends, now) || reached(l.began.Add(limits.MaxAge), now) || !idle.IsZero() && reached(idle, now)
 }
 
+// lastUse returns the last use as it is stored: behind a clock that was set back it is as far from the beginning as the time that passed.
+func (l *liveSession) lastUse() time.Time {
+	used, passed := l.used.UTC(), l.rec.CreatedAt.Add(l.used.Sub(l.began))
+	if passed.After(used) {
+		return passed
+	}
+	return used
+}
+
 // reached reports whether it is a time by now, of which both have a monotonic reading, or by the wall clock.
 func reached(t, now time.Time) bool {
 	return !now.Before(t) || !now.Round(0).Before(t.Round(0))
@@ -375,7 +384,7 @@ func (s *Service) flushSessions(ctx context.Context) {
 	s.sessions.mu.Lock()
 	for id, l := range s.sessions.live {
 		if l.dirty {
-			used[id], l.dirty = l.used, false
+			used[id], l.dirty = l.lastUse(), false
 		}
 	}
 	s.sessions.mu.Unlock()
@@ -392,7 +401,9 @@ func (s *Service) flushSessions(ctx context.Context) {
 				return err
 			}
 			next := *rec
-			next.LastUsedAt = at.UTC()
+			if at.After(next.LastUsedAt) {
+				next.LastUsedAt = at
+			}
 			if err := tx.PutSession(&next); err != nil {
 				return err
 			}

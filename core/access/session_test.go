@@ -220,6 +220,17 @@ func TestSessionClock(t *testing.T) {
 	good("")
 	p.clock.Advance(time.Hour)
 	good(core.CodeUnauthorized)
+	signIn()
+	p.clock.Advance(11 * time.Hour)
+	good("")
+	p.clock.Step(-1000 * time.Hour)
+	p.clock.Advance(2 * time.Second)
+	good("") // the last use is before the sign-in by the wall clock
+	p.Close()
+	p.restart()
+	good("")
+	p.clock.Advance(time.Hour)
+	good(core.CodeUnauthorized)
 }
 
 // A session of a browser is none of a command line, nor the other way round.
