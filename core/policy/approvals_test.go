@@ -7,7 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/policy"
 )
 
@@ -94,6 +97,24 @@ func TestApprovals(t *testing.T) {
 
 // A directory that is about prompts alone leaves the built-in policy of access in force; one that is broken, or whose tests
 // fail, changes nothing, and the text says where it is wrong.
+// What a policy was asked about stands in no log: a built-in function that fails quotes what it was given.
+func TestFailuresQuoteNothing(t *testing.T) {
+	rule := "package wardroom.approvals\n\ndecision := {\"answer\": \"allow\", \"rule\": \"few\"} if to_number(input.input.command) < 3\n"
+	a, err := policy.NewApprovals(t.Context(), policy.Config{Dir: policyDir(t, map[string]string{"approvals.rego": rule})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	a.LogTo(hclog.New(&hclog.LoggerOptions{Output: &out}), coretest.NewClock())
+	ruling, decided := a.Decide(t.Context(), core.PromptQuestion{PromptID: "p", Tool: "Bash", Input: map[string]any{"command": "login --token sesame"}})
+	if !decided || ruling.Reason != "the policy failed to decide" {
+		t.Errorf("%+v, %t", ruling, decided)
+	}
+	if text := out.String(); !strings.Contains(text, "eval_builtin_error in to_number at ") || !strings.Contains(text, "approvals.rego:3") || strings.Contains(text, "sesame") {
+		t.Errorf("%q", text)
+	}
+}
+
 func TestApprovalsBesideAccess(t *testing.T) {
 	dir := policyDir(t, map[string]string{"approvals.rego": approvals})
 	if r := mustNew(t, policy.Config{Dir: dir}).Decide(t.Context(), key("ann", "read"), readPattern); !r.Allowed {

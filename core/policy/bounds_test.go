@@ -63,7 +63,7 @@ func TestFailuresAreLogged(t *testing.T) {
 	clock.Advance(time.Minute)
 	ask()
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if len(lines) != 2 || !strings.Contains(lines[0], "divide by zero") || !strings.Contains(lines[0], "broken.read") || !strings.Contains(lines[1], "more=4") {
+	if len(lines) != 2 || !strings.Contains(lines[0], "eval_builtin_error in div at ") || !strings.Contains(lines[0], "own.rego:") || !strings.Contains(lines[0], "broken.read") || !strings.Contains(lines[1], "more=4") {
 		t.Errorf("%q", lines)
 	}
 }

@@ -1,10 +1,14 @@
 package policy
 
 import (
+	"errors"
+	"regexp"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+	"github.com/open-policy-agent/opa/v1/topdown"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/clip"
@@ -47,6 +51,25 @@ func (r *reporter) failed(about, by string, err error) {
 	}
 	r.mu.Unlock()
 	if due {
-		r.log.Error("the policy failed to decide", "about", about, "principal", by, "error", clip.Text(err.Error(), maxError), "more", more)
+		r.log.Error("the policy failed to decide", "about", about, "principal", by, "error", clip.Text(unquoted(err), maxError), "more", more)
 	}
 }
+
+// unquoted returns the text of an error without what a policy was asked about: that of a built-in function quotes what it was given,
+// which may be a secret in the input of a tool.
+func unquoted(err error) string {
+	var e *topdown.Error
+	if !errors.As(err, &e) {
+		return err.Error()
+	}
+	text := e.Code
+	if name, _, ok := strings.Cut(e.Message, ":"); ok && builtinName.MatchString(name) {
+		text += " in " + name
+	}
+	if e.Location != nil {
+		text += " at " + placeOf(e.Location)
+	}
+	return text
+}
+
+var builtinName = regexp.MustCompile(`^[a-z0-9_.]+$`)
