@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -148,16 +149,18 @@ func (s *Service) askOften() {
 
 // Bounds of questions about agents that could not be reached.
 const (
-	settleTime   = time.Minute // for all of them together
-	settleAtOnce = 32          // of one runtime
+	settleTime   = time.Minute      // for all of them together
+	settleOne    = 15 * time.Second // for one
+	settleAtOnce = 32               // of one runtime
 )
 
 // settleUnsure finds out about agents that could not be reached, and about those whose spawn failed in a way that
-// left open whether they run, and of which nothing was heard since. They are asked about at the same time: one about which a runtime
-// does not answer keeps none of the others waiting.
+// left open whether they run, and of which nothing was heard since. They are asked about at the same time, and in any order: those about
+// which a runtime does not answer keep none of the others waiting for good.
 func (s *Service) settleUnsure(ctx context.Context, ids []string) error {
-	ctx, cancel := context.WithTimeout(ctx, settleTime)
+	asking, cancel := context.WithTimeout(ctx, settleTime)
 	defer cancel()
+	rand.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
 	var group sync.WaitGroup
 	failed := make(chan error, len(ids))
 	slots := make(map[*source]chan struct{})
@@ -181,10 +184,12 @@ func (s *Service) settleUnsure(ctx context.Context, ids []string) error {
 			select {
 			case slot <- struct{}{}:
 				defer func() { <-slot }()
-			case <-ctx.Done():
+			case <-asking.Done():
 				return
 			}
-			found, err := src.Runtime.Recover(ctx, []runtime.Handle{handle(r)})
+			one, cancel := context.WithTimeout(asking, settleOne)
+			defer cancel()
+			found, err := src.Runtime.Recover(one, []runtime.Handle{handle(r)})
 			if err != nil || len(found) != 1 {
 				return // the next sweep tries again
 			}
