@@ -99,6 +99,9 @@ func TestCrashAfterFailedStart(t *testing.T) {
 	g := open(t, l, func(o *agentcli.Options) { o.Adapters, o.Launcher = []agentcli.Adapter{&fakeType{}}, h })
 	_, err := g.Spawn(t.Context(), runtime.Spec{ID: "a", Type: "fake", Env: map[string]string{"TOKEN": "secret"}})
 	wantCode(t, err, runtime.CodeSocketError)
+	if _, err := g.Spawn(t.Context(), runtime.Spec{ID: "a", Type: "fake"}); runtime.ErrorCode(err) != runtime.CodeSocketError { // again
+		t.Errorf("another start: %v", err)
+	}
 	next := g.crash()
 	if got, err := next.Recover(t.Context(), []runtime.Handle{{ID: "a"}}); err != nil || got[0].Error == nil || got[0].Error.Code != runtime.CodeNotFound {
 		t.Errorf("recover: %+v, %v", got, err)

@@ -104,6 +104,9 @@ func (r *Runtime) spawn(ctx context.Context, spec runtime.Spec, adapter Adapter)
 	a.mu.Unlock()
 	rec.Agent = newAgent(&spec, r.o.Now().UTC())
 	if fresh {
+		r.mu.Lock()
+		delete(r.left, a.id) // what is noted of an earlier start is no more when this one is
+		r.mu.Unlock()
 		if err := r.announce(a); err != nil {
 			r.o.Logger.Error("the agent cannot be stored", "agent", a.id, "error", err)
 			r.forget(a)
@@ -153,7 +156,7 @@ func (r *Runtime) claim(ctx context.Context, id string) (*agent, error) {
 	}
 }
 
-// maxLeft bounds how many rooms are tried again to be removed. Those beyond it are removed by Prune after the next start.
+// maxLeft bounds how many more rooms are tried again to be removed. Those beyond it are removed after the next start.
 const maxLeft = 1024
 
 // forget removes an agent whose first start failed: nothing of it is left. Where its room cannot be removed now, that is tried
@@ -258,13 +261,15 @@ func (r *Runtime) start(ctx context.Context, a *agent, rec *record, adapter Adap
 	if err := r.reserve(); err != nil {
 		return err
 	}
-	stored := false
+	a.mu.Lock()
+	was, stored := a.rec, false
+	a.mu.Unlock()
 	defer func() {
 		if err != nil {
 			r.unreserve()
 		}
 		if err != nil && stored {
-			r.restore(a)
+			r.restore(a, was)
 		}
 	}()
 	spec := rec.Spec
@@ -334,14 +339,11 @@ func (r *Runtime) start(ctx context.Context, a *agent, rec *record, adapter Adap
 }
 
 // restore stores what an agent was before a start that failed: the next process would take it for one that was cut short.
-func (r *Runtime) restore(a *agent) {
-	a.mu.Lock()
-	lived := a.rec.Life > 0
-	a.mu.Unlock()
-	if !lived {
+func (r *Runtime) restore(a *agent, was record) {
+	if was.Life == 0 {
 		return // it is forgotten
 	}
-	if err := a.update(func(*record) {}); err != nil {
+	if err := a.update(func(stored *record) { *stored = was }); err != nil {
 		r.o.Logger.Error("it is not stored that an agent did not start again", "agent", a.id, "error", err)
 	}
 }

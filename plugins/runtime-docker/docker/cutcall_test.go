@@ -236,8 +236,6 @@ func TestEngineLostAtEachCall(t *testing.T) {
 	e := need(t)
 	e.eachCall(t, func(t *testing.T, at int64, done bool) {
 		ctx, state, spec := within(t), t.TempDir(), shell(id(t))
-		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-		defer cancel()
 		c := e.cutAt(t, at, done, false)
 		l := e.open(t, state, map[string]any{"socket": c.socket, "orphanGrace": "1s"})
 		p, err := begin(ctx, l, &spec)
