@@ -313,7 +313,7 @@ func isCut(r rune) bool {
 }
 
 // drawTime is how long gemini may take to draw what was typed, before the next key comes all the same.
-const drawTime = 3 * time.Second
+const drawTime = 10 * time.Second
 
 // plain undoes what Submit put in front, and what gemini appends for the files that a message names.
 func plain(prompt string) string {
