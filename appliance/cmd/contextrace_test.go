@@ -3,6 +3,7 @@ package cmd_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -115,6 +116,20 @@ func TestContextsBehindLink(t *testing.T) {
 		t.Errorf("the link is %q, %v", target, err)
 	}
 	if text, err := os.ReadFile(elsewhere); err != nil || !strings.Contains(string(text), "plant") {
+		t.Errorf("%s, %v", text, err)
+	}
+	// There may be nothing yet where links lead to, one by one.
+	if err := os.Rename(file, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(elsewhere), os.Symlink("../link", file)); err != nil {
+		t.Fatal(err)
+	}
+	run(0, "context", "add", "new", "--server", "http://127.0.0.1:1")
+	if target, err := os.Readlink(file); err != nil || target != "../link" {
+		t.Errorf("the link is %q, %v", target, err)
+	}
+	if text, err := os.ReadFile(elsewhere); err != nil || !strings.Contains(string(text), "new") {
 		t.Errorf("%s, %v", text, err)
 	}
 }
