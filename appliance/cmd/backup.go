@@ -450,8 +450,8 @@ func (nopCloser) Close() error { return nil }
 
 // bytesShown returns a progress callback that counts on a terminal, and nil anywhere else.
 func (c *cli) bytesShown(verb string) func(int64) {
-	if !isTerminal(c.deps.Stderr) {
+	if !c.knowsSequences(c.deps.Stderr) {
 		return nil
 	}
-	return func(n int64) { fmt.Fprintf(c.deps.Stderr, "\r\x1b[K%s %s\r", config.FormatSize(n), verb) }
+	return func(n int64) { fmt.Fprintf(c.deps.Stderr, "\r"+clearLine+"%s %s\r", config.FormatSize(n), verb) }
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/creack/pty"
 )
 
 func TestRemoveBackups(t *testing.T) {
@@ -73,4 +75,20 @@ func files(t *testing.T, dir string) (names []string) {
 		names = append(names, entry.Name())
 	}
 	return names
+}
+
+// A terminal that knows no sequences is shown no counts: it would take them for text.
+func TestCountsOnDumbTerminal(t *testing.T) {
+	tty, side, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tty.Close()
+	defer side.Close()
+	for terminal, want := range map[string]bool{"xterm": true, "dumb": false} {
+		c := &cli{deps: Deps{Stderr: side, Getenv: func(string) string { return terminal }}}
+		if records, bytes := c.records("read"), c.bytesShown("read"); (records != nil) != want || (bytes != nil) != want {
+			t.Errorf("TERM=%s: records %t, bytes %t, want %t", terminal, records != nil, bytes != nil, want)
+		}
+	}
 }

@@ -84,11 +84,34 @@ func (all *contexts) write() error {
 	if err != nil {
 		return err
 	}
-	path, err := filepath.EvalSymlinks(all.path)
+	path, err := behindLinks(all.path)
 	if err != nil {
-		path = all.path // it is not there yet
+		return err
 	}
 	return replaceFile(path, data)
+}
+
+// mostLinks is how many links of one file are followed.
+const mostLinks = 40
+
+// behindLinks returns where a file lies, or would lie: where it leads as a link, whether there is something or not.
+func behindLinks(path string) (string, error) {
+	for range mostLinks {
+		dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+		if err != nil {
+			return "", err
+		}
+		path = filepath.Join(dir, filepath.Base(path))
+		target, err := os.Readlink(path)
+		if err != nil {
+			return path, nil //nolint:nilerr // it is no link, or not there yet
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(dir, target)
+		}
+		path = target
+	}
+	return "", &usageError{message: path + " is a link that leads back to itself", hint: "mend or remove it"}
 }
 
 func (all *contexts) names() []string { return slices.Sorted(maps.Keys(all.Contexts)) }

@@ -3,12 +3,14 @@ package cmd_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,13 +52,20 @@ func TestContextsAtOnce(t *testing.T) {
 // What is changed while a login waits for its approval stays, and the login is kept for the server that it is of alone.
 func TestContextsDuringLogin(t *testing.T) {
 	run := inHome(t, t.TempDir())
-	approve := func() {}
+	approve, ended, refuses := func() {}, make(chan string, 2), atomic.Bool{}
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/api/auth/methods":
 			say(w, 200, `{"sso":true}`)
 		case "/auth/cli":
 			say(w, 200, `{"deviceCode":"d","userCode":"AB-CD","url":"/cli","expiresIn":60000,"interval":1}`)
+		case "/api/session":
+			ended <- r.Method + " " + r.Header.Get("Authorization")
+			if refuses.Load() {
+				say(w, 400, `{"error":{"code":"VALIDATION_ERROR","message":"no"}}`)
+				return
+			}
+			say(w, 200, `{}`)
 		default:
 			approve()
 			say(w, 200, `{"token":"secret","id":"sess_1","user":"user:ann","name":"Ann","expiresAt":"2999-01-02T03:04:05Z"}`)
@@ -79,6 +88,15 @@ func TestContextsDuringLogin(t *testing.T) {
 	if text := run(0, "context", "list"); strings.Count(text, "login of") != 1 || !strings.Contains(text, "http://127.0.0.1:3") {
 		t.Errorf("after the second login:\n%s", text)
 	}
+	// A session whose credential is kept nowhere is ended, or said to go on.
+	if n := len(ended); n != 1 || <-ended != "DELETE Bearer secret" {
+		t.Errorf("the server was asked %d times for the end of the session", n)
+	}
+	refuses.Store(true)
+	run(0, "context", "add", "mine", "--server", url)
+	if text := run(1, "login", "--device", "--context", "mine"); len(ended) != 1 || !strings.Contains(text, "The credential is not kept here, but the server does not know: the session sess_1 goes on there until 2999-01-0") {
+		t.Errorf("a login that can be neither kept nor ended, after %d requests: %s", len(ended), text)
+	}
 }
 
 // A file of contexts that lies elsewhere, with other settings of a user, is changed there.
@@ -98,6 +116,20 @@ func TestContextsBehindLink(t *testing.T) {
 		t.Errorf("the link is %q, %v", target, err)
 	}
 	if text, err := os.ReadFile(elsewhere); err != nil || !strings.Contains(string(text), "plant") {
+		t.Errorf("%s, %v", text, err)
+	}
+	// There may be nothing yet where links lead to, one by one.
+	if err := os.Rename(file, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(elsewhere), os.Symlink("../link", file)); err != nil {
+		t.Fatal(err)
+	}
+	run(0, "context", "add", "new", "--server", "http://127.0.0.1:1")
+	if target, err := os.Readlink(file); err != nil || target != "../link" {
+		t.Errorf("the link is %q, %v", target, err)
+	}
+	if text, err := os.ReadFile(elsewhere); err != nil || !strings.Contains(string(text), "new") {
 		t.Errorf("%s, %v", text, err)
 	}
 }

@@ -13,9 +13,6 @@ import (
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
-// feedQuiet is how long nothing may come of what happened before a command that does not follow is done.
-const feedQuiet = 2 * time.Second
-
 // feedText is how many characters of an event's data a line shows.
 const feedText = 200
 
@@ -38,27 +35,34 @@ func (c *cli) eventsCommand() *cobra.Command {
 			defer stop(nil)
 			quiet := time.AfterFunc(math.MaxInt64, func() { stop(context.DeadlineExceeded) })
 			defer quiet.Stop()
-			if !follow {
-				f.After = cmp.Or(f.After, "0")
-				if c.timeout > 0 {
+			waits := func() {
+				if !follow && c.timeout > 0 {
 					quiet.Reset(c.timeout)
 				}
 			}
+			if !follow {
+				f.After = cmp.Or(f.After, "0")
+			}
+			waits()
 			stream, err := api.FollowEvents(ctx, f)
 			if err != nil {
 				return c.late(ctx, err)
 			}
 			c.noteOutages(stream)
 			paint := c.painter(c.deps.Stdout)
-			if !follow {
-				quiet.Reset(feedQuiet)
-			}
+			waits()
 			for event, err := range stream.Events() {
 				quiet.Stop() // what reads the output may be slow
-				if !follow && (err != nil && ctx.Err() != nil && cmd.Context().Err() == nil || event.Type == client.EventGap) {
+				if !follow && (event.Type == client.EventReplayed || event.Type == client.EventGap) {
 					return nil // what happened so far was shown
 				}
+				if event.Type == client.EventReplayed {
+					continue
+				}
 				if err != nil {
+					if cmd.Context().Err() == nil && ctx.Err() != nil {
+						return c.cutHistory(stream)
+					}
 					if ctx.Err() != nil {
 						stopped := &interruption{cause: err}
 						if last := stream.LastEventID(); last != "" {
@@ -71,9 +75,7 @@ func (c *cli) eventsCommand() *cobra.Command {
 				if err := c.printFeed(event, paint); err != nil {
 					return err
 				}
-				if !follow {
-					quiet.Reset(feedQuiet)
-				}
+				waits()
 			}
 			return nil
 		},
@@ -86,6 +88,18 @@ func (c *cli) eventsCommand() *cobra.Command {
 		return client.FeedTopics, cobra.ShellCompDirectiveNoFileComp
 	})
 	return cmd
+}
+
+// cutHistory is the error of what happened so far when the server did not mark its end in time.
+func (c *cli) cutHistory(stream *client.Stream) error {
+	cut := &outcomeError{
+		code: exitTimeout, message: fmt.Sprintf("the history may be incomplete: nothing came for %s, nor the mark of its end", c.timeout),
+		hint: "give the server longer with --timeout",
+	}
+	if last := clean(stream.LastEventID()); last != "" && last != "0" {
+		cut.hint += ", and go on with `wardroom events --after " + last + "`"
+	}
+	return cut
 }
 
 // printFeed writes one event: a line for a person, or one JSON document on a line for a script.

@@ -39,3 +39,40 @@ func TestEventsOfSlowServer(t *testing.T) {
 	wait(t, r.done, "the end of the command")
 	r.expect(t, 6, "no answer within 50ms")
 }
+
+// The mark of the server ends the past, whatever goes on behind it.
+func TestEventsEndAtMark(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		const event = "id: %d\nevent: event\ndata: {\"type\":\"execution.completed\",\"subject\":\"exec_%[1]d\"}\n\n"
+		_, _ = fmt.Fprintf(w, event+"event: replayed\ndata: {\"to\":7}\n\n", 7)
+		for i := 8; r.Context().Err() == nil; i++ {
+			_, _ = fmt.Fprintf(w, event, i)
+			flush(w)
+			select {
+			case <-time.After(10 * time.Millisecond):
+			case <-r.Context().Done():
+			}
+		}
+	})
+	r := start(t.Context(), url, cmd.Deps{}, "events", "--after", "6", "--topic", "executions")
+	wait(t, r.done, "the end of the command")
+	if r.expect(t, 0); strings.Count(r.stdout.String(), "exec_") != 1 || !strings.Contains(r.stdout.String(), "exec_7") {
+		t.Errorf("shown was %q", r.stdout.String())
+	}
+}
+
+// A server that falls silent before the end of the past is not taken for one that sent everything.
+func TestEventsCutShort(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, "id: 7\nevent: event\ndata: {\"type\":\"execution.completed\",\"subject\":\"exec_7\"}\n\n")
+		flush(w)
+		<-r.Context().Done()
+	})
+	r := execute(t, url, "events", "--timeout", "3s")
+	r.expect(t, 6, "the history may be incomplete: nothing came for 3s", "--timeout, and go on with `wardroom events --after 7`")
+	if !strings.Contains(r.stdout.String(), "exec_7") {
+		t.Errorf("shown was %q", r.stdout.String())
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -76,12 +77,39 @@ func (c *cli) login(cmd *cobra.Command, device, noBrowser bool) error {
 	}
 	login := &savedLogin{Server: server, Token: token.Token, SessionID: token.ID, User: token.User, ExpiresAt: token.ExpiresAt}
 	if err := c.keepLogin(name, all.Contexts[name], login); err != nil {
+		c.disown(all, name, login, trust)
 		return err
 	}
 	return c.showValue(map[string]any{"context": name, "server": server, "user": token.User, "sessionId": token.ID, "expiresAt": token.ExpiresAt},
 		func(s *screen) {
 			s.line("signed in to %s as %s until %s", name, clean(token.Name), token.ExpiresAt.Local().Format(time.DateTime))
 		})
+}
+
+// disownWithin bounds how long a command that failed goes on for the sake of a session that it cannot keep.
+const disownWithin = 5 * time.Second
+
+// disown ends the session of a login that could not be kept, even of a command that was interrupted: nothing else has its credential.
+func (c *cli) disown(all *contexts, name string, login *savedLogin, trust *tls.Config) {
+	if kept, err := all.readLogin(name); err == nil && kept != nil && kept.Token == login.Token {
+		_ = all.removeLogin(name) // it is of no use any more
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), disownWithin)
+	defer cancel()
+	api, err := client.New(login.Server, client.Options{Token: login.Token, TLS: trust, UserAgent: userAgent()})
+	if err == nil {
+		_, err = api.SignOut(ctx)
+		api.Close()
+	}
+	if err != nil {
+		c.noteSession("The credential is not kept here", login)
+	}
+}
+
+// noteSession writes that a session goes on at the server although its credential is gone.
+func (c *cli) noteSession(what string, login *savedLogin) {
+	fmt.Fprintf(c.deps.Stderr, "%s, but the server does not know: the session %s goes on there until %s.\n",
+		what, clean(login.SessionID), login.ExpiresAt.Local().Format(time.DateTime))
 }
 
 // keepLogin keeps a login, and the context that it was made for if there is none of the name any more.
@@ -358,8 +386,7 @@ func (c *cli) logoutCommand() *cobra.Command {
 				c.api = api
 				_, err = bounded(c, cmd, api.SignOut)
 				if err != nil && client.CodeOf(err) != client.CodeUnauthorized { // which is over already
-					fmt.Fprintf(c.deps.Stderr, "The credential is forgotten here, but the server does not know: the session %s goes on there until %s.\n",
-						saved.SessionID, saved.ExpiresAt.Local().Format(time.DateTime))
+					c.noteSession("The credential is forgotten here", saved)
 					return err
 				}
 			}

@@ -176,7 +176,7 @@ func (c *cli) waitReady(cmd *cobra.Command, agent *client.ManagedAgent) (*client
 	defer due.Stop()
 	ask := time.NewTicker(askInterval)
 	defer ask.Stop()
-	line := newWaitLine(c.deps.Stderr)
+	line := &waitLine{w: c.deps.Stderr, inPlace: c.knowsSequences(c.deps.Stderr), began: time.Now()}
 	defer line.finish()
 	for {
 		line.update(agent)
@@ -264,16 +264,12 @@ func settled(a *client.ManagedAgent) (bool, error) {
 	return false, nil
 }
 
-// waitLine shows how an agent starts: one line that changes on a terminal, a line for each state elsewhere.
+// waitLine shows how an agent starts: one line that changes on a terminal that can, a line for each state elsewhere.
 type waitLine struct {
-	w        io.Writer
-	terminal bool
-	last     string
-	began    time.Time
-}
-
-func newWaitLine(w io.Writer) *waitLine {
-	return &waitLine{w: w, terminal: isTerminal(w), began: time.Now()}
+	w       io.Writer
+	inPlace bool
+	last    string
+	began   time.Time
 }
 
 func (l *waitLine) update(a *client.ManagedAgent) {
@@ -282,15 +278,15 @@ func (l *waitLine) update(a *client.ManagedAgent) {
 		return
 	}
 	l.last = text
-	if l.terminal {
-		fmt.Fprintf(l.w, "\r\x1b[K%s", text)
+	if l.inPlace {
+		fmt.Fprintf(l.w, "\r"+clearLine+"%s", text)
 		return
 	}
 	fmt.Fprintln(l.w, text)
 }
 
 func (l *waitLine) finish() {
-	if l.terminal && l.last != "" {
+	if l.inPlace && l.last != "" {
 		fmt.Fprintf(l.w, " after %s\n", span(time.Since(l.began)))
 	}
 }

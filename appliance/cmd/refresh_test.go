@@ -72,7 +72,9 @@ func TestDumbTerminal(t *testing.T) {
 	t.Cleanup(f.Close)
 	failed := view(t, exec.Command("wardroom", "pattern", "get", "missing"), f.URL, 80, 24, "TERM=dumb")
 	failed.leaves(3)
-	for _, shown := range []*viewer{v, failed} {
+	spawned := view(t, exec.Command("wardroom", "agent", "spawn", "claude", "--wait"), serve(t, (&stale{after: 1}).ServeHTTP), 80, 24, "TERM=dumb")
+	spawned.leaves(0)
+	for _, shown := range []*viewer{v, failed, spawned} {
 		if strings.Contains(string(shown.raw), "\x1b") {
 			t.Errorf("%q", shown.raw)
 		}

@@ -126,8 +126,13 @@ func (r *resource[T]) page(ctx context.Context, api *client.Client, sel selectio
 	return answer.Raw(), info, nil
 }
 
-// maxList bounds the rows of all pages in bytes: they are kept in memory, several times over while they are printed.
-const maxList = 512 << 20
+// maxList bounds the rows of all pages in bytes, with what a row and a page take beside their text: they are kept in memory, several
+// times over while they are printed.
+const (
+	maxList   = 128 << 20
+	rowBytes  = 64
+	pageBytes = 1 << 10
+)
 
 // rest reads all pages after the first one, and joins them.
 func (r *resource[T]) rest(
@@ -142,12 +147,13 @@ func (r *resource[T]) rest(
 		if err != nil {
 			return nil, err
 		}
+		size += pageBytes
 		for _, row := range rows {
-			size += len(row)
+			size += rowBytes + len(row)
 		}
 		if size > sel.most {
 			return nil, &usageError{
-				message: fmt.Sprintf("the list has more than %d bytes", sel.most), hint: "select less of it, or read it page by page with --cursor",
+				message: fmt.Sprintf("the list takes more than %d bytes", sel.most), hint: "select less of it, or read it page by page with --cursor",
 			}
 		}
 		merged = append(merged, rows...)

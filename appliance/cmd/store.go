@@ -345,10 +345,10 @@ func dumpError(file string, err error) error {
 
 // records returns a progress callback that counts on a terminal, and nil anywhere else.
 func (c *cli) records(verb string) func(uint64) {
-	if !isTerminal(c.deps.Stderr) {
+	if !c.knowsSequences(c.deps.Stderr) {
 		return nil
 	}
-	return func(n uint64) { fmt.Fprintf(c.deps.Stderr, "\r\x1b[K%d records %s\r", n, verb) }
+	return func(n uint64) { fmt.Fprintf(c.deps.Stderr, "\r"+clearLine+"%d records %s\r", n, verb) }
 }
 
 func (c *cli) showSummary(verb, file string, sum store.Summary) error {

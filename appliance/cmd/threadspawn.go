@@ -133,10 +133,11 @@ func readThread(flag string, data []byte) (client.ThreadSpec, error) {
 		err = fmt.Errorf("%s: cannot be of the type %s", kind.Field, kind.Value)
 	}
 	if err != nil {
-		return spec, &usageError{
-			message: fmt.Sprintf("%s: not the JSON of a thread: %s", flag, strings.TrimPrefix(err.Error(), "json: ")),
-			hint:    "make it with `wardroom thread prepare -o json`",
+		why, hint := strings.TrimPrefix(err.Error(), "json: "), "make it with `wardroom thread prepare -o json`"
+		if member, ok := strings.CutPrefix(why, "unknown field "); ok {
+			hint = "if a server printed " + member + ", this wardroom may be older than that server: see `wardroom version`; else mend or remove it"
 		}
+		return spec, &usageError{message: fmt.Sprintf("%s: not the JSON of a thread: %s", flag, why), hint: hint}
 	}
 	// What the server added it adds again, as things are then.
 	delete(spec.Metadata, "memoryContext")

@@ -25,6 +25,11 @@ const (
 	readAtLeast   = 2 * time.Second        // for what no event tells of, such as an agent or a server that is away
 	readShare     = 5
 	defaultHeight = 24
+
+	// A drawing that is so late may be so because the process was stopped, which its signal reports a little later.
+	lateAfter    = 3 * drawEvery
+	signalWithin = 50 * time.Millisecond
+	stopWithin   = time.Second // from the wish for a stop to the stop
 )
 
 // timelineWatch shows an execution on a terminal as a tree that is drawn in place.
@@ -49,6 +54,8 @@ type timelineWatch struct {
 	width, height int // of the terminal
 	lines         []timelineLine
 	drawn         int // lines of the terminal that the drawing takes
+	drawnAt       time.Time
+	goesOn        chan os.Signal // buffered: the process was stopped, and goes on
 }
 
 // timelineReading is what one reading of the timeline came to.
@@ -70,8 +77,10 @@ func (c *cli) watchTree(ctx context.Context, api *client.Client, id string, out 
 	w := &timelineWatch{
 		c: c, api: api, id: id, out: out, tree: tree, readAt: time.Now(), progress: map[string]string{},
 		events: make(chan client.Event), dirty: make(chan struct{}, 1), readings: make(chan timelineReading),
-		failed: make(chan error, 1), style: c.timelineStyle(),
+		failed: make(chan error, 1), style: c.timelineStyle(), goesOn: make(chan os.Signal, 1),
 	}
+	signal.Notify(w.goesOn, unix.SIGCONT)
+	defer signal.Stop(w.goesOn)
 	return w.run(ctx)
 }
 
@@ -104,11 +113,13 @@ func (w *timelineWatch) live(parent context.Context) error {
 	}
 	workers.Go(func() { w.listen(ctx, stream) })
 	workers.Go(func() { w.read(ctx) })
-	goesOn := make(chan os.Signal, 1)
-	signal.Notify(goesOn, unix.SIGCONT)
-	defer signal.Stop(goesOn)
 	ticks := time.NewTicker(drawEvery)
 	defer ticks.Stop()
+	stops := make(chan os.Signal, 1)
+	if !signal.Ignored(unix.SIGTSTP) {
+		signal.Notify(stops, unix.SIGTSTP)
+		defer signal.Stop(stops)
+	}
 	w.draw(true)
 	for {
 		select {
@@ -120,8 +131,10 @@ func (w *timelineWatch) live(parent context.Context) error {
 			return err
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-goesOn:
+		case <-w.goesOn:
 			w.drawn = 0 // a shell has shown something since, which stays
+		case <-stops:
+			w.stop()
 		case <-ticks.C:
 			w.style.spin++
 			w.draw(true)
@@ -215,13 +228,8 @@ func (w *timelineWatch) draw(live bool) {
 	if err != nil || width <= 0 || height <= 0 {
 		width, height = wideTerminal-1, defaultHeight
 	}
-	var b strings.Builder
+	shrunk := width < w.width || height < w.height
 	if width != w.width || height != w.height {
-		if w.drawn > 0 && (width < w.width || height < w.height) {
-			// Lines of the last drawing are broken, or above the terminal now: there is no way back to its first.
-			b.WriteString(clearScreen)
-			w.drawn = 0
-		}
 		w.width, w.height, w.lines = width, height, nil
 		// The last column stays free: terminals differ in where the cursor is after it.
 		w.style.width, w.style.widest = max(width-1, 1), 0
@@ -246,15 +254,67 @@ func (w *timelineWatch) draw(live bool) {
 	if !live && len(w.lines) < len(w.tree.rows) {
 		text = append(text, fitColumns("all of it: wardroom execution timeline "+clean(w.id), w.style.width, w.style.unicode))
 	}
-	if w.drawn > 0 {
+	var b strings.Builder
+	switch stopped := w.stopped(); { // asked last: what a shell showed until now stays
+	case stopped || w.drawn == 0:
+	case shrunk:
+		// Lines of the last drawing are broken, or above the terminal now: there is no way back to its first.
+		b.WriteString(clearScreen)
+	default:
 		fmt.Fprintf(&b, "\r\x1b[%dA", w.drawn)
 	}
 	for _, line := range text {
 		b.WriteString(line + clearLine + "\n")
 	}
 	b.WriteString(clearBelow)
-	w.drawn = len(text)
+	w.drawn, w.drawnAt = len(text), time.Now()
 	_, _ = io.WriteString(w.out, b.String()) // a terminal that is gone ends the command by a signal
+}
+
+// stop stops the process, as Ctrl-Z asks for, where it draws nothing until it goes on. It does so by another signal, since the
+// runtime does not let SIGTSTP have its own effect again; and by one that has none, unlike SIGSTOP, where no shell could have the
+// process go on.
+func (w *timelineWatch) stop() {
+	select {
+	case <-w.goesOn: // from an earlier stop
+		w.drawn = 0
+	default:
+	}
+	if unix.Kill(unix.Getpid(), unix.SIGTTOU) != nil {
+		return
+	}
+	timer := time.NewTimer(stopWithin)
+	defer timer.Stop()
+	select {
+	case <-w.goesOn:
+		w.drawn = 0
+	case <-timer.C: // it may have become due in the meantime
+		if w.stopped() {
+			w.drawn = 0
+		}
+	}
+}
+
+// stopped reports whether the process was stopped since the last drawing. One that is late waits for the signal: what was due
+// while the process stood still comes at the same time as that.
+func (w *timelineWatch) stopped() bool {
+	wait := time.Duration(0)
+	if w.drawn > 0 && time.Since(w.drawnAt) > lateAfter {
+		wait = signalWithin
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-w.goesOn:
+		return true
+	case <-timer.C:
+	}
+	select {
+	case <-w.goesOn: // both were there
+		return true
+	default:
+		return false
+	}
 }
 
 // finalRows is how many rows the last drawing has at most, on a terminal that is lower.

@@ -364,6 +364,22 @@ func TestWatchLinesOnTerminal(t *testing.T) {
 	}
 }
 
+// TestWatchTreeWithoutShell: where no shell could have it go on, Ctrl-Z does not stop it.
+func TestWatchTreeWithoutShell(t *testing.T) {
+	s := newStage(t, runningTimeline())
+	v := watch(t, s.URL, 100, 30)
+	v.sees("1 parallel")
+	if _, err := v.tty.WriteString("\x1a"); err != nil {
+		t.Fatal(err)
+	}
+	v.sees("^Z")
+	s.becomes(t, endedTimeline("completed"), endOfStream)
+	v.leaves(0)
+	if got := strings.Count(v.screen(), "1 parallel"); got != 1 {
+		t.Errorf("%d trees:\n%s", got, v.screen())
+	}
+}
+
 // TestWatchTreeStopped: Ctrl-Z gives the shell a terminal with a cursor, and what goes on in the foreground is drawn anew, below
 // what the shell showed.
 func TestWatchTreeStopped(t *testing.T) {

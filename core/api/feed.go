@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -95,6 +96,7 @@ func (s *Server) feedRoutes() []Route {
 		Description: "Each event is `event: event` with data {sequence, type, subject, timestamp, topics, data} and the sequence as its id. " +
 			"A reader that comes back with Last-Event-ID gets the public events that it missed, those that webhooks deliver, and then " +
 			"`event: gap` {from, to, reason}: of other events some may be missing between the two, so what is shown is to be read anew. " +
+			"Where the past ends for a reader that comes back, whether it missed something or not, is `event: replayed` {to}, without an id; what follows is live. " +
 			"What agents say is told to those who name its thread or agent in subjects only. " +
 			"Each event goes to those who may read what it is about. " +
 			"Changes that are stored as no event come as `event: notice` with data {type, subject, timestamp, topics, data} and without an id: " +
@@ -112,7 +114,7 @@ func (s *Server) feedRoutes() []Route {
 			{Name: "rate", Type: ParamInteger, Min: 1, Max: maxFeedRate, Doc: "At most about so many events of executions a second, but for those of subjects. " +
 				"Of those that are left out `event: skipped` {topics, count, to} tells at most each half second. Default: all."},
 		},
-		Responses: []Response{{Status: 200, Body: "", ContentType: "text/event-stream", Doc: "Events event, notice and gap; with the topic counts counts; with rate skipped."}},
+		Responses: []Response{{Status: 200, Body: "", ContentType: "text/event-stream", Doc: "Events event, notice, gap and replayed; with the topic counts counts; with rate skipped."}},
 		Resumes:   true, Stream: s.streamFeed,
 	}}
 }
@@ -313,8 +315,8 @@ func (s *Server) streamFeed(c *call) error {
 // feedPage is how many events of the log are read at a time.
 const feedPage = 256
 
-// replayFeed writes the public events behind after, up to head, and that others may be missing; of a reader with a rate no more
-// events of executions than it takes in a pause. It returns false when the stream is to end.
+// replayFeed writes the public events behind after, up to head, that others may be missing, and that this was the past; of a reader
+// with a rate no more events of executions than it takes in a pause. It returns false when the stream is to end.
 func (s *Server) replayFeed(c *call, w *frameWriter, filter feedFilter, after, head uint64, rated *ratedFeed) bool {
 	filter.past = true
 	told := 0
@@ -350,13 +352,14 @@ func (s *Server) replayFeed(c *call, w *frameWriter, filter feedFilter, after, h
 			break
 		}
 	}
+	var end []byte
 	if after == head {
-		if gap.topics = filter.noticed(); len(gap.topics) == 0 {
-			return true
-		}
-		gap.reason = gapUnstored
+		gap.reason, gap.topics = gapUnstored, filter.noticed()
 	}
-	return w.write(gap.frame())
+	if after != head || len(gap.topics) > 0 {
+		end = gap.frame()
+	}
+	return w.write(append(end, frameOf("replayed", 0, fmt.Appendf(nil, `{"to":%d}`, head))...))
 }
 
 // noticed returns the topics of the reader to which notices belong.

@@ -108,7 +108,7 @@ func TestFeed(t *testing.T) {
 					kind = value
 				}
 			}
-			if id != "" {
+			if id != "" || kind == "replayed" {
 				list = append(list, kind+id)
 			}
 		}
@@ -120,10 +120,11 @@ func TestFeed(t *testing.T) {
 		{"?topics=threads,health", "", "1004 1005"},
 		{"?subjects=exec_1", "", "1001 1002 1003"},
 		{"?subjects=thread_1&topics=health", "", "1003 1004 1005"},
-		{"", "Last-Event-ID: 2", "3 5 gap1000 1001 1004 1005"},
-		{"?topics=patterns&lastEventId=3", "", "5 gap1000"},
-		{"?topics=patterns", "Last-Event-ID: 1000", ""},
-		{"?topics=patterns", "Last-Event-ID: 7000", "gap1000"},
+		{"", "Last-Event-ID: 2", "3 5 gap1000 replayed 1001 1004 1005"},
+		{"?topics=patterns&lastEventId=3", "", "5 gap1000 replayed"},
+		{"?topics=patterns", "Last-Event-ID: 1000", "replayed"},
+		{"?topics=executions", "Last-Event-ID: 1000", "replayed 1001"},
+		{"?topics=patterns", "Last-Event-ID: 7000", "gap1000 replayed"},
 	} {
 		var headers []string
 		if tt.header != "" {
@@ -315,6 +316,8 @@ func TestFeedNoticesAndCounts(t *testing.T) {
 				list = append(list, fmt.Sprint("counts", d.Executions["running"]))
 			case "gap":
 				list = append(list, "gap:"+d.Reason+":"+strings.Join(d.Topics, "+"))
+			case "replayed":
+				list = append(list, strings.ReplaceAll(frame, " ", ":"))
 			default:
 				list = append(list, d.Type)
 			}
@@ -335,10 +338,10 @@ func TestFeedNoticesAndCounts(t *testing.T) {
 		{"?topics=webhooks,plugins", "plugins.read", "", "webhook.deliveries webhook.disabled"},
 		{"?topics=batches,webhooks", "batch_1", "", "webhook.deliveries webhook.disabled"},
 		{"?subjects=wh_1", "", "", "webhook.deliveries webhook.disabled"},
-		{"?topics=executions", "", "Last-Event-ID: 1000", ""},
-		{"?topics=counts", "", "Last-Event-ID: 1000", "counts1 counts2"},
-		{"?topics=batches,executions,plugins", "", "Last-Event-ID: 1000", "gap:unstored:batches+plugins batch.progress plugin.changed batch.completed"},
-		{"?topics=batches", "", "Last-Event-ID: 7", "gap:unlogged: batch.progress batch.completed"},
+		{"?topics=executions", "", "Last-Event-ID: 1000", `replayed:{"to":1000}`},
+		{"?topics=counts", "", "Last-Event-ID: 1000", `counts1 replayed:{"to":1000} counts2`},
+		{"?topics=batches,executions,plugins", "", "Last-Event-ID: 1000", `gap:unstored:batches+plugins replayed:{"to":1000} batch.progress plugin.changed batch.completed`},
+		{"?topics=batches", "", "Last-Event-ID: 7", `gap:unlogged: replayed:{"to":1000} batch.progress batch.completed`},
 	} {
 		refused = tt.refused
 		var headers []string

@@ -290,7 +290,17 @@ func (d *demo) farewell() error {
 export WARDROOM_SERVER=%[1]s
 %[2]s agent list --managed --all -q | xargs -r -n 1 %[2]s agent stop
 kill %[3]s
-for pid in %[3]s; do while kill -0 $pid 2>/dev/null; do sleep 0.1; done; done
+for pid in %[3]s; do
+	rounds=0
+	while kill -0 $pid 2>/dev/null; do
+		if [ $rounds -eq 300 ]; then
+			kill -9 $pid
+			break
+		fi
+		rounds=$((rounds + 1))
+		sleep 0.1
+	done
+done
 rm -r %[4]s
 `
 	script := fmt.Sprintf(stop, word(d.server.URL), word(d.opts.wardroom), strings.Join(pids, " "), word(d.opts.dir))

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -70,6 +72,41 @@ func TestStopLine(t *testing.T) {
 		if err := testbed.Until(ctx, 10*time.Second, "the end", func(context.Context) (bool, error) { return p.Ended(), nil }); err != nil {
 			t.Error(err)
 		}
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("the files: %v", err)
+	}
+}
+
+// A process that does not end is killed after a while, and the files are removed.
+func TestStopLineOfDeaf(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	top := t.TempDir()
+	dir, tools := filepath.Join(top, "demo"), filepath.Join(top, "tools")
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.Mkdir(tools, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(tools, "sleep"), []byte("#!/bin/sh\n"), 0o700); err != nil { // pauses take no time
+		t.Fatal(err)
+	}
+	deaf, err := testbed.Command{Args: []string{"sh", "-c", "trap '' TERM; exec sleep 600"}, Log: filepath.Join(top, "log")}.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(deaf.Kill)
+	d := newDemo(options{wardroom: "true", dir: dir, keep: true}, io.Discard)
+	d.server = &testbed.Server{Process: deaf, URL: "http://there"}
+	if err := d.farewell(); err != nil {
+		t.Fatal(err)
+	}
+	stop := exec.CommandContext(ctx, "sh", d.path("stop.sh"))
+	stop.Env = append(os.Environ(), "PATH="+tools+":"+os.Getenv("PATH"))
+	if text, err := stop.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	if err := testbed.Until(ctx, 10*time.Second, "the end", func(context.Context) (bool, error) { return deaf.Ended(), nil }); err != nil {
+		t.Error(err)
 	}
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("the files: %v", err)

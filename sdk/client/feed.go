@@ -17,7 +17,7 @@ type FeedFilter struct {
 	Topics   []string // any of FeedTopics; none, and no Subjects: all but counts
 	Subjects []string // ids of executions, threads and agents, of which everything is sent
 	Rate     int      // at most about so many events of executions a second, but for those of Subjects, and EventSkipped for the others; 0: all
-	After    string   // id of the last event already seen: what was public since comes first, then EventGap
+	After    string   // id of the last event already seen: what was public since comes first, then EventGap and EventReplayed
 }
 
 // FeedTopics lists the topics of the stream of all events.
@@ -29,6 +29,9 @@ var FeedTopics = []string{
 const (
 	EventNotice = "notice" // a change that is not stored as an event; its data is a FeedNotice
 	EventCounts = "counts" // what there is by state, with the topic counts; its data is an OverviewCounts
+
+	// EventReplayed comes where the past ends that After asked for, or that a lost connection missed. Older servers do not send it.
+	EventReplayed = "replayed"
 )
 
 // FeedNotice is the data of an EventNotice.
@@ -46,8 +49,8 @@ type FeedSkipped = wire.FeedSkipped
 // FeedEvent is the data of an event of FollowEvents.
 type FeedEvent = wire.FeedEvent
 
-// FollowEvents streams what happens anywhere: events of the type "event", whose data is a FeedEvent, EventNotice, and EventGap, after
-// which what is shown is to be read anew. It has no last event. Types that are not known here are to be passed over.
+// FollowEvents streams what happens anywhere: events of the type "event", whose data is a FeedEvent, EventNotice, EventReplayed, and
+// EventGap, after which what is shown is to be read anew. It has no last event. Types that are not known here are to be passed over.
 func (c *Client) FollowEvents(ctx context.Context, f FeedFilter) (*Stream, error) {
 	query := url.Values{}
 	if len(f.Topics) > 0 {
