@@ -11,39 +11,51 @@ import (
 )
 
 // sleeping is a script that has sleep() be a machine that sleeps for an hour: its clock goes on, no timer of before that is longer
-// than ten seconds comes any more, and connections are dead without a word.
+// than ten seconds comes any more, so that what begins anew does so within about that, and connections are dead without a word.
 const sleeping = `delete window.SharedWorker; {
-	const was = Date.now, timer = window.setTimeout, asked = window.fetch;
+	const was = Date.now, asked = window.fetch;
 	let slept = 0, sleeps = 0;
 	Date.now = () => was() + slept;
-	window.setTimeout = (f, ms, ...rest) => { const at = sleeps; return timer((...a) => { if (at === sleeps || ms <= 10000) f(...a); }, ms, ...rest); };
+	for (const name of ["setTimeout", "setInterval"]) {
+		const timer = window[name];
+		window[name] = (f, ms, ...rest) => { const at = sleeps; return timer((...a) => { if (at === sleeps || ms <= 10000) f(...a); }, ms, ...rest); };
+	}
 	window.streams = 0;
+	window.told = 0; // pieces with an event's place
 	window.sleep = () => { slept += 3600e3; sleeps++; };
 	window.fetch = async (to, o) => {
 		const answer = await asked(to, o);
 		if (!new URL(to, location.href).pathname.endsWith("/api/events") || !answer.ok) return answer;
 		streams++;
+		window.resumed = o.headers["Last-Event-ID"] ?? "";
 		const reader = answer.body.getReader(), mine = sleeps;
 		return new Response(new ReadableStream({async pull(c) {
 			const {done, value} = await reader.read();
 			if (mine !== sleeps) return new Promise(() => {});
-			if (done) c.close(); else c.enqueue(value);
+			if (done) return c.close();
+			c.enqueue(value);
+			if (new TextDecoder().decode(value).includes("id: ")) told++;
 		}, cancel() { return reader.cancel(); }}), {headers: answer.headers});
 	}; }`
 
-// After a machine slept its page begins the stream anew at once, and shows what happened meanwhile.
+// After a machine slept its page begins the stream anew at once, where it was, and shows what happened meanwhile.
 func TestStreamAfterSleep(t *testing.T) {
 	putUrgency(t)
 	of := rand.Text() // a list without those of another run
 	p := beforeIn(t, sleeping)
 	p.do(chromedp.Navigate(shared.URL + "/executions?metadata.of=" + of))
 	p.until("a live page", live+` && streams === 1`)
+	begun(t)
+	p.until("an event of it", `told > 0`)
 	p.do(chromedp.Evaluate(`sleep(); 0`, nil))
 	e, err := shared.Client.ExecuteAsync(t.Context(), client.ExecuteRequest{Pattern: "urgency", Input: []byte(`{"text": "x"}`), Options: client.ExecuteOptions{Metadata: map[string]any{"of": of}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.until("another stream", `streams > 1`)
+	if !p.holds(`resumed !== ""`) {
+		t.Error("the stream begins anew as if there had been none")
+	}
 	p.until("what was made meanwhile, which an empty list shows at once", `document.querySelector("tr[data-id=`+e.ExecutionID+`]")`)
 	if _, err := shared.Client.CancelExecution(t.Context(), e.ExecutionID, "over"); err != nil {
 		t.Error(err)

@@ -32,10 +32,11 @@ export type Asked =
   | { kind: "again" }
   | { kind: "bye" };
 
-interface Page { say(said: Said): void; subjects: string[]; topics: string[]; seen: number }
+interface Page { say(said: Said): void; subjects: string[]; topics: string[]; quiet: number } // quiet: looks since it spoke
 
 const maxSubjects = 200;
-const forgetAfterMs = 200_000; // timers of hidden tabs run once a minute
+const lookForPagesMs = 20_000;
+const forgetAfter = 10; // looks without a word; timers of hidden tabs run once a minute
 const answerMs = 15_000; // the server answers at once
 export const silenceMs = 60_000; // the server sends a comment every 15 s
 const lookEveryMs = 5000; // for silence
@@ -60,13 +61,15 @@ export class Hub {
   private topics = new Set<string>(); // of this stream, beside those of always
   private counts?: OverviewCounts; // of this stream
   private timer?: ReturnType<typeof setTimeout>;
+  private looks?: ReturnType<typeof setInterval>; // for pages that are gone, as long as there are any
   private news = new Gathered<FeedEvent>(tellEveryMs, (events) => this.send({ kind: "events", events }));
 
   /** A page says something. */
   hear(from: object, say: (said: Said) => void, asked: Asked): void {
     switch (asked.kind) {
       case "hello": {
-        this.pages.set(from, { say, subjects: this.pages.get(from)?.subjects ?? [], topics: this.pages.get(from)?.topics ?? [], seen: Date.now() });
+        this.pages.set(from, { say, subjects: this.pages.get(from)?.subjects ?? [], topics: this.pages.get(from)?.topics ?? [], quiet: 0 });
+        this.looks ??= setInterval(() => this.prune(), lookForPagesMs);
         const other = asked.keyGiven && asked.key !== this.key;
         if (other) this.key = asked.key;
         this.address = asked.address;
@@ -94,9 +97,8 @@ export class Hub {
       }
       case "alive": {
         const page = this.pages.get(from);
-        if (page) page.seen = Date.now();
-        else say({ kind: "forgotten" }); // it slept, or the machine did
-        this.prune();
+        if (page) page.quiet = 0;
+        else say({ kind: "forgotten" }); // the browser had it stand still
         break;
       }
       case "again":
@@ -109,10 +111,12 @@ export class Hub {
     }
   }
 
+  /** Forgets the pages that have not spoken for long. While the machine sleeps it does not look: a page that woke with it has had no time to speak. */
   private prune(): void {
     for (const [from, page] of this.pages) {
-      if (Date.now() - page.seen > forgetAfterMs) this.pages.delete(from);
+      if (++page.quiet > forgetAfter) this.pages.delete(from);
     }
+    if (this.pages.size === 0) this.stop();
   }
 
   private union(): string {
@@ -123,6 +127,8 @@ export class Hub {
 
   private stop(): void {
     clearTimeout(this.timer);
+    clearInterval(this.looks);
+    this.looks = undefined;
     this.news.flush();
     this.run?.abort();
     this.run = undefined;
@@ -195,11 +201,6 @@ export class Hub {
 
   private fail(run: AbortController, state: Connection): void {
     if (run !== this.run || run.signal.aborted) return;
-    this.prune();
-    if (this.pages.size === 0) {
-      this.stop();
-      return;
-    }
     this.tell(state);
     const pause = pauses[Math.min(this.failures++, pauses.length - 1)]!;
     this.restart(state === "refused" ? 15_000 : pause * (0.75 + Math.random() / 2));

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { ApiError } from "../api/client.ts";
-import { href, segments } from "../route.ts";
+import { href, queryOf, segments } from "../route.ts";
 import { Text, plural } from "./text.tsx";
 
 const advice: Record<string, string> = {
@@ -42,16 +42,24 @@ function Problems({ of: error }: { of: ApiError }) {
     {list.length > maxProblems && <li class="soft">and {plural(list.length - maxProblems, "further one")}</li>}</ul>;
 }
 
+/** The list of what the address names, where the error is that this is not there; "" for other errors. */
+function listOfMissing(error: ApiError): string {
+  const [noun, id] = segments.value;
+  const version = queryOf("version");
+  const named = id && (error.details.id === id || version && error.details.id === id + "@" + version);
+  return error.status === 404 && named ? "/" + noun + (id.startsWith("magent_") ? "?tab=managed" : "") : "";
+}
+
 /** What went wrong: code, reason, request and what to do. Old data stays beside it. */
 export function Failure({ error, old, again }: { error: ApiError; old?: boolean; again?: () => void }) {
   const [tried, setTried] = useState<ApiError>(); // the failure after which it was tried again: the next one is another
   const trying = tried === error;
-  const [noun, id] = segments.value; // what is not there may be what the address names
+  const list = listOfMissing(error);
   return <div class="notice bad" role="alert">
     <div>
       <strong>{codeOf(error)}</strong> <Text>{error.message}</Text>
       <Problems of={error} />
-      {adviceFor(error) && <div class="soft">{adviceFor(error)}{error.status === 404 && !old && id && <> <a href={href("/" + noun)}>To the list</a></>}</div>}
+      {adviceFor(error) && <div class="soft">{adviceFor(error)}{list && !old && <> <a href={href(list)}>To the list</a></>}</div>}
       {old && <div class="soft">What is shown below is from before.</div>}
       {error.requestId && <div class="soft mono">request {error.requestId}</div>}
     </div>
