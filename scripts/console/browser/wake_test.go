@@ -72,6 +72,16 @@ func TestTerminalAfterSleep(t *testing.T) {
 	p.until("another socket, where the first was", `sockets.length === 2 && sockets[0].readyState === 3 && sockets[1].url.includes("offset=5")`)
 }
 
+// A terminal that was still on its way when the machine fell asleep gets there.
+func TestTerminalAfterSleepOnTheWay(t *testing.T) {
+	id := spawnShell(t, "on-the-way")
+	p := beforeIn(t, fakeTerminal+sleeping)
+	p.do(chromedp.Navigate(shared.URL + "/agents/" + id))
+	p.until("the socket", `window.sockets.length === 1 && sockets[0].onmessage`)
+	p.do(chromedp.Evaluate(`sleep(); 0`, nil))
+	p.until("another socket", `sockets.length === 2 && sockets[0].readyState === 3`)
+}
+
 // A page that is shown again as it was left belongs to who is signed in by then.
 func TestPageThatIsShownAgain(t *testing.T) {
 	s, key := secured(t, "server: {listen: $LISTEN}\nstore: {path: $DIR/store}\nsecurity:\n  authentication: {apiKeys: {enabled: true}}\n")

@@ -95,7 +95,7 @@ export class Screen {
     const left = () => this.socket?.close(); // a page that is left may be kept with its sockets; it connects again when it is back
     addEventListener("pagehide", left);
     this.stops.push(page.onWake(() => {
-      if (this.state.state !== "live") return;
+      if (this.state.state === "ended") return;
       this.set({ state: "broken", reason: undefined });
       void this.connect();
     }));
