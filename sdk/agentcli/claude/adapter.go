@@ -26,7 +26,7 @@ const waitForever = 7 * 24 * 3600
 // events are the hooks that the driver understands.
 var events = []string{
 	"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
-	"PermissionRequest", "SubagentStop", "Stop", "StopFailure", "SessionEnd",
+	"PermissionRequest", "Stop", "StopFailure", "SessionEnd",
 }
 
 type adapter struct{}

@@ -6,7 +6,7 @@
 //
 // # Where the state comes from
 //
-// Command hooks (SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, PermissionRequest, SubagentStop, Stop, StopFailure,
+// Command hooks (SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, PermissionRequest, Stop, StopFailure,
 // SessionEnd) and the session's transcript. A turn ends on evidence: a Stop or StopFailure hook of its prompt, or
 // what the transcript says (an interrupt, which fires no hook; an error; that the turn is over, should its hook not
 // have come). The window title, a sign that turns while claude works (braille, or a circle) and ✳ while it waits, only says when to
@@ -23,16 +23,6 @@
 // answer resolves it as well. After "yes" by a key claude forgets the hook but does not end it, so the driver
 // does; after "no" or Escape it ends the hook, and that is the only sign of it. AskUserQuestion is such a request,
 // too, and its answers go back as updated input; the text of a refusal reaches the model.
-//
-// # Helpers
-//
-// Agents that claude starts work in the background in newer versions: claude says so, stops, and goes on by a prompt of its own
-// when one is done. Its Stop hook names those that work, and the turn is held until claude stops without any: its text is the last
-// one, and what its parts and its helpers used is counted in it. A person's message at the terminal, or an interrupt, ends it before;
-// claude's own prompts are turns of their own then. Commands in the background hold no turn.
-//
-// Hooks of helpers have agent_id. Their tools and what they ask are of the turn that runs. A request that comes outside of one
-// begins none. claude shows no dialog of a helper while the hook of its request is open: it is answered over the API.
 //
 // # Approval presets
 //

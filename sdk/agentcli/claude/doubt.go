@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
@@ -86,24 +85,12 @@ func waits(rows []string) bool {
 	return !stands(rows)
 }
 
-// stands reports whether a dialog with choices stands on the screen. The list of helpers below the input line is none.
-func stands(rows []string) bool {
-	if line := lineAt(rows); line >= 0 {
-		for i := line; i < len(rows); i++ {
-			if row := strings.TrimSpace(rows[i]); row == "● main" || row == "◯ main" {
-				rows = rows[:i]
-			}
-		}
-	}
-	return len(dialog.Read(rows).Entries) > 0
-}
+// stands reports whether a dialog with choices stands on the screen.
+func stands(rows []string) bool { return len(dialog.Read(rows).Entries) > 0 }
 
 // verdict reports how the turn ended, if it did, when claude waits for so long.
 func (d *driver) verdict(waited time.Duration) (s agentcli.Signal, over bool) {
 	a := &d.told.account
-	if d.state.Held {
-		return d.heldVerdict(waited)
-	}
 	switch {
 	case a.interrupted:
 		s.Interrupted = true

@@ -85,17 +85,6 @@ type state struct {
 	Offset     int64  `json:"offset,omitempty"`
 	Told       int    `json:"told,omitempty"`
 	Denied     bool   `json:"denied,omitempty"` // an approval was refused in the turn
-	// Held: claude stopped, and waits for helpers whose work it goes on with.
-	Held bool `json:"held,omitempty"`
-	// Awaited are the helpers for which the turn is held, and LetGo those of turns that ended before them: no other turn waits for them.
-	Awaited []string `json:"awaited,omitempty"`
-	LetGo   []string `json:"letGo,omitempty"`
-	// Spoke: something was said in the parts of the turn that are over.
-	Spoke bool `json:"spoke,omitempty"`
-	// Used is what the turn used in its parts that are over.
-	Used *runtime.Usage `json:"used,omitempty"`
-	// Helpers is what each helper used by the time that it stopped last, by its id.
-	Helpers map[string]runtime.Usage `json:"helpers,omitempty"`
 	// Owed are the words of the failure that ended the last turn before its StopFailure came, which names no turn.
 	Owed string `json:"owed,omitempty"`
 }
@@ -143,7 +132,7 @@ func (d *driver) busy() {
 	was := d.title
 	d.title, d.sawBusy = titleBusy, true
 	d.stopDoubt()
-	if len(d.state.Requests) > 0 && !d.state.Requests[0].Helper {
+	if len(d.state.Requests) > 0 {
 		// A request shows the idle title; only a change back means that it was answered. A spinner that was
 		// under way when the request came is no such change.
 		if was == titleIdle {
@@ -172,7 +161,7 @@ func (d *driver) idle() {
 }
 
 func (d *driver) Hook(call *agentcli.HookCall) {
-	if d.ending != nil && call.Name != "SubagentStop" { // what comes next is of the next turn, or of nobody
+	if d.ending != nil { // what comes next is of the next turn, or of nobody
 		size := len(call.Payload)
 		for _, c := range d.backlog {
 			size += len(c.Payload)
@@ -197,9 +186,6 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 	case "UserPromptSubmit":
 		d.submitted(call, p)
 		return
-	case "SubagentStop":
-		d.helperStopped(call, p)
-		return
 	case "Stop", "StopFailure":
 		d.stopped(call, p)
 		return
@@ -221,22 +207,20 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 	case "PostToolUse", "PostToolUseFailure":
 		d.toolEnds(p)
 	case "SessionEnd":
-		d.dropRequests(true)
+		d.dropRequests()
 	}
 }
 
-// stale reports whether a hook is of a turn that is over.
+// stale reports whether a hook is of a turn that is over: an agent in the background may outlive it.
 func (d *driver) stale(p hook.Payload) bool {
 	return p.PromptID != "" && p.PromptID == d.state.Past && p.PromptID != d.state.Prompt
 }
 
 func (d *driver) toolBegins(p hook.Payload) {
-	switch {
-	case p.AgentID != "" && !d.state.Turn, p.AgentID == "" && d.stale(p):
+	if d.stale(p) {
 		return
-	case p.AgentID == "":
-		d.hooked(p)
 	}
+	d.hooked(p)
 	d.remember(p)
 	if p.Tool == questionTool {
 		return

@@ -37,11 +37,8 @@ type request struct {
 	Prompt      *runtime.Prompt   `json:"prompt"`
 	Suggestions []json.RawMessage `json:"suggestions,omitempty"`
 	Screen      *dialog.Standing  `json:"screen,omitempty"` // as it was read: no hook came for it
-	Helper      bool              `json:"helper,omitempty"` // an agent that claude started asks: neither turn nor title tell of its end
 
-	size  int  // bytes that are kept for it
-	stood bool // of a helper: the dialog was seen
-	gone  int  // looks since then at which it was not there
+	size int // bytes that are kept for it
 }
 
 // encoded is how many bytes it takes in the state.
@@ -74,9 +71,7 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 			return
 		}
 	}
-	if p.AgentID == "" {
-		d.hooked(p)
-	}
+	d.hooked(p)
 	if len(d.state.Requests) > 0 && d.state.Requests[0].Screen != nil { // it is this one
 		d.resolve(0, "")
 	}
@@ -89,7 +84,7 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 		}
 	}
 	id := fmt.Sprintf("p%d", d.state.Asked+1)
-	r := request{Suggestions: p.Suggestions, Helper: p.AgentID != ""}
+	r := request{Suggestions: p.Suggestions}
 	if p.Tool == questionTool {
 		r.Prompt = dialog.QuestionPrompt(id, p.Tool, p.Input)
 	} else {
@@ -109,9 +104,6 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 	d.state.Requests = append(d.state.Requests, r)
 	if len(d.state.Requests) == 1 {
 		d.show()
-		if !d.state.Turn {
-			d.lookForEnd()
-		}
 	}
 	d.watch()
 }
@@ -153,8 +145,8 @@ func (d *driver) lookForDialog(rows []string) {
 func (d *driver) lookForEnd() {
 	d.host.After(doubtEvery, func() {
 		switch {
-		case d.state.Turn || len(d.state.Requests) == 0:
-		case d.held[d.state.Requests[0].Prompt.ID] == nil && waits(d.host.Rows()):
+		case d.state.Turn || len(d.state.Requests) == 0 || d.state.Requests[0].Screen == nil:
+		case waits(d.host.Rows()):
 			d.resolve(0, "")
 		default:
 			d.lookForEnd()
@@ -162,13 +154,11 @@ func (d *driver) lookForEnd() {
 	})
 }
 
-// show reports the first request. One of a helper outside of a turn begins none, as a dialog that only the screen shows.
+// show reports the first request.
 func (d *driver) show() {
-	source := runtime.SourceHook
-	if !d.state.Turn {
-		source = runtime.SourceScreen
-	}
-	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: source, Prompt: d.state.Requests[0].Prompt})
+	d.host.Signal(agentcli.Signal{
+		Kind: agentcli.SignalBlocked, Source: runtime.SourceHook, Prompt: d.state.Requests[0].Prompt,
+	})
 }
 
 // resolve takes request i away, which was answered. claude does not end a hook whose dialog was answered by a
@@ -198,16 +188,14 @@ func (d *driver) forget(i int) {
 	delete(d.refused, id)
 }
 
-// dropRequests takes away what is open when a turn ends without it, and with all what helpers ask, too, who may outlive it.
-func (d *driver) dropRequests(all bool) {
+// dropRequests takes away what is open when a turn ends without it.
+func (d *driver) dropRequests() {
 	if len(d.state.Requests) == 0 {
 		return
 	}
 	first := d.state.Requests[0].Prompt
-	for i := len(d.state.Requests) - 1; i >= 0; i-- {
-		if all || !d.state.Requests[i].Helper {
-			d.forget(i)
-		}
+	for len(d.state.Requests) > 0 {
+		d.forget(0)
 	}
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: runtime.SourceHook, Prompt: first})
 }
@@ -232,10 +220,6 @@ func (d *driver) lookForRefusal() {
 		if call == nil {
 			continue
 		}
-		if i == 0 && d.state.Requests[0].passed(d.host.Rows()) {
-			d.resolve(0, "") // answered by a key, and no hook tells how yet
-			return
-		}
 		select {
 		case <-call.Done:
 		default:
@@ -253,10 +237,6 @@ func (d *driver) lookForRefusal() {
 			}
 			continue
 		}
-		if d.state.Requests[i].Helper { // whose refusal ends no turn
-			d.resolve(i, runtime.ChoiceDeny)
-			return
-		}
 		// A refusal by a key ends the turn and with it every other request.
 		first := d.state.Requests[0].Prompt
 		for len(d.state.Requests) > 0 {
@@ -271,18 +251,6 @@ func (d *driver) lookForRefusal() {
 		}
 		return
 	}
-}
-
-// passed reports whether the dialog of a helper was there, and is no more for a while.
-func (r *request) passed(rows []string) bool {
-	switch {
-	case !r.Helper:
-	case stands(rows):
-		r.stood, r.gone = true, 0
-	case r.stood:
-		r.gone++
-	}
-	return time.Duration(r.gone)*watchEvery > standGrace
 }
 
 // Answer resolves the request through its hook, or by keys when the hook was lost with an earlier process.

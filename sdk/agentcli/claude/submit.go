@@ -205,22 +205,19 @@ func (d *driver) isLate(prompt string) bool {
 		composer.Solid(prompt) == composer.Solid(d.sent.last)
 }
 
-// Interrupt presses Escape, and again as long as claude works on: while it begins with a turn it takes none. While claude waits for
-// helpers Escape stops nothing, and the turn ends here.
+// Interrupt presses Escape, and again as long as claude works on: while it begins with a turn it takes none.
 func (d *driver) Interrupt() []agentcli.Step {
 	turn := d.turns // and no later one
-	d.host.After(heldGrace, func() { d.interruptHeld(turn) })
 	d.host.After(interruptEvery, func() { d.interruptAgain(turn, interruptTimes) })
 	return []agentcli.Step{{Write: []byte(composer.Escape)}}
 }
 
 func (d *driver) interruptAgain(turn, times int) {
-	d.interruptHeld(turn)
 	typist, ok := d.host.(agentcli.Typist)
-	if !ok || times == 0 || !d.state.Turn || d.turns != turn {
+	if !ok || times == 0 || !d.state.Turn || d.ending != nil || d.turns != turn {
 		return
 	}
-	if d.ending == nil && d.title == titleBusy && screen.Has(d.host.Rows(), "esc to interrupt") {
+	if d.title == titleBusy && screen.Has(d.host.Rows(), "esc to interrupt") {
 		typist.Type([]agentcli.Step{{Write: []byte(composer.Escape)}})
 	}
 	d.host.After(interruptEvery, func() { d.interruptAgain(turn, times-1) })

@@ -69,7 +69,6 @@ func (d *driver) begin(prompt string) {
 	// The spinner of the turn before may still be in the title, and its ✳ come only now: that is no end of this one.
 	d.sawBusy = d.title == titleBusy && !d.state.Settling
 	d.state.Turn, d.state.Prompt, d.state.Unhooked, d.state.Settling, d.early = true, prompt, false, false, false
-	d.state.Held, d.state.Spoke = false, false
 	d.state.Tools, d.state.Told, d.untold, d.state.Denied = map[string]tool{}, 0, 0, false
 	d.state.Offset = d.file.offset
 	d.told.follow(prompt)
@@ -107,14 +106,6 @@ func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 	if d.isLate(p.Prompt) {
 		d.refuse(call, tooLate)
 		return
-	}
-	if d.state.Held && p.PromptID != d.state.Prompt {
-		if isNotification(p.Prompt) {
-			d.goOn(p.PromptID)
-			call.Answer(nil)
-			return
-		}
-		d.release(agentcli.Signal{Source: runtime.SourceHook, Text: d.told.account.last})
 	}
 	known := d.state.Prompt
 	if known == "" {
@@ -222,7 +213,7 @@ func (d *driver) stopped(call *agentcli.HookCall, p hook.Payload) {
 		return
 	}
 	d.hooked(p)
-	e := &ending{call: call, text: p.Answer, until: d.host.Now().Add(stopWait), helpers: d.helping(p.Background)}
+	e := &ending{call: call, text: p.Answer, until: d.host.Now().Add(stopWait)}
 	if call.Name == "StopFailure" {
 		e.text, e.until = "", d.host.Now().Add(failGrace)
 		e.failure = &apiFailure{Kind: p.Error, Text: p.Answer}
@@ -239,13 +230,12 @@ type ending struct {
 	until   time.Time          // when the transcript is waited for no more
 	lost    bool               // no hook reported it
 	stopped bool               // somebody stopped it
-	helpers []string           // claude goes on when one of them is done
 }
 
 // conclude ends the turn once the transcript has its last words. Hooks that come meanwhile wait.
 func (d *driver) conclude(e *ending) {
 	d.stopDoubt()
-	d.ending, d.state.Held = e, false
+	d.ending = e
 	e.since = d.host.Now()
 	d.readEnd()
 }
@@ -301,9 +291,6 @@ func (d *driver) concluded(e *ending) {
 		out.Interrupted = true
 	case a.failure != nil:
 		out.Error = a.failure.turnError()
-	case len(e.helpers) > 0 && e.failure == nil:
-		d.hold(e)
-		return
 	case e.failure != nil:
 		out.Error = e.failure.turnError()
 	case isErrorText(e.text) && !same(a.last, e.text): // the transcript does not say
@@ -333,7 +320,7 @@ func (d *driver) concluded(e *ending) {
 
 // silence is the error of a turn that ended as usual and said nothing, unless that is for a refusal; nil of one that did.
 func (d *driver) silence() *runtime.TurnError {
-	if d.told.account.last != "" || d.state.Told > 0 || d.state.Denied || d.state.Spoke {
+	if d.told.account.last != "" || d.state.Told > 0 || d.state.Denied {
 		return nil
 	}
 	return failure.Of(wire.TurnUnknown, "claude ended the turn, and neither its hook nor its transcript has an answer")
@@ -358,10 +345,8 @@ func (d *driver) end(s agentcli.Signal) {
 	} else if s.Text != "" && (d.state.Told == 0 || !same(a.last, s.Text)) {
 		d.say(s.Text)
 	}
-	d.add(a.total())
-	s.Usage, d.state.Used, d.state.Held = d.state.Used, nil, false
-	d.letGo()
-	d.dropRequests(false)
+	s.Usage = a.total()
+	d.dropRequests()
 	if d.told.prompt != "" {
 		d.state.Past = d.told.prompt
 	}
@@ -371,9 +356,5 @@ func (d *driver) end(s agentcli.Signal) {
 	d.host.Signal(s)
 	if s.Error != nil && s.Error.Code == wire.TurnLoginRequired {
 		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalLogin, Source: s.Source, Text: s.Error.Message})
-	}
-	if len(d.state.Requests) > 0 { // of helpers that go on
-		d.show()
-		d.lookForEnd()
 	}
 }

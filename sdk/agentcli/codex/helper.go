@@ -37,6 +37,7 @@ func (d *driver) countHelpers(then func()) {
 		return
 	}
 	used := make([]*runtime.Usage, len(names))
+	turns := d.state.Turns
 	d.state.Helpers = nil
 	d.host.Do(func() {
 		for i, name := range names {
@@ -46,7 +47,7 @@ func (d *driver) countHelpers(then func()) {
 		for i, name := range names {
 			d.count(name, used[i])
 		}
-		if d.state.Ending != "" {
+		if d.state.Ending != "" && d.state.Turns == turns { // else the next one began meanwhile
 			then()
 		}
 	})

@@ -40,19 +40,11 @@ type Payload struct {
 	Error      string         `json:"error"` // of a failed turn
 	// Suggestions are the permissions that claude would store for good, as it wants them back.
 	Suggestions []json.RawMessage `json:"permission_suggestions"`
-	AgentFile   string            `json:"agent_transcript_path"` // claude: the transcript of AgentID
-	// Background is what claude goes on with behind a turn that stops.
-	Background []Task `json:"background_tasks"`
+	AgentFile   string            `json:"agent_transcript_path"` // of AgentID
 	// Notification and Details are gemini's.
 	Notification string         `json:"notification_type"`
 	Message      string         `json:"message"`
 	Details      wire.ToolInput `json:"details"`
-}
-
-// Task is one piece of work in the background.
-type Task struct {
-	ID   string `json:"id"`
-	Type string `json:"type"`
 }
 
 // Parse reads a payload. A field of an unexpected type is an error, so that a changed CLI is noticed and not
