@@ -62,7 +62,7 @@ type people struct {
 	secure  bool
 	noSSO   bool
 	issuer  string
-	changes int
+	changes atomic.Int64
 }
 
 func newPeople(t *testing.T) *people {
@@ -78,7 +78,7 @@ func newPeople(t *testing.T) *people {
 func (p *people) restart() {
 	p.tb.Helper()
 	p.Service = access.New(access.Options{
-		Store: p.store, Clock: p.clock, IDs: core.NewIDs(p.clock), Pepper: [32]byte{1}, Changed: func() { p.changes++ },
+		Store: p.store, Clock: p.clock, IDs: core.NewIDs(p.clock), Pepper: [32]byte{1}, Changed: func() { p.changes.Add(1) },
 		Sessions: &access.SessionOptions{
 			Limits: func() access.SessionLimits { return *p.limits.Load() }, Secure: p.secure, SSO: !p.noSSO, Issuer: p.issuer,
 			Scopes: func(context.Context, core.Principal) ([]string, bool) { return []string{core.ScopeRead}, false },
@@ -141,7 +141,7 @@ func TestSessionLife(t *testing.T) {
 		t.Errorf("at %s: %v", p.clock.Now(), err)
 	}
 	// What is not used ends, and what goes on for it is looked at again.
-	idle, before := p.begin("ann", core.SessionBrowser), p.changes
+	idle, before := p.begin("ann", core.SessionBrowser), p.changes.Load()
 	p.clock.Advance(time.Hour)
 	if _, err := p.browse("GET", idle.Token); core.ErrorCode(err) != core.CodeUnauthorized {
 		t.Errorf("idle: %v", err)
@@ -149,7 +149,7 @@ func TestSessionLife(t *testing.T) {
 	if _, err := p.Refresh(t.Context(), core.Principal{SessionID: idle.ID}); core.ErrorCode(err) != core.CodeUnauthorized {
 		t.Errorf("refreshed: %v", err)
 	}
-	coretest.WaitFor(t, "the end of what is idle", func() bool { p.clock.Advance(time.Minute); return len(p.stored()) == 0 && p.changes > before })
+	coretest.WaitFor(t, "the end of what is idle", func() bool { p.clock.Advance(time.Minute); return len(p.stored()) == 0 && p.changes.Load() > before })
 	// A command line has no such end.
 	cli := p.begin("ann", core.SessionCLI)
 	p.clock.Advance(11 * time.Hour)
@@ -254,7 +254,7 @@ func TestMaxConcurrent(t *testing.T) {
 	if _, err := p.browse("GET", first.Token); err != nil { // now the second is the one that was not used for longest
 		t.Fatal(err)
 	}
-	before := p.changes
+	before := p.changes.Load()
 	fourth := p.begin("ann", core.SessionBrowser)
 	for token, want := range map[string]core.Code{first.Token: "", second.Token: core.CodeUnauthorized, fourth.Token: "", other.Token: ""} {
 		if _, err := p.browse("GET", token); core.ErrorCode(err) != want {
@@ -262,8 +262,8 @@ func TestMaxConcurrent(t *testing.T) {
 		}
 	}
 	p.wants(third.Token, "")
-	if p.changes == before || len(p.stored()) != 4 {
-		t.Errorf("%d changes, %d stored", p.changes-before, len(p.stored()))
+	if p.changes.Load() == before || len(p.stored()) != 4 {
+		t.Errorf("%d changes, %d stored", p.changes.Load()-before, len(p.stored()))
 	}
 }
 
@@ -345,19 +345,19 @@ func TestRevokedBroken(t *testing.T) {
 	k := p.create(core.APIKeySpec{Name: "k", Scopes: []string{core.ScopeRead}})
 	began := p.wants(k.Key, "")
 	p.store.broken = s.ID
-	before := p.changes
+	before := p.changes.Load()
 	if token, err := p.RevokeSession(t.Context(), s.ID); err != nil || token != "" {
 		t.Errorf("%q, %v", token, err)
 	}
-	if _, err := p.browse("GET", s.Token); core.ErrorCode(err) != core.CodeUnauthorized || p.changes == before {
-		t.Errorf("signed out: %v, %d changes", err, p.changes-before)
+	if _, err := p.browse("GET", s.Token); core.ErrorCode(err) != core.CodeUnauthorized || p.changes.Load() == before {
+		t.Errorf("signed out: %v, %d changes", err, p.changes.Load()-before)
 	}
-	p.store.broken, before = k.ID, p.changes
+	p.store.broken, before = k.ID, p.changes.Load()
 	if err := p.RevokeKey(t.Context(), k.ID); !errors.Is(err, core.ErrUnreadable) {
 		t.Errorf("the record says nothing of it, but %v", err)
 	}
-	if _, err := p.try("10.0.0.1:1", "Bearer "+k.Key); err == nil || p.changes == before {
-		t.Errorf("revoked: %v, %d changes", err, p.changes-before)
+	if _, err := p.try("10.0.0.1:1", "Bearer "+k.Key); err == nil || p.changes.Load() == before {
+		t.Errorf("revoked: %v, %d changes", err, p.changes.Load()-before)
 	}
 	if _, err := p.Refresh(t.Context(), began); core.ErrorCode(err) != core.CodeUnauthorized {
 		t.Errorf("what was begun with it goes on: %v", err)
