@@ -39,7 +39,7 @@ func (a *App) openAccess(ctx context.Context) (err error) {
 		}
 	}()
 	a.approvals = new(policy.Approvals)
-	a.approvals.LogTo(a.log.Named("policy"), a.clock)
+	a.approvals.LogTo(a.log.Named("access"), a.clock)
 	if err = a.loadApprovals(c); err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (a *App) openAccess(ctx context.Context) (err error) {
 	if a.policy, err = policy.New(ctx, policyConfig(c)); err != nil {
 		return err
 	}
-	a.policy.LogTo(a.log.Named("policy"), a.clock)
+	a.policy.LogTo(a.log.Named("access"), a.clock)
 	if err := a.openTokens(c.Security.Authentication.JWT); err != nil {
 		return err
 	}
