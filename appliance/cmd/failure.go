@@ -137,7 +137,7 @@ func connectionHint(e *client.ConnectionError) string {
 func routeHint(route string) string {
 	switch {
 	case strings.Contains(route, " /api/auth/keys"), strings.Contains(route, " /api/auth/sessions"):
-		return "no security is configured there, as of `wardroom dev`: nobody needs a key; security.authentication.apiKeys.enabled: true changes that"
+		return "no security is configured there, as of `wardroom dev`: no caller needs a key; security.authentication.apiKeys.enabled: true changes that"
 	}
 	return "the server may be of another version: see `wardroom version`"
 }

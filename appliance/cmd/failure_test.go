@@ -55,7 +55,7 @@ func TestHintsOfAnswers(t *testing.T) {
 }
 
 // TestAddressesOfAnotherKind: a server with TLS that is asked in plain text, one without that is asked with, and one that is not
-// trusted are told apart from a server that is away, for which run and batch run wait.
+// trusted are not taken for a server that is away, for which run and batch run wait.
 func TestAddressesOfAnotherKind(t *testing.T) {
 	handler := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	quiet := log.New(io.Discard, "", 0)
@@ -74,7 +74,7 @@ func TestAddressesOfAnotherKind(t *testing.T) {
 	}
 }
 
-// TestLivesOfKeys: a time that is none is told with its flag.
+// TestLivesOfKeys: the error about a time that is none names its flag.
 func TestLivesOfKeys(t *testing.T) {
 	execute(t, "", "auth", "create-key", "--name", "n", "--scopes", "read", "--expires", "30").expect(t, 2, `--expires: "30" is not a time such as 90d`)
 	execute(t, "", "agent", "create-token", "--capabilities", "c", "--expires", "-1d").expect(t, 2, `--expires: "-1d" is not a time such as 90d`)

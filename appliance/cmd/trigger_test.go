@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestTriggerScreen: the mapping of a body and the fixed input of the target are told apart.
+// TestTriggerScreen: the mapping of a body and the fixed input of the target have names of their own.
 func TestTriggerScreen(t *testing.T) {
 	url := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

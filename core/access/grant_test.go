@@ -8,7 +8,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// One who has a network of IPv6 addresses keeps nobody else from logging in, as one with an address does not.
+// A client with a network of IPv6 addresses keeps no other from logging in, as one with an address does not.
 func TestFloodOfGrants(t *testing.T) {
 	p := newPeople(t)
 	begin := func(address string) error {

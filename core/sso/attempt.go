@@ -89,7 +89,7 @@ type answered struct {
 
 type answer struct {
 	ends   time.Time
-	failed bool // nobody is signed in by it, nor being signed in
+	failed bool // no person is signed in by it, nor being signed in
 }
 
 // once reports whether a state was not answered before, and remembers it.

@@ -65,7 +65,7 @@ func (t *thread) endManaged(ctx context.Context) error {
 			return err
 		}
 		id = a.ID
-		forced = forced || !known && !t.s.configured(ctx, a.Runtime) // it is given up: nothing tells whether it runs
+		forced = forced || !known && !t.s.configured(ctx, a.Runtime) // it is given up: whether it runs is not known
 	}
 	ctx = core.OnBehalf(ctx, r.Ending.By)
 	select {

@@ -94,7 +94,7 @@ func (s *Service) complete(spec *core.ManagedAgentSpec, r *core.ThreadRecord) {
 }
 
 // labelled looks for the newest agent that was started for the thread. It returns nil when there is none, or only ones
-// that never ran. One of which it is not known yet whether it runs is an error that passes: its runtime tells, unless that is not
+// that never ran. One of which it is not known yet whether it runs is an error that passes: its runtime finds out, unless that is not
 // configured any more.
 func (t *thread) labelled(ctx context.Context) (*core.ManagedAgent, error) {
 	a, known, err := t.newest(ctx)

@@ -7,7 +7,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// uncertain has the next agent be one of which nothing tells whether it was started.
+// uncertain has the next agent be one of which it is not known whether it was started.
 func (f *fakeAgents) uncertain() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

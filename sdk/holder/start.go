@@ -78,7 +78,7 @@ func Start(ctx context.Context, path string, l wire.Launch, log *os.File) (*Hold
 	return StartNoted(ctx, path, l, log, func(proc.ID) error { return nil })
 }
 
-// StartNoted is Start that calls note with the holding process before that is told what to hold. A later process that knows it by
+// StartNoted is Start that calls note with the holding process before that receives what to hold. A later process that knows it by
 // then can end it, whether or not it has begun to listen; one that this process did not live to note ends by itself. Nothing
 // starts if note fails: SPAWN_FAILED.
 func StartNoted(ctx context.Context, path string, l wire.Launch, log *os.File, note func(holder proc.ID) error) (*Holding, error) {

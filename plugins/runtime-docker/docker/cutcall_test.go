@@ -45,7 +45,7 @@ func (e *engine) cutAt(t *testing.T, at int64, done, hangs bool) *cutter {
 		t.Fatal(err)
 	}
 	var mu sync.Mutex
-	var conns []net.Conn // guarded by mu: those that were taken over are nobody else's to close
+	var conns []net.Conn // guarded by mu: those that were taken over, which the server does not close
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, "unix", e.socket)

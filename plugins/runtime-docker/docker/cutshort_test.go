@@ -38,7 +38,7 @@ func TestStartCutShort(t *testing.T) {
 			if err := errors.Join(p.Kill(ctx), p.Close(), l.Close()); err != nil {
 				t.Fatal(err)
 			}
-			made.Config.StdinOnce = false // as after the death of an engine: nobody ends the input
+			made.Config.StdinOnce = false // as after the death of an engine, which would have ended the input
 			again, err := c.ContainerCreate(ctx, made.Config, made.HostConfig, nil, nil, made.Name)
 			if err != nil {
 				t.Fatal(err)

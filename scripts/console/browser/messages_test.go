@@ -85,7 +85,7 @@ func TestEscalatedQuestionIsSaidOnce(t *testing.T) {
 	p.until("as many messages as the tab counts", `document.querySelector(".tabs [aria-current] .count")?.innerText === String(`+said+`.filter((l) => l.querySelector(".badge").innerText === "question").length)`)
 }
 
-// What comes to people is told in the same words everywhere, and of an escalation that came to none it is not said that people have it.
+// What comes to people is told in the same words everywhere, and an escalation that came to none is not shown as one that people have.
 func TestEscalationIsToldAsItWas(t *testing.T) {
 	id := asks(t)
 	for name, one := range map[string]struct{ to, title string }{

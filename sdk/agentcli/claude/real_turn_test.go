@@ -89,7 +89,7 @@ func TestRealApprovalWithoutHook(t *testing.T) {
 	}
 }
 
-// A dialog that is cut off by a small terminal, and that no hook tells of, can be refused.
+// A dialog that is cut off by a small terminal, and that no hook announces, can be refused.
 func TestRealCutOffDialog(t *testing.T) {
 	a := startSpec(t, `case "$*" in *PermissionRequest*) exit 1;; esac; exec "$@"`, runtime.Spec{Cols: 40, Rows: 10})
 	file := filepath.Join(a.Room.Workdir, "made")

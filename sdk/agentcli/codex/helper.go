@@ -107,7 +107,7 @@ func readUsage(room agentcli.Room, name string) *runtime.Usage {
 	return &all
 }
 
-// addUsage adds what a line tells of a thread, which is returned: the first that a transcript names.
+// addUsage adds what a line holds of the usage of a thread, and returns that thread: the first that a transcript names.
 func addUsage(all *runtime.Usage, thread string, line []byte) string {
 	var e struct {
 		Type    string `json:"type"`
