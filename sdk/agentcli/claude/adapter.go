@@ -20,13 +20,17 @@ const program = "claude"
 
 const installHint = "install it with: npm install -g @anthropic-ai/claude-code"
 
+// backgroundOff keeps claude from working behind a turn that is over: the agents that it starts are a part of the turn. Who set it, to
+// 0 as well, has it so.
+const backgroundOff = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"
+
 // waitForever is the time in seconds that claude gives a hook; the driver ends each one itself.
 const waitForever = 7 * 24 * 3600
 
 // events are the hooks that the driver understands.
 var events = []string{
 	"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
-	"PermissionRequest", "Stop", "StopFailure", "SessionEnd",
+	"PermissionRequest", "Stop", "StopFailure", "SubagentStop", "SessionEnd",
 }
 
 type adapter struct{}
@@ -74,6 +78,9 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 		},
 		SessionID:    life.SessionID,
 		LoginUnknown: loginUnknown(spec, room, configDir),
+	}
+	if setting.Lookup(spec, room, backgroundOff) == "" {
+		plan.Env[backgroundOff] = "1"
 	}
 	if preset == setting.Autonomous {
 		// claude refuses to bypass permissions as root unless it is told that something else confines it. The

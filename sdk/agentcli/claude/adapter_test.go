@@ -43,6 +43,23 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// claude works in the foreground, unless the agent or the runtime has it otherwise.
+func TestPlanBackground(t *testing.T) {
+	const name = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"
+	for _, tt := range []struct {
+		spec map[string]string
+		room []string
+		want string
+	}{{nil, nil, "1"}, {map[string]string{name: "0"}, nil, ""}, {nil, []string{name + "=0"}, ""}} {
+		r := drivertest.PlanRoom()
+		r.Env = append(r.Env, tt.room...)
+		p, err := claude.New().Plan(&runtime.Spec{Env: tt.spec}, r, agentcli.Life{})
+		if err != nil || p.Env[name] != tt.want {
+			t.Errorf("%+v: %q, %v", tt, p.Env[name], err)
+		}
+	}
+}
+
 func TestPlanPresets(t *testing.T) {
 	for approval, mode := range map[string]string{
 		"": "default", "standard": "default", "readonly": "dontAsk", "permissive": "acceptEdits", "autonomous": "bypassPermissions",
