@@ -35,11 +35,15 @@ func (d *driver) countHelpers(then func()) {
 			used[i] = readUsage(d.room, name)
 		}
 	}, func() {
-		if d.state.Used == nil {
+		var sum runtime.Usage
+		for i, name := range names {
+			d.state.Count(name, used[i], &sum)
+		}
+		if d.state.Used == nil && sum.Requests > 0 {
 			d.state.Used = &runtime.Usage{}
 		}
-		for i, name := range names {
-			d.state.Count(name, used[i], d.state.Used)
+		if sum.Requests > 0 {
+			d.state.Used.Add(&sum)
 		}
 		if d.state.Ending != "" && d.state.Turns == turns { // else the next one began meanwhile
 			then()
