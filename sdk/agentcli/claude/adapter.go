@@ -95,7 +95,8 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 		plan.Args = append(plan.Args, "--session-id", life.SessionID)
 	}
 	if setting.Inside(room, configDir) {
-		file, err := setting.Merged(room, path.Join(configDir, ".claude.json"), onboarding(room, key))
+		name := path.Join(configDir, ".claude.json")
+		file, err := setting.Merged(room, name, onboarding(room, name, key))
 		if err != nil {
 			return agentcli.Plan{}, err
 		}
@@ -186,8 +187,8 @@ func mode(preset setting.Approval) string {
 	return "default"
 }
 
-// onboarding answers the screens of a first start. Each key is one screen.
-func onboarding(room agentcli.Room, key string) map[string]any {
+// onboarding answers the screens of a first start, and that of the first one of a newer version. Each key is one screen.
+func onboarding(room agentcli.Room, name, key string) map[string]any {
 	state := map[string]any{
 		"hasCompletedOnboarding": true,
 		"lastOnboardingVersion":  Version,
@@ -199,5 +200,18 @@ func onboarding(room agentcli.Room, key string) map[string]any {
 		// claude asks before it uses a key from the environment, and knows approved ones by their end.
 		state["customApiKeyResponses"] = map[string]any{"approved": []any{key[max(0, len(key)-20):]}}
 	}
+	if older(room, name) {
+		// claude offers its new way to draw as often as that, before it starts.
+		state["fullscreenUpsellSeenCount"] = 3
+	}
 	return state
+}
+
+// older reports whether a state was begun by a claude that drew in the old way: newer ones note the version of their first start.
+func older(room agentcli.Room, name string) bool {
+	if room.ReadFile == nil {
+		return false
+	}
+	data, err := room.ReadFile(name)
+	return err == nil && bytes.Contains(data, []byte(`"firstStartTime"`)) && !bytes.Contains(data, []byte(`"firstStartVersion"`))
 }

@@ -74,6 +74,25 @@ func TestPlanPresets(t *testing.T) {
 	}
 }
 
+// The state of an older claude gets an answer to what a newer one offers at its first start, and that of a newer one none.
+func TestPlanOlderState(t *testing.T) {
+	for state, want := range map[string]bool{
+		`{"firstStartTime":"2026-06-01"}`: true, `{"firstStartTime":"2026-11-01","firstStartVersion":"2.1.332"}`: false, `{}`: false, "": false,
+	} {
+		r := drivertest.PlanRoom()
+		r.ReadFile = func(name string) ([]byte, error) {
+			if state == "" {
+				return nil, fs.ErrNotExist
+			}
+			return []byte(state), nil
+		}
+		p, err := claude.New().Plan(&runtime.Spec{}, r, agentcli.Life{})
+		if err != nil || strings.Contains(string(p.Files[0].Data), `"fullscreenUpsellSeenCount": 3`) != want {
+			t.Errorf("%s: %+v, %v", state, p.Files, err)
+		}
+	}
+}
+
 func TestPlanResume(t *testing.T) {
 	life := agentcli.Life{Resume: "old", SessionID: "new"}
 	r := drivertest.PlanRoom()

@@ -1,6 +1,7 @@
 package claude_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,6 +35,41 @@ func TestRealProjectServer(t *testing.T) {
 	a.Wait(agentcli.SignalIdle)
 	a.Send("SAY[without it]")
 	if end := a.Turn(); end.Text != "without it" {
+		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
+	}
+}
+
+// A home that an older claude began is started without a question about what is new.
+func TestRealOlderHome(t *testing.T) {
+	a := startReal(t, "", "", nil)
+	a.Send("SAY[before]")
+	a.Turn()
+	name := filepath.Join(a.Room.Home, ".claude", ".claude.json")
+	var state map[string]any
+	data, err := os.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(data, &state)
+	}
+	if err != nil {
+		t.Fatalf("%v in %s", err, data)
+	}
+	data, err = json.Marshal(map[string]any{ // as 2.1.197 left it
+		"customApiKeyResponses": state["customApiKeyResponses"], "projects": state["projects"], "hasCompletedOnboarding": true, "numStartups": 1,
+		"firstStartTime":        "2026-06-01T00:00:00.000Z",
+		"lastOnboardingVersion": "2.1.197", "lastReleaseNotesSeen": "2.1.197", "migrationVersion": 13,
+	})
+	if err == nil {
+		err = os.WriteFile(name, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Again(a.Plan.SessionID)
+	if seen := a.Wait(agentcli.SignalBlocked, agentcli.SignalIdle); seen.Kind != agentcli.SignalIdle {
+		t.Fatalf("%s with %+v\n%s", seen.Kind, seen.Prompt, a.Screen())
+	}
+	a.Send("SAY[after]")
+	if end := a.Turn(); end.Text != "after" {
 		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
 	}
 }
