@@ -1,6 +1,7 @@
 package fakemodel
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 )
@@ -142,7 +143,12 @@ func anthropicBlocks(x *exchange) []object {
 		}
 		return shell(catCommand(x.step.text))
 	case kindCall:
-		return call(x.step.text, x.step.input)
+		blocks := call(x.step.text, x.step.input)
+		for i, c := range x.step.with {
+			id := x.id("toolu_", fmt.Sprint(c.Tool, " ", i+1))
+			blocks = append(blocks, object{"type": "tool_use", "id": id, "name": c.Tool, "input": c.Input})
+		}
+		return blocks
 	case kindAsk:
 		return call("AskUserQuestion", question(x.step.text, object{"multiSelect": false}))
 	}

@@ -22,6 +22,25 @@ func TestAnthropicCall(t *testing.T) {
 	check(t, "answer", decode(t, data).text("content.0.text"), "ANSWER["+called+"] TOOL_RESULT[2]")
 }
 
+// Calls of one message have ids of their own, and the answer follows the results of all.
+func TestAnthropicTogether(t *testing.T) {
+	server := start(t, fakemodel.Options{})
+	const user = `TOGETHER CALL[look {"at": "x"}] CALL[look {"at": "x"}] CALL[patch {}]`
+	_, data := post(t, server, messages, anthropicBody(false, user))
+	got := decode(t, data)
+	names := ""
+	ids := map[any]bool{}
+	for i := range 3 {
+		names += got.text(fmt.Sprintf("content.%d.name", i)) + " "
+		ids[got.text(fmt.Sprintf("content.%d.id", i))] = true
+	}
+	check(t, "calls", names+got.text("stop_reason"), "look look patch tool_use")
+	check(t, "ids", fmt.Sprint(len(ids)), "3")
+	result := block("tool_result", "content", "r")
+	_, data = post(t, server, messages, anthropicBody(false, user, []any{}, []any{result, result, result}))
+	check(t, "answer", decode(t, data).text("content.0.text"), "ANSWER["+user+"] TOOL_RESULT[r]")
+}
+
 func TestGeminiCall(t *testing.T) {
 	server := start(t, fakemodel.Options{})
 	_, data := post(t, server, "/v1beta/models/gemini-x:generateContent", map[string]any{

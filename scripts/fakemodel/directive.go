@@ -27,6 +27,7 @@ type Directives struct {
 	Tools    *int           // number of shell calls one after the other, 0 to 50
 	Read     *string        // read this file with the program's own tool, before any shell call
 	Calls    []Call         // tools to call first, one after the other
+	Together bool           // call them in one message, where the API is Anthropic's
 	Quote    *string        // quote the lines of tool results that hold this
 	Report   *string        // end the answer with this as the structured block of a thread's report
 	Escalate bool           // ask to run outside the sandbox
@@ -73,7 +74,7 @@ var valued = map[string]bool{
 }
 
 // bare finds the directives without a value, as whole words.
-var bare = regexp.MustCompile(`\b(USE_TOOL|ESCALATE|THINK|CUT)\b`)
+var bare = regexp.MustCompile(`\b(USE_TOOL|ESCALATE|THINK|CUT|TOGETHER)\b`)
 
 // ParseDirectives finds the directives of a text. The first of a name counts. What is malformed is text, and a
 // number that is none counts as 0, apart from FAIL where it means 500.
@@ -89,7 +90,7 @@ func ParseDirectives(text string) Directives {
 	d.Calls = calls(values)
 	command := value(values, "USE_TOOL")
 	d.UseTool = command != nil || word["USE_TOOL"]
-	d.Escalate, d.Think = word["ESCALATE"], word["THINK"]
+	d.Escalate, d.Think, d.Together = word["ESCALATE"], word["THINK"], word["TOGETHER"]
 	if d.UseTool {
 		d.Command = "echo hi"
 		if command != nil && *command != "" {

@@ -17,6 +17,7 @@
 //	               and then the answer follow as above
 //	CALL[tool {..}] calls a tool of the program by its name with that JSON object as its input, whether it is offered or
 //	               not; several in the order in which they stand, before READ and USE_TOOL
+//	TOGETHER       with CALL, claude only: all of them in one message
 //	QUOTE[words]   the answer quotes the lines of tool results that hold words, QUOTED[line | line], instead of
 //	               the result
 //	REPORT[json]   the answer ends with the structured block in which an agent of a thread reports: a fence

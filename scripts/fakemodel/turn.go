@@ -34,6 +34,7 @@ type step struct {
 	kind  kind
 	text  string
 	input object // of kindCall
+	with  []Call // in the same message, where that can be: else they come one after the other
 }
 
 // calls reports whether the step calls a tool, and is not the end of a turn.
@@ -47,7 +48,11 @@ func (t turn) next(shell, ask bool) step {
 	switch {
 	case len(t.results) < len(d.Calls):
 		call := d.Calls[len(t.results)]
-		return step{kind: kindCall, text: call.Tool, input: call.Input}
+		s := step{kind: kindCall, text: call.Tool, input: call.Input}
+		if d.Together {
+			s.with = d.Calls[len(t.results)+1:]
+		}
+		return s
 	case d.Ask != nil && len(t.results) == 0:
 		if ask {
 			return step{kind: kindAsk, text: *d.Ask}

@@ -20,13 +20,17 @@ const program = "claude"
 
 const installHint = "install it with: npm install -g @anthropic-ai/claude-code"
 
+// backgroundOff keeps claude from working behind a turn that is over: the agents that it starts are a part of the turn. Who set it, to
+// 0 as well, has it so.
+const backgroundOff = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"
+
 // waitForever is the time in seconds that claude gives a hook; the driver ends each one itself.
 const waitForever = 7 * 24 * 3600
 
 // events are the hooks that the driver understands.
 var events = []string{
 	"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
-	"PermissionRequest", "Stop", "StopFailure", "SessionEnd",
+	"PermissionRequest", "Stop", "StopFailure", "SubagentStop", "SessionEnd",
 }
 
 type adapter struct{}
@@ -75,6 +79,9 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 		SessionID:    life.SessionID,
 		LoginUnknown: loginUnknown(spec, room, configDir),
 	}
+	if setting.Lookup(spec, room, backgroundOff) == "" {
+		plan.Env[backgroundOff] = "1"
+	}
 	if preset == setting.Autonomous {
 		// claude refuses to bypass permissions as root unless it is told that something else confines it. The
 		// runtime does.
@@ -88,7 +95,8 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 		plan.Args = append(plan.Args, "--session-id", life.SessionID)
 	}
 	if setting.Inside(room, configDir) {
-		file, err := setting.Merged(room, path.Join(configDir, ".claude.json"), onboarding(room, key))
+		name := path.Join(configDir, ".claude.json")
+		file, err := setting.Merged(room, name, onboarding(room, name, key))
 		if err != nil {
 			return agentcli.Plan{}, err
 		}
@@ -179,8 +187,8 @@ func mode(preset setting.Approval) string {
 	return "default"
 }
 
-// onboarding answers the screens of a first start. Each key is one screen.
-func onboarding(room agentcli.Room, key string) map[string]any {
+// onboarding answers the screens of a first start, and that of the first one of a newer version. Each key is one screen.
+func onboarding(room agentcli.Room, name, key string) map[string]any {
 	state := map[string]any{
 		"hasCompletedOnboarding": true,
 		"lastOnboardingVersion":  Version,
@@ -192,5 +200,18 @@ func onboarding(room agentcli.Room, key string) map[string]any {
 		// claude asks before it uses a key from the environment, and knows approved ones by their end.
 		state["customApiKeyResponses"] = map[string]any{"approved": []any{key[max(0, len(key)-20):]}}
 	}
+	if older(room, name) {
+		// claude offers its new way to draw as often as that, before it starts.
+		state["fullscreenUpsellSeenCount"] = 3
+	}
 	return state
+}
+
+// older reports whether a state was begun by a claude that drew in the old way: newer ones note the version of their first start.
+func older(room agentcli.Room, name string) bool {
+	if room.ReadFile == nil {
+		return false
+	}
+	data, err := room.ReadFile(name)
+	return err == nil && bytes.Contains(data, []byte(`"firstStartTime"`)) && !bytes.Contains(data, []byte(`"firstStartVersion"`))
 }

@@ -43,6 +43,23 @@ func TestPlan(t *testing.T) {
 	}
 }
 
+// claude works in the foreground, unless the agent or the runtime has it otherwise.
+func TestPlanBackground(t *testing.T) {
+	const name = "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS"
+	for _, tt := range []struct {
+		spec map[string]string
+		room []string
+		want string
+	}{{nil, nil, "1"}, {map[string]string{name: "0"}, nil, ""}, {nil, []string{name + "=0"}, ""}} {
+		r := drivertest.PlanRoom()
+		r.Env = append(r.Env, tt.room...)
+		p, err := claude.New().Plan(&runtime.Spec{Env: tt.spec}, r, agentcli.Life{})
+		if err != nil || p.Env[name] != tt.want {
+			t.Errorf("%+v: %q, %v", tt, p.Env[name], err)
+		}
+	}
+}
+
 func TestPlanPresets(t *testing.T) {
 	for approval, mode := range map[string]string{
 		"": "default", "standard": "default", "readonly": "dontAsk", "permissive": "acceptEdits", "autonomous": "bypassPermissions",
@@ -53,6 +70,25 @@ func TestPlanPresets(t *testing.T) {
 		}
 		if denied := strings.Contains(strings.Join(p.Args, " "), "NotebookEdit"); denied != (approval == "readonly") {
 			t.Errorf("%q: writing tools denied: %v", approval, denied)
+		}
+	}
+}
+
+// The state of an older claude gets an answer to what a newer one offers at its first start, and that of a newer one none.
+func TestPlanOlderState(t *testing.T) {
+	for state, want := range map[string]bool{
+		`{"firstStartTime":"2026-06-01"}`: true, `{"firstStartTime":"2026-11-01","firstStartVersion":"2.1.332"}`: false, `{}`: false, "": false,
+	} {
+		r := drivertest.PlanRoom()
+		r.ReadFile = func(name string) ([]byte, error) {
+			if state == "" {
+				return nil, fs.ErrNotExist
+			}
+			return []byte(state), nil
+		}
+		p, err := claude.New().Plan(&runtime.Spec{}, r, agentcli.Life{})
+		if err != nil || strings.Contains(string(p.Files[0].Data), `"fullscreenUpsellSeenCount": 3`) != want {
+			t.Errorf("%s: %+v, %v", state, p.Files, err)
 		}
 	}
 }

@@ -7,7 +7,7 @@
 // # Where the state comes from
 //
 // Command hooks (SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, PermissionRequest, Stop, StopFailure,
-// SessionEnd) and the session's transcript. A turn ends on evidence: a Stop or StopFailure hook of its prompt, or
+// SubagentStop, SessionEnd) and the session's transcript. A turn ends on evidence: a Stop or StopFailure hook of its prompt, or
 // what the transcript says (an interrupt, which fires no hook; an error; that the turn is over, should its hook not
 // have come). The window title, a sign that turns while claude works (braille, or a circle) and ✳ while it waits, only says when to
 // look: ✳ also stands over a dialog whose hook is late, and may be that of the turn before. After a while without
@@ -23,6 +23,14 @@
 // answer resolves it as well. After "yes" by a key claude forgets the hook but does not end it, so the driver
 // does; after "no" or Escape it ends the hook, and that is the only sign of it. AskUserQuestion is such a request,
 // too, and its answers go back as updated input; the text of a refusal reaches the model.
+//
+// # Helpers
+//
+// Agents that claude starts (its tool Agent) would work in the background, behind the end of the turn. A variable keeps them in the
+// foreground: the turn goes on until they are done. Their hooks bear the id of the turn, and an id of their own. A StopFailure of one
+// ends no turn. Of a refusal by a key in the dialog of one no hook tells, and the turn goes on: its request is over with the helper, or
+// when another dialog stands in place of its own. What they use is in files of their own below the session's, which are read at the
+// end of the turn.
 //
 // # Approval presets
 //

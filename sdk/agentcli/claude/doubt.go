@@ -59,7 +59,11 @@ func (d *driver) judge() {
 	}
 	if s, over := d.verdict(d.host.Now().Sub(d.idleSince)); over {
 		s.Source = runtime.SourceOSC
-		d.end(s)
+		d.countHelpers(&ending{}, func() {
+			d.ending = nil
+			d.end(s)
+			d.catchUp()
+		})
 		return
 	}
 	d.doubtLater(doubtEvery)

@@ -13,6 +13,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/subagent"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -54,7 +55,8 @@ type driver struct {
 	turns     int // that began in this process
 	told      transcript
 	file      file
-	untold    int // texts of the transcript that an earlier process told
+	untold    int            // texts of the transcript that an earlier process told
+	helped    *runtime.Usage // of the turn's helpers, once they are counted
 	following bool
 	idleFor   func()    // ends the look at a turn of which the title says that it may be over
 	idleSince time.Time // when the title began to say so
@@ -87,6 +89,7 @@ type state struct {
 	Denied     bool   `json:"denied,omitempty"` // an approval was refused in the turn
 	// Owed are the words of the failure that ended the last turn before its StopFailure came, which names no turn.
 	Owed string `json:"owed,omitempty"`
+	subagent.Ledger
 }
 
 type tool struct {
@@ -179,6 +182,7 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 		return
 	}
 	d.locate(p.Transcript)
+	d.noteHelper(p)
 	switch call.Name {
 	case "PermissionRequest":
 		d.request(call, p)
@@ -202,6 +206,8 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 		if !d.state.Ready {
 			d.lookForReady()
 		}
+	case "SubagentStop":
+		d.helperOver(p.AgentID)
 	case "PreToolUse":
 		d.toolBegins(p)
 	case "PostToolUse", "PostToolUseFailure":

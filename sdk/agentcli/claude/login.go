@@ -66,6 +66,9 @@ func (d *driver) ready() {
 	if d.state.Ready {
 		return
 	}
+	if len(d.state.Requests) > 0 { // of the start
+		d.resolve(0, "")
+	}
 	d.state.Ready, d.state.Login = true, false
 	d.look(func() {}) // what the transcript has by now is of earlier turns
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalIdle, Source: runtime.SourceOSC})
@@ -103,6 +106,8 @@ func (d *driver) Screen(rows []string, _, _ int) bool {
 		d.lookForReady()
 	case d.title == titleIdle && d.session && composerDrawn(rows):
 		d.ready()
+	case !d.state.Login:
+		d.lookForDialog(rows) // what claude asks before it starts, such as whether to use an MCP server of the project
 	}
 	return true
 }

@@ -37,8 +37,11 @@ type request struct {
 	Prompt      *runtime.Prompt   `json:"prompt"`
 	Suggestions []json.RawMessage `json:"suggestions,omitempty"`
 	Screen      *dialog.Standing  `json:"screen,omitempty"` // as it was read: no hook came for it
+	Agent       string            `json:"agent,omitempty"`  // the helper that asks; empty: claude itself
 
-	size int // bytes that are kept for it
+	size  int  // bytes that are kept for it
+	stood bool // of a helper: its dialog was seen
+	gone  int  // looks since then at which it was not there
 }
 
 // encoded is how many bytes it takes in the state.
@@ -84,7 +87,7 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 		}
 	}
 	id := fmt.Sprintf("p%d", d.state.Asked+1)
-	r := request{Suggestions: p.Suggestions}
+	r := request{Suggestions: p.Suggestions, Agent: p.AgentID}
 	if p.Tool == questionTool {
 		r.Prompt = dialog.QuestionPrompt(id, p.Tool, p.Input)
 	} else {
@@ -209,6 +212,7 @@ func (d *driver) watch() {
 	d.host.After(watchEvery, func() {
 		d.watching = false
 		d.lookForRefusal()
+		d.lookForHelper()
 		d.watch()
 	})
 }

@@ -205,7 +205,8 @@ func (d *driver) isLate(prompt string) bool {
 		composer.Solid(prompt) == composer.Solid(d.sent.last)
 }
 
-// Interrupt presses Escape, and again as long as claude works on: while it begins with a turn it takes none.
+// Interrupt presses Escape, and again as long as claude works on: while it begins with a turn it takes none, and over the dialog of a
+// helper it refuses that alone.
 func (d *driver) Interrupt() []agentcli.Step {
 	turn := d.turns // and no later one
 	d.host.After(interruptEvery, func() { d.interruptAgain(turn, interruptTimes) })
@@ -217,7 +218,9 @@ func (d *driver) interruptAgain(turn, times int) {
 	if !ok || times == 0 || !d.state.Turn || d.ending != nil || d.turns != turn {
 		return
 	}
-	if d.title == titleBusy && screen.Has(d.host.Rows(), "esc to interrupt") {
+	rows := d.host.Rows()
+	asks := len(d.state.Requests) > 0 && d.state.Requests[0].Agent != "" && stands(rows)
+	if asks || d.title == titleBusy && screen.Has(rows, "esc to interrupt") {
 		typist.Type([]agentcli.Step{{Write: []byte(composer.Escape)}})
 	}
 	d.host.After(interruptEvery, func() { d.interruptAgain(turn, times-1) })

@@ -282,15 +282,7 @@ func (a *account) answer(e *entry) {
 		}
 		return
 	}
-	if e.Message.ID != "" && e.Message.Model != syntheticModel {
-		if a.usage == nil {
-			a.usage = map[string]usage{}
-		}
-		if _, known := a.usage[e.Message.ID]; known || len(a.usage) < maxMessage {
-			a.usage[e.Message.ID] = e.Message.Usage // an entry for each block, with what was known by then
-		}
-		a.model = e.Message.Model
-	}
+	a.spend(e)
 	if e.Sidechain {
 		return
 	}
@@ -300,6 +292,20 @@ func (a *account) answer(e *entry) {
 		a.texts, a.last = append(a.texts, text), text
 		a.said++
 	}
+}
+
+// spend takes what a request used.
+func (a *account) spend(e *entry) {
+	if e.Message.ID == "" || e.Message.Model == syntheticModel {
+		return
+	}
+	if a.usage == nil {
+		a.usage = map[string]usage{}
+	}
+	if _, known := a.usage[e.Message.ID]; known || len(a.usage) < maxMessage {
+		a.usage[e.Message.ID] = e.Message.Usage // an entry for each block, with what was known by then
+	}
+	a.model = e.Message.Model
 }
 
 // syntheticModel is given as the model of messages that claude made itself: an error, or what there was of an answer that

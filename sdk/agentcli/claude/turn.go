@@ -199,6 +199,10 @@ func (d *driver) say(text string) {
 func (d *driver) stopped(call *agentcli.HookCall, p hook.Payload) {
 	unnamed := p.PromptID == "" && call.Name == "StopFailure"
 	switch {
+	case p.AgentID != "": // a helper failed, and claude goes on with that
+		d.helperOver(p.AgentID)
+		call.Answer(nil)
+		return
 	case d.stale(p), unnamed && !d.state.Turn: // it came after the title
 		call.Answer(nil)
 		return
@@ -258,7 +262,7 @@ func (d *driver) readEnd() {
 			})
 			return
 		}
-		d.concluded(e)
+		d.countHelpers(e, func() { d.concluded(e) })
 	})
 }
 
@@ -345,7 +349,7 @@ func (d *driver) end(s agentcli.Signal) {
 	} else if s.Text != "" && (d.state.Told == 0 || !same(a.last, s.Text)) {
 		d.say(s.Text)
 	}
-	s.Usage = a.total()
+	s.Usage = d.used()
 	d.dropRequests()
 	if d.told.prompt != "" {
 		d.state.Past = d.told.prompt

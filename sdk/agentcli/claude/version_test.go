@@ -116,3 +116,17 @@ func TestKeyIsPressedAgain(t *testing.T) {
 		})
 	}
 }
+
+// A dialog that stands before claude starts is a question; a claude that starts in spite of it asks no more.
+func TestDialogAtStart(t *testing.T) {
+	r := newRig(t)
+	r.Screen = []string{"────────", "  New MCP server found in this project: own", "    Use this MCP server", "  ❯ Continue without using this MCP server", "  Enter to confirm"}
+	r.driver.Screen(r.Screen, 0, 0)
+	r.Pass(5 * time.Second)
+	r.want("blocked[New MCP server found in this project: own\nEnter to confirm]")
+	r.Screen = []string{"────────", "❯ ", "────────", "  ? for shortcuts"}
+	r.title(idle)
+	r.hook("SessionStart", map[string]any{"session_id": "s-1"})
+	r.Pass(time.Second)
+	r.want("session[s-1] unblocked idle")
+}

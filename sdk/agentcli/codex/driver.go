@@ -10,6 +10,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/subagent"
 	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -76,10 +77,7 @@ type state struct {
 	Prompt   *runtime.Prompt `json:"prompt,omitempty"`
 	Standing bool            `json:"standing,omitempty"` // the dialog is drawn
 	Shown    *shown          `json:"shown,omitempty"`    // a dialog beside Prompt
-	// Helpers are transcripts of agents that codex's own one started, and did something since they were read. Counted is what each used by
-	// then.
-	Helpers []string                 `json:"helpers,omitempty"`
-	Counted map[string]runtime.Usage `json:"counted,omitempty"`
+	subagent.Ledger
 }
 
 // ask is what a hook said of a dialog that is about to come.

@@ -3,18 +3,10 @@ package codex
 import (
 	"bytes"
 	"encoding/json"
-	"slices"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
 	"github.com/wardroom/wardroom/sdk/runtime"
-)
-
-// Bounds of the helpers that are remembered: whose transcripts are to be read, and of which it is known what they used. Of more the
-// first are not counted, or others are forgotten.
-const (
-	maxHelpers = 64
-	maxCounted = 256
 )
 
 // noteHelper notes that a helper did something.
@@ -23,10 +15,9 @@ func (d *driver) noteHelper(p hook.Payload) {
 	if name == "" {
 		name = p.Transcript
 	}
-	if name == "" || name == d.state.Rollout.Path || len(d.state.Helpers) >= maxHelpers || slices.Contains(d.state.Helpers, name) {
-		return
+	if name != d.state.Rollout.Path {
+		d.state.Note(name)
 	}
-	d.state.Helpers = append(d.state.Helpers, name)
 }
 
 // countHelpers counts to the turn that is over what helpers used, and calls then. What one uses later is the next turn's.
@@ -44,38 +35,19 @@ func (d *driver) countHelpers(then func()) {
 			used[i] = readUsage(d.room, name)
 		}
 	}, func() {
+		var sum runtime.Usage
 		for i, name := range names {
-			d.count(name, used[i])
+			d.state.Count(name, used[i], &sum)
+		}
+		if d.state.Used == nil && sum.Requests > 0 {
+			d.state.Used = &runtime.Usage{}
+		}
+		if sum.Requests > 0 {
+			d.state.Used.Add(&sum)
 		}
 		if d.state.Ending != "" && d.state.Turns == turns { // else the next one began meanwhile
 			then()
 		}
-	})
-}
-
-// count counts what a helper used since it was read before.
-func (d *driver) count(name string, used *runtime.Usage) {
-	if used == nil {
-		return
-	}
-	if d.state.Counted == nil {
-		d.state.Counted = map[string]runtime.Usage{}
-	}
-	before, known := d.state.Counted[name]
-	if !known && len(d.state.Counted) >= maxCounted {
-		for other := range d.state.Counted {
-			delete(d.state.Counted, other)
-			break
-		}
-	}
-	d.state.Counted[name] = *used
-	if d.state.Used == nil {
-		d.state.Used = &runtime.Usage{}
-	}
-	d.state.Used.Add(&runtime.Usage{
-		Model: used.Model, Requests: used.Requests - before.Requests,
-		InputTokens: used.InputTokens - before.InputTokens, OutputTokens: used.OutputTokens - before.OutputTokens,
-		CacheReadTokens: used.CacheReadTokens - before.CacheReadTokens, CacheWriteTokens: used.CacheWriteTokens - before.CacheWriteTokens,
 	})
 }
 

@@ -601,9 +601,9 @@ func (h *host) Signal(s agentcli.Signal) {
 }
 
 func (h *host) After(d time.Duration, fn func()) (cancel func()) {
-	a, cancelled := (*Agent)(h), false
+	work, stop, cancelled := h.work, h.stop, false // of this life: Again makes others
 	t := time.AfterFunc(d, func() {
-		a.post(func() {
+		postTo(work, stop, func() {
 			if !cancelled {
 				fn()
 			}

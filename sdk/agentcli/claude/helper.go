@@ -1,0 +1,126 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+// noteHelper notes that an agent that claude's own one started did something. Its transcript lies below the session's.
+func (d *driver) noteHelper(p hook.Payload) {
+	name := p.AgentFile
+	if session, ok := strings.CutSuffix(p.Transcript, ".jsonl"); name == "" && ok && p.AgentID == path.Base(p.AgentID) {
+		name = path.Join(session, "subagents", "agent-"+p.AgentID+".jsonl")
+	}
+	if p.AgentID != "" {
+		d.state.Note(name)
+	}
+}
+
+// helperOver takes away what a helper asked that is over: of a refusal by a key no hook tells.
+func (d *driver) helperOver(agent string) {
+	for i := len(d.state.Requests) - 1; i >= 0 && agent != ""; i-- {
+		if d.state.Requests[i].Agent == agent {
+			d.resolve(i, "")
+		}
+	}
+}
+
+// lookForHelper takes away the request of a helper whose dialog was there, and is not for a while: a person refused it, and the helper
+// goes on. The dialog of another one may stand in its place.
+func (d *driver) lookForHelper() {
+	if len(d.state.Requests) == 0 || d.state.Requests[0].Agent == "" {
+		return
+	}
+	r := &d.state.Requests[0]
+	rows := d.host.Rows()
+	standing := dialog.Read(rows)
+	words := composer.Solid(standing.Text)
+	others := slices.ContainsFunc(d.state.Requests[1:], func(o request) bool { return o.isIn(words) })
+	switch {
+	case len(standing.Entries) > 0 && (!others || r.isIn(words)):
+		r.stood, r.gone = true, 0
+	case r.stood && (others || composerDrawn(rows)):
+		r.gone++
+	}
+	if time.Duration(r.gone)*watchEvery > standGrace {
+		d.resolve(0, "")
+	}
+}
+
+// isIn reports whether the words of a dialog, without white space, hold what a request is about.
+func (r *request) isIn(words string) bool {
+	const most = 60 // bytes, of which a small screen shows all
+	what := composer.Solid(strings.TrimPrefix(r.Prompt.Text, r.Prompt.Tool+": "))
+	return what != "" && strings.Contains(words, what[:min(len(what), most)])
+}
+
+// countHelpers counts to the turn of an ending what helpers used, and calls then. Hooks that come meanwhile wait.
+func (d *driver) countHelpers(e *ending, then func()) {
+	names := d.state.Helpers
+	if len(names) == 0 || d.file.read == nil {
+		then()
+		return
+	}
+	d.ending = e
+	used := make([]*runtime.Usage, len(names))
+	d.host.Do(func() {
+		for i, name := range names {
+			used[i] = readUsage(d.file.read, name)
+		}
+	}, func() {
+		if d.ending != e {
+			return
+		}
+		d.state.Helpers, d.helped = nil, &runtime.Usage{}
+		for i, name := range names {
+			d.state.Count(name, used[i], d.helped)
+		}
+		then()
+	})
+}
+
+// used returns what the turn used with its helpers, or nil if nothing is known. The model is claude's own, where that is known.
+func (d *driver) used() *runtime.Usage {
+	own, helped := d.told.account.total(), d.helped
+	d.helped = nil
+	if helped == nil || helped.Requests == 0 {
+		return own
+	}
+	helped.Add(own)
+	return helped
+}
+
+// readUsage returns what the agent of a transcript used in all, or nil if that is not known.
+func readUsage(read func(string, int64, int) ([]byte, int64, error), name string) *runtime.Usage {
+	var a account
+	var rest []byte
+	for offset := int64(0); len(rest) <= maxLine; {
+		data, _, err := read(name, offset, readAtOnce)
+		if err != nil || len(data) == 0 {
+			break
+		}
+		offset += int64(len(data))
+		rest = append(rest, data...)
+		for {
+			line, after, whole := bytes.Cut(rest, []byte("\n"))
+			if !whole {
+				break
+			}
+			rest = after
+			var e entry
+			if json.Unmarshal(line, &e) == nil && e.Type == "assistant" && !e.Failed {
+				a.spend(&e)
+			}
+		}
+	}
+	return a.total()
+}
