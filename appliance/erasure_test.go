@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -150,5 +151,32 @@ func TestErasure(t *testing.T) {
 	}
 	if plan, err := admin.EraseData(t.Context(), client.ErasureRequest{Subject: subject, DryRun: true}); err != nil || len(plan.Planned) > 0 {
 		t.Errorf("left over: %+v, %v", plan, err)
+	}
+}
+
+// The dump that an upgrade left beside the store has what is erased afterwards, so an erasure names it.
+func TestErasureNamesTheDumpOfAnUpgrade(t *testing.T) {
+	s := protect(t, newReceiver(t), "")
+	defer s.Close()
+	admin := s.client(s.adminKey)
+	dump := filepath.Join(s.dir, "store", "before-migration.dump")
+	named := func() bool {
+		t.Helper()
+		e, err := admin.EraseData(t.Context(), client.ErasureRequest{Subject: "ann", DryRun: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(e.Remaining, func(r wire.DataRemainder) bool {
+			return r.Kind == "dumps" && r.Count == 1 && strings.HasPrefix(r.Note, dump+", ")
+		})
+	}
+	if named() {
+		t.Error("a dump is named that is not there")
+	}
+	if err := os.WriteFile(dump, []byte("records"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !named() {
+		t.Error("the dump is not named")
 	}
 }

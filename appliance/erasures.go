@@ -69,6 +69,9 @@ func (a *App) remaining(ctx context.Context, subject string) ([]core.DataRemaind
 		}
 	}
 	add("agents", n, "connected agents that the subject registered: their records go some time after they disconnect")
+	if path := a.store.FormerDump(); path != "" {
+		add("dumps", 1, path+", the store as it was before an upgrade: delete it, or let the server do so 30 days after the upgrade")
+	}
 	list = append(list,
 		core.DataRemainder{Kind: "dumps", Note: "dumps and backups that were made before: delete them, or let them expire; what is restored of one has to be erased again"},
 		core.DataRemainder{Kind: "logs", Note: "the log of the process and the access log, as long as the system keeps them"},

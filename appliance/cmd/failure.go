@@ -139,7 +139,20 @@ func routeHint(route string) string {
 	case strings.Contains(route, " /api/auth/keys"), strings.Contains(route, " /api/auth/sessions"):
 		return "no security is configured there, as of `wardroom dev`: no caller needs a key; security.authentication.apiKeys.enabled: true changes that"
 	}
-	return "the server may be of another version: see `wardroom version`"
+	return hintVersion
+}
+
+// hintVersion is about a server that does not know what a command asks for.
+const hintVersion = "the server may be of another version: see `wardroom version`"
+
+// unknownQuery reports whether a server does not know a parameter, as an older one does not that a newer command sends.
+func unknownQuery(err error) bool {
+	var e *client.Error
+	if !errors.As(err, &e) || e.Code != client.CodeValidation {
+		return false
+	}
+	reason, _ := e.Details["reason"].(string)
+	return strings.HasPrefix(reason, "unknown query parameter")
 }
 
 func apiHint(e *client.Error) string {
@@ -168,8 +181,13 @@ func apiHint(e *client.Error) string {
 			return "list what there is with `wardroom agent list-tokens`; with --config the whole id is needed"
 		}
 	case client.CodeValidation:
-		if field, _ := e.Details["field"].(string); field == "target.execution.pattern" {
+		field, _ := e.Details["field"].(string)
+		reason, _ := e.Details["reason"].(string)
+		switch {
+		case field == "target.execution.pattern":
 			return "list what there is with `wardroom pattern list`"
+		case unknownQuery(e), strings.HasPrefix(e.Message, "invalid request body: ") && strings.HasPrefix(reason, "unknown field"):
+			return hintVersion
 		}
 	case client.CodeConflict:
 		id, _ := e.Details["id"].(string)

@@ -22,6 +22,9 @@ func TestHintsOfAnswers(t *testing.T) {
 	missing := func(resource, id string) string {
 		return `{"error":{"code":"NOT_FOUND","message":"` + resource + ` does not exist","details":{"resource":"` + resource + `","id":"` + id + `"}}}`
 	}
+	unknown := func(of, path, reason string) string {
+		return `{"error":{"code":"VALIDATION_ERROR","message":"` + of + `: ` + path + `: ` + reason + `","details":{"field":"` + path + `","reason":"` + reason + `"}}}`
+	}
 	for _, tt := range []struct {
 		args   []string
 		status int
@@ -32,6 +35,14 @@ func TestHintsOfAnswers(t *testing.T) {
 		{[]string{"auth", "list-keys"}, 404, missing("route", "GET /api/auth/keys"), 3, "no security is configured there"},
 		{[]string{"auth", "sessions", "list"}, 404, missing("route", "GET /api/auth/sessions"), 3, "no security is configured there"},
 		{[]string{"overview"}, 404, missing("route", "GET /api/overview"), 3, "another version"},
+		{
+			[]string{"schedule", "list", "--created-by", "ann"}, 400,
+			unknown("invalid query", "createdBy", "unknown query parameter; known are limit, cursor, status"), 2, "another version",
+		},
+		{
+			[]string{"thread", "send", "thread_" + id, "hello", "--wait"}, 400,
+			unknown("invalid request body", "expectResponse", "unknown field; known are message, raw, keys"), 2, "another version",
+		},
 		{[]string{"schedule", "get", "sched_" + id}, 404, missing("schedule", "sched_"+id), 3, "`wardroom schedule list`"},
 		{[]string{"trigger", "get", "trig_" + id}, 404, missing("trigger", "trig_"+id), 3, "`wardroom trigger list`"},
 		{[]string{"batch", "get", "batch_" + id}, 404, missing("batch", "batch_"+id), 3, "`wardroom batch list`"},
@@ -51,6 +62,26 @@ func TestHintsOfAnswers(t *testing.T) {
 		if strings.Contains(tt.body, "req_1") {
 			r.expect(t, tt.code, "request: req_1")
 		}
+	}
+}
+
+// TestPatternsOfAnOlderServer: one that does not count the use of patterns lists them without.
+func TestPatternsOfAnOlderServer(t *testing.T) {
+	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Query().Has("use") {
+			w.WriteHeader(400)
+			_, _ = io.WriteString(w, `{"error":{"code":"VALIDATION_ERROR","message":"invalid query: use: unknown query parameter; known are limit, offset, cursor, search",`+
+				`"details":{"errors":[{"path":"use","reason":"unknown query parameter; known are limit, offset, cursor, search"}],`+
+				`"field":"use","reason":"unknown query parameter; known are limit, offset, cursor, search"}},"requestId":"req_1"}`)
+			return
+		}
+		_, _ = io.WriteString(w, `{"patterns":[{"name":"flat","version":"2.0.0","updatedAt":"2026-11-23T10:00:00Z"}],"total":1}`)
+	})
+	r := execute(t, url, "pattern", "list")
+	r.expect(t, 0)
+	if !strings.Contains(r.stdout.String(), "flat") {
+		t.Errorf("the list is\n%s", &r.stdout)
 	}
 }
 

@@ -61,6 +61,10 @@ func overviewScreen(s *screen, o *client.Overview) {
 		}
 		return strings.Join(list, ", ")
 	}
+	waiting := fmt.Sprintf("%d for people", o.Waiting.People)
+	if !o.Partial {
+		waiting += fmt.Sprintf(", %d deliveries", o.Waiting.Deliveries)
+	}
 	s.fields(
 		"executions", words(o.Executions, names(core.ExecutionStatuses)), "batches", words(o.Batches, names(core.BatchStatuses)),
 		"threads", words(o.Threads, names(core.ThreadStatuses)),
@@ -68,9 +72,13 @@ func overviewScreen(s *screen, o *client.Overview) {
 		"managed agents", words(o.Managed, append(names([]core.ManagedAgentStatus{
 			core.ManagedStarting, core.ManagedReady, core.ManagedBusy, core.ManagedUnreachable, core.ManagedError, core.ManagedStopped,
 		}), core.ReasonBlocked, core.ReasonLogin)),
-		"waiting", fmt.Sprintf("%d for people, %d deliveries", o.Waiting.People, o.Waiting.Deliveries),
+		"waiting", waiting,
 	)
 	s.line("")
+	if o.Partial { // deliveries and what happened over time are not there
+		s.line("Counted is what the credential may read, of the latest 2,000 of each at most.")
+		return
+	}
 	head := []string{"LAST", "STARTED", "COMPLETED", "FAILED", "P50", "P95"}
 	var rows [][]cell
 	var known []wire.OverviewRange

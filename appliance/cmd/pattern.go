@@ -36,7 +36,13 @@ var patterns = &resource[client.PatternSummary]{
 	id:      func(p *client.PatternSummary) string { return p.Name },
 	status:  func(p *client.PatternSummary) string { return spaced(p.Version, shorten(clean(p.Description), 60)) },
 	fetch: func(ctx context.Context, api *client.Client, sel selection) (answered, error) {
-		return api.ListPatterns(ctx, client.PatternFilter{Search: sel.text("search"), CreatedBy: sel.text("created-by"), Use: true, Page: sel.Page})
+		filter := client.PatternFilter{Search: sel.text("search"), CreatedBy: sel.text("created-by"), Use: true, Page: sel.Page}
+		list, err := api.ListPatterns(ctx, filter)
+		if unknownQuery(err) { // an older server does not count the use
+			filter.Use = false
+			list, err = api.ListPatterns(ctx, filter)
+		}
+		return list, err
 	},
 }
 

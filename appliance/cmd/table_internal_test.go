@@ -116,6 +116,25 @@ func TestOverviewFits(t *testing.T) {
 	}
 }
 
+// TestPartialOverview has no numbers of what the server left out.
+func TestPartialOverview(t *testing.T) {
+	o := &client.Overview{}
+	o.Partial, o.Executions, o.Waiting.People = true, map[string]int{"running": 3}, 1
+	s := narrowScreen(80)
+	overviewScreen(s, o)
+	got := strings.Join(s.lines(t), "\n")
+	for _, want := range []string{"3 running", "1 for people", "what the credential may read"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in\n%s", want, got)
+		}
+	}
+	for _, unknown := range []string{"deliveries", "STARTED"} {
+		if strings.Contains(got, unknown) {
+			t.Errorf("%q is in\n%s", unknown, got)
+		}
+	}
+}
+
 // TestListsFit has rows as long as they come on 80 columns.
 func TestListsFit(t *testing.T) {
 	const id = "01M8BZBNK6Q6410MF83YQMEBB7"

@@ -80,7 +80,7 @@ func (k *key) sample() string {
 		return "[" + strings.Join(value, ", ") + "]"
 	case Secret:
 		return `""`
-	case Env, map[string]string, Block:
+	case Env, Headers, map[string]string, Block:
 		return "{}"
 	}
 	if k.IsStructs() {

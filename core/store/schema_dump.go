@@ -201,6 +201,19 @@ func (s *Store) keepFormer() error {
 	return syncPath(s.opts.Path)
 }
 
+// FormerDump returns the path of the dump of the store as it was before the newest migration, "" where there is none. It has
+// what was removed since, and goes 30 days after the migration.
+func (s *Store) FormerDump() string {
+	if s.opts.Path == "" {
+		return ""
+	}
+	path := filepath.Join(s.opts.Path, formerDump)
+	if _, err := os.Lstat(path); err != nil {
+		return ""
+	}
+	return path
+}
+
 // dropFormer removes the dump once it is old. What is known of the clock was read before.
 func (s *Store) dropFormer() {
 	path := filepath.Join(s.opts.Path, formerDump)
@@ -217,11 +230,8 @@ func (s *Store) dropFormer() {
 
 // wayBack adds to the refusal of a newer store how to get back to one of this program.
 func (s *Store) wayBack(have, want uint32, err error) error {
-	if have <= want || s.opts.Path == "" {
-		return err
-	}
-	former := filepath.Join(s.opts.Path, formerDump)
-	if _, missing := os.Lstat(former); missing != nil {
+	former := s.FormerDump()
+	if have <= want || former == "" {
 		return err
 	}
 	return fmt.Errorf("%w; %s is the store as it was before the upgrade, for `wardroom store restore`", err, former)
