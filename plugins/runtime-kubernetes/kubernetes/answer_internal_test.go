@@ -110,7 +110,7 @@ func TestServerLostInStart(t *testing.T) {
 		api.ServeHTTP(w, r)
 	}))
 	defer server.Close()
-	l := launcherAt(t, server.URL, `{"startTimeout": "3s"}`)
+	l := launcherAt(t, server.URL, `{"startTimeout": "8s"}`)
 	defer l.watcher.close()
 	_, _, made := l.begun(t.Context(), t, api)
 	away.Store(true)
