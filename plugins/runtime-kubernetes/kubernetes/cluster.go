@@ -178,6 +178,11 @@ func (k *cluster) failed(what string, err error) error {
 		return err
 	case errors.Is(err, context.Canceled):
 		return runtime.Errorf(runtime.CodeCanceled, "%s: the call was cancelled", what)
+	case byProxy(err):
+		return &runtime.Error{
+			Code: runtime.CodeUnavailable, Message: what + ": something on the way answers instead of the API server of the cluster: " + said(err), Retry: true,
+			Hint: "look at the load balancer or proxy before it, and whether it runs",
+		}
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
 		return &runtime.Error{
 			Code: runtime.CodeResourceLimit, Message: what + ": " + said(err), Retry: true,
@@ -212,12 +217,21 @@ func (k *cluster) failed(what string, err error) error {
 	return &runtime.Error{Code: runtime.CodeUnavailable, Message: message, Retry: true, Hint: "look whether it runs and is reached from here"}
 }
 
+// byProxy reports whether an error is the answer of something before the API server, such as a load balancer whose servers are away:
+// the API server gives reasons in a form of its own.
+func byProxy(err error) bool {
+	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// absent reports whether the API server says by an error that something is not there.
+func absent(err error) bool { return apierrors.IsNotFound(err) && !byProxy(err) }
+
 // get returns a pod as the API server has it now; nil if there is none. The errors are those of failed.
 func (k *cluster) get(ctx context.Context, name string) (*corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	pod, err := k.pods().Get(ctx, name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	if absent(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -246,7 +260,7 @@ func (k *cluster) remove(ctx context.Context, name, uid string) error {
 		options = *metav1.NewPreconditionDeleteOptions(uid)
 	}
 	err := k.pods().Delete(ctx, name, options)
-	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+	if err == nil || absent(err) || apierrors.IsConflict(err) && !byProxy(err) {
 		return nil // one of another uid is another pod
 	}
 	return k.failed("remove the pod "+name, err)

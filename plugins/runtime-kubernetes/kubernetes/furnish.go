@@ -25,7 +25,7 @@ func (l *Launcher) furnish(ctx context.Context) error {
 	maps := l.cluster.core.ConfigMaps(l.cluster.namespace)
 	// It is asked for each time: pods of an owner that is gone would be removed at once.
 	owner, err := maps.Get(ctx, l.ownerName(), metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
+	if absent(err) {
 		owner, err = maps.Create(ctx, &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Name: l.ownerName(), Labels: l.furnitureLabels(), Annotations: map[string]string{
 				annotationVersion: l.version, "wardroom.io/about": "owns the pods of an installation of Wardroom: they are removed with it",
@@ -73,7 +73,7 @@ func (l *Launcher) guard(ctx context.Context) error {
 	defer cancel()
 	owner, err := l.cluster.core.ConfigMaps(l.cluster.namespace).Get(ctx, l.ownerName(), metav1.GetOptions{})
 	switch {
-	case apierrors.IsNotFound(err):
+	case absent(err):
 		return nil
 	case err != nil:
 		return l.cluster.failed("look at the owner of pods", err)

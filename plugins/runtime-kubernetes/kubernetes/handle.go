@@ -65,6 +65,8 @@ type record struct {
 	// Launched says that a command was started, or was about to be, and Over that its end is known.
 	Launched bool `json:"launched,omitempty"`
 	Over     bool `json:"over,omitempty"`
+	// Unwanted says that the pod is to be removed, and was not yet: a life may have begun in it that is not driven.
+	Unwanted bool `json:"unwanted,omitempty"`
 }
 
 func (l *Launcher) lifeFile(id string) string { return filepath.Join(l.dir, id+".json") }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -125,9 +124,9 @@ func (l *Launcher) clearHome(ctx context.Context, v record) error {
 		return err
 	}
 	pod.OwnerReferences = l.ownerReference()
-	made, err := l.cluster.pods().Create(ctx, pod, metav1.CreateOptions{FieldManager: fieldManager})
+	made, err := l.post(ctx, "clear the home of agent "+id, pod)
 	if err != nil {
-		return l.cluster.failed("clear the home of agent "+id, err)
+		return err
 	}
 	defer l.discard(ctx, made)
 	for ctx.Err() == nil {

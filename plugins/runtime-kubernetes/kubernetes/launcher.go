@@ -219,7 +219,7 @@ func (l *Launcher) have(ctx context.Context, id string, v record, plan *corev1.P
 			return v, err
 		}
 		if pod != nil && string(pod.UID) == v.Handle.UID {
-			if ready, _ := judge(pod); ready && v.Plan == digest {
+			if ready, _ := judge(pod); ready && v.Plan == digest && !v.Unwanted {
 				return v, nil
 			}
 			if err := l.cluster.remove(ctx, pod.Name, v.Handle.UID); err != nil {
@@ -379,13 +379,14 @@ func (l *Launcher) Launch(ctx context.Context, cmd agentcli.Command) (agentcli.P
 	return process, nil
 }
 
-// forgo removes the pod of a life that did not begin.
+// forgo removes the pod of a life that did not begin, as far as is known. What does not go is the sweeper's.
 func (l *Launcher) forgo(ctx context.Context, v record) {
 	ctx = context.WithoutCancel(ctx)
-	if err := l.cluster.remove(ctx, v.Handle.Pod, v.Handle.UID); err != nil {
+	err := l.cluster.remove(ctx, v.Handle.Pod, v.Handle.UID)
+	if err != nil {
 		l.log.Warn("the pod of an agent that did not start cannot be removed yet", "pod", v.Handle.Pod, "error", err)
 	}
-	l.overNow(v.Handle)
+	l.endNow(v.Handle, err != nil)
 }
 
 // endLife ends what runs of a life, and leaves its pod.
@@ -405,7 +406,10 @@ func (l *Launcher) endLife(ctx context.Context, h handle) error {
 }
 
 // overNow notes that a life is over.
-func (l *Launcher) overNow(h handle) {
+func (l *Launcher) overNow(h handle) { l.endNow(h, false) }
+
+// endNow notes that a life is over, and whether its pod, which could not be removed, is unwanted.
+func (l *Launcher) endNow(h handle, unwanted bool) {
 	l.mu.Lock()
 	if l.running[h.ID] == h.Nonce {
 		delete(l.running, h.ID)
@@ -417,7 +421,7 @@ func (l *Launcher) overNow(h handle) {
 	if err != nil || v.Handle.Nonce != h.Nonce || v.Over {
 		return
 	}
-	v.Over = true
+	v.Over, v.Unwanted = true, unwanted
 	if err := l.write(v); err != nil {
 		l.log.Warn("the end of an agent is not stored", "agent", h.ID, "error", err)
 	}

@@ -17,8 +17,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/local"
@@ -327,10 +329,11 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 	var told string // the version of the pod that the watch told last
 	var pull string // why its image could not be pulled, as far as that was seen
 	looked, pause := time.Now(), lookTime
+	var away error // why the API server could not be asked the last time
 	changed := l.watcher.change()
-	pod, err := l.cluster.pods().Create(ctx, plan, metav1.CreateOptions{FieldManager: fieldManager})
+	pod, err := l.post(ctx, "make the pod of agent "+id, plan)
 	if err != nil {
-		return nil, l.cluster.failed("make the pod of agent "+id, err)
+		return nil, err
 	}
 	for {
 		pod = recall(pod, &pull)
@@ -339,7 +342,9 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 			return pod, nil
 		}
 		if err == nil && ctx.Err() != nil {
-			err = late(pod)
+			if err = away; err == nil {
+				err = late(pod)
+			}
 		}
 		if err != nil {
 			l.discard(ctx, pod)
@@ -349,7 +354,7 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 		changed = l.watcher.change()
 		if known, ok, _ := l.watcher.store.GetByKey(l.cluster.namespace + "/" + pod.Name); ok {
 			if seen, is := known.(*corev1.Pod); is && seen.UID == pod.UID && seen.ResourceVersion != told {
-				told, looked, pause, pod = seen.ResourceVersion, time.Now(), lookTime, seen
+				told, looked, pause, pod, away = seen.ResourceVersion, time.Now(), lookTime, seen, nil
 				continue
 			} else if is && seen.UID == pod.UID {
 				if time.Since(looked) < pause {
@@ -367,9 +372,30 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 		case err == nil && now == nil:
 			return nil, runtime.Errorf(runtime.CodeSpawnFailed, "the pod %s was removed before it ran", pod.Name)
 		case err == nil:
-			pod = now
+			pod, away = now, nil
+		case ctx.Err() == nil || time.Since(looked) > time.Second: // else the time of the start ended meanwhile
+			away = err
 		}
 	}
+}
+
+// post has the API server make a pod, whose name no other has. Of one that it may have made without a word, as when it was lost meanwhile,
+// nothing is left. What is the matter with a quota that changes is over at once, and the API server asks for another try then. The
+// errors are those of cluster.failed.
+func (l *Launcher) post(ctx context.Context, what string, plan *corev1.Pod) (pod *corev1.Pod, err error) {
+	err = retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		pod, err = l.cluster.pods().Create(ctx, plan, metav1.CreateOptions{FieldManager: fieldManager})
+		return err
+	})
+	if err == nil {
+		return pod, nil
+	}
+	mine := apierrors.IsAlreadyExists(err) // by a try before, after which the client was told to try again
+	err = l.cluster.failed(what, err)
+	if code := runtime.ErrorCode(err); mine || code != runtime.CodeSpawnFailed && code != runtime.CodeResourceLimit {
+		l.discard(ctx, plan)
+	}
+	return nil, err
 }
 
 // discard removes a pod that is of no use. What does not go is the sweeper's.

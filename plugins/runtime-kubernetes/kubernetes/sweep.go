@@ -15,8 +15,8 @@ import (
 // sweepTime is how often leftovers are looked for, unless they may be younger than that.
 const sweepTime = time.Minute
 
-// sweep removes, until ctx ends, pods of this state directory that no agent has, once they are older than grace, and those
-// that ended and whose end is known. The network policy of those that run is written again, in case it was removed. While the
+// sweep removes, until ctx ends, pods of this state directory that no agent has, once they are older than grace, those
+// that ended and whose end is known, and those of starts that failed. The network policy of those that run is written again, in case it was removed. While the
 // cluster is away nothing happens.
 func (l *Launcher) sweep(ctx context.Context, grace time.Duration) {
 	ticker := time.NewTicker(min(sweepTime, max(grace/2, 100*time.Millisecond)))
@@ -58,7 +58,7 @@ func (l *Launcher) leftover(pod *corev1.Pod, grace time.Duration) bool {
 		return false
 	}
 	if known {
-		return over(pod) && (v.Over || !v.Launched)
+		return v.Unwanted || over(pod) && (v.Over || !v.Launched)
 	}
 	return !l.claims.Held(id) && time.Since(pod.CreationTimestamp.Time) >= grace
 }
