@@ -232,7 +232,10 @@ func (c *cli) confirmErase(plan *wire.Erasure) (string, error) {
 func (c *cli) followErasure(ctx context.Context, api *client.Client, e *client.Erasure) (*client.Erasure, error) {
 	last := ""
 	for e.Status != wire.ErasureCompleted {
-		text := clean(e.ID) + ": " + clean(e.Step) + ": " + countsText(e.Done)
+		text := clean(e.ID) + ": " + clean(e.Step)
+		if len(e.Done) > 0 {
+			text += ": " + countsText(e.Done)
+		}
 		if e.Waiting != "" {
 			text += " (waits: " + clean(e.Waiting) + ")"
 		}
