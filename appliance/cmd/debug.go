@@ -74,8 +74,8 @@ func (c *cli) debugBundle() *cobra.Command {
 			if duration < 0 || duration > 10*time.Minute {
 				return usagef(cmd, "--duration is at most 10m")
 			}
-			if exists(file) && !force {
-				return &outcomeError{code: exitConflict, message: file + " exists", hint: "overwrite it with --force"}
+			if err := mayWrite(file, force); err != nil {
+				return err
 			}
 			s, err := c.admin()
 			if err != nil {
