@@ -202,6 +202,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	root.AddCommand(c.versionCommand(), exitCodesTopic())
 	root.SetHelpCommand(c.helpCommand(root))
 	c.prepare(root, nil)
+	c.addCompletion(root)
 	// It fails only where a flag has its words twice.
 	_ = root.RegisterFlagCompletionFunc("output", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return outputs, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
