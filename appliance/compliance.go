@@ -244,7 +244,11 @@ func (a *App) proveResidency(ctx context.Context, _ string) (bool, string, error
 	if region == "" {
 		return false, "no region is set: data may go anywhere", nil
 	}
-	if _, err := webhookGuard(c).CheckURL("https://residency-probe.invalid/"); err == nil {
+	guard, err := webhookGuard(c)
+	if err != nil {
+		return false, "", err
+	}
+	if _, err := guard.CheckURL("https://residency-probe.invalid/"); err == nil {
 		return false, "a webhook to a host of no region was not refused", nil
 	}
 	hooks, err := a.store.AllWebhooks(ctx)
@@ -253,7 +257,7 @@ func (a *App) proveResidency(ctx context.Context, _ string) (bool, string, error
 	}
 	away := 0
 	for _, w := range hooks {
-		if _, err := webhookGuard(c).CheckURL(w.URL); err != nil {
+		if _, err := guard.CheckURL(w.URL); err != nil {
 			away++
 		}
 	}

@@ -1,6 +1,7 @@
 package appliance
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -48,16 +49,12 @@ func (a *App) openWebhooks(ctx context.Context) error {
 func webhookConfig(c *config.Config) (webhook.Config, error) {
 	w := c.Webhooks
 	out := webhook.Config{
-		Guard:         webhookGuard(c),
 		MaxConcurrent: w.MaxConcurrent, MaxPerEndpoint: w.MaxPerEndpoint,
 		DisableAfter: orNever(w.DisableAfter), RotationOverlap: w.RotationOverlap,
 	}
 	var err error
-	if out.Guard.AllowCIDRs, err = prefixes(w.AllowCIDRs); err != nil {
-		return out, core.Invalid("webhooks.allowCidrs", "%v", err)
-	}
-	if out.Guard.DenyCIDRs, err = prefixes(w.DenyCIDRs); err != nil {
-		return out, core.Invalid("webhooks.denyCidrs", "%v", err)
+	if out.Guard, err = webhookGuard(c); err != nil {
+		return out, err
 	}
 	// Port 0 is known later; it is one of this machine's, and those are refused anyway in production.
 	if own, err := netip.ParseAddrPort(c.Server.Listen); err == nil && own.Port() != 0 {
@@ -234,11 +231,18 @@ func (a *App) reloadWebhooks(c *config.Config) error {
 }
 
 // webhookGuard decides which targets deliveries may go to.
-func webhookGuard(c *config.Config) *target.Guard {
+func webhookGuard(c *config.Config) (*target.Guard, error) {
 	transit := c.Security.Encryption.InTransit
 	guard := &target.Guard{
 		Development: c.Server.Environment == config.Development, AllowPrivate: c.Webhooks.AllowPrivate,
 		Encrypted: transit.Enabled, PlainLoopback: transit.AllowLoopback,
+	}
+	var err error
+	if guard.AllowCIDRs, err = prefixes(c.Webhooks.AllowCIDRs); err != nil {
+		return nil, core.Invalid("webhooks.allowCidrs", "%v", err)
+	}
+	if guard.DenyCIDRs, err = prefixes(c.Webhooks.DenyCIDRs); err != nil {
+		return nil, core.Invalid("webhooks.denyCidrs", "%v", err)
 	}
 	if region, hooks := c.Security.Compliance.Residency(), &c.Webhooks; region != "" {
 		guard.Elsewhere = func(host string) string {
@@ -248,5 +252,22 @@ func webhookGuard(c *config.Config) *target.Guard {
 			return "webhooks.regions does not have it in " + region + ", where security.compliance.gdpr.dataResidency.region keeps data"
 		}
 	}
-	return guard
+	return guard, nil
+}
+
+// CheckConfig returns what a start would say against addresses of a configuration, beyond the rules of the file: a VALIDATION_ERROR
+// that lists every problem with its place. Addresses of this machine are not asked for, as another one may check its file.
+func CheckConfig(c *config.Config) error {
+	guard, err := webhookGuard(c)
+	if err != nil {
+		return err
+	}
+	var found []core.Problem
+	for i := range c.Webhooks.Endpoints {
+		if _, err := guard.CheckURL(c.Webhooks.Endpoints[i].URL); err != nil {
+			reason, _ := core.AsError(err).Details["reason"].(string)
+			found = append(found, core.Problem{Path: fmt.Sprintf("webhooks.endpoints[%d].url", i), Reason: cmp.Or(reason, err.Error())})
+		}
+	}
+	return c.Refused(core.InvalidAll("webhooks.endpoints", found))
 }

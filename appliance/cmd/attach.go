@@ -64,6 +64,10 @@ func (c *cli) attaches(cmd *cobra.Command, find func(ctx context.Context, api *c
 			return usagef(cmd, "attach needs a terminal for its input and output; "+
 				"without one use `wardroom agent logs -f` and `wardroom agent send`")
 		}
+		if !c.knowsSequences(out) {
+			return usagef(cmd, "attach shows the screen of the agent, and TERM is dumb: set TERM to the name of your terminal, "+
+				"or use `wardroom agent screen`, `wardroom agent logs -f` and `wardroom agent send`")
+		}
 		var agent *client.ManagedAgent
 		err = c.call(cmd, func(ctx context.Context, api *client.Client) error {
 			id, err := find(ctx, api, args[0])

@@ -188,7 +188,7 @@ func sitDownWith(t *testing.T, cmd *exec.Cmd, environment []string) *person {
 		t.Fatal(err)
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = program, program, program
-	cmd.Env = append(os.Environ(), environment...)
+	cmd.Env = append(append(os.Environ(), "TERM=xterm"), environment...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	p := &person{
 		t: t, cmd: cmd, tty: tty, kept: program, news: make(chan struct{}, 1), done: make(chan struct{}), exit: make(chan error, 1),
@@ -457,6 +457,17 @@ func TestAttachSignal(t *testing.T) {
 	}
 	p.sees("interrupted")
 	p.leaves(130)
+}
+
+// TestAttachDumb writes no sequence to a terminal that shows them as text.
+func TestAttachDumb(t *testing.T) {
+	d := newDesk(t)
+	p := sitDownTo(t, []string{"WARDROOM_SERVER=" + d.URL, "TERM=dumb"}, "agent", "attach", "magent_1")
+	p.sees("TERM is dumb", "wardroom agent screen")
+	p.leaves(2)
+	if strings.Contains(p.text(), "\x1b") {
+		t.Errorf("shown was %q", p.text())
+	}
 }
 
 // TestAttachRefused says once that keys are not passed on.

@@ -128,8 +128,8 @@ func (c *cli) backupCreate() *cobra.Command {
 			case len(to) > 0:
 				file += ".age"
 			}
-			if _, err := os.Lstat(file); err == nil && !force {
-				return &outcomeError{code: exitConflict, message: file + " exists", hint: "overwrite it with --force"}
+			if err := mayWrite(file, force); err != nil {
+				return err
 			}
 			s, err := c.admin()
 			if err != nil {

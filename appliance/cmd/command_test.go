@@ -316,7 +316,7 @@ func TestStore(t *testing.T) {
 	if !strings.Contains(r.stdout.String(), "sha256:") {
 		t.Errorf("stdout = %s", &r.stdout)
 	}
-	execute(t, "", "store", "dump", dump, "--data-dir", data).expect(t, 2, "exists", "--force")
+	execute(t, "", "store", "dump", dump, "--data-dir", data).expect(t, 4, "exists", "--force")
 	execute(t, "", "store", "dump", dump, "--data-dir", data, "--force").expect(t, 0)
 	execute(t, "", "store", "verify", dump, "-o", "json").expect(t, 0)
 	execute(t, "", "store", "restore", dump, "--data-dir", restored).expect(t, 0)
@@ -451,7 +451,7 @@ func TestStoreRepair(t *testing.T) {
 	if kept, err := os.ReadFile(export); err != nil || !strings.Contains(string(kept), "rawKey") {
 		t.Errorf("the export: %.100s, %v", kept, err)
 	}
-	execute(t, "", "store", "repair", "--data-dir", data, "--export", export).expect(t, 2, "exists", "--force")
+	execute(t, "", "store", "repair", "--data-dir", data, "--export", export).expect(t, 4, "exists", "--force")
 	execute(t, "", "store", "check", "--data-dir", data).expect(t, 0)
 
 	keep := func(*config.Config) store.Policy { return store.Policy{Executions: time.Hour} }

@@ -50,6 +50,88 @@ func TestCompletionOfWordsForShells(t *testing.T) {
 	}
 }
 
+// scriptFor returns the script for a shell, and skips the test where the shell is not installed.
+func scriptFor(t *testing.T, shell string) (program, script string) {
+	t.Helper()
+	program, err := exec.LookPath(shell)
+	if err != nil {
+		t.Skip(err)
+	}
+	r := execute(t, "", "completion", shell)
+	r.expect(t, 0)
+	script = filepath.Join(t.TempDir(), "wardroom."+shell)
+	if err := os.WriteFile(script, []byte(r.stdout.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return program, script
+}
+
+// A completion in fish has the words as they were typed, and runs nothing that stands in quotes.
+func TestCompletionInFish(t *testing.T) {
+	fish, script := scriptFor(t, "fish")
+	dir := t.TempDir()
+	url := namesForShells(t, "k=v", "échelle", "two words")
+	complete := func(line string) string {
+		cmd := exec.Command(fish, "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", script, line)
+		cmd.Env, cmd.Dir = append(os.Environ(), "WARDROOM_SERVER="+url, "HOME="+dir), dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", line, err, out)
+		}
+		return string(out)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "key"), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for line, want := range map[string]string{
+		"wardroom sched":                                   "schedule\t",
+		"wardroom execution list --status co":              "completed\n",
+		"wardroom agent list --output=j":                   "--output=json\n",
+		"wardroom agent get k":                             "k=v\tagent_",
+		"wardroom agent get é":                             "échelle\tagent_",
+		"wardroom agent get agent_":                        "\ttwo words",
+		"wardroom --token-file ~/key agent get k":          "k=v\tagent_",
+		`wardroom run triage --input '{"a": 1}' --output `: "jsonpath=",
+	} {
+		if got := complete(line); !strings.Contains(got, want) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+	for _, quoted := range []string{"'(touch ran)'", "'$(touch ran)'", "'a; touch ran;'", `"a;touch ran;"`, "'a\n(touch ran)'", `a\;touch\ ran\;`} {
+		complete("wardroom agent send ada " + quoted + " --idem")
+		if _, err := os.Stat(filepath.Join(dir, "ran")); err == nil {
+			t.Fatalf("%s was run", quoted)
+		}
+	}
+}
+
+// A completion in zsh offers values of the server with what they are, and runs nothing that stands in quotes.
+func TestCompletionInZsh(t *testing.T) {
+	zsh, script := scriptFor(t, "zsh")
+	dir := t.TempDir()
+	ran := filepath.Join(dir, "ran")
+	url := namesForShells(t, "k:v", "1`touch${IFS}"+ran+"`1")
+	rc := "PS1='ready '\nautoload -U compinit\ncompinit -u -D\nsource " + script + "\n"
+	if err := os.WriteFile(filepath.Join(dir, ".zshrc"), []byte(rc), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := sitDownWith(t, exec.Command(zsh, "-i"), []string{"WARDROOM_SERVER=" + url, "TERM=dumb", "ZDOTDIR=" + dir, "HOME=" + dir, "LC_ALL=C.UTF-8"})
+	p.sees("ready ")
+	p.types("wardroom sched\t")
+	p.sees("schedule")
+	p.types("\x15wardroom agent get k\t")
+	p.sees("k:v")
+	p.types("\x15wardroom agent send ada '$(touch " + ran + ")' --idem\t")
+	p.sees("--idempotency-key")
+	p.types("\x15echo $((40+2))\n")
+	p.sees("42", "ready ")
+	p.types("exit\n")
+	<-p.exit
+	if _, err := os.Stat(ran); err == nil {
+		t.Errorf("what stands in quotes, or a name, was run; shown was %q", p.text())
+	}
+}
+
 // What begins alike is put on the command line unquoted by bash, and the next completion evaluates that: nothing of it is run.
 func TestCompletionInBash(t *testing.T) {
 	bash, err := exec.LookPath("bash")

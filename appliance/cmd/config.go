@@ -56,6 +56,9 @@ func (c *cli) configValidate() *cobra.Command {
 			Warnings []config.Problem `json:"warnings"`
 		}{Files: []string{}, Problems: []config.Problem{}, Warnings: []config.Problem{}}
 		cfg, err := config.Load(path, options)
+		if err == nil && c.deps.CheckConfig != nil {
+			err = c.deps.CheckConfig(cfg)
+		}
 		if err != nil && config.Problems(err) == nil {
 			return err
 		}

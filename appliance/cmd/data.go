@@ -111,6 +111,7 @@ func erasureScreen(s *screen, e *wire.Erasure) {
 
 func (c *cli) dataExport() *cobra.Command {
 	var subject, file string
+	var force bool
 	cmd := &cobra.Command{
 		Use: "export --subject S", Short: "Write what is stored of a subject to stdout or a file, a thing a line",
 		Long: "Write what is stored of a subject, a JSON object {kind, id, data} a line. The last line has the kind end; without it\n" +
@@ -121,7 +122,7 @@ func (c *cli) dataExport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.toFile(file, func(w io.Writer) error {
+			return c.toFile(file, force, func(w io.Writer) error {
 				body, err := api.ExportData(cmd.Context(), subject)
 				if err != nil {
 					return err
@@ -137,6 +138,7 @@ func (c *cli) dataExport() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&subject, "subject", "", "id of who made the data, or value of the metadata key subject")
 	cmd.Flags().StringVar(&file, "file", "", "write to this file, which appears once it is whole")
+	cmd.Flags().BoolVar(&force, "force", false, "overwrite the file")
 	_ = cmd.MarkFlagRequired("subject")
 	return cmd
 }
@@ -232,7 +234,10 @@ func (c *cli) confirmErase(plan *wire.Erasure) (string, error) {
 func (c *cli) followErasure(ctx context.Context, api *client.Client, e *client.Erasure) (*client.Erasure, error) {
 	last := ""
 	for e.Status != wire.ErasureCompleted {
-		text := clean(e.ID) + ": " + clean(e.Step) + ": " + countsText(e.Done)
+		text := clean(e.ID) + ": " + clean(e.Step)
+		if len(e.Done) > 0 {
+			text += ": " + countsText(e.Done)
+		}
 		if e.Waiting != "" {
 			text += " (waits: " + clean(e.Waiting) + ")"
 		}

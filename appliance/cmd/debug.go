@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"archive/tar"
+	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -74,8 +75,8 @@ func (c *cli) debugBundle() *cobra.Command {
 			if duration < 0 || duration > 10*time.Minute {
 				return usagef(cmd, "--duration is at most 10m")
 			}
-			if exists(file) && !force {
-				return &outcomeError{code: exitConflict, message: file + " exists", hint: "overwrite it with --force"}
+			if err := mayWrite(file, force); err != nil {
+				return err
 			}
 			s, err := c.admin()
 			if err != nil {
@@ -218,13 +219,19 @@ func redact(text []byte) []byte {
 	return text
 }
 
-// runForText runs a program of this machine and returns what it printed, whatever it ended with.
+// runForText runs a program of this machine and returns what it printed, whatever it ended with. The error of one that printed
+// nothing else has the first line of what it printed on stderr.
 func runForText(ctx context.Context, args []string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.WaitDelay = time.Second
 	out, err := cmd.Output()
 	if len(out) > 0 {
 		return out[:min(len(out), maxBundlePart)], nil
+	}
+	var failed *exec.ExitError
+	if errors.As(err, &failed) && len(bytes.TrimSpace(failed.Stderr)) > 0 {
+		line, _, _ := bytes.Cut(bytes.TrimSpace(failed.Stderr), []byte("\n"))
+		return nil, fmt.Errorf("%s: %s", err, clean(string(redact(line))))
 	}
 	return nil, errors.New(lastCauseOr(err, "it printed nothing"))
 }

@@ -5,6 +5,25 @@ import (
 	"testing"
 )
 
+// A tool that fails is left out of a bundle with its own words, and not with its exit status alone.
+func TestBundleNamesFailure(t *testing.T) {
+	for _, tt := range []struct{ script, text, failure string }{
+		{"echo seen; echo warning >&2; exit 3", "seen\n", ""},
+		{"printf '\\nno journal files: password=hunter2\\nmore\\n' >&2; exit 1", "", "exit status 1: no journal files: password=***"},
+		{"exit 4", "", "exit status 4"},
+		{"", "", "it printed nothing"},
+	} {
+		text, err := runForText(t.Context(), []string{"sh", "-c", tt.script})
+		failure := ""
+		if err != nil {
+			failure = err.Error()
+		}
+		if string(text) != tt.text || failure != tt.failure {
+			t.Errorf("%s: %q, %q", tt.script, text, failure)
+		}
+	}
+}
+
 // Lines of a log hold what others sent, in the quotes that they had and in those of the log.
 func TestRedact(t *testing.T) {
 	for _, text := range []string{

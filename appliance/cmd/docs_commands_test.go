@@ -105,7 +105,6 @@ func checkCommand(t *testing.T, page, line string, whole bool) {
 	}
 	words := strings.Fields(plain)[1:]
 	tree := cmd.New(cmd.Deps{})
-	tree.InitDefaultCompletionCmd()
 	tree.InitDefaultHelpCmd()
 	tree.SetOut(io.Discard)
 	found, rest, err := tree.Find(words)

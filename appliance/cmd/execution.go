@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
@@ -153,7 +154,7 @@ func repetitionScreen(s *screen, again *client.Repetition) {
 	s.line("follow it: wardroom execution watch %s", clean(again.NewExecutionID))
 }
 
-// timeFlag reads a time, or a duration back from now.
+// timeFlag reads a time, or a duration back from now, which may have days.
 func timeFlag(cmd *cobra.Command, name, value string, now time.Time) (time.Time, error) {
 	if value == "" {
 		return time.Time{}, nil
@@ -161,9 +162,8 @@ func timeFlag(cmd *cobra.Command, name, value string, now time.Time) (time.Time,
 	if t, err := time.Parse(time.RFC3339, value); err == nil {
 		return t, nil
 	}
-	if d, err := time.ParseDuration(value); err == nil && d >= 0 {
+	if d, err := config.ParseDuration(value); err == nil {
 		return now.Add(-d), nil
 	}
-	return time.Time{}, usagef(cmd, "--%s wants %s, not %q", name,
-		fmt.Sprintf("a time such as %s or a duration such as 90m", "2026-01-02T15:04:05Z"), value)
+	return time.Time{}, usagef(cmd, "--%s wants a time such as 2026-01-02T15:04:05Z or a duration such as 90m or 7d, not %q", name, value)
 }

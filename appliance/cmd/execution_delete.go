@@ -26,7 +26,7 @@ func (c *cli) executionDelete() *cobra.Command {
 		Long: "Delete executions that are over, with their journals, questions, decisions and threads. What was remembered of\n" +
 			"them, deliveries and the public log stay. Asks before, unless --yes is given. One that cannot be deleted does not\n" +
 			"keep the others; the exit code is 1 then.",
-		Example: "  wardroom execution list --status failed -q | xargs wardroom execution delete --yes",
+		Example: "  wardroom execution list --status failed -q | xargs -r wardroom execution delete --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !yes {
 				if err := c.confirmDelete(args); err != nil {

@@ -70,9 +70,7 @@ func Undocumented(text string) (missing []string) {
 			walk(child)
 		}
 	}
-	root := New(Deps{})
-	root.InitDefaultCompletionCmd() // it is added by the first run otherwise
-	walk(root)
+	walk(New(Deps{}))
 	return missing
 }
 

@@ -51,6 +51,8 @@ type Deps struct {
 	Run func(ctx context.Context, opts RunOptions) error
 	// Retention holds the configured bounds of what is kept.
 	Retention func(c *config.Config) store.Policy
+	// CheckConfig returns what a start would say against a configuration, beyond the rules of the file.
+	CheckConfig func(c *config.Config) error
 	// Encryption is what opens the store of a configuration; nil for one in clear.
 	Encryption func(c *config.Config) *store.Encryption
 	// Keys hands fn the API keys in the directory of a store that no server has open. CONFLICT when one has.
@@ -202,6 +204,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	root.AddCommand(c.versionCommand(), exitCodesTopic())
 	root.SetHelpCommand(c.helpCommand(root))
 	c.prepare(root, nil)
+	c.addCompletion(root)
 	// It fails only where a flag has its words twice.
 	_ = root.RegisterFlagCompletionFunc("output", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return outputs, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace

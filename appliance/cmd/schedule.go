@@ -375,7 +375,17 @@ func (c *cli) scheduleNext() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
 				ticks, err := api.NextTicks(ctx, args[0], count)
-				return show(c, ticks, err, ticksScreen)
+				if err != nil {
+					return err
+				}
+				s, err := api.GetSchedule(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if s.Status == wire.SchedulePaused || s.Status == wire.ScheduleBlocked {
+					fmt.Fprintf(c.deps.Stderr, "the schedule is %s: none of these starts anything until that ends\n", clean(string(s.Status)))
+				}
+				return show(c, ticks, nil, ticksScreen)
 			})
 		},
 	}

@@ -145,13 +145,13 @@ func TestSetupAsks(t *testing.T) {
 	}
 
 	// Who leaves, or says no, has changed nothing.
-	for _, end := range []string{"\x03", "\x04"} {
+	for end, code := range map[string]int{"\x03": 130, "\x04": 2} {
 		p = sitDownTo(t, nil, "setup", "--config", path)
 		p.sees("Address to listen on")
 		p.types(":1\n")
 		p.sees("Address under which")
 		p.types(end)
-		p.leaves(2)
+		p.leaves(code)
 		p.sees("nothing was written")
 	}
 	p = sitDownTo(t, nil, "setup", "--config", path, "--listen", "127.0.0.1:9001", "--tls", "none", "--audit", "file", "--secrets", "none", "--base-url", "none")

@@ -25,7 +25,7 @@ func openAsker(in *os.File, out io.Writer) (*asker, error) {
 
 func (a *asker) close() { a.keys.close() }
 
-// errUnanswered ends setup where a terminal is gone, or somebody leaves.
+// errUnanswered ends setup where a terminal is gone, or no more is typed.
 var errUnanswered = &usageError{message: "the questions were not answered: nothing was written", hint: "wardroom setup asks again; --yes with flags asks nothing"}
 
 // line shows a question and returns the answer to it.
@@ -51,7 +51,7 @@ func (a *asker) line(ctx context.Context, question string) (string, error) {
 			}
 			return "", err
 		case <-ctx.Done():
-			return "", errUnanswered
+			return "", &interruption{cause: ctx.Err(), hint: "nothing was written; " + errUnanswered.hint}
 		}
 	}
 }

@@ -121,8 +121,10 @@ func (c *cli) storeDump() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := os.Stat(args[0]); err == nil && args[0] != "-" && !force {
-				return &usageError{message: args[0] + " exists", hint: "overwrite it with --force"}
+			if args[0] != "-" {
+				if err := mayWrite(args[0], force); err != nil {
+					return err
+				}
 			}
 			sum, err := c.dump(cmd.Context(), at, args[0], clear)
 			if err != nil {
@@ -195,6 +197,17 @@ func denied(err error) error {
 		return &outcomeError{code: exitAuth, message: err.Error(), hint: "try again with sudo, or as the user of the service", cause: err}
 	}
 	return err
+}
+
+// mayWrite refuses a file that exists, unless it is to be overwritten, and what is no file: it would be replaced by one.
+func mayWrite(file string, force bool) error {
+	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() {
+		return &usageError{message: file + " is not a regular file", hint: "name a file that does not exist yet"}
+	}
+	if _, err := os.Lstat(file); err == nil && !force {
+		return &outcomeError{code: exitConflict, message: file + " exists", hint: "overwrite it with --force"}
+	}
+	return nil
 }
 
 // writeWhole makes a file that is either whole and on disk, or not there.

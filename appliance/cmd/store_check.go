@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -83,8 +82,8 @@ func (c *cli) storeRepair() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := os.Stat(export); err == nil && !force {
-				return &usageError{message: export + " exists", hint: "overwrite it with --force"}
+			if err := mayWrite(export, force); err != nil {
+				return err
 			}
 			list := []brokenAnswerLine{}
 			opts := store.CheckOptions{Path: at.Path, Encryption: at.Encryption, Progress: c.records("checked"), Found: collectBroken(&list)}

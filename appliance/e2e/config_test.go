@@ -82,6 +82,39 @@ func TestServeRefusesBadConfiguration(t *testing.T) {
 	}
 }
 
+// What a start refuses of the endpoints of webhooks is no valid configuration either, and what may be reached is one: a package
+// restarts a service by that.
+func TestValidateKnowsEndpoints(t *testing.T) {
+	for _, tt := range []struct{ more, url, want string }{
+		{"", "https://10.0.0.5/x", "it is a private address"},
+		{"", "https://169.254.169.254/x", "the metadata service"},
+		{"", "https://hooks..example.com/x", "without empty parts"},
+		{"", "https://localhost/x", "this machine"},
+		{"webhooks.denyCidrs: [8.8.8.0/24]", "https://8.8.8.8/x", "8.8.8.8"},
+		{"webhooks.allowCidrs: [10.0.0.0/24]", "https://10.0.0.5/x", ""},
+		{"webhooks.allowPrivate: true", "https://10.0.0.5/x", ""},
+		{"", "https://hooks.example.com/x", ""},
+	} {
+		dir := t.TempDir()
+		s := configured(t, dir, filepath.Join(dir, "store"), "server.environment: production\n"+tt.more+
+			"\nwebhooks.endpoints: [{url: '"+tt.url+"', events: [execution.completed], secret: 0123456789abcdef0123456789abcdef}]")
+		s.addr = "127.0.0.1:0"
+		problems, code := s.atRest("config", "validate", "-o", "json")
+		if tt.want == "" {
+			if code != 0 {
+				t.Errorf("%s, %s: exit code %d", tt.url, tt.more, code)
+			}
+			continue
+		}
+		if code != 2 || !strings.Contains(problems, "webhooks.endpoints[0].url") || !strings.Contains(problems, tt.want) {
+			t.Errorf("%s: exit code %d: %s", tt.url, code, problems)
+		}
+		if out, code := s.refusedStart(); code != 78 || !strings.Contains(out, tt.want) {
+			t.Errorf("%s: the start ends with %d: %s", tt.url, code, out)
+		}
+	}
+}
+
 func TestServeRefusesToListenInTheOpen(t *testing.T) {
 	t.Parallel()
 	for _, addr := range []string{"0.0.0.0:0", "[::]:0", ":0", "wardroom.example:8080"} {

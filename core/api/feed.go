@@ -301,7 +301,7 @@ func (s *Server) streamFeed(c *call) error {
 	if c.query.given("rate") {
 		rated = newRatedFeed(stream, s.opts.Clock, int(c.query.integer("rate")), filter, frame)
 	}
-	if resumed && !s.replayFeed(c, w, filter, after, head, rated) {
+	if resumed && !s.replayFeed(c, r, w, filter, after, head, rated) {
 		return nil
 	}
 	if rated != nil {
@@ -316,8 +316,9 @@ func (s *Server) streamFeed(c *call) error {
 const feedPage = 256
 
 // replayFeed writes the public events behind after, up to head, that others may be missing, and that this was the past; of a reader
-// with a rate no more events of executions than it takes in a pause. It returns false when the stream is to end.
-func (s *Server) replayFeed(c *call, w *frameWriter, filter feedFilter, after, head uint64, rated *ratedFeed) bool {
+// with a rate no more events of executions than it takes in a pause. Heartbeats come meanwhile: a long log may have little for the
+// reader. It returns false when the stream is to end.
+func (s *Server) replayFeed(c *call, r *reader, w *frameWriter, filter feedFilter, after, head uint64, rated *ratedFeed) bool {
 	filter.past = true
 	told := 0
 	gap := &streamGap{from: after, to: head, reason: gapUnlogged}
@@ -350,6 +351,14 @@ func (s *Server) replayFeed(c *call, w *frameWriter, filter feedFilter, after, h
 		}
 		if !more {
 			break
+		}
+		if s.streams.draining() {
+			s.opts.Metrics.StreamDropped("shutdown")
+			w.write(commentEnd)
+			return false
+		}
+		if !s.heartbeat(r, w) {
+			return false
 		}
 	}
 	var end []byte

@@ -156,11 +156,13 @@ func (r *reader) arm(parent context.Context) context.Context {
 	return ctx
 }
 
-// take notes that the reader saw the heartbeat that was due.
-func (r *reader) take() {
+// take notes that the reader saw the heartbeat that was due, and reports whether one was.
+func (r *reader) take() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	was := r.due
 	r.due = false
+	return was
 }
 
 // interrupt ends the wait under way, or the next one.

@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 	_ "time/tzdata" // the appliance knows every zone, whatever the machine has
@@ -33,15 +32,6 @@ var parser = cron.NewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cr
 var shorthands = map[string]string{
 	"@hourly": "0 * * * *", "@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@weekly": "0 0 * * 0", "@monthly": "0 0 1 * *",
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *",
-}
-
-// fields name the parts of an expression, in their order.
-var fields = []struct {
-	name, bounds string
-	least, most  int
-}{
-	{"minute", "0-59", 0, 59}, {"hour", "0-23", 0, 23}, {"day of the month", "1-31", 1, 31}, {"month", "1-12 or JAN-DEC", 1, 12},
-	{"day of the week", "0-6 or SUN-SAT", 0, 6},
 }
 
 // plan says when ticks are. It is immutable.
@@ -111,10 +101,7 @@ func (p *plan) read(parts []string) string {
 		alone[i] = part
 		// The library takes an empty list for one without numbers.
 		if _, err := parser.Parse(strings.Join(alone, " ")); err != nil || strings.Trim(part, ",") != part || strings.Contains(part, ",,") {
-			if number, found := outside(part, fields[i].least, fields[i].most); found {
-				return fmt.Sprintf("field %d (%s, %s): %d is out of range", i+1, fields[i].name, fields[i].bounds, number)
-			}
-			return fmt.Sprintf("field %d (%s, %s) is no list of numbers, ranges such as 1-5 and steps such as */15", i+1, fields[i].name, fields[i].bounds)
+			return fmt.Sprintf("field %d%s", i+1, fields[i].wrong(part))
 		}
 	}
 	parsed, err := parser.Parse(strings.Join(parts, " "))
@@ -125,19 +112,6 @@ func (p *plan) read(parts []string) string {
 	p.bits = bits
 	p.elapsed = parts[0][0] == '*' || parts[0][0] == '?' || parts[1][0] == '*' || parts[1][0] == '?'
 	return ""
-}
-
-// outside returns a number of a field that is out of its bounds; false if none is. Steps have no bounds.
-func outside(part string, least, most int) (int, bool) {
-	for item := range strings.SplitSeq(part, ",") {
-		numbers, _, _ := strings.Cut(item, "/")
-		for text := range strings.SplitSeq(numbers, "-") {
-			if n, err := strconv.Atoi(text); err == nil && (n < least || n > most) {
-				return n, true
-			}
-		}
-	}
-	return 0, false
 }
 
 // next returns the first tick after a time; false if there is none.

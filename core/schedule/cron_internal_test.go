@@ -142,9 +142,16 @@ func TestParseRefuses(t *testing.T) {
 		{"1,50-61/2 * * * *", "UTC", "cron", "field 1 (minute, 0-59): 61 is out of range"},
 		{"x/99 * * * *", "UTC", "cron", "field 1 (minute, 0-59) is no list"},
 		{"0 0 0 * *", "UTC", "cron", "field 3 (day of the month, 1-31): 0 is out of range"},
-		{"0 3-1 * * *", "UTC", "cron", "field 2 (hour, 0-23)"},
+		{"0 3-1 * * *", "UTC", "cron", "field 2 (hour, 0-23): 3-1 ends before it begins; write 3-23,0-1"},
+		{"0 22-4/2 * * *", "UTC", "cron", "22-4 ends before it begins; write two ranges"},
+		{"0 3 * * FRI-MON", "UTC", "cron", "field 5 (day of the week, 0-6 or SUN-SAT): FRI-MON ends before it begins; write FRI-SAT,SUN-MON"},
+		{"0 3 * * sat-sun", "UTC", "cron", "write sat,sun"},
+		{"0 3 * * 5-1", "UTC", "cron", "write 5-6,0-1"},
+		{"0 3 * NOV-FEB *", "UTC", "cron", "write NOV-DEC,JAN-FEB"},
+		{"0 3 * * 5-7", "UTC", "cron", "7 is out of range; Sunday is 0 or SUN"},
+		{"0 7-3-1 * * *", "UTC", "cron", "is no list"},
 		{"0 3 L * *", "UTC", "cron", "field 3 (day of the month, 1-31)"},
-		{"0 3 * * 7", "UTC", "cron", "field 5 (day of the week, 0-6 or SUN-SAT)"},
+		{"0 3 * * 7", "UTC", "cron", "field 5 (day of the week, 0-6 or SUN-SAT): 7 is out of range; Sunday is 0 or SUN"},
 		{"0 3 * * ,", "UTC", "cron", "field 5"},
 		{"0 3 , * *", "UTC", "cron", "field 3"},
 		{"*/0 3 * * *", "UTC", "cron", "field 1"},
@@ -163,6 +170,27 @@ func TestParseRefuses(t *testing.T) {
 		_, problems := parse(tt.cron, tt.zone, time.Time{})
 		if len(problems) != 1 || problems[0].Path != tt.field || !strings.Contains(problems[0].Reason, tt.want) {
 			t.Errorf("%q in %q: %v, want %s: %s", tt.cron, tt.zone, problems, tt.field, tt.want)
+		}
+	}
+}
+
+// What is to be written instead of a range that goes around means the same days, hours and months.
+func TestParseRangesAround(t *testing.T) {
+	for _, tt := range []struct{ cron, after, want string }{
+		{"0 3 * * FRI-MON", "2026-01-05T03:00:00Z", "01-09T03:00Z 01-10T03:00Z 01-11T03:00Z 01-12T03:00Z 01-16T03:00Z"},
+		{"0 3 * * sat-sun", "2026-01-05T03:00:00Z", "01-10T03:00Z 01-11T03:00Z 01-17T03:00Z"},
+		{"0 3 * * 5-0", "2026-01-05T03:00:00Z", "01-09T03:00Z 01-10T03:00Z 01-11T03:00Z 01-16T03:00Z"},
+		{"0 23-1 * * *", "2026-01-05T03:00:00Z", "01-05T23:00Z 01-06T00:00Z 01-06T01:00Z 01-06T23:00Z"},
+		{"0 3 1 NOV-FEB *", "2026-01-05T03:00:00Z", "02-01T03:00Z 11-01T03:00Z 12-01T03:00Z 01-01T03:00Z"},
+	} {
+		_, problems := parse(tt.cron, "UTC", time.Time{})
+		if len(problems) != 1 {
+			t.Fatalf("%q: %v", tt.cron, problems)
+		}
+		refused, instead, _ := strings.Cut(problems[0].Reason, " ends before it begins; write ")
+		expression := strings.Replace(tt.cron, refused[strings.LastIndexByte(refused, ' ')+1:], instead, 1)
+		if got := strings.Join(times(t, expression, "UTC", tt.after, len(strings.Fields(tt.want))), " "); got != tt.want {
+			t.Errorf("%q for %q: %s, want %s", expression, tt.cron, got, tt.want)
 		}
 	}
 }

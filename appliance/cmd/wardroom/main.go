@@ -26,7 +26,7 @@ func main() {
 		Run: func(ctx context.Context, opts cmd.RunOptions) error {
 			return appliance.Run(ctx, appliance.Options(opts))
 		},
-		Retention: appliance.Retention, Encryption: appliance.Encryption,
+		Retention: appliance.Retention, CheckConfig: appliance.CheckConfig, Encryption: appliance.Encryption,
 		Keys: appliance.OfflineKeys, AgentTokens: appliance.OfflineAgentTokens, ResetKeys: appliance.ResetKeys,
 		Audit: appliance.OfflineAudit, RemovePlugin: appliance.OfflineRemovePlugin,
 		Policy: cmd.PolicyTools{
