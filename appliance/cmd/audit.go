@@ -146,7 +146,6 @@ func (c *cli) listOffline(ctx context.Context, audit core.AuditService, sel sele
 func (c *cli) auditExport() *cobra.Command {
 	var flags authFlags
 	var since, until, format, file string
-	var force bool
 	cmd := &cobra.Command{
 		Use: "export", Short: "Write audit records to stdout or a file, oldest first",
 		Long: "Write audit records, oldest first. json is a record a line and csv a row, and both can be verified; cef is the Common\n" +
@@ -157,7 +156,7 @@ func (c *cli) auditExport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.toFile(file, force, func(w io.Writer) error {
+			return c.toFile(file, func(w io.Writer) error {
 				return c.export(cmd, &flags, from, to, format, w)
 			})
 		},
@@ -169,7 +168,6 @@ func (c *cli) auditExport() *cobra.Command {
 	words := filter{flag: "format", words: wire.AuditFormats}
 	f.StringVar(&format, "format", string(trail.FormatJSON), words.choice())
 	f.StringVar(&file, "file", "", "write to this file, which appears once it is whole")
-	f.BoolVar(&force, "force", false, "overwrite the file")
 	_ = cmd.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return wire.AuditFormats, cobra.ShellCompDirectiveNoFileComp
 	})
@@ -183,12 +181,12 @@ func (c *cli) exportTimes(cmd *cobra.Command, since, until string) (from, to tim
 	return from, to, err
 }
 
-// toFile has write write to stdout, or to a file that appears once it is whole.
-func (c *cli) toFile(name string, force bool, write func(w io.Writer) error) error {
+// toFile has write write to stdout, or to a file that appears once it is whole, in place of one of that name.
+func (c *cli) toFile(name string, write func(w io.Writer) error) error {
 	if name == "" || name == "-" {
 		return write(c.deps.Stdout)
 	}
-	if err := mayWrite(name, force); err != nil {
+	if err := mayWrite(name, true); err != nil {
 		return err
 	}
 	return writeWhole(name, write)

@@ -22,7 +22,6 @@ func (c *cli) complianceCommand() *cobra.Command {
 
 func (c *cli) complianceCheck() *cobra.Command {
 	var profile, file string
-	var force bool
 	cmd := &cobra.Command{
 		Use: "check --profile soc2|gdpr|hipaa", Short: "Prove from the running server what a profile asks for; exits with 1 if a control fails",
 		Long: "Prove from the running server what a profile asks for, a control a line, each with its evidence. --report writes it\n" +
@@ -33,7 +32,7 @@ func (c *cli) complianceCheck() *cobra.Command {
 				return usagef(cmd, "--profile: %q is no profile: it is one of %s", clean(profile), strings.Join(wire.ComplianceProfiles, ", "))
 			}
 			if file != "" && file != "-" {
-				if err := mayWrite(file, force); err != nil {
+				if err := mayWrite(file, true); err != nil {
 					return err // before the work of a check
 				}
 			}
@@ -43,7 +42,7 @@ func (c *cli) complianceCheck() *cobra.Command {
 					return err
 				}
 				if file != "" {
-					if err := c.toFile(file, force, func(w io.Writer) error { return writeCompliance(w, &r.ComplianceReport) }); err != nil {
+					if err := c.toFile(file, func(w io.Writer) error { return writeCompliance(w, &r.ComplianceReport) }); err != nil {
 						return err
 					}
 				}
@@ -59,7 +58,6 @@ func (c *cli) complianceCheck() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&profile, "profile", "", strings.Join(wire.ComplianceProfiles, ", "))
 	cmd.Flags().StringVar(&file, "report", "", "also write a report for people to this file; - is stdout")
-	cmd.Flags().BoolVar(&force, "force", false, "overwrite the file of --report")
 	_ = cmd.MarkFlagRequired("profile")
 	_ = cmd.RegisterFlagCompletionFunc("profile", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return wire.ComplianceProfiles, cobra.ShellCompDirectiveNoFileComp

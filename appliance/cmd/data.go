@@ -111,7 +111,6 @@ func erasureScreen(s *screen, e *wire.Erasure) {
 
 func (c *cli) dataExport() *cobra.Command {
 	var subject, file string
-	var force bool
 	cmd := &cobra.Command{
 		Use: "export --subject S", Short: "Write what is stored of a subject to stdout or a file, a thing a line",
 		Long: "Write what is stored of a subject, a JSON object {kind, id, data} a line. The last line has the kind end; without it\n" +
@@ -122,7 +121,7 @@ func (c *cli) dataExport() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.toFile(file, force, func(w io.Writer) error {
+			return c.toFile(file, func(w io.Writer) error {
 				body, err := api.ExportData(cmd.Context(), subject)
 				if err != nil {
 					return err
@@ -138,7 +137,6 @@ func (c *cli) dataExport() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&subject, "subject", "", "id of who made the data, or value of the metadata key subject")
 	cmd.Flags().StringVar(&file, "file", "", "write to this file, which appears once it is whole")
-	cmd.Flags().BoolVar(&force, "force", false, "overwrite the file")
 	_ = cmd.MarkFlagRequired("subject")
 	return cmd
 }

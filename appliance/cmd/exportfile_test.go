@@ -10,8 +10,8 @@ import (
 	"github.com/wardroom/wardroom/appliance/cmd"
 )
 
-// What was exported before is overwritten only when that is asked for, and what is no file is not replaced by one.
-func TestExportKeepsFiles(t *testing.T) {
+// An export takes the place of the file before it, and of nothing that is no file.
+func TestExportReplacesFiles(t *testing.T) {
 	asked := 0
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		asked++
@@ -38,21 +38,17 @@ func TestExportKeepsFiles(t *testing.T) {
 			if err := os.WriteFile(file, []byte("former"), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			before := asked
-			run(append(args, file)...).expect(t, 4, "out exists", "overwrite it with --force")
-			if now := read(t, file); now != "former" || asked != before {
-				t.Errorf("the file holds %q, and the server was asked %d times", now, asked-before)
-			}
-			run(append(args, file, "--force")...).expect(t, 0)
+			run(append(args, file)...).expect(t, 0)
 			if read(t, file) == "former" {
-				t.Error("--force did not overwrite the file")
+				t.Error("the file is that of before")
 			}
 			if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			run(append(args, pipe, "--force")...).expect(t, 2, "is not a regular file")
-			if info, err := os.Stat(pipe); err != nil || info.Mode().IsRegular() {
-				t.Errorf("the pipe became %v, %v", info, err)
+			before := asked
+			run(append(args, pipe)...).expect(t, 2, "is not a regular file")
+			if info, err := os.Stat(pipe); err != nil || info.Mode().IsRegular() || asked != before {
+				t.Errorf("the pipe became %v, %v, and the server was asked %d times", info, err, asked-before)
 			}
 		})
 	}
