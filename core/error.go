@@ -49,10 +49,6 @@ type Error struct {
 	cause error
 }
 
-// ErrInDoubt is wrapped by the error of a write whose commit failed in such a way that it may be stored all the same. Which of the
-// two it is can be read once the store takes writes again.
-var ErrInDoubt = errors.New("it is not known whether it was stored")
-
 // Error implements error. The cause is part of the text, so it goes to logs and never to callers.
 func (e *Error) Error() string {
 	if e.cause != nil {

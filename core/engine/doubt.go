@@ -1,21 +1,14 @@
 package engine
 
-import (
-	"errors"
-
-	"github.com/wardroom/wardroom/core"
-)
-
-// errAsked ends a transaction that only asks whether the store takes writes.
-var errAsked = errors.New("the store takes writes")
+import "github.com/wardroom/wardroom/core"
 
 // landed finds out whether a transaction whose commit failed is stored all the same, by the first event that it appended. It waits
 // until the store takes writes again: only then do reads show what reached the disk. ok is false when the engine stops first.
 func (e *Engine) landed(first core.Event) (stored, ok bool) {
 	for first.Seq > 0 {
 		ctx := e.detached()
-		err := e.store.Update(ctx, func(core.Tx) error { return errAsked })
-		if errors.Is(err, errAsked) {
+		err := core.TakesWrites(ctx, e.store)
+		if err == nil {
 			var page []core.Event
 			if page, _, err = e.store.Events(ctx, first.Subject, first.Seq-1, 1); err == nil {
 				return len(page) == 1 && page[0].Seq == first.Seq && page[0].Type == first.Type && page[0].Time.Equal(first.Time), true
