@@ -38,6 +38,7 @@ type fake struct {
 	stops     []string
 	stuck     string                                        // id of an agent that cannot be reached
 	silent    bool                                          // Recover does not answer about it
+	mute      bool                                          // Recover does not answer at all
 	garble    func([]runtime.Recovered) []runtime.Recovered // makes the answer of Recover another one; nil: it stays
 	pruned    []runtime.PruneOptions
 	pruning   error // what Prune answers
@@ -324,7 +325,7 @@ func (s *fakeEvents) Close() error { return nil }
 
 func (f *fake) Recover(ctx context.Context, handles []runtime.Handle) ([]runtime.Recovered, error) {
 	f.mu.Lock()
-	if f.silent && slices.ContainsFunc(handles, func(h runtime.Handle) bool { return h.ID == f.stuck }) {
+	if f.mute || f.silent && slices.ContainsFunc(handles, func(h runtime.Handle) bool { return h.ID == f.stuck }) {
 		f.mu.Unlock()
 		<-ctx.Done()
 		return nil, ctx.Err()

@@ -50,7 +50,9 @@ func (s *Service) pause(src *source, d time.Duration) {
 func (s *Service) attend(src *source) (worked bool, err error) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	caps, err := src.Runtime.Capabilities(ctx)
+	asking, done := s.within(ctx, settleTime)
+	caps, err := src.Runtime.Capabilities(asking)
+	done()
 	if err != nil {
 		return false, err
 	}
