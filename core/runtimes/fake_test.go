@@ -13,6 +13,8 @@ import (
 
 // fake is a runtime in memory. Its log of events outlives restarts of whoever reads it, and it can be taken away.
 type fake struct {
+	ending sync.Mutex // held over a stop; taken before mu
+
 	mu     sync.Mutex // guards all below
 	wake   chan struct{}
 	down   bool
@@ -157,8 +159,10 @@ func (f *fake) Inspect(_ context.Context, id string) (runtime.Agent, error) {
 }
 
 func (f *fake) Stop(_ context.Context, id string, _ runtime.StopOptions) error {
+	f.ending.Lock() // an agent stops once
+	defer f.ending.Unlock()
 	f.mu.Lock()
-	_, ok := f.agents[id]
+	a, ok := f.agents[id]
 	err := f.check()
 	f.stops = append(f.stops, id)
 	f.mu.Unlock()
@@ -167,6 +171,9 @@ func (f *fake) Stop(_ context.Context, id string, _ runtime.StopOptions) error {
 	}
 	if !ok {
 		return runtime.NotFound(id)
+	}
+	if a.Status == runtime.StatusStopped {
+		return nil
 	}
 	f.tell(id, runtime.EventStopped, func(a *runtime.Agent, e *runtime.Event) {
 		a.Status, a.Reason = runtime.StatusStopped, runtime.ReasonStopped

@@ -114,7 +114,7 @@ func (t *thread) store(ctx context.Context, fn func(c *change) error) (*change, 
 		}
 		return nil
 	})
-	if err = t.s.settled(err, c.landed); err != nil {
+	if err = t.s.outcome(err, c.landed); err != nil {
 		return nil, err
 	}
 	t.rec.Store(c.rec) // it is already, unless the outcome was in doubt
