@@ -6,11 +6,13 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // outcome is doubt.Settled for as long as the service is open.
 func (s *Service) outcome(err error, stored func(ctx context.Context) (bool, error)) error {
-	return doubt.Settled(s.ctx, s.opts.Clock, s.opts.Store, err, stored)
+	var retry pause.Backoff
+	return doubt.Settled(s.ctx, s.opts.Store, err, stored, func() bool { return pause.For(s.ctx, s.opts.Clock, retry.Next()) })
 }
 
 // has reports whether a record is stored as it is.

@@ -5,11 +5,13 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // outcome is doubt.Settled for as long as the service is open.
 func (s *Service) outcome(err error, stored func(ctx context.Context) (bool, error)) error {
-	return doubt.Settled(s.ctx, s.clock, s.opts.Store, err, stored)
+	var retry pause.Backoff
+	return doubt.Settled(s.ctx, s.opts.Store, err, stored, func() bool { return pause.For(s.ctx, s.clock, retry.Next()) })
 }
 
 // hasThread reports whether a thread is stored.

@@ -11,7 +11,6 @@ import (
 	"reflect"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // Store is the part of a store that is asked whether it takes writes.
@@ -21,12 +20,13 @@ type Store interface {
 
 // Settled returns what became of a transaction that ended with err: err as it is, unless it wraps core.ErrInDoubt. Then it waits until
 // the store takes writes again, and returns nil if stored reports that the transaction is stored, else err. An err that is still in
-// doubt is returned once ctx ends, and where stored fails for good.
-func Settled(ctx context.Context, clock core.Clock, store Store, err error, stored func(ctx context.Context) (bool, error)) error {
+// doubt is returned where stored fails for good, and once wait, which is called between two looks, returns false.
+func Settled(
+	ctx context.Context, store Store, err error, stored func(ctx context.Context) (bool, error), wait func() bool,
+) error {
 	if !errors.Is(err, core.ErrInDoubt) {
 		return err
 	}
-	var retry pause.Backoff
 	for {
 		asked := core.TakesWrites(ctx, store)
 		if asked == nil {
@@ -35,7 +35,7 @@ func Settled(ctx context.Context, clock core.Clock, store Store, err error, stor
 				return nil
 			}
 		}
-		if asked == nil || !core.AsError(asked).Unavailable || !pause.For(ctx, clock, retry.Next()) {
+		if asked == nil || !core.AsError(asked).Unavailable || !wait() {
 			return err
 		}
 	}

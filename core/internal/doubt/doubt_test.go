@@ -4,13 +4,20 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/internal/doubt"
-	"github.com/wardroom/wardroom/core/storetest"
 )
+
+// store refuses transactions with what it returns, unless that is nil.
+type store func() error
+
+func (s store) Update(_ context.Context, fn func(tx core.Tx) error) error {
+	if err := s(); err != nil {
+		return err
+	}
+	return fn(nil)
+}
 
 func TestSettled(t *testing.T) {
 	away := core.Unavailable("store_read_only", "no room")
@@ -18,56 +25,38 @@ func TestSettled(t *testing.T) {
 	broken := errors.New("the record cannot be read")
 	for name, tt := range map[string]struct {
 		err    error
-		stored []error // what each look fails with; the last one finds it if found
-		found  bool
+		writes int     // refused before the store takes them again
+		stored []error // what each look fails with
+		found  bool    // by the last look
+		waits  int     // after which wait returns false; 0: it does not
 		want   error
 	}{
 		"Done":       {},
 		"Refused":    {err: away, want: away},
-		"Stored":     {err: inDoubt, stored: []error{nil}, found: true},
+		"Stored":     {err: inDoubt, writes: 3, stored: []error{nil}, found: true},
 		"NotStored":  {err: inDoubt, stored: []error{nil}, want: inDoubt},
 		"AwayFirst":  {err: inDoubt, stored: []error{away, away, nil}, found: true},
 		"Unreadable": {err: inDoubt, stored: []error{broken}, want: inDoubt},
+		"GivenUp":    {err: inDoubt, writes: 9, waits: 3, want: inDoubt},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m, clock := storetest.NewMemory(t), coretest.NewClock()
-			done := make(chan error, 1)
-			looks := 0
-			go func() {
-				done <- doubt.Settled(t.Context(), clock, m.Store, tt.err, func(context.Context) (bool, error) {
-					looks++
-					return tt.found && looks == len(tt.stored), tt.stored[looks-1]
-				})
-			}()
-			var got error
-			coretest.WaitFor(t, "the outcome", func() bool {
-				clock.Advance(time.Second)
-				select {
-				case got = <-done:
-					return true
-				default:
-					return false
+			writes, looks, waits := 0, 0, 0
+			got := doubt.Settled(t.Context(), store(func() error {
+				if writes++; writes <= tt.writes {
+					return away
 				}
+				return nil
+			}), tt.err, func(context.Context) (bool, error) {
+				looks++
+				return tt.found && looks == len(tt.stored), tt.stored[looks-1]
+			}, func() bool {
+				waits++
+				return waits != tt.waits
 			})
 			if !errors.Is(got, tt.want) || looks != len(tt.stored) {
 				t.Errorf("got %v after %d looks, want %v after %d", got, looks, tt.want, len(tt.stored))
 			}
 		})
-	}
-}
-
-// A caller that leaves while the store takes no writes is left in doubt.
-func TestSettledGivesUp(t *testing.T) {
-	m, clock := storetest.NewMemory(t), coretest.NewClock()
-	m.Admit(func(context.Context) error { return core.Unavailable("store_read_only", "no room") })
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	err := doubt.Settled(ctx, clock, m, core.ErrInDoubt, func(context.Context) (bool, error) {
-		t.Error("what is stored is not known yet")
-		return false, nil
-	})
-	if !errors.Is(err, core.ErrInDoubt) {
-		t.Errorf("got %v", err)
 	}
 }
 
