@@ -13,7 +13,8 @@ type Store interface {
 	// written if fn returns an error, which Update returns as it is. Transactions run one after the other,
 	// so fn may check and then write; concurrent ones share an fsync. fn must be quick and free of side
 	// effects, must not call the store except through tx, and may run on another goroutine.
-	// INTERNAL_ERROR with Unavailable when the store is read-only (disk low) or closed.
+	// INTERNAL_ERROR with Unavailable when the store is read-only (disk low) or closed, and of a commit that failed, which wraps
+	// ErrInDoubt.
 	Update(ctx context.Context, fn func(tx Tx) error) error
 
 	// DeleteExecution removes a terminal execution with what goes with it, in as many transactions as that takes; the last

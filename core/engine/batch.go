@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/wardroom/wardroom/core"
@@ -57,6 +58,7 @@ func (e *Engine) StartBatch(ctx context.Context, req core.BatchRequest) (*core.B
 	}
 	claim := core.IdempotencyFrom(ctx)
 	copied := *b
+	events := []core.Event{batchEvent(core.EventBatchStarted, &copied, now)}
 	err = e.store.Update(detached, func(tx core.Tx) error {
 		if err := tx.ClaimIdempotency(claim, b.ID, now); err != nil {
 			return err
@@ -64,8 +66,11 @@ func (e *Engine) StartBatch(ctx context.Context, req core.BatchRequest) (*core.B
 		if err := tx.PutBatch(&copied); err != nil {
 			return err
 		}
-		return tx.Append(batchEvent(core.EventBatchStarted, &copied, now))
+		return tx.Append(events...)
 	})
+	if errors.Is(err, core.ErrInDoubt) && e.later(func() { e.settleBatch(b, events[0]) }) {
+		return nil, err
+	}
 	if err != nil {
 		e.releaseItems(b.CreatedBy, b.Total)
 		return nil, err
@@ -73,6 +78,16 @@ func (e *Engine) StartBatch(ctx context.Context, req core.BatchRequest) (*core.B
 	snapshot := *b
 	e.launchBatch(b)
 	return &snapshot, nil
+}
+
+// settleBatch has a batch go on, or gives back what it held, whose first commit is in doubt, once it is known whether it is stored.
+func (e *Engine) settleBatch(b *core.Batch, first core.Event) {
+	switch stored, ok := e.landed(first); {
+	case stored:
+		e.launchBatch(b)
+	case ok:
+		e.releaseItems(b.CreatedBy, b.Total)
+	}
 }
 
 // inputPiece bounds the bytes of inputs that one transaction stores.

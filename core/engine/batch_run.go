@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/wardroom/wardroom/core"
@@ -226,7 +227,7 @@ func (b *batchRun) tryBegin(index int) (*started, error) {
 		Pattern: b.batch.Pattern.Name, Version: b.batch.Pattern.Version, Input: input, Options: b.batch.Options,
 	}
 	return b.eng.begin(ctx, req, origin{
-		batchID: b.batch.ID, batchIndex: index, unbounded: true,
+		batchID: b.batch.ID, batchIndex: index, unbounded: true, patient: true,
 		hash: b.batch.Hash, pins: b.batch.Pins, ref: b.batch.Pattern,
 		extra: func(tx core.Tx, id string) error {
 			return tx.PutBatchResult(b.batch.ID, core.BatchResult{Index: index, ExecutionID: id, Status: core.ExecutionRunning})
@@ -364,7 +365,15 @@ func (b *batchRun) put(settled []core.BatchResult, next core.Batch) bool {
 		settled = append(settled, b.rest()...)
 		next.Cancelled = next.Total - next.Completed - next.Failed
 	}
+	var end core.Event
+	if next.Status.Terminal() {
+		end = batchEvent(batchEnds[next.Status], &next, *next.CompletedAt)
+		if end.By = core.System.ID; next.Status == core.BatchCancelled {
+			end.By = cmp.Or(b.cancelledBy, end.By)
+		}
+	}
 	for bare := false; ; {
+		events := []core.Event{end}
 		err := b.eng.store.Update(context.Background(), func(tx core.Tx) error {
 			for _, item := range settled {
 				if err := tx.PutBatchResult(b.batch.ID, item); err != nil {
@@ -375,12 +384,15 @@ func (b *batchRun) put(settled []core.BatchResult, next core.Batch) bool {
 			if err := tx.PutBatch(&copied); err != nil || !next.Status.Terminal() {
 				return err
 			}
-			end := batchEvent(batchEnds[next.Status], &next, *next.CompletedAt)
-			if end.By = core.System.ID; next.Status == core.BatchCancelled {
-				end.By = cmp.Or(b.cancelledBy, end.By)
-			}
-			return tx.Append(end)
+			return tx.Append(events...)
 		})
+		if errors.Is(err, core.ErrInDoubt) {
+			if stored, ok := b.eng.landed(events[0]); !ok {
+				return false
+			} else if stored {
+				err = nil
+			}
+		}
 		switch {
 		case err == nil:
 			b.eng.writable.accept()

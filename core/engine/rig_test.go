@@ -41,6 +41,7 @@ type memory struct {
 	deleted    []core.Event // told of executions that were
 	refuse     error        // returned by Update while set
 	refuseAt   int          // the commit from which on refuse is errReadOnly; 0: none
+	loseAt     int          // the commit that is stored, and answered as one that is not; 0: none
 	refused    int
 	refusedAt  int // commits when it was refused last
 	commits    int
@@ -61,6 +62,9 @@ func newMemory() *memory {
 }
 
 var errReadOnly = core.Unavailable("read_only", "the store takes no writes")
+
+// errLost is what a store says of a commit of which it does not know whether it reached the disk.
+var errLost = core.Unavailable("store_write_failed", "the store could not write").WithCause(core.ErrInDoubt)
 
 // upTo returns a copy of the store as a crash would leave it: of the execution's events only the first n.
 func (m *memory) upTo(id string, n int) *memory {
@@ -84,7 +88,8 @@ type memoryTx struct {
 	core.Tx
 	m     *memory
 	apply []func()
-	size  int // of results of batches
+	seq   uint64 // events that were appended
+	size  int    // of results of batches
 }
 
 func (m *memory) setRefuse(err error) {
@@ -125,9 +130,17 @@ func (m *memory) Update(_ context.Context, fn func(core.Tx) error) error {
 	}
 	m.commits++
 	n, hook := m.commits, m.onCommit
+	lost := m.loseAt > 0 && n == m.loseAt
+	if lost {
+		m.refused++
+		m.refusedAt = m.commits
+	}
 	m.mu.Unlock()
 	if hook != nil {
 		hook(n)
+	}
+	if lost {
+		return errLost
 	}
 	return nil
 }
@@ -144,10 +157,13 @@ func (t *memoryTx) PutExecution(e *core.Execution) error {
 }
 
 func (t *memoryTx) Append(events ...core.Event) error {
+	for i := range events {
+		t.seq++
+		events[i].Seq = t.m.seq + t.seq
+	}
 	t.apply = append(t.apply, func() {
 		for _, ev := range events {
-			t.m.seq++
-			ev.Seq = t.m.seq
+			t.m.seq = ev.Seq
 			t.m.events[ev.Subject] = append(t.m.events[ev.Subject], ev)
 		}
 	})

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -190,6 +191,18 @@ func (r *run) commit(c *change) bool {
 			r.eng.writable.accept()
 			break
 		}
+		if errors.Is(err, core.ErrInDoubt) && len(c.events) > 0 {
+			r.eng.writable.refuse(err)
+			stored, ok := r.eng.landed(c.events[0])
+			if !ok {
+				return false
+			}
+			r.eng.writable.accept()
+			if stored {
+				break
+			}
+			continue
+		}
 		if !core.AsError(err).Unavailable {
 			r.eng.writable.accept()
 			r.eng.log.Error("the outcome cannot be stored", "execution", r.exec.ID, "error", err)
@@ -249,6 +262,9 @@ func (r *run) write(ctx context.Context, c *change) error {
 			r.exec.SetEncoded(encoded)
 			defer r.exec.SetEncoded(nil)
 		}
+	}
+	for i := range c.events {
+		c.events[i].Seq = 0 // of a try that failed
 	}
 	return r.eng.store.Update(ctx, func(tx core.Tx) error {
 		if c.put {

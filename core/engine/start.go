@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ type origin struct {
 	kept       []core.Event                      // journal entries taken over from the execution that is rerun
 	extra      func(tx core.Tx, id string) error // written with the execution, or nil
 	unbounded  bool                              // the queue's bound does not apply
+	patient    bool                              // a commit whose outcome is in doubt is waited for
 	hash       string                            // of a retry: the definition that the original pinned
 	pins       map[string]string
 	ref        core.PatternRef
@@ -93,16 +95,44 @@ func (e *Engine) begin(ctx context.Context, req core.ExecuteRequest, from origin
 	if ctx.Done() != nil { // the work is begun or it is not, whether the caller waits or not
 		ctx = context.WithoutCancel(ctx)
 	}
-	if err := r.write(ctx, c); err != nil {
+	switch err = r.write(ctx, c); {
+	case err == nil:
+		r.setOff(c)
+	case !errors.Is(err, core.ErrInDoubt):
 		r.undo(c)
 		return nil, err
-	}
-	e.observer.ExecutionStarted(exec.Pattern.Name)
-	r.apply(c)
-	if !c.over {
-		e.launch(r, nil)
+	case !from.patient: // the caller hears of it now; what is stored is not left where it is
+		if !e.later(func() { r.settle(c) }) {
+			r.undo(c)
+		}
+		return nil, err
+	case !r.settle(c):
+		return nil, err
 	}
 	return &started{run: r, first: &first}, nil
+}
+
+// setOff has a run go on that was stored first.
+func (r *run) setOff(c *change) {
+	r.eng.observer.ExecutionStarted(r.exec.Pattern.Name)
+	r.apply(c)
+	if !c.over {
+		r.eng.launch(r, nil)
+	}
+}
+
+// settle sets a run off, or undoes it, whose first commit is in doubt, once it is known whether it is stored.
+func (r *run) settle(c *change) (stored bool) {
+	stored, ok := r.eng.landed(c.events[0])
+	switch {
+	case stored:
+		r.setOff(c)
+	case ok:
+		r.undo(c)
+	default:
+		r.abandon()
+	}
+	return stored
 }
 
 // undo gives back what a run took that could not be stored.

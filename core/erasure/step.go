@@ -317,15 +317,12 @@ func (s *Service) eraseExecution(ctx context.Context, e *core.ErasureRecord, id 
 	if err := s.mark(ctx, e, core.DataExperiences, ids...); err != nil {
 		return err
 	}
-	if err := gone(s.opts.Work.Delete(ctx, id)); err != nil {
-		return err
-	}
 	for _, agent := range managed {
 		if err := gone(s.opts.Managed.ForgetManagedAgent(ctx, agent)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return gone(s.opts.Work.Delete(ctx, id)) // last: all else is found by it when this is done again
 }
 
 // remains notes what an erasure has to leave, once.

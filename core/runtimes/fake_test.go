@@ -13,6 +13,8 @@ import (
 
 // fake is a runtime in memory. Its log of events outlives restarts of whoever reads it, and it can be taken away.
 type fake struct {
+	ending sync.Mutex // held over a stop; taken before mu
+
 	mu     sync.Mutex // guards all below
 	wake   chan struct{}
 	down   bool
@@ -38,6 +40,7 @@ type fake struct {
 	stops     []string
 	stuck     string                                        // id of an agent that cannot be reached
 	silent    bool                                          // Recover does not answer about it
+	mute      bool                                          // Recover does not answer at all
 	garble    func([]runtime.Recovered) []runtime.Recovered // makes the answer of Recover another one; nil: it stays
 	pruned    []runtime.PruneOptions
 	pruning   error // what Prune answers
@@ -156,8 +159,10 @@ func (f *fake) Inspect(_ context.Context, id string) (runtime.Agent, error) {
 }
 
 func (f *fake) Stop(_ context.Context, id string, _ runtime.StopOptions) error {
+	f.ending.Lock() // an agent stops once
+	defer f.ending.Unlock()
 	f.mu.Lock()
-	_, ok := f.agents[id]
+	a, ok := f.agents[id]
 	err := f.check()
 	f.stops = append(f.stops, id)
 	f.mu.Unlock()
@@ -166,6 +171,9 @@ func (f *fake) Stop(_ context.Context, id string, _ runtime.StopOptions) error {
 	}
 	if !ok {
 		return runtime.NotFound(id)
+	}
+	if a.Status == runtime.StatusStopped {
+		return nil
 	}
 	f.tell(id, runtime.EventStopped, func(a *runtime.Agent, e *runtime.Event) {
 		a.Status, a.Reason = runtime.StatusStopped, runtime.ReasonStopped
@@ -324,7 +332,7 @@ func (s *fakeEvents) Close() error { return nil }
 
 func (f *fake) Recover(ctx context.Context, handles []runtime.Handle) ([]runtime.Recovered, error) {
 	f.mu.Lock()
-	if f.silent && slices.ContainsFunc(handles, func(h runtime.Handle) bool { return h.ID == f.stuck }) {
+	if f.mute || f.silent && slices.ContainsFunc(handles, func(h runtime.Handle) bool { return h.ID == f.stuck }) {
 		f.mu.Unlock()
 		<-ctx.Done()
 		return nil, ctx.Err()

@@ -50,7 +50,9 @@ func (s *Service) pause(src *source, d time.Duration) {
 func (s *Service) attend(src *source) (worked bool, err error) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	caps, err := src.Runtime.Capabilities(ctx)
+	asking, done := s.within(ctx, settleTime)
+	caps, err := src.Runtime.Capabilities(asking)
+	done()
 	if err != nil {
 		return false, err
 	}
@@ -214,6 +216,14 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 	if len(last.Log) <= runtime.MaxLog {
 		position.Log = last.Log
 	}
+	show := func() {
+		for _, r := range changed {
+			s.put(r)
+			if s.isAway(r.ID) { // its runtime hears of it again, or the event is an old one
+				s.askSoon()
+			}
+		}
+	}
 	err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
 		for _, r := range changed {
 			if err := tx.PutManagedAgent(r); err != nil {
@@ -223,18 +233,14 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 		if err := tx.PutRuntimePosition(position); err != nil {
 			return err
 		}
-		tx.AfterCommit(func() {
-			for _, r := range changed {
-				s.put(r)
-				if s.isAway(r.ID) { // its runtime hears of it again, or the event is an old one
-					s.askSoon()
-				}
-			}
-		})
+		tx.AfterCommit(show)
 		return tx.Append(events...)
 	})
 	if err != nil {
-		return err
+		if err = s.outcome(err, s.hasPosition(position)); err != nil {
+			return err
+		}
+		show()
 	}
 	src.position = position
 	s.turnsEnded(changed, ends)

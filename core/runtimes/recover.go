@@ -2,6 +2,9 @@ package runtimes
 
 import (
 	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -23,7 +26,14 @@ func (s *Service) recover(ctx context.Context, src *source) error {
 	if len(handles) == 0 {
 		return nil
 	}
-	found, err := src.Runtime.Recover(ctx, handles)
+	asking, cancel := s.within(ctx, settleTime)
+	found, err := src.Runtime.Recover(asking, handles)
+	late := asking.Err() != nil && ctx.Err() == nil
+	cancel()
+	if late && err != nil {
+		s.log.Warn("a runtime does not answer about its agents together; each is asked for", "runtime", src.Name, "agents", len(handles))
+		return s.recoverEach(ctx, src, handles)
+	}
 	if err != nil {
 		return err
 	}
@@ -37,6 +47,49 @@ func (s *Service) recover(ctx context.Context, src *source) error {
 	}
 	s.log.Info("agents were looked for", "runtime", src.Name, "agents", len(handles))
 	return nil
+}
+
+// recoverEach is recover by one question an agent. Those about which the runtime does not answer are away; an error if it answers
+// about none.
+func (s *Service) recoverEach(ctx context.Context, src *source, handles []runtime.Handle) error {
+	var group sync.WaitGroup
+	slots, failed := make(chan struct{}, settleAtOnce), make(chan error, len(handles))
+	var answered atomic.Bool
+	for _, h := range handles {
+		slots <- struct{}{}
+		group.Go(func() {
+			defer func() { <-slots }()
+			one, cancel := s.within(ctx, settleOne)
+			defer cancel()
+			found, err := src.Runtime.Recover(one, []runtime.Handle{h})
+			if err != nil || len(found) != 1 {
+				s.setAway(h.ID, true)
+				return
+			}
+			answered.Store(true)
+			failed <- s.recovered(ctx, src, h.ID, found[0])
+		})
+	}
+	group.Wait()
+	close(failed)
+	if !answered.Load() {
+		return runtime.Errorf(runtime.CodeTimeout, "the runtime does not answer about its agents")
+	}
+	var all error
+	for err := range failed {
+		all = errors.Join(all, err)
+	}
+	return all
+}
+
+// within returns a context that ends after d by the clock of the service.
+func (s *Service) within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	timer := s.opts.Clock.AfterFunc(d, cancel)
+	return ctx, func() {
+		timer.Stop()
+		cancel()
+	}
 }
 
 // about reports whether an answer of a runtime is about an agent, and about no other: the answers have the order of the question,

@@ -251,9 +251,10 @@ func (s *Service) changeOnce(
 		tx.AfterCommit(func() { s.put(&next) })
 		return tx.Append(events...)
 	})
-	if err != nil {
+	if err = s.outcome(err, s.has(&next)); err != nil {
 		return nil, err
 	}
+	s.put(&next) // it is already, unless the outcome was in doubt
 	return &next, nil
 }
 

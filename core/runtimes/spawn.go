@@ -122,7 +122,7 @@ func (s *Service) begin(ctx context.Context, spec core.ManagedAgentSpec, on stri
 		}
 		return tx.PutManagedAgent(r)
 	})
-	if err != nil {
+	if err = s.outcome(err, s.has(r)); err != nil {
 		return nil, err
 	}
 	s.mu.Lock()

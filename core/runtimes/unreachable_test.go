@@ -101,6 +101,42 @@ func TestRuntimeThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// A runtime that never answers about one of its agents after a start of ours is ready for all others, and that agent is out of reach; one
+// that does not answer at all is asked again, and is ready once it does.
+func TestRuntimeThatHangsAtRecovery(t *testing.T) {
+	for _, all := range []bool{false, true} {
+		f, well, store := newFake("claude"), newFake("claude"), newMemory(t)
+		first := newRig(t, store, map[string]*fake{"local": f, "docker": well}).ready("local", "docker")
+		stuck, other := first.spawn(core.ManagedAgentSpec{Type: "claude"}), first.spawn(core.ManagedAgentSpec{Type: "claude"})
+		first.Close()
+		f.tell(other.ID, runtime.EventReady, func(a *runtime.Agent, _ *runtime.Event) { a.Status = runtime.StatusReady })
+		f.change(func() { f.stuck, f.silent, f.mute = stuck.ID, true, all })
+		r := newRig(t, store, map[string]*fake{"local": f, "docker": well}).ready("docker") // which waits for nothing
+		isReady := func() bool {
+			r.clock.Advance(time.Second)
+			return r.Runtimes(ctx)[0].Ready
+		}
+		if all {
+			for range 300 {
+				if isReady() {
+					t.Fatal("a runtime that says nothing is ready")
+				}
+			}
+			f.change(func() { f.mute = false })
+		}
+		coretest.WaitFor(t, "the runtime to be ready", isReady)
+		r.until(other.ID, "the other agent", func(a *core.ManagedAgent) bool { return a.Status == core.ManagedReady })
+		r.until(stuck.ID, "the agent to be out of reach", func(a *core.ManagedAgent) bool { return a.Status == core.ManagedUnreachable })
+		f.change(func() { f.silent, f.stuck = false, "" })
+		coretest.WaitFor(t, "the agent to be found again", func() bool {
+			r.clock.Advance(time.Second)
+			a, err := r.FindManagedAgent(ctx, stuck.ID)
+			return err == nil && a.Status == core.ManagedStarting
+		})
+		r.Close()
+	}
+}
+
 // A stream of events that was too slow is read again at once: the runtime stays ready, and takes work.
 func TestLaggedEvents(t *testing.T) {
 	f, store := newFake("claude"), newMemory(t)

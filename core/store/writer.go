@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"runtime/debug"
 	"time"
 
@@ -311,7 +312,8 @@ func (w *writer) fail(cause error, last *request) {
 	w.failed = cause
 	w.s.stats.failures.Add(1)
 	w.s.space.fail(cause)
-	err := core.Unavailable("store_write_failed", "the store could not write; nothing was acknowledged").WithCause(cause)
+	err := core.Unavailable("store_write_failed", "the store could not write; nothing was acknowledged").
+		WithCause(fmt.Errorf("%w: %w", core.ErrInDoubt, cause))
 	w.answer(err)
 	if last != nil {
 		last.answer(err)

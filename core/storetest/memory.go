@@ -27,6 +27,7 @@ type Memory struct {
 	broken    error                           // refuses each Update while it is set and left is 0
 	left      int                             // writes until then
 	failed    chan struct{}
+	lose      int // writes until the one that is stored and answered as one that is not, itself included; 0: none is
 	refused   int
 	stored    int
 	shown     func(events []core.Event)
@@ -92,11 +93,23 @@ func (m *Memory) Update(ctx context.Context, fn func(tx core.Tx) error) error {
 	m.stored++
 	m.events = append(m.events, events...)
 	shown := m.shown
+	lost := m.lose == 1
+	m.lose = max(m.lose-1, 0)
 	m.mu.Unlock()
 	if shown != nil && len(events) > 0 {
 		shown(events)
 	}
+	if lost {
+		return core.Unavailable("store_write_failed", "the commit failed").WithCause(core.ErrInDoubt)
+	}
 	return nil
+}
+
+// Lose has the n-th write from now on stored, but answered as a commit that failed; 0: none is.
+func (m *Memory) Lose(n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.lose = n
 }
 
 // refuse counts a write that is about to be stored, and returns the error for it if it is one to fail. It is called by the

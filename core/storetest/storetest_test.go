@@ -41,23 +41,33 @@ func TestCommitsThatFail(t *testing.T) {
 				db.Fail(n, kept)
 				var done []int
 				for i := range 12 {
+					events := make([]core.Event, 1)
 					err := s.Update(ctx, func(tx core.Tx) error {
 						id := idAt(start, i+1)
-						return errors.Join(tx.PutExecution(execution(id, "p", core.ExecutionRunning)),
-							tx.Append(core.Event{Type: core.EventExecutionStarted, ID: "evt_" + id, Subject: id}))
+						events[0] = core.Event{Type: core.EventExecutionStarted, ID: "evt_" + id, Subject: id}
+						return errors.Join(tx.PutExecution(execution(id, "p", core.ExecutionRunning)), tx.Append(events...))
 					})
 					if err == nil {
 						done = append(done, i)
 						continue
 					}
-					if e := core.AsError(err); !e.Unavailable {
+					if e := core.AsError(err); !e.Unavailable || !errors.Is(err, core.ErrInDoubt) {
 						t.Fatalf("write %d: %v", i, err)
+					}
+					asked := errors.New("asked")
+					if err := s.Update(ctx, func(core.Tx) error { return asked }); errors.Is(err, asked) {
+						t.Fatal("a transaction runs before it is known what is stored")
 					}
 					coretest.WaitFor(t, "the store to be opened again", func() bool {
 						clock.Advance(time.Second)
 						readOnly, _ := s.State()
 						return !readOnly
 					})
+					// What is in doubt is known by its first event from then on.
+					page, _, err := s.Events(ctx, events[0].Subject, events[0].Seq-1, 1)
+					if err != nil || (len(page) == 1) != kept || kept && page[0].ID != events[0].ID {
+						t.Errorf("write %d is stored: %+v, %v, want %v", i, page, err, kept)
+					}
 				}
 				extra := 0
 				if kept {

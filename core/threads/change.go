@@ -114,9 +114,10 @@ func (t *thread) store(ctx context.Context, fn func(c *change) error) (*change, 
 		}
 		return nil
 	})
-	if err != nil {
+	if err = t.s.outcome(err, c.landed); err != nil {
 		return nil, err
 	}
+	t.rec.Store(c.rec) // it is already, unless the outcome was in doubt
 	t.said, t.starts = c.said, c.starts
 	t.waiting -= c.freed
 	if c.experience != nil {

@@ -74,30 +74,42 @@ func (r *rig) live() error {
 
 var errMore = errors.New("there is more to do")
 
-// lifeOf lives a life whose store fails after so many writes, once; -1: never. It returns how many there were.
-func lifeOf(t *testing.T, crashAfter int) (events []string, end string, writes int) {
+// trouble is what the store of a life does, once.
+type trouble struct {
+	after  int  // writes after which it fails; -1: it does not
+	goesOn bool // the service lives on while it does, until there is room again
+	lose   int  // the write that is stored, and answered as one that is not; 0: none
+}
+
+// lifeOf lives a life with a trouble. It returns how many writes there were.
+func lifeOf(t *testing.T, with trouble) (events []string, end string, writes int) {
 	r := newRig(t, core.SystemClock{})
 	r.agents.script = fullLife
-	if crashAfter >= 0 {
-		r.store.failAfter(crashAfter)
+	if with.after >= 0 {
+		r.store.failAfter(with.after)
 	}
+	r.store.Lose(with.lose)
 	r.open()
 	deadline := time.Now().Add(30 * time.Second)
-	crashed := crashAfter < 0
+	over := with.after < 0
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for r.live() != nil {
 		if time.Now().After(deadline) {
 			id := r.store.claimed("spawn")
-			t.Fatalf("crash after %d writes: the thread does not end: %q, %+v", crashAfter, r.kinds(id), r.record(id))
+			t.Fatalf("%+v: the thread does not end: %q, %+v", with, r.kinds(id), r.record(id))
 		}
-		if !crashed {
+		if !over {
 			select {
 			case <-r.store.Failed():
-				crashed = true
-				r.Close()
+				over = true
+				if !with.goesOn {
+					r.Close()
+				}
 				r.store.Heal()
-				r.open()
+				if !with.goesOn {
+					r.open()
+				}
 			default:
 			}
 		}
@@ -111,13 +123,27 @@ func lifeOf(t *testing.T, crashAfter int) (events []string, end string, writes i
 }
 
 // TestCrashes kills the service after each of its transactions: the life goes on as if nothing had happened.
-func TestCrashes(t *testing.T) {
-	events, end, writes := lifeOf(t, -1)
+func TestCrashes(t *testing.T) { everyWrite(t, func(n int) trouble { return trouble{after: n} }) }
+
+// TestDiskFull has each transaction fail for want of room, while the service lives on: the life goes on once there is room.
+func TestDiskFull(t *testing.T) {
+	everyWrite(t, func(n int) trouble { return trouble{after: n, goesOn: true} })
+}
+
+// TestLostAnswers has the store answer each transaction of a life in turn as one that failed, though it is stored: the life goes on as
+// if nothing had happened.
+func TestLostAnswers(t *testing.T) {
+	everyWrite(t, func(n int) trouble { return trouble{after: -1, lose: n + 1} })
+}
+
+// everyWrite compares a life with those that have trouble at each of its writes.
+func everyWrite(t *testing.T, at func(n int) trouble) {
+	events, end, writes := lifeOf(t, trouble{after: -1})
 	t.Logf("%d writes, %q, %s", writes, events, end)
 	for n := range writes {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			gotEvents, gotEnd, _ := lifeOf(t, n)
+			gotEvents, gotEnd, _ := lifeOf(t, at(n))
 			if !slices.Equal(gotEvents, events) {
 				t.Errorf("events\n got %q\nwant %q", gotEvents, events)
 			}

@@ -138,7 +138,7 @@ func (s *Service) newRole(ctx context.Context, at roleInstance, spec core.RoleSp
 		}
 		return tx.PutThread(r)
 	})
-	if err != nil {
+	if err = s.outcome(err, s.hasThread(r.ID)); err != nil {
 		s.leaveAdHoc(r.ExecutionID, r.ID)
 		return nil, err
 	}

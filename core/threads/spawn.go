@@ -252,7 +252,7 @@ func (s *Service) spawn(ctx context.Context, spec core.ThreadSpec, where place, 
 		}
 		return tx.PutThread(r)
 	})
-	if err != nil {
+	if err = s.outcome(err, s.hasThread(r.ID)); err != nil {
 		s.leaveAdHoc(r.ExecutionID, r.ID)
 		return nil, err
 	}

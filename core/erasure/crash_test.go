@@ -1,0 +1,116 @@
+package erasure_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/erasure"
+	"github.com/wardroom/wardroom/core/storetest"
+	"github.com/wardroom/wardroom/sdk/wire"
+)
+
+// keeping has managed agents, whose records are in no store, but go by a write to it as those of core/runtimes do.
+type keeping struct {
+	nothing
+	records map[string]bool
+}
+
+func (k keeping) ForgetManagedAgent(ctx context.Context, id string) error {
+	err := k.store.Update(ctx, func(tx core.Tx) error { return tx.DeleteManagedAgent(id) })
+	if err == nil {
+		delete(k.records, id)
+	}
+	return err
+}
+
+// erasedWith has an erasure of ann end, whose store refuses after so many writes; -1: it does not. killed: the service ends then, and
+// another one goes on. It returns how many writes there were.
+func erasedWith(t *testing.T, after int, killed bool) int {
+	t.Helper()
+	clock := coretest.NewClock()
+	m, ids := storetest.NewMemory(t), core.NewIDs(clock)
+	now := clock.Now()
+	k := keeping{nothing{store: m}, map[string]bool{}}
+	var executions []string
+	for i, by := range []string{"ann", "bob"} { // bob's is of ann's data
+		e := &core.Execution{
+			ID: ids.New(core.PrefixExecution), Status: core.ExecutionCompleted, Pattern: core.PatternRef{Name: "p"}, CreatedBy: by,
+			Options: core.ExecuteOptions{Metadata: core.Metadata{core.SubjectKey: "ann"}}, CreatedAt: now, CompletedAt: &now,
+		}
+		r := &core.ThreadRecord{Thread: core.Thread{
+			ID: ids.New(core.PrefixThread), ExecutionID: e.ID, Status: core.ThreadCompleted, AgentType: "claude", CreatedBy: by, CreatedAt: now,
+			UpdatedAt: now, ManagedAgentID: fmt.Sprint("magent_", i),
+		}}
+		k.records[r.ManagedAgentID] = true
+		executions = append(executions, e.ID)
+		m.Put(func(tx core.Tx) error { return errors.Join(tx.PutExecution(e), tx.PutThread(r)) })
+	}
+	open := func() *erasure.Service {
+		s := erasure.New(erasure.Options{Store: m, Work: k, Memory: k, Managed: k, Workspaces: k, Trail: k, Clock: clock, IDs: ids})
+		s.Open()
+		return s
+	}
+	s := open()
+	begun, err := s.Erase(t.Context(), core.ErasureRequest{Subject: "ann", Confirm: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after >= 0 {
+		m.Break(after, core.Unavailable("store_read_only", "no room"))
+		failed, over := m.Failed(), false
+		coretest.WaitFor(t, "the trouble", func() bool {
+			select {
+			case <-failed:
+				return true
+			default:
+				e, err := s.FindErasure(t.Context(), begun.ID)
+				over = err == nil && e.Status != wire.ErasureRunning
+				return over
+			}
+		})
+		if killed {
+			s.Close()
+		}
+		m.Heal()
+		if killed {
+			s = open()
+		}
+	}
+	var e *core.Erasure
+	coretest.WaitFor(t, "the erasure to end", func() bool {
+		clock.Advance(time.Second)
+		e, err = s.FindErasure(t.Context(), begun.ID)
+		return err == nil && e.Status != wire.ErasureRunning
+	})
+	s.Close()
+	for _, id := range executions {
+		if _, err := m.FindExecution(t.Context(), id); core.ErrorCode(err) != core.CodeNotFound {
+			t.Errorf("after %d, killed %t: the execution: %v", after, killed, err)
+		}
+	}
+	if len(k.records) != 0 {
+		t.Errorf("after %d, killed %t: the records of agents %v stay", after, killed, k.records)
+	}
+	if done := e.Done; done[core.DataExecutions] != 2 || done[core.DataThreads] != 2 || done[core.DataManagedAgents] != 2 {
+		t.Errorf("after %d, killed %t: done %v", after, killed, done)
+	}
+	return m.Stored()
+}
+
+// TestCrashes ends the service at each write of an erasure, or has the write refused for want of room: all goes, and counts once.
+func TestCrashes(t *testing.T) {
+	writes := erasedWith(t, -1, false)
+	for after := range writes {
+		for _, killed := range []bool{true, false} {
+			t.Run(fmt.Sprint(after, killed), func(t *testing.T) {
+				t.Parallel()
+				erasedWith(t, after, killed)
+			})
+		}
+	}
+}

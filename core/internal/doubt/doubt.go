@@ -1,0 +1,58 @@
+// Package doubt finds out what became of transactions whose commit failed in such a way that they may be stored all the same.
+//
+// It waits until the store takes writes again, and asks its caller for what is stored by then. It does not write again, nor know
+// what a transaction was about. Services of core call it.
+package doubt
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"reflect"
+
+	"github.com/wardroom/wardroom/core"
+)
+
+// Store is the part of a store that is asked whether it takes writes.
+type Store interface {
+	Update(ctx context.Context, fn func(tx core.Tx) error) error
+}
+
+// Settled returns what became of a transaction that ended with err: err as it is, unless it wraps core.ErrInDoubt. Then it waits until
+// the store takes writes again, and returns nil if stored reports that the transaction is stored, else err. An err that is still in
+// doubt is returned where stored fails for good, and once wait, which is called between two looks, returns false.
+func Settled(
+	ctx context.Context, store Store, err error, stored func(ctx context.Context) (bool, error), wait func() bool,
+) error {
+	if !errors.Is(err, core.ErrInDoubt) {
+		return err
+	}
+	for {
+		asked := core.TakesWrites(ctx, store)
+		if asked == nil {
+			is := false
+			if is, asked = stored(ctx); asked == nil && is {
+				return nil
+			}
+		}
+		if asked == nil || !core.AsError(asked).Unavailable || !wait() {
+			return err
+		}
+	}
+}
+
+// Same reports whether two records are the same as they are stored: what a field of any type holds may be of another type once it
+// was read.
+func Same(a, b any) (bool, error) {
+	var read [2]any
+	for i, record := range []any{a, b} {
+		data, err := json.Marshal(record)
+		if err != nil {
+			return false, err
+		}
+		if err := json.Unmarshal(data, &read[i]); err != nil {
+			return false, err
+		}
+	}
+	return reflect.DeepEqual(read[0], read[1]), nil
+}

@@ -1,0 +1,78 @@
+package doubt_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/doubt"
+)
+
+// store refuses transactions with what it returns, unless that is nil.
+type store func() error
+
+func (s store) Update(_ context.Context, fn func(tx core.Tx) error) error {
+	if err := s(); err != nil {
+		return err
+	}
+	return fn(nil)
+}
+
+func TestSettled(t *testing.T) {
+	away := core.Unavailable("store_read_only", "no room")
+	inDoubt := core.Unavailable("store_write_failed", "the commit failed").WithCause(core.ErrInDoubt)
+	broken := errors.New("the record cannot be read")
+	for name, tt := range map[string]struct {
+		err    error
+		writes int     // refused before the store takes them again
+		stored []error // what each look fails with
+		found  bool    // by the last look
+		waits  int     // after which wait returns false; 0: it does not
+		want   error
+	}{
+		"Done":       {},
+		"Refused":    {err: away, want: away},
+		"Stored":     {err: inDoubt, writes: 3, stored: []error{nil}, found: true},
+		"NotStored":  {err: inDoubt, stored: []error{nil}, want: inDoubt},
+		"AwayFirst":  {err: inDoubt, stored: []error{away, away, nil}, found: true},
+		"Unreadable": {err: inDoubt, stored: []error{broken}, want: inDoubt},
+		"GivenUp":    {err: inDoubt, writes: 9, waits: 3, want: inDoubt},
+	} {
+		t.Run(name, func(t *testing.T) {
+			writes, looks, waits := 0, 0, 0
+			got := doubt.Settled(t.Context(), store(func() error {
+				if writes++; writes <= tt.writes {
+					return away
+				}
+				return nil
+			}), tt.err, func(context.Context) (bool, error) {
+				looks++
+				return tt.found && looks == len(tt.stored), tt.stored[looks-1]
+			}, func() bool {
+				waits++
+				return waits != tt.waits
+			})
+			if !errors.Is(got, tt.want) || looks != len(tt.stored) {
+				t.Errorf("got %v after %d looks, want %v after %d", got, looks, tt.want, len(tt.stored))
+			}
+		})
+	}
+}
+
+func TestSame(t *testing.T) {
+	type record struct {
+		ID   string
+		Meta map[string]any
+	}
+	type meta struct{ B, A int }
+	a := record{"x", map[string]any{"m": meta{B: 2, A: 1}}}
+	for want, b := range map[bool]record{
+		true:  {"x", map[string]any{"m": map[string]any{"A": 1.0, "B": 2.0}}},
+		false: {"x", map[string]any{"m": map[string]any{"A": 1.0, "B": 3.0}}},
+	} {
+		if got, err := doubt.Same(a, b); got != want || err != nil {
+			t.Errorf("%v and %v: %t, %v", a, b, got, err)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package threads
+
+import (
+	"context"
+
+	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
+)
+
+// outcome is doubt.Settled for as long as the service is open.
+func (s *Service) outcome(err error, stored func(ctx context.Context) (bool, error)) error {
+	var retry pause.Backoff
+	return doubt.Settled(s.ctx, s.opts.Store, err, stored, func() bool { return pause.For(s.ctx, s.clock, retry.Next()) })
+}
+
+// hasThread reports whether a thread is stored.
+func (s *Service) hasThread(id string) func(ctx context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		_, err := s.opts.Store.FindThread(ctx, id)
+		if core.ErrorCode(err) == core.CodeNotFound {
+			return false, nil
+		}
+		return err == nil, err
+	}
+}
+
+// landed reports whether the change is what is stored of its thread.
+func (c *change) landed(ctx context.Context) (bool, error) {
+	stored, err := c.t.s.opts.Store.FindThread(ctx, c.t.id)
+	if err != nil {
+		return false, err
+	}
+	return doubt.Same(stored, c.rec)
+}
