@@ -147,6 +147,9 @@ func replyKeys(q *dialog.Question, r *dialog.Reply) []agentcli.Step {
 	at := 0
 	for _, o := range r.Options {
 		press(strconv.Itoa(o + 1))
+		if several { // two keys that are read at once are one to gemini
+			steps = drawn(steps, shown("[x] "+q.Options[o]))
+		}
 		at = o
 	}
 	if len(r.Options) == 0 {

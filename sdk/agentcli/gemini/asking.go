@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
@@ -10,7 +11,7 @@ import (
 
 const (
 	// askLimit is how long a tool of several may take to ask, or to run without: its dialog comes in front of those of later ones.
-	askLimit = 3 * time.Second
+	askLimit = 10 * time.Second
 	// drawLimit is how long the screen may take to show such a dialog.
 	drawLimit = 2 * askLimit
 )
@@ -76,13 +77,13 @@ func (d *driver) stepUp(rows []string) {
 	}
 }
 
-// settled reports whether the first dialog of several stays: all tools have asked, or the rest does not.
+// settled reports whether a dialog of several stays: it is the first, or all tools have asked, or the rest does not.
 func (d *driver) settled(now *dialog.Standing) bool {
 	if d.seen.IsZero() || !d.suspect.Equal(now) {
 		d.suspect, d.seen = *now, d.host.Now()
 	}
 	pause := idlePause
-	if d.state.Asks < len(d.state.Tools) {
+	if d.state.Asks < len(d.state.Tools) && !strings.HasPrefix(placeOf(now), "1 of ") {
 		pause = askLimit
 	}
 	left := pause - d.host.Now().Sub(d.seen)

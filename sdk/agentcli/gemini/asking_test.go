@@ -118,11 +118,11 @@ func TestToolsAtOnceUnknown(t *testing.T) {
 		r.hook("BeforeTool", map[string]any{"tool_name": "x", "tool_input": map[string]any{"command": command}})
 	}
 	r.title(asks)
-	r.shows(shell("three", "1 of 2"))
+	r.shows(shell("three", "2 of 2"))
 	r.Pass(2 * time.Second)
 	r.want("took[go] session[s-0] tool tool")
-	r.Pass(2 * time.Second)
-	r.want("blocked[? Shell  three      1 of 2\nthree\nAllow execution of [Shell]?]")
+	r.Pass(9 * time.Second)
+	r.want("blocked[? Shell  three      2 of 2\nthree\nAllow execution of [Shell]?]")
 	if p := r.Prompt(); p.Tool != "" || len(p.Options) != 3 {
 		t.Errorf("prompt %+v", p)
 	}
