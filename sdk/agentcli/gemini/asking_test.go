@@ -110,6 +110,21 @@ func TestRefusalOfTwo(t *testing.T) {
 	r.want("unblocked[deny] turn_end(refused)")
 }
 
+// The place of a dialog is no part of its command.
+func TestPlaceIsNoInput(t *testing.T) {
+	r := readyRig(t)
+	r.takes("go")
+	for _, command := range []string{"touch one", "touch one1", "touch one12"} {
+		r.hook("BeforeTool", map[string]any{"tool_name": "x", "tool_input": map[string]any{"command": command}})
+	}
+	r.title(asks)
+	r.shows(shell("touch one", "1 of 3"))
+	r.Pass(time.Second)
+	r.want("took[go] session[s-0] tool tool tool blocked[x: touch one]")
+	r.shows(shell("touch one1", "2 of 3"))
+	r.want("unblocked blocked[x: touch one1]")
+}
+
 // What cannot be told from the screen is asked by the words of the dialog.
 func TestToolsAtOnceUnknown(t *testing.T) {
 	r := readyRig(t)

@@ -41,7 +41,8 @@ func (t *tool) words() string {
 
 // standsFor returns the tool that a dialog is about, by its words: the longest that stand in it. Nil if none do.
 func standsFor(tools []tool, now *dialog.Standing) *tool {
-	shown, longest := solid(now.Text), 0
+	first, rest, _ := strings.Cut(now.Text, "\n")
+	shown, longest := solid(counter.ReplaceAllString(first, "")+"\n"+rest), 0
 	var found *tool
 	for i := range tools {
 		if words := solid(tools[i].words()); len(words) > longest && strings.Contains(shown, words) {
