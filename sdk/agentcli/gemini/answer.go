@@ -11,6 +11,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
+// keyed is how many steps an answer has that is one key.
+const keyed = 2
+
 // keyGap lets gemini redraw between two keys.
 const keyGap = 150 * time.Millisecond
 
@@ -27,9 +30,17 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	if err != nil {
 		return nil, err
 	}
-	return d.answering.Give(choice, steps, d.state.Standing, func() bool {
-		return d.state.Prompt != nil && d.state.Prompt.ID == p.ID
-	})
+	into := &press{place: d.state.Place}
+	open := func() bool { return d.state.Prompt != nil && d.state.Prompt.ID == p.ID }
+	if d.state.Standing && len(steps) > keyed {
+		steps, err = d.answering.Once(choice, into.guard(steps), open) // it takes its time, and each part of it waits for the one before
+	} else {
+		steps, err = d.answering.Give(choice, into.guard(steps), d.state.Standing, open)
+	}
+	if err == nil {
+		d.press = into
+	}
+	return steps, err
 }
 
 // answerDialog presses the keys of a dialog that only the screen shows. Its mark may have moved since.
@@ -74,30 +85,91 @@ func (d *driver) keys(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step
 	}
 	// The title comes with the dialog, which listens to keys once it is drawn.
 	steps := []agentcli.Step{{Wait: keyGap}}
-	for i, r := range replies {
-		if len(r.Options) > 0 {
-			for _, o := range r.Options {
-				steps = append(steps, agentcli.Step{Write: []byte(strconv.Itoa(o + 1)), Wait: keyGap})
-			}
-			if qs[i].Multi {
-				steps = append(steps, agentcli.Step{Write: []byte(composer.Enter), Wait: keyGap})
-			}
-			continue
+	for i := range replies {
+		if i > 0 {
+			steps = drawn(steps, shown(qs[i].Text))
 		}
-		if n := len(qs[i].Options); n > 0 { // the last entry takes a text of one's own
-			steps = append(steps, agentcli.Step{Write: []byte(strings.Repeat(composer.Down, n)), Wait: keyGap})
-		}
-		steps = append(steps,
-			agentcli.Step{Write: composer.Paste(r.Text), Wait: keyGap},
-			agentcli.Step{Write: []byte(composer.Enter), Wait: keyGap},
-		)
+		steps = append(steps, replyKeys(&qs[i], &replies[i])...)
 	}
 	if len(qs) > 1 {
-		steps = append(steps, agentcli.Step{Write: []byte(composer.Enter)}) // the review of all answers
+		steps = append(drawn(steps, shown(review)), agentcli.Step{Write: []byte(composer.Enter)})
 	}
 	choice := answer.Choice
 	if choice == "" {
 		choice = answer.Text
 	}
 	return steps, choice, nil
+}
+
+// review heads what shows all answers before they are given.
+const review = "Review your answers"
+
+// shown returns a condition of a step: words stand in the dialog on the screen.
+func shown(words string) func(rows []string) bool {
+	words = solid(words)
+	return func(rows []string) bool {
+		now := dialog.Read(rows)
+		all := now.Text
+		for _, e := range now.Entries {
+			all += e.Label
+		}
+		return strings.Contains(solid(all), words)
+	}
+}
+
+// drawn has the last of steps wait until a condition holds.
+func drawn(steps []agentcli.Step, until func(rows []string) bool) []agentcli.Step {
+	last := &steps[len(steps)-1]
+	last.Wait, last.Until = drawTime, until
+	return append(steps, agentcli.Step{Wait: keyGap})
+}
+
+// atDone reports whether the entry is marked that ends the choice of several options.
+func atDone(rows []string) bool {
+	for _, row := range rows {
+		if mark, label, _ := strings.Cut(strings.TrimSpace(strings.Trim(row, " │")), " "); mark == "●" && strings.TrimSpace(label) == "Done" {
+			return true
+		}
+	}
+	return false
+}
+
+// replyKeys returns what the reply to one question is in keys. Behind the options comes, where several may be chosen, one for all of
+// them, then the entry that takes a text of one's own, and last the one that ends such a choice. An Enter that comes right behind a text
+// would be a line break in it.
+func replyKeys(q *dialog.Question, r *dialog.Reply) []agentcli.Step {
+	own, several := len(q.Options), q.Multi && len(q.Options) > 0
+	if several && own > 1 {
+		own++
+	}
+	var steps []agentcli.Step
+	press := func(key string) { steps = append(steps, agentcli.Step{Write: []byte(key), Wait: keyGap}) }
+	at := 0
+	for _, o := range r.Options {
+		press(strconv.Itoa(o + 1))
+		if several { // two keys that are read at once are one to gemini
+			steps = drawn(steps, shown("[x] "+q.Options[o]))
+		}
+		at = o
+	}
+	if len(r.Options) == 0 {
+		if own > 0 {
+			press(strings.Repeat(composer.Down, own))
+		}
+		steps = drawn(append(steps, agentcli.Step{Write: composer.Paste(r.Text)}), shown(r.Text))
+		press(composer.Enter)
+		at = own
+	}
+	if !several {
+		return steps
+	}
+	if len(r.Options) == 0 {
+		taken := shown("[x] " + r.Text)
+		steps = drawn(steps, taken)
+		steps = append(steps, agentcli.Step{If: func(rows []string) bool { return !taken(rows) }, Write: []byte(composer.Enter), Wait: keyGap})
+	}
+	press(strings.Repeat(composer.Down, own+1-at))
+	steps = drawn(steps, atDone)
+	press(composer.Enter)
+	return steps
 }

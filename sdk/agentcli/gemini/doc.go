@@ -21,6 +21,12 @@
 // Approvals and questions are answered by keys, once ✋ says that the dialog stands. A refusal is Escape, whose place is
 // the same in every dialog; it cancels the turn. Its reason follows as a message, and the turn goes on with that.
 //
+// A model may call several tools at once. Their dialogs stand one after the other, in an order of their own and without a title or a
+// hook in between: which of them stands is read from the screen ("1 of 2" and the tool's input), each is a prompt of its own, and the
+// keys of an answer go into the dialog that it is for, or nowhere.
+//
+// gemini itself asks a model for words that has none for the result of a tool: the prompt of that is within the turn.
+//
 // # Sessions
 //
 // The id that resumes a session is in the first line of its transcript; hooks tell another one when gemini fell back to

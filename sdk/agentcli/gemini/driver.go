@@ -34,6 +34,7 @@ type driver struct {
 	found     time.Time // when it was taken over while it started: its SessionStart may have been lost in between
 	title     rune      // its sign, or 0 if it was not told
 	answering dialog.Keys
+	press     *press // of the answer that was given last to the prompt; nil: there is none
 	login     login
 	sent      composer.Sent
 	sentText  string    // the message that was submitted last
@@ -51,6 +52,7 @@ type driver struct {
 	reading bool
 	next    []*readWait // for the one after it
 
+	asking    func() // ends the wait for the screen to show which of several tools is asked about
 	beginning func() // ends the wait for the hook of a turn that the title announced
 
 	ending  time.Time // since when the turn seems to have ended
@@ -83,16 +85,13 @@ type state struct {
 	Told       int             `json:"told,omitempty"`  // how many texts of it were reported
 	Asked      int             `json:"asked,omitempty"`
 	Question   wire.ToolInput  `json:"question,omitempty"` // input of an ask_user that is about to ask
-	Tool       *tool           `json:"tool,omitempty"`     // announced last
+	Tools      []tool          `json:"tools,omitempty"`    // announced and not done, in order
+	Asks       int             `json:"asks,omitempty"`     // of how many of them a notification came
 	Prompt     *runtime.Prompt `json:"prompt,omitempty"`
 	Standing   bool            `json:"standing,omitempty"` // the dialog is drawn
+	Place      string          `json:"place,omitempty"`    // of it among those that wait: "1 of 2"
 	// Dialog is what the prompt was read from, if only the screen shows it.
 	Dialog *dialog.Standing `json:"dialog,omitempty"`
-}
-
-type tool struct {
-	Name  string         `json:"name"`
-	Input wire.ToolInput `json:"input,omitempty"`
 }
 
 // The signs of the title.
@@ -186,7 +185,12 @@ func (d *driver) asks() {
 	d.ending = time.Time{}
 	d.stopBeginning()
 	d.state.Turn, d.state.Worked = true, true
-	if d.state.Prompt == nil {
+	switch {
+	case d.state.Prompt != nil:
+	case len(d.state.Tools) > 1:
+		d.askLater()
+		return
+	default:
 		d.blocked(runtime.SourceOSC, "", nil)
 	}
 	d.state.Standing = true
@@ -210,11 +214,11 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 		d.beforeAgent(p, call)
 		return
 	case "BeforeTool":
+		d.announced(tool{Name: p.Tool, Input: p.Input})
 		if p.Tool == questionTool {
 			d.state.Question = p.Input
 			break
 		}
-		d.state.Tool = &tool{Name: p.Tool, Input: p.Input}
 		d.read(func(error) { // what was said before comes first
 			d.host.Signal(agentcli.Signal{
 				Kind: agentcli.SignalTool, Source: runtime.SourceHook,
@@ -224,12 +228,19 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 		})
 		return
 	case "Notification":
+		if p.Notification == "ToolPermission" {
+			d.state.Asks++
+		}
 		if p.Notification == "ToolPermission" && (d.state.Prompt == nil || d.state.Dialog != nil) {
 			kind, _ := p.Details["type"].(string)
 			if kind == "" {
 				kind = "exec"
 			}
 			d.dialogGone()
+			if len(d.state.Tools) > 1 { // only the screen shows which of them is asked about first
+				d.askLater()
+				break
+			}
 			d.blocked(runtime.SourceHook, kind, p.Details)
 		}
 	case "AfterTool":
@@ -241,7 +252,8 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 }
 
 func (d *driver) toolDone(p hook.Payload) {
-	if d.state.Prompt != nil && d.state.Prompt.Tool == p.Tool && d.state.Dialog == nil {
+	d.state.Tools = without(d.state.Tools, p.Tool, p.Input)
+	if d.state.Prompt != nil && d.state.Prompt.Tool == p.Tool && d.state.Dialog == nil && (d.state.Place == "" || d.title != signAsks) {
 		choice := d.answering.Choice()
 		if choice == "" && d.state.Prompt.Kind == runtime.PromptApproval {
 			choice = runtime.ChoiceAllow
@@ -252,7 +264,6 @@ func (d *driver) toolDone(p hook.Payload) {
 		d.state.Question = nil
 		return
 	}
-	d.state.Tool = nil
 	d.host.Signal(agentcli.Signal{
 		Kind: agentcli.SignalToolDone, Source: runtime.SourceHook, Tool: &runtime.ToolCall{Name: p.Tool},
 	})

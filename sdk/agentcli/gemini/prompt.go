@@ -31,12 +31,13 @@ func (d *driver) blocked(source, kind string, details map[string]any) {
 		d.state.Prompt = dialog.QuestionPrompt(id, questionTool, d.state.Question)
 	} else {
 		name, input := "", details
-		if d.state.Tool != nil {
-			name, input = d.state.Tool.Name, d.state.Tool.Input
+		if n := len(d.state.Tools); n > 0 {
+			name, input = d.state.Tools[n-1].Name, d.state.Tools[n-1].Input
 		}
 		d.state.Prompt = dialog.ApprovalPrompt(id, name, input, true)
 	}
-	d.state.Standing, d.state.Dialog = false, nil
+	d.stopAsking()
+	d.state.Standing, d.state.Place, d.state.Dialog = false, "", nil
 	d.seen = time.Time{}
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: source, Prompt: d.state.Prompt})
 }
@@ -51,14 +52,16 @@ func (d *driver) unblocked(source, choice string) {
 	if choice == runtime.ChoiceDeny && d.answering.Choice() == runtime.ChoiceDeny {
 		d.state.Denied = true
 	}
-	d.state.Prompt, d.state.Standing, d.state.Question, d.state.Dialog = nil, false, nil, nil
+	d.state.Prompt, d.state.Standing, d.state.Place, d.state.Question, d.state.Dialog = nil, false, "", nil, nil
 	d.answering.Stop()
+	d.press = nil
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: source, Prompt: p, Choice: choice})
 }
 
 // stands takes that something stands where the composer would be. Once that has stayed as it is, it is a prompt.
 func (d *driver) stands(rows []string) {
 	if d.title == signAsks || d.state.Prompt != nil && d.state.Dialog == nil {
+		d.stepUp(rows)
 		return // gemini tells of it
 	}
 	now := dialog.Read(rows)

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
@@ -27,6 +28,9 @@ const (
 	// reasonLimit is how long the reason of a refusal may take to be taken.
 	reasonLimit = 8 * time.Second
 )
+
+// nudge begins the prompt with which gemini itself asks a model for words that said nothing to the result of a tool: the turn goes on.
+const nudge = "[System: You successfully executed a tool"
 
 // refusal is the answer to a prompt that is not what was sent: the model does not see it.
 const refusal = `{"decision":"block","reason":"` + composer.RefusalReason + `"}`
@@ -64,7 +68,7 @@ func (d *driver) beforeAgent(p hook.Payload, call *agentcli.HookCall) {
 		d.state.Reason, d.state.Reasoned = "", false
 		d.again()
 		call.Answer(nil)
-	case d.state.Turn && d.state.Hooked && !ours && (!d.state.Done || d.state.Prompt != nil || !d.ending.IsZero()) && !d.cancelled():
+	case d.state.Turn && d.state.Hooked && !ours && (strings.HasPrefix(p.Prompt, nudge) || !d.state.Done || d.state.Prompt != nil || !d.ending.IsZero()) && !d.cancelled():
 		d.dialogGone()
 		d.again()
 		call.Answer(nil)
@@ -242,6 +246,7 @@ func (d *driver) judge(source string, err error, last bool) {
 
 // ended reports that the turn has ended.
 func (d *driver) ended(s agentcli.Signal) {
+	d.stopAsking()
 	if d.state.Prompt != nil {
 		d.unblocked(s.Source, "")
 	}
@@ -251,7 +256,7 @@ func (d *driver) ended(s agentcli.Signal) {
 	}
 	d.state.Turn, d.state.Hooked, d.state.Done, d.state.Worked = false, false, false, false
 	d.state.Denied, d.state.Reason, d.state.Reasoned = false, "", false
-	d.state.Tool, d.state.Question, d.chosen = nil, nil, ""
+	d.state.Tools, d.state.Question, d.chosen = nil, nil, ""
 	d.ending = time.Time{}
 	d.host.Signal(s)
 	if s.Error != nil && s.Error.Code == wire.TurnLoginRequired {

@@ -1,0 +1,127 @@
+package gemini
+
+import (
+	"strings"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
+	"github.com/wardroom/wardroom/sdk/runtime"
+)
+
+const (
+	// askLimit is how long a tool of several may take to ask, or to run without: its dialog comes in front of those of later ones.
+	askLimit = 10 * time.Second
+	// drawLimit is how long the screen may take to show such a dialog.
+	drawLimit = 2 * askLimit
+)
+
+// announced takes that a tool is about to run, or to ask whether it may.
+func (d *driver) announced(t tool) {
+	if len(d.state.Tools) >= maxTools {
+		d.state.Tools = d.state.Tools[1:]
+	}
+	if len(d.state.Tools) == 0 {
+		d.state.Asks = 0
+	}
+	d.state.Tools = append(d.state.Tools, t)
+}
+
+// askLater waits for the screen to show which of several tools is asked about.
+func (d *driver) askLater() {
+	d.state.Turn = true
+	if d.asking == nil {
+		d.asking = d.host.After(drawLimit, func() {
+			d.asking = nil
+			if d.state.Prompt == nil && d.title == signAsks {
+				d.asksOf(runtime.SourceOSC, nil, &dialog.Standing{})
+			}
+		})
+	}
+	d.lookLater(startLook)
+}
+
+func (d *driver) stopAsking() {
+	if d.asking != nil {
+		d.asking()
+		d.asking = nil
+	}
+}
+
+// stepUp takes the dialog of a tool that stands, where several wait one behind the other: gemini has no other sign of which it is,
+// and none of that the next one has taken the place of one that was answered.
+func (d *driver) stepUp(rows []string) {
+	now := dialog.Read(rows)
+	place := placeOf(&now)
+	if d.title != signAsks || len(now.Entries) < 2 || d.state.Prompt == nil && d.asking == nil {
+		return
+	}
+	about := standsFor(d.state.Tools, &now)
+	switch p := d.state.Prompt; {
+	case p == nil && !d.settled(&now):
+	case p == nil:
+		d.asksOf(runtime.SourceScreen, about, &now)
+	case place == "", place == d.state.Place:
+	case d.state.Place == "" && (about == nil || about.Name == p.Tool && about.words() == (&tool{p.Tool, p.Input}).words()):
+		d.state.Place = place
+	default:
+		choice := ""
+		if d.press != nil && d.press.done() {
+			choice = d.answering.Choice()
+		}
+		if choice == runtime.ChoiceDeny && d.passing() {
+			return
+		}
+		d.unblocked(runtime.SourceScreen, choice)
+		d.asksOf(runtime.SourceScreen, about, &now)
+	}
+}
+
+// settled reports whether a dialog of several stays: it is the first, or all tools have asked, or the rest does not.
+func (d *driver) settled(now *dialog.Standing) bool {
+	if d.seen.IsZero() || !d.suspect.Equal(now) {
+		d.suspect, d.seen = *now, d.host.Now()
+	}
+	pause := idlePause
+	if d.state.Asks < len(d.state.Tools) && !strings.HasPrefix(placeOf(now), "1 of ") {
+		pause = askLimit
+	}
+	left := pause - d.host.Now().Sub(d.seen)
+	if left > 0 {
+		d.lookLater(left)
+	}
+	return left <= 0
+}
+
+// passing reports whether a dialog came just now: a refusal cancels those that wait as well, one after the other.
+func (d *driver) passing() bool {
+	now := d.host.Now()
+	if d.seen.IsZero() {
+		d.seen = now
+	}
+	left := idlePause - now.Sub(d.seen)
+	if left > 0 {
+		d.lookLater(left)
+	}
+	return left > 0
+}
+
+// asksOf reports the prompt of a dialog that stands: of the tool that it is about, or of its words if that is not known.
+func (d *driver) asksOf(source string, about *tool, now *dialog.Standing) {
+	d.stopAsking()
+	id := d.promptID()
+	switch {
+	case about != nil && about.Name == questionTool:
+		d.state.Prompt = dialog.QuestionPrompt(id, questionTool, about.Input)
+	case about != nil:
+		d.state.Prompt = dialog.ApprovalPrompt(id, about.Name, about.Input, true)
+	default:
+		d.state.Prompt = dialog.ApprovalPrompt(id, "", nil, true)
+		if now.Text != "" {
+			d.state.Prompt.Text = now.Text
+		}
+	}
+	d.state.Turn, d.state.Standing, d.state.Place, d.state.Dialog = true, true, placeOf(now), nil
+	d.seen = time.Time{}
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: source, Prompt: d.state.Prompt})
+}
