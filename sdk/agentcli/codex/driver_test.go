@@ -343,6 +343,7 @@ func TestFailures(t *testing.T) {
 		{"Missing environment variable: `X`", `null`, "LOGIN_REQUIRED"},
 		{"too long", `"context_window_exceeded"`, "MODEL_ERROR"},
 		{"you are out of it", `"usage_limit_exceeded"`, "MODEL_RATE_LIMITED"},
+		{"rate limit exceeded: try again in 100ms", `"rate_limit_exceeded"`, "MODEL_RATE_LIMITED"},
 	} {
 		t.Run(tt.message, func(t *testing.T) {
 			r := readyRig(t)
