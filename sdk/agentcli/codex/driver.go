@@ -10,6 +10,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/screen"
 	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -26,11 +27,16 @@ const (
 	// announceHold is the same while a message is on its way, whose hook shows whether that is what codex works on: somebody at
 	// the terminal may have been first, or the prompt be refused.
 	announceHold = 5 * time.Second
+	// dialogClose is how long a dialog may take to close, and codex to go on then.
+	dialogClose = 700 * time.Millisecond
 	// clearGap is what a confirmation waits that types nothing.
 	clearGap = 80 * time.Millisecond
 )
 
 const questionTool = "request_user_input"
+
+// kindQuestion is what codex calls being blocked by anything but an approval.
+const kindQuestion = "question"
 
 // driver follows one codex. The exported state is saved; the rest comes again.
 type driver struct {
@@ -59,6 +65,8 @@ type driver struct {
 	overSince  time.Time // when the transcript had the end of the turn that runs
 
 	cancelStand func()
+	cancelDrawn func()
+	cancelRoom  func()
 	suspect     dialog.Standing // stands where the composer would be, and is no dialog yet
 	suspectAt   time.Time
 }
@@ -76,6 +84,8 @@ type state struct {
 	Prompt   *runtime.Prompt `json:"prompt,omitempty"`
 	Standing bool            `json:"standing,omitempty"` // the dialog is drawn
 	Shown    *shown          `json:"shown,omitempty"`    // a dialog beside Prompt
+	// Unread is the kind of what codex asks and no hook told of, such as a question of an MCP server: only the screen has it.
+	Unread string `json:"unread,omitempty"`
 	// Helpers are transcripts of agents that codex's own one started, and did something since they were read. Counted is what each used by
 	// then.
 	Helpers []string                 `json:"helpers,omitempty"`
@@ -171,6 +181,8 @@ func (d *driver) working() {
 		d.working()
 	case d.state.Prompt != nil:
 		d.unblocked(d.answering.Choice())
+	case d.state.Unread != "":
+		d.answered()
 	case d.state.Following:
 		d.followed()
 	case !d.state.Turn:
@@ -198,7 +210,7 @@ func (d *driver) sure() {
 }
 
 func (d *driver) blocked(kind string) {
-	if d.state.Prompt != nil {
+	if d.asks() {
 		return
 	}
 	d.gone()
@@ -208,22 +220,29 @@ func (d *driver) blocked(kind string) {
 		d.state.Unsure = true
 	}
 	d.sure()
-	d.state.Asked++
-	id := fmt.Sprintf("p%d", d.state.Asked)
 	next := d.state.Next
-	if next == nil {
-		next = &ask{}
-	}
-	if kind == "question" {
-		if next.Tool != questionTool {
-			next = &ask{Tool: questionTool}
-		}
-		d.state.Prompt = dialog.QuestionPrompt(id, next.Tool, next.Input)
-	} else {
-		d.state.Prompt = dialog.ApprovalPrompt(id, next.Tool, next.Input, false)
-	}
 	d.state.Next, d.state.Standing = nil, false
+	switch question := kind == kindQuestion; {
+	case next == nil, question && next.Tool != questionTool:
+		d.state.Unread = kind
+		d.awaitDrawn()
+		d.lookAt(d.host.Rows())
+		return
+	case question:
+		d.state.Prompt = dialog.QuestionPrompt(d.promptID(), next.Tool, next.Input)
+	default:
+		d.state.Prompt = dialog.ApprovalPrompt(d.promptID(), next.Tool, next.Input, false)
+	}
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceOSC, Prompt: d.state.Prompt})
+}
+
+// asks reports whether codex waits for an answer of which it told.
+func (d *driver) asks() bool { return d.state.Prompt != nil || d.state.Unread != "" }
+
+// promptID returns the id of a new prompt.
+func (d *driver) promptID() string {
+	d.state.Asked++
+	return fmt.Sprintf("p%d", d.state.Asked)
 }
 
 // unblocked reports that the dialog is gone: a choice of "" was made at the terminal.
@@ -237,6 +256,9 @@ func (d *driver) unblocked(choice string) {
 	}
 	d.state.Prompt, d.state.Standing = nil, false
 	d.answering.Stop()
+	if choice == runtime.ChoiceDeny {
+		d.makeRoom()
+	}
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: runtime.SourceOSC, Prompt: p, Choice: choice})
 }
 
@@ -345,6 +367,21 @@ func (d *driver) Confirm() []agentcli.Step {
 	return []agentcli.Step{{Write: []byte(composer.Enter)}}
 }
 
+var _ agentcli.Interrupter = (*driver)(nil)
+
+// Interrupt implements agentcli.Interrupter. Escape closes a dialog first, and where that does not end codex's turn, as with what an
+// MCP server asks, a second one does.
+func (d *driver) Interrupt() []agentcli.Step {
+	if !d.asks() {
+		return []agentcli.Step{{Write: []byte(composer.Escape)}}
+	}
+	works := func(rows []string) bool { return composerAt(rows) >= 0 && screen.Has(rows, workWords) }
+	return []agentcli.Step{
+		{Write: []byte(composer.Escape), Wait: dialogClose, Until: works},
+		{Write: []byte(composer.Escape), If: works},
+	}
+}
+
 // Exit leaves a dialog or a turn, and then codex: one Ctrl-C exits when it is idle with an empty line.
 func (d *driver) Exit() []agentcli.Step {
 	steps := make([]agentcli.Step, 3)
@@ -381,5 +418,9 @@ func (d *driver) Load(b []byte) {
 	}
 	if s.Turn {
 		d.poll()
+		d.makeRoom()
+	}
+	if s.Unread != "" && s.Shown == nil {
+		d.awaitDrawn()
 	}
 }

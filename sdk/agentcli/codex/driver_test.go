@@ -80,6 +80,14 @@ func (r *rig) busy() {
 	r.want("busy")
 }
 
+// asks has codex ask for an approval of which no hook tells, and which does not come on the screen.
+func (r *rig) asks() {
+	r.state("blocked:kind=permission")
+	r.Pass(4 * time.Second)
+	r.note()
+	r.title("[ . ] Action Required")
+}
+
 func shell(command string) map[string]any {
 	return map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": command}}
 }
@@ -156,8 +164,7 @@ func TestApproval(t *testing.T) {
 func TestAnswerAtOnce(t *testing.T) {
 	r := readyRig(t)
 	r.busy()
-	r.state("blocked:kind=permission") // without a hook
-	r.title("[ . ] Action Required")
+	r.asks()
 	r.want("blocked[The agent asks for an approval: see its terminal.]")
 	steps, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceDeny})
 	if keys := drivertest.Keystrokes(steps); err != nil || keys != "\x1b" {
@@ -174,8 +181,7 @@ func TestRefusalWithReason(t *testing.T) {
 	r := readyRig(t)
 	r.hook("UserPromptSubmit", map[string]any{"turn_id": "t1", "prompt": "do it"})
 	r.state("working")
-	r.state("blocked:kind=permission")
-	r.title("[ . ] Action Required")
+	r.asks()
 	steps, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceDeny, Text: "no: why?"})
 	if keys := drivertest.Keystrokes(steps); err != nil || keys != "\x1b" {
 		t.Fatalf("%v, typed %q", err, keys)
@@ -200,8 +206,7 @@ func TestRefusalWithReason(t *testing.T) {
 func TestRefusalWithReasonLost(t *testing.T) {
 	r := readyRig(t)
 	r.busy()
-	r.state("blocked:kind=permission")
-	r.title("[ . ] Action Required")
+	r.asks()
 	if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceDeny, Text: "no"}); err != nil {
 		t.Fatal(err)
 	}
@@ -557,11 +562,6 @@ const history = "› hello\n\n• ANSWER[hello]\n\n  Worked for <1s\n\n"
 // What stands where the composer would is a dialog, once it stays.
 func TestDialog(t *testing.T) {
 	r := readyRig(t)
-	show := func(screen string) {
-		r.Screen = strings.Split(screen, "\n")
-		r.driver.Screen(r.Screen, 0, 0)
-		r.note()
-	}
 	const picker = history + "  Select Model\n\n› 1. one\n  2. two\n\n  Press enter to confirm or esc to go back\n"
 	for _, composer := range []string{
 		history + "› Ask Codex to do anything\n\n  GPT · /work\n  ? for shortcuts\n",
@@ -569,17 +569,17 @@ func TestDialog(t *testing.T) {
 		history + "! ls\n\n  GPT · /work\n  esc exit shell mode\n",
 		"",
 	} {
-		show(composer)
+		r.show(composer)
 		r.Pass(time.Minute)
 		r.want("")
 	}
-	show(picker)
+	r.show(picker)
 	r.Pass(100 * time.Millisecond)
-	show(history + "› Ask Codex to do anything\n\n  GPT · /work\n")
+	r.show(history + "› Ask Codex to do anything\n\n  GPT · /work\n")
 	r.Pass(time.Minute)
 	r.want("") // it was a moment
 
-	show(picker)
+	r.show(picker)
 	r.Pass(600 * time.Millisecond)
 	r.note()
 	r.want("blocked[Worked for <1s\nSelect Model\nPress enter to confirm or esc to go back]")
@@ -590,10 +590,10 @@ func TestDialog(t *testing.T) {
 	if keys := drivertest.Keystrokes(steps); err != nil || keys != "2" {
 		t.Errorf("%v, typed %q", err, keys)
 	}
-	show(history + "› Ask Codex to do anything\n\n  GPT · /work\n")
+	r.show(history + "› Ask Codex to do anything\n\n  GPT · /work\n")
 	r.want("unblocked[2]")
 
-	show("/ T R A N S C R I P T /\n" + history + "^space select\n q close · f3 find\n")
+	r.show("/ T R A N S C R I P T /\n" + history + "^space select\n q close · f3 find\n")
 	r.Pass(time.Second)
 	r.want("") // it may be drawing
 	r.Pass(2 * time.Second)
@@ -641,8 +641,7 @@ func TestSavedAtTheEnd(t *testing.T) {
 		}, func(r *rig) { r.Pass(100 * time.Millisecond) }, "turn_end!"},
 		{"Reason", func(r *rig) {
 			r.files["/t.jsonl"] = turn("1", abortEntry+"\n")
-			r.state("blocked:kind=permission")
-			r.title("[ . ] Action Required")
+			r.asks()
 			if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceDeny, Text: "no"}); err != nil {
 				t.Fatal(err)
 			}

@@ -28,6 +28,8 @@ const (
 	// unheardLimit is how long the transcript may have the end of a turn, and the screen show no work, before the turn has
 	// ended though codex did not say so.
 	unheardLimit = 3 * time.Second
+	// refuseHold is how long codex may work on after a refusal whose reason waits to be typed.
+	refuseHold = 500 * time.Millisecond
 )
 
 // workWords stand on the screen while codex works.
@@ -153,7 +155,7 @@ func (d *driver) poll() {
 		if !d.state.Turn {
 			return
 		}
-		if d.state.Prompt == nil && d.state.Ending == "" && !d.reading {
+		if !d.asks() && d.state.Ending == "" && !d.reading {
 			d.read(d.endUnheard)
 		}
 		d.watchNetwork()
@@ -164,7 +166,7 @@ func (d *driver) poll() {
 // endUnheard ends a turn of whose end only the transcript tells: what codex says by OSC is lost with output that came while
 // no process read it.
 func (d *driver) endUnheard() {
-	if !d.state.Turn || d.state.Ending != "" || d.state.Prompt != nil || d.state.Following || d.over() == nil ||
+	if !d.state.Turn || d.state.Ending != "" || d.asks() || d.state.Following || d.over() == nil ||
 		screen.Has(d.host.Rows(), workWords) {
 		d.overSince = time.Time{}
 		return
@@ -180,7 +182,7 @@ func (d *driver) endUnheard() {
 
 // watchNetwork gives a turn up for which codex waits for the network: it would do so for ever.
 func (d *driver) watchNetwork() {
-	if d.state.Prompt != nil || d.state.Ending != "" || d.state.Away != "" || !screen.Has(d.host.Rows(), awayWords) {
+	if d.asks() || d.state.Ending != "" || d.state.Away != "" || !screen.Has(d.host.Rows(), awayWords) {
 		d.awaySince = time.Time{}
 		return
 	}
@@ -257,6 +259,9 @@ func (d *driver) finish(how string) {
 	if d.state.Prompt != nil {
 		d.unblocked(runtime.ChoiceDeny)
 	}
+	if d.state.Unread != "" {
+		d.answered()
+	}
 	d.state.Idle, d.state.Ending, d.tries = false, how, 0
 	d.look()
 }
@@ -304,6 +309,9 @@ func (d *driver) conclude() {
 		end.Refused = !d.state.Answered.IsZero() && d.host.Now().Sub(d.state.Answered) < keyReact
 	case t != nil && t.Failure != nil:
 		end.Error = t.Failure.turnError()
+	case t != nil && d.state.Reason != "":
+		d.sendReason()
+		return
 	case t != nil && (t.Text != "" || d.state.Refused):
 		end.Text = t.Text
 	case t != nil:
@@ -334,6 +342,22 @@ func (d *driver) end(s agentcli.Signal) {
 	if e := s.Error; e != nil && e.Code == wire.TurnLoginRequired {
 		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalLogin, Source: runtime.SourceHook, Text: e.Message})
 	}
+}
+
+// makeRoom stops codex's turn where a refusal does not end it, as that of an MCP server's tool, and its reason waits to be typed: a
+// message that is typed into a turn that runs may be lost with it.
+func (d *driver) makeRoom() {
+	stop(&d.cancelRoom)
+	if d.state.Reason == "" {
+		return
+	}
+	d.cancelRoom = d.host.After(refuseHold, func() {
+		s := &d.state
+		typist, ok := d.host.(agentcli.Typist)
+		if ok && s.Turn && s.Reason != "" && s.Ending == "" && !s.Following && !d.asks() {
+			typist.Type([]agentcli.Step{{Write: []byte(composer.Escape)}})
+		}
+	})
 }
 
 // sendReason types why an approval was refused. Codex takes it for a message, and for the caller the turn goes on: its
