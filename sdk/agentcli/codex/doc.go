@@ -19,7 +19,8 @@
 //
 // Agents that codex's own one starts call the same hooks, with agent_id, and have transcripts and turns of their own. Their
 // tools and what they ask are of the turn that runs. What they used by its end is read from their transcripts, which the hooks name,
-// and counted in it; what they use later is the next turn's. Nothing else of them is looked at.
+// and counted in it; what they use later is the next turn's. What they ask between two turns is reported as a dialog that is in the way
+// of a turn, and none. Nothing else of them is looked at.
 //
 // While codex repeats a request that failed, the turn is busy. It does that for some 25 seconds, but for ever where the
 // provider cannot be reached at all: after two minutes of that the driver presses Escape, and the turn is

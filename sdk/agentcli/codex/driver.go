@@ -90,12 +90,15 @@ type state struct {
 	// then.
 	Helpers []string                 `json:"helpers,omitempty"`
 	Counted map[string]runtime.Usage `json:"counted,omitempty"`
+	// Counting are those of Helpers that are being read.
+	Counting []string `json:"counting,omitempty"`
 }
 
 // ask is what a hook said of a dialog that is about to come.
 type ask struct {
-	Tool  string         `json:"tool"`
-	Input wire.ToolInput `json:"input"`
+	Tool   string         `json:"tool"`
+	Input  wire.ToolInput `json:"input"`
+	Helper bool           `json:"helper,omitempty"` // an agent asks that codex's own one started
 }
 
 func (a adapter) NewDriver(_ agentcli.Plan, room agentcli.Room, host agentcli.Host) agentcli.Driver {
@@ -125,6 +128,10 @@ func (d *driver) report(r report) {
 	stop(&d.cancelIdle)
 	d.state.Idle = false
 	if d.ofRefused(r.state) {
+		return
+	}
+	if d.state.Prompt != nil && !d.state.Turn && r.state != "blocked" { // a helper's, which asked between two turns
+		d.unblocked(d.answering.Choice())
 		return
 	}
 	switch r.state {
@@ -214,13 +221,17 @@ func (d *driver) blocked(kind string) {
 		return
 	}
 	d.gone()
-	if !d.state.Turn {
+	next, source := d.state.Next, runtime.SourceOSC
+	switch {
+	case d.state.Turn:
+	case next != nil && next.Helper: // it is in the way of a turn, and none
+		source = runtime.SourceScreen
+	default:
 		d.state.Ready = true
 		d.begin()
 		d.state.Unsure = true
 	}
 	d.sure()
-	next := d.state.Next
 	d.state.Next, d.state.Standing = nil, false
 	switch question := kind == kindQuestion; {
 	case next == nil, question && next.Tool != questionTool:
@@ -233,7 +244,7 @@ func (d *driver) blocked(kind string) {
 	default:
 		d.state.Prompt = dialog.ApprovalPrompt(d.promptID(), next.Tool, next.Input, false)
 	}
-	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceOSC, Prompt: d.state.Prompt})
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: source, Prompt: d.state.Prompt})
 }
 
 // asks reports whether codex waits for an answer of which it told.
@@ -297,6 +308,9 @@ func (d *driver) helperHook(name string, p hook.Payload) {
 	d.noteHelper(p)
 	if d.state.Turn || name == "PermissionRequest" || p.Tool == questionTool {
 		d.toolHook(name, p)
+	}
+	if d.state.Next != nil && (name == "PermissionRequest" || name == "PreToolUse" && p.Tool == questionTool) {
+		d.state.Next.Helper = true
 	}
 }
 
@@ -406,6 +420,7 @@ func (d *driver) Load(b []byte) {
 		return
 	}
 	d.state = s
+	d.recount()
 	switch {
 	case s.Ending != "":
 		d.look()

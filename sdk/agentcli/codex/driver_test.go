@@ -19,11 +19,15 @@ type rig struct {
 	driver agentcli.Driver
 	files  map[string]string
 	shown  *runtime.Prompt
+	onRead func(name string) // nil: nothing
 }
 
 func newRig(t *testing.T, hook ...string) *rig {
 	r := &rig{t: t, FakeHost: &drivertest.FakeHost{}, files: map[string]string{}}
 	r.driver = codex.New().NewDriver(agentcli.Plan{}, agentcli.Room{Hook: hook, ReadFile: func(name string) ([]byte, error) {
+		if r.onRead != nil {
+			r.onRead(name)
+		}
 		if text, ok := r.files[name]; ok {
 			return []byte(text), nil
 		}

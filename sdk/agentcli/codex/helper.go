@@ -38,12 +38,13 @@ func (d *driver) countHelpers(then func()) {
 	}
 	used := make([]*runtime.Usage, len(names))
 	turns := d.state.Turns
-	d.state.Helpers = nil
+	d.state.Helpers, d.state.Counting = nil, names
 	d.host.Do(func() {
 		for i, name := range names {
 			used[i] = readUsage(d.room, name)
 		}
 	}, func() {
+		d.state.Counting = nil
 		for i, name := range names {
 			d.count(name, used[i])
 		}
@@ -51,6 +52,16 @@ func (d *driver) countHelpers(then func()) {
 			then()
 		}
 	})
+}
+
+// recount has helpers read again whose reading a process did not end.
+func (d *driver) recount() {
+	for _, name := range d.state.Counting {
+		if !slices.Contains(d.state.Helpers, name) {
+			d.state.Helpers = append(d.state.Helpers, name)
+		}
+	}
+	d.state.Counting = nil
 }
 
 // count counts what a helper used since it was read before.

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -257,7 +258,7 @@ func (d *driver) finish(how string) {
 	}
 	d.sure()
 	if d.state.Prompt != nil {
-		d.unblocked(runtime.ChoiceDeny)
+		d.unblocked(cmp.Or(d.answering.Choice(), runtime.ChoiceDeny))
 	}
 	if d.state.Unread != "" {
 		d.answered()
