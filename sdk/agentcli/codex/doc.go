@@ -39,7 +39,8 @@
 // reason, whose turn would run on without it.
 //
 // What stands on the screen in place of the composer, and stays, is a dialog of which nothing else tells: a choice of
-// models, a warning, the transcript. It is reported as blocked, with its entries, outside of turns as well.
+// models, a warning, the transcript. It is reported as blocked, with its entries, outside of turns as well. A message that comes before
+// that does not answer it: it is typed when the dialog is gone.
 //
 // # Configuration
 //

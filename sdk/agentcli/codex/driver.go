@@ -55,7 +55,7 @@ type driver struct {
 	sent       composer.Sent
 	sentText   string    // the message that was submitted last
 	sentAt     time.Time // when
-	mixed      bool      // it was refused, because something else came with it, and is to be typed again
+	again      bool      // it was refused, because something else came with it, or not typed, and is to be typed again
 	refusedAt  time.Time // when a prompt was refused, of which codex may yet tell; zero: none
 	tries      int       // of the look for how the turn ended
 	reading    bool      // the transcript
@@ -354,7 +354,11 @@ func (d *driver) Submit(text string) []agentcli.Step { return d.submit(text, com
 // submit types a message, after emptying the line if clear is set.
 func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	d.sent.Submit(text)
-	d.sentText, d.sentAt, d.mixed = text, d.host.Now(), false
+	d.sentText, d.sentAt, d.again = text, d.host.Now(), false
+	if !free(d.host.Rows()) {
+		d.again = true
+		return []agentcli.Step{{Wait: clearGap}}
+	}
 	text = composer.Plain(text)
 	if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "!") {
 		text = " " + text
@@ -365,20 +369,20 @@ func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	}
 	return append(steps,
 		agentcli.Step{Write: composer.Paste(text + " "), Wait: 100 * time.Millisecond},
-		agentcli.Step{Write: []byte(composer.Enter)},
+		agentcli.Step{Write: []byte(composer.Enter), If: free},
 	)
 }
 
-// Confirm presses Enter once more, or types a message again that was refused for what came with it. While codex works nothing
-// is typed: Enter would put what stands in the line into the turn that runs.
+// Confirm presses Enter once more, or types a message again that was refused for what came with it, or had a dialog in its way. While
+// codex works nothing is typed: Enter would put what stands in the line into the turn that runs.
 func (d *driver) Confirm() []agentcli.Step {
 	switch {
 	case d.state.Turn && !d.state.Following:
 		return []agentcli.Step{{Wait: clearGap}}
-	case d.mixed:
+	case d.again:
 		return d.submit(d.sentText, true)
 	}
-	return []agentcli.Step{{Write: []byte(composer.Enter)}}
+	return []agentcli.Step{{Write: []byte(composer.Enter), If: free}}
 }
 
 var _ agentcli.Interrupter = (*driver)(nil)

@@ -607,6 +607,26 @@ func TestDialog(t *testing.T) {
 	}
 }
 
+// A message does not answer a dialog that was drawn just now; it is typed when that is gone.
+func TestMessageBehindDialog(t *testing.T) {
+	const composer = history + "› Ask Codex to do anything\n\n  GPT · /work\n"
+	const nudge = history + "  Switch?\n\n› 1. Switch\n  2. Keep\n\n  enter select · esc back\n"
+	r := readyRig(t)
+	r.show(composer)
+	early := r.driver.Submit("hello") // the dialog comes while it is typed
+	r.show(nudge)
+	for _, steps := range [][]agentcli.Step{early, r.driver.Confirm(), r.driver.Submit("hello"), r.driver.Confirm()} {
+		if keys := drivertest.Keystrokes(steps, r.Screen...); strings.Contains(keys, "\r") {
+			t.Errorf("typed %q", keys)
+		}
+	}
+	r.Pass(time.Second)
+	r.show(composer)
+	if keys := drivertest.Keystrokes(r.driver.Confirm(), r.Screen...); !strings.Contains(keys, "hello") || !strings.HasSuffix(keys, "\r") {
+		t.Errorf("typed %q", keys)
+	}
+}
+
 // A dialog may stand where codex starts; it is not ready then.
 func TestDialogAtStart(t *testing.T) {
 	r := newRig(t)

@@ -112,6 +112,16 @@ func dialogRows(rows []string) []string {
 	return rows
 }
 
+// free reports whether Enter may be pressed: no dialog with a list stands where the composer would be. It may be one that has not
+// stood long enough to be reported, such as the choice of another model behind a turn, whose marked entry Enter would take.
+func free(rows []string) bool {
+	if composerAt(rows) >= 0 || !hinted(rows) {
+		return true
+	}
+	now := dialog.Read(dialogRows(rows))
+	return len(now.Entries) < 2
+}
+
 // Screen reads the sign-in screens, before which codex tells nothing, and dialogs of which nothing else tells.
 func (d *driver) Screen(rows []string, _, _ int) bool {
 	d.lookAt(rows)

@@ -78,7 +78,7 @@ func (d *driver) isMixed(prompt string) bool {
 // refuse keeps a prompt from the model. No turn begins with it, though codex says so. The message is typed again when the
 // session asks for it, and the reason of a refusal as that was to be confirmed.
 func (d *driver) refuse(call *agentcli.HookCall) {
-	d.mixed, d.refusedAt = true, d.host.Now()
+	d.again, d.refusedAt = true, d.host.Now()
 	if d.state.Unsure {
 		stop(&d.cancelBusy)
 		stop(&d.cancelPoll)
