@@ -130,8 +130,12 @@ func (d *driver) report(r report) {
 	if d.ofRefused(r.state) {
 		return
 	}
-	if d.state.Prompt != nil && !d.state.Turn && r.state != "blocked" { // a helper's, which asked between two turns
-		d.unblocked(d.answering.Choice())
+	if d.asks() && !d.state.Turn && r.state != "blocked" { // a helper did, between two turns
+		if d.state.Prompt != nil {
+			d.unblocked(d.answering.Choice())
+		} else {
+			d.answered()
+		}
 		return
 	}
 	switch r.state {
@@ -224,7 +228,7 @@ func (d *driver) blocked(kind string) {
 	next, source := d.state.Next, runtime.SourceOSC
 	switch {
 	case d.state.Turn:
-	case next != nil && next.Helper: // it is in the way of a turn, and none
+	case d.state.Ready && (next == nil || next.Helper): // it is in the way of a turn, and none
 		source = runtime.SourceScreen
 	default:
 		d.state.Ready = true

@@ -57,6 +57,24 @@ func TestRealServerAsks(t *testing.T) {
 	}
 }
 
+// A helper of codex's may call the server when the turn is over: what it asks then is no turn.
+func TestRealServerAsksBetweenTurns(t *testing.T) {
+	a := startedWithServer(t)
+	a.Send(`CALL[spawn_agent {"message":"HANG[2] CALL[mcp__own__colour {}]","task_name":"helper","fork_turns":"none"}] please`)
+	if end := a.Turn(); end.Error != nil || a.Count(agentcli.SignalBlocked) > 0 {
+		t.Fatalf("turn ended with %+v\n%s", end.Signal, a.History())
+	}
+	a.Wait(agentcli.SignalBlocked)
+	a.MustAnswer(runtime.Answer{Choice: "blue"})
+	a.Wait(agentcli.SignalBlocked) // the second field
+	a.MustAnswer(runtime.Answer{Text: "not too dark"})
+	a.Wait(agentcli.SignalUnblocked)
+	a.Send("SAY[alone]")
+	if end := a.Turn(); end.Text != "alone" || a.Count(agentcli.SignalTurnEnd) != 2 {
+		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
+	}
+}
+
 // A refusal of an MCP server's tool does not end codex's turn: its reason reaches the model all the same, at once or when the model
 // had answered already.
 func TestRealServerRefused(t *testing.T) {

@@ -64,6 +64,25 @@ func TestUnreadQuestion(t *testing.T) {
 	back.want("unblocked[dark] turn_end(TURN_UNKNOWN)")
 }
 
+// What a helper's MCP server asks between two turns is no turn, and over when codex is idle again.
+func TestUnreadBetweenTurns(t *testing.T) {
+	r := readyRig(t)
+	for _, kind := range []string{"question", "permission"} {
+		for _, then := range []string{"idle", "done", "working"} {
+			r.show(field)
+			r.state("blocked:kind=" + kind)
+			r.Pass(time.Second)
+			r.note()
+			r.want("blocked[Field 1/2\nWhich?\nenter to submit answer | esc to cancel]")
+			r.show(history + "› Ask Codex to do anything\n\n  GPT · /work\n")
+			r.state(then)
+			r.Pass(time.Second)
+			r.want("unblocked")
+			r.state("idle")
+		}
+	}
+}
+
 // An approval of which no hook told has the words of its dialog; an end of the turn, or of the runtime, finds it closed.
 func TestUnreadApproval(t *testing.T) {
 	r := readyRig(t)
