@@ -35,8 +35,8 @@
 //
 // No hook tells of what an MCP server asks its user, nor of the permissions that a model asks for: codex says that it is blocked, and
 // the prompt is reported with what the screen shows once the dialog stands. A form has one prompt for each field. Escape closes what
-// comes from an MCP server, its approvals too, and codex goes on: an interrupt presses it twice, and so does a refusal with a
-// reason, whose turn would run on without it.
+// comes from an MCP server, its approvals too, and codex goes on: an interrupt presses it again for as long as the turn goes on, and
+// a refusal with a reason once more, because the turn would run on without it.
 //
 // What stands on the screen in place of the composer, and stays, is a dialog of which nothing else tells: a choice of
 // models, a warning, the transcript. It is reported as blocked, with its entries, outside of turns as well. A message that comes before

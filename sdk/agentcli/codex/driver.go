@@ -10,7 +10,6 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
-	"github.com/wardroom/wardroom/sdk/agentcli/internal/screen"
 	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -29,6 +28,8 @@ const (
 	announceHold = 5 * time.Second
 	// dialogClose is how long a dialog may take to close, and codex to go on then.
 	dialogClose = 700 * time.Millisecond
+	// stopTries is how often an interrupt is repeated that closed a dialog and left the turn running, or was lost.
+	stopTries = 6
 	// clearGap is what a confirmation waits that types nothing.
 	clearGap = 80 * time.Millisecond
 )
@@ -67,6 +68,7 @@ type driver struct {
 	cancelStand func()
 	cancelDrawn func()
 	cancelRoom  func()
+	cancelStop  func()
 	suspect     dialog.Standing // stands where the composer would be, and is no dialog yet
 	suspectAt   time.Time
 }
@@ -394,14 +396,26 @@ var _ agentcli.Interrupter = (*driver)(nil)
 // Interrupt implements agentcli.Interrupter. Escape closes a dialog first, and where that does not end codex's turn, as with what an
 // MCP server asks, a second one does.
 func (d *driver) Interrupt() []agentcli.Step {
-	if !d.asks() {
-		return []agentcli.Step{{Write: []byte(composer.Escape)}}
+	if d.asks() {
+		d.stopAgain(stopTries)
 	}
-	works := func(rows []string) bool { return composerAt(rows) >= 0 && screen.Has(rows, workWords) }
-	return []agentcli.Step{
-		{Write: []byte(composer.Escape), Wait: dialogClose, Until: works},
-		{Write: []byte(composer.Escape), If: works},
+	return []agentcli.Step{{Write: []byte(composer.Escape)}}
+}
+
+// stopAgain presses Escape again, up to so many times, as long as the turn goes on that is to be interrupted.
+func (d *driver) stopAgain(tries int) {
+	stop(&d.cancelStop)
+	typist, ok := d.host.(agentcli.Typist)
+	if !ok || tries == 0 {
+		return
 	}
+	d.cancelStop = d.host.After(dialogClose, func() {
+		if !d.state.Turn || d.state.Ending != "" || d.state.Following {
+			return
+		}
+		typist.Type([]agentcli.Step{{Write: []byte(composer.Escape)}})
+		d.stopAgain(tries - 1)
+	})
 }
 
 // Exit leaves a dialog or a turn, and then codex: one Ctrl-C exits when it is idle with an empty line.

@@ -59,6 +59,7 @@ type turnState struct {
 }
 
 func (d *driver) begin() {
+	stop(&d.cancelStop)
 	d.state.turnState = turnState{Turn: true}
 	d.state.Next = nil
 	d.awaySince, d.overSince = time.Time{}, time.Time{}
@@ -334,6 +335,7 @@ func (d *driver) conclude() {
 // end reports the end of the turn.
 func (d *driver) end(s agentcli.Signal) {
 	stop(&d.cancelPoll)
+	stop(&d.cancelStop)
 	d.state.Lost = d.state.Rollout.Turn == nil
 	d.fold()
 	s.Kind, s.Source = agentcli.SignalTurnEnd, runtime.SourceOSC

@@ -109,20 +109,39 @@ func TestUnreadApproval(t *testing.T) {
 	r.want("turn_end(TURN_UNKNOWN)")
 }
 
-// The end of a turn that is asked for while a dialog stands is Escape once more where codex goes on without the dialog.
+// The end of a turn that is asked for while a dialog stands is Escape once more where the dialog stays, or codex goes on without it,
+// and no more of it when the turn is over.
 func TestInterruptOfDialog(t *testing.T) {
 	r := readyRig(t)
-	r.busy()
-	interrupt := func() []string {
-		steps := r.driver.(agentcli.Interrupter).Interrupt()
-		return []string{drivertest.Keystrokes(steps, strings.Split(working, "\n")...), drivertest.Keystrokes(steps, "› Ask Codex")}
-	}
-	if keys := interrupt(); keys[0] != "\x1b" {
-		t.Errorf("typed %q", keys)
-	}
-	r.show(field)
-	r.state("blocked:kind=question")
-	if keys := interrupt(); keys[0] != "\x1b\x1b" || keys[1] != "\x1b" {
-		t.Errorf("typed %q", keys)
+	for _, asks := range []bool{false, true} {
+		r.busy()
+		if asks {
+			r.show(field)
+			r.state("blocked:kind=question")
+		}
+		if keys := drivertest.Keystrokes(r.driver.(agentcli.Interrupter).Interrupt()); keys != "\x1b" {
+			t.Errorf("typed %q", keys)
+		}
+		r.Pass(time.Second)
+		if keys := r.Keystrokes(); (keys == "\x1b") != asks {
+			t.Errorf("typed %q where the dialog stays", keys)
+		}
+		r.show(working)
+		r.state("working")
+		r.Pass(time.Second)
+		if keys := r.Keystrokes(); (keys != "") != asks {
+			t.Errorf("typed %q where codex goes on", keys)
+		}
+		r.state("idle")
+		r.Pass(time.Second)
+		r.Kinds()
+		r.busy()
+		r.Pass(time.Minute)
+		if keys := r.Keystrokes(); keys != "" {
+			t.Errorf("%q was typed into the next turn", keys)
+		}
+		r.state("idle")
+		r.Pass(time.Second)
+		r.Kinds()
 	}
 }
