@@ -15,11 +15,27 @@ func readResponses(b node) (user string, results []string) {
 			if text := lastSaid(item.get("content")); text != "" {
 				user, results = text, nil
 			}
+		case "agent_message":
+			if text := task(item.get("content").list()); text != "" {
+				user, results = text, nil
+			}
 		case "function_call_output", "custom_tool_call_output", "local_shell_call_output":
 			results = append(results, toolOutput(item.get("output")))
 		}
 	}
 	return user, results
+}
+
+// task is what an agent is to do that another one started, by the message of which that is a part; or empty.
+func task(content []node) string {
+	text := ""
+	for i, part := range content {
+		if i == 0 && !strings.Contains(part.get("text").text(), "Message Type: NEW_TASK") {
+			return ""
+		}
+		text = first(part.get("encrypted_content").text(), text)
+	}
+	return text
 }
 
 // lastSaid is the last part of a message that the user wrote.

@@ -16,6 +16,13 @@ func said(text string) map[string]any {
 	return map[string]any{"type": "message", "role": "user", "content": []any{block("input_text", "text", text)}}
 }
 
+// agentMessage is what codex's agents tell each other.
+func agentMessage(kind, text string) map[string]any {
+	return map[string]any{"type": "agent_message", "content": []any{
+		block("input_text", "text", "Message Type: "+kind+"\n"), block("encrypted_content", "encrypted_content", text),
+	}}
+}
+
 func function(name string) map[string]any { return map[string]any{"type": "function", "name": name} }
 
 func TestResponsesText(t *testing.T) {
@@ -24,6 +31,7 @@ func TestResponsesText(t *testing.T) {
 		"hello",
 		[]any{map[string]any{"role": "user", "content": "hello"}},
 		[]any{said("hello"), said("<environment_context>x</environment_context>")},
+		[]any{said("go"), agentMessage("NEW_TASK", "hello"), agentMessage("FINAL_ANSWER", "well")},
 		[]any{said("# AGENTS.md instructions for x"), said("hello"), map[string]any{"type": "message", "role": "assistant", "content": "y"}},
 	} {
 		_, data := post(t, server, "/v1/responses", map[string]any{"model": "gpt-x", "input": input})

@@ -19,7 +19,8 @@
 //
 // Agents that codex's own one starts call the same hooks, with agent_id, and have transcripts and turns of their own. Their
 // tools and what they ask are of the turn that runs. What they used by its end is read from their transcripts, which the hooks name,
-// and counted in it; what they use later is the next turn's. Nothing else of them is looked at.
+// and counted in it; what they use later is the next turn's. What they ask between two turns is reported as a dialog that is in the way
+// of a turn, and none. Nothing else of them is looked at.
 //
 // While codex repeats a request that failed, the turn is busy. It does that for some 25 seconds, but for ever where the
 // provider cannot be reached at all: after two minutes of that the driver presses Escape, and the turn is
@@ -32,8 +33,14 @@
 // end of the caller's turn as well, which is interrupted and refused; with one the driver types the reason as a message
 // and goes on: the turn that codex makes of it is the rest of the caller's, and its answer the answer.
 //
+// No hook tells of what an MCP server asks its user, nor of the permissions that a model asks for: codex says that it is blocked, and
+// the prompt is reported with what the screen shows once the dialog stands. A form has one prompt for each field. Escape closes what
+// comes from an MCP server, its approvals too, and codex goes on: an interrupt presses it again for as long as the turn goes on, and
+// a refusal with a reason once more, because the turn would run on without it.
+//
 // What stands on the screen in place of the composer, and stays, is a dialog of which nothing else tells: a choice of
-// models, a warning, the transcript. It is reported as blocked, with its entries, outside of turns as well.
+// models, a warning, the transcript. It is reported as blocked, with its entries, outside of turns as well. A message that comes before
+// that does not answer it: it is typed when the dialog is gone.
 //
 // # Configuration
 //

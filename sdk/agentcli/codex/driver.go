@@ -27,11 +27,18 @@ const (
 	// announceHold is the same while a message is on its way, whose hook shows whether that is what codex works on: somebody at
 	// the terminal may have been first, or the prompt be refused.
 	announceHold = 5 * time.Second
+	// dialogClose is how long a dialog may take to close, and codex to go on then.
+	dialogClose = 700 * time.Millisecond
+	// stopTries is how often an interrupt is repeated that closed a dialog and left the turn running, or was lost.
+	stopTries = 6
 	// clearGap is what a confirmation waits that types nothing.
 	clearGap = 80 * time.Millisecond
 )
 
 const questionTool = "request_user_input"
+
+// kindQuestion is what codex calls being blocked by anything but an approval.
+const kindQuestion = "question"
 
 // driver follows one codex. The exported state is saved; the rest comes again.
 type driver struct {
@@ -50,7 +57,7 @@ type driver struct {
 	sent       composer.Sent
 	sentText   string    // the message that was submitted last
 	sentAt     time.Time // when
-	mixed      bool      // it was refused, because something else came with it, and is to be typed again
+	again      bool      // it was refused, because something else came with it, or not typed, and is to be typed again
 	refusedAt  time.Time // when a prompt was refused, of which codex may yet tell; zero: none
 	tries      int       // of the look for how the turn ended
 	reading    bool      // the transcript
@@ -60,6 +67,9 @@ type driver struct {
 	overSince  time.Time // when the transcript had the end of the turn that runs
 
 	cancelStand func()
+	cancelDrawn func()
+	cancelRoom  func()
+	cancelStop  func()
 	suspect     dialog.Standing // stands where the composer would be, and is no dialog yet
 	suspectAt   time.Time
 }
@@ -77,13 +87,18 @@ type state struct {
 	Prompt   *runtime.Prompt `json:"prompt,omitempty"`
 	Standing bool            `json:"standing,omitempty"` // the dialog is drawn
 	Shown    *shown          `json:"shown,omitempty"`    // a dialog beside Prompt
+	// Unread is the kind of what codex asks and no hook told of, such as a question of an MCP server: only the screen has it.
+	Unread string `json:"unread,omitempty"`
 	subagent.Ledger
+	// Counting are those of Helpers that are being read.
+	Counting []string `json:"counting,omitempty"`
 }
 
 // ask is what a hook said of a dialog that is about to come.
 type ask struct {
-	Tool  string         `json:"tool"`
-	Input wire.ToolInput `json:"input"`
+	Tool   string         `json:"tool"`
+	Input  wire.ToolInput `json:"input"`
+	Helper bool           `json:"helper,omitempty"` // an agent asks that codex's own one started
 }
 
 func (a adapter) NewDriver(_ agentcli.Plan, room agentcli.Room, host agentcli.Host) agentcli.Driver {
@@ -113,6 +128,14 @@ func (d *driver) report(r report) {
 	stop(&d.cancelIdle)
 	d.state.Idle = false
 	if d.ofRefused(r.state) {
+		return
+	}
+	if d.asks() && !d.state.Turn && r.state != "blocked" { // a helper did, between two turns
+		if d.state.Prompt != nil {
+			d.unblocked(d.answering.Choice())
+		} else {
+			d.answered()
+		}
 		return
 	}
 	switch r.state {
@@ -169,6 +192,8 @@ func (d *driver) working() {
 		d.working()
 	case d.state.Prompt != nil:
 		d.unblocked(d.answering.Choice())
+	case d.state.Unread != "":
+		d.answered()
 	case d.state.Following:
 		d.followed()
 	case !d.state.Turn:
@@ -196,32 +221,43 @@ func (d *driver) sure() {
 }
 
 func (d *driver) blocked(kind string) {
-	if d.state.Prompt != nil {
+	if d.asks() {
 		return
 	}
 	d.gone()
-	if !d.state.Turn {
+	next, source := d.state.Next, runtime.SourceOSC
+	switch {
+	case d.state.Turn:
+	case d.state.Ready && (next == nil || next.Helper): // it is in the way of a turn, and none
+		source = runtime.SourceScreen
+	default:
 		d.state.Ready = true
 		d.begin()
 		d.state.Unsure = true
 	}
 	d.sure()
-	d.state.Asked++
-	id := fmt.Sprintf("p%d", d.state.Asked)
-	next := d.state.Next
-	if next == nil {
-		next = &ask{}
-	}
-	if kind == "question" {
-		if next.Tool != questionTool {
-			next = &ask{Tool: questionTool}
-		}
-		d.state.Prompt = dialog.QuestionPrompt(id, next.Tool, next.Input)
-	} else {
-		d.state.Prompt = dialog.ApprovalPrompt(id, next.Tool, next.Input, false)
-	}
 	d.state.Next, d.state.Standing = nil, false
-	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceOSC, Prompt: d.state.Prompt})
+	switch question := kind == kindQuestion; {
+	case next == nil, question && next.Tool != questionTool:
+		d.state.Unread = kind
+		d.awaitDrawn()
+		d.lookAt(d.host.Rows())
+		return
+	case question:
+		d.state.Prompt = dialog.QuestionPrompt(d.promptID(), next.Tool, next.Input)
+	default:
+		d.state.Prompt = dialog.ApprovalPrompt(d.promptID(), next.Tool, next.Input, false)
+	}
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: source, Prompt: d.state.Prompt})
+}
+
+// asks reports whether codex waits for an answer of which it told.
+func (d *driver) asks() bool { return d.state.Prompt != nil || d.state.Unread != "" }
+
+// promptID returns the id of a new prompt.
+func (d *driver) promptID() string {
+	d.state.Asked++
+	return fmt.Sprintf("p%d", d.state.Asked)
 }
 
 // unblocked reports that the dialog is gone: a choice of "" was made at the terminal.
@@ -235,6 +271,9 @@ func (d *driver) unblocked(choice string) {
 	}
 	d.state.Prompt, d.state.Standing = nil, false
 	d.answering.Stop()
+	if choice == runtime.ChoiceDeny {
+		d.makeRoom()
+	}
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: runtime.SourceOSC, Prompt: p, Choice: choice})
 }
 
@@ -273,6 +312,9 @@ func (d *driver) helperHook(name string, p hook.Payload) {
 	d.noteHelper(p)
 	if d.state.Turn || name == "PermissionRequest" || p.Tool == questionTool {
 		d.toolHook(name, p)
+	}
+	if d.state.Next != nil && (name == "PermissionRequest" || name == "PreToolUse" && p.Tool == questionTool) {
+		d.state.Next.Helper = true
 	}
 }
 
@@ -316,7 +358,11 @@ func (d *driver) Submit(text string) []agentcli.Step { return d.submit(text, com
 // submit types a message, after emptying the line if clear is set.
 func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	d.sent.Submit(text)
-	d.sentText, d.sentAt, d.mixed = text, d.host.Now(), false
+	d.sentText, d.sentAt, d.again = text, d.host.Now(), false
+	if !free(d.host.Rows()) {
+		d.again = true
+		return []agentcli.Step{{Wait: clearGap}}
+	}
 	text = composer.Plain(text)
 	if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "!") {
 		text = " " + text
@@ -327,20 +373,47 @@ func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	}
 	return append(steps,
 		agentcli.Step{Write: composer.Paste(text + " "), Wait: 100 * time.Millisecond},
-		agentcli.Step{Write: []byte(composer.Enter)},
+		agentcli.Step{Write: []byte(composer.Enter), If: free},
 	)
 }
 
-// Confirm presses Enter once more, or types a message again that was refused for what came with it. While codex works nothing
-// is typed: Enter would put what stands in the line into the turn that runs.
+// Confirm presses Enter once more, or types a message again that was refused for what came with it, or had a dialog in its way. While
+// codex works nothing is typed: Enter would put what stands in the line into the turn that runs.
 func (d *driver) Confirm() []agentcli.Step {
 	switch {
 	case d.state.Turn && !d.state.Following:
 		return []agentcli.Step{{Wait: clearGap}}
-	case d.mixed:
+	case d.again:
 		return d.submit(d.sentText, true)
 	}
-	return []agentcli.Step{{Write: []byte(composer.Enter)}}
+	return []agentcli.Step{{Write: []byte(composer.Enter), If: free}}
+}
+
+var _ agentcli.Interrupter = (*driver)(nil)
+
+// Interrupt implements agentcli.Interrupter. Escape closes a dialog first, and where that does not end codex's turn, as with what an
+// MCP server asks, a second one does.
+func (d *driver) Interrupt() []agentcli.Step {
+	if d.asks() {
+		d.stopAgain(stopTries)
+	}
+	return []agentcli.Step{{Write: []byte(composer.Escape)}}
+}
+
+// stopAgain presses Escape again, up to so many times, as long as the turn goes on that is to be interrupted.
+func (d *driver) stopAgain(tries int) {
+	stop(&d.cancelStop)
+	typist, ok := d.host.(agentcli.Typist)
+	if !ok || tries == 0 {
+		return
+	}
+	d.cancelStop = d.host.After(dialogClose, func() {
+		if !d.state.Turn || d.state.Ending != "" || d.state.Following {
+			return
+		}
+		typist.Type([]agentcli.Step{{Write: []byte(composer.Escape)}})
+		d.stopAgain(tries - 1)
+	})
 }
 
 // Exit leaves a dialog or a turn, and then codex: one Ctrl-C exits when it is idle with an empty line.
@@ -367,6 +440,7 @@ func (d *driver) Load(b []byte) {
 		return
 	}
 	d.state = s
+	d.recount()
 	switch {
 	case s.Ending != "":
 		d.look()
@@ -379,5 +453,9 @@ func (d *driver) Load(b []byte) {
 	}
 	if s.Turn {
 		d.poll()
+		d.makeRoom()
+	}
+	if s.Unread != "" && s.Shown == nil {
+		d.awaitDrawn()
 	}
 }

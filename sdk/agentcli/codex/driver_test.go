@@ -19,11 +19,15 @@ type rig struct {
 	driver agentcli.Driver
 	files  map[string]string
 	shown  *runtime.Prompt
+	onRead func(name string) // nil: nothing
 }
 
 func newRig(t *testing.T, hook ...string) *rig {
 	r := &rig{t: t, FakeHost: &drivertest.FakeHost{}, files: map[string]string{}}
 	r.driver = codex.New().NewDriver(agentcli.Plan{}, agentcli.Room{Hook: hook, ReadFile: func(name string) ([]byte, error) {
+		if r.onRead != nil {
+			r.onRead(name)
+		}
 		if text, ok := r.files[name]; ok {
 			return []byte(text), nil
 		}
@@ -78,6 +82,14 @@ func (r *rig) busy() {
 	r.state("working")
 	r.Pass(3 * time.Second)
 	r.want("busy")
+}
+
+// asks has codex ask for an approval of which no hook tells, and which does not come on the screen.
+func (r *rig) asks() {
+	r.state("blocked:kind=permission")
+	r.Pass(4 * time.Second)
+	r.note()
+	r.title("[ . ] Action Required")
 }
 
 func shell(command string) map[string]any {
@@ -156,8 +168,7 @@ func TestApproval(t *testing.T) {
 func TestAnswerAtOnce(t *testing.T) {
 	r := readyRig(t)
 	r.busy()
-	r.state("blocked:kind=permission") // without a hook
-	r.title("[ . ] Action Required")
+	r.asks()
 	r.want("blocked[The agent asks for an approval: see its terminal.]")
 	steps, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceDeny})
 	if keys := drivertest.Keystrokes(steps); err != nil || keys != "\x1b" {
@@ -174,8 +185,7 @@ func TestRefusalWithReason(t *testing.T) {
 	r := readyRig(t)
 	r.hook("UserPromptSubmit", map[string]any{"turn_id": "t1", "prompt": "do it"})
 	r.state("working")
-	r.state("blocked:kind=permission")
-	r.title("[ . ] Action Required")
+	r.asks()
 	steps, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceDeny, Text: "no: why?"})
 	if keys := drivertest.Keystrokes(steps); err != nil || keys != "\x1b" {
 		t.Fatalf("%v, typed %q", err, keys)
@@ -200,8 +210,7 @@ func TestRefusalWithReason(t *testing.T) {
 func TestRefusalWithReasonLost(t *testing.T) {
 	r := readyRig(t)
 	r.busy()
-	r.state("blocked:kind=permission")
-	r.title("[ . ] Action Required")
+	r.asks()
 	if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceDeny, Text: "no"}); err != nil {
 		t.Fatal(err)
 	}
@@ -343,6 +352,7 @@ func TestFailures(t *testing.T) {
 		{"Missing environment variable: `X`", `null`, "LOGIN_REQUIRED"},
 		{"too long", `"context_window_exceeded"`, "MODEL_ERROR"},
 		{"you are out of it", `"usage_limit_exceeded"`, "MODEL_RATE_LIMITED"},
+		{"rate limit exceeded: try again in 100ms", `"rate_limit_exceeded"`, "MODEL_RATE_LIMITED"},
 	} {
 		t.Run(tt.message, func(t *testing.T) {
 			r := readyRig(t)
@@ -556,11 +566,6 @@ const history = "› hello\n\n• ANSWER[hello]\n\n  Worked for <1s\n\n"
 // What stands where the composer would is a dialog, once it stays.
 func TestDialog(t *testing.T) {
 	r := readyRig(t)
-	show := func(screen string) {
-		r.Screen = strings.Split(screen, "\n")
-		r.driver.Screen(r.Screen, 0, 0)
-		r.note()
-	}
 	const picker = history + "  Select Model\n\n› 1. one\n  2. two\n\n  Press enter to confirm or esc to go back\n"
 	for _, composer := range []string{
 		history + "› Ask Codex to do anything\n\n  GPT · /work\n  ? for shortcuts\n",
@@ -568,17 +573,17 @@ func TestDialog(t *testing.T) {
 		history + "! ls\n\n  GPT · /work\n  esc exit shell mode\n",
 		"",
 	} {
-		show(composer)
+		r.show(composer)
 		r.Pass(time.Minute)
 		r.want("")
 	}
-	show(picker)
+	r.show(picker)
 	r.Pass(100 * time.Millisecond)
-	show(history + "› Ask Codex to do anything\n\n  GPT · /work\n")
+	r.show(history + "› Ask Codex to do anything\n\n  GPT · /work\n")
 	r.Pass(time.Minute)
 	r.want("") // it was a moment
 
-	show(picker)
+	r.show(picker)
 	r.Pass(600 * time.Millisecond)
 	r.note()
 	r.want("blocked[Worked for <1s\nSelect Model\nPress enter to confirm or esc to go back]")
@@ -589,16 +594,36 @@ func TestDialog(t *testing.T) {
 	if keys := drivertest.Keystrokes(steps); err != nil || keys != "2" {
 		t.Errorf("%v, typed %q", err, keys)
 	}
-	show(history + "› Ask Codex to do anything\n\n  GPT · /work\n")
+	r.show(history + "› Ask Codex to do anything\n\n  GPT · /work\n")
 	r.want("unblocked[2]")
 
-	show("/ T R A N S C R I P T /\n" + history + "^space select\n q close · f3 find\n")
+	r.show("/ T R A N S C R I P T /\n" + history + "^space select\n q close · f3 find\n")
 	r.Pass(time.Second)
 	r.want("") // it may be drawing
 	r.Pass(2 * time.Second)
 	r.note()
 	if got := r.Kinds(); !strings.HasPrefix(got, "blocked[") || len(r.shown.Options) > 0 {
 		t.Errorf("signals are %s", got)
+	}
+}
+
+// A message does not answer a dialog that was drawn just now; it is typed when that is gone.
+func TestMessageBehindDialog(t *testing.T) {
+	const composer = history + "› Ask Codex to do anything\n\n  GPT · /work\n"
+	const nudge = history + "  Switch?\n\n› 1. Switch\n  2. Keep\n\n  enter select · esc back\n"
+	r := readyRig(t)
+	r.show(composer)
+	early := r.driver.Submit("hello") // the dialog comes while it is typed
+	r.show(nudge)
+	for _, steps := range [][]agentcli.Step{early, r.driver.Confirm(), r.driver.Submit("hello"), r.driver.Confirm()} {
+		if keys := drivertest.Keystrokes(steps, r.Screen...); strings.Contains(keys, "\r") {
+			t.Errorf("typed %q", keys)
+		}
+	}
+	r.Pass(time.Second)
+	r.show(composer)
+	if keys := drivertest.Keystrokes(r.driver.Confirm(), r.Screen...); !strings.Contains(keys, "hello") || !strings.HasSuffix(keys, "\r") {
+		t.Errorf("typed %q", keys)
 	}
 }
 
@@ -640,8 +665,7 @@ func TestSavedAtTheEnd(t *testing.T) {
 		}, func(r *rig) { r.Pass(100 * time.Millisecond) }, "turn_end!"},
 		{"Reason", func(r *rig) {
 			r.files["/t.jsonl"] = turn("1", abortEntry+"\n")
-			r.state("blocked:kind=permission")
-			r.title("[ . ] Action Required")
+			r.asks()
 			if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceDeny, Text: "no"}); err != nil {
 				t.Fatal(err)
 			}

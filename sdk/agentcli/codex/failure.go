@@ -44,7 +44,7 @@ func (f *failed) turnError() *runtime.TurnError {
 	switch name {
 	case "unauthorized":
 		return failure.Of(wire.TurnLoginRequired, words(f.Message))
-	case "usage_limit_exceeded":
+	case "usage_limit_exceeded", "rate_limit_exceeded":
 		return failure.Of(wire.TurnModelRateLimited, words(f.Message))
 	case "server_overloaded", "internal_server_error", "http_connection_failed", "response_stream_connection_failed",
 		"response_too_many_failed_attempts":

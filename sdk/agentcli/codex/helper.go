@@ -29,12 +29,13 @@ func (d *driver) countHelpers(then func()) {
 	}
 	used := make([]*runtime.Usage, len(names))
 	turns := d.state.Turns
-	d.state.Helpers = nil
+	d.state.Helpers, d.state.Counting = nil, names
 	d.host.Do(func() {
 		for i, name := range names {
 			used[i] = readUsage(d.room, name)
 		}
 	}, func() {
+		d.state.Counting = nil
 		var sum runtime.Usage
 		for i, name := range names {
 			d.state.Count(name, used[i], &sum)
@@ -49,6 +50,14 @@ func (d *driver) countHelpers(then func()) {
 			then()
 		}
 	})
+}
+
+// recount has helpers read again whose reading a process did not end.
+func (d *driver) recount() {
+	for _, name := range d.state.Counting {
+		d.state.Note(name)
+	}
+	d.state.Counting = nil
 }
 
 // readUsage returns what the agent of a transcript used in all, or nil if that is not known. A transcript begins with its own

@@ -4,12 +4,65 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
+	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
 // helperUsed is an entry of a helper's transcript: one request of a thread.
 func helperUsed(thread string, input, cached, output int) string {
 	return fmt.Sprintf(`{"type":"token_usage_record","payload":{"thread_id":"%s","turn_id":"h","usage":`+
 		`{"input_tokens":%d,"cached_input_tokens":%d,"output_tokens":%d}}}`+"\n", thread, input, cached, output)
+}
+
+// What a helper asks between two turns is no turn, and answered as it was: codex does not say that it works then.
+func TestHelperAsks(t *testing.T) {
+	r := readyRig(t)
+	for _, tt := range []struct{ choice, keys, then string }{
+		{runtime.ChoiceAllow, "1", "idle"}, {runtime.ChoiceDeny, "\x1b", "done"}, {runtime.ChoiceAllow, "1", "working"},
+	} {
+		r.hook("PermissionRequest", map[string]any{"agent_id": "a", "tool_name": "Bash", "tool_input": map[string]any{"command": "rm x"}})
+		r.state("blocked:kind=permission")
+		if len(r.Signals) != 1 || r.Signals[0].Source != runtime.SourceScreen { // which begins no turn
+			t.Fatalf("signals are %+v", r.Signals)
+		}
+		r.want("blocked[Bash: rm x]")
+		r.title("[ . ] Action Required")
+		steps, err := r.driver.Answer(r.shown, runtime.Answer{Choice: tt.choice})
+		if keys := drivertest.Keystrokes(steps); err != nil || keys != tt.keys {
+			t.Errorf("%v, typed %q", err, keys)
+		}
+		r.state(tt.then)
+		r.Pass(10 * time.Second)
+		r.want("unblocked[" + tt.choice + "]")
+	}
+}
+
+// What helpers used is counted though the process ends that reads it.
+func TestHelperUsageSaved(t *testing.T) {
+	r := readyRig(t)
+	r.taken("1")
+	r.files["/t.jsonl"] = turn("1", usedEntry+"\n"+doneEntry+"\n")
+	r.files["/helper.jsonl"] = `{"type":"session_meta","payload":{"id":"own"}}` + "\n" + helperUsed("own", 100, 30, 1)
+	r.hook("SubagentStop", map[string]any{"session_id": "s", "agent_id": "a", "agent_transcript_path": "/helper.jsonl"})
+	var saved []byte
+	r.onRead = func(name string) {
+		if name == "/helper.jsonl" {
+			saved = r.driver.Save()
+		}
+	}
+	r.state("done")
+	r.Pass(time.Second)
+	back := newRig(t)
+	back.files = r.files
+	back.driver.Load(saved)
+	back.Pass(time.Second)
+	for _, signals := range [][]agentcli.Signal{r.Signals, back.Signals} {
+		if n := len(signals); n == 0 || signals[n-1].Usage == nil || signals[n-1].Usage.Requests != 2 {
+			t.Errorf("signals are %+v", signals)
+		}
+	}
 }
 
 // What a helper used is in its own transcript, of which a part may be copied from that of its parent. It counts once: what a helper

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"io/fs"
+	"strings"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -34,6 +35,7 @@ type record struct {
 	Over     bool    `json:"over,omitempty"`
 	Aborted  bool    `json:"aborted,omitempty"`
 	Text     string  `json:"text,omitempty"` // the answer, or what was said last so far
+	Plan     string  `json:"plan,omitempty"` // of plan mode, which is a part of the answer that codex keeps beside it
 	Failure  *failed `json:"failure,omitempty"`
 	Tokens   *tokens `json:"tokens,omitempty"`
 	Requests int64   `json:"requests,omitempty"`
@@ -60,6 +62,7 @@ type entry struct {
 		Tokens     *tokens `json:"turn_token_usage"`
 		Item       struct {
 			Type    string `json:"type"`
+			Text    string `json:"text"` // of a plan
 			Content []struct {
 				Text string `json:"text"`
 			} `json:"content"`
@@ -206,15 +209,29 @@ func (r *record) take(e *entry) (said string, over bool) {
 		if said != "" {
 			r.Text = said
 		}
+	case p.Type == "item_completed" && p.Item.Type == "Plan":
+		said = strings.TrimSpace(p.Item.Text)
+		r.Plan = said
 	case p.Type == "task_complete":
 		r.Over, r.Failure = true, p.Error
-		if p.Last != nil {
-			r.Text = *p.Last
-		}
+		r.answer(p.Last)
 	case p.Type == "turn_aborted":
 		r.Over, r.Aborted = true, true
 	}
 	return said, r.Over
+}
+
+// answer takes the last message of the turn, if there is one. A plan belongs to it, and may be all that there is.
+func (r *record) answer(last *string) {
+	switch {
+	case r.Plan == "" && last == nil:
+	case r.Plan == "":
+		r.Text = *last
+	case last == nil:
+		r.Text = r.Plan
+	default:
+		r.Text = strings.TrimSpace(*last + "\n\n" + r.Plan)
+	}
 }
 
 // readPart reads a part of a file of the room, all of it where the room knows no other way.

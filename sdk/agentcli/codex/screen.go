@@ -1,7 +1,6 @@
 package codex
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 	"time"
@@ -21,6 +20,8 @@ const (
 	// composerLimit is how long an idle codex may be without a composer before it counts as ready all the same: another
 	// version may draw it in another way.
 	composerLimit = 5 * time.Second
+	// drawnLimit is how long a dialog of which no hook told may take to be drawn before it is reported all the same.
+	drawnLimit = 4 * time.Second
 )
 
 // shown is a dialog that only the screen tells of.
@@ -30,7 +31,7 @@ type shown struct {
 }
 
 var (
-	entryRow = regexp.MustCompile(`^› \d{1,2}\. `)
+	entryRow = regexp.MustCompile(`^ {0,2}› \d{1,2}\. `)
 	hintRow  = regexp.MustCompile(`(?i)\besc\b.*\b(back|cancel|close|skip|dismiss|exit|quit)\b|` +
 		`\benter\b.*\b(select|confirm|continue|submit)\b`)
 )
@@ -91,20 +92,34 @@ func hinted(rows []string) bool {
 	return false
 }
 
-// dialogRows returns the rows of a dialog with a list: those below the conversation, which begins at the left.
+// dialogRows returns the rows of a dialog with a list, or with its keys at the end: those below the conversation, which begins at
+// the left.
 func dialogRows(rows []string) []string {
-	for i := len(rows) - 1; i >= 0; i-- {
-		if !entryRow.MatchString(rows[i]) {
-			continue
+	last := len(rows)
+	for i := len(rows) - 1; i >= 0 && last == len(rows); i-- {
+		if entryRow.MatchString(rows[i]) {
+			last = i
 		}
-		for begin := i - 1; begin >= 0; begin-- {
-			if row := rows[begin]; row != "" && row[0] != ' ' {
-				return rows[begin+1:]
-			}
+	}
+	if last == len(rows) && !hinted(rows) {
+		return rows
+	}
+	for begin := last - 1; begin >= 0; begin-- {
+		if row := rows[begin]; row != "" && row[0] != ' ' {
+			return rows[begin+1:]
 		}
-		break
 	}
 	return rows
+}
+
+// free reports whether Enter may be pressed: no dialog with a list stands where the composer would be. It may be one that has not
+// stood long enough to be reported, such as the choice of another model behind a turn, whose marked entry Enter would take.
+func free(rows []string) bool {
+	if composerAt(rows) >= 0 || !hinted(rows) {
+		return true
+	}
+	now := dialog.Read(dialogRows(rows))
+	return len(now.Entries) < 2
 }
 
 // Screen reads the sign-in screens, before which codex tells nothing, and dialogs of which nothing else tells.
@@ -130,10 +145,12 @@ func (d *driver) lookAt(rows []string) {
 	}
 	pause := listPause
 	if len(now.Entries) < 2 || !hinted(rows) {
-		if d.state.Turn || !d.state.Ready {
+		if d.state.Unread == "" && (d.state.Turn || !d.state.Ready) {
 			return // it is drawing
 		}
-		pause = blankPause
+		if d.state.Unread == "" || !hinted(rows) {
+			pause = blankPause
+		}
 	}
 	if d.suspectAt.IsZero() || !d.suspect.Equal(&now) {
 		d.suspect, d.suspectAt = now, d.host.Now()
@@ -143,9 +160,42 @@ func (d *driver) lookAt(rows []string) {
 		return
 	}
 	d.gone()
-	d.state.Asked++
-	d.state.Shown = &shown{Prompt: now.Prompt(fmt.Sprintf("p%d", d.state.Asked)), Dialog: now}
-	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: d.state.Shown.Prompt})
+	d.stands(now)
+}
+
+// stands reports a dialog of which only the screen tells.
+func (d *driver) stands(now dialog.Standing) {
+	stop(&d.cancelDrawn)
+	p := now.Prompt(d.promptID())
+	if d.state.Unread != "" && d.state.Unread != kindQuestion {
+		approval := dialog.ApprovalPrompt(p.ID, "", nil, false)
+		if now.Text != "" {
+			approval.Text = now.Text
+		}
+		p, d.state.Unread, d.state.Prompt, d.state.Standing = approval, "", approval, true
+	} else {
+		d.state.Shown = &shown{Prompt: p, Dialog: now}
+	}
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: p})
+}
+
+// awaitDrawn reports what codex asks even where nothing that looks like a dialog comes on the screen.
+func (d *driver) awaitDrawn() {
+	stop(&d.cancelDrawn)
+	d.cancelDrawn = d.host.After(drawnLimit, func() {
+		var now dialog.Standing
+		if rows := d.host.Rows(); composerAt(rows) < 0 {
+			now = dialog.Read(dialogRows(rows))
+		}
+		d.stands(now)
+	})
+}
+
+// answered handles that codex goes on after a question of which only the screen told.
+func (d *driver) answered() {
+	stop(&d.cancelDrawn)
+	d.state.Unread = ""
+	d.gone()
 }
 
 func blank(rows []string) bool {
@@ -169,9 +219,16 @@ func (d *driver) gone() {
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: runtime.SourceScreen, Prompt: s.Prompt, Choice: choice})
 }
 
-// answerShown presses the keys of a dialog of which only the screen tells.
+// answerShown presses the keys of a dialog of which only the screen tells. A question of an MCP server is a form: what comes behind
+// one field may look like it, so nothing is typed twice, and a field without a list takes a text.
 func (d *driver) answerShown(answer runtime.Answer) ([]agentcli.Step, error) {
 	s := d.state.Shown
+	open := func() bool { return d.state.Shown == s }
+	if text := strings.TrimSpace(answer.Text); d.state.Unread != "" && len(s.Dialog.Entries) == 0 && answer.Choice == "" && text != "" {
+		return d.answering.Once(text, []agentcli.Step{
+			{Write: composer.Paste(text), Wait: 150 * time.Millisecond}, {Write: []byte(composer.Enter)},
+		}, open)
+	}
 	if now := dialog.Read(dialogRows(d.host.Rows())); now.Equal(&s.Dialog) {
 		s.Dialog = now // the mark may have moved
 	}
@@ -179,5 +236,8 @@ func (d *driver) answerShown(answer runtime.Answer) ([]agentcli.Step, error) {
 	if err != nil {
 		return nil, err
 	}
-	return d.answering.Give(choice, steps, true, func() bool { return d.state.Shown == s })
+	if d.state.Unread != "" {
+		return d.answering.Once(choice, steps, open)
+	}
+	return d.answering.Give(choice, steps, true, open)
 }

@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -28,6 +29,8 @@ const (
 	// unheardLimit is how long the transcript may have the end of a turn, and the screen show no work, before the turn has
 	// ended though codex did not say so.
 	unheardLimit = 3 * time.Second
+	// refuseHold is how long codex may work on after a refusal whose reason waits to be typed.
+	refuseHold = 500 * time.Millisecond
 )
 
 // workWords stand on the screen while codex works.
@@ -56,6 +59,7 @@ type turnState struct {
 }
 
 func (d *driver) begin() {
+	stop(&d.cancelStop)
 	d.state.turnState = turnState{Turn: true}
 	d.state.Next = nil
 	d.awaySince, d.overSince = time.Time{}, time.Time{}
@@ -75,7 +79,7 @@ func (d *driver) isMixed(prompt string) bool {
 // refuse keeps a prompt from the model. No turn begins with it, though codex says so. The message is typed again when the
 // session asks for it, and the reason of a refusal as that was to be confirmed.
 func (d *driver) refuse(call *agentcli.HookCall) {
-	d.mixed, d.refusedAt = true, d.host.Now()
+	d.again, d.refusedAt = true, d.host.Now()
 	if d.state.Unsure {
 		stop(&d.cancelBusy)
 		stop(&d.cancelPoll)
@@ -153,7 +157,7 @@ func (d *driver) poll() {
 		if !d.state.Turn {
 			return
 		}
-		if d.state.Prompt == nil && d.state.Ending == "" && !d.reading {
+		if !d.asks() && d.state.Ending == "" && !d.reading {
 			d.read(d.endUnheard)
 		}
 		d.watchNetwork()
@@ -164,7 +168,7 @@ func (d *driver) poll() {
 // endUnheard ends a turn of whose end only the transcript tells: what codex says by OSC is lost with output that came while
 // no process read it.
 func (d *driver) endUnheard() {
-	if !d.state.Turn || d.state.Ending != "" || d.state.Prompt != nil || d.state.Following || d.over() == nil ||
+	if !d.state.Turn || d.state.Ending != "" || d.asks() || d.state.Following || d.over() == nil ||
 		screen.Has(d.host.Rows(), workWords) {
 		d.overSince = time.Time{}
 		return
@@ -180,7 +184,7 @@ func (d *driver) endUnheard() {
 
 // watchNetwork gives a turn up for which codex waits for the network: it would do so for ever.
 func (d *driver) watchNetwork() {
-	if d.state.Prompt != nil || d.state.Ending != "" || d.state.Away != "" || !screen.Has(d.host.Rows(), awayWords) {
+	if d.asks() || d.state.Ending != "" || d.state.Away != "" || !screen.Has(d.host.Rows(), awayWords) {
 		d.awaySince = time.Time{}
 		return
 	}
@@ -255,7 +259,10 @@ func (d *driver) finish(how string) {
 	}
 	d.sure()
 	if d.state.Prompt != nil {
-		d.unblocked(runtime.ChoiceDeny)
+		d.unblocked(cmp.Or(d.answering.Choice(), runtime.ChoiceDeny))
+	}
+	if d.state.Unread != "" {
+		d.answered()
 	}
 	d.state.Idle, d.state.Ending, d.tries = false, how, 0
 	d.look()
@@ -304,6 +311,9 @@ func (d *driver) conclude() {
 		end.Refused = !d.state.Answered.IsZero() && d.host.Now().Sub(d.state.Answered) < keyReact
 	case t != nil && t.Failure != nil:
 		end.Error = t.Failure.turnError()
+	case t != nil && d.state.Reason != "":
+		d.sendReason()
+		return
 	case t != nil && (t.Text != "" || d.state.Refused):
 		end.Text = t.Text
 	case t != nil:
@@ -325,6 +335,7 @@ func (d *driver) conclude() {
 // end reports the end of the turn.
 func (d *driver) end(s agentcli.Signal) {
 	stop(&d.cancelPoll)
+	stop(&d.cancelStop)
 	d.state.Lost = d.state.Rollout.Turn == nil
 	d.fold()
 	s.Kind, s.Source = agentcli.SignalTurnEnd, runtime.SourceOSC
@@ -334,6 +345,22 @@ func (d *driver) end(s agentcli.Signal) {
 	if e := s.Error; e != nil && e.Code == wire.TurnLoginRequired {
 		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalLogin, Source: runtime.SourceHook, Text: e.Message})
 	}
+}
+
+// makeRoom stops codex's turn where a refusal does not end it, as that of an MCP server's tool, and its reason waits to be typed: a
+// message that is typed into a turn that runs may be lost with it.
+func (d *driver) makeRoom() {
+	stop(&d.cancelRoom)
+	if d.state.Reason == "" {
+		return
+	}
+	d.cancelRoom = d.host.After(refuseHold, func() {
+		s := &d.state
+		typist, ok := d.host.(agentcli.Typist)
+		if ok && s.Turn && s.Reason != "" && s.Ending == "" && !s.Following && !d.asks() {
+			typist.Type([]agentcli.Step{{Write: []byte(composer.Escape)}})
+		}
+	})
 }
 
 // sendReason types why an approval was refused. Codex takes it for a message, and for the caller the turn goes on: its
