@@ -32,7 +32,7 @@ const ageHeader = "age-encryption.org/v1\n"
 // backupName matches the names that backup create gives to the archives of a directory, whose lexical order is their age as long as
 // the clock is right; backupPart matches those of archives that are being written.
 var (
-	backupName = regexp.MustCompile(`^wardroom-\d{8}T\d{6}Z\.backup(\.age)?$`)
+	backupName = regexp.MustCompile(`^\.?wardroom-\d{8}T\d{6}Z\.backup(\.age)?$`)
 	backupPart = regexp.MustCompile(`^wardroom-\d{8}T\d{6}Z\.backup(\.age)?\.part-\d+$`)
 )
 

@@ -343,7 +343,7 @@ func TestStore(t *testing.T) {
 	execute(t, "", "store", "dump", dump, "--data-dir", filepath.Join(dir, "nosuch")).expect(t, 2, "holds no store")
 	execute(t, "", "store", "dump", "x").expect(t, 2, "--data-dir or --config is missing")
 	execute(t, "", "store", "verify", filepath.Join(dir, "nosuch")).expect(t, 2, "no such file")
-	left, err := filepath.Glob(filepath.Join(dir, "*.part-*"))
+	left, err := filepath.Glob(filepath.Join(dir, ".*.part-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v %v", left, err)
 	}

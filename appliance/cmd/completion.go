@@ -11,9 +11,13 @@ import (
 // evaluates them.
 const fishWords = "    set -l args (commandline -opc)\n"
 
-// fishQuoted quotes them anew, so that no completion runs what stands in quotes, as in a prompt. A ~ is what it was.
+// fishQuoted quotes them anew, so that no completion runs what stands in quotes, as in a prompt. A ~ is what it was, and so is a
+// variable that is all of a word, or of the value of a flag.
 const fishQuoted = fishWords + `    if set -q args[2]
-        set args $args[1] (string escape -- (string replace -r -- '^~(?=/|$)' $HOME $args[2..-1]))
+        for i in (seq 2 (count $args))
+            string match -qr -- '^(--[\w-]+=)?\$\w+$' $args[$i]
+            or set args[$i] (string escape -- (string replace -r -- '^(~|\$HOME)(?=/|$)' $HOME $args[$i]))
+        end
     end
 `
 

@@ -73,7 +73,7 @@ func TestCompletionInFish(t *testing.T) {
 	url := namesForShells(t, "k=v", "échelle", "two words")
 	complete := func(line string) string {
 		cmd := exec.Command(fish, "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", script, line)
-		cmd.Env, cmd.Dir = append(os.Environ(), "WARDROOM_SERVER="+url, "HOME="+dir), dir
+		cmd.Env, cmd.Dir = append(os.Environ(), "WARDROOM_SERVER="+url, "AT="+url, "HOME="+dir), dir
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, out)
@@ -91,6 +91,10 @@ func TestCompletionInFish(t *testing.T) {
 		"wardroom agent get é":                             "échelle\tagent_",
 		"wardroom agent get agent_":                        "\ttwo words",
 		"wardroom --token-file ~/key agent get k":          "k=v\tagent_",
+		"wardroom --token-file $HOME/key agent get k":      "k=v\tagent_",
+		"wardroom --server $AT agent get k":                "k=v\tagent_",
+		"wardroom --server=$AT agent get k":                "k=v\tagent_",
+		`wardroom --server "$AT" agent get k`:              "k=v\tagent_",
 		`wardroom run triage --input '{"a": 1}' --output `: "jsonpath=",
 	} {
 		if got := complete(line); !strings.Contains(got, want) {

@@ -162,7 +162,11 @@ func timeFlag(cmd *cobra.Command, name, value string, now time.Time) (time.Time,
 	if t, err := time.Parse(time.RFC3339, value); err == nil {
 		return t, nil
 	}
-	if d, err := config.ParseDuration(value); err == nil {
+	d, err := time.ParseDuration(value)
+	if err != nil {
+		d, err = config.ParseDuration(value)
+	}
+	if err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}
 	return time.Time{}, usagef(cmd, "--%s wants a time such as 2026-01-02T15:04:05Z or a duration such as 90m or 7d, not %q", name, value)

@@ -26,3 +26,19 @@ func TestScheduleNextOfPaused(t *testing.T) {
 		}
 	}
 }
+
+// Who may see the ticks of a schedule, and not read it, has them.
+func TestScheduleNextAlone(t *testing.T) {
+	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/ticks") {
+			say(w, 200, `{"ticks":[{"at":"2026-01-02T03:00:00Z","startAt":"2026-01-02T03:00:00Z"}],"timeZone":"UTC"}`)
+			return
+		}
+		say(w, 403, `{"error":{"code":"FORBIDDEN","message":"the policy refuses it"}}`)
+	})
+	r := execute(t, server, "schedule", "next", "sched_"+newest)
+	r.expect(t, 0)
+	if !strings.Contains(r.stdout.String(), "2026-01-02") {
+		t.Errorf("%q", r.stdout.String())
+	}
+}

@@ -19,7 +19,7 @@ func TestSinceInDays(t *testing.T) {
 	})
 	for _, command := range [][]string{{"execution", "list"}, {"audit", "list"}, {"audit", "export"}, {"logs"}} {
 		for _, tt := range []struct{ text, want string }{
-			{"7d", "2026-01-02T12:00:00Z"}, {"1d12h", "2026-01-08T00:00:00Z"}, {"90m", "2026-01-09T10:30:00Z"}, {"2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z"},
+			{"7d", "2026-01-02T12:00:00Z"}, {"1d12h", "2026-01-08T00:00:00Z"}, {"90m", "2026-01-09T10:30:00Z"}, {"+90m", "2026-01-09T10:30:00Z"}, {"2026-01-02T03:04:05Z", "2026-01-02T03:04:05Z"},
 		} {
 			asked.Store("none")
 			r := start(t.Context(), server, cmd.Deps{Now: func() time.Time { return now }}, append(command, "--since", tt.text)...)

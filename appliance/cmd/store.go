@@ -210,9 +210,9 @@ func mayWrite(file string, force bool) error {
 	return nil
 }
 
-// writeWhole makes a file that is either whole and on disk, or not there.
+// writeWhole makes a file that is either whole and on disk, or not there. Until then its part is hidden from what looks for files.
 func writeWhole(file string, write func(io.Writer) error) (err error) {
-	temp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".part-")
+	temp, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".part-")
 	if err != nil {
 		var path *os.PathError
 		if errors.As(err, &path) {

@@ -357,7 +357,8 @@ func (s *Server) replayFeed(c *call, r *reader, w *frameWriter, filter feedFilte
 			w.write(commentEnd)
 			return false
 		}
-		if !s.heartbeat(r, w) {
+		if r.take() && !w.write(commentHeartbeat) { // its age counts when it has an id to go on from: see pump
+			s.opts.Metrics.StreamDropped("write")
 			return false
 		}
 	}

@@ -49,3 +49,15 @@ func TestFeedReplayOfALongLog(t *testing.T) {
 		t.Errorf("%d pages were read: %q", pages, text)
 	}
 }
+
+// A replay that takes longer than streams get old goes on to its end: the reader has no id before that from which to go on.
+func TestFeedReplayOlderThanAge(t *testing.T) {
+	feed := &longFeed{}
+	r := newRig(t, func(o *api.Options) { o.Feed, o.Config.StreamMaxAge = feed, time.Minute })
+	r.journal.events = []core.Event{{Seq: 10}}
+	feed.page = func() { r.clock.Advance(time.Minute / 4) }
+	text := r.do("GET", "/api/events?topics=executions&lastEventId=1", "").text
+	if !strings.Contains(text, "event: replayed") {
+		t.Errorf("%q", text)
+	}
+}

@@ -22,8 +22,12 @@ import (
 // TestAnswerOfProxy has a load balancer answer in the place of an API server that is away: an agent is not taken for gone, nor for
 // removed, and nothing that is known of it is lost.
 func TestAnswerOfProxy(t *testing.T) {
-	for _, code := range []int{http.StatusNotFound, http.StatusConflict, http.StatusForbidden} {
-		l := openOver(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "default backend", code) }), ``)
+	for _, code := range []int{http.StatusOK, http.StatusNotFound, http.StatusConflict, http.StatusForbidden} {
+		l := openOver(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html; charset=utf-8")
+			w.WriteHeader(code)
+			_, _ = w.Write([]byte("<html>default backend</html>"))
+		}), ``)
 		h := handle{Version: handleVersion, ID: "a", Nonce: holder.NewNonce(), Owner: l.owner, Pod: "a-pod", UID: "u1", StartedAt: time.Now()}
 		if err := l.save(record{Handle: h, Launched: true}); err != nil {
 			t.Fatal(err)
@@ -36,6 +40,22 @@ func TestAnswerOfProxy(t *testing.T) {
 		}
 		if v, err := l.load("a"); err != nil || v.Over {
 			t.Errorf("%d: stored is %+v, %v", code, v, err)
+		}
+	}
+}
+
+// What the API server may say in plain text is its own: it has a hint that fits.
+func TestPlainAnswers(t *testing.T) {
+	for code, want := range map[int]string{
+		http.StatusUnauthorized:        "renew the kubeconfig",
+		http.StatusTooManyRequests:     "look at what asks it",
+		http.StatusInternalServerError: "look whether it runs",
+	} {
+		l := openOver(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "try again later", code) }), ``)
+		_, err := l.cluster.get(t.Context(), "p")
+		var e *runtime.Error
+		if !errors.As(err, &e) || e.Code != runtime.CodeUnavailable || !strings.Contains(e.Hint, want) {
+			t.Errorf("%d: %+v", code, err)
 		}
 	}
 }
@@ -116,5 +136,46 @@ func TestServerLostInStart(t *testing.T) {
 	away.Store(true)
 	if err := <-made; runtime.ErrorCode(err) != runtime.CodeUnavailable {
 		t.Errorf("it ends with %v", err)
+	}
+}
+
+// One look at a pod that fails does not hide why the pod does not run: another runtime may have room.
+func TestOneLookFails(t *testing.T) {
+	t.Parallel()
+	api := &objects{all: map[string][]byte{}, told: make(chan []byte)}
+	var looks atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet && strings.Contains(r.URL.Path, "/pods/") && looks.Add(1) == 1 {
+			http.Error(w, "no server is available", http.StatusServiceUnavailable)
+			return
+		}
+		api.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	l := launcherAt(t, server.URL, `{"startTimeout": "9s"}`)
+	defer l.watcher.close()
+	_, data, made := l.begun(t.Context(), t, api)
+	var pod corev1.Pod
+	if err := json.Unmarshal(data, &pod); err != nil {
+		t.Fatal(err)
+	}
+	pod.ResourceVersion = "2"
+	pod.Status = corev1.PodStatus{Phase: corev1.PodPending, Conditions: []corev1.PodCondition{{
+		Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable, Message: "0/1 nodes are available",
+	}}}
+	data, err := json.Marshal(&pod)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api.mu.Lock()
+	for name := range api.all {
+		if strings.Contains(name, "/pods/") {
+			api.all[name] = data
+		}
+	}
+	api.mu.Unlock()
+	api.told <- data
+	if err := <-made; runtime.ErrorCode(err) != runtime.CodeResourceLimit || looks.Load() < 2 {
+		t.Errorf("it ends with %v after %d looks", err, looks.Load())
 	}
 }

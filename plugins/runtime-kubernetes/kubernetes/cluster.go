@@ -91,6 +91,7 @@ func openCluster(c *Config, version string) (*cluster, error) {
 	}
 	config.UserAgent = "wardroom-runtime-kubernetes/" + version
 	config.QPS, config.Burst = 50, 100
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return noPages{next} })
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, invalid("kubeconfig", err)
@@ -178,6 +179,16 @@ func (k *cluster) failed(what string, err error) error {
 		return err
 	case errors.Is(err, context.Canceled):
 		return runtime.Errorf(runtime.CodeCanceled, "%s: the call was cancelled", what)
+	case apierrors.IsUnauthorized(err):
+		return &runtime.Error{
+			Code: runtime.CodeUnavailable, Message: what + ": the cluster does not know the runtime's account", Retry: true,
+			Hint: "its token or certificate may have ended; renew the kubeconfig",
+		}
+	case apierrors.IsTooManyRequests(err):
+		return &runtime.Error{
+			Code: runtime.CodeUnavailable, Message: what + ": the API server of the cluster is asked too much: " + said(err), Retry: true,
+			Hint: "look at what asks it",
+		}
 	case byProxy(err):
 		return &runtime.Error{
 			Code: runtime.CodeUnavailable, Message: what + ": something on the way answers instead of the API server of the cluster: " + said(err), Retry: true,
@@ -197,11 +208,6 @@ func (k *cluster) failed(what string, err error) error {
 			}
 		}
 		return &runtime.Error{Code: runtime.CodeSpawnFailed, Message: what + ": " + said(err), Hint: hint}
-	case apierrors.IsUnauthorized(err):
-		return &runtime.Error{
-			Code: runtime.CodeUnavailable, Message: what + ": the cluster does not know the runtime's account", Retry: true,
-			Hint: "its token or certificate may have ended; renew the kubeconfig",
-		}
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return &runtime.Error{Code: runtime.CodeSpawnFailed, Message: what + ": " + said(err)}
 	case strings.Contains(err.Error(), "error dialing backend"): // as the API server says it of a kubelet
@@ -218,9 +224,11 @@ func (k *cluster) failed(what string, err error) error {
 }
 
 // byProxy reports whether an error is the answer of something before the API server, such as a load balancer whose servers are away:
-// the API server gives reasons in a form of its own.
+// the API server says in a form of its own that it refuses something. That it fails it may say in plain text, too.
 func byProxy(err error) bool {
-	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+	var answer apierrors.APIStatus
+	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) && errors.As(err, &answer) &&
+		answer.Status().Code < http.StatusInternalServerError
 }
 
 // absent reports whether the API server says by an error that something is not there.

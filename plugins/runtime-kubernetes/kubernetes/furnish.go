@@ -32,7 +32,7 @@ func (l *Launcher) furnish(ctx context.Context) error {
 			}},
 		}, metav1.CreateOptions{FieldManager: fieldManager})
 	}
-	if apierrors.IsAlreadyExists(err) { // another start was faster
+	if apierrors.IsAlreadyExists(err) && !byProxy(err) { // another start was faster
 		owner, err = maps.Get(ctx, l.ownerName(), metav1.GetOptions{})
 	}
 	if err != nil {
@@ -57,10 +57,10 @@ func (l *Launcher) writePolicy(ctx context.Context, owner *corev1.ConfigMap) err
 	policy := l.policy(l.furnitureLabels(), owner)
 	policies := l.cluster.network.NetworkPolicies(l.cluster.namespace)
 	_, err := policies.Update(ctx, policy, metav1.UpdateOptions{FieldManager: fieldManager})
-	if apierrors.IsNotFound(err) {
+	if absent(err) {
 		_, err = policies.Create(ctx, policy, metav1.CreateOptions{FieldManager: fieldManager})
 	}
-	if err == nil || apierrors.IsAlreadyExists(err) { // another start was faster, and writes the same
+	if err == nil || apierrors.IsAlreadyExists(err) && !byProxy(err) { // another start was faster, and writes the same
 		return nil
 	}
 	return l.cluster.failed("write the network policy of agents", err)

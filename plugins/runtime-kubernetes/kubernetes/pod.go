@@ -374,7 +374,7 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 		case err == nil:
 			pod, away = now, nil
 		case ctx.Err() == nil || time.Since(looked) > time.Second: // else the time of the start ended meanwhile
-			away = err
+			away, pause = err, lookTime // it is asked again soon: what was the matter may be over
 		}
 	}
 }
