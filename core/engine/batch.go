@@ -68,8 +68,11 @@ func (e *Engine) StartBatch(ctx context.Context, req core.BatchRequest) (*core.B
 		}
 		return tx.Append(events...)
 	})
-	if errors.Is(err, core.ErrInDoubt) && e.later(func() { e.settleBatch(b, events[0]) }) {
-		return nil, err
+	if errors.Is(err, core.ErrInDoubt) {
+		e.unsettled.Store(b.ID, true)
+		if e.later(func() { e.settleBatch(b, events[0]) }) {
+			return nil, err
+		}
 	}
 	if err != nil {
 		e.releaseItems(b.CreatedBy, b.Total)
@@ -82,6 +85,7 @@ func (e *Engine) StartBatch(ctx context.Context, req core.BatchRequest) (*core.B
 
 // settleBatch has a batch go on, or gives back what it held, whose first commit is in doubt, once it is known whether it is stored.
 func (e *Engine) settleBatch(b *core.Batch, first core.Event) {
+	defer e.unsettled.Delete(b.ID)
 	switch stored, ok := e.landed(first); {
 	case stored:
 		e.launchBatch(b)
@@ -195,6 +199,9 @@ func (e *Engine) CancelBatch(ctx context.Context, id string) (*core.Batch, error
 	case core.BatchRunning:
 		if e.stopping() || !e.accepting() {
 			return nil, errShuttingDown()
+		}
+		if _, ok := e.unsettled.Load(id); ok {
+			return nil, core.Unavailable("batch_begins", "batch %s has not begun yet: try again in a moment", id)
 		}
 		return nil, core.Conflict("batch", id, string(b.Status), "batch %s was set aside: its end cannot be stored; it is tried again after a restart", id)
 	}

@@ -126,6 +126,7 @@ type Engine struct {
 	state      lifecycle
 	runs       map[string]*run      // active executions by id
 	batches    map[string]*batchRun // active batches by id
+	unsettled  sync.Map             // ids of batches whose first commit is in doubt
 	inputBytes int64                // of all active executions
 	loads      map[string]load      // of them, by share
 	owned      map[string]int       // of them, those of a caller, and items of batches that are not over

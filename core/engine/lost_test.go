@@ -252,3 +252,32 @@ func (r *rig) cancelBatch(id string) {
 		}
 	})
 }
+
+// A batch of which it is not known yet whether it is stored is no batch that was set aside.
+func TestCancelBatchInDoubt(t *testing.T) {
+	r := newRig(t)
+	r.agents.add("a", 2)
+	r.pattern("p", core.Step{ID: "one"})
+	r.open()
+	r.store.onCommit = func(n int) {
+		if n == r.store.loseAt {
+			r.store.setRefuse(errReadOnly)
+		}
+	}
+	r.store.loseAt = r.store.commits + 2 // behind its inputs
+	_, err := r.StartBatch(t.Context(), core.BatchRequest{Pattern: "p", Inputs: []json.RawMessage{json.RawMessage(`{"text":"x"}`)}})
+	if !errors.Is(err, core.ErrInDoubt) {
+		t.Fatal(err)
+	}
+	r.store.mu.Lock()
+	ids := slices.Collect(maps.Keys(r.store.batches))
+	r.store.mu.Unlock()
+	if _, err := r.CancelBatch(t.Context(), ids[0]); !core.AsError(err).Unavailable {
+		t.Errorf("%v", err)
+	}
+	r.store.setRefuse(nil)
+	r.cancelBatch(ids[0])
+	if b := r.batchEnd(ids[0], stdtime.Second); b.Status != core.BatchCancelled {
+		t.Errorf("it is %s", b.Status)
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +28,58 @@ func (k keeping) ForgetManagedAgent(ctx context.Context, id string) error {
 		delete(k.records, id)
 	}
 	return err
+}
+
+// ForgetManagedAgent and StopManagedAgent of stuck are those of a runtime that is gone: its agents are never stopped.
+type stuck struct {
+	nothing
+	stops *int
+}
+
+func (stuck) ForgetManagedAgent(_ context.Context, id string) error {
+	return core.Conflict("managed agent", id, "unreachable", "agent %s is unreachable: stop it first", id)
+}
+
+func (s stuck) StopManagedAgent(_ context.Context, id string, opts core.ManagedAgentStop) error {
+	if opts.Force {
+		*s.stops++
+	}
+	return core.Unavailable("runtime", "the runtime of %s is not configured", id)
+}
+
+// An agent that cannot be stopped does not keep what it worked for: the erasure ends, and names what remains.
+func TestEraseBesideStuckAgent(t *testing.T) {
+	clock := coretest.NewClock()
+	m, ids := storetest.NewMemory(t), core.NewIDs(clock)
+	now := clock.Now()
+	k := stuck{nothing{store: m}, new(int)}
+	e := &core.Execution{
+		ID: ids.New(core.PrefixExecution), Status: core.ExecutionCompleted, Pattern: core.PatternRef{Name: "p"}, CreatedBy: "ann", CreatedAt: now, CompletedAt: &now,
+	}
+	r := &core.ThreadRecord{Thread: core.Thread{
+		ID: ids.New(core.PrefixThread), ExecutionID: e.ID, Status: core.ThreadCompleted, AgentType: "claude", CreatedBy: "ann", CreatedAt: now,
+		UpdatedAt: now, ManagedAgentID: "magent_1",
+	}}
+	m.Put(func(tx core.Tx) error { return errors.Join(tx.PutExecution(e), tx.PutThread(r)) })
+	s := erasure.New(erasure.Options{Store: m, Work: k, Memory: k, Managed: k, Workspaces: k, Trail: k, Clock: clock, IDs: ids})
+	s.Open()
+	defer s.Close()
+	begun, err := s.Erase(t.Context(), core.ErasureRequest{Subject: "ann", Confirm: "ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var done *core.Erasure
+	coretest.WaitFor(t, "the erasure to end", func() bool {
+		clock.Advance(time.Second)
+		done, err = s.FindErasure(t.Context(), begun.ID)
+		return err == nil && done.Status != wire.ErasureRunning
+	})
+	if _, err := m.FindExecution(t.Context(), e.ID); core.ErrorCode(err) != core.CodeNotFound {
+		t.Errorf("the execution: %v", err)
+	}
+	if *k.stops != 1 || !slices.ContainsFunc(done.Remaining, func(r core.DataRemainder) bool { return strings.Contains(r.Note, "magent_1") }) {
+		t.Errorf("%d stops, and %+v remain", *k.stops, done.Remaining)
+	}
 }
 
 // erasedWith has an erasure of ann end, whose store refuses after so many writes; -1: it does not. killed: the service ends then, and

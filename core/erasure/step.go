@@ -318,11 +318,28 @@ func (s *Service) eraseExecution(ctx context.Context, e *core.ErasureRecord, id 
 		return err
 	}
 	for _, agent := range managed {
-		if err := gone(s.opts.Managed.ForgetManagedAgent(ctx, agent)); err != nil {
+		if err := s.forgetAgent(ctx, e, agent); err != nil {
 			return err
 		}
 	}
 	return gone(s.opts.Work.Delete(ctx, id)) // last: all else is found by it when this is done again
+}
+
+// forgetAgent forgets an agent of an execution that is over. One that is not stopped has nothing to do any more and is stopped; the
+// record of one that cannot be, such as one of a runtime that is not configured any more, remains.
+func (s *Service) forgetAgent(ctx context.Context, e *core.ErasureRecord, id string) error {
+	err := s.opts.Managed.ForgetManagedAgent(ctx, id)
+	if core.ErrorCode(err) == core.CodeConflict {
+		stopping := s.opts.Managed.StopManagedAgent(ctx, id, core.ManagedAgentStop{Force: true})
+		err = s.opts.Managed.ForgetManagedAgent(ctx, id)
+		if core.ErrorCode(err) == core.CodeConflict {
+			s.log.Warn("an agent is not stopped, and its record stays", "agent", id, "error", errors.Join(err, stopping))
+			return s.remains(ctx, e, core.DataRemainder{
+				Kind: core.DataManagedAgents, Note: "the record of agent " + id + ", which could not be stopped: stop it, and erase again",
+			})
+		}
+	}
+	return gone(err)
 }
 
 // remains notes what an erasure has to leave, once.

@@ -6,13 +6,11 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/doubt"
-	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
-// outcome is doubt.Settled for as long as the service is open.
+// outcome is doubt.Settled for as long as the service is open, and with the patience of doubt.Wait.
 func (s *Service) outcome(err error, stored func(ctx context.Context) (bool, error)) error {
-	var retry pause.Backoff
-	return doubt.Settled(s.ctx, s.opts.Store, err, stored, func() bool { return pause.For(s.ctx, s.opts.Clock, retry.Next()) })
+	return doubt.Settled(s.ctx, s.opts.Store, err, stored, doubt.Wait(s.ctx, s.opts.Clock))
 }
 
 // has reports whether a record is stored as it is.

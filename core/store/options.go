@@ -42,8 +42,9 @@ type Options struct {
 	// Clock is core.SystemClock when nil.
 	Clock core.Clock
 	// OnCommit is called by the writer after each commit, with the events that it wrote, if any, in order of
-	// Seq, those of the journal included. Calls follow the order of commits and never overlap. It must
-	// not block, must not call Update, and must not keep the slice.
+	// Seq, those of the journal included; of a commit that failed and is stored all the same, once the store takes
+	// writes again. Calls follow the order of commits and never overlap. It must not block, must not call Update, and
+	// must not keep the slice.
 	OnCommit func(events []core.Event)
 	// Audit records transactions, in them; nil: nothing is recorded.
 	Audit core.AuditHook

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -48,6 +49,7 @@ type writer struct {
 	numbers map[string]uint32
 	tallies map[uint32]*deliveryCounts // changes of the counts of deliveries, by number of the webhook
 	failed  error                      // set after a failed commit until the reopen
+	doubt   doubtful                   // what became of it is known then
 }
 
 func (w *writer) run() {
@@ -55,8 +57,8 @@ func (w *writer) run() {
 	var items, spare []*request
 	for open := true; open; {
 		<-w.s.queue.wake
-		if w.failed != nil && w.s.space.reopenDue() {
-			w.reopen()
+		if w.failed != nil && w.s.space.reopenDue() && w.reopen() {
+			w.makeKnown()
 		}
 		// Closures that came while a batch was applied still join it: the commit is what costs.
 		for {
@@ -253,9 +255,12 @@ func (w *writer) done() {
 	w.end()
 }
 
-// callAfter calls the functions of AfterCommit. One that panics does not keep the others from being called.
-func (w *writer) callAfter() {
-	for _, fn := range w.after {
+// callAfter calls the functions of AfterCommit of the batch.
+func (w *writer) callAfter() { w.call(w.after) }
+
+// call calls functions. One that panics does not keep the others from being called.
+func (w *writer) call(after []func()) {
+	for _, fn := range after {
 		func() {
 			defer func() {
 				if p := recover(); p != nil {
@@ -318,20 +323,21 @@ func (w *writer) fail(cause error, last *request) {
 	if last != nil {
 		last.answer(err)
 	}
+	w.doubt = doubtful{before: w.seq, seq: w.batchSeq, events: slices.Clone(w.events), after: slices.Clone(w.after)}
 	w.end()
 }
 
 // reopen closes and opens the database and reads the writer's memory from it, so that memory and disk
-// agree again. On failure the monitor asks again a second later.
-func (w *writer) reopen() {
+// agree again. On failure, which is false, the monitor asks again a second later.
+func (w *writer) reopen() bool {
 	s := w.s
 	if !s.compacting.TryLock() {
-		return // the monitor asks again
+		return false
 	}
 	defer s.compacting.Unlock()
 	if !s.dumping.TryLock() { // whoever waits here for dbMu holds up all reads
 		s.log.Warn("the store is not opened again before a dump of it has ended")
-		return
+		return false
 	}
 	defer s.dumping.Unlock()
 	s.dbMu.Lock()
@@ -345,18 +351,19 @@ func (w *writer) reopen() {
 	db, err := s.open()
 	if err != nil {
 		s.log.Error("reopen failed", "error", err)
-		return
+		return false
 	}
 	s.db = db
 	if err := w.load(); err != nil {
 		s.log.Error("reopen failed", "error", err)
 		s.db = nil
 		_ = errors.Join(err, db.Close())
-		return
+		return false
 	}
 	w.failed = nil
 	s.space.reopened()
 	s.log.Info("store writable again")
+	return true
 }
 
 func stack() string { return string(debug.Stack()) }

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -37,7 +38,15 @@ func TestCommitsThatFail(t *testing.T) {
 			t.Run(fmt.Sprintf("Commit=%d,Kept=%v", n, kept), func(t *testing.T) {
 				clock := coretest.NewClock()
 				db := memory.New()
-				s := OnMemory(t, db, store.Options{Clock: clock})
+				var mu sync.Mutex
+				var shown, called []string // ids of executions, as OnCommit and AfterCommit have them
+				s := OnMemory(t, db, store.Options{Clock: clock, OnCommit: func(events []core.Event) {
+					mu.Lock()
+					defer mu.Unlock()
+					for _, e := range events {
+						shown = append(shown, e.Subject)
+					}
+				}})
 				db.Fail(n, kept)
 				var done []int
 				for i := range 12 {
@@ -45,6 +54,7 @@ func TestCommitsThatFail(t *testing.T) {
 					err := s.Update(ctx, func(tx core.Tx) error {
 						id := idAt(start, i+1)
 						events[0] = core.Event{Type: core.EventExecutionStarted, ID: "evt_" + id, Subject: id}
+						tx.AfterCommit(func() { called = append(called, id) })
 						return errors.Join(tx.PutExecution(execution(id, "p", core.ExecutionRunning)), tx.Append(events...))
 					})
 					if err == nil {
@@ -63,6 +73,9 @@ func TestCommitsThatFail(t *testing.T) {
 						readOnly, _ := s.State()
 						return !readOnly
 					})
+					if err := core.TakesWrites(ctx, s); err != nil { // what is stored of it is known by then
+						t.Fatal(err)
+					}
 					// What is in doubt is known by its first event from then on.
 					page, _, err := s.Events(ctx, events[0].Subject, events[0].Seq-1, 1)
 					if err != nil || (len(page) == 1) != kept || kept && page[0].ID != events[0].ID {
@@ -75,6 +88,17 @@ func TestCommitsThatFail(t *testing.T) {
 				}
 				if len(done) != 11 {
 					t.Fatalf("%d writes were acknowledged, want 11", len(done))
+				}
+				// Each that is stored is made known once, in order.
+				coretest.WaitFor(t, "the last one to be shown", func() bool {
+					mu.Lock()
+					defer mu.Unlock()
+					return len(shown) >= 11+extra
+				})
+				mu.Lock()
+				defer mu.Unlock()
+				if want := 11 + extra; len(shown) != want || !slices.Equal(called, shown) || !slices.IsSorted(shown) || len(slices.Compact(slices.Clone(shown))) != want {
+					t.Errorf("shown are %v, called for %v", shown, called)
 				}
 				for again := range 2 {
 					if again == 1 {

@@ -9,8 +9,10 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // Store is the part of a store that is asked whether it takes writes.
@@ -39,6 +41,17 @@ func Settled(
 			return err
 		}
 	}
+}
+
+// patience is how long a caller waits in doubt: what it holds meanwhile keeps others waiting.
+const patience = 5 * time.Second
+
+// Wait returns a function for Settled that waits longer each time, in all for five seconds by clock, and for as long as ctx has not
+// ended.
+func Wait(ctx context.Context, clock core.Clock) func() bool {
+	var retry pause.Backoff
+	until := clock.Now().Add(patience)
+	return func() bool { return clock.Now().Before(until) && pause.For(ctx, clock, retry.Next()) }
 }
 
 // Same reports whether two records are the same as they are stored: what a field of any type holds may be of another type once it
