@@ -68,7 +68,10 @@ func readUsage(room agentcli.Room, name string) *runtime.Usage {
 	var rest []byte
 	for offset := int64(0); len(rest) <= rolloutChunk; {
 		data, _, err := readPart(room, name, offset)
-		if err != nil || len(data) == 0 {
+		if err != nil {
+			return nil // a part of it would be taken for all
+		}
+		if len(data) == 0 {
 			break
 		}
 		offset += int64(len(data))
