@@ -1,7 +1,6 @@
 package claude
 
 import (
-	"bytes"
 	"encoding/json"
 	"path"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/subagent"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -149,28 +149,14 @@ func (d *driver) used() *runtime.Usage {
 // readUsage returns what the agent of a transcript used in all, or nil if that is not known.
 func readUsage(read func(string, int64, int) ([]byte, int64, error), name string) *runtime.Usage {
 	var a account
-	var rest []byte
-	for offset := int64(0); len(rest) <= maxLine; {
-		data, _, err := read(name, offset, readAtOnce)
-		if err != nil {
-			return nil // a part of it would be taken for all
+	err := subagent.Lines(func(offset int64) ([]byte, int64, error) { return read(name, offset, readAtOnce) }, maxLine, func(line []byte) {
+		var e entry
+		if json.Unmarshal(line, &e) == nil && e.Type == "assistant" && !e.Failed {
+			a.spend(&e)
 		}
-		if len(data) == 0 {
-			break
-		}
-		offset += int64(len(data))
-		rest = append(rest, data...)
-		for {
-			line, after, whole := bytes.Cut(rest, []byte("\n"))
-			if !whole {
-				break
-			}
-			rest = after
-			var e entry
-			if json.Unmarshal(line, &e) == nil && e.Type == "assistant" && !e.Failed {
-				a.spend(&e)
-			}
-		}
+	})
+	if err != nil {
+		return nil // a part of it would be taken for all
 	}
 	return a.total()
 }
