@@ -302,6 +302,7 @@ func (f *fusion) unblock(source, choice string) {
 		f.s.agent.Status = runtime.StatusReady
 	default:
 		f.s.agent.Status = runtime.StatusStarting
+		f.s.waitReadyAnew()
 	}
 	f.s.emit(runtime.Event{Type: runtime.EventUnblocked, Source: source, Prompt: p, Answered: choice})
 }

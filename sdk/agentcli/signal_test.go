@@ -190,3 +190,19 @@ func TestNotReadyAndAdoptedLater(t *testing.T) {
 		t.Errorf("answer %q", got)
 	}
 }
+
+// A start in whose way a question stood is bounded again once that is answered: the time of before may be over.
+func TestNotReadyBehindAQuestion(t *testing.T) {
+	c := &fakeCLI{silent: true}
+	g, f := fake(t, c, nil)
+	f.ready = 300 * time.Millisecond
+	g.spawn(runtime.Spec{ID: "a", Type: "fake"})
+	g.l.process().signal(agentcli.Signal{Kind: blocked, Source: runtime.SourceScreen, Prompt: approval("p1")}) // which begins no turn
+	g.status("a", runtime.StatusBlocked)
+	g = g.again()
+	g.status("a", runtime.StatusBlocked)
+	g.l.process().signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: runtime.SourceScreen})
+	if a := g.status("a", runtime.StatusError); a.Reason != runtime.ReasonNotReady {
+		t.Errorf("agent %+v", a)
+	}
+}

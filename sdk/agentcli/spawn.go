@@ -424,6 +424,18 @@ func (s *session) waitReady(timeout time.Duration) {
 	s.readyTimer = s.after(min(max(left, time.Second), timeout), s.notReady)
 }
 
+// waitReadyAnew bounds the rest of a start in whose way a question stood: how long that took does not count.
+func (s *session) waitReadyAnew() {
+	if s.readyTimer != nil {
+		s.readyTimer()
+	}
+	timeout := s.plan.ReadyTimeout
+	if timeout <= 0 {
+		timeout = defaultReadyTimeout
+	}
+	s.readyTimer = s.after(timeout, s.notReady)
+}
+
 // Stop implements runtime.Runtime.
 func (r *Runtime) Stop(ctx context.Context, id string, opts runtime.StopOptions) error {
 	a, err := r.get(id)

@@ -74,7 +74,11 @@ func (d *driver) standing() bool {
 	if len(d.state.Requests) == 0 {
 		return false
 	}
-	if d.held[d.state.Requests[0].Prompt.ID] != nil || !waits(d.host.Rows()) {
+	if d.held[d.state.Requests[0].Prompt.ID] != nil {
+		return true
+	}
+	if !waits(d.host.Rows()) {
+		d.forward()
 		return true
 	}
 	d.resolve(0, "") // answered by a key, and no hook tells how

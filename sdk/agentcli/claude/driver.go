@@ -253,7 +253,7 @@ func (d *driver) remember(p hook.Payload) {
 }
 
 func (d *driver) toolEnds(p hook.Payload) {
-	if i := d.find(p.Tool, p.Input); i >= 0 {
+	if i := d.find(p); i >= 0 {
 		d.resolve(i, runtime.ChoiceAllow)
 	}
 	_, known := d.state.Tools[p.ToolUseID]
@@ -314,7 +314,7 @@ func (d *driver) Load(b []byte) {
 		d.lookForReady()
 	}
 	if !s.Turn && len(s.Requests) > 0 {
-		d.lookForEnd()
+		d.lookForEnd(dialog.Standing{})
 	}
 	if s.Turn {
 		d.file.offset, d.untold = s.Offset, s.Told

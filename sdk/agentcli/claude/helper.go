@@ -1,16 +1,17 @@
 package claude
 
 import (
-	"bytes"
 	"encoding/json"
 	"path"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/subagent"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -46,9 +47,11 @@ func (d *driver) lookForHelper() {
 	words := composer.Solid(standing.Text)
 	others := slices.ContainsFunc(d.state.Requests[1:], func(o request) bool { return o.isIn(words) })
 	switch {
-	case len(standing.Entries) > 0 && (!others || r.isIn(words)):
-		r.stood, r.gone = true, 0
-	case r.stood && (others || composerDrawn(rows)):
+	case len(standing.Entries) > 0 && r.isIn(words):
+		r.stood, r.sure, r.gone = true, true, 0
+	case len(standing.Entries) > 0 && !others:
+		r.stood, r.gone = true, 0 // perhaps: the hook of the one that stands may be late
+	case others && r.sure, r.stood && composerDrawn(rows):
 		r.gone++
 	}
 	if time.Duration(r.gone)*watchEvery > standGrace {
@@ -61,6 +64,50 @@ func (r *request) isIn(words string) bool {
 	const most = 60 // bytes, of which a small screen shows all
 	what := composer.Solid(strings.TrimPrefix(r.Prompt.Text, r.Prompt.Tool+": "))
 	return what != "" && strings.Contains(words, what[:min(len(what), most)])
+}
+
+// standingFirst returns the index of the request whose dialog stands: the first, where that may be its own, or -1 where it is not
+// known which of several does.
+func (d *driver) standingFirst() int {
+	rs := d.state.Requests
+	words := composer.Solid(dialog.Read(d.host.Rows()).Text)
+	if rs[0].Screen != nil || rs[0].isIn(words) {
+		return 0
+	}
+	i := slices.IndexFunc(rs, func(r request) bool { return r.isIn(words) })
+	if i < 0 && len(rs) == 1 {
+		return 0
+	}
+	return i
+}
+
+// forward puts the request first whose dialog stands, where keys answer because the hooks were lost: claude shows its dialogs in an
+// order of its own, and a key would answer another one.
+func (d *driver) forward() {
+	i := d.standingFirst()
+	if i <= 0 {
+		return
+	}
+	rs := d.state.Requests
+	r, was := rs[i], rs[0].Prompt
+	d.state.Requests = slices.Insert(slices.Delete(rs, i, i+1), 0, r)
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: runtime.SourceScreen, Prompt: was})
+	d.show()
+}
+
+// refuseHelpers ends what helpers ask in a turn that is interrupted, and reports whether they asked anything. Each stops, and claude
+// shows no dialog of it any more: Escape would refuse one after the other, and each helper would go on.
+func (d *driver) refuseHelpers() bool {
+	asked := false
+	for i := len(d.state.Requests) - 1; i >= 0; i-- {
+		r := d.state.Requests[i]
+		if call := d.held[r.Prompt.ID]; r.Agent != "" && call != nil {
+			asked = true
+			d.dropTool(r.Prompt)
+			d.decide(i, call, map[string]any{"behavior": "deny", "message": "The user stopped this.", "interrupt": true}, runtime.ChoiceDeny)
+		}
+	}
+	return asked
 }
 
 // countHelpers counts to the turn of an ending what helpers used, and calls then. Hooks that come meanwhile wait.
@@ -102,25 +149,14 @@ func (d *driver) used() *runtime.Usage {
 // readUsage returns what the agent of a transcript used in all, or nil if that is not known.
 func readUsage(read func(string, int64, int) ([]byte, int64, error), name string) *runtime.Usage {
 	var a account
-	var rest []byte
-	for offset := int64(0); len(rest) <= maxLine; {
-		data, _, err := read(name, offset, readAtOnce)
-		if err != nil || len(data) == 0 {
-			break
+	err := subagent.Lines(func(offset int64) ([]byte, int64, error) { return read(name, offset, readAtOnce) }, maxLine, func(line []byte) {
+		var e entry
+		if json.Unmarshal(line, &e) == nil && e.Type == "assistant" && !e.Failed {
+			a.spend(&e)
 		}
-		offset += int64(len(data))
-		rest = append(rest, data...)
-		for {
-			line, after, whole := bytes.Cut(rest, []byte("\n"))
-			if !whole {
-				break
-			}
-			rest = after
-			var e entry
-			if json.Unmarshal(line, &e) == nil && e.Type == "assistant" && !e.Failed {
-				a.spend(&e)
-			}
-		}
+	})
+	if err != nil {
+		return nil // a part of it would be taken for all
 	}
 	return a.total()
 }

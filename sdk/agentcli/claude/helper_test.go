@@ -1,14 +1,17 @@
 package claude_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/claude"
 	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
+	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
 // of makes a payload that of a helper.
@@ -44,6 +47,7 @@ func TestHelperFails(t *testing.T) {
 func TestHelperRefusedByKey(t *testing.T) {
 	const next = "unblocked blocked[Bash: rm two]"
 	composer := []string{"────────", "❯ ", "────────", "  esc to interrupt"}
+	cut := []string{"────────", " Do you want to proceed?", " ❯ 1. Yes", "   2. No"}
 	for name, tt := range map[string]struct {
 		then []string // the screen after the refusal
 		over bool     // the helper is over
@@ -54,7 +58,7 @@ func TestHelperRefusedByKey(t *testing.T) {
 		"Gone":   {composer, false, next},
 		"Stands": {asking("rm one"), false, ""},
 		"Hidden": {[]string{"a long conversation"}, false, ""},
-		"Cut":    {[]string{"────────", " Do you want to proceed?", " ❯ 1. Yes", "   2. No"}, false, ""},
+		"Cut":    {cut, false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := working(t)
@@ -73,6 +77,77 @@ func TestHelperRefusedByKey(t *testing.T) {
 			r.want(tt.want)
 		})
 	}
+}
+
+// A dialog that holds the words of another helper's command, and not those of its own, ends no request.
+func TestHelperWithTheWordsOfAnother(t *testing.T) {
+	r := working(t)
+	r.Screen = []string{"────────", " Create file · from the general-purpose agent", "   notes/README.md", "   1 run ls to see",
+		" Do you want to create README.md?", " ❯ 1. Yes", "   2. No"}
+	r.title(idle)
+	write := map[string]any{"tool_name": "Write", "tool_input": map[string]any{"file_path": "/work/notes/README.md", "content": "run ls to see"}}
+	call := r.hook("PermissionRequest", of("a", write))
+	r.Pass(time.Second)
+	r.hook("PermissionRequest", of("b", bash("ls")))
+	r.Pass(5 * time.Second)
+	r.want("took[go] blocked[Write: /work/notes/README.md]")
+	if call.Answered {
+		t.Error("the request is over though its dialog stands")
+	}
+}
+
+// Helpers that ask for the same command, and claude with them, are asked about one by one: what one ran is no answer to another.
+func TestHelpersAskForTheSame(t *testing.T) {
+	for _, other := range []string{"b", ""} {
+		r := working(t)
+		r.Screen = asking("git diff")
+		r.title(idle)
+		r.hook("PermissionRequest", of(other, bash("git diff")))
+		second := r.hook("PermissionRequest", of("a", bash("git diff")))
+		r.Pass(time.Second)
+		if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceAllow}); err != nil {
+			t.Fatal(err)
+		}
+		r.hook("PostToolUse", of(other, bash("git diff")))
+		r.Pass(time.Second)
+		r.want("took[go] blocked[Bash: git diff] unblocked[allow] blocked[Bash: git diff] tool_done")
+		if second.Answered {
+			t.Errorf("of %q and another: the second one was answered %s", other, second.Answer)
+		}
+	}
+}
+
+// After a restart keys answer: only what is asked in the dialog that stands, which comes first.
+func TestHelpersAskBehindARestart(t *testing.T) {
+	r := working(t)
+	r.Screen = asking("rm two")
+	r.title(idle)
+	r.hook("PermissionRequest", of("a", bash("rm one")))
+	r.hook("PermissionRequest", of("b", bash("rm two")))
+	r.want("took[go] blocked[Bash: rm one]")
+	back := newRig(t)
+	back.Screen = []string{"a screen that is drawn later"}
+	back.driver.Load(r.driver.Save())
+	answer := func(want string) {
+		t.Helper()
+		steps, err := back.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceAllow})
+		if keys := drivertest.Keystrokes(steps); keys != want || (want == "") != (runtime.ErrorCode(err) == runtime.CodeNoPrompt) {
+			t.Errorf("%q: typed %q, %v", r.shown.Text, keys, err)
+		}
+	}
+	answer("")
+	back.Screen = asking("rm two")
+	answer("")
+	back.title(idle)
+	back.Pass(time.Second)
+	for _, s := range back.Signals {
+		r.shown = s.Prompt
+	}
+	back.want("unblocked blocked[Bash: rm two]")
+	answer("1")
+	back.title(busy)
+	back.Screen = asking("rm one")
+	back.want("unblocked blocked[Bash: rm one]")
 }
 
 // used is an entry of a helper's transcript: one request.
@@ -113,5 +188,46 @@ func TestHelperUsage(t *testing.T) {
 			t.Errorf("turn %d: usage %q, want %q; the hook is answered: %v", i, got, want, call.Answered)
 		}
 		files[below] += used("2", 100, 1) + used("3", 100, 1)
+	}
+}
+
+// A transcript of which only a part can be read counts nothing: a part would be taken for all, and count again later.
+func TestHelperUsageReadInPart(t *testing.T) {
+	begin := used("1", 100, 1)
+	whole := begin + used("2", 100, 1)
+	r := &rig{t: t, FakeHost: &drivertest.FakeHost{Screen: []string{"────────", "❯ ", "────────", "  ? for shortcuts"}}}
+	fails := true
+	r.driver = claude.New().NewDriver(agentcli.Plan{}, agentcli.Room{ReadFrom: func(name string, offset int64, _ int) ([]byte, int64, error) {
+		switch {
+		case !strings.Contains(name, "subagents"):
+			return nil, 0, nil
+		case offset > 0 && fails:
+			return nil, 0, errors.New("the disk fails")
+		case fails:
+			return []byte(begin), 0, nil
+		}
+		return []byte(whole[min(int(offset), len(whole)):]), offset, nil
+	}}, r.FakeHost)
+	r.title(idle)
+	r.hook("SessionStart", map[string]any{"session_id": "s", "transcript_path": "/t.jsonl"})
+	r.Pass(time.Second)
+	for id, want := range []int64{0, 2} {
+		prompt := map[string]any{"prompt": "go", "prompt_id": fmt.Sprint(id), "transcript_path": "/t.jsonl"}
+		r.hook("UserPromptSubmit", prompt)
+		r.title(busy)
+		tool := bash("true")
+		maps.Copy(tool, prompt)
+		tool["agent_id"] = "a"
+		r.hook("PreToolUse", tool)
+		r.driver.Hook(drivertest.Call(t, "Stop", prompt).Call)
+		r.Pass(2 * time.Second)
+		got := int64(0)
+		if u := r.Signals[len(r.Signals)-1].Usage; u != nil {
+			got = u.Requests
+		}
+		if got != want {
+			t.Errorf("%d requests, want %d", got, want)
+		}
+		fails = false
 	}
 }

@@ -108,6 +108,52 @@ func TestRealHelperInterruptedAsking(t *testing.T) {
 	}
 }
 
+// An interrupt ends a turn in which more helpers ask than Escape is pressed for, and what each asks.
+func TestRealManyHelpersInterrupted(t *testing.T) {
+	const helpers = 12
+	a := startReal(t, "", "", nil)
+	message := "TOGETHER "
+	for i := range helpers {
+		message += helper(fmt.Sprintf("USE_TOOL[touch m%d] now", i))
+	}
+	a.Send(message + " SLOW[60]")
+	a.Wait(agentcli.SignalBlocked)
+	eventually(t, "all ask", func() bool { return a.Count(agentcli.SignalTool) == 2*helpers })
+	a.WaitScreen("1. Yes")
+	a.Interrupt()
+	end := a.Turn()
+	made, err := filepath.Glob(filepath.Join(a.Room.Workdir, "m*"))
+	if !end.Interrupted || end.Error != nil || len(made) > 0 || err != nil {
+		t.Errorf("made %v, %v; turn ended with %+v, error %+v\n%s\n%s", made, err, end.Signal, end.Error, a.History(), a.Screen())
+	}
+	a.Send("SAY[after it]")
+	if end := a.Turn(); end.Text != "after it" {
+		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
+	}
+}
+
+// Helpers that ask for the same command are asked about one by one, though one runs it while another asks.
+func TestRealHelpersAskForTheSame(t *testing.T) {
+	const helpers = 3
+	a := startReal(t, "", "", nil)
+	file := filepath.Join(a.Room.Workdir, "log")
+	a.Send("TOGETHER " + strings.Repeat(helper("USE_TOOL[echo x >> "+file+"] now"), helpers) + " please")
+	eventually(t, "all ask", func() bool { return a.Count(agentcli.SignalTool) == 2*helpers })
+	for i := range helpers {
+		if seen := a.Wait(agentcli.SignalBlocked, agentcli.SignalTurnEnd); seen.Kind != agentcli.SignalBlocked {
+			t.Fatalf("%s with %+v\n%s", seen.Kind, seen, a.History())
+		}
+		a.MustAnswer(runtime.Answer{Choice: runtime.ChoiceAllow})
+		eventually(t, "what was allowed runs", func() bool {
+			data, _ := os.ReadFile(file)
+			return strings.Count(string(data), "x") == i+1
+		})
+	}
+	if end := a.Turn(); end.Error != nil || end.Interrupted || a.Count(agentcli.SignalBlocked) != helpers {
+		t.Errorf("turn ended with %+v, error %+v\n%s\n%s", end.Signal, end.Error, a.History(), a.Screen())
+	}
+}
+
 // Helpers that one message starts work at once: each waits for what the other makes. Both ask, one after the other.
 func TestRealHelpersAtOnce(t *testing.T) {
 	a := startReal(t, "", "", nil)

@@ -40,7 +40,8 @@ type request struct {
 	Agent       string            `json:"agent,omitempty"`  // the helper that asks; empty: claude itself
 
 	size  int  // bytes that are kept for it
-	stood bool // of a helper: its dialog was seen
+	stood bool // of a helper: a dialog was seen that may be its own
+	sure  bool // of a helper: its own was seen, known by its words
 	gone  int  // looks since then at which it was not there
 }
 
@@ -50,14 +51,16 @@ func (r *request) encoded() int {
 	return len(data)
 }
 
-func (r *request) is(tool string, input map[string]any) bool {
+// is reports whether a hook is of the request's call: helpers may call the same at once.
+func (r *request) is(p hook.Payload) bool {
 	// The input of an answered question has grown by the answers.
-	return r.Screen == nil && r.Prompt.Tool == tool && (tool == questionTool || reflect.DeepEqual(map[string]any(r.Prompt.Input), input))
+	return r.Screen == nil && r.Agent == p.AgentID && r.Prompt.Tool == p.Tool &&
+		(p.Tool == questionTool || reflect.DeepEqual(map[string]any(r.Prompt.Input), map[string]any(p.Input)))
 }
 
-func (d *driver) find(tool string, input map[string]any) int {
+func (d *driver) find(p hook.Payload) int {
 	for i := range d.state.Requests {
-		if d.state.Requests[i].is(tool, input) {
+		if d.state.Requests[i].is(p) {
 			return i
 		}
 	}
@@ -68,7 +71,7 @@ func (d *driver) find(tool string, input map[string]any) int {
 func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 	for i := range d.state.Requests {
 		r := &d.state.Requests[i]
-		if d.held[r.Prompt.ID] == nil && r.is(p.Tool, p.Input) {
+		if d.held[r.Prompt.ID] == nil && r.is(p) {
 			d.held[r.Prompt.ID] = call // the same call, seen again after the runtime came back
 			d.watch()
 			return
@@ -141,18 +144,25 @@ func (d *driver) lookForDialog(rows []string) {
 			return
 		}
 		d.showScreen(rows)
-		d.lookForEnd()
+		d.lookForEnd(seen)
 	})
 }
 
-func (d *driver) lookForEnd() {
+// lookForEnd takes a dialog away that was read outside of a turn, when the composer stands again. Before the start another dialog may
+// stand in its place: at two looks, since one may find a screen that is drawn in half. Last is what was seen at the look before.
+func (d *driver) lookForEnd(last dialog.Standing) {
 	d.host.After(doubtEvery, func() {
+		rows := d.host.Rows()
+		now := dialog.Read(rows)
 		switch {
 		case d.state.Turn || len(d.state.Requests) == 0 || d.state.Requests[0].Screen == nil:
-		case waits(d.host.Rows()):
+		case waits(rows):
 			d.resolve(0, "")
+		case !d.state.Ready && len(now.Entries) > 0 && now.Equal(&last) && !now.Equal(d.state.Requests[0].Screen):
+			d.resolve(0, "")
+			d.lookForDialog(rows)
 		default:
-			d.lookForEnd()
+			d.lookForEnd(now)
 		}
 	})
 }
@@ -269,6 +279,10 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 		return nil, runtime.Errorf(runtime.CodeNoPrompt, "the prompt was answered already")
 	}
 	r := d.state.Requests[at]
+	if r.Screen == nil && d.held[r.Prompt.ID] == nil && at != d.standingFirst() {
+		return nil, runtime.Errorf(runtime.CodeNoPrompt,
+			"the dialog of the prompt does not stand on the screen: look at the prompt again, or answer in the terminal")
+	}
 	if r.Screen != nil {
 		steps, choice, err := r.Screen.Answer(answer)
 		if err != nil {

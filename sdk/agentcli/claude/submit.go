@@ -48,6 +48,8 @@ const (
 	giveUp = 4500 * time.Millisecond
 	// interruptEvery is how often a turn is stopped again that goes on, at most interruptTimes.
 	interruptEvery, interruptTimes = 1500 * time.Millisecond, 10
+	// refusedGap is the same after what helpers ask was refused: more of them may ask, and claude has a moment to stop.
+	refusedGap = 500 * time.Millisecond
 )
 
 // clearLine empties the input line: from its end, line after line.
@@ -216,6 +218,10 @@ func (d *driver) Interrupt() []agentcli.Step {
 func (d *driver) interruptAgain(turn, times int) {
 	typist, ok := d.host.(agentcli.Typist)
 	if !ok || times == 0 || !d.state.Turn || d.ending != nil || d.turns != turn {
+		return
+	}
+	if d.refuseHelpers() {
+		d.host.After(refusedGap, func() { d.interruptAgain(turn, times-1) })
 		return
 	}
 	rows := d.host.Rows()

@@ -130,3 +130,30 @@ func TestDialogAtStart(t *testing.T) {
 	r.Pass(time.Second)
 	r.want("session[s-1] unblocked idle")
 }
+
+// A second question before the start comes up in place of the first, and is a prompt of its own. A screen that is drawn in half is none.
+func TestSecondDialogAtStart(t *testing.T) {
+	server := []string{"────────", "  New MCP server found in this project: own", "  ❯ 1. Use this MCP server", "    2. Continue without using this MCP server"}
+	half := server[:3]
+	imports := []string{"────────", "  Allow external CLAUDE.md file imports?", "  ❯ 1. Yes, allow external imports", "    2. No, disable external imports"}
+	r := newRig(t)
+	r.Screen = server
+	r.driver.Screen(r.Screen, 0, 0)
+	r.Pass(5 * time.Second)
+	r.want("blocked[New MCP server found in this project: own]")
+	for range 3 {
+		r.Screen = half
+		r.Pass(100 * time.Millisecond)
+		r.Screen = server
+		r.Pass(100 * time.Millisecond)
+	}
+	r.want("")
+	r.Screen = imports
+	r.Pass(5 * time.Second)
+	r.want("unblocked blocked[Allow external CLAUDE.md file imports?]")
+	back := newRig(t)
+	back.Screen = server
+	back.driver.Load(r.driver.Save())
+	back.Pass(5 * time.Second)
+	back.want("unblocked blocked[New MCP server found in this project: own]")
+}

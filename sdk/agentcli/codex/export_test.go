@@ -8,3 +8,6 @@ import (
 
 // NewImpatient is New with less patience for a network that is not there.
 func NewImpatient(patience time.Duration) agentcli.Adapter { return adapter{patience: patience} }
+
+// ReadUsage is readUsage.
+var ReadUsage = readUsage

@@ -1,11 +1,11 @@
 package codex
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/hook"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/subagent"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -65,22 +65,11 @@ func (d *driver) recount() {
 func readUsage(room agentcli.Room, name string) *runtime.Usage {
 	var all runtime.Usage
 	thread := ""
-	var rest []byte
-	for offset := int64(0); len(rest) <= rolloutChunk; {
-		data, _, err := readPart(room, name, offset)
-		if err != nil || len(data) == 0 {
-			break
-		}
-		offset += int64(len(data))
-		rest = append(rest, data...)
-		for {
-			line, after, whole := bytes.Cut(rest, []byte("\n"))
-			if !whole {
-				break
-			}
-			rest = after
-			thread = addUsage(&all, thread, line)
-		}
+	err := subagent.Lines(func(offset int64) ([]byte, int64, error) { return readPart(room, name, offset) }, rolloutChunk, func(line []byte) {
+		thread = addUsage(&all, thread, line)
+	})
+	if err != nil {
+		return nil // a part of it would be taken for all
 	}
 	if all.Requests == 0 {
 		return nil

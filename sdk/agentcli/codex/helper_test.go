@@ -1,11 +1,13 @@
 package codex_test
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/codex"
 	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
@@ -62,6 +64,20 @@ func TestHelperUsageSaved(t *testing.T) {
 		if n := len(signals); n == 0 || signals[n-1].Usage == nil || signals[n-1].Usage.Requests != 2 {
 			t.Errorf("signals are %+v", signals)
 		}
+	}
+}
+
+// A transcript of which only a part can be read counts nothing: a part would be taken for all, and count again later.
+func TestHelperUsageReadInPart(t *testing.T) {
+	calls := 0
+	room := agentcli.Room{ReadFrom: func(string, int64, int) ([]byte, int64, error) {
+		if calls++; calls > 1 {
+			return nil, 0, errors.New("the disk fails")
+		}
+		return []byte(`{"type":"session_meta","payload":{"id":"own"}}` + "\n" + helperUsed("own", 100, 30, 1)), 0, nil
+	}}
+	if u := codex.ReadUsage(room, "/helper.jsonl"); u != nil {
+		t.Errorf("usage %+v", u)
 	}
 }
 

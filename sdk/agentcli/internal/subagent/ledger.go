@@ -32,15 +32,24 @@ func (l *Ledger) Note(transcript string) {
 	l.Helpers = append(l.Helpers, transcript)
 }
 
-// Count takes what a helper used in all, and adds to sum what that is more than it was counted for before. Nil is not known.
+// Count takes what a helper used in all, and adds to sum what that is more than it was counted for before. Nil is not known, and less
+// than before is no count of all.
 func (l *Ledger) Count(transcript string, used, sum *runtime.Usage) {
 	if used == nil {
+		return
+	}
+	before, known := l.Counted[transcript]
+	more := runtime.Usage{
+		Model: used.Model, Requests: used.Requests - before.Requests,
+		InputTokens: used.InputTokens - before.InputTokens, OutputTokens: used.OutputTokens - before.OutputTokens,
+		CacheReadTokens: used.CacheReadTokens - before.CacheReadTokens, CacheWriteTokens: used.CacheWriteTokens - before.CacheWriteTokens,
+	}
+	if more.Requests < 0 || min(more.InputTokens, more.OutputTokens, more.CacheReadTokens, more.CacheWriteTokens) < 0 {
 		return
 	}
 	if l.Counted == nil {
 		l.Counted = map[string]runtime.Usage{}
 	}
-	before, known := l.Counted[transcript]
 	if !known && len(l.Counted) >= maxCounted {
 		for other := range l.Counted {
 			delete(l.Counted, other)
@@ -48,9 +57,5 @@ func (l *Ledger) Count(transcript string, used, sum *runtime.Usage) {
 		}
 	}
 	l.Counted[transcript] = *used
-	sum.Add(&runtime.Usage{
-		Model: used.Model, Requests: used.Requests - before.Requests,
-		InputTokens: used.InputTokens - before.InputTokens, OutputTokens: used.OutputTokens - before.OutputTokens,
-		CacheReadTokens: used.CacheReadTokens - before.CacheReadTokens, CacheWriteTokens: used.CacheWriteTokens - before.CacheWriteTokens,
-	})
+	sum.Add(&more)
 }

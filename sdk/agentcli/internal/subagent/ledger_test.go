@@ -8,7 +8,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// What a helper used counts once, and what is not known does not count.
+// What a helper used counts once, and what is not known does not count, nor does less than was counted before.
 func TestCount(t *testing.T) {
 	var l subagent.Ledger
 	for _, name := range []string{"", "a", "b", "a"} {
@@ -18,6 +18,8 @@ func TestCount(t *testing.T) {
 	l.Count("a", &runtime.Usage{Model: "m", InputTokens: 5, Requests: 1}, &sum)
 	l.Count("b", nil, &sum)
 	l.Count("a", &runtime.Usage{Model: "m", InputTokens: 7, Requests: 3}, &sum)
+	l.Count("a", &runtime.Usage{Model: "m", InputTokens: 3, Requests: 3}, &sum)
+	l.Count("a", &runtime.Usage{Model: "m", InputTokens: 9, Requests: 2}, &sum)
 	if fmt.Sprint(l.Helpers) != "[a b]" || sum != (runtime.Usage{Model: "m", InputTokens: 7, Requests: 3}) {
 		t.Errorf("%+v has %+v", l, sum)
 	}
