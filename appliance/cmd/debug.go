@@ -231,7 +231,7 @@ func runForText(ctx context.Context, args []string) ([]byte, error) {
 	var failed *exec.ExitError
 	if errors.As(err, &failed) && len(bytes.TrimSpace(failed.Stderr)) > 0 {
 		line, _, _ := bytes.Cut(bytes.TrimSpace(failed.Stderr), []byte("\n"))
-		return nil, fmt.Errorf("%s: %s", err, clean(string(redact(line))))
+		return nil, fmt.Errorf("%w: %s", err, clean(string(redact(line))))
 	}
 	return nil, errors.New(lastCauseOr(err, "it printed nothing"))
 }
