@@ -6,11 +6,16 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
-// outcome is doubt.Settled for as long as the service is open, and with the patience of doubt.Wait.
+// outcome is doubt.Settled for as long as the service is open, and for no longer than doubt.Patience.
 func (s *Service) outcome(err error, stored func(ctx context.Context) (bool, error)) error {
-	return doubt.Settled(s.ctx, s.opts.Store, err, stored, doubt.Wait(s.ctx, s.opts.Clock))
+	var retry pause.Backoff
+	until := s.opts.Clock.Now().Add(doubt.Patience)
+	return doubt.Settled(s.ctx, s.opts.Store, err, stored, func() bool {
+		return s.opts.Clock.Now().Before(until) && pause.For(s.ctx, s.opts.Clock, retry.Next())
+	})
 }
 
 // has reports whether a record is stored as it is.

@@ -5,11 +5,16 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
-// outcome is doubt.Settled for as long as the service is open, and with the patience of doubt.Wait.
+// outcome is doubt.Settled for as long as the service is open, and for no longer than doubt.Patience.
 func (s *Service) outcome(err error, stored func(ctx context.Context) (bool, error)) error {
-	return doubt.Settled(s.ctx, s.opts.Store, err, stored, doubt.Wait(s.ctx, s.clock))
+	var retry pause.Backoff
+	until := s.clock.Now().Add(doubt.Patience)
+	return doubt.Settled(s.ctx, s.opts.Store, err, stored, func() bool {
+		return s.clock.Now().Before(until) && pause.For(s.ctx, s.clock, retry.Next())
+	})
 }
 
 // hasThread reports whether a thread is stored.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // Store is the part of a store that is asked whether it takes writes.
@@ -43,16 +42,8 @@ func Settled(
 	}
 }
 
-// patience is how long a caller waits in doubt: what it holds meanwhile keeps others waiting.
-const patience = 5 * time.Second
-
-// Wait returns a function for Settled that waits longer each time, in all for five seconds by clock, and for as long as ctx has not
-// ended.
-func Wait(ctx context.Context, clock core.Clock) func() bool {
-	var retry pause.Backoff
-	until := clock.Now().Add(patience)
-	return func() bool { return clock.Now().Before(until) && pause.For(ctx, clock, retry.Next()) }
-}
+// Patience is how long callers of Settled wait: what they hold meanwhile keeps others waiting.
+const Patience = 5 * time.Second
 
 // Same reports whether two records are the same as they are stored: what a field of any type holds may be of another type once it
 // was read.
