@@ -24,13 +24,25 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	if err != nil {
 		return nil, err
 	}
+	var into *press
+	if p.Kind != runtime.PromptQuestion {
+		into = &press{}
+		if d.stoodFor == p.ID {
+			into.into = d.stood
+		}
+		steps[0].If = into.may
+	}
 	steps, err = d.answering.Give(choice, steps, d.state.Standing, func() bool {
 		return d.state.Prompt != nil && d.state.Prompt.ID == p.ID
 	})
-	if err == nil && choice == runtime.ChoiceDeny && p.Kind != runtime.PromptQuestion {
-		d.state.Reason = strings.TrimSpace(answer.Text)
+	if err != nil {
+		return nil, err
 	}
-	return steps, err
+	d.press = into
+	if choice == runtime.ChoiceDeny && p.Kind != runtime.PromptQuestion {
+		d.state.Reason, d.state.Unhurried = strings.TrimSpace(answer.Text), d.state.Helper
+	}
+	return steps, nil
 }
 
 // keys returns what an answer is in keys.
@@ -38,6 +50,12 @@ func (d *driver) keys(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step
 	if p.Kind != runtime.PromptQuestion {
 		choice, err := dialog.Choice(p, answer)
 		if err != nil {
+			return nil, "", err
+		}
+		if !d.state.Turn && strings.TrimSpace(answer.Text) != "" {
+			err := runtime.Errorf(runtime.CodeInvalidArgument,
+				"the reason of a refusal cannot be given while no turn runs; deny without a text, and send the reason as a message")
+			err.Field = "text"
 			return nil, "", err
 		}
 		if choice == runtime.ChoiceAllow {

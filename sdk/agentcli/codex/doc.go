@@ -31,7 +31,11 @@
 // somebody pressed, and keys that come earlier land in the composer: an answer waits for the title that says the
 // dialog stands, and is pressed again if nothing follows. A refusal ends codex's turn. Without a reason that is the
 // end of the caller's turn as well, which is interrupted and refused; with one the driver types the reason as a message
-// and goes on: the turn that codex makes of it is the rest of the caller's, and its answer the answer.
+// and goes on: the turn that codex makes of it is the rest of the caller's, and its answer the answer. The reason of what a helper was
+// refused is typed at the end of codex's turn, which goes on meanwhile; between two turns there is none to go on, and no reason is taken.
+//
+// Several helpers may ask at once. Codex draws the dialog of the next one where that of the last one was, and does not say so: what
+// takes the place of a reported approval is a prompt of its own, and the key of an answer goes into the dialog that it is for, or nowhere.
 //
 // No hook tells of what an MCP server asks its user, nor of the permissions that a model asks for: codex says that it is blocked, and
 // the prompt is reported with what the screen shows once the dialog stands. A form has one prompt for each field. Escape closes what

@@ -72,6 +72,9 @@ type driver struct {
 	cancelStop  func()
 	suspect     dialog.Standing // stands where the composer would be, and is no dialog yet
 	suspectAt   time.Time
+	stood       *dialog.Standing // what the screen showed of the approval stoodFor; nil: nothing yet
+	stoodFor    string
+	press       *press // of the answer that was given last to the prompt; nil: there is none
 }
 
 type state struct {
@@ -86,7 +89,10 @@ type state struct {
 	Next     *ask            `json:"next,omitempty"` // what is asked when codex says blocked
 	Prompt   *runtime.Prompt `json:"prompt,omitempty"`
 	Standing bool            `json:"standing,omitempty"` // the dialog is drawn
-	Shown    *shown          `json:"shown,omitempty"`    // a dialog beside Prompt
+	Helper   bool            `json:"helper,omitempty"`   // Prompt is of an agent that codex's own one started
+	// WentOn: codex told between two turns that it goes on, and a dialog was still drawn.
+	WentOn bool   `json:"wentOn,omitempty"`
+	Shown  *shown `json:"shown,omitempty"` // a dialog beside Prompt
 	// Unread is the kind of what codex asks and no hook told of, such as a question of an MCP server: only the screen has it.
 	Unread string `json:"unread,omitempty"`
 	subagent.Ledger
@@ -113,6 +119,7 @@ func (d *driver) OSC(code int, data []byte) {
 	case 0, 2:
 		if needsAction(string(data)) && d.state.Prompt != nil && !d.state.Standing {
 			d.state.Standing = true
+			d.replaced(d.host.Rows())
 			d.answering.Stands()
 		}
 	case 8:
@@ -131,10 +138,8 @@ func (d *driver) report(r report) {
 		return
 	}
 	if d.asks() && !d.state.Turn && r.state != "blocked" { // a helper did, between two turns
-		if d.state.Prompt != nil {
-			d.unblocked(d.answering.Choice())
-		} else {
-			d.answered()
+		if d.state.WentOn = drawn(d.host.Rows()); !d.state.WentOn {
+			d.goesOn()
 		}
 		return
 	}
@@ -147,6 +152,17 @@ func (d *driver) report(r report) {
 		d.blocked(r.kind)
 	case "done", "error":
 		d.finish(r.state)
+	}
+}
+
+// goesOn handles that codex goes on between two turns: what it asked is answered.
+func (d *driver) goesOn() {
+	d.state.WentOn = false
+	switch {
+	case d.state.Prompt != nil:
+		d.unblocked(d.answering.Choice())
+	case d.state.Unread != "":
+		d.answered()
 	}
 }
 
@@ -236,7 +252,8 @@ func (d *driver) blocked(kind string) {
 		d.state.Unsure = true
 	}
 	d.sure()
-	d.state.Next, d.state.Standing = nil, false
+	d.state.Next, d.state.Standing, d.state.WentOn = nil, false, false
+	d.state.Helper = next != nil && next.Helper
 	switch question := kind == kindQuestion; {
 	case next == nil, question && next.Tool != questionTool:
 		d.state.Unread = kind
@@ -270,6 +287,7 @@ func (d *driver) unblocked(choice string) {
 		}
 	}
 	d.state.Prompt, d.state.Standing = nil, false
+	d.press = nil
 	d.answering.Stop()
 	if choice == runtime.ChoiceDeny {
 		d.makeRoom()
@@ -394,7 +412,7 @@ var _ agentcli.Interrupter = (*driver)(nil)
 // Interrupt implements agentcli.Interrupter. Escape closes a dialog first, and where that does not end codex's turn, as with what an
 // MCP server asks, a second one does.
 func (d *driver) Interrupt() []agentcli.Step {
-	if d.asks() {
+	if d.asks() || d.state.Shown != nil {
 		d.stopAgain(stopTries)
 	}
 	return []agentcli.Step{{Write: []byte(composer.Escape)}}

@@ -134,6 +134,12 @@ func (d *driver) lookAt(rows []string) {
 		d.signIn()
 		return
 	}
+	if d.state.WentOn && !drawn(rows) {
+		d.goesOn()
+	}
+	if d.replaced(rows) {
+		return
+	}
 	if composerAt(rows) >= 0 || blank(rows) || d.state.Prompt != nil || d.login.seen && !d.state.Ready {
 		d.suspect, d.suspectAt = dialog.Standing{}, time.Time{}
 		d.gone()
@@ -224,13 +230,17 @@ func (d *driver) gone() {
 func (d *driver) answerShown(answer runtime.Answer) ([]agentcli.Step, error) {
 	s := d.state.Shown
 	open := func() bool { return d.state.Shown == s }
+	rows := d.host.Rows()
+	switch now := dialog.Read(dialogRows(rows)); {
+	case alike(&now, &s.Dialog):
+		s.Dialog = now // the mark may have moved
+	case drawn(rows):
+		return nil, runtime.Errorf(runtime.CodeNoPrompt, "another dialog stands where that of the prompt did; answer the prompt that follows")
+	}
 	if text := strings.TrimSpace(answer.Text); d.state.Unread != "" && len(s.Dialog.Entries) == 0 && answer.Choice == "" && text != "" {
 		return d.answering.Once(text, []agentcli.Step{
 			{Write: composer.Paste(text), Wait: 150 * time.Millisecond}, {Write: []byte(composer.Enter)},
 		}, open)
-	}
-	if now := dialog.Read(dialogRows(d.host.Rows())); now.Equal(&s.Dialog) {
-		s.Dialog = now // the mark may have moved
 	}
 	steps, choice, err := s.Dialog.Answer(answer)
 	if err != nil {
@@ -240,4 +250,88 @@ func (d *driver) answerShown(answer runtime.Answer) ([]agentcli.Step, error) {
 		return d.answering.Once(choice, steps, open)
 	}
 	return d.answering.Give(choice, steps, true, open)
+}
+
+// drawn reports whether a dialog stands on the screen that says which keys it takes.
+func drawn(rows []string) bool { return composerAt(rows) < 0 && hinted(rows) }
+
+// approvalIn returns the dialog on a screen that may be an approval: it says which keys it takes, and has a list.
+func approvalIn(rows []string) (*dialog.Standing, bool) {
+	if !drawn(rows) {
+		return nil, false
+	}
+	now := dialog.Read(dialogRows(rows))
+	return &now, len(now.Entries) > 1
+}
+
+// alike reports whether two readings are of one dialog, however its words are wrapped. What the conversation has right above it may be
+// in one of them.
+func alike(a, b *dialog.Standing) bool {
+	long, short := screen.Solid(a.Text), screen.Solid(b.Text)
+	if len(long) < len(short) {
+		long, short = short, long
+	}
+	if len(a.Entries) != len(b.Entries) || !strings.HasSuffix(long, short) || short == "" && long != "" {
+		return false
+	}
+	for i := range a.Entries {
+		if screen.Solid(a.Entries[i].Label) != screen.Solid(b.Entries[i].Label) {
+			return false
+		}
+	}
+	return true
+}
+
+// replaced takes that another approval stands, and stays, in the place of the one that was reported: codex does not say so. It is a
+// prompt of its own, of what the last hook told if the dialog shows that, else of the dialog's words.
+func (d *driver) replaced(rows []string) bool {
+	p := d.state.Prompt
+	if p == nil || p.Kind != runtime.PromptApproval || !d.state.Standing {
+		return false
+	}
+	now, ok := approvalIn(rows)
+	switch {
+	case !ok:
+		return false
+	case d.stood == nil || d.stoodFor != p.ID:
+		d.stood, d.stoodFor = now, p.ID
+		return false
+	case alike(d.stood, now):
+		return false
+	}
+	if d.suspectAt.IsZero() || !d.suspect.Equal(now) {
+		d.suspect, d.suspectAt = *now, d.host.Now()
+	}
+	if left := listPause - d.host.Now().Sub(d.suspectAt); left > 0 {
+		stop(&d.cancelStand)
+		d.cancelStand = d.host.After(left, func() { d.lookAt(d.host.Rows()) })
+		return true
+	}
+	d.suspect, d.suspectAt = dialog.Standing{}, time.Time{}
+	d.takesPlace(now)
+	return true
+}
+
+// takesPlace reports an approval whose dialog stands where that of the prompt did.
+func (d *driver) takesPlace(now *dialog.Standing) {
+	choice := ""
+	if d.press != nil && d.press.done() {
+		choice = d.answering.Choice()
+	}
+	d.unblocked(choice)
+	d.state.WentOn = false
+	next := d.state.Next
+	command := ""
+	if next != nil {
+		command, _ = next.Input["command"].(string)
+	}
+	if words := screen.Solid(command); words != "" && strings.Contains(screen.Solid(now.Text), words) {
+		d.state.Next, d.state.Helper = nil, next.Helper
+		d.state.Prompt, d.state.Standing = dialog.ApprovalPrompt(d.promptID(), next.Tool, next.Input, false), true
+		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: d.state.Prompt})
+	} else {
+		d.state.Unread = "permission"
+		d.stands(*now)
+	}
+	d.stood, d.stoodFor = now, d.state.Prompt.ID
 }

@@ -56,6 +56,8 @@ type turnState struct {
 	Answered  time.Time `json:"answered,omitzero"`
 	Reason    string    `json:"reason,omitempty"`    // of a refusal: it follows when codex has ended its turn
 	Following bool      `json:"following,omitempty"` // it was typed
+	// Unhurried: Reason is of what a helper asked, so it waits for the end of the turn, which has done nothing that was refused.
+	Unhurried bool `json:"unhurried,omitempty"`
 }
 
 func (d *driver) begin() {
@@ -348,10 +350,10 @@ func (d *driver) end(s agentcli.Signal) {
 }
 
 // makeRoom stops codex's turn where a refusal does not end it, as that of an MCP server's tool, and its reason waits to be typed: a
-// message that is typed into a turn that runs may be lost with it.
+// message that is typed into a turn that runs may be lost with it. The refusal of what a helper asked stops nothing of codex's own.
 func (d *driver) makeRoom() {
 	stop(&d.cancelRoom)
-	if d.state.Reason == "" {
+	if d.state.Reason == "" || d.state.Unhurried {
 		return
 	}
 	d.cancelRoom = d.host.After(refuseHold, func() {

@@ -8,6 +8,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/screen"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -106,14 +107,14 @@ const review = "Review your answers"
 
 // shown returns a condition of a step: words stand in the dialog on the screen.
 func shown(words string) func(rows []string) bool {
-	words = solid(words)
+	words = screen.Solid(words)
 	return func(rows []string) bool {
 		now := dialog.Read(rows)
 		all := now.Text
 		for _, e := range now.Entries {
 			all += e.Label
 		}
-		return strings.Contains(solid(all), words)
+		return strings.Contains(screen.Solid(all), words)
 	}
 }
 

@@ -11,9 +11,10 @@ import (
 
 const (
 	// askLimit is how long a tool of several may take to ask, or to run without: its dialog comes in front of those of later ones.
-	askLimit = 10 * time.Second
+	// One that comes later takes the place of the prompt, and no answer to that goes into it.
+	askLimit = 2 * time.Second
 	// drawLimit is how long the screen may take to show such a dialog.
-	drawLimit = 2 * askLimit
+	drawLimit = 20 * time.Second
 )
 
 // announced takes that a tool is about to run, or to ask whether it may.

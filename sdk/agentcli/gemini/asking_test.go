@@ -134,9 +134,9 @@ func TestToolsAtOnceUnknown(t *testing.T) {
 	}
 	r.title(asks)
 	r.shows(shell("three", "2 of 2"))
-	r.Pass(2 * time.Second)
+	r.Pass(1900 * time.Millisecond)
 	r.want("took[go] session[s-0] tool tool")
-	r.Pass(9 * time.Second)
+	r.Pass(200 * time.Millisecond)
 	r.want("blocked[? Shell  three      2 of 2\nthree\nAllow execution of [Shell]?]")
 	if p := r.Prompt(); p.Tool != "" || len(p.Options) != 3 {
 		t.Errorf("prompt %+v", p)

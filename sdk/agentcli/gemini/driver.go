@@ -376,6 +376,14 @@ func (d *driver) Load(b []byte) {
 	if json.Unmarshal(b, &s) != nil {
 		return
 	}
+	if s.Turn && len(s.Tools) == 0 {
+		var old struct {
+			Tool *tool `json:"tool"` // announced last, by a driver that kept no other
+		}
+		if json.Unmarshal(b, &old) == nil && old.Tool != nil {
+			s.Tools = []tool{*old.Tool}
+		}
+	}
 	d.state = s
 	d.forgetReader()
 	d.title = s.Title
@@ -389,5 +397,8 @@ func (d *driver) Load(b []byte) {
 		}
 		d.follow()
 		d.lookLater(endLook)
+		if d.title == signAsks && d.state.Prompt == nil && len(d.state.Tools) > 1 {
+			d.askLater()
+		}
 	}
 }

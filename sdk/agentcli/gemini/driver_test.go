@@ -303,6 +303,7 @@ func TestApproval(t *testing.T) {
 	if err != nil || len(steps) > 0 || r.Keystrokes() != "" {
 		t.Fatalf("%v; typed %q before the dialog stands", err, drivertest.Keystrokes(steps))
 	}
+	r.Screen = nil // the dialog took the place of the composer
 	r.title(asks)
 	if keys := r.Keystrokes(); keys != "1" {
 		t.Errorf("typed %q", keys)
@@ -322,6 +323,7 @@ func TestApprovalTakenLate(t *testing.T) {
 	if err != nil || drivertest.Keystrokes(steps) != "1" {
 		t.Fatalf("%v; typed %q", err, drivertest.Keystrokes(steps))
 	}
+	r.Screen = nil // the dialog took the place of the composer
 	r.Pass(2 * time.Second)
 	if keys := r.Keystrokes(); keys != "1" {
 		t.Errorf("typed again %q", keys)

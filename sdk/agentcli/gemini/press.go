@@ -44,7 +44,7 @@ func (p *press) begins(rows []string) bool {
 	if drawn {
 		place = placeOf(&now)
 	}
-	p.leave = p.place != "" && place != "" && place != p.place || p.pressed != nil && (!drawn || !p.pressed.Equal(&now))
+	p.leave = composerAt(rows) >= 0 || p.place != "" && place != "" && place != p.place || p.pressed != nil && (!drawn || !p.pressed.Equal(&now))
 	if !p.leave && drawn {
 		p.pressed = &now
 	}
@@ -58,9 +58,10 @@ func (p *press) done() bool {
 	return p.pressed != nil
 }
 
-// goesOn reports whether a further key may be pressed.
-func (p *press) goesOn([]string) bool {
+// goesOn reports whether a further key may be pressed: where the dialog has closed it would be typed into the line of messages.
+func (p *press) goesOn(rows []string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.leave = p.leave || composerAt(rows) >= 0
 	return !p.leave
 }

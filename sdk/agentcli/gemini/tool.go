@@ -5,9 +5,9 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
-	"unicode"
 
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/screen"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -39,28 +39,47 @@ func (t *tool) words() string {
 	return ""
 }
 
-// standsFor returns the tool that a dialog is about, by its words: the longest that stand in it. Nil if none do.
+// standsFor returns the tool that a dialog is about, by its words: the longest that stand in it. Of a dialog that leaves a part of them
+// out it is the only one whose words have what is shown. Nil if there is none.
 func standsFor(tools []tool, now *dialog.Standing) *tool {
+	if now.Clipped() {
+		return nil // the words of another may be what is left
+	}
 	first, rest, _ := strings.Cut(now.Text, "\n")
-	shown, longest := solid(counter.ReplaceAllString(first, "")+"\n"+rest), 0
+	if at := cutRow.FindStringIndex(rest); at != nil {
+		return hasPart(tools, screen.Solid(question.ReplaceAllString(rest[:at[0]]+rest[at[1]:], "")))
+	}
+	shown, longest := screen.Solid(counter.ReplaceAllString(first, "")+"\n"+rest), 0
 	var found *tool
 	for i := range tools {
-		if words := solid(tools[i].words()); len(words) > longest && strings.Contains(shown, words) {
+		if words := screen.Solid(tools[i].words()); len(words) > longest && strings.Contains(shown, words) {
 			found, longest = &tools[i], len(words)
 		}
 	}
 	return found
 }
 
-// solid returns a text without what wraps it on a screen: white space.
-func solid(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsSpace(r) {
-			return -1
+// hasPart returns the tool whose words have a part, or nil if several do, with other words.
+func hasPart(tools []tool, part string) *tool {
+	var found *tool
+	for i := range tools {
+		switch words := screen.Solid(tools[i].words()); {
+		case part == "" || !strings.Contains(words, part):
+		case found == nil:
+			found = &tools[i]
+		case words != screen.Solid(found.words()):
+			return nil
 		}
-		return r
-	}, s)
+	}
+	return found
 }
+
+var (
+	// cutRow stands in a dialog that leaves out what comes before, or behind.
+	cutRow = regexp.MustCompile(`(?m)^\.\.\. (first|last) \d+ lines? hidden.*$`)
+	// question ends a dialog.
+	question = regexp.MustCompile(`\n[^\n]*\?$`)
+)
 
 // without returns the tools but for the first of a name and an input, or of the name if there is no such input.
 func without(tools []tool, name string, input wire.ToolInput) []tool {

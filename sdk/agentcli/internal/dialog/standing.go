@@ -77,6 +77,9 @@ func (s *Standing) Equal(o *Standing) bool {
 	return true
 }
 
+// Clipped reports whether Text is not all that the dialog says.
+func (s *Standing) Clipped() bool { return len(s.Text) > maxText }
+
 // Prompt returns the dialog as a question. The ids of its options are their places, from 1.
 func (s *Standing) Prompt(id string) *runtime.Prompt {
 	p := &runtime.Prompt{ID: id, Kind: runtime.PromptQuestion, Text: s.Text}

@@ -1,10 +1,13 @@
-// Package screen reads start-up screens: whether words stand on them, and the address of a login.
+// Package screen reads screens: whether words stand on them, however wrapped, and the address of a login.
 //
 // It owns only reading. Which words matter, and when the screen may be believed, the adapters of sdk/agentcli,
 // which call it, decide: after the start nothing is read from it.
 package screen
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // Has reports whether a row holds words.
 func Has(rows []string, words string) bool {
@@ -14,6 +17,16 @@ func Has(rows []string, words string) bool {
 		}
 	}
 	return false
+}
+
+// Solid returns a text without what wraps it on a screen: white space.
+func Solid(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, s)
 }
 
 // URL returns the first address that begins with prefix. A program that wraps an address breaks it where the

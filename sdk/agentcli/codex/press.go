@@ -1,0 +1,37 @@
+package codex
+
+import (
+	"sync"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
+)
+
+// press is the way of an answer's key into the dialog of its approval, and into nothing else: what waits behind that looks like it,
+// and codex does not say that it has taken its place. It is safe for concurrent use.
+type press struct {
+	mu      sync.Mutex
+	into    *dialog.Standing // the dialog that the key is for; nil: none was seen yet
+	pressed bool
+}
+
+// may reports whether the key may be pressed: where a dialog was seen, that one stands.
+func (p *press) may(rows []string) bool {
+	now, stands := approvalIn(rows)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case stands && p.into == nil:
+		p.into = now
+	case p.into != nil && !(stands && alike(p.into, now)):
+		return false
+	}
+	p.pressed = true
+	return true
+}
+
+// done reports whether the key was pressed.
+func (p *press) done() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pressed
+}
