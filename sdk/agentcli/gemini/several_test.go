@@ -61,6 +61,27 @@ func TestCutDialog(t *testing.T) {
 	}
 }
 
+// A file that is to hold the words of a command is not the command, and the other way round.
+func TestFileWithWordsOfCommand(t *testing.T) {
+	for _, header := range []string{"? WriteFile", "? Shell"} {
+		r := readyRig(t)
+		r.takes("go")
+		r.announces("touch /srv/a.txt", "touch b")
+		r.hook("BeforeTool", map[string]any{"tool_name": "write_file", "tool_input": map[string]any{"file_path": "/srv/a.txt", "content": "touch /srv/a.txt"}})
+		r.title(asks)
+		d := shell("touch /srv/a.txt", "1 of 3")
+		for i := range d {
+			d[i] = strings.Replace(d[i], "? Shell", header, 1)
+		}
+		r.shows(d)
+		r.Pass(time.Second)
+		want := map[string]string{"? WriteFile": "write_file: ", "? Shell": "x: touch /srv/a.txt"}[header]
+		if p := r.Prompt(); p == nil || !strings.HasPrefix(p.Text, want) {
+			t.Errorf("%s: prompt %+v", header, p)
+		}
+	}
+}
+
 // A runtime that ends while it waits for the screen to show which of several tools is asked about goes on with that.
 func TestSavedWhileAsking(t *testing.T) {
 	r := readyRig(t)

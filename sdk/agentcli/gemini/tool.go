@@ -4,6 +4,7 @@ import (
 	"path"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
@@ -39,6 +40,13 @@ func (t *tool) words() string {
 	return ""
 }
 
+// fits reports whether a dialog with a first row may be about the tool: a command has a dialog of its own, and what a file is to hold
+// may be the words of a command.
+func (t *tool) fits(first string) bool {
+	_, command := t.Input["command"]
+	return !strings.HasPrefix(first, "? ") || strings.HasPrefix(first, "? Shell ") == command
+}
+
 // standsFor returns the tool that a dialog is about, by its words: the longest that stand in it. Of a dialog that leaves a part of them
 // out it is the only one whose words have what is shown. Nil if there is none.
 func standsFor(tools []tool, now *dialog.Standing) *tool {
@@ -46,6 +54,7 @@ func standsFor(tools []tool, now *dialog.Standing) *tool {
 		return nil // the words of another may be what is left
 	}
 	first, rest, _ := strings.Cut(now.Text, "\n")
+	tools = slices.DeleteFunc(slices.Clone(tools), func(t tool) bool { return !t.fits(first) })
 	if at := cutRow.FindStringIndex(rest); at != nil {
 		return hasPart(tools, screen.Solid(question.ReplaceAllString(rest[:at[0]]+rest[at[1]:], "")))
 	}
