@@ -169,7 +169,9 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.mu.Unlock()
 		if pod == nil {
 			w.WriteHeader(http.StatusNotFound)
-			_ = json.NewEncoder(w).Encode(apierrors.NewNotFound(corev1.Resource("pods"), name).Status())
+			status := apierrors.NewNotFound(corev1.Resource("pods"), name).Status()
+			status.TypeMeta = metav1.TypeMeta{Kind: "Status", APIVersion: "v1"} // by which clients know it for the API server's
+			_ = json.NewEncoder(w).Encode(status)
 			return
 		}
 		_ = json.NewEncoder(w).Encode(pod)
