@@ -355,8 +355,9 @@ func TestServerLostAtEachCall(t *testing.T) {
 // TestMadeWithoutAnswer loses the answer to the making of a pod, and nothing more: what was made is removed at once, though nothing
 // but its name is known of it.
 func TestMadeWithoutAnswer(t *testing.T) {
-	c, ctx := need(t), within(t)
+	c := need(t)
 	t.Parallel()
+	ctx := within(t) // its time begins once the tests that run alone are over
 	k, spec := c.cutter(t), shell(id(t))
 	k.arm(cut{at: "POST-pods", done: true, once: true})
 	l := c.open(t, t.TempDir(), map[string]any{"kubeconfig": k.kubeconfig})
@@ -368,8 +369,9 @@ func TestMadeWithoutAnswer(t *testing.T) {
 // TestStartAgain starts an agent whose last start ran and was given up, as the API server was lost at its end: the next one has a pod of
 // its own, and what ran in the other is gone.
 func TestStartAgain(t *testing.T) {
-	c, ctx := need(t), within(t)
+	c := need(t)
 	t.Parallel()
+	ctx := within(t) // its time begins once the tests that run alone are over
 	k, spec := c.cutter(t), shell(id(t))
 	k.arm(cut{at: "start", done: true})
 	l := c.open(t, t.TempDir(), map[string]any{"kubeconfig": k.kubeconfig})
