@@ -216,26 +216,16 @@ func (s *Server) pump(
 			w.write(commentEnd)
 			return
 		}
-		if !s.heartbeat(r, w) {
+		r.take()
+		if !s.opts.Clock.Now().Before(r.until) {
+			s.opts.Metrics.StreamDropped("age")
+			w.write(commentEnd)
+			return
+		}
+		if !w.write(commentHeartbeat) {
+			s.opts.Metrics.StreamDropped("write")
 			return
 		}
 		ctx = r.arm(c.ctx)
 	}
-}
-
-// heartbeat writes the heartbeat that is due, if one is. It returns false when the reader is gone, or old enough to end.
-func (s *Server) heartbeat(r *reader, w *frameWriter) bool {
-	if !r.take() {
-		return true
-	}
-	if !s.opts.Clock.Now().Before(r.until) {
-		s.opts.Metrics.StreamDropped("age")
-		w.write(commentEnd)
-		return false
-	}
-	if !w.write(commentHeartbeat) {
-		s.opts.Metrics.StreamDropped("write")
-		return false
-	}
-	return true
 }

@@ -63,7 +63,7 @@ func newMemory() *memory {
 
 var errReadOnly = core.Unavailable("read_only", "the store takes no writes")
 
-// errLost is what a store says of a commit of which it does not know whether it reached the disk.
+// errLost is the error of a commit that failed, and may be stored all the same.
 var errLost = core.Unavailable("store_write_failed", "the store could not write").WithCause(core.ErrInDoubt)
 
 // upTo returns a copy of the store as a crash would leave it: of the execution's events only the first n.

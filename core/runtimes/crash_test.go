@@ -138,7 +138,7 @@ func lifeOf(t *testing.T, what trouble, n int) (kinds []core.EventType, writes i
 }
 
 // TestCrashes ends the service at each write of an agent's life, has the write refused, or stored and answered as one that failed: the life
-// is as undisturbed, no agent is spawned twice, and each event is told once.
+// goes as without trouble, no agent is spawned twice, and each event is stored once.
 func TestCrashes(t *testing.T) {
 	want, writes := lifeOf(t, none, 0)
 	t.Logf("%d writes, %v", writes, want)

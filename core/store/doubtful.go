@@ -7,7 +7,11 @@ type doubtful struct {
 	before, seq uint64 // sequence numbers given before it, and with it
 	events      []core.Event
 	after       []func() // of AfterCommit, in order
+	orphans     bool     // an endpoint was deleted
 }
+
+// stored reports whether the batch is stored, by the last sequence number that is.
+func (d *doubtful) stored(last uint64) bool { return d.seq > d.before && last >= d.seq }
 
 // makeKnown makes a batch known that turns out to be stored, as done does with one whose commit did not fail. It is called once the
 // database is open again, before anything else is written. Of a batch without events that is not known, so that its functions are
@@ -15,10 +19,14 @@ type doubtful struct {
 func (w *writer) makeKnown() {
 	d := w.doubt
 	w.doubt = doubtful{}
-	if d.seq <= d.before || w.seq < d.seq {
+	if !d.stored(w.seq) {
 		return
 	}
 	w.call(d.after)
+	w.s.seq.Store(w.seq)
+	if d.orphans {
+		w.s.wakeOrphans()
+	}
 	if w.s.opts.OnCommit != nil {
 		w.s.opts.OnCommit(d.events)
 	}

@@ -244,15 +244,20 @@ func (w *writer) done() {
 	w.s.seq.Store(w.seq)
 	w.answer(nil)
 	if w.orphans {
-		select {
-		case w.s.orphans <- struct{}{}:
-		default:
-		}
+		w.s.wakeOrphans()
 	}
 	if w.s.opts.OnCommit != nil {
 		w.s.opts.OnCommit(w.events)
 	}
 	w.end()
+}
+
+// wakeOrphans has the deliveries removed whose endpoint was deleted.
+func (s *Store) wakeOrphans() {
+	select {
+	case s.orphans <- struct{}{}:
+	default:
+	}
 }
 
 // callAfter calls the functions of AfterCommit of the batch.
@@ -323,7 +328,7 @@ func (w *writer) fail(cause error, last *request) {
 	if last != nil {
 		last.answer(err)
 	}
-	w.doubt = doubtful{before: w.seq, seq: w.batchSeq, events: slices.Clone(w.events), after: slices.Clone(w.after)}
+	w.doubt = doubtful{before: w.seq, seq: w.batchSeq, events: slices.Clone(w.events), after: slices.Clone(w.after), orphans: w.orphans}
 	w.end()
 }
 
@@ -359,6 +364,9 @@ func (w *writer) reopen() bool {
 		s.db = nil
 		_ = errors.Join(err, db.Close())
 		return false
+	}
+	if w.doubt.stored(w.seq) {
+		s.seq.Store(w.doubt.before) // its events are shown once what services keep in memory agrees with them: see makeKnown
 	}
 	w.failed = nil
 	s.space.reopened()

@@ -74,7 +74,7 @@ func (r *rig) live() error {
 
 var errMore = errors.New("there is more to do")
 
-// trouble is what the store of a life does, once.
+// trouble is done once by the store of a life.
 type trouble struct {
 	after  int  // writes after which it fails; -1: it does not
 	goesOn bool // the service lives on while it does, until there is room again

@@ -28,7 +28,7 @@ func (s *Service) hasThread(id string) func(ctx context.Context) (bool, error) {
 	}
 }
 
-// landed reports whether the change is what is stored of its thread.
+// landed reports whether the stored thread is the one of the change.
 func (c *change) landed(ctx context.Context) (bool, error) {
 	stored, err := c.t.s.opts.Store.FindThread(ctx, c.t.id)
 	if err != nil {

@@ -25,19 +25,26 @@ type Store interface {
 func Settled(
 	ctx context.Context, store Store, err error, stored func(ctx context.Context) (bool, error), wait func() bool,
 ) error {
-	if !errors.Is(err, core.ErrInDoubt) {
-		return err
+	if errors.Is(err, core.ErrInDoubt) {
+		if is, known := Stored(ctx, store, stored, wait); known && is {
+			return nil
+		}
 	}
+	return err
+}
+
+// Stored waits until the store takes writes again, and returns what look reports then: whether a transaction is stored. known is false
+// where look fails for good, and once wait, which is called between two looks, returns false.
+func Stored(ctx context.Context, store Store, look func(ctx context.Context) (bool, error), wait func() bool) (stored, known bool) {
 	for {
-		asked := core.TakesWrites(ctx, store)
-		if asked == nil {
-			is := false
-			if is, asked = stored(ctx); asked == nil && is {
-				return nil
+		err := core.TakesWrites(ctx, store)
+		if err == nil {
+			if stored, err = look(ctx); err == nil {
+				return stored, true
 			}
 		}
-		if asked == nil || !core.AsError(asked).Unavailable || !wait() {
-			return err
+		if !core.AsError(err).Unavailable || !wait() {
+			return false, false
 		}
 	}
 }

@@ -149,7 +149,7 @@ func (d *driver) lookForDialog(rows []string) {
 }
 
 // lookForEnd takes a dialog away that was read outside of a turn, when the composer stands again. Before the start another dialog may
-// stand in its place: at two looks, since one may find a screen that is drawn in half. Last is what was seen at the look before.
+// stand in its place: at two looks, since a screen may be drawn in half at one. Last has the dialog of the look before.
 func (d *driver) lookForEnd(last dialog.Standing) {
 	d.host.After(doubtEvery, func() {
 		rows := d.host.Rows()

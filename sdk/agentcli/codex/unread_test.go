@@ -24,7 +24,7 @@ const (
 	granted = "• Working\n\n\n  Grant these?\n\n› 1. Yes (y)\n  2. No (d)\n\n  Press enter to confirm or esc to cancel\n"
 )
 
-// A question of which no hook told is what the screen shows, one field of it after the other, and is over when codex goes on.
+// A question without a hook has the words on the screen, one field after the other, and is over when codex goes on.
 func TestUnreadQuestion(t *testing.T) {
 	r := readyRig(t)
 	r.busy()

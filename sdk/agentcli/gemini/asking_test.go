@@ -62,7 +62,7 @@ func TestToolsAtOnce(t *testing.T) {
 	if keys := drivertest.Keystrokes(steps, r.Screen...); err != nil || keys != "1" {
 		t.Fatalf("%v, typed %q", err, keys)
 	}
-	r.Screen = shell("mkdir b", "2 of 2") // and nobody has looked yet
+	r.Screen = shell("mkdir b", "2 of 2") // before the driver looks
 	r.Pass(2 * time.Second)
 	if keys := r.Keystrokes(); keys != "" {
 		t.Errorf("the next dialog was answered by %q", keys)

@@ -44,7 +44,9 @@ func (t *tool) words() string {
 // may be the words of a command.
 func (t *tool) fits(first string) bool {
 	_, command := t.Input["command"]
-	return !strings.HasPrefix(first, "? ") || strings.HasPrefix(first, "? Shell ") == command
+	header, marked := strings.CutPrefix(first, "? ")
+	kind, _, _ := strings.Cut(header, " ")
+	return !marked || (kind == "Shell") == command
 }
 
 // standsFor returns the tool that a dialog is about, by its words: the longest that stand in it. Of a dialog that leaves a part of them
