@@ -104,7 +104,7 @@ func BenchmarkConsoleFlood(b *testing.B) {
 		let m;
 		for (const e of performance.getEntriesByType("resource")) if (e.name.includes("chunk-") && e.name.endsWith(".js")) { const one = await import(e.name); if (one.Screen) m = one; }
 		const box = document.createElement("div"); box.className = "terminal"; document.querySelector(".terminal-box").replaceChildren(box);
-		const screen = new m.Screen(box, {address: () => "/", dark: () => false, onTheme: () => () => {}}, () => {}, () => {}), term = screen.term;
+		const screen = new m.Screen(box, {address: () => "/", dark: () => false, onTheme: () => () => {}, onWake: () => () => {}}, () => {}, () => {}), term = screen.term;
 		const text = new TextEncoder().encode("a line of plain text as programs write it, so many words long and no more\r\n".repeat(840)); // about 64 KiB
 		globalThis.feed = (first, bytes) => new Promise((done) => { let under = 0, took = 0, began = 0; const fill = () => { while (under < 1 << 20) { under += text.length; screen.waiting += text.length; term.write(text, () => { screen.fresh += text.length; screen.waiting -= text.length; under -= text.length; took += text.length; if (!began && took >= first) { began = performance.now(); took = 0; } if (began && took >= bytes) { if (took < 2 * bytes) { took = 2 * bytes; done(performance.now() - began); } return; } fill(); }); } }; fill(); });
 	})()`, nil, awaited))
