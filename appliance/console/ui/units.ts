@@ -2,6 +2,7 @@
 
 export { editOf, parseDiff } from "./part/diff.tsx";
 export { cell, csv } from "./part/export.ts";
+export { find } from "./part/find.ts";
 export { reveal, revealed } from "./part/text.tsx";
 export { lasted, roughly } from "./part/time.tsx";
 export { word } from "./api/client.ts";

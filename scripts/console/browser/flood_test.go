@@ -106,7 +106,7 @@ func BenchmarkConsoleFlood(b *testing.B) {
 		const box = document.createElement("div"); box.className = "terminal"; document.querySelector(".terminal-box").replaceChildren(box);
 		const screen = new m.Screen(box, {address: () => "/", dark: () => false, onTheme: () => () => {}, onWake: () => () => {}}, () => {}, () => {}), term = screen.term;
 		const text = new TextEncoder().encode("a line of plain text as programs write it, so many words long and no more\r\n".repeat(840)); // about 64 KiB
-		globalThis.feed = (first, bytes) => new Promise((done) => { let under = 0, took = 0, began = 0; const fill = () => { while (under < 1 << 20) { under += text.length; screen.waiting += text.length; term.write(text, () => { screen.fresh += text.length; screen.waiting -= text.length; under -= text.length; took += text.length; if (!began && took >= first) { began = performance.now(); took = 0; } if (began && took >= bytes) { if (took < 2 * bytes) { took = 2 * bytes; done(performance.now() - began); } return; } fill(); }); } }; fill(); });
+		globalThis.feed = (first, bytes) => new Promise((done) => { let under = 0, took = 0, began = 0; const fill = () => { while (under < 1 << 20) { under += text.length; screen.waiting += text.length; term.write(text, () => { screen.take(text.length); screen.waiting -= text.length; under -= text.length; took += text.length; if (!began && took >= first) { began = performance.now(); took = 0; } if (began && took >= bytes) { if (took < 2 * bytes) { took = 2 * bytes; done(performance.now() - began); } return; } fill(); }); } }; fill(); });
 	})()`, nil, awaited))
 	bare.until("its graphics", `document.querySelector(".xterm-screen canvas, .xterm-rows > div")`)
 	var ours, memory, oursBusy, memoryBusy float64

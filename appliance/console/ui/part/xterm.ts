@@ -3,8 +3,8 @@
 
 import { Terminal } from "@xterm/xterm";
 import { FitAddon } from "@xterm/addon-fit";
-import { SearchAddon } from "@xterm/addon-search";
 import { WebLinksAddon } from "@xterm/addon-web-links";
+import { find } from "./find.ts";
 
 export interface Shown { state: "connecting" | "live" | "broken" | "ended"; writing: boolean; title: string; reason?: string; others: Other[]; total: number }
 
@@ -24,16 +24,18 @@ export interface Page {
   onWake(f: () => void): () => void;
 }
 
-/** The part of the emulator that draws; the add-ons reach it in the same way. */
+/** The parts of the emulator that draw; the add-ons reach them in the same way. */
+interface Core { _renderService: RenderService; _syncTextArea(): void }
 interface RenderService { refreshRows(start: number, end: number, redrawOnly?: boolean): void; addRefreshCallback(f: () => void): number }
 
 const protocols = ["wardroom.terminal.v1", "wardroom.terminal.ack"];
 const tail = 1000; // lines before a screen that is drawn as a whole
-const ackEvery = 64 << 10; // bytes
+const ackEvery = 128 << 10; // bytes
 const pauses = [250, 500, 1000, 2000, 4000, 8000];
 const frameShare = 4; // much output has this many times as long as the frame before, until it is drawn again
 const framePause = { least: 50, most: 250 }; // ms
-const muchOutput = 32 << 10; // bytes that the emulator has to take, or took since the last frame; a key's echo and a screen that is drawn anew are fewer
+const muchOutput = 32 << 10; // bytes that the emulator has to take, or took of late; a key's echo and a screen that is drawn anew are fewer
+const ofLate = 100; // ms; what was taken of late is that of one or two of these
 const maxWaiting = 4 << 20; // bytes that the emulator did not take yet; beyond, the socket is closed and resumed
 const dark = { background: "#0d1117", foreground: "#f0f6fc", cursor: "#f0f6fc", selectionBackground: "#264f78" };
 const light = {
@@ -45,7 +47,6 @@ const light = {
 export class Screen {
   private term: Terminal;
   private fit = new FitAddon();
-  private search = new SearchAddon();
   private socket?: WebSocket;
   private offset?: number;
   private tries = 0;
@@ -56,7 +57,9 @@ export class Screen {
   private acked = 0; // of them, acknowledged
   private timer?: ReturnType<typeof setTimeout>;
   private repaint?: number; // the next bytes draw the whole screen, and stand for everything up to here
-  private fresh = 0; // bytes that the emulator took since the last frame
+  private missed = false; // they come in place of output that was left out
+  private came = 0; // bytes of this socket
+  private taken = { since: 0, now: 0, before: 0 }; // bytes that the emulator took of late: from since on, and before it
   private card = false; // a graphics card draws
   private closed = false;
   private state: Shown = { state: "connecting", writing: false, title: "", others: [], total: 0 };
@@ -69,7 +72,6 @@ export class Screen {
       linkHandler: { activate: (_, to) => follow(to), allowNonHttpProtocols: false },
     });
     this.term.loadAddon(this.fit);
-    this.term.loadAddon(this.search);
     this.term.loadAddon(new WebLinksAddon((_, to) => follow(to)));
     this.swallow();
     this.term.open(box);
@@ -115,7 +117,7 @@ export class Screen {
 
   focus(): void { this.term.focus(); }
 
-  find(text: string, next: boolean): void { if (text) this.search.findNext(text, { incremental: !next }); }
+  find(text: string, next: boolean): void { if (text) find(this.term, text, next); }
 
   setReader(on: boolean): void { this.term.options.screenReaderMode = on; }
 
@@ -184,10 +186,12 @@ export class Screen {
    * Little is drawn at once, so a key's echo does not wait.
    */
   private skipFrames(): void {
-    const service = (this.term as unknown as { _core: { _renderService: RenderService } })._core._renderService;
+    const core = (this.term as unknown as { _core: Core })._core, service = core._renderService;
     const refresh = service.refreshRows.bind(service);
     const withFrame = service.addRefreshCallback.bind(service);
     const drawn = new MessageChannel();
+    const place = core._syncTextArea.bind(core);
+    let moved = false; // the cursor, where the text area has to go: that would take a layout of the page each time
     let rows: { start: number; end: number; only: boolean } | undefined; // that are to be drawn
     let after: (() => void)[] = []; // what is to be done with the same frame
     let began = 0; // of a frame that is asked for; 0 if none is
@@ -202,20 +206,22 @@ export class Screen {
     const draw = () => {
       if (!rows && !after.length) return;
       const pause = began ? framePause.most : next - performance.now();
-      if (this.fresh + this.waiting > muchOutput && pause > 0) {
+      if (pause > 0 && this.much()) {
         timer ??= setTimeout(() => { timer = undefined; draw(); }, pause);
         return;
       }
-      this.fresh = 0;
       if (!began) {
         began = performance.now();
         requestAnimationFrame(() => { began = performance.now(); drawn.port2.postMessage(0); });
       }
+      if (moved) place();
+      moved = false;
       if (rows) refresh(rows.start, rows.end, rows.only);
       for (const f of after) withFrame(f);
       rows = undefined;
       after = [];
     };
+    core._syncTextArea = () => { moved = true; }; // rows are asked for behind each move
     service.refreshRows = (start, end, only = false) => {
       rows = { start: Math.min(start, rows?.start ?? start), end: Math.max(end, rows?.end ?? end), only: only && (rows?.only ?? true) };
       draw();
@@ -225,6 +231,20 @@ export class Screen {
       draw();
       return 0;
     };
+  }
+
+  /** Counts bytes that the emulator took. */
+  private take(bytes: number): void {
+    const at = performance.now(), ago = at - this.taken.since;
+    if (ago > ofLate) this.taken = { since: at, now: 0, before: ago > 2 * ofLate ? 0 : this.taken.now };
+    this.taken.now += bytes;
+  }
+
+  /** Reports whether there is much output. */
+  private much(): boolean {
+    const ago = performance.now() - this.taken.since;
+    const of = ago > 2 * ofLate ? 0 : this.taken.now + (ago > ofLate ? 0 : this.taken.before);
+    return of + this.waiting > muchOutput;
   }
 
   /** What would make the emulator answer, or reach beyond its box, is taken out: each viewer would type the answer. */
@@ -265,7 +285,7 @@ export class Screen {
     const socket = new WebSocket(url, [...protocols, "ticket." + admitted.ticket]);
     socket.binaryType = "arraybuffer";
     this.socket = socket;
-    this.waiting = this.took = this.acked = 0;
+    this.waiting = this.came = this.took = this.acked = 0;
     this.acks = false;
     this.repaint = undefined; // what was announced and did not come is not shown
     socket.onmessage = (e: MessageEvent<ArrayBuffer | string>) => {
@@ -312,8 +332,10 @@ export class Screen {
         if (this.state.writing) this.resize();
         break;
       case "repaint": case "output": case "resized": {
-        if (c.type === "repaint") this.repaint = c.offset ?? 0;
-        else if (c.offset !== undefined) this.offset = c.offset;
+        if (c.type === "repaint") {
+          this.repaint = c.offset ?? 0;
+          this.missed = Boolean(c.lost);
+        } else if (c.offset !== undefined) this.offset = c.offset;
         const { cols, rows } = c;
         if (cols && rows) this.term.write("", () => { if (!this.closed) this.term.resize(cols, rows); }); // what came before has the size before
         break;
@@ -330,17 +352,23 @@ export class Screen {
   }
 
   private output(data: Uint8Array, socket: WebSocket): void {
+    const bytes = data.length;
     if (this.repaint !== undefined) {
       this.offset = this.repaint;
       this.repaint = undefined;
-      if (data[0] !== 0x1b || data[1] !== 0x63) this.term.write("\x1bc"); // begins with a reset, in its place among what waits
-    } else this.offset = (this.offset ?? 0) + data.length;
-    this.waiting += data.length;
+      const resets = data[0] === 0x1b && data[1] === 0x63;
+      if (this.missed && this.came > 0) {
+        this.term.write(cleared(this.term.cols));
+        if (resets) data = data.subarray(2);
+      } else if (!resets) this.term.write("\x1bc"); // begins with a reset, in its place among what waits
+    } else this.offset = (this.offset ?? 0) + bytes;
+    this.came += bytes;
+    this.waiting += bytes;
     this.term.write(data, () => {
-      this.fresh += data.length;
+      this.take(bytes);
       if (socket !== this.socket) return;
-      this.waiting -= data.length;
-      this.took += data.length;
+      this.waiting -= bytes;
+      this.took += bytes;
       if (!this.acks || this.took - this.acked < ackEvery) return;
       this.acked = this.took;
       this.sendText(JSON.stringify({ type: "ack", bytes: this.took }));
@@ -367,6 +395,16 @@ export class Screen {
   private sendText(text: string): void {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(text);
   }
+}
+
+/**
+ * What brings the emulator to the state behind a reset, and leaves the lines before the screen where they are: to drop them and to make
+ * room for as many costs more than to draw what comes, and while there is much output it would be done several times a second.
+ */
+function cleared(cols: number): string {
+  let stops = "";
+  for (let col = 9; col <= cols; col += 8) stops += `\x1b[1;${col}H\x1bH`;
+  return "\x1b[?1049l\x1b[?1000;1006;2026l\x1b[20l\x1b[!p\x1b[2J\x1b[3g" + stops + "\x1b[H";
 }
 
 const softwareRenderer = /swiftshader|llvmpipe|softpipe|lavapipe|software|basic render/i;
