@@ -10,7 +10,8 @@
 // approval is about. How a turn ended, what was said in it and what it used come from the session's JSON lines, whose
 // name the hooks tell. They are read as they grow, from where they ended when the turn began: the hook of the message is
 // answered when that is known. Entries without a model are the conversation written again, which gemini does when an
-// approval is refused. A line "Request cancelled." is an interrupt or a refusal, an error is the failure of the turn, and
+// approval is refused. A line "Request cancelled." is an interrupt or a refusal, an error is the failure of the turn, a
+// line about a response that was truncated or stopped makes the answer behind it the failure of the turn, if that comes at once, and
 // a turn which neither hooks nor the transcript explain is TURN_UNKNOWN. Hooks cost a passing line "Executing Hook" on
 // the screen. Where a room has no hooks the titles alone still do, without texts.
 //
