@@ -24,8 +24,9 @@
 //
 // A model may call several tools at once. Their dialogs stand one after the other, in an order of their own and without a title or a
 // hook in between: which of them stands is read from the screen ("1 of 2" and the tool's input), each is a prompt of its own, and the
-// keys of an answer go into the dialog that it is for, or nowhere. A dialog that shows a part of a command only is about a tool that
-// has that part, and if that is not one alone the prompt has the words of the dialog.
+// keys of an answer go into the dialog that it is for, or nowhere. Where long words leave no room for "1 of 2" the tool's input alone
+// says it. A dialog that shows a part of a command only is about a tool that has that part, and if that is not one alone the prompt has
+// the words of the dialog.
 //
 // gemini itself asks a model for words that has none for the result of a tool: the prompt of that is within the turn.
 //
