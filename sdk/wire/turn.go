@@ -4,7 +4,7 @@ import "encoding/json"
 
 // Codes of a TurnError.
 const (
-	TurnModelError       = "MODEL_ERROR"        // the model's provider refused the request; a repeat will be refused as well
+	TurnModelError       = "MODEL_ERROR"        // the model's provider refused the request, or ended the answer early; a repeat will end so as well
 	TurnModelRateLimited = "MODEL_RATE_LIMITED" // too many requests or tokens, after the agent's own retries
 	TurnModelUnavailable = "MODEL_UNAVAILABLE"  // the provider failed or could not be reached, after the agent's own retries
 	TurnModelCut         = "MODEL_CUT"          // the answer broke off

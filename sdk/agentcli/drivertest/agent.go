@@ -351,6 +351,15 @@ func (a *Agent) Freeze(fn func()) {
 	fn()
 }
 
+// Resize gives the terminal another size.
+func (a *Agent) Resize(cols, rows int) {
+	a.tb.Helper()
+	a.post(func() { a.screen.Resize(cols, rows) })
+	if err := a.proc.Resize(context.Background(), cols, rows); err != nil {
+		a.tb.Fatal(err)
+	}
+}
+
 // Send submits a message, confirms it while it is not taken, first after a second as a session does, and waits until it
 // is.
 func (a *Agent) Send(message string) Seen {

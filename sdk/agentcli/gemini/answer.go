@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +32,8 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	if err != nil {
 		return nil, err
 	}
-	into := &press{place: d.state.Place}
+	tools := slices.Clone(d.state.Tools)
+	into := &press{place: d.state.Place, isOf: func(now *dialog.Standing) bool { return isOf(p, tools, now) }}
 	open := func() bool { return d.state.Prompt != nil && d.state.Prompt.ID == p.ID }
 	if d.state.Standing && len(steps) > keyed {
 		steps, err = d.answering.Once(choice, into.guard(steps), open) // it takes its time, and each part of it waits for the one before

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -62,9 +63,10 @@ func (d *driver) stepUp(rows []string) {
 	case p == nil && !d.settled(&now):
 	case p == nil:
 		d.asksOf(runtime.SourceScreen, about, &now)
-	case place == "", place == d.state.Place:
-	case d.state.Place == "" && (about == nil || about.Name == p.Tool && about.words() == (&tool{p.Tool, p.Input}).words()):
-		d.state.Place = place
+	case place != "" && place == d.state.Place:
+	case (place == "" || d.state.Place == "") && isOf(p, d.state.Tools, &now):
+		d.state.Place, d.seen = cmp.Or(place, d.state.Place), time.Time{}
+	case place == "" && !d.stays(&now, idlePause):
 	default:
 		choice := ""
 		if d.press != nil && d.press.done() {
@@ -80,12 +82,17 @@ func (d *driver) stepUp(rows []string) {
 
 // settled reports whether a dialog of several stays: it is the first, or all tools have asked, or the rest does not.
 func (d *driver) settled(now *dialog.Standing) bool {
-	if d.seen.IsZero() || !d.suspect.Equal(now) {
-		d.suspect, d.seen = *now, d.host.Now()
-	}
 	pause := idlePause
 	if d.state.Asks < len(d.state.Tools) && !strings.HasPrefix(placeOf(now), "1 of ") {
 		pause = askLimit
+	}
+	return d.stays(now, pause)
+}
+
+// stays reports whether a dialog has stood for so long. Until then it has the screen looked at again.
+func (d *driver) stays(now *dialog.Standing, pause time.Duration) bool {
+	if d.seen.IsZero() || !d.suspect.Equal(now) {
+		d.suspect, d.seen = *now, d.host.Now()
 	}
 	left := pause - d.host.Now().Sub(d.seen)
 	if left > 0 {

@@ -10,7 +10,8 @@
 // approval is about. How a turn ended, what was said in it and what it used come from the session's JSON lines, whose
 // name the hooks tell. They are read as they grow, from where they ended when the turn began: the hook of the message is
 // answered when that is known. Entries without a model are the conversation written again, which gemini does when an
-// approval is refused. A line "Request cancelled." is an interrupt or a refusal, an error is the failure of the turn, and
+// approval is refused. A line "Request cancelled." is an interrupt or a refusal, an error is the failure of the turn, a
+// line about a response that was truncated or stopped makes the answer behind it the failure of the turn, if that comes at once, and
 // a turn which neither hooks nor the transcript explain is TURN_UNKNOWN. Hooks cost a passing line "Executing Hook" on
 // the screen. Where a room has no hooks the titles alone still do, without texts.
 //
@@ -23,8 +24,9 @@
 //
 // A model may call several tools at once. Their dialogs stand one after the other, in an order of their own and without a title or a
 // hook in between: which of them stands is read from the screen ("1 of 2" and the tool's input), each is a prompt of its own, and the
-// keys of an answer go into the dialog that it is for, or nowhere. A dialog that shows a part of a command only is about a tool that
-// has that part, and if that is not one alone the prompt has the words of the dialog.
+// keys of an answer go into the dialog that it is for, or nowhere. Where long words leave no room for "1 of 2" the tool's input alone
+// says it. A dialog that shows a part of a command only is about a tool that has that part, and if that is not one alone the prompt has
+// the words of the dialog.
 //
 // gemini itself asks a model for words that has none for the result of a tool: the prompt of that is within the turn.
 //

@@ -50,6 +50,14 @@ var phrases = []struct{ words, code string }{
 	{"retry attempts exhausted", wire.TurnModelUnavailable},
 }
 
+// turnError returns the error of a turn: of a model that ended its answer early, which it would do again, or of what gemini says.
+func (o *outcome) turnError() *runtime.TurnError {
+	if o.Cut != "" && (o.Failure == "" || strings.Contains(o.Failure, "empty response")) {
+		return failure.Of(wire.TurnModelError, o.Cut)
+	}
+	return turnError(o.Failure)
+}
+
 // turnError returns the error of a turn by what gemini says of it.
 func turnError(said string) *runtime.TurnError {
 	low, why := strings.ToLower(said), reason(said)
@@ -95,3 +103,12 @@ func reason(said string) string {
 
 // halted reports whether gemini itself says that it stopped a turn which repeated itself.
 func halted(note string) bool { return strings.Contains(note, "The request has been halted") }
+
+// cutShort returns why gemini says that a model ended its answer early, such as at its limit of tokens; empty if it does not say that.
+func cutShort(note string) string {
+	note = strings.TrimLeft(note, "\u26a0\ufe0f ")
+	if strings.HasPrefix(note, "Response truncated ") || strings.HasPrefix(note, "Response stopped ") {
+		return note
+	}
+	return ""
+}

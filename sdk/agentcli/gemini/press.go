@@ -10,7 +10,8 @@ import (
 // press is the way of an answer's keys into its dialog, and into nothing else: gemini may ask for several tools, one right after the
 // other, without a sign between them. It is safe for concurrent use.
 type press struct {
-	place string // of the dialog, if others wait beside it
+	place string                          // of the dialog, if others wait beside it
+	isOf  func(now *dialog.Standing) bool // reports whether a dialog is the one, where places do not
 
 	mu      sync.Mutex
 	pressed *dialog.Standing // what stood when the first key was pressed; nil: no dialog was drawn, or no key pressed
@@ -44,7 +45,11 @@ func (p *press) begins(rows []string) bool {
 	if drawn {
 		place = placeOf(&now)
 	}
-	p.leave = composerAt(rows) >= 0 || p.place != "" && place != "" && place != p.place || p.pressed != nil && (!drawn || !p.pressed.Equal(&now))
+	other := drawn && place != p.place
+	if place == "" || p.place == "" {
+		other = drawn && !p.isOf(&now)
+	}
+	p.leave = composerAt(rows) >= 0 || other || p.pressed != nil && (!drawn || !p.pressed.Equal(&now))
 	if !p.leave && drawn {
 		p.pressed = &now
 	}

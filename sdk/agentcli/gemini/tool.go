@@ -9,6 +9,7 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/screen"
+	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -44,9 +45,8 @@ func (t *tool) words() string {
 // may be the words of a command.
 func (t *tool) fits(first string) bool {
 	_, command := t.Input["command"]
-	header, marked := strings.CutPrefix(first, "? ")
-	kind, _, _ := strings.Cut(header, " ")
-	return !marked || (kind == "Shell") == command
+	kind, marked := strings.CutPrefix(first, "? ")
+	return !marked || strings.HasPrefix(kind, "Shell") == command // what follows may stand right behind it
 }
 
 // standsFor returns the tool that a dialog is about, by its words: the longest that stand in it. Of a dialog that leaves a part of them
@@ -55,12 +55,12 @@ func standsFor(tools []tool, now *dialog.Standing) *tool {
 	if now.Clipped() {
 		return nil // the words of another may be what is left
 	}
-	first, rest, _ := strings.Cut(now.Text, "\n")
+	first, rest, _ := strings.Cut(unplaced(now.Text), "\n")
 	tools = slices.DeleteFunc(slices.Clone(tools), func(t tool) bool { return !t.fits(first) })
 	if at := cutRow.FindStringIndex(rest); at != nil {
 		return hasPart(tools, screen.Solid(question.ReplaceAllString(rest[:at[0]]+rest[at[1]:], "")))
 	}
-	shown, longest := screen.Solid(counter.ReplaceAllString(first, "")+"\n"+rest), 0
+	shown, longest := screen.Solid(first+"\n"+rest), 0
 	var found *tool
 	for i := range tools {
 		if words := screen.Solid(tools[i].words()); len(words) > longest && strings.Contains(shown, words) {
@@ -113,14 +113,44 @@ func without(tools []tool, name string, input wire.ToolInput) []tool {
 	return append(tools[:at:at], tools[at+1:]...)
 }
 
-// counter is which of several waiting dialogs stands, at the end of its first line.
-var counter = regexp.MustCompile(`\s(\d{1,3} of \d{1,3})$`)
+// counter is which of several waiting dialogs stands, at the end of its first line. Where what stands in front of it takes its place it
+// goes on in the next one.
+var counter = regexp.MustCompile(`^[^\n]*?(?:[^\S\n]|…)(\d{1,3}) of(?: (\d{1,3})(?:\n|$)|\n(?:[^\n]*\s)?(\d{1,3})(?:\n|$))`)
 
-// placeOf returns which of several waiting dialogs stands, as "2 of 3"; empty if it is the only one.
+// placeOf returns which of several waiting dialogs stands, as "2 of 3"; empty if it is the only one, or that cannot be read.
 func placeOf(now *dialog.Standing) string {
-	first, _, _ := strings.Cut(now.Text, "\n")
-	if m := counter.FindStringSubmatch(first); m != nil {
-		return m[1]
+	if m := counter.FindStringSubmatch(now.Text); m != nil {
+		return m[1] + " of " + m[2] + m[3]
 	}
 	return ""
+}
+
+// unplaced returns the words of a dialog without its place, in whose stead something stands that is in no input.
+func unplaced(text string) string {
+	const nothing = "\x00"
+	m := counter.FindStringSubmatchIndex(text)
+	switch {
+	case m == nil:
+		return text
+	case m[4] >= 0:
+		return text[:m[2]] + nothing + text[m[5]:]
+	}
+	first, _, _ := strings.Cut(text[m[2]:m[6]], "\n")
+	between := text[m[2]+len(first)+1 : m[6]] // of the row that the place goes on in
+	if strings.TrimSpace(between) == "" {
+		return text[:m[2]] + nothing + text[m[7]:]
+	}
+	return text[:m[2]] + nothing + "\n" + between + nothing + text[m[7]:]
+}
+
+// isOf reports whether a dialog is that of a prompt, where several tools wait to be asked about: by its words, as far as they show that.
+// Those of a question are the first of several.
+func isOf(p *runtime.Prompt, tools []tool, now *dialog.Standing) bool {
+	if len(tools) < 2 {
+		return true
+	}
+	if about := standsFor(tools, now); about != nil {
+		return about.Name == p.Tool && about.words() == (&tool{p.Tool, p.Input}).words()
+	}
+	return placeOf(now) != "" || p.Tool == questionTool || p.Tool == "" && screen.Solid(p.Text) == screen.Solid(now.Text)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"strings"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -25,6 +26,7 @@ type outcome struct {
 	Cancelled bool
 	Failure   string // the words of an error
 	Note      string // the last other words of gemini itself
+	Cut       string // why what was said last is not whole, or why the failure has no answer
 	Prompted  bool   // it has the message
 	Usage     *runtime.Usage
 }
@@ -39,12 +41,15 @@ type reader struct {
 	said  []string // texts that nobody took yet, in order
 	texts int      // how many there were in all
 	last  entry    // the newest entry of the model
+	cut   string   // why an answer was cut short that has no entry yet
+	cutAt string   // when that came
 	past  runtime.Usage
 }
 
 // entry is one line of the transcript that is not bookkeeping.
 type entry struct {
 	ID        string          `json:"id"`
+	Time      string          `json:"timestamp"`
 	Type      string          `json:"type"`
 	Content   json.RawMessage `json:"content"`
 	Model     string          `json:"model"`
@@ -135,6 +140,7 @@ func (r *reader) line(line []byte) {
 	switch e.Type {
 	case "user":
 		text := words(e.Content)
+		r.cut = ""
 		r.Prompted = r.Prompted || text != "" && !strings.HasPrefix(text, "<session_context>")
 	case "gemini":
 		// Without its model it is an earlier one: gemini writes the conversation again when it begins anew within a session.
@@ -148,8 +154,12 @@ func (r *reader) line(line []byte) {
 			return
 		}
 		r.Note = text
+		if why := cutShort(text); why != "" {
+			r.cut, r.cutAt = why, e.Time
+		}
 	case "error":
 		r.Failure, r.Text = words(e.Content), ""
+		r.Cut, r.cut = r.cut, ""
 	}
 }
 
@@ -168,6 +178,10 @@ func (r *reader) answer(e entry) {
 			r.said, r.texts = append(r.said, text), r.texts+1
 		}
 		r.Cancelled, r.Failure = false, ""
+		if r.Cut = r.cut; paused(r.cutAt, e.Time) {
+			r.Cut = "" // it is of the attempt before this one
+		}
+		r.cut = ""
 	}
 	r.Open = len(e.ToolCalls) > 0 || r.Text == "" || strings.TrimSpace(words(e.Content)) == ""
 	e.Content, e.ToolCalls = nil, nil
@@ -177,6 +191,19 @@ func (r *reader) answer(e entry) {
 		sum.Add(usage(e))
 		r.Usage = &sum
 	}
+}
+
+// retryPause is how long gemini waits at least before it asks again for an answer that came to nothing.
+const retryPause = time.Second
+
+// paused reports whether so much is between the times of two entries.
+func paused(from, to string) bool {
+	begin, err := time.Parse(time.RFC3339, from)
+	if err != nil {
+		return false
+	}
+	end, err := time.Parse(time.RFC3339, to)
+	return err == nil && end.Sub(begin) >= retryPause
 }
 
 func usage(e entry) *runtime.Usage {

@@ -219,9 +219,11 @@ func (d *driver) judge(source string, err error, last bool) {
 	case !d.hooks:
 		s.Source = runtime.SourceOSC // nobody tells what was said
 	case o.Failure != "":
-		s.Error = turnError(o.Failure)
+		s.Error = o.turnError()
 	case o.Cancelled:
 		s.Interrupted = !d.state.Denied
+	case o.Text != "" && whole && (d.state.Hooked || o.Prompted) && o.Cut != "":
+		s.Error = o.turnError()
 	case o.Text != "" && whole && (d.state.Hooked || o.Prompted):
 		s.Text = o.Text
 	case d.state.Denied && late:
