@@ -69,6 +69,7 @@ type Server struct {
 	metricsText   http.Handler
 	flights       flights
 	hooks         hookGate
+	bodies        bodyGate
 	refusals      refusals
 	editing       editing
 	streams       *streamSet
