@@ -70,6 +70,7 @@ type Server struct {
 	flights       flights
 	hooks         hookGate
 	bodies        bodyGate
+	narrow        narrowCounts
 	refusals      refusals
 	editing       editing
 	streams       *streamSet
