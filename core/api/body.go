@@ -71,12 +71,15 @@ func (c *call) readAll(limit int64) ([]byte, error) {
 		return nil, nil
 	}
 	body := newBodyReader(c)
+	defer body.held.leave()
 	var data []byte
 	var err error
 	// A stated length is believed up to a megabyte: beyond, memory is taken as bytes arrive.
 	if length > 0 && length <= 1<<20 {
-		data = make([]byte, length)
-		_, err = io.ReadFull(body, data)
+		if err = body.held.grow(length); err == nil {
+			data = make([]byte, length)
+			_, err = io.ReadFull(body, data)
+		}
 	} else {
 		data, err = io.ReadAll(http.MaxBytesReader(c.w, body, limit))
 	}
@@ -86,7 +89,11 @@ func (c *call) readAll(limit int64) ([]byte, error) {
 		_ = body.control.SetReadDeadline(time.Time{})
 	}
 	var over *http.MaxBytesError
+	var full *core.Error
 	switch {
+	case errors.As(err, &full):
+		c.w.Header()["Connection"] = []string{"close"}
+		return nil, full
 	case errors.As(err, &over):
 		return nil, tooLarge("body", limit)
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -99,23 +106,27 @@ func (c *call) readAll(limit int64) ([]byte, error) {
 }
 
 // bodyReader reads a request body under two deadlines: a client that sends nothing must not hold a request for long, and
-// one that sends a byte now and then not for ever. Both go by real time, as the network does.
+// one that sends a byte now and then not for ever. Both go by real time, as the network does. What it has read is counted while it is
+// read.
 type bodyReader struct {
 	io.ReadCloser
 	control *http.ResponseController
 	stall   time.Duration
 	until   time.Time // for the whole of it
 	next    time.Time // the deadline that is set
+	held    heldBody
+	bytes   int64 // that were read
 }
 
 func newBodyReader(c *call) *bodyReader {
 	return &bodyReader{
 		ReadCloser: c.r.Body, control: http.NewResponseController(c.w),
 		stall: c.config.StallTimeout, until: time.Now().Add(c.config.BodyTimeout),
+		held: heldBody{gate: &c.s.bodies, client: c.client(), largest: c.config.MaxBody},
 	}
 }
 
-// Read implements io.Reader.
+// Read implements io.Reader. Its errors are those of bodyGate.take as well.
 func (b *bodyReader) Read(p []byte) (int, error) {
 	next := time.Now().Add(b.stall)
 	if b.until.Before(next) {
@@ -126,7 +137,12 @@ func (b *bodyReader) Read(p []byte) (int, error) {
 		b.next = next
 		_ = b.control.SetReadDeadline(next)
 	}
-	return b.ReadCloser.Read(p)
+	n, err := b.ReadCloser.Read(p)
+	b.bytes += int64(n)
+	if full := b.held.grow(b.bytes); full != nil {
+		return 0, full
+	}
+	return n, err
 }
 
 // late returns the error for a body that missed a deadline.

@@ -44,3 +44,19 @@ func (s *Server) Editors(path string) int {
 	}
 	return 0
 }
+
+// BodyGate counts request bodies that are being sent.
+type BodyGate = bodyGate
+
+// Take is take.
+func (g *bodyGate) Take(client string, n, largest int64) error { return g.take(client, n, largest) }
+
+// Give is give.
+func (g *bodyGate) Give(client string, n int64) { g.give(client, n) }
+
+// Sending returns how many bytes of bodies that are being sent are counted, and of how many clients.
+func (s *Server) Sending() (bytes int64, clients int) {
+	s.bodies.mu.Lock()
+	defer s.bodies.mu.Unlock()
+	return s.bodies.all, len(s.bodies.byClient)
+}

@@ -11,10 +11,6 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// narrowPause is the least time between two counts for a reader from whom something is hidden: they are made for this reader alone,
-// of what there is.
-const narrowPause = 5 * time.Second
-
 // feedCounts is the stream of one reader of all events who follows the numbers of the overview as well. It is used by one goroutine.
 type feedCounts struct {
 	core.EventStream
@@ -24,10 +20,13 @@ type feedCounts struct {
 	done  func()     // ends the following
 
 	// Of a reader from whom something is hidden.
-	whole *core.OverviewCounts // the numbers of everything, as told last
-	due   bool                 // they changed since the reader's own were counted
-	until time.Time            // when those may be counted again
-	told  []byte               // those, without their time
+	caller  string
+	whole   *core.OverviewCounts // the numbers of everything, as told last
+	due     bool                 // they changed since the reader's own were counted
+	changed time.Time            // when they did last
+	has     time.Time            // when the counting of those began
+	until   time.Time            // when the reader's own may be counted again
+	told    []byte               // those, without their time
 }
 
 // followCounts begins to follow the numbers if the reader wants and may read them; else it returns nil. The stream is over once the
@@ -46,7 +45,7 @@ func (s *Server) followCounts(c *call, f *feedFilter, live core.EventStream) (*f
 	n := &feedCounts{EventStream: live, c: c, done: leave, whole: now}
 	n.poll, _ = live.(poller)
 	if !c.countsAll() {
-		if now, err = n.count(); err != nil {
+		if now, err = n.begin(); err != nil {
 			leave()
 			return nil, err
 		}
@@ -66,17 +65,49 @@ func (n *feedCounts) leave() {
 	}
 }
 
-// count counts what the reader may read.
-func (n *feedCounts) count() (*wire.OverviewCounts, error) {
-	n.due, n.until = false, n.c.s.opts.Clock.Now().Add(narrowPause)
-	counts, err := n.c.s.countReadable(n.c, n.whole)
+// begin returns the reader's own numbers at the beginning. Those that another stream of the caller had just now may lack something.
+func (n *feedCounts) begin() (*wire.OverviewCounts, error) {
+	narrow, clock := &n.c.s.narrow, n.c.s.opts.Clock
+	n.caller = callerOf(n.c.principal)
+	unlock, err := narrow.first.lock(n.c.ctx, n.caller)
 	if err != nil {
 		return nil, err
 	}
-	plain := *counts
+	defer unlock()
+	if have := narrow.recent(n.caller, clock.Now()); have.counts != nil {
+		n.changed = clock.Now()
+		n.take(have)
+		n.due = true
+		return have.counts, nil
+	}
+	return n.count(false)
+}
+
+// count counts what the reader may read; turn says that the stream has the turn to.
+func (n *feedCounts) count(turn bool) (*wire.OverviewCounts, error) {
+	clock := n.c.s.opts.Clock
+	one := narrowCount{began: clock.Now()}
+	n.due, n.until = false, one.began.Add(narrowPause)
+	counts, err := n.c.s.countReadable(n.c, n.whole)
+	one.ended = clock.Now()
+	if err == nil {
+		one.counts = counts
+	}
+	n.c.s.narrow.end(n.caller, turn, one)
+	if err != nil {
+		return nil, err
+	}
+	n.take(one)
+	return counts, nil
+}
+
+// take notes what the reader receives.
+func (n *feedCounts) take(one narrowCount) {
+	n.has, n.until = one.began, one.ended.Add(narrowPause)
+	n.due = n.changed.After(one.began)
+	plain := *one.counts
 	plain.At = time.Time{}
 	n.told = appendValue(nil, plain)
-	return counts, nil
 }
 
 // Next implements core.EventStream.
@@ -102,10 +133,20 @@ func (n *feedCounts) Next(ctx context.Context) (core.Event, error) {
 			continue
 		}
 		before := n.told
-		counts, err := n.count()
+		one, wait := n.c.s.narrow.begin(n.caller, n.has, n.c.s.opts.Clock.Now())
+		if wait > 0 {
+			n.until = n.c.s.opts.Clock.Now().Add(wait)
+			continue
+		}
+		counts, err := one.counts, error(nil)
+		if counts != nil {
+			n.take(one)
+		} else {
+			counts, err = n.count(true)
+		}
 		switch {
 		case ctx.Err() != nil:
-			n.due = true
+			n.due, n.changed = true, n.c.s.opts.Clock.Now()
 			return core.Event{}, ctx.Err()
 		case err != nil:
 			n.c.s.log.Debug("what a reader may read cannot be counted", "request", n.c.id, "error", err)
@@ -138,7 +179,7 @@ func (n *feedCounts) passes(ev core.Event) bool {
 	}
 	whole := new(core.OverviewCounts)
 	if json.Unmarshal(ev.Data, whole) == nil {
-		n.whole, n.due = whole, true
+		n.whole, n.due, n.changed = whole, true, n.c.s.opts.Clock.Now()
 	}
 	return false
 }

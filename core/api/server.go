@@ -69,6 +69,8 @@ type Server struct {
 	metricsText   http.Handler
 	flights       flights
 	hooks         hookGate
+	bodies        bodyGate
+	narrow        narrowCounts
 	refusals      refusals
 	editing       editing
 	streams       *streamSet

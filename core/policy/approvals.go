@@ -36,6 +36,7 @@ const (
 // NewApprovals. It is safe for concurrent use.
 type Approvals struct {
 	reporter
+	turns   turns
 	current atomic.Pointer[rego.PreparedEvalQuery] // nil: the operator has no such package
 }
 
@@ -120,6 +121,15 @@ func (a *Approvals) Decide(ctx context.Context, q core.PromptQuestion) (ruling c
 	}
 	limited, cancel := context.WithTimeout(ctx, ApprovalLimit)
 	defer cancel()
+	release, err := a.turns.take(limited, q.Owner)
+	if err != nil {
+		if ctx.Err() == nil {
+			a.failed("the prompt "+q.PromptID, q.AgentID, errNoTurn(ApprovalLimit))
+		}
+		ruling.Reason = "the policy did not decide in time"
+		return ruling, true
+	}
+	defer release()
 	results, err := prepared.Eval(limited, rego.EvalParsedInput(input))
 	switch {
 	case limited.Err() != nil:

@@ -40,6 +40,7 @@ type Binding struct{ Type, Name, Role string }
 // Engine decides. Make it with New. It is safe for concurrent use.
 type Engine struct {
 	reporter
+	turns   turns // of policies that operators wrote
 	current atomic.Pointer[compiled]
 	loads   atomic.Uint64
 }
@@ -58,6 +59,9 @@ func (e *Engine) Load(ctx context.Context, c Config) error {
 		return err
 	}
 	next.report = &e.reporter
+	if !next.builtIn {
+		next.turns = &e.turns
+	}
 	e.current.Store(next)
 	e.loads.Add(1)
 	return nil
@@ -118,6 +122,7 @@ type compiled struct {
 	uses     fields // of input
 	bound    bound
 	report   *reporter // nil while it is proved
+	turns    *turns    // nil: decisions are small, or it is proved
 	cache    decisions
 }
 
@@ -191,6 +196,17 @@ func (n *compiled) eval(ctx context.Context, p core.Principal, a core.Access) (r
 	r.Revision = n.revision
 	limited, cancel := context.WithTimeout(ctx, Limit)
 	defer cancel()
+	if n.turns != nil {
+		release, err := n.turns.take(limited, p.ID)
+		if err != nil {
+			if ctx.Err() == nil {
+				n.report.failed(a.Action, p.ID, errNoTurn(Limit))
+			}
+			r.Reason = "the policy did not decide in time"
+			return r, false
+		}
+		defer release()
+	}
 	results, err := n.prepared.Eval(limited, rego.EvalParsedInput(inputOf(p, a, n.bound.held(p))))
 	switch {
 	case limited.Err() != nil:
@@ -216,6 +232,12 @@ func (n *compiled) eval(ctx context.Context, p core.Principal, a core.Access) (r
 
 // errLate says that a policy took longer than it may.
 func errLate(limit time.Duration) error { return fmt.Errorf("it took longer than %s", limit) }
+
+// errNoTurn says that a decision had to wait for others for longer than it may.
+func errNoTurn(limit time.Duration) error {
+	return fmt.Errorf("it waited longer than %s for other decisions, of which at most %d of one caller and %d of all are made at once",
+		limit, turnsOfOne, turnsOfAll)
+}
 
 // revisionOf names a policy by its files and its data.
 func revisionOf(files []file, data map[string]any) string {
