@@ -6,16 +6,11 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/doubt"
-	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
-// outcome is doubt.Settled for as long as the service is open, and for no longer than doubt.Patience.
+// outcome is doubt.Outcome for as long as the service is open.
 func (s *Service) outcome(err error, stored func(ctx context.Context) (bool, error)) error {
-	var retry pause.Backoff
-	until := s.opts.Clock.Now().Add(doubt.Patience)
-	return doubt.Settled(s.ctx, s.opts.Store, err, stored, func() bool {
-		return s.opts.Clock.Now().Before(until) && pause.For(s.ctx, s.opts.Clock, retry.Next())
-	})
+	return doubt.Outcome(s.ctx, s.opts.Clock, s.opts.Store, err, stored)
 }
 
 // has reports whether a record is stored as it is.

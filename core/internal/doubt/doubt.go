@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // Store is the part of a store that is asked whether it takes writes.
@@ -49,8 +50,19 @@ func Stored(ctx context.Context, store Store, look func(ctx context.Context) (bo
 	}
 }
 
-// Patience is how long callers of Settled wait: what they hold meanwhile keeps others waiting.
+// Patience is how long callers of Outcome wait: what they hold meanwhile keeps others waiting.
 const Patience = 5 * time.Second
+
+// Outcome is Settled until ctx, which is that of a service, ends, and for no longer than Patience.
+func Outcome(
+	ctx context.Context, clock core.Clock, store Store, err error, stored func(ctx context.Context) (bool, error),
+) error {
+	var retry pause.Backoff
+	until := clock.Now().Add(Patience)
+	return Settled(ctx, store, err, stored, func() bool {
+		return clock.Now().Before(until) && pause.For(ctx, clock, retry.Next())
+	})
+}
 
 // Same reports whether two records are the same as they are stored: what a field of any type holds may be of another type once it
 // was read.
