@@ -32,3 +32,42 @@ func (s *Service) hasPosition(p core.RuntimePosition) func(ctx context.Context) 
 		return err == nil && all[p.Runtime] == p, err
 	}
 }
+
+// doubted are events of a runtime whose commit failed, and which may be stored all the same.
+type doubted struct {
+	position core.RuntimePosition // behind them
+	agents   map[string]*core.ManagedAgentRecord
+	then     func() // follows from them once they are stored
+}
+
+// settle takes over events that are in doubt, if there are any and they are stored: else they would be stored again. It fails while
+// that cannot be known. The follower of the runtime calls it.
+func (s *Service) settle(ctx context.Context, src *source) error {
+	d := src.doubted
+	if d == nil {
+		return nil
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := core.TakesWrites(ctx, s.opts.Store); err != nil {
+		return err
+	}
+	stored, err := s.hasPosition(d.position)(ctx)
+	if err != nil {
+		return err
+	}
+	if stored {
+		all, err := s.opts.Store.AllManagedAgents(ctx)
+		if err != nil {
+			return err
+		}
+		for _, r := range all { // they may have changed since
+			if d.agents[r.ID] != nil {
+				s.put(r)
+			}
+		}
+		d.then()
+	}
+	src.doubted = nil
+	return nil
+}
