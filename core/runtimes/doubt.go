@@ -6,11 +6,12 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // outcome is doubt.Outcome for as long as the service is open.
 func (s *Service) outcome(err error, stored func(ctx context.Context) (bool, error)) error {
-	return doubt.Outcome(s.ctx, s.opts.Clock, s.opts.Store, err, stored)
+	return doubt.Outcome(s.ctx, s.opts.Clock, s.opts.Store, err, stored, pause.For)
 }
 
 // has reports whether a record is stored as it is.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/core/internal/turn"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -206,7 +207,7 @@ func (s *Service) enter(e *entry, r *core.ScheduleRecord) {
 
 // outcome is doubt.Outcome for a change.
 func (s *Service) outcome(ctx context.Context, err error, stored func(ctx context.Context) (bool, error)) error {
-	return doubt.Outcome(context.WithoutCancel(ctx), s.opts.Clock, s.store, err, stored)
+	return doubt.Outcome(context.WithoutCancel(ctx), s.opts.Clock, s.store, err, stored, pause.For)
 }
 
 // hasChange reports whether the record that a change makes is stored.

@@ -5,11 +5,12 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // outcome is doubt.Outcome for as long as the service is open.
 func (s *Service) outcome(err error, stored func(ctx context.Context) (bool, error)) error {
-	return doubt.Outcome(s.ctx, s.clock, s.opts.Store, err, stored)
+	return doubt.Outcome(s.ctx, s.clock, s.opts.Store, err, stored, pause.For)
 }
 
 // hasThread reports whether a thread is stored.

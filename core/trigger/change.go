@@ -13,6 +13,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -116,7 +117,7 @@ func (s *Service) outcome(ctx context.Context, err error, known func() bool) err
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return known(), nil
-	})
+	}, pause.For)
 }
 
 // check seals the environment of a record, and returns all that is wrong with it for the principal of ctx.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // unsure is a write whose commit failed, and which may be stored all the same. Nothing is written over what it wrote before that is
@@ -58,7 +59,7 @@ func (u *unsure) known(ctx context.Context, store doubt.Store) (stored bool, err
 
 // outcome is landed for a caller who waits for a while until it is known whether a write that is in doubt is stored. records is held.
 func (s *Service) outcome(err error, u *unsure) error {
-	return doubt.Outcome(s.ctx, s.clock, s.opts.Store, s.landed(err, u), s.cleared)
+	return doubt.Outcome(s.ctx, s.clock, s.opts.Store, s.landed(err, u), s.cleared, pause.For)
 }
 
 // clearNow is clear for those who do not hold records. It does nothing unless something is in doubt.

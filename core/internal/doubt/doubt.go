@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // Store is the part of a store that is asked whether it takes writes.
@@ -53,14 +52,17 @@ func Stored(ctx context.Context, store Store, look func(ctx context.Context) (bo
 // Patience is how long callers of Outcome wait: what they hold meanwhile keeps others waiting.
 const Patience = 5 * time.Second
 
-// Outcome is Settled until ctx, which is that of a service, ends, and for no longer than Patience.
+// lookEvery is how often Outcome looks.
+const lookEvery = 250 * time.Millisecond
+
+// Outcome is Settled until ctx, which is that of a service, ends, and for no longer than Patience. pause is pause.For.
 func Outcome(
 	ctx context.Context, clock core.Clock, store Store, err error, stored func(ctx context.Context) (bool, error),
+	pause func(ctx context.Context, clock core.Clock, d time.Duration) bool,
 ) error {
-	var retry pause.Backoff
 	until := clock.Now().Add(Patience)
 	return Settled(ctx, store, err, stored, func() bool {
-		return clock.Now().Before(until) && pause.For(ctx, clock, retry.Next())
+		return clock.Now().Before(until) && pause(ctx, clock, lookEvery)
 	})
 }
 
