@@ -66,6 +66,7 @@ func TestEveryLostAnswer(t *testing.T) {
 // answered.
 func (r *rig) lose(by time.Duration, change func() error) error {
 	r.tb.Helper()
+	coretest.WaitFor(r.tb, "the store to take writes", func() bool { return core.TakesWrites(ctx, r.store) == nil })
 	r.store.Lose(1)
 	done := make(chan error, 1)
 	go func() { done <- change() }()
@@ -96,7 +97,11 @@ func TestChangesWhoseAnswerIsLost(t *testing.T) {
 				if !patient {
 					by = time.Minute
 				}
-				if err := r.lose(by, change); err != nil && (patient || !errors.Is(err, core.ErrInDoubt)) {
+				err := r.lose(by, change)
+				for err != nil && !patient && core.AsError(err).Unavailable && !errors.Is(err, core.ErrInDoubt) { // the commit was that of another write
+					err = r.lose(by, change)
+				}
+				if err != nil && (patient || !errors.Is(err, core.ErrInDoubt)) {
 					t.Fatalf("it is %s, and its caller gets %v", what, err)
 				}
 				coretest.WaitFor(t, "it to be "+what, func() bool {
