@@ -70,10 +70,30 @@ func lifeOf(t *testing.T, what trouble, n int) (kinds []core.EventType, writes i
 		}
 		return rec.ResourceID
 	}
+	// call waits for the answer of a call, which may wait for the store.
+	call := func(do func()) {
+		t.Helper()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			do()
+		}()
+		coretest.WaitFor(t, fmt.Sprintf("an answer, with trouble %d at %d", what, n), func() bool {
+			select {
+			case <-done:
+				return true
+			default:
+				r.clock.Advance(10 * time.Millisecond)
+				return false
+			}
+		})
+	}
 	var id string
 	until("spawn", func() bool {
 		if id = claimed("spawn"); id == "" {
-			_, _ = r.SpawnManagedAgent(core.WithIdempotency(ctx, &core.IdempotencyClaim{Key: "spawn"}), core.ManagedAgentSpec{Type: "claude"})
+			call(func() {
+				_, _ = r.SpawnManagedAgent(core.WithIdempotency(ctx, &core.IdempotencyClaim{Key: "spawn"}), core.ManagedAgentSpec{Type: "claude"})
+			})
 			return false
 		}
 		a, err := r.FindManagedAgent(ctx, id)
@@ -100,14 +120,16 @@ func lifeOf(t *testing.T, what trouble, n int) (kinds []core.EventType, writes i
 	until("restart", func() bool {
 		a, err := r.FindManagedAgent(ctx, id)
 		if err == nil && a.Gone() && claimed("restart") == "" && stopped() {
-			_, _ = r.RestartManagedAgent(core.WithIdempotency(ctx, &core.IdempotencyClaim{Key: "restart"}), id, core.ManagedAgentRestart{})
+			call(func() {
+				_, _ = r.RestartManagedAgent(core.WithIdempotency(ctx, &core.IdempotencyClaim{Key: "restart"}), id, core.ManagedAgentRestart{})
+			})
 			return false
 		}
 		return err == nil && !a.Gone() && a.PID != 0
 	})
 	until("stop", func() bool {
 		if !stopped() {
-			_ = r.StopManagedAgent(ctx, id, core.ManagedAgentStop{})
+			call(func() { _ = r.StopManagedAgent(ctx, id, core.ManagedAgentStop{}) })
 		}
 		a, err := r.FindManagedAgent(ctx, id)
 		return err == nil && a.Status == core.ManagedStopped
@@ -122,7 +144,7 @@ func lifeOf(t *testing.T, what trouble, n int) (kinds []core.EventType, writes i
 	writes = store.Stored()
 	until("removal", func() bool {
 		r.clock.Advance(25 * time.Hour)
-		_ = r.Sweep(ctx)
+		call(func() { _ = r.Sweep(ctx) })
 		_, err := r.FindManagedAgent(ctx, id)
 		return core.ErrorCode(err) == core.CodeNotFound
 	})

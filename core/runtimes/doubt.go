@@ -9,13 +9,9 @@ import (
 	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
-// outcome is doubt.Settled for as long as the service is open, and for no longer than doubt.Patience.
+// outcome is doubt.Outcome for as long as the service is open.
 func (s *Service) outcome(err error, stored func(ctx context.Context) (bool, error)) error {
-	var retry pause.Backoff
-	until := s.opts.Clock.Now().Add(doubt.Patience)
-	return doubt.Settled(s.ctx, s.opts.Store, err, stored, func() bool {
-		return s.opts.Clock.Now().Before(until) && pause.For(s.ctx, s.opts.Clock, retry.Next())
-	})
+	return doubt.Outcome(s.ctx, s.opts.Clock, s.opts.Store, err, stored, pause.For)
 }
 
 // has reports whether a record is stored as it is.
@@ -36,4 +32,43 @@ func (s *Service) hasPosition(p core.RuntimePosition) func(ctx context.Context) 
 		all, err := s.opts.Store.RuntimePositions(ctx)
 		return err == nil && all[p.Runtime] == p, err
 	}
+}
+
+// doubted are events of a runtime whose commit failed, and which may be stored all the same.
+type doubted struct {
+	position core.RuntimePosition // behind them
+	agents   map[string]*core.ManagedAgentRecord
+	then     func() // follows from them once they are stored
+}
+
+// settle takes over events that are in doubt, if there are any and they are stored: else they would be stored again. It fails while
+// that cannot be known. The follower of the runtime calls it.
+func (s *Service) settle(ctx context.Context, src *source) error {
+	d := src.doubted
+	if d == nil {
+		return nil
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	if err := core.TakesWrites(ctx, s.opts.Store); err != nil {
+		return err
+	}
+	stored, err := s.hasPosition(d.position)(ctx)
+	if err != nil {
+		return err
+	}
+	if stored {
+		all, err := s.opts.Store.AllManagedAgents(ctx)
+		if err != nil {
+			return err
+		}
+		for _, r := range all { // they may have changed since
+			if d.agents[r.ID] != nil {
+				s.put(r)
+			}
+		}
+		d.then()
+	}
+	src.doubted = nil
+	return nil
 }

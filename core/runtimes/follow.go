@@ -2,6 +2,7 @@ package runtimes
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -50,6 +51,9 @@ func (s *Service) pause(src *source, d time.Duration) {
 func (s *Service) attend(src *source) (worked bool, err error) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
+	if err := s.settle(ctx, src); err != nil {
+		return false, err
+	}
 	asking, done := s.within(ctx, settleTime)
 	caps, err := src.Runtime.Capabilities(asking)
 	done()
@@ -236,19 +240,25 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 		tx.AfterCommit(show)
 		return tx.Append(events...)
 	})
+	then := func() {
+		src.position = position
+		s.turnsEnded(changed, ends)
+		for id, r := range changed {
+			if fresh[id] && ruled(r) {
+				s.answerRuled(id, *r.Ruling)
+			}
+		}
+	}
 	if err != nil {
 		if err = s.outcome(err, s.hasPosition(position)); err != nil {
+			if errors.Is(err, core.ErrInDoubt) {
+				src.doubted = &doubted{position: position, agents: changed, then: then}
+			}
 			return err
 		}
 		show()
 	}
-	src.position = position
-	s.turnsEnded(changed, ends)
-	for id, r := range changed {
-		if fresh[id] && ruled(r) {
-			s.answerRuled(id, *r.Ruling)
-		}
-	}
+	then()
 	return nil
 }
 

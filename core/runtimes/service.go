@@ -66,6 +66,7 @@ type source struct {
 	reason    string     // why not
 	caps      runtime.Capabilities
 	position  core.RuntimePosition // up to which its events are stored; set before Run, then by its follower only
+	doubted   *doubted             // its events that may be stored beyond that, or nil; used by its follower only
 }
 
 // New makes a service. It starts nothing.

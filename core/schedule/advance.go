@@ -21,6 +21,9 @@ var errStale = errors.New("the schedule was changed")
 func (s *Service) advance(ctx context.Context, e *entry) time.Time {
 	for ctx.Err() == nil {
 		now := s.now()
+		if e.doubted && !s.reload(ctx, e) {
+			return s.later(e)
+		}
 		if e.rec.Status == wire.SchedulePaused || e.cal.unreadable != "" {
 			return time.Time{}
 		}
@@ -444,18 +447,14 @@ func (s *Service) conclude(ctx context.Context, e *entry, change func(next *core
 
 // reload reads an entry's record, after a transaction whose outcome was not known.
 func (s *Service) reload(ctx context.Context, e *entry) bool {
-	var stored *core.ScheduleRecord
-	err := s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) (err error) {
-		stored, err = tx.FindScheduleRecord(e.rec.ID)
-		return err
-	})
+	stored, err := s.read(ctx, e.rec.ID)
 	if err != nil {
 		s.log.Warn("a schedule cannot be read again", "schedule", e.rec.ID, "error", err)
 		s.backOff(e)
 		return false
 	}
 	former := e.rec.Name
-	e.rec, e.cal = stored, storedCalendar(stored)
+	e.rec, e.cal, e.doubted = stored, storedCalendar(stored), false
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.freeName(former, stored.ID)
@@ -463,6 +462,15 @@ func (s *Service) reload(ctx context.Context, e *entry) bool {
 		s.names[stored.Name] = stored.ID
 	}
 	return true
+}
+
+// read returns the record of a schedule as it is stored, once the store takes writes.
+func (s *Service) read(ctx context.Context, id string) (stored *core.ScheduleRecord, err error) {
+	err = s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) (err error) {
+		stored, err = tx.FindScheduleRecord(id)
+		return err
+	})
+	return stored, err
 }
 
 // env returns the environment that the threads of a record get.

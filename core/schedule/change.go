@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/core/internal/turn"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -139,26 +141,26 @@ func (s *Service) CreateSchedule(ctx context.Context, spec core.ScheduleSpec) (*
 		return nil, err
 	}
 	claim := core.IdempotencyFrom(ctx)
+	shown := snapshot{r, cal}
+	e := &entry{turn: turn.New(), rec: r, cal: cal, shown: shown}
 	err = s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		if err := tx.ClaimIdempotency(claim, r.ID, now); err != nil {
 			return err
 		}
+		if !s.holds(r.Name, r.ID) {
+			return core.Conflict("schedule", "", "", "another schedule has the name %q already", r.Name)
+		}
 		if err := tx.PutSchedule(r); err != nil {
 			return err
 		}
-		return appendEvent(tx, r.ID, core.EventScheduleCreated, snapshot{r, cal}.view(false), now)
+		tx.AfterCommit(func() { s.enter(e, r) })
+		return appendEvent(tx, r.ID, core.EventScheduleCreated, shown.view(false), now)
 	})
+	err = s.outcome(ctx, err, func(context.Context) (bool, error) { return s.has(e), nil })
 	if err != nil {
 		release()
 		return nil, err
 	}
-	shown := snapshot{r, cal}
-	e := &entry{turn: turn.New(), rec: r, cal: cal, shown: shown}
-	s.mu.Lock()
-	e.due = s.seen
-	s.entries[r.ID] = e
-	s.mu.Unlock()
-	s.kick()
 	s.log.Info("schedule created", "schedule", r.ID, "name", r.Name, "cron", r.Cron, "zone", r.TimeZone, "target", r.Target.Name(), "by", r.CreatedBy)
 	return shown.view(true), nil
 }
@@ -178,10 +180,45 @@ func (s *Service) takeName(name, id string) (release func(), err error) {
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.names[name] == id && (!had || before != id) {
+		e := s.entries[id]
+		stored := e != nil && e.shown.rec.Name == name // its outcome was known meanwhile
+		if s.names[name] == id && (!had || before != id) && !stored {
 			delete(s.names, name)
 		}
 	}, nil
+}
+
+// holds reports whether an id still has a name that it took: one whose outcome was in doubt may have turned out to have it.
+func (s *Service) holds(name, id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.names[name] == id
+}
+
+// enter makes a schedule known that is stored.
+func (s *Service) enter(e *entry, r *core.ScheduleRecord) {
+	s.mu.Lock()
+	e.due = s.seen
+	s.entries[r.ID] = e
+	s.names[r.Name] = r.ID
+	s.mu.Unlock()
+	s.kick()
+}
+
+// outcome is doubt.Outcome for a change.
+func (s *Service) outcome(ctx context.Context, err error, stored func(ctx context.Context) (bool, error)) error {
+	return doubt.Outcome(context.WithoutCancel(ctx), s.opts.Clock, s.store, err, stored, pause.For)
+}
+
+// hasChange reports whether the record that a change makes is stored.
+func (s *Service) hasChange(next *core.ScheduleRecord) func(ctx context.Context) (bool, error) {
+	return func(ctx context.Context) (bool, error) {
+		stored, err := s.read(ctx, next.ID)
+		if err != nil {
+			return false, err
+		}
+		return stored.Revision == next.Revision+1 && stored.UpdatedAt.Equal(next.UpdatedAt), nil
+	}
 }
 
 // freeName gives back the name of an id, unless another has it: it may have been taken while the outcome of a change was not
@@ -281,7 +318,7 @@ func (s *Service) UpdateSchedule(ctx context.Context, id string, patch core.Sche
 		fresh := next
 		return put(tx, &fresh, core.EventScheduleUpdated, snapshot{&next, cal}.view(false), now)
 	})
-	if err != nil {
+	if err = s.outcome(ctx, err, s.hasChange(&next)); err != nil {
 		release()
 		return nil, s.changeError(ctx, e, err)
 	}
@@ -377,7 +414,7 @@ func (s *Service) set(ctx context.Context, id string, change func(next *core.Sch
 		fresh := next
 		return put(tx, &fresh, core.EventScheduleUpdated, snapshot{&next, e.cal}.view(false), now)
 	})
-	if err != nil {
+	if err = s.outcome(ctx, err, s.hasChange(&next)); err != nil {
 		return nil, s.changeError(ctx, e, err)
 	}
 	next.Revision++
@@ -394,6 +431,10 @@ func (s *Service) changeError(ctx context.Context, e *entry, err error) error {
 		s.changed(e)
 		return changedMeanwhile(e)
 	}
+	if errors.Is(err, core.ErrInDoubt) {
+		e.doubted = true
+		s.changed(e)
+	}
 	return err
 }
 
@@ -409,22 +450,28 @@ func (s *Service) DeleteSchedule(ctx context.Context, id string) error {
 	}
 	defer e.turn.Release()
 	by := core.PrincipalFrom(ctx).ID
+	name := e.rec.Name
 	err = s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		if err := tx.DeleteSchedule(id); err != nil {
 			return err
 		}
-		return appendEvent(tx, id, core.EventScheduleDeleted, map[string]string{"id": id, "name": e.rec.Name, "by": by}, s.opts.Clock.Now().UTC())
+		tx.AfterCommit(func() { s.leave(id, name) })
+		return appendEvent(tx, id, core.EventScheduleDeleted, map[string]string{"id": id, "name": name, "by": by}, s.opts.Clock.Now().UTC())
 	})
+	err = s.outcome(ctx, err, func(context.Context) (bool, error) { return !s.has(e), nil })
 	if err != nil {
 		return err
 	}
-	e.gone = true
-	s.mu.Lock()
-	delete(s.entries, id)
-	s.freeName(e.rec.Name, id)
-	s.mu.Unlock()
-	s.log.Info("schedule deleted", "schedule", id, "name", e.rec.Name, "by", by)
+	s.log.Info("schedule deleted", "schedule", id, "name", name, "by", by)
 	return nil
+}
+
+// leave makes known that a schedule is deleted.
+func (s *Service) leave(id, name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.entries, id)
+	s.freeName(name, id)
 }
 
 // RunSchedule implements core.ScheduleService.
@@ -438,7 +485,7 @@ func (s *Service) RunSchedule(ctx context.Context, id string) (core.RunRef, erro
 		return core.RunRef{}, err
 	}
 	defer e.turn.Release()
-	if e.gone {
+	if !s.has(e) {
 		return core.RunRef{}, core.NotFound("schedule", id)
 	}
 	by := core.PrincipalFrom(ctx).ID

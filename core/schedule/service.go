@@ -107,7 +107,7 @@ type entry struct {
 	turn     *turn.Turn // taken while a tick is worked on, claimed for a change; guards all up to shown
 	rec      *core.ScheduleRecord
 	cal      *calendar
-	gone     bool      // it was deleted
+	doubted  bool      // it is not known whether rec is what is stored
 	failing  time.Time // since when starts of the present tick fail; zero: they do not
 	tries    int       // that failed
 	retryAt  time.Time // when the next start is tried
@@ -299,7 +299,7 @@ func (s *Service) work(ctx context.Context, e *entry, in lane, host string) {
 	}
 	defer e.turn.Release()
 	var due time.Time
-	if !e.gone {
+	if s.has(e) {
 		due = s.guarded(ctx, e)
 	}
 	if errors.Is(context.Cause(ctx), turn.ErrWanted) { // whether the change comes about or not
@@ -344,6 +344,13 @@ func (e *entry) failed() bool {
 	return e.tries > 0 || e.rec.LastRun != nil && e.rec.LastRun.Outcome == wire.TickFailed
 }
 
+// has reports whether an entry is not deleted.
+func (s *Service) has(e *entry) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.entries[e.shown.rec.ID] == e
+}
+
 // find returns an entry. NOT_FOUND.
 func (s *Service) find(id string) (*entry, error) {
 	s.mu.Lock()
@@ -364,7 +371,7 @@ func (s *Service) claimed(ctx context.Context, id string) (*entry, error) {
 	if err := e.turn.Claim(ctx); err != nil {
 		return nil, err
 	}
-	if e.gone {
+	if !s.has(e) {
 		e.turn.Release()
 		return nil, core.NotFound("schedule", id)
 	}

@@ -4,11 +4,14 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/core/store"
 	"github.com/wardroom/wardroom/core/store/kv/memory"
 )
@@ -20,6 +23,7 @@ var _ core.Store = (*Memory)(nil)
 // concurrent use.
 type Memory struct {
 	*store.Store
+	db *memory.DB
 
 	mu        sync.Mutex // guards all below
 	tb        testing.TB
@@ -27,7 +31,7 @@ type Memory struct {
 	broken    error                           // refuses each Update while it is set and left is 0
 	left      int                             // writes until then
 	failed    chan struct{}
-	lose      int // writes until the one that is stored and answered as one that is not, itself included; 0: none is
+	lose      int // writes until the one whose commit fails once it is stored, itself included; 0: none does
 	refused   int
 	stored    int
 	shown     func(events []core.Event)
@@ -38,8 +42,8 @@ type Memory struct {
 // NewMemory returns a store that is closed at the end of the test.
 func NewMemory(tb testing.TB) *Memory {
 	tb.Helper()
-	m := &Memory{tb: tb, failed: make(chan struct{})}
-	m.Store = OnMemory(tb, memory.New(), store.Options{OnCommit: func(events []core.Event) {
+	m := &Memory{tb: tb, db: memory.New(), failed: make(chan struct{})}
+	m.Store = OnMemory(tb, m.db, store.Options{Clock: hasty{}, OnCommit: func(events []core.Event) {
 		m.mu.Lock()
 		committed := m.committed
 		m.mu.Unlock()
@@ -48,6 +52,14 @@ func NewMemory(tb testing.TB) *Memory {
 		}
 	}})
 	return m
+}
+
+// hasty is the clock of a store that is opened again within milliseconds after a commit that failed.
+type hasty struct{ core.SystemClock }
+
+// AfterFunc implements core.Clock.
+func (c hasty) AfterFunc(d time.Duration, f func()) core.Timer {
+	return c.SystemClock.AfterFunc(d/100, f)
 }
 
 // OnCommit has fn called as OnCommit of the store's options is: by its writer, with the events of each commit that has any, those of
@@ -84,28 +96,40 @@ func (m *Memory) Update(ctx context.Context, fn func(tx core.Tx) error) error {
 		if err := fn(listening{tx, &events}); err != nil {
 			return err
 		}
-		return m.refuse()
+		if err := m.refuse(); err != nil {
+			return err
+		}
+		m.doom()
+		return nil
 	})
-	if err != nil {
+	lost := errors.Is(err, core.ErrInDoubt) // stored all the same: see doom
+	if err != nil && !lost {
 		return err
 	}
 	m.mu.Lock()
 	m.stored++
 	m.events = append(m.events, events...)
 	shown := m.shown
-	lost := m.lose == 1
-	m.lose = max(m.lose-1, 0)
 	m.mu.Unlock()
-	if shown != nil && len(events) > 0 {
+	if shown != nil && len(events) > 0 && !lost {
 		shown(events)
 	}
-	if lost {
-		return core.Unavailable("store_write_failed", "the commit failed").WithCause(core.ErrInDoubt)
-	}
-	return nil
+	return err
 }
 
-// Lose has the n-th write from now on stored, but answered as a commit that failed; 0: none is.
+// doom counts a write that is about to be stored, and has its commit fail if it is the one to be lost. It is called by the store's
+// writer, one write after the other.
+func (m *Memory) doom() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.lose == 1 {
+		m.db.Fail(1, true)
+	}
+	m.lose = max(m.lose-1, 0)
+}
+
+// Lose has the commit of the n-th write from now on fail once it is stored, with those that share it; 0: none does. The store takes no
+// writes until it has opened its database again, as it does after any commit that fails.
 func (m *Memory) Lose(n int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -173,19 +197,24 @@ func (m *Memory) Admit(fn func(ctx context.Context) error) {
 }
 
 // Shown has fn called with the events of each Update that was stored before it returns, as subscribers get them; nil:
-// nothing is.
+// nothing is. Those of a commit that failed are shown by OnCommit alone.
 func (m *Memory) Shown(fn func(events []core.Event)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.shown = fn
 }
 
-// Put stores what the test gives, as somebody else would: it is neither refused nor shown.
+// Put stores what the test gives, as somebody else would: it is neither refused nor shown. It waits for a store that takes no writes
+// after Lose.
 func (m *Memory) Put(fn func(tx core.Tx) error) {
 	m.tb.Helper()
-	if err := m.Store.Update(context.Background(), fn); err != nil {
-		m.tb.Fatal(err)
-	}
+	coretest.WaitFor(m.tb, "the store to take a write", func() bool {
+		err := m.Store.Update(context.Background(), fn)
+		if err != nil && !core.AsError(err).Unavailable {
+			m.tb.Fatal(err)
+		}
+		return err == nil || errors.Is(err, core.ErrInDoubt)
+	})
 }
 
 // Appended returns the events of all Updates, in order. What Put stored is not among them.

@@ -8,13 +8,9 @@ import (
 	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
-// outcome is doubt.Settled for as long as the service is open, and for no longer than doubt.Patience.
+// outcome is doubt.Outcome for as long as the service is open.
 func (s *Service) outcome(err error, stored func(ctx context.Context) (bool, error)) error {
-	var retry pause.Backoff
-	until := s.clock.Now().Add(doubt.Patience)
-	return doubt.Settled(s.ctx, s.opts.Store, err, stored, func() bool {
-		return s.clock.Now().Before(until) && pause.For(s.ctx, s.clock, retry.Next())
-	})
+	return doubt.Outcome(s.ctx, s.clock, s.opts.Store, err, stored, pause.For)
 }
 
 // hasThread reports whether a thread is stored.

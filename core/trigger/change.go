@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -50,16 +52,19 @@ func (s *Service) CreateTrigger(ctx context.Context, spec core.TriggerSpec) (*co
 		if err := tx.ClaimIdempotency(idempotency, r.ID, now); err != nil {
 			return err
 		}
+		if !s.holds(r.Name, r.ID) {
+			return core.Conflict("trigger", "", "", "another trigger has the name %q already", r.Name)
+		}
 		if err := tx.PutTrigger(r); err != nil {
 			return err
 		}
+		tx.AfterCommit(func() { s.add(r, secrets) })
 		return appendEvent(tx, r.ID, core.EventTriggerCreated, about(&r.Trigger, p.ID), now)
 	})
-	if err != nil {
+	if err = s.outcome(ctx, err, func() bool { return s.entries[r.ID] != nil }); err != nil {
 		release()
 		return nil, err
 	}
-	s.add(r, secrets)
 	s.log.Info("trigger created", "trigger", r.ID, "name", r.Name, "scheme", string(r.Scheme), "target", r.Target.Name(), "by", p.ID)
 	return s.reveal(r, secrets), nil
 }
@@ -93,8 +98,26 @@ func (s *Service) takeName(name, id string) (release func(), err error) {
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		delete(s.names, name)
+		if e := s.entries[id]; s.names[name] == id && (e == nil || e.shown.rec.Name != name) { // else it is stored meanwhile
+			delete(s.names, name)
+		}
 	}, nil
+}
+
+// holds reports whether an id still has a name that it took: one whose outcome was in doubt may have turned out to have it.
+func (s *Service) holds(name, id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.names[name] == id
+}
+
+// outcome is doubt.Outcome for a change. known reports, with mu held, whether it is stored, once the store takes writes.
+func (s *Service) outcome(ctx context.Context, err error, known func() bool) error {
+	return doubt.Outcome(context.WithoutCancel(ctx), s.opts.Clock, s.store, err, func(context.Context) (bool, error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return known(), nil
+	}, pause.For)
 }
 
 // check seals the environment of a record, and returns all that is wrong with it for the principal of ctx.
@@ -213,14 +236,17 @@ func (s *Service) UpdateTrigger(ctx context.Context, id string, patch core.Trigg
 	if err := s.check(ctx, &next, strings.Repeat("x", minSecret), patch.Env); err != nil {
 		return nil, err
 	}
-	former := e.rec.Name
 	release, err := s.takeName(next.Name, id)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
-		return put(tx, &next, core.EventTriggerUpdated, about(&next.Trigger, p.ID), now)
-	}); err != nil {
+	err = s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
+		if !s.holds(next.Name, id) {
+			return core.Conflict("trigger", "", "", "another trigger has the name %q already", next.Name)
+		}
+		return s.put(tx, e, &next, e.secrets, core.EventTriggerUpdated, about(&next.Trigger, p.ID), now)
+	})
+	if err = s.outcome(ctx, err, func() bool { return e.shown.rec == &next }); err != nil {
 		release()
 		return nil, err
 	}
@@ -228,12 +254,6 @@ func (s *Service) UpdateTrigger(ctx context.Context, id string, patch core.Trigg
 		e.limit = limiter(next.RatePerMinute)
 	}
 	e.rec = &next
-	if former != next.Name {
-		s.mu.Lock()
-		delete(s.names, former)
-		s.mu.Unlock()
-	}
-	s.show(e)
 	s.log.Info("trigger changed", "trigger", id, "name", next.Name, "enabled", next.Enabled, "by", p.ID)
 	return s.view(&next, e.secrets, true), nil
 }
@@ -287,13 +307,13 @@ func (s *Service) RotateTrigger(ctx context.Context, id, text string, overlap ti
 		return nil, err
 	}
 	by := p.ID
-	if err := s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
-		return put(tx, &next, core.EventTriggerUpdated, about(&next.Trigger, by), now)
-	}); err != nil {
+	err = s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
+		return s.put(tx, e, &next, secrets, core.EventTriggerUpdated, about(&next.Trigger, by), now)
+	})
+	if err = s.outcome(ctx, err, func() bool { return e.shown.rec == &next }); err != nil {
 		return nil, err
 	}
 	e.rec, e.secrets = &next, secrets
-	s.show(e)
 	s.log.Info("trigger given another secret", "trigger", id, "name", next.Name, "overlap", overlap, "by", by)
 	return s.reveal(&next, secrets), nil
 }
@@ -306,19 +326,27 @@ func (s *Service) DeleteTrigger(ctx context.Context, id string) error {
 	}
 	defer e.turn.Release()
 	by := core.PrincipalFrom(ctx).ID
-	if err := s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
+	rec := e.rec
+	err = s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		if err := tx.DeleteTrigger(id); err != nil {
 			return err
 		}
-		return appendEvent(tx, id, core.EventTriggerDeleted, about(&e.rec.Trigger, by), s.opts.Clock.Now().UTC())
-	}); err != nil {
+		tx.AfterCommit(func() { s.forget(rec) })
+		return appendEvent(tx, id, core.EventTriggerDeleted, about(&rec.Trigger, by), s.opts.Clock.Now().UTC())
+	})
+	if err = s.outcome(ctx, err, func() bool { return s.entries[id] != e }); err != nil {
 		return err
 	}
-	e.gone = true
-	s.mu.Lock()
-	delete(s.entries, id)
-	delete(s.names, e.rec.Name)
-	s.mu.Unlock()
-	s.log.Info("trigger deleted", "trigger", id, "name", e.rec.Name, "by", by)
+	s.log.Info("trigger deleted", "trigger", id, "name", rec.Name, "by", by)
 	return nil
+}
+
+// forget makes known that a trigger is deleted.
+func (s *Service) forget(rec *core.TriggerRecord) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.entries, rec.ID)
+	if s.names[rec.Name] == rec.ID {
+		delete(s.names, rec.Name)
+	}
 }

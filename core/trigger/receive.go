@@ -64,8 +64,9 @@ func (s *Service) take(ctx context.Context, e *entry, p *proof, r core.TriggerRe
 		return nil, string(wire.TriggerFailed), err // the sender has left
 	}
 	defer e.turn.Release()
+	there := s.load(e)
 	id, now := e.rec.ID, s.opts.Clock.Now()
-	if e.gone || !p.good(e.rec.Scheme, valid(e.secrets, now), r.Body, came) {
+	if !there || !p.good(e.rec.Scheme, valid(e.secrets, now), r.Body, came) {
 		return nil, "unauthorized", refused() // it was deleted, or given another secret, meanwhile
 	}
 	// From here on the sender is who it should be.
@@ -203,13 +204,12 @@ func (s *Service) start(ctx context.Context, e *entry, p *proof, keys []string, 
 			return err
 		}
 		written = &next
-		return put(tx, &next, core.EventTriggerRun, next.Runs[0], now)
+		return s.put(tx, e, &next, e.secrets, core.EventTriggerRun, next.Runs[0], now)
 	})
 	if err != nil {
 		return core.RunRef{}, err
 	}
 	e.rec = written
-	s.show(e)
 	return ref, nil
 }
 
@@ -224,15 +224,34 @@ func note(r *core.TriggerRecord, run core.TriggerRun) {
 	r.Runs = append([]core.TriggerRun{run}, r.Runs[:min(len(r.Runs), maxRuns-1)]...)
 }
 
-// put writes the next state of a record with an event about it.
-func put(tx core.Tx, next *core.TriggerRecord, kind core.EventType, data any, now time.Time) error {
+// put writes the next state of an entry with an event about it, and has it shown once it is stored. The turn of the entry is held.
+// CONFLICT where what e.rec was made of is not what is stored.
+func (s *Service) put(tx core.Tx, e *entry, next *core.TriggerRecord, secrets []secret, kind core.EventType, data any, now time.Time) error {
+	s.mu.Lock()
+	stale := e.shown.rec != e.rec
+	s.mu.Unlock()
+	if stale {
+		return core.Conflict("trigger", next.ID, "", "the trigger was changed meanwhile; look at it and try again")
+	}
 	if _, err := tx.FindTriggerRecord(next.ID); err != nil {
 		return err
 	}
 	if err := tx.PutTrigger(next); err != nil {
 		return err
 	}
+	tx.AfterCommit(func() { s.show(e, next, secrets) })
 	return appendEvent(tx, next.ID, kind, data, now)
+}
+
+// show makes the stored state of an entry known.
+func (s *Service) show(e *entry, rec *core.TriggerRecord, secrets []secret) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if former := e.shown.rec.Name; former != rec.Name && s.names[former] == rec.ID {
+		delete(s.names, former)
+	}
+	s.names[rec.Name] = rec.ID
+	e.shown = &snapshot{rec, secrets}
 }
 
 func appendEvent(tx core.Tx, id string, kind core.EventType, data any, now time.Time) error {
@@ -273,18 +292,16 @@ func (s *Service) fail(ctx context.Context, e *entry, p *proof, cause *core.Erro
 // write stores what change makes of an entry's record, and reports whether it did. What is lost is a line of the history.
 func (s *Service) write(ctx context.Context, e *entry, change func(next *core.TriggerRecord, now time.Time)) bool {
 	now := s.opts.Clock.Now().UTC()
-	var next core.TriggerRecord
+	next := *e.rec
+	change(&next, now)
 	err := s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
-		next = *e.rec
-		change(&next, now)
-		return put(tx, &next, core.EventTriggerRun, next.Runs[0], now)
+		return s.put(tx, e, &next, e.secrets, core.EventTriggerRun, next.Runs[0], now)
 	})
 	if err != nil {
 		s.log.Warn("what became of a request to a trigger was not written", "trigger", e.rec.ID, "error", err)
 		return false
 	}
 	e.rec = &next
-	s.show(e)
 	return true
 }
 

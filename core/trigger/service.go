@@ -72,11 +72,10 @@ type entry struct {
 	rec     *core.TriggerRecord
 	secrets []secret
 	limit   *rate.Limiter
-	gone    bool // it was deleted
 
 	received atomic.Int32 // requests that are worked on or wait for their turn
 
-	shown *snapshot // guarded by Service.mu
+	shown *snapshot // as it is stored; guarded by Service.mu
 }
 
 // snapshot is what requests are checked against without waiting for others. It is immutable.
@@ -136,11 +135,16 @@ func limiter(perMinute int) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(float64(perMinute)/60), max(perMinute/6, min(perMinute, 10)))
 }
 
-// show makes a change of an entry known, whose turn is taken.
-func (s *Service) show(e *entry) {
+// load has an entry, whose turn was just taken, go by what is stored: the outcome of the change before may have been known since. It
+// returns false for one that is deleted.
+func (s *Service) load(e *entry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e.shown = &snapshot{e.rec, e.secrets}
+	if e.rec.RatePerMinute != e.shown.rec.RatePerMinute {
+		e.limit = limiter(e.shown.rec.RatePerMinute)
+	}
+	e.rec, e.secrets = e.shown.rec, e.shown.secrets
+	return s.entries[e.rec.ID] == e
 }
 
 // peek returns an entry as it was after the last change; nil if there is none of that id.
@@ -162,7 +166,7 @@ func (s *Service) claimed(ctx context.Context, id string) (*entry, error) {
 	if err := e.turn.Claim(ctx); err != nil {
 		return nil, err
 	}
-	if e.gone {
+	if !s.load(e) {
 		e.turn.Release()
 		return nil, core.NotFound("trigger", id)
 	}

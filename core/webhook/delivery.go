@@ -54,6 +54,9 @@ func (s *Service) FindDelivery(ctx context.Context, webhookID, id string) (*core
 func (s *Service) RetryDelivery(ctx context.Context, webhookID, id string) (*core.Delivery, error) {
 	s.records.Lock()
 	defer s.records.Unlock()
+	if err := s.clear(ctx); err != nil {
+		return nil, err
+	}
 	s.mu.Lock()
 	ep := s.endpoints[webhookID]
 	if ep == nil {
@@ -97,14 +100,23 @@ func (s *Service) RetryDelivery(ctx context.Context, webhookID, id string) (*cor
 		rec = &changed
 		return tx.PutWebhook(rec)
 	})
-	if err != nil {
+	if made == nil { // it was refused
 		return nil, err
 	}
-	s.tell(webhookID)
+	if err := s.outcome(err, &unsure{stored: s.hasDelivery(made), then: func() { s.retried(ep, rec, made) }}); err != nil {
+		return nil, err
+	}
+	copied := *made
+	return &copied, nil
+}
+
+// retried takes over a delivery that is due again, and the record of its endpoint. records is held.
+func (s *Service) retried(ep *endpoint, rec *core.WebhookRecord, made *core.Delivery) {
+	s.tell(ep.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ep.rec = rec
-	if h, ok := ep.held[made.Subject]; ok && h.id == id {
+	if h, ok := ep.held[made.Subject]; ok && h.id == made.ID {
 		h.next = s.clock.Now()
 		ep.held[made.Subject] = h
 	}
@@ -114,6 +126,4 @@ func (s *Service) RetryDelivery(ctx context.Context, webhookID, id string) (*cor
 	}
 	s.look(ep)
 	s.dispatch()
-	copied := *made
-	return &copied, nil
 }

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -64,6 +65,15 @@ func (s *Service) catchUp(ctx context.Context) error {
 
 // page turns the next events of the log into deliveries, and reports whether there may be more. reading is held.
 func (s *Service) page(ctx context.Context) (more bool, err error) {
+	if s.fanning != nil { // else what is stored is stored again, under other ids
+		if _, err := s.fanning.known(ctx, s.opts.Store); err != nil {
+			return false, err
+		}
+		s.fanning = nil
+	}
+	if err := s.clearNow(ctx); err != nil { // one that is deleted takes none
+		return false, err
+	}
 	last := s.opts.Store.LastSeq()
 	from := s.position.Load()
 	if last <= from {
@@ -159,6 +169,15 @@ func (s *Service) fanOut(ctx context.Context, events []core.Event, rows []*core.
 		}
 		return tx.SetCursor(cursorName, seq)
 	})
+	if errors.Is(err, core.ErrInDoubt) {
+		s.fanning = &unsure{
+			stored: func(ctx context.Context) (bool, error) {
+				stored, err := s.opts.Store.Cursor(ctx, cursorName)
+				return stored >= seq, err
+			},
+			then: func() { s.reread(seq, to) },
+		}
+	}
 	if err != nil {
 		return err
 	}
@@ -186,11 +205,23 @@ func (s *Service) fanOut(ctx context.Context, events []core.Event, rows []*core.
 	return nil
 }
 
+// reread has deliveries that are stored up to a position of the log read from the store. reading is held.
+func (s *Service) reread(seq uint64, to []*endpoint) {
+	s.position.Store(seq)
+	s.kept = seq
+	s.tellOf(to)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, ep := range to {
+		s.look(ep)
+	}
+}
+
 // keepCursor stores how far the log was read, where that is beyond what the last deliveries told: the log is kept from
 // there on. reading is held.
 func (s *Service) keepCursor(ctx context.Context) error {
 	seq := s.position.Load()
-	if seq == s.kept {
+	if seq == s.kept || s.fanning != nil {
 		return nil
 	}
 	if err := s.opts.Store.Update(ctx, func(tx core.Tx) error { return tx.SetCursor(cursorName, seq) }); err != nil {

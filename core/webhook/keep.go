@@ -35,6 +35,9 @@ func (s *Service) runKeeper(ctx context.Context) {
 		if back {
 			s.rejudge(ctx)
 		}
+		if err := s.clearNow(ctx); err != nil && ctx.Err() == nil {
+			s.log.Debug("it is not known yet what was stored of webhooks", "error", err)
+		}
 		if due && ctx.Err() == nil {
 			s.Notify()
 			s.endSecrets(ctx, now)

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"time"
@@ -72,7 +73,7 @@ func (s *Service) runWriter(stop <-chan struct{}) {
 		if refused(err) {
 			err = s.storeEach(batch)
 		}
-		if err == nil {
+		if err == nil || errors.Is(err, errAnew) {
 			retry.Reset()
 			continue
 		}
@@ -86,6 +87,9 @@ func (s *Service) runWriter(stop <-chan struct{}) {
 		}
 	}
 }
+
+// errAnew asks for another look at the queue of outcomes: those of a commit that was in doubt were taken from it.
+var errAnew = errors.New("the queue is another one")
 
 // refused reports whether the store will never take what it was given.
 func refused(err error) bool {
@@ -113,14 +117,24 @@ func (s *Service) storeEach(batch []*outcome) error {
 }
 
 // store writes outcomes, the oldest of the queue, with the statistics that follow from them, in one transaction, and
-// takes them from the queue.
+// takes them from the queue. errAnew where the batch is not the head of the queue, or may not be.
 func (s *Service) store(batch []*outcome) error {
 	s.records.Lock()
 	defer s.records.Unlock()
+	if s.doubted.Load() != nil {
+		if err := s.clear(context.Background()); err != nil {
+			return err
+		}
+		return errAnew
+	}
 	var live []*outcome
 	changed := map[*endpoint]*core.WebhookRecord{}
 	var alerts []core.Event
 	s.mu.Lock()
+	if len(s.outcomes) == 0 || s.outcomes[0] != batch[0] {
+		s.mu.Unlock()
+		return errAnew
+	}
 	config := s.config.Load()
 	for _, o := range batch {
 		ep := o.job.ep
@@ -144,30 +158,36 @@ func (s *Service) store(batch []*outcome) error {
 		}
 	}
 	s.mu.Unlock()
-	if len(live) > 0 {
-		err := s.opts.Store.Update(context.Background(), func(tx core.Tx) error {
-			for _, o := range live {
-				if err := tx.PutDelivery(o.row()); err != nil {
-					return fmt.Errorf("delivery %s: %w", o.job.d.ID, err)
-				}
-			}
-			for _, rec := range changed {
-				if err := tx.PutWebhook(rec); err != nil {
-					return err
-				}
-			}
-			tx.AfterCommit(func() { s.replace(changed) })
-			if len(alerts) > 0 {
-				return tx.Append(alerts...)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
+	then := func() { s.accounted(batch, live, changed, len(alerts) > 0) }
+	if len(live) == 0 {
+		then()
+		return nil
 	}
+	err := s.opts.Store.Update(context.Background(), func(tx core.Tx) error {
+		for _, o := range live {
+			if err := tx.PutDelivery(o.row()); err != nil {
+				return fmt.Errorf("delivery %s: %w", o.job.d.ID, err)
+			}
+		}
+		for _, rec := range changed {
+			if err := tx.PutWebhook(rec); err != nil {
+				return err
+			}
+		}
+		tx.AfterCommit(func() { s.replace(changed) })
+		if len(alerts) > 0 {
+			return tx.Append(alerts...)
+		}
+		return nil
+	})
+	return s.landed(err, &unsure{stored: s.hasDelivery(live[0].row()), then: then})
+}
+
+// accounted takes over outcomes that are stored, those of endpoints that are still there with their records. records is held.
+func (s *Service) accounted(batch, live []*outcome, changed map[*endpoint]*core.WebhookRecord, alerts bool) {
+	s.replace(changed) // they are already, unless it was in doubt
 	s.stored(batch, nil)
-	if len(alerts) > 0 {
+	if alerts {
 		s.Notify()
 	}
 	var of []*endpoint
@@ -175,7 +195,6 @@ func (s *Service) store(batch []*outcome) error {
 		of = append(of, o.job.ep)
 	}
 	s.tellOf(of)
-	return nil
 }
 
 // replace makes stored records of endpoints the present ones.

@@ -42,12 +42,14 @@ type Service struct {
 
 	reading  sync.Mutex                   // guards the reader's state below, and is held while endpoints are added, changed or deleted
 	kept     uint64                       // position as the store has it
+	fanning  *unsure                      // deliveries that are in doubt, or nil
 	fanned   time.Time                    // of the last deliveries
 	metadata map[string]map[string]string // of executions, by id: what filters may ask about
 
 	metadataBytes int // of it
 
-	records sync.Mutex // held while records of endpoints are written
+	records sync.Mutex             // held while records of endpoints are written
+	doubted atomic.Pointer[unsure] // a write of them that is in doubt, or nil; set while records is held
 
 	mu         sync.Mutex // guards all below
 	opened     bool

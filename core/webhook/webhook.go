@@ -139,24 +139,25 @@ func (s *Service) add(ctx context.Context, rec *core.WebhookRecord) error {
 	}
 	s.records.Lock()
 	defer s.records.Unlock()
+	if err := s.clear(ctx); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	full := len(s.endpoints) >= maxEndpoints
 	s.mu.Unlock()
 	if full {
 		return core.RateLimited(maxEndpoints, 0, 0, "there are %d webhooks, more are not taken: delete some", maxEndpoints)
 	}
-	if err := s.save(ctx, rec, core.EventWebhookCreated); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.put(rec)
-	return nil
+	return s.save(ctx, rec, core.EventWebhookCreated, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.put(rec)
+	})
 }
 
-// save stores a record with the event that tells of it and how far the log was read. reading and records are held. Once begun it is awaited: what is
-// stored and what is known never differ.
-func (s *Service) save(ctx context.Context, rec *core.WebhookRecord, kind core.EventType) error {
+// save stores a record with the event that tells of it and how far the log was read, and calls then, which takes it over. reading and
+// records are held. Once begun it is awaited, and a commit in doubt is found out about: what is stored and what is known never differ.
+func (s *Service) save(ctx context.Context, rec *core.WebhookRecord, kind core.EventType, then func()) error {
 	seq := s.position.Load()
 	err := s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		if err := tx.PutWebhook(rec); err != nil {
@@ -173,7 +174,7 @@ func (s *Service) save(ctx context.Context, rec *core.WebhookRecord, kind core.E
 	if err == nil {
 		s.kept = seq
 	}
-	return err
+	return s.outcome(err, &unsure{stored: s.hasRecord(rec), then: then})
 }
 
 // change stores what fn makes of a copy of an endpoint's record. fn replaces what it points to. secrets are nil when
@@ -186,6 +187,9 @@ func (s *Service) change(ctx context.Context, id string, fn func(rec *core.Webho
 	}
 	s.records.Lock()
 	defer s.records.Unlock()
+	if err := s.clear(ctx); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	ep := s.endpoints[id]
 	if ep == nil {
@@ -197,9 +201,11 @@ func (s *Service) change(ctx context.Context, id string, fn func(rec *core.Webho
 	if err := fn(&rec, secrets); err != nil {
 		return err
 	}
-	if err := s.save(ctx, &rec, core.EventWebhookUpdated); err != nil {
-		return err
-	}
+	return s.save(ctx, &rec, core.EventWebhookUpdated, func() { s.changed(ep, &rec) })
+}
+
+// changed takes over the new record of an endpoint. records is held.
+func (s *Service) changed(ep *endpoint, rec *core.WebhookRecord) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ep.closeTransport()
@@ -209,14 +215,13 @@ func (s *Service) change(ctx context.Context, id string, fn func(rec *core.Webho
 	if rec.Ordered && !ep.rec.Ordered {
 		ep.known = false
 	}
-	s.put(&rec)
+	s.put(rec)
 	if !rec.Enabled {
 		ep.forget()
 	}
 	s.look(ep)
 	s.list(ep)
 	s.dispatch()
-	return nil
 }
 
 // UpdateWebhook implements core.WebhookService.
@@ -347,6 +352,9 @@ func (s *Service) remove(ctx context.Context, id string, declared bool) error {
 	defer s.reading.Unlock()
 	s.records.Lock()
 	defer s.records.Unlock()
+	if err := s.clear(ctx); err != nil {
+		return err
+	}
 	rec, err := s.record(id)
 	if err != nil {
 		return err
@@ -360,9 +368,11 @@ func (s *Service) remove(ctx context.Context, id string, declared bool) error {
 		}
 		return tx.Append(endpointEvent(core.EventWebhookDeleted, rec, s.clock.Now()))
 	})
-	if err != nil {
-		return err
-	}
+	return s.outcome(err, &unsure{stored: s.lacksRecord(id), then: func() { s.removed(id) }})
+}
+
+// removed forgets an endpoint that was deleted. records is held.
+func (s *Service) removed(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	ep := s.endpoints[id]
@@ -375,5 +385,4 @@ func (s *Service) remove(ctx context.Context, id string, declared bool) error {
 		}
 	}
 	ep.closeTransport()
-	return nil
 }

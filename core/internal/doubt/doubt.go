@@ -49,8 +49,22 @@ func Stored(ctx context.Context, store Store, look func(ctx context.Context) (bo
 	}
 }
 
-// Patience is how long callers of Settled wait: what they hold meanwhile keeps others waiting.
+// Patience is how long callers of Outcome wait: what they hold meanwhile keeps others waiting.
 const Patience = 5 * time.Second
+
+// lookEvery is how often Outcome looks.
+const lookEvery = 250 * time.Millisecond
+
+// Outcome is Settled until ctx, which is that of a service, ends, and for no longer than Patience. pause is pause.For.
+func Outcome(
+	ctx context.Context, clock core.Clock, store Store, err error, stored func(ctx context.Context) (bool, error),
+	pause func(ctx context.Context, clock core.Clock, d time.Duration) bool,
+) error {
+	until := clock.Now().Add(Patience)
+	return Settled(ctx, store, err, stored, func() bool {
+		return clock.Now().Before(until) && pause(ctx, clock, lookEvery)
+	})
+}
 
 // Same reports whether two records are the same as they are stored: what a field of any type holds may be of another type once it
 // was read.
