@@ -400,9 +400,10 @@ func (l *Launcher) endLife(ctx context.Context, h handle) error {
 		return err
 	}
 	err = p.Client.Kill(ctx)
-	err = errors.Join(err, p.Close())
-	l.overNow(h)
-	return err
+	if err == nil { // else it may run on, and the next start has to end it
+		l.overNow(h)
+	}
+	return errors.Join(err, p.Close())
 }
 
 // overNow notes that a life is over.
