@@ -52,7 +52,9 @@ func (p *process) Kill(ctx context.Context) error {
 		p.launcher.overNow(p.handle)
 		return nil
 	}
-	if v, loadErr := p.launcher.load(p.handle.ID); loadErr != nil || v.Handle.Nonce != p.handle.Nonce || v.Over {
+	// A record that cannot be read says nothing, and then it counts which life this runtime knows to run.
+	v, loadErr := p.launcher.load(p.handle.ID)
+	if last := loadErr == nil && v.Handle.Nonce == p.handle.Nonce && !v.Over; !last && (loadErr == nil || !p.launcher.runs(p.handle)) {
 		return nil // it is over, or another life has the pod
 	}
 	p.killed.Store(true)
