@@ -71,7 +71,7 @@ func (l *Launcher) end(ctx context.Context, h handle) error {
 		if err != nil {
 			return err
 		}
-		if pod == nil || string(pod.UID) != h.UID || over(pod) {
+		if pod == nil || string(pod.UID) != h.UID || spent(pod) {
 			return nil
 		}
 		l.watcher.next(ctx, time.Second)
