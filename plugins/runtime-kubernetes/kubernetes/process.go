@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -129,7 +130,7 @@ func (l *Launcher) taken(ctx context.Context, h handle) string {
 				return ""
 			}
 			if pod == nil || string(pod.UID) != h.UID {
-				return "its pod was removed"
+				return l.removal(h)
 			}
 		}
 		if pod != nil && string(pod.UID) == h.UID {
@@ -147,11 +148,19 @@ func (l *Launcher) taken(ctx context.Context, h handle) string {
 	return ""
 }
 
+// removal is why the pod of a life is gone which this runtime has not removed.
+func (l *Launcher) removal(h handle) string {
+	return cmp.Or(l.watcher.removal(h.UID), "its pod was removed")
+}
+
 // gone is asked when the holder was lost before it reported an end.
 func (p *process) gone(ctx context.Context) (runtime.Exit, error) {
 	exit, err := p.launcher.ended(ctx, p.handle, false)
-	if p.killed.Load() && errors.Is(err, agentcli.ErrGone) {
+	switch {
+	case p.killed.Load() && errors.Is(err, agentcli.ErrGone):
 		return runtime.Exit{Code: 128 + 9, Reason: runtime.ReasonKilled}, nil
+	case errors.Is(err, errRemoved) && !p.asked.Load():
+		return runtime.Exit{Code: 128 + 9, Reason: runtime.ReasonLost + ": " + p.launcher.removal(p.handle)}, nil
 	}
 	return exit, err
 }
