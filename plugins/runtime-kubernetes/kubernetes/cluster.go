@@ -199,6 +199,11 @@ func (k *cluster) failed(what string, err error) error {
 			Code: runtime.CodeResourceLimit, Message: what + ": " + said(err), Retry: true,
 			Hint: "stop an agent, ask for less, or raise the quota of the namespace " + k.namespace,
 		}
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return &runtime.Error{
+			Code: runtime.CodeSpawnFailed, Message: what + ": the namespace " + k.namespace + " is being deleted",
+			Hint: "make it again once it is gone, with the role of the runtime, or name another one in the runtime's configuration",
+		}
 	case apierrors.IsForbidden(err):
 		hint := "look at the admission rules of the namespace " + k.namespace
 		if m := refusal.FindStringSubmatch(err.Error()); m != nil {
@@ -210,6 +215,11 @@ func (k *cluster) failed(what string, err error) error {
 		return &runtime.Error{Code: runtime.CodeSpawnFailed, Message: what + ": " + said(err), Hint: hint}
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsNotFound(err), apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
 		return &runtime.Error{Code: runtime.CodeSpawnFailed, Message: what + ": " + said(err)}
+	case strings.Contains(err.Error(), "failed calling webhook"): // as the API server says it of one that it cannot do without
+		return &runtime.Error{
+			Code: runtime.CodeUnavailable, Message: what + ": an admission webhook of the cluster fails: " + said(err), Retry: true,
+			Hint: "look whether what serves it runs; kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations lists them",
+		}
 	case strings.Contains(err.Error(), "error dialing backend"): // as the API server says it of a kubelet
 		return &runtime.Error{
 			Code: runtime.CodeUnavailable, Message: what + ": its node does not answer the API server: " + said(err), Retry: true,

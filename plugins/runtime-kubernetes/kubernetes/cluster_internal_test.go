@@ -30,6 +30,8 @@ func TestFailed(t *testing.T) {
 	k := &cluster{namespace: "ns"}
 	pods := apischema.GroupResource{Resource: "pods"}
 	rbac := errors.New(`User "system:serviceaccount:ns:wardroom" cannot create resource "pods/exec" in API group "" in the namespace "ns"`)
+	terminating := apierrors.NewForbidden(pods, "p", errors.New("unable to create new content in namespace ns because it is being terminated"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause, Field: "metadata.namespace"}}
 	for _, tt := range []struct {
 		err   error
 		code  runtime.Code
@@ -43,6 +45,8 @@ func TestFailed(t *testing.T) {
 		{apierrors.NewInternalError(errors.New("etcd")), runtime.CodeUnavailable, "etcd"},
 		{apierrors.NewInternalError(errors.New("error dialing backend: dial tcp 10.0.0.7:10250: i/o timeout")), runtime.CodeUnavailable, "kubectl get nodes"},
 		{apierrors.NewTooManyRequests("slow down", 1), runtime.CodeUnavailable, "slow down"},
+		{apierrors.NewInternalError(errors.New(`failed calling webhook "w": context deadline exceeded`)), runtime.CodeUnavailable, "an admission webhook of the cluster fails"},
+		{terminating, runtime.CodeSpawnFailed, "the namespace ns is being deleted"},
 		{context.DeadlineExceeded, runtime.CodeUnavailable, "does not answer"},
 		{context.Canceled, runtime.CodeCanceled, "cancelled"},
 		{fmt.Errorf("get: %w", runtime.NotFound("x")), runtime.CodeNotFound, "x"},

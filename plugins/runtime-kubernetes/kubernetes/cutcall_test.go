@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ type cut struct {
 	done  bool   // the server does what is asked for all the same, and its answer is lost
 	hangs bool   // calls are held from there on, as those of a process that was killed; else they are cut
 	once  bool   // only that call is cut
+	after bool   // of an exec: what its command writes first gets through, and what is written to it then is lost
 }
 
 // cutter is a way to the API server that breaks at one call.
@@ -43,6 +45,8 @@ type cutter struct {
 	calls  []string      // that counted
 	broken chan struct{} // closed at the call of the cut
 	mended chan struct{} // closed when calls go through again
+	live   context.Context
+	sever  func() // ends live, and what goes through with it
 }
 
 // cutter makes a way to the API server.
@@ -57,6 +61,7 @@ func (c *cluster) cutter(t testing.TB) *cutter {
 		t.Fatal(err)
 	}
 	k := &cutter{broken: make(chan struct{}), mended: make(chan struct{})}
+	k.live, k.sever = context.WithCancel(context.Background())
 	transport := &http.Transport{TLSClientConfig: tls} // of HTTP/1.1, as what takes connections over needs
 	proxy := &httputil.ReverseProxy{
 		Transport: transport, FlushInterval: -1,
@@ -69,6 +74,10 @@ func (c *cluster) cutter(t testing.TB) *cutter {
 		inner, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(ctx, cancel)()
+		k.mu.Lock()
+		live := k.live
+		k.mu.Unlock()
+		defer context.AfterFunc(live, cancel)()
 		k.serve(proxy, w, r.WithContext(inner))
 	}))
 	t.Cleanup(func() {
@@ -97,6 +106,15 @@ func (k *cutter) arm(how cut) <-chan struct{} {
 	return k.broken
 }
 
+// armAndSever arms, and cuts all that goes through at the moment.
+func (k *cutter) armAndSever(how cut) {
+	k.arm(how)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.sever()
+	k.live, k.sever = context.WithCancel(context.Background())
+}
+
 // mend lets calls through again. Those that were held end without an answer.
 func (k *cutter) mend() {
 	k.mu.Lock()
@@ -116,6 +134,9 @@ func (k *cutter) counted() []string {
 // lost marks a call whose answer is lost.
 type lost struct{}
 
+// lookCall is the call that looks at one pod: as often as it takes, so that it is not counted.
+const lookCall = "GET-pod"
+
 // callOf names a call by what it does to which resource, or by what an exec runs. Those have no name that look at the cluster all the
 // time, or as often as it takes.
 func callOf(r *http.Request) string {
@@ -128,6 +149,9 @@ func callOf(r *http.Request) string {
 		return command[1]
 	}
 	if parts[0] == "pods" && r.Method == http.MethodGet {
+		if len(parts) == 2 {
+			return lookCall
+		}
 		return ""
 	}
 	return r.Method + "-" + parts[0]
@@ -143,14 +167,14 @@ func (k *cutter) judge(r *http.Request) (break_, answerLost bool) {
 	default:
 	}
 	call := callOf(r)
-	if call == "" {
+	if call == "" || call == lookCall && k.cut.at != lookCall {
 		return false, false
 	}
 	k.calls = append(k.calls, call)
 	if call != k.cut.at {
 		return false, false
 	}
-	if k.cut.done {
+	if k.cut.done || k.cut.after {
 		return false, true
 	}
 	close(k.broken)
@@ -193,7 +217,10 @@ func (k *cutter) answer(r *http.Response) error {
 		return nil
 	}
 	if stream, ok := r.Body.(io.ReadWriteCloser); ok && r.StatusCode == http.StatusSwitchingProtocols {
-		r.Body = &cutStream{ReadWriteCloser: stream, in: bufio.NewReader(stream), lose: k.lose}
+		k.mu.Lock()
+		after := k.cut.after
+		k.mu.Unlock()
+		r.Body = &cutStream{ReadWriteCloser: stream, in: bufio.NewReader(stream), lose: k.lose, after: after}
 		return nil
 	}
 	k.lose()
@@ -206,6 +233,18 @@ type cutStream struct {
 	in    *bufio.Reader
 	frame []byte // what of it was not read
 	lose  func()
+	after bool        // what its command writes gets through
+	heard atomic.Bool // it has written, and what is written to it is lost
+}
+
+// Write implements io.Writer.
+func (c *cutStream) Write(p []byte) (int, error) {
+	if c.heard.CompareAndSwap(true, false) {
+		c.lose()
+		_ = c.Close()
+		return 0, io.ErrClosedPipe
+	}
+	return c.ReadWriteCloser.Write(p)
 }
 
 // Read implements io.Reader. It reads frames of a WebSocket, whose first byte of data is the channel: 1 is standard output.
@@ -228,8 +267,11 @@ func (c *cutStream) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		if c.frame[0]&0xf == 2 && length > 1 && c.frame[size] == 1 {
-			c.lose()
-			return 0, io.ErrUnexpectedEOF
+			if !c.after {
+				c.lose()
+				return 0, io.ErrUnexpectedEOF
+			}
+			c.heard.Store(true)
 		}
 	}
 	n := copy(p, c.frame)
@@ -248,7 +290,7 @@ func begin(ctx context.Context, l *kubernetes.Launcher, spec *runtime.Spec) (p a
 		return nil, true, err
 	}
 	p, err = l.Launch(ctx, agentcli.Command{
-		Spec: spec, Room: room, Path: sh, Args: []string{"sh"}, Env: room.Env, Cols: 80, Rows: 24,
+		Spec: spec, Room: room, Path: sh, Env: room.Env, Cols: 80, Rows: 24,
 		Files: []agentcli.File{{Path: room.Home + "/file", Data: []byte("x")}},
 	})
 	return p, true, err
@@ -330,7 +372,7 @@ func TestServerLostAtEachCall(t *testing.T) {
 	c.eachCall(t, func(t *testing.T, k *cutter, how cut) {
 		ctx, spec := within(t), shell(id(t))
 		k.arm(how)
-		l := c.open(t, t.TempDir(), map[string]any{"kubeconfig": k.kubeconfig, "startTimeout": "12s"})
+		l := c.open(t, t.TempDir(), map[string]any{"kubeconfig": k.kubeconfig})
 		p, prepared, err := begin(ctx, l, &spec)
 		k.mend()
 		if err == nil {

@@ -102,7 +102,7 @@ func (l *Launcher) clearHome(ctx context.Context, v record) error {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !over(&pod) }) {
+		if !slices.ContainsFunc(pods, func(pod corev1.Pod) bool { return !spent(&pod) }) {
 			break
 		}
 		if ctx.Err() != nil {
@@ -135,9 +135,14 @@ func (l *Launcher) clearHome(ctx context.Context, v record) error {
 		switch {
 		case err != nil:
 			return err
-		case now != nil && now.Status.Phase == corev1.PodSucceeded:
+		case now == nil, now.Status.Phase == corev1.PodFailed:
+			return runtime.Errorf(runtime.CodeInternal, "the home of agent %s is not cleared: its pod failed", id)
+		case now.Status.Phase == corev1.PodSucceeded:
 			return nil
-		case now == nil || now.Status.Phase == corev1.PodFailed:
+		case !spent(now): // nor has it been seen to fail
+		case containerEnd(now).ExitCode == 0:
+			return nil
+		default:
 			return runtime.Errorf(runtime.CodeInternal, "the home of agent %s is not cleared: its pod failed", id)
 		}
 	}

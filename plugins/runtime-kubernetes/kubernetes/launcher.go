@@ -219,7 +219,8 @@ func (l *Launcher) have(ctx context.Context, id string, v record, plan *corev1.P
 			return v, err
 		}
 		if pod != nil && string(pod.UID) == v.Handle.UID {
-			if ready, _ := judge(pod); ready && v.Plan == digest && !v.Unwanted {
+			ended := v.Over || !v.Launched // else it may run on a node that is silent, and be there again
+			if ready, _ := judge(pod); ready && v.Plan == digest && !v.Unwanted && !(ended && silent(pod)) {
 				return v, nil
 			}
 			if err := l.cluster.remove(ctx, pod.Name, v.Handle.UID); err != nil {
@@ -400,9 +401,10 @@ func (l *Launcher) endLife(ctx context.Context, h handle) error {
 		return err
 	}
 	err = p.Client.Kill(ctx)
-	err = errors.Join(err, p.Close())
-	l.overNow(h)
-	return err
+	if err == nil { // else it may run on, and the next start has to end it
+		l.overNow(h)
+	}
+	return errors.Join(err, p.Close())
 }
 
 // overNow notes that a life is over.
@@ -526,6 +528,9 @@ func (l *Launcher) Find(ctx context.Context, data []byte) (agentcli.Process, err
 // endTime is how long a pod whose holder is gone may take to be seen as ended.
 const endTime = 3 * time.Second
 
+// errRemoved is agentcli.ErrGone of a life whose pod is gone.
+var errRemoved = fmt.Errorf("%w: its pod was removed", agentcli.ErrGone)
+
 // ended returns how a life ended whose holder does not answer; silent reports that certainly nothing listens in the
 // pod. agentcli.ErrGone when nothing is known of its end, and UNAVAILABLE when it runs as far as is known: because its
 // pod does, or because the cluster cannot be asked.
@@ -542,8 +547,8 @@ func (l *Launcher) ended(ctx context.Context, h handle, silent bool) (runtime.Ex
 			return runtime.Exit{}, unavailable(err)
 		case pod == nil || string(pod.UID) != h.UID:
 			l.overNow(h)
-			return runtime.Exit{}, agentcli.ErrGone
-		case over(pod):
+			return runtime.Exit{}, errRemoved
+		case over(pod), spent(pod) && time.Now().After(deadline):
 			l.overNow(h)
 			return lastExit(pod, h)
 		}
@@ -562,10 +567,13 @@ func (l *Launcher) ended(ctx context.Context, h handle, silent bool) (runtime.Ex
 			return runtime.Exit{}, agentcli.ErrGone
 		}
 		alive := errors.Is(err, os.ErrNotExist) && pod.DeletionTimestamp == nil // its files can be read
-		if alive || time.Now().After(deadline) || ctx.Err() != nil {
-			return runtime.Exit{}, &runtime.Error{
-				Code: runtime.CodeUnavailable, Message: "the holder of agent " + h.ID + " does not answer in its pod", Retry: true,
+		if alive || time.Now().After(deadline) && !spent(pod) || ctx.Err() != nil {
+			e := &runtime.Error{Code: runtime.CodeUnavailable, Message: "the holder of agent " + h.ID + " does not answer in its pod", Retry: true}
+			var cause *runtime.Error
+			if errors.As(err, &cause) { // such as that the account lacks a verb
+				e.Message, e.Hint = e.Message+": "+cause.Message, cause.Hint
 			}
+			return runtime.Exit{}, e
 		}
 		l.watcher.next(ctx, endTime/6)
 	}

@@ -75,6 +75,7 @@ func TestNodeSilent(t *testing.T) {
 		"Unknown":       {corev1.PodUnknown, func(p *corev1.Pod) { p.Status.Reason = "NodeLost" }, runtime.CodeUnavailable, false},
 		"TaintedAway":   {corev1.PodRunning, func(p *corev1.Pod) { p.DeletionTimestamp = &now }, runtime.CodeUnavailable, false},
 		"FoundToBeLost": {corev1.PodFailed, func(p *corev1.Pod) { p.Status.Reason = "Terminated" }, "", false},
+		"BesideOthers":  {corev1.PodRunning, func(p *corev1.Pod) { p.Status = podIn(corev1.PodRunning, "", "", terminated("Error", "")).Status }, "", true},
 		"Collected":     {"", func(*corev1.Pod) {}, "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -136,6 +137,83 @@ func TestWatchSilentNode(t *testing.T) {
 	w.see(nil, pod("7", corev1.ConditionFalse, runs), false) // by a list, after a watch was lost
 	if got := strings.Join(told, " "); got != "3 6 7" {
 		t.Errorf("told of %q, want 3 6 7", got)
+	}
+}
+
+// TestFindSaysWhy looks for an agent whose pod runs and lets nothing be run in it: the error has the cluster's reason, and what to do.
+func TestFindSaysWhy(t *testing.T) {
+	t.Parallel()
+	api := new(silentNode)
+	l := openOver(t, api, ``)
+	h := handle{Version: handleVersion, ID: "a", Nonce: holder.NewNonce(), Owner: l.owner, Pod: "a-pod", UID: "u1", StartedAt: time.Now()}
+	if err := l.save(record{Handle: h, Launched: true}); err != nil {
+		t.Fatal(err)
+	}
+	pod := podIn(corev1.PodRunning, "", "", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+	pod.TypeMeta, pod.ObjectMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}, metav1.ObjectMeta{Name: h.Pod, Namespace: "ns", UID: "u1", ResourceVersion: "1"}
+	api.pod.Store(pod)
+	_, err := l.Find(t.Context(), h.encode())
+	if e := runtime.AsError(err); e == nil || e.Code != runtime.CodeUnavailable || !strings.Contains(e.Message, "error dialing backend") || !strings.Contains(e.Hint, "kubectl get nodes") {
+		t.Errorf("it is found to be %+v", e)
+	}
+}
+
+// TestWatchNotReady has a container that an admission webhook put beside that of an agent not be ready, as those of a service mesh are
+// while they restart: the agent is not cut off for it, and is where the node falls silent then.
+func TestWatchNotReady(t *testing.T) {
+	told := 0
+	w := &watcher{changed: make(chan struct{}), ended: func(*corev1.Pod) { told++ }}
+	pod := func(ready corev1.ConditionStatus, reason string) *corev1.Pod {
+		p := podIn(corev1.PodRunning, "", "", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+		p.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: ready, Reason: reason}}
+		return p
+	}
+	last := pod(corev1.ConditionFalse, "ContainersNotReady")
+	w.see(nil, last, false)
+	for _, next := range []*corev1.Pod{pod(corev1.ConditionTrue, ""), pod(corev1.ConditionFalse, "ContainersNotReady"), pod(corev1.ConditionFalse, "ReadinessGatesNotReady")} {
+		w.see(last, next, false)
+		last = next
+	}
+	if told != 0 {
+		t.Errorf("the node is taken for silent, %d times", told)
+	}
+	w.see(pod(corev1.ConditionTrue, ""), pod(corev1.ConditionFalse, ""), false)
+	if told != 1 {
+		t.Error("a node that falls silent is not noticed")
+	}
+}
+
+// TestPodOnSilentNode starts an agent again that has ended in a pod whose node has fallen silent since: it gets another pod. One whose
+// end is not known keeps its pod: its node may be back.
+func TestPodOnSilentNode(t *testing.T) {
+	for name, known := range map[string]bool{"Ended": true, "MayRun": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const at = "/api/v1/namespaces/ns/pods/a-pod"
+			api := &objects{all: map[string][]byte{}}
+			l := openOver(t, api, `, "image": "wardroom/claude", "startTimeout": "1s"`)
+			plan, err := l.podOf(wish{spec: &runtime.Spec{ID: "a", Type: "claude"}, image: "wardroom/claude"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			digest, err := planOf(plan)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pod := podIn(corev1.PodRunning, "", "", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+			pod.TypeMeta, pod.ObjectMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}, metav1.ObjectMeta{Name: "a-pod", Namespace: "ns", UID: "u1", ResourceVersion: "1"}
+			pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
+			data, err := json.Marshal(pod)
+			if err != nil {
+				t.Fatal(err)
+			}
+			api.put(at, data)
+			h := handle{Version: handleVersion, ID: "a", Nonce: holder.NewNonce(), Owner: l.owner, Pod: "a-pod", UID: "u1"}
+			v, err := l.have(t.Context(), "a", record{Handle: h, Plan: digest, Image: "wardroom/claude", Launched: true, Over: known}, plan)
+			if kept := err == nil && v.Handle.Pod == "a-pod"; kept == known { // the API server lets no pod run
+				t.Errorf("it has the pod %q, %v", v.Handle.Pod, err)
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -370,6 +371,9 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 			l.discard(ctx, pod)
 			return nil, err
 		case err == nil && now == nil:
+			if why := cmp.Or(l.watcher.removal(string(pod.UID)), takenAway(pod)); why != "" {
+				return nil, notKept(why)
+			}
 			return nil, runtime.Errorf(runtime.CodeSpawnFailed, "the pod %s was removed before it ran", pod.Name)
 		case err == nil:
 			pod, away = now, nil
@@ -515,12 +519,17 @@ func died(pod *corev1.Pod, t *corev1.ContainerStateTerminated) error {
 		why = strings.TrimSpace(fmt.Sprintf("%s %s %s (exit code %d)", why, t.Reason, t.Message, t.ExitCode))
 	}
 	if pod.Status.Reason == "Evicted" || strings.HasPrefix(pod.Status.Reason, "OutOf") {
-		return &runtime.Error{Code: runtime.CodeResourceLimit, Message: "the pod was not kept: " + why, Retry: true, Hint: "make room in the cluster, or ask for less"}
+		return notKept(why)
 	}
 	return &runtime.Error{
 		Code: runtime.CodeSpawnFailed, Message: "the pod ended before its command started: " + why,
 		Hint: "images need the holder: see holder in the runtime's configuration",
 	}
+}
+
+// notKept is the error of a pod that the cluster took away before an agent was started in it.
+func notKept(why string) error {
+	return &runtime.Error{Code: runtime.CodeResourceLimit, Message: "the pod was not kept: " + why, Retry: true, Hint: "make room in the cluster, or ask for less"}
 }
 
 // late says what a pod waits for that did not start in time.

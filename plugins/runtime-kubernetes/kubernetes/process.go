@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -52,7 +53,9 @@ func (p *process) Kill(ctx context.Context) error {
 		p.launcher.overNow(p.handle)
 		return nil
 	}
-	if v, loadErr := p.launcher.load(p.handle.ID); loadErr != nil || v.Handle.Nonce != p.handle.Nonce || v.Over {
+	// A record that cannot be read says nothing, and then it counts which life this runtime knows to run.
+	v, loadErr := p.launcher.load(p.handle.ID)
+	if last := loadErr == nil && v.Handle.Nonce == p.handle.Nonce && !v.Over; !last && (loadErr == nil || !p.launcher.runs(p.handle)) {
 		return nil // it is over, or another life has the pod
 	}
 	p.killed.Store(true)
@@ -69,7 +72,7 @@ func (l *Launcher) end(ctx context.Context, h handle) error {
 		if err != nil {
 			return err
 		}
-		if pod == nil || string(pod.UID) != h.UID || over(pod) {
+		if pod == nil || string(pod.UID) != h.UID || spent(pod) {
 			return nil
 		}
 		l.watcher.next(ctx, time.Second)
@@ -127,7 +130,7 @@ func (l *Launcher) taken(ctx context.Context, h handle) string {
 				return ""
 			}
 			if pod == nil || string(pod.UID) != h.UID {
-				return "its pod was removed"
+				return l.removal(h)
 			}
 		}
 		if pod != nil && string(pod.UID) == h.UID {
@@ -145,11 +148,19 @@ func (l *Launcher) taken(ctx context.Context, h handle) string {
 	return ""
 }
 
+// removal is why the pod of a life is gone which this runtime has not removed.
+func (l *Launcher) removal(h handle) string {
+	return cmp.Or(l.watcher.removal(h.UID), "its pod was removed")
+}
+
 // gone is asked when the holder was lost before it reported an end.
 func (p *process) gone(ctx context.Context) (runtime.Exit, error) {
 	exit, err := p.launcher.ended(ctx, p.handle, false)
-	if p.killed.Load() && errors.Is(err, agentcli.ErrGone) {
+	switch {
+	case p.killed.Load() && errors.Is(err, agentcli.ErrGone):
 		return runtime.Exit{Code: 128 + 9, Reason: runtime.ReasonKilled}, nil
+	case errors.Is(err, errRemoved) && !p.asked.Load():
+		return runtime.Exit{Code: 128 + 9, Reason: runtime.ReasonLost + ": " + p.launcher.removal(p.handle)}, nil
 	}
 	return exit, err
 }

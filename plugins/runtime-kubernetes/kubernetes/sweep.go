@@ -58,7 +58,7 @@ func (l *Launcher) leftover(pod *corev1.Pod, grace time.Duration) bool {
 		return false
 	}
 	if known {
-		return v.Unwanted || over(pod) && (v.Over || !v.Launched)
+		return v.Unwanted || spent(pod) && (v.Over || !v.Launched)
 	}
 	return !l.claims.Held(id) && time.Since(pod.CreationTimestamp.Time) >= grace
 }

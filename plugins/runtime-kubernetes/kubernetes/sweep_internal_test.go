@@ -34,3 +34,22 @@ func TestLeftoverUnreadable(t *testing.T) {
 		t.Error("a pod is removed whose record is damaged")
 	}
 }
+
+// TestLeftoverSidecar has the container of a pod end beside one that an admission webhook has put there, which runs on: the pod is of no
+// use once the end of its agent is known, as others are.
+func TestLeftoverSidecar(t *testing.T) {
+	l := &Launcher{dir: t.TempDir()}
+	pod := podIn(corev1.PodRunning, "", "", terminated("Completed", ""))
+	pod.ObjectMeta = metav1.ObjectMeta{Name: "p", UID: "u1", Annotations: map[string]string{annotationAgent: "agent-1"}, CreationTimestamp: metav1.Now()}
+	pod.Status.ContainerStatuses = append([]corev1.ContainerStatus{{
+		Name: "proxy", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}},
+	}}, pod.Status.ContainerStatuses...)
+	for _, known := range []bool{false, true} {
+		if err := l.save(record{Handle: handle{Version: handleVersion, ID: "agent-1", UID: "u1"}, Launched: true, Over: known}); err != nil {
+			t.Fatal(err)
+		}
+		if l.leftover(pod, time.Hour) != known {
+			t.Errorf("with the end known: %t, it is of use: %t", known, known)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -24,15 +25,48 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// TestTakenAway ends the holder of an agent as a cluster does that takes its pod away: the agent is lost, with the cluster's reason,
-// where nothing asked for its end.
-func TestTakenAway(t *testing.T) {
+// holderBinary builds the holder.
+func holderBinary(t *testing.T) string {
+	t.Helper()
 	binary := filepath.Join(t.TempDir(), "holder")
 	build := exec.Command("go", "build", "-o", binary, "github.com/wardroom/wardroom/plugins/holder")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	now := metav1.Now()
+	return binary
+}
+
+// held starts a holder on this machine, and connects to it as the life that a handle names. Both end with the test.
+func held(ctx context.Context, t *testing.T, binary string, l *Launcher, h handle) (*holder.Holding, *process) {
+	t.Helper()
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "s")
+	holding, err := holder.Start(ctx, binary, wire.Launch{
+		Socket: socket, Nonce: h.Nonce, ExitFile: filepath.Join(dir, "exit"), Path: "/bin/sh", Args: []string{"-c", "exec sleep 60"}, Dir: dir, Cols: 80, Rows: 24,
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_, _ = unix.Kill(holding.Command.PID, unix.SIGKILL), unix.Kill(holding.Holder.PID, unix.SIGKILL)
+		holding.Reap(true)
+	})
+	p := &process{launcher: l, handle: h}
+	p.Client, err = holder.Connect(ctx, holder.Options{Nonce: h.Nonce, Dial: func(ctx context.Context) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, "unix", socket)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.Close() })
+	return holding, p
+}
+
+// TestTakenAway ends the holder of an agent as a cluster does that takes its pod away: the agent is lost, with the cluster's reason,
+// where nothing asked for its end.
+func TestTakenAway(t *testing.T) {
+	binary, now := holderBinary(t), metav1.Now()
 	for name, tt := range map[string]struct {
 		mark func(*corev1.Pod) // nil: the pod is gone
 		kill bool              // the runtime asks for the end
@@ -57,31 +91,16 @@ func TestTakenAway(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			api := new(silentNode)
-			l, dir := openOver(t, api, ``), t.TempDir()
+			l := openOver(t, api, ``)
 			h := handle{Version: handleVersion, ID: "a", Nonce: holder.NewNonce(), Owner: l.owner, Pod: "a-pod", UID: "u1"}
-			socket := filepath.Join(dir, "s")
-			holding, err := holder.Start(ctx, binary, wire.Launch{
-				Socket: socket, Nonce: h.Nonce, ExitFile: filepath.Join(dir, "exit"), Path: "/bin/sh", Args: []string{"-c", "exec sleep 60"}, Dir: dir, Cols: 80, Rows: 24,
-			}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer holding.Reap(true)
-			p := &process{launcher: l, handle: h}
-			p.Client, err = holder.Connect(ctx, holder.Options{Nonce: h.Nonce, Dial: func(ctx context.Context) (net.Conn, error) {
-				var d net.Dialer
-				return d.DialContext(ctx, "unix", socket)
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = p.Close() }()
+			holding, p := held(ctx, t, binary, l, h)
 			if tt.mark != nil {
 				pod := podIn(corev1.PodRunning, "", "", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
 				pod.TypeMeta, pod.ObjectMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}, metav1.ObjectMeta{Name: h.Pod, Namespace: "ns", UID: "u1", ResourceVersion: "1"}
 				tt.mark(pod)
 				api.pod.Store(pod)
 			}
+			var err error
 			if tt.kill {
 				err = p.Kill(ctx)
 			} else {
@@ -94,6 +113,28 @@ func TestTakenAway(t *testing.T) {
 				t.Errorf("it ended with %+v, %v, want the reason %q", exit, err, tt.want)
 			}
 		})
+	}
+}
+
+// TestKillUnrecorded ends an agent that does not answer and whose record is damaged: its pod is removed, as it is this runtime's.
+func TestKillUnrecorded(t *testing.T) {
+	binary := holderBinary(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	api := new(silentNode)
+	l := openOver(t, api, ``)
+	h := handle{Version: handleVersion, ID: "a", Nonce: holder.NewNonce(), Owner: l.owner, Pod: "a-pod", UID: "u1"}
+	pod := podIn(corev1.PodRunning, "", "", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+	pod.TypeMeta, pod.ObjectMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}, metav1.ObjectMeta{Name: h.Pod, Namespace: "ns", UID: "u1", ResourceVersion: "1"}
+	api.pod.Store(pod)
+	_, p := held(ctx, t, binary, l, h)
+	if err := os.WriteFile(l.lifeFile("a"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.running["a"] = h.Nonce // as connect has it
+	p.cut()
+	if err := p.Kill(ctx); err == nil || !api.removed.Load() { // the API server keeps the pod
+		t.Errorf("it has ended, %v; the removal of its pod was asked for: %t", err, api.removed.Load())
 	}
 }
 

@@ -150,3 +150,38 @@ func TestCertificateRotated(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestEvictedBeforeStart has the cluster evict a pod that still waits for a place: the start fails at once, and says why.
+func TestEvictedBeforeStart(t *testing.T) {
+	c := need(t)
+	t.Parallel()
+	ctx, spec := within(t), shell(id(t))
+	rt := c.plugin(t, map[string]any{"nodeSelector": map[string]string{"no-such": "label"}}).Conn().Runtime()
+	failed := make(chan error, 1)
+	go func() {
+		_, err := rt.Spawn(ctx, spec)
+		failed <- err
+	}()
+	until(ctx, t, "a pod", func() bool { return len(c.pods(ctx, t, spec.ID)) == 1 })
+	name := c.pods(ctx, t, spec.ID)[0].Name
+	if err := c.core.Pods(c.namespace).EvictV1(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.namespace}}); err != nil {
+		t.Fatal(err)
+	}
+	wantError(t, <-failed, runtime.CodeResourceLimit, "EvictionByEvictionAPI")
+}
+
+// TestPodForced removes the pod of an agent without its node, as is done for nodes that are gone: the agent is lost, and says why.
+func TestPodForced(t *testing.T) {
+	c := need(t)
+	t.Parallel()
+	ctx := within(t)
+	rt := c.plugin(t, nil).Conn().Runtime()
+	a := spawn(ctx, t, rt, shell(id(t)))
+	status(ctx, t, rt, a.ID, runtime.StatusReady)
+	if err := c.core.Pods(c.namespace).Delete(ctx, a.PodName, *metav1.NewDeleteOptions(0)); err != nil {
+		t.Fatal(err)
+	}
+	if stopped := status(ctx, t, rt, a.ID, runtime.StatusStopped); stopped.Reason != runtime.ReasonLost+": its pod was removed" {
+		t.Errorf("the reason is %q", stopped.Reason)
+	}
+}

@@ -23,8 +23,12 @@ type watcher struct {
 
 	mu      sync.Mutex // guards what follows
 	changed chan struct{}
-	err     error // why the last watch ended, until another one works
+	err     error         // why the last watch ended, until another one works
+	removed []*corev1.Pod // that are gone, as they were at the end, the last of them last
 }
+
+// maxRemoved bounds how many pods that are gone are known: a drain of a node ends as many at a time as that has, 110 by default.
+const maxRemoved = 256
 
 // watchPods follows the pods that a selector names until close. A watch that the API server ends, or whose place in its
 // history is gone, is begun anew with a list: what happened meanwhile is seen by what is there then.
@@ -117,11 +121,14 @@ func (w *watcher) see(old, o any, gone bool) {
 	if last, ok := o.(cache.DeletedFinalStateUnknown); ok { // it went while the watch was interrupted
 		o = last.Obj
 	}
+	pod, ok := o.(*corev1.Pod)
 	w.mu.Lock()
+	if gone && ok {
+		w.removed = append(w.removed[max(0, len(w.removed)+1-maxRemoved):], pod)
+	}
 	close(w.changed)
 	w.changed = make(chan struct{})
 	w.mu.Unlock()
-	pod, ok := o.(*corev1.Pod)
 	if !ok {
 		return
 	}
@@ -166,6 +173,18 @@ func wait(ctx context.Context, changed <-chan struct{}, most time.Duration) {
 	}
 }
 
+// removal returns why a pod is gone, as far as the watch has seen it go.
+func (w *watcher) removal(uid string) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, pod := range w.removed {
+		if string(pod.UID) == uid {
+			return takenAway(pod)
+		}
+	}
+	return ""
+}
+
 // all returns the pods that are known.
 func (w *watcher) all() []*corev1.Pod {
 	var list []*corev1.Pod
@@ -178,14 +197,28 @@ func (w *watcher) all() []*corev1.Pod {
 }
 
 // silent reports whether the node of a pod that ran does not answer any more, as the cluster has noticed: it has the pod as not
-// ready then, which no agent's is otherwise while its container runs.
+// ready then. The node itself says that only of a pod with further containers, which an admission webhook has put there, and why.
 func silent(pod *corev1.Pod) bool {
 	if ready, _ := judge(pod); !ready {
 		return false
 	}
 	return slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
-		return c.Type == corev1.PodReady && c.Status != corev1.ConditionTrue
+		return c.Type == corev1.PodReady && c.Status != corev1.ConditionTrue && c.Reason != "ContainersNotReady" && c.Reason != "ReadinessGatesNotReady"
 	})
+}
+
+// spent reports whether the container of a pod has ended. Others that an admission webhook has put beside it may run on; and of a pod
+// that was evicted the cluster says so only later, with the end of all of it: see over.
+func spent(pod *corev1.Pod) bool { return over(pod) || containerEnd(pod) != nil }
+
+// containerEnd is how the container of a pod has ended; nil if that is not so, or not known.
+func containerEnd(pod *corev1.Pod) *corev1.ContainerStateTerminated {
+	for _, s := range pod.Status.ContainerStatuses {
+		if s.Name == containerName {
+			return s.State.Terminated
+		}
+	}
+	return nil
 }
 
 // over reports whether nothing of a pod runs any more.
