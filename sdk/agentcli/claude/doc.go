@@ -17,7 +17,12 @@
 // The transcript is read in parts as it grows, a few times a second while a turn runs. It gives what was said within
 // the turn, and with its end what the turn used: of each request what claude wrote last, with no cost, which claude
 // does not tell. An error of the model's provider is an entry of its own there, and never the turn's text; while claude
-// repeats a request the turn runs. The Stop hook is answered once its words are read, at the latest after a second.
+// repeats a request the turn runs.
+//
+// Stop hooks of the user's own run beside the driver's, take their time, and may keep claude at work: the Stop hook is answered at once,
+// and ends the turn when the transcript has that all of them ended, and none has claude go on. Another hook of the turn is a sign that
+// one has; the title that waits, and what comes of the next turn, are signs that claude stopped. The transcript also has the words of a
+// hook that refuses a prompt: no other hook follows.
 //
 // A PermissionRequest hook is held open: the dialog stands on the screen meanwhile and takes keys, and the hook's
 // answer resolves it as well. After "yes" by a key claude forgets the hook but does not end it, so the driver

@@ -106,6 +106,9 @@ func (d *driver) verdict(waited time.Duration) (s agentcli.Signal, over bool) {
 	case a.failure != nil && waited >= failGrace:
 		s.Error, d.state.Owed = a.failure.turnError(), a.failure.Text
 		return s, true
+	case a.refusal != nil:
+		s.Error = a.refusal.turnError()
+		return s, true
 	case a.over && waited >= stopGrace:
 		s.Text, s.Error = a.last, d.silence()
 		return s, true

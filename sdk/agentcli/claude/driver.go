@@ -41,10 +41,11 @@ type driver struct {
 	state state
 
 	title     title
-	sawBusy   bool // the title was busy in this turn
-	early     bool // a request was answered before its dialog changed the title
-	session   bool // SessionStart came in this life
-	found     bool // it was taken over while it started: its SessionStart may have been lost in between
+	sawBusy   bool      // the title was busy in this turn
+	turned    time.Time // when the title said last that claude works
+	early     bool      // a request was answered before its dialog changed the title
+	session   bool      // SessionStart came in this life
+	found     bool      // it was taken over while it started: its SessionStart may have been lost in between
 	held      map[string]*agentcli.HookCall
 	refused   map[string]int // looks at an ended request, by prompt
 	watching  bool
@@ -87,6 +88,7 @@ type state struct {
 	Offset     int64  `json:"offset,omitempty"`
 	Told       int    `json:"told,omitempty"`
 	Denied     bool   `json:"denied,omitempty"` // an approval was refused in the turn
+	Stops      int    `json:"stops,omitempty"`  // Stop hooks of the turn so far
 	// Owed are the words of the failure that ended the last turn before its StopFailure came, which names no turn.
 	Owed string `json:"owed,omitempty"`
 	subagent.Ledger
@@ -133,7 +135,7 @@ func (d *driver) OSC(code int, data []byte) {
 
 func (d *driver) busy() {
 	was := d.title
-	d.title, d.sawBusy = titleBusy, true
+	d.title, d.sawBusy, d.turned = titleBusy, true, d.host.Now()
 	d.stopDoubt()
 	if len(d.state.Requests) > 0 {
 		// A request shows the idle title; only a change back means that it was answered. A spinner that was
@@ -174,6 +176,7 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 			return
 		}
 		d.backlog = append(d.backlog, call)
+		d.heard(d.ending, call)
 		return
 	}
 	p, err := hook.Parse(call.Payload)

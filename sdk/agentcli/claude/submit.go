@@ -217,7 +217,7 @@ func (d *driver) Interrupt() []agentcli.Step {
 
 func (d *driver) interruptAgain(turn, times int) {
 	typist, ok := d.host.(agentcli.Typist)
-	if !ok || times == 0 || !d.state.Turn || d.ending != nil || d.turns != turn {
+	if !ok || times == 0 || !d.state.Turn || d.ending != nil && d.ending.stop == 0 || d.turns != turn {
 		return
 	}
 	if d.refuseHelpers() {
