@@ -6,9 +6,9 @@
 //
 // # Where the state comes from
 //
-// Command hooks (SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, PermissionRequest, Stop, StopFailure,
-// SubagentStop, SessionEnd) and the session's transcript. A turn ends on evidence: a Stop or StopFailure hook of its prompt, or
-// what the transcript says (an interrupt, which fires no hook; an error; that the turn is over, should its hook not
+// Command hooks (SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, PermissionRequest, Elicitation, ElicitationResult,
+// Stop, StopFailure, SubagentStop, SessionEnd) and the session's transcript. A turn ends on evidence: a Stop or
+// StopFailure hook of its prompt, or what the transcript says (an interrupt, which fires no hook; an error; that the turn is over, should its hook not
 // have come). The window title, a sign that turns while claude works (braille, or a circle) and ✳ while it waits, only says when to
 // look: ✳ also stands over a dialog whose hook is late, and may be that of the turn before. After a while without
 // evidence an input line that waits is taken for a stopped turn; one of which no hook told is TURN_UNKNOWN.
@@ -36,6 +36,12 @@
 // ends no turn. Of a refusal by a key in the dialog of one no hook tells, and the turn goes on: its request is over with the helper, or
 // when another dialog stands in place of its own. What they use is in files of their own below the session's, which are read at the
 // end of the turn.
+//
+// # Forms
+//
+// What an MCP server asks is told by the hook Elicitation, which is let go: the form stands on the screen and takes keys. An answer
+// that is not given by keys closes it with Escape, and is what the hook ElicitationResult makes of that, which claude waits for before
+// it answers the server. What a person did with the form is passed on as it is.
 //
 // # Approval presets
 //

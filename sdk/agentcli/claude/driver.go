@@ -65,7 +65,8 @@ type driver struct {
 	ending    *ending
 	backlog   []*agentcli.HookCall
 	answering dialog.Keys
-	pressed   int // answers by keys so far
+	replies   map[string]formReply // to forms that are being closed, by prompt
+	pressed   int                  // answers by keys so far
 }
 
 type state struct {
@@ -111,7 +112,7 @@ func sumOf(input map[string]any) string {
 func (adapter) NewDriver(plan agentcli.Plan, room agentcli.Room, host agentcli.Host) agentcli.Driver {
 	d := &driver{
 		host: host, state: state{Tools: map[string]tool{}, Offset: -1},
-		held: map[string]*agentcli.HookCall{}, refused: map[string]int{},
+		held: map[string]*agentcli.HookCall{}, refused: map[string]int{}, replies: map[string]formReply{},
 		login: login{unknown: plan.LoginUnknown},
 		file:  file{read: reader(room), offset: -1}, answering: dialog.Keys{Host: host},
 	}
@@ -138,6 +139,9 @@ func (d *driver) busy() {
 	d.title, d.sawBusy, d.turned = titleBusy, true, d.host.Now()
 	d.stopDoubt()
 	if len(d.state.Requests) > 0 {
+		if d.state.Requests[0].Form != nil {
+			return // a hook tells of its end
+		}
 		// A request shows the idle title; only a change back means that it was answered. A spinner that was
 		// under way when the request came is no such change.
 		if was == titleIdle {
@@ -195,6 +199,12 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 		return
 	case "Stop", "StopFailure":
 		d.stopped(call, p)
+		return
+	case "Elicitation":
+		d.form(call, p)
+		return
+	case "ElicitationResult":
+		d.formOver(call, p)
 		return
 	}
 	// Everything else only tells; claude waits for the answer before it goes on.
@@ -305,6 +315,9 @@ func (d *driver) Load(b []byte) {
 	for i := range d.state.Requests {
 		r := &d.state.Requests[i]
 		r.size = r.encoded()
+		if r.Form != nil {
+			d.watchForm(r.Prompt.ID, 0)
+		}
 	}
 	d.sawBusy = s.Turn
 	d.login.begun = s.Login

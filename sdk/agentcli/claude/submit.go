@@ -212,7 +212,13 @@ func (d *driver) isLate(prompt string) bool {
 func (d *driver) Interrupt() []agentcli.Step {
 	turn := d.turns // and no later one
 	d.host.After(interruptEvery, func() { d.interruptAgain(turn, interruptTimes) })
-	return []agentcli.Step{{Write: []byte(composer.Escape)}}
+	steps := []agentcli.Step{{Write: []byte(composer.Escape)}}
+	if len(d.state.Requests) > 0 && d.state.Requests[0].Form != nil { // it closes that alone
+		closed := func(rows []string) bool { return screen.Has(rows, "esc to interrupt") }
+		steps[0].Wait, steps[0].Until = refusedGap, closed
+		steps = append(steps, agentcli.Step{Write: []byte(composer.Escape), If: closed})
+	}
+	return steps
 }
 
 func (d *driver) interruptAgain(turn, times int) {
