@@ -42,7 +42,7 @@ type driver struct {
 
 	title     title
 	sawBusy   bool      // the title was busy in this turn
-	turned    time.Time // when the title said last that claude works
+	turned    time.Time // when the title said last that claude works, or first that it waits
 	early     bool      // a request was answered before its dialog changed the title
 	session   bool      // SessionStart came in this life
 	found     bool      // it was taken over while it started: its SessionStart may have been lost in between
@@ -158,7 +158,10 @@ func (d *driver) busy() {
 
 func (d *driver) idle() {
 	was := d.title
-	d.title, d.state.Settling = titleIdle, false
+	d.state.Settling = false
+	if was != titleIdle {
+		d.title, d.turned = titleIdle, d.host.Now()
+	}
 	switch {
 	case !d.state.Ready:
 		d.lookForReady()

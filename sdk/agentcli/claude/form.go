@@ -14,14 +14,20 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// formDrawn is how long an answer waits for its form to be drawn.
-const formDrawn = 3 * time.Second
+const (
+	// formDrawn is how long an answer waits for its form to be drawn, and formGap how long after that claude may pass over a key.
+	formDrawn, formGap = 3 * time.Second, 150 * time.Millisecond
+	// closeEvery is how often a form that stays is closed again, at most answerTimes times. A claude that is slow would take the second
+	// Escape for an interrupt.
+	closeEvery = 6 * time.Second
+)
 
 // formReply is an answer to a form that was closed for it, until claude asks with what.
 type formReply struct {
 	choice  string
 	action  string
 	content map[string]any
+	at      time.Time
 }
 
 // form takes what an MCP server asks. The hook is let go, so that the form stands on the screen as well. One that is not understood,
@@ -99,17 +105,12 @@ func (d *driver) answerForm(r request, answer runtime.Answer) ([]agentcli.Step, 
 		choice = action
 	}
 	id := r.Prompt.ID
-	open := func() bool {
-		r, _ := d.formOf(id)
-		return r != nil
+	if given, ok := d.replies[id]; ok && d.host.Now().Sub(given.at) < closeEvery*answerTimes {
+		return nil, runtime.Errorf(runtime.CodeNoPrompt, "the prompt is being answered already")
 	}
-	steps := []agentcli.Step{{Wait: formDrawn, Until: r.drawn}, {Write: []byte(composer.Escape), If: r.drawn}}
-	if steps, err = d.answering.Once(choice, steps, open); err != nil {
-		return nil, err
-	}
-	d.replies[id] = formReply{choice, action, content}
+	d.replies[id] = formReply{choice, action, content, d.host.Now()}
 	d.closeAgain(id, answerTimes)
-	return steps, nil
+	return []agentcli.Step{{Wait: formDrawn, Until: r.drawn}, {Wait: formGap}, {Write: []byte(composer.Escape), If: r.drawn}}, nil
 }
 
 // closeAgain presses Escape again for a form that stays: in one of its lists that closes the list alone.
@@ -118,7 +119,7 @@ func (d *driver) closeAgain(id string, times int) {
 	if !ok || times == 0 {
 		return
 	}
-	d.host.After(answerAgain, func() {
+	d.host.After(closeEvery, func() {
 		r, _ := d.formOf(id)
 		if r == nil {
 			return

@@ -75,7 +75,7 @@ func TestFormAnswered(t *testing.T) {
 			if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: "1"}); runtime.ErrorCode(err) != runtime.CodeNoPrompt {
 				t.Errorf("another answer: %v", err)
 			}
-			r.Pass(1100 * time.Millisecond)
+			r.Pass(7 * time.Second)
 			if keys := r.Keystrokes(); keys != "\x1b" {
 				t.Errorf("typed %q again", keys)
 			}

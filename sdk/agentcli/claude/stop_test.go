@@ -137,8 +137,31 @@ func TestStopWithoutWord(t *testing.T) {
 			text := ""
 			r := stopping(t, &text)
 			tt.then(r)
-			r.Pass(time.Second)
+			r.Pass(1100 * time.Millisecond)
 			r.want(tt.want)
+		})
+	}
+}
+
+// A turn that is interrupted while Stop hooks run says so, though the transcript has it a moment later than the title, or never.
+func TestStopHookInterrupted(t *testing.T) {
+	for name, word := range map[string]string{
+		"Written": `{"parentUuid":"a1","promptId":"1","type":"user","uuid":"i1","message":{"role":"user","content":"[Request interrupted by user]"}}` + "\n",
+		"Never":   "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := ""
+			r := stopping(t, &text)
+			r.title(busy)
+			r.Pass(3 * time.Second)
+			if word == "" {
+				r.driver.(agentcli.Interrupter).Interrupt()
+			}
+			r.title(idle)
+			r.Pass(800 * time.Millisecond)
+			text += word
+			r.Pass(time.Second)
+			r.want("turn_end[answer 1]!")
 		})
 	}
 }

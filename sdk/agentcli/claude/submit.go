@@ -211,6 +211,9 @@ func (d *driver) isLate(prompt string) bool {
 // helper it refuses that alone.
 func (d *driver) Interrupt() []agentcli.Step {
 	turn := d.turns // and no later one
+	if d.ending != nil && d.ending.stop > 0 {
+		d.ending.broken = true
+	}
 	d.host.After(interruptEvery, func() { d.interruptAgain(turn, interruptTimes) })
 	steps := []agentcli.Step{{Write: []byte(composer.Escape)}}
 	if len(d.state.Requests) > 0 && d.state.Requests[0].Form != nil { // it closes that alone

@@ -243,6 +243,7 @@ type ending struct {
 	call    *agentcli.HookCall // waits for it; may be nil
 	stop    int                // it is for so many a Stop hook of the turn; 0: for none
 	next    bool               // claude was heard of after the turn
+	broken  bool               // an interrupt was asked for meanwhile
 	text    string             // the answer, as the hook has it
 	failure *apiFailure        // the failure, as the hook has it
 	since   time.Time          // when that began
@@ -300,6 +301,9 @@ func (d *driver) awaited(e *ending, now time.Time) bool {
 		return false
 	case now.Before(e.until):
 		return true
+	}
+	if d.title == titleIdle { // it may be written a moment later
+		return !halted && now.Sub(d.turned) < stopWait
 	}
 	return !halted && d.title == titleBusy && now.Sub(d.turned) < spinLimit
 }
@@ -370,7 +374,7 @@ func (d *driver) concluded(e *ending) {
 	a := &d.told.account
 	out := agentcli.Signal{Source: runtime.SourceHook, Text: e.text}
 	switch {
-	case e.stopped, e.stop > a.stops && a.interrupted: // or while Stop hooks ran
+	case e.stopped, e.stop > a.stops && (a.interrupted || e.broken && !a.over): // or while Stop hooks ran
 		out.Interrupted = true
 	case a.failure != nil:
 		out.Error = a.failure.turnError()
