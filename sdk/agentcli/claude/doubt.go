@@ -126,6 +126,8 @@ func (d *driver) verdict(waited time.Duration) (s agentcli.Signal, over bool) {
 		limit = silentLimit
 	case d.mayAsk():
 		limit = toolLimit
+	case screen.Has(rows, "operation blocked by hook"):
+		limit = toolLimit // the transcript has why, perhaps later
 	case d.sent.last != "" && !a.final && !d.state.Unhooked && leftover(rows, d.sent.last):
 		limit = givenBack // claude gives back what it did not begin with; until then it may have the line to draw anew
 	}

@@ -165,3 +165,19 @@ func TestStopHookInterrupted(t *testing.T) {
 		})
 	}
 }
+
+// A message that a hook refused stands in the line again: the transcript tells why, though it comes late.
+func TestRefusalWrittenLate(t *testing.T) {
+	text := ""
+	r := readingRig(t, &text)
+	r.driver.Submit("forbidden")
+	r.told("UserPromptSubmit", "1", map[string]any{"prompt": "forbidden"})
+	r.title(busy)
+	r.title(idle)
+	r.Screen = []string{"● UserPromptSubmit operation blocked by hook:", "  why", "────────", "❯ forbidden", "────────", "  ? for shortcuts"}
+	r.Pass(5 * time.Second)
+	r.want("took[forbidden]")
+	text += `{"parentUuid":null,"type":"system","subtype":"informational","uuid":"b1","promptSubmitEnding":{"ending":{"kind":"blocked_by_hook","reason":"why"}}}` + "\n"
+	r.Pass(time.Second)
+	r.want("turn_end(HOOK_REFUSED)")
+}
