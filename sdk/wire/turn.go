@@ -8,6 +8,7 @@ const (
 	TurnModelRateLimited = "MODEL_RATE_LIMITED" // too many requests or tokens, after the agent's own retries
 	TurnModelUnavailable = "MODEL_UNAVAILABLE"  // the provider failed or could not be reached, after the agent's own retries
 	TurnModelCut         = "MODEL_CUT"          // the answer broke off
+	TurnHookRefused      = "HOOK_REFUSED"       // a hook of the agent's user refused the message, as it will a repeat
 	TurnLoginRequired    = "LOGIN_REQUIRED"     // no credential, or one that the provider refused
 	TurnAgentEnded       = "AGENT_ENDED"        // the agent's process ended within the turn
 	TurnUnknown          = "TURN_UNKNOWN"       // the agent went on, and how the turn ended cannot be known
@@ -16,7 +17,7 @@ const (
 // TurnError is why a turn failed.
 type TurnError struct {
 	// Code is TurnModelError and its like; others of a later version may come.
-	Code      string `json:"code" doc:"MODEL_ERROR, MODEL_RATE_LIMITED, MODEL_UNAVAILABLE, MODEL_CUT, LOGIN_REQUIRED, AGENT_ENDED, TURN_UNKNOWN." example:"MODEL_RATE_LIMITED"`
+	Code      string `json:"code" doc:"MODEL_ERROR, MODEL_RATE_LIMITED, MODEL_UNAVAILABLE, MODEL_CUT, HOOK_REFUSED, LOGIN_REQUIRED, AGENT_ENDED, TURN_UNKNOWN." example:"MODEL_RATE_LIMITED"`
 	Message   string `json:"message" doc:"For people: the agent's own words, bounded and without secrets."`
 	Retryable bool   `json:"retryable" doc:"The same message may well succeed later."`
 }

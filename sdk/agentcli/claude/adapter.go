@@ -30,7 +30,7 @@ const waitForever = 7 * 24 * 3600
 // events are the hooks that the driver understands.
 var events = []string{
 	"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
-	"PermissionRequest", "Stop", "StopFailure", "SubagentStop", "SessionEnd",
+	"PermissionRequest", "Stop", "StopFailure", "SubagentStop", "SessionEnd", "Elicitation", "ElicitationResult",
 }
 
 type adapter struct{}

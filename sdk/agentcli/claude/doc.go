@@ -6,9 +6,9 @@
 //
 // # Where the state comes from
 //
-// Command hooks (SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, PermissionRequest, Stop, StopFailure,
-// SubagentStop, SessionEnd) and the session's transcript. A turn ends on evidence: a Stop or StopFailure hook of its prompt, or
-// what the transcript says (an interrupt, which fires no hook; an error; that the turn is over, should its hook not
+// Command hooks (SessionStart, UserPromptSubmit, PreToolUse, PostToolUse, PermissionRequest, Elicitation, ElicitationResult,
+// Stop, StopFailure, SubagentStop, SessionEnd) and the session's transcript. A turn ends on evidence: a Stop or
+// StopFailure hook of its prompt, or what the transcript says (an interrupt, which fires no hook; an error; that the turn is over, should its hook not
 // have come). The window title, a sign that turns while claude works (braille, or a circle) and ✳ while it waits, only says when to
 // look: ✳ also stands over a dialog whose hook is late, and may be that of the turn before. After a while without
 // evidence an input line that waits is taken for a stopped turn; one of which no hook told is TURN_UNKNOWN.
@@ -17,7 +17,12 @@
 // The transcript is read in parts as it grows, a few times a second while a turn runs. It gives what was said within
 // the turn, and with its end what the turn used: of each request what claude wrote last, with no cost, which claude
 // does not tell. An error of the model's provider is an entry of its own there, and never the turn's text; while claude
-// repeats a request the turn runs. The Stop hook is answered once its words are read, at the latest after a second.
+// repeats a request the turn runs.
+//
+// Stop hooks of the user's own run beside the driver's, take their time, and may keep claude at work: the Stop hook is answered at once,
+// and ends the turn when the transcript has that all of them ended, and none has claude go on. Another hook of the turn is a sign that
+// one has; the title that waits, and what comes of the next turn, are signs that claude stopped. The transcript also has the words of a
+// hook that refuses a prompt: no other hook follows.
 //
 // A PermissionRequest hook is held open: the dialog stands on the screen meanwhile and takes keys, and the hook's
 // answer resolves it as well. After "yes" by a key claude forgets the hook but does not end it, so the driver
@@ -31,6 +36,12 @@
 // ends no turn. Of a refusal by a key in the dialog of one no hook tells, and the turn goes on: its request is over with the helper, or
 // when another dialog stands in place of its own. What they use is in files of their own below the session's, which are read at the
 // end of the turn.
+//
+// # Forms
+//
+// What an MCP server asks is told by the hook Elicitation, which is let go: the form stands on the screen and takes keys. An answer
+// that is not given by keys closes it with Escape, and is what the hook ElicitationResult makes of that, which claude waits for before
+// it answers the server. What a person did with the form is passed on as it is.
 //
 // # Approval presets
 //

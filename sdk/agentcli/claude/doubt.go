@@ -106,6 +106,9 @@ func (d *driver) verdict(waited time.Duration) (s agentcli.Signal, over bool) {
 	case a.failure != nil && waited >= failGrace:
 		s.Error, d.state.Owed = a.failure.turnError(), a.failure.Text
 		return s, true
+	case a.refusal != nil:
+		s.Error = a.refusal.turnError()
+		return s, true
 	case a.over && waited >= stopGrace:
 		s.Text, s.Error = a.last, d.silence()
 		return s, true
@@ -123,6 +126,8 @@ func (d *driver) verdict(waited time.Duration) (s agentcli.Signal, over bool) {
 		limit = silentLimit
 	case d.mayAsk():
 		limit = toolLimit
+	case screen.Has(rows, "operation blocked by hook"):
+		limit = toolLimit // the transcript has why, perhaps later
 	case d.sent.last != "" && !a.final && !d.state.Unhooked && leftover(rows, d.sent.last):
 		limit = givenBack // claude gives back what it did not begin with; until then it may have the line to draw anew
 	}

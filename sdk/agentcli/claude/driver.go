@@ -41,10 +41,11 @@ type driver struct {
 	state state
 
 	title     title
-	sawBusy   bool // the title was busy in this turn
-	early     bool // a request was answered before its dialog changed the title
-	session   bool // SessionStart came in this life
-	found     bool // it was taken over while it started: its SessionStart may have been lost in between
+	sawBusy   bool      // the title was busy in this turn
+	turned    time.Time // when the title said last that claude works, or first that it waits
+	early     bool      // a request was answered before its dialog changed the title
+	session   bool      // SessionStart came in this life
+	found     bool      // it was taken over while it started: its SessionStart may have been lost in between
 	held      map[string]*agentcli.HookCall
 	refused   map[string]int // looks at an ended request, by prompt
 	watching  bool
@@ -64,7 +65,8 @@ type driver struct {
 	ending    *ending
 	backlog   []*agentcli.HookCall
 	answering dialog.Keys
-	pressed   int // answers by keys so far
+	replies   map[string]formReply // to forms that are being closed, by prompt
+	pressed   int                  // answers by keys so far
 }
 
 type state struct {
@@ -87,6 +89,7 @@ type state struct {
 	Offset     int64  `json:"offset,omitempty"`
 	Told       int    `json:"told,omitempty"`
 	Denied     bool   `json:"denied,omitempty"` // an approval was refused in the turn
+	Stops      int    `json:"stops,omitempty"`  // Stop hooks of the turn so far
 	// Owed are the words of the failure that ended the last turn before its StopFailure came, which names no turn.
 	Owed string `json:"owed,omitempty"`
 	subagent.Ledger
@@ -109,7 +112,7 @@ func sumOf(input map[string]any) string {
 func (adapter) NewDriver(plan agentcli.Plan, room agentcli.Room, host agentcli.Host) agentcli.Driver {
 	d := &driver{
 		host: host, state: state{Tools: map[string]tool{}, Offset: -1},
-		held: map[string]*agentcli.HookCall{}, refused: map[string]int{},
+		held: map[string]*agentcli.HookCall{}, refused: map[string]int{}, replies: map[string]formReply{},
 		login: login{unknown: plan.LoginUnknown},
 		file:  file{read: reader(room), offset: -1}, answering: dialog.Keys{Host: host},
 	}
@@ -133,9 +136,12 @@ func (d *driver) OSC(code int, data []byte) {
 
 func (d *driver) busy() {
 	was := d.title
-	d.title, d.sawBusy = titleBusy, true
+	d.title, d.sawBusy, d.turned = titleBusy, true, d.host.Now()
 	d.stopDoubt()
 	if len(d.state.Requests) > 0 {
+		if d.state.Requests[0].Form != nil {
+			return // a hook tells of its end
+		}
 		// A request shows the idle title; only a change back means that it was answered. A spinner that was
 		// under way when the request came is no such change.
 		if was == titleIdle {
@@ -152,7 +158,10 @@ func (d *driver) busy() {
 
 func (d *driver) idle() {
 	was := d.title
-	d.title, d.state.Settling = titleIdle, false
+	d.state.Settling = false
+	if was != titleIdle {
+		d.title, d.turned = titleIdle, d.host.Now()
+	}
 	switch {
 	case !d.state.Ready:
 		d.lookForReady()
@@ -174,6 +183,7 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 			return
 		}
 		d.backlog = append(d.backlog, call)
+		d.heard(d.ending, call)
 		return
 	}
 	p, err := hook.Parse(call.Payload)
@@ -192,6 +202,12 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 		return
 	case "Stop", "StopFailure":
 		d.stopped(call, p)
+		return
+	case "Elicitation":
+		d.form(call, p)
+		return
+	case "ElicitationResult":
+		d.formOver(call, p)
 		return
 	}
 	// Everything else only tells; claude waits for the answer before it goes on.
@@ -302,6 +318,9 @@ func (d *driver) Load(b []byte) {
 	for i := range d.state.Requests {
 		r := &d.state.Requests[i]
 		r.size = r.encoded()
+		if r.Form != nil {
+			d.watchForm(r.Prompt.ID, 0)
+		}
 	}
 	d.sawBusy = s.Turn
 	d.login.begun = s.Login

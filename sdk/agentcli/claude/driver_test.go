@@ -690,7 +690,7 @@ func TestFailureOfTheTurnBefore(t *testing.T) {
 
 	hook("UserPromptSubmit", map[string]any{"prompt": "three", "prompt_id": "3"})
 	r.title(busy)
-	text += line("u3", "a2", "3") + `{"parentUuid":"u3","type":"assistant","uuid":"a3","message":{"id":"f","model":"m","stop_reason":"end_turn","content":[{"type":"text","text":"fine"}]}}` + "\n"
+	text += line("u3", "a2", "3") + `{"parentUuid":"u3","type":"assistant","uuid":"a3","message":{"id":"f","model":"m","stop_reason":"end_turn","content":[{"type":"text","text":"fine"}]}}` + "\n" + halted("3")
 	r.driver.Hook(drivertest.Call(t, "Stop", map[string]any{"last_assistant_message": "fine", "prompt_id": "3"}).Call)
 	r.Pass(time.Second)
 	r.want("took[three] text[fine] turn_end[fine]")

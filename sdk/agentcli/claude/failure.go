@@ -45,5 +45,14 @@ func (f *apiFailure) turnError() *runtime.TurnError {
 	return failure.Of(wire.TurnModelUnavailable, f.Text) // server_error, unknown: there was no answer
 }
 
+// turnError is the error of a turn whose prompt a hook refused.
+func (r *hookRefusal) turnError() *runtime.TurnError {
+	reason := strings.TrimSpace(r.Reason)
+	if reason == "" {
+		reason = "a hook of claude refused the message, and did not say why"
+	}
+	return failure.Of(wire.TurnHookRefused, reason)
+}
+
 // isErrorText reports whether an answer is in truth an error, where the transcript cannot tell.
 func isErrorText(answer string) bool { return errorText.MatchString(answer) }

@@ -26,6 +26,9 @@ type file struct {
 	waiting []func()
 }
 
+// readable reports whether the transcript can be read, and where it is is known.
+func (f *file) readable() bool { return f.read != nil && f.path != "" }
+
 // reader returns how files of a room are read in parts, or nil.
 func reader(room agentcli.Room) func(string, int64, int) ([]byte, int64, error) {
 	if room.ReadFrom != nil {
@@ -75,7 +78,7 @@ func (d *driver) locate(name string) {
 // look reads what the transcript has grown by, tells what was said in it, and calls done. At most one read runs.
 func (d *driver) look(done func()) {
 	f := &d.file
-	if f.read == nil || f.path == "" {
+	if !f.readable() {
 		done()
 		return
 	}

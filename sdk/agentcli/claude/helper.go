@@ -63,6 +63,9 @@ func (d *driver) lookForHelper() {
 func (r *request) isIn(words string) bool {
 	const most = 60 // bytes, of which a small screen shows all
 	what := composer.Solid(strings.TrimPrefix(r.Prompt.Text, r.Prompt.Tool+": "))
+	if r.Form != nil {
+		what = composer.Solid(r.Form.Message)
+	}
 	return what != "" && strings.Contains(words, what[:min(len(what), most)])
 }
 

@@ -179,6 +179,7 @@ func TestHelperUsage(t *testing.T) {
 		}
 		call := drivertest.Call(t, "Stop", map[string]any{"prompt_id": id, "transcript_path": main, "last_assistant_message": "done"})
 		r.driver.Hook(call.Call)
+		r.title(idle)
 		r.Pass(2 * time.Second)
 		got := ""
 		if u := r.Signals[len(r.Signals)-1].Usage; u != nil {
@@ -220,6 +221,7 @@ func TestHelperUsageReadInPart(t *testing.T) {
 		tool["agent_id"] = "a"
 		r.hook("PreToolUse", tool)
 		r.driver.Hook(drivertest.Call(t, "Stop", prompt).Call)
+		r.title(idle)
 		r.Pass(2 * time.Second)
 		got := int64(0)
 		if u := r.Signals[len(r.Signals)-1].Usage; u != nil {

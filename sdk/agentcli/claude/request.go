@@ -37,10 +37,11 @@ type request struct {
 	Prompt      *runtime.Prompt   `json:"prompt"`
 	Suggestions []json.RawMessage `json:"suggestions,omitempty"`
 	Screen      *dialog.Standing  `json:"screen,omitempty"` // as it was read: no hook came for it
+	Form        *dialog.Form      `json:"form,omitempty"`   // of an MCP server
 	Agent       string            `json:"agent,omitempty"`  // the helper that asks; empty: claude itself
 
 	size  int  // bytes that are kept for it
-	stood bool // of a helper: a dialog was seen that may be its own
+	stood bool // of a helper: a dialog was seen that may be its own; of a form: it was
 	sure  bool // of a helper: its own was seen, known by its words
 	gone  int  // looks since then at which it was not there
 }
@@ -54,7 +55,7 @@ func (r *request) encoded() int {
 // is reports whether a hook is of the request's call: helpers may call the same at once.
 func (r *request) is(p hook.Payload) bool {
 	// The input of an answered question has grown by the answers.
-	return r.Screen == nil && r.Agent == p.AgentID && r.Prompt.Tool == p.Tool &&
+	return r.Screen == nil && r.Form == nil && r.Agent == p.AgentID && r.Prompt.Tool == p.Tool &&
 		(p.Tool == questionTool || reflect.DeepEqual(map[string]any(r.Prompt.Input), map[string]any(p.Input)))
 }
 
@@ -97,11 +98,7 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 		r.Prompt = dialog.ApprovalPrompt(id, p.Tool, p.Input, len(p.Suggestions) > 0)
 	}
 	r.size = max(r.encoded(), len(call.Payload))
-	kept := r.size
-	for _, open := range d.state.Requests {
-		kept += open.size
-	}
-	if len(d.state.Requests) >= maxOpen || kept > maxKept {
+	if !d.admits(r.size) {
 		call.Answer(nil)
 		return
 	}
@@ -112,6 +109,14 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 		d.show()
 	}
 	d.watch()
+}
+
+// admits reports whether one more request, of so many bytes, can be open.
+func (d *driver) admits(size int) bool {
+	for _, open := range d.state.Requests {
+		size += open.size
+	}
+	return len(d.state.Requests) < maxOpen && size <= maxKept
 }
 
 // showScreen reports a dialog that no hook announced.
@@ -199,6 +204,7 @@ func (d *driver) forget(i int) {
 	}
 	delete(d.held, id)
 	delete(d.refused, id)
+	delete(d.replies, id)
 }
 
 // dropRequests takes away what is open when a turn ends without it.
@@ -279,6 +285,9 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 		return nil, runtime.Errorf(runtime.CodeNoPrompt, "the prompt was answered already")
 	}
 	r := d.state.Requests[at]
+	if r.Form != nil {
+		return d.answerForm(r, answer)
+	}
 	if r.Screen == nil && d.held[r.Prompt.ID] == nil && at != d.standingFirst() {
 		return nil, runtime.Errorf(runtime.CodeNoPrompt,
 			"the dialog of the prompt does not stand on the screen: look at the prompt again, or answer in the terminal")

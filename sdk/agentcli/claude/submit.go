@@ -211,13 +211,22 @@ func (d *driver) isLate(prompt string) bool {
 // helper it refuses that alone.
 func (d *driver) Interrupt() []agentcli.Step {
 	turn := d.turns // and no later one
+	if d.ending != nil && d.ending.stop > 0 {
+		d.ending.broken = true
+	}
 	d.host.After(interruptEvery, func() { d.interruptAgain(turn, interruptTimes) })
-	return []agentcli.Step{{Write: []byte(composer.Escape)}}
+	steps := []agentcli.Step{{Write: []byte(composer.Escape)}}
+	if len(d.state.Requests) > 0 && d.state.Requests[0].Form != nil { // it closes that alone
+		closed := func(rows []string) bool { return screen.Has(rows, "esc to interrupt") }
+		steps[0].Wait, steps[0].Until = refusedGap, closed
+		steps = append(steps, agentcli.Step{Write: []byte(composer.Escape), If: closed})
+	}
+	return steps
 }
 
 func (d *driver) interruptAgain(turn, times int) {
 	typist, ok := d.host.(agentcli.Typist)
-	if !ok || times == 0 || !d.state.Turn || d.ending != nil || d.turns != turn {
+	if !ok || times == 0 || !d.state.Turn || d.ending != nil && d.ending.stop == 0 || d.turns != turn {
 		return
 	}
 	if d.refuseHelpers() {

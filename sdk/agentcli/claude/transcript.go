@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -44,6 +45,10 @@ type account struct {
 	failure     *apiFailure
 	interrupted bool
 	over        bool // claude wrote that the turn is over
+	stops       int  // how often its Stop hooks ran
+	held        bool // one of them keeps claude at work
+	goesOn      bool // ... as of the last time that they ran
+	refusal     *hookRefusal
 	model       string
 	usage       map[string]usage // by message
 }
@@ -53,6 +58,12 @@ type apiFailure struct {
 	Kind   string // authentication_failed and the like
 	Status int    // 0: there was no answer
 	Text   string
+}
+
+// hookRefusal is that of a prompt by a hook of the user's own.
+type hookRefusal struct {
+	Kind   string `json:"kind"`
+	Reason string `json:"reason"` // as the hook has it
 }
 
 // usage is that of one request.
@@ -76,7 +87,11 @@ type entry struct {
 	Failed    bool   `json:"isApiErrorMessage"`
 	Status    int    `json:"apiErrorStatus"`
 	Error     any    `json:"error"`
-	Message   struct {
+	Prevented bool   `json:"preventedContinuation"`
+	Submitted *struct {
+		Ending *hookRefusal `json:"ending"`
+	} `json:"promptSubmitEnding"`
+	Message struct {
 		ID      string          `json:"id"`
 		Model   string          `json:"model"`
 		Content json.RawMessage `json:"content"`
@@ -192,6 +207,8 @@ func (t *transcript) place(e *entry) {
 	}
 	if t.open && prompt != "" && prompt == t.prompt {
 		t.account.add(e)
+	} else if r := e.refused(); r != nil && t.open && !t.account.asked { // it follows the turn before, or nothing
+		t.account.refusal = r
 	}
 	children := t.orphans[e.ID]
 	delete(t.orphans, e.ID)
@@ -233,6 +250,9 @@ func (e *entry) isPrompt() bool {
 // interruptedMark begins what claude writes in the name of a person who stopped it.
 const interruptedMark = "[Request interrupted by user"
 
+// stopMark begins what a Stop hook gives claude to go on with.
+const stopMark = "Stop hook feedback:"
+
 // text returns the words of an entry's message, which is a string or a list of blocks.
 func (e *entry) text() string {
 	var text string
@@ -262,16 +282,42 @@ func (a *account) add(e *entry) {
 		if e.Sidechain {
 			return
 		}
-		if text := e.text(); strings.HasPrefix(text, interruptedMark) {
+		switch text := e.text(); {
+		case strings.HasPrefix(text, interruptedMark):
 			a.interrupted = true
-		} else if e.isPrompt() {
+		case e.isPrompt():
 			a.asked = true
+		case e.Meta && strings.HasPrefix(text, stopMark):
+			a.held = true
 		}
 	case "assistant":
 		a.answer(e)
 	case "system":
-		a.over = a.over || e.Subtype == "turn_duration" && !e.Sidechain
+		switch {
+		case e.Sidechain:
+		case e.Subtype == "turn_duration":
+			a.over = true
+		case e.Subtype == "stop_hook_summary":
+			a.stops++
+			a.goesOn, a.held = a.held && !e.Prevented, false
+		default:
+			if r := e.refused(); r != nil {
+				a.refusal = r
+			}
+		}
 	}
+}
+
+// refused returns why an entry says that a prompt was not taken; nil if it does not, or if the refusal is the driver's own.
+func (e *entry) refused() *hookRefusal {
+	if e.Type != "system" || e.Submitted == nil || e.Submitted.Ending == nil {
+		return nil
+	}
+	r := e.Submitted.Ending
+	if r.Reason == composer.RefusalReason || r.Reason == lateReason {
+		return nil
+	}
+	return r
 }
 
 func (a *account) answer(e *entry) {

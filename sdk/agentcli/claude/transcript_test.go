@@ -45,11 +45,11 @@ func TestTranscript(t *testing.T) {
 		want   account
 	}{
 		{"Whole", "P1", all1, account{
-			asked: true, texts: []string{"I look first.", "Done."}, said: 2, last: "Done.", final: true, over: true, model: "big",
+			asked: true, texts: []string{"I look first.", "Done."}, said: 2, last: "Done.", final: true, over: true, stops: 1, model: "big",
 			usage: map[string]usage{"m1": {10, 4, 5, 7}, "m2": {Input: 20, Output: 2}},
 		}},
 		{"Out of order", "P1", []string{hooks1, over1, prompt1, attached1, answer1, words1, tool1, result1}, account{
-			asked: true, texts: []string{"I look first.", "Done."}, said: 2, last: "Done.", final: true, over: true, model: "big",
+			asked: true, texts: []string{"I look first.", "Done."}, said: 2, last: "Done.", final: true, over: true, stops: 1, model: "big",
 			usage: map[string]usage{"m1": {10, 4, 5, 7}, "m2": {Input: 20, Output: 2}},
 		}},
 		{"The next one", "P2", append(all1, prompt2, answer2), account{
@@ -74,11 +74,11 @@ func TestTranscript(t *testing.T) {
 			asked: true, texts: []string{"Two."}, said: 1, last: "Two.", final: true, model: "big", usage: map[string]usage{"m3": {Input: 3, Output: 3}},
 		}},
 		{"With a broken line", "P1", []string{prompt1, attached1, words1, tool1, result1[:90], answer1, hooks1, over1}, account{
-			asked: true, texts: []string{"I look first.", "Done."}, said: 2, last: "Done.", final: true, over: true, model: "big",
+			asked: true, texts: []string{"I look first.", "Done."}, said: 2, last: "Done.", final: true, over: true, stops: 1, model: "big",
 			usage: map[string]usage{"m1": {10, 4, 5, 7}, "m2": {Input: 20, Output: 2}},
 		}},
 		{"With a line that is too long", "P1", []string{prompt1, attached1, words1, tool1, long1, answer1, hooks1, over1}, account{
-			asked: true, texts: []string{"I look first.", "Done."}, said: 2, last: "Done.", final: true, over: true, model: "big",
+			asked: true, texts: []string{"I look first.", "Done."}, said: 2, last: "Done.", final: true, over: true, stops: 1, model: "big",
 			usage: map[string]usage{"m1": {10, 4, 5, 7}, "m2": {Input: 20, Output: 2}},
 		}},
 		{"Not understood", "P2", []string{"", "{", "[]", `{"uuid":7}`, `{"uuid":"z","message":"x"}`, prompt2}, account{asked: true}},

@@ -25,6 +25,8 @@ const (
 	stopWait = time.Second
 	// failGrace is how long a StopFailure may follow the title, which claude does not wait for as for Stop.
 	failGrace = 300 * time.Millisecond
+	// spinLimit is after how long without a turn of the title's sign a claude counts no more as one that runs Stop hooks.
+	spinLimit = 5 * time.Second
 )
 
 // announced handles that the title says that a turn begins. Its hook follows: it tells whose message it is, so one that
@@ -69,7 +71,7 @@ func (d *driver) begin(prompt string) {
 	// The spinner of the turn before may still be in the title, and its ✳ come only now: that is no end of this one.
 	d.sawBusy = d.title == titleBusy && !d.state.Settling
 	d.state.Turn, d.state.Prompt, d.state.Unhooked, d.state.Settling, d.early = true, prompt, false, false, false
-	d.state.Tools, d.state.Told, d.untold, d.state.Denied = map[string]tool{}, 0, 0, false
+	d.state.Tools, d.state.Told, d.untold, d.state.Denied, d.state.Stops = map[string]tool{}, 0, 0, false, 0
 	d.state.Offset = d.file.offset
 	d.told.follow(prompt)
 	d.turns++
@@ -148,8 +150,10 @@ var refusal = mustJSON(map[string]any{
 
 // tooLate is the answer to a message whose sender was told that it was not taken, and may have sent it again.
 var tooLate = mustJSON(map[string]any{
-	"decision": "block", "reason": "This message was given up before it was taken. Send it again.",
+	"decision": "block", "reason": lateReason,
 })
+
+const lateReason = "This message was given up before it was taken. Send it again."
 
 func mustJSON(v any) []byte {
 	b, err := json.Marshal(v)
@@ -217,17 +221,29 @@ func (d *driver) stopped(call *agentcli.HookCall, p hook.Payload) {
 		return
 	}
 	d.hooked(p)
-	e := &ending{call: call, text: p.Answer, until: d.host.Now().Add(stopWait)}
+	e := &ending{hooked: true, text: p.Answer, until: d.host.Now().Add(stopWait)}
 	if call.Name == "StopFailure" {
-		e.text, e.until = "", d.host.Now().Add(failGrace)
+		e.call, e.text, e.until = call, "", d.host.Now().Add(failGrace)
 		e.failure = &apiFailure{Kind: p.Error, Text: p.Answer}
+	} else {
+		d.state.Stops++
+		e.stop = d.state.Stops
+		if d.file.readable() {
+			call.Answer(nil) // what claude does next is in the transcript once all its Stop hooks ended
+		} else {
+			e.call = call
+		}
 	}
 	d.conclude(e)
 }
 
 // ending is the end of a turn that is being read.
 type ending struct {
+	hooked  bool               // a hook reported it
 	call    *agentcli.HookCall // waits for it; may be nil
+	stop    int                // it is for so many a Stop hook of the turn; 0: for none
+	next    bool               // claude was heard of after the turn
+	broken  bool               // an interrupt was asked for meanwhile
 	text    string             // the answer, as the hook has it
 	failure *apiFailure        // the failure, as the hook has it
 	since   time.Time          // when that began
@@ -250,20 +266,87 @@ func (d *driver) readEnd() {
 		if d.ending != e {
 			return
 		}
-		if !d.written(e) && d.file.read != nil && d.file.path != "" && d.host.Now().Before(e.until) {
-			again := readEvery
-			if d.host.Now().Sub(e.since) < readFirst {
-				again = readSoon
-			}
-			d.host.After(again, func() {
-				if d.ending == e {
-					d.readEnd()
-				}
-			})
-			return
+		switch now := d.host.Now(); {
+		case d.wentOn(e):
+			d.goOn()
+		case d.awaited(e, now):
+			d.readAgain(e, now.Sub(e.since))
+		default:
+			d.countHelpers(e, func() { d.concluded(e) })
 		}
-		d.countHelpers(e, func() { d.concluded(e) })
 	})
+}
+
+// readAgain reads for an ending once more, the later the longer it lasts.
+func (d *driver) readAgain(e *ending, lasted time.Duration) {
+	again := readEvery
+	switch {
+	case lasted < readFirst:
+		again = readSoon
+	case lasted > stopWait:
+		again = doubtEvery
+	}
+	d.host.After(again, func() {
+		if d.ending == e {
+			d.readEnd()
+		}
+	})
+}
+
+// awaited reports whether an ending is to be read on. Stop hooks of the user's own run as long as they like.
+func (d *driver) awaited(e *ending, now time.Time) bool {
+	halted := d.halted(e)
+	switch {
+	case !d.file.readable(), halted && d.written(e):
+		return false
+	case now.Before(e.until):
+		return true
+	}
+	if d.title == titleIdle { // it may be written a moment later
+		return !halted && now.Sub(d.turned) < stopWait
+	}
+	return !halted && d.title == titleBusy && now.Sub(d.turned) < spinLimit
+}
+
+// halted reports whether claude ended all the Stop hooks of an ending, or was heard of after them.
+func (d *driver) halted(e *ending) bool {
+	a := &d.told.account
+	return e.stop == 0 || e.next || a.over || a.stops >= e.stop || a.interrupted || a.failure != nil
+}
+
+// wentOn reports whether a Stop hook of the user's own keeps claude at work after the one of an ending.
+func (d *driver) wentOn(e *ending) bool {
+	a := &d.told.account
+	return e.stop > 0 && !e.next && a.stops >= e.stop && a.goesOn
+}
+
+// heard takes what a hook that waits tells of an ending: a tool, or another Stop, is of a claude that goes on.
+func (d *driver) heard(e *ending, call *agentcli.HookCall) {
+	if e.stop == 0 {
+		return
+	}
+	p, err := hook.Parse(call.Payload)
+	if err != nil || p.AgentID != "" {
+		return
+	}
+	switch call.Name {
+	case "UserPromptSubmit", "SessionEnd":
+		e.next = true
+	case "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "Stop", "StopFailure":
+		if p.PromptID != "" && p.PromptID == d.state.Prompt {
+			d.goOn()
+		}
+	}
+}
+
+// goOn goes on with a turn that claude did not end: its words so far are no answer.
+func (d *driver) goOn() {
+	d.ending = nil
+	d.tell()
+	if d.title != titleBusy {
+		d.doubt()
+	}
+	d.catchUp()
 }
 
 // written reports whether the transcript has the end of the turn.
@@ -275,7 +358,7 @@ func (d *driver) written(e *ending) bool {
 	case e.failure != nil:
 		return false
 	case e.lost:
-		return a.over || a.interrupted
+		return a.over || a.interrupted || a.refusal != nil
 	case e.stopped:
 		return a.interrupted
 	case e.text == "":
@@ -291,7 +374,7 @@ func (d *driver) concluded(e *ending) {
 	a := &d.told.account
 	out := agentcli.Signal{Source: runtime.SourceHook, Text: e.text}
 	switch {
-	case e.stopped:
+	case e.stopped, e.stop > a.stops && (a.interrupted || e.broken && !a.over): // or while Stop hooks ran
 		out.Interrupted = true
 	case a.failure != nil:
 		out.Error = a.failure.turnError()
@@ -299,6 +382,8 @@ func (d *driver) concluded(e *ending) {
 		out.Error = e.failure.turnError()
 	case isErrorText(e.text) && !same(a.last, e.text): // the transcript does not say
 		out.Error = (&apiFailure{Text: e.text}).turnError()
+	case e.lost && a.refusal != nil:
+		out.Error = a.refusal.turnError()
 	case e.lost && a.interrupted:
 		out.Interrupted = true
 	case e.lost && !a.over:
@@ -309,14 +394,16 @@ func (d *driver) concluded(e *ending) {
 		out.Error = d.silence()
 	}
 	d.ending, d.state.Owed = nil, ""
-	if e.call == nil && a.failure != nil {
+	if !e.hooked && a.failure != nil {
 		d.state.Owed = a.failure.Text
 	}
 	d.end(out)
-	if e.call != nil {
+	if e.hooked {
 		// The title may be read later than the hook: of a short turn both its changes may be still to come. Of a claude
 		// that was taken over it is not known.
 		d.state.Settling = d.title != titleIdle || !d.sawBusy
+	}
+	if e.call != nil {
 		e.call.Answer(nil)
 	}
 	d.catchUp()

@@ -11,10 +11,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == serverArg {
-		serve(os.Stdin, os.Stdout)
-		return
-	}
 	code := drivertest.Main(m)
 	if code == 0 {
 		if err := goleak.Find(); err != nil {

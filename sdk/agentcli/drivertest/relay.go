@@ -18,13 +18,17 @@ import (
 // relayArg makes the test binary a hook relay: relayArg, socket, name of the hook.
 const relayArg = "-wardroom-drivertest-relay"
 
-// Main runs the tests, or the hook relay if the binary was started as one. Call it from TestMain.
+// Main runs the tests, or the hook relay, or the MCP server of ServerCommand, if the binary was started as one. Call it from TestMain.
 func Main(m *testing.M) int {
 	if len(os.Args) == 4 && os.Args[1] == relayArg {
 		if err := relay(os.Args[2], os.Args[3], os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}
+		return 0
+	}
+	if len(os.Args) == 2 && os.Args[1] == serverArg {
+		serve(os.Stdin, os.Stdout)
 		return 0
 	}
 	code := m.Run()

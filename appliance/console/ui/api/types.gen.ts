@@ -2888,7 +2888,7 @@ export interface TriggerTrial {
 }
 
 export interface TurnError {
-  /** MODEL_ERROR, MODEL_RATE_LIMITED, MODEL_UNAVAILABLE, MODEL_CUT, LOGIN_REQUIRED, AGENT_ENDED, TURN_UNKNOWN. */
+  /** MODEL_ERROR, MODEL_RATE_LIMITED, MODEL_UNAVAILABLE, MODEL_CUT, HOOK_REFUSED, LOGIN_REQUIRED, AGENT_ENDED, TURN_UNKNOWN. */
   code: string;
   /** For people: the agent's own words, bounded and without secrets. */
   message: string;

@@ -92,3 +92,21 @@ func TestQuestionsNotUnderstood(t *testing.T) {
 		}
 	}
 }
+
+// The id of an option of a question, or of a dialog, goes before a label that reads the same: it is what a page gives for a click.
+func TestIDBeforeLabel(t *testing.T) {
+	labels := []string{"3", "2", "1"}
+	for answer, want := range map[runtime.Answer]int{{Choice: "1"}: 0, {Choice: "3"}: 2, {Text: "1"}: 2} {
+		got, err := dialog.Replies([]dialog.Question{{Text: "how many?", Options: labels}}, answer)
+		if err != nil || len(got) != 1 || len(got[0].Options) != 1 || got[0].Options[0] != want {
+			t.Errorf("%+v: %+v, %v", answer, got, err)
+		}
+	}
+	s := dialog.Standing{Entries: []dialog.Entry{{Label: "3"}, {Label: "2"}, {Label: "1"}}}
+	if _, choice, err := s.Answer(runtime.Answer{Choice: "1"}); err != nil || choice != "1" {
+		t.Errorf("the entry %s, %v", choice, err)
+	}
+	if _, choice, err := s.Answer(runtime.Answer{Text: "1"}); err != nil || choice != "3" {
+		t.Errorf("the entry %s, %v", choice, err)
+	}
+}

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -100,7 +101,7 @@ func Replies(qs []Question, a runtime.Answer) ([]Reply, error) {
 		if a.Text != "" {
 			return nil, invalid("text", "a question takes a choice or a text, not both")
 		}
-		chosen, ok := choose(q, a.Choice)
+		chosen, ok := choose(q, a.Choice, true)
 		if !ok {
 			return nil, invalid("choice", "%q is not an option; the options are %s", a.Choice, list(q.Options))
 		}
@@ -117,15 +118,15 @@ func reply(q Question, s string) (Reply, error) {
 	if s == "" {
 		return Reply{}, invalid("text", "%q needs an answer: a choice or a text", q.Text)
 	}
-	if chosen, ok := choose(q, s); ok {
+	if chosen, ok := choose(q, s, false); ok {
 		return Reply{Options: chosen}, nil
 	}
 	return Reply{Text: s}, nil
 }
 
 // choose finds one option, or several separated by commas, by number or label.
-func choose(q Question, s string) ([]int, bool) {
-	if i, ok := option(q, s); ok {
+func choose(q Question, s string, byID bool) ([]int, bool) {
+	if i, ok := option(q.Options, s, byID); ok {
 		return []int{i}, true
 	}
 	if !q.Multi {
@@ -133,7 +134,7 @@ func choose(q Question, s string) ([]int, bool) {
 	}
 	var chosen []int
 	for _, part := range strings.Split(s, ",") {
-		i, ok := option(q, strings.TrimSpace(part))
+		i, ok := option(q.Options, strings.TrimSpace(part), byID)
 		if !ok {
 			return nil, false
 		}
@@ -142,14 +143,16 @@ func choose(q Question, s string) ([]int, bool) {
 	return chosen, true
 }
 
-func option(q Question, s string) (int, bool) {
-	for i, label := range q.Options {
-		if strings.EqualFold(label, s) {
-			return i, true
-		}
-	}
+// option finds an option by its id or its label. The id goes first in a choice, where a page gives it for a click, and the label in a
+// text.
+func option(labels []string, s string, byID bool) (int, bool) {
 	n, err := strconv.Atoi(s)
-	return n - 1, err == nil && n >= 1 && n <= len(q.Options)
+	isID := err == nil && n >= 1 && n <= len(labels)
+	i := slices.IndexFunc(labels, func(label string) bool { return strings.EqualFold(label, s) })
+	if i >= 0 && !(byID && isID) {
+		return i, true
+	}
+	return n - 1, isID
 }
 
 func list(labels []string) string {

@@ -97,9 +97,9 @@ func (s *Standing) Answer(a runtime.Answer) (steps []agentcli.Step, choice strin
 	if len(s.Entries) == 0 {
 		return nil, "", invalid("choice", "nothing of this dialog could be read as a choice; answer it in the agent's terminal, or by keys")
 	}
-	q := Question{Options: make([]string, len(s.Entries))}
+	labels := make([]string, len(s.Entries))
 	for i, e := range s.Entries {
-		q.Options[i] = e.Label
+		labels[i] = e.Label
 	}
 	field, said := "choice", a.Choice
 	if said == "" {
@@ -107,9 +107,9 @@ func (s *Standing) Answer(a runtime.Answer) (steps []agentcli.Step, choice strin
 	} else if a.Text != "" {
 		return nil, "", invalid("text", "this dialog takes a choice or a text, not both")
 	}
-	i, ok := option(q, said)
+	i, ok := option(labels, said, a.Choice != "")
 	if !ok {
-		return nil, "", invalid(field, "%q is not a choice of this dialog; the choices are %s", said, list(q.Options))
+		return nil, "", invalid(field, "%q is not a choice of this dialog; the choices are %s", said, list(labels))
 	}
 	return s.keys(i), strconv.Itoa(i + 1), nil
 }

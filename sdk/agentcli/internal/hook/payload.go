@@ -41,6 +41,11 @@ type Payload struct {
 	// Suggestions are the permissions that claude would store for good, as it wants them back.
 	Suggestions []json.RawMessage `json:"permission_suggestions"`
 	AgentFile   string            `json:"agent_transcript_path"` // of AgentID
+	// Server, Schema, URL and Action are of what an MCP server asks claude's user in Message, and of what became of it.
+	Server string          `json:"mcp_server_name"`
+	Schema json.RawMessage `json:"requested_schema"`
+	URL    string          `json:"url"`
+	Action string          `json:"action"`
 	// Notification and Details are gemini's.
 	Notification string         `json:"notification_type"`
 	Message      string         `json:"message"`
@@ -61,7 +66,7 @@ func Parse(data []byte) (Payload, error) {
 	if err := json.Unmarshal(data, &p); err != nil {
 		return Payload{}, fmt.Errorf("hook: the payload is not understood: %w", err)
 	}
-	for _, name := range []*string{&p.Event, &p.SessionID, &p.TurnID, &p.PromptID, &p.AgentID, &p.Source, &p.Tool, &p.ToolUseID, &p.Notification} {
+	for _, name := range []*string{&p.Event, &p.SessionID, &p.TurnID, &p.PromptID, &p.AgentID, &p.Source, &p.Tool, &p.ToolUseID, &p.Notification, &p.Server, &p.Action} {
 		*name = clip.Text(*name, maxName)
 	}
 	p.Transcript, p.AgentFile = clip.Text(p.Transcript, maxPath), clip.Text(p.AgentFile, maxPath)
