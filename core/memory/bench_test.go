@@ -52,7 +52,8 @@ func (w *writer) experience(i int) core.Experience {
 
 const many = 100_000
 
-// BenchmarkRelevance measures queries and recalls over 100,000 experiences, and tells what the index costs.
+// BenchmarkRelevance measures queries and recalls over 100,000 experiences, and tells what the index costs. With -short it has few
+// of them, which shows that it runs.
 func BenchmarkRelevance(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "index")
 	r := newRig(b, path)
@@ -60,7 +61,11 @@ func BenchmarkRelevance(b *testing.B) {
 		b.Fatal(err)
 	}
 	w := newWriter()
-	for i := range many {
+	kept := many
+	if testing.Short() {
+		kept = 1000
+	}
+	for i := range kept {
 		r.keepUntold(w.experience(i))
 		r.clock.Advance(time.Minute)
 	}

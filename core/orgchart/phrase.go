@@ -3,6 +3,7 @@ package orgchart
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -146,9 +147,9 @@ const (
 
 var (
 	// looseYes and the like find the words anywhere: in values that are verdicts.
-	looseYes    = regexp.MustCompile(`\b(?:` + yesVerbs + `|approves|accepts|` + yesPhrases + `|looks? good|ship it|good to (?:go|merge)|ready to (?:merge|ship)|sign(?:ed)? off)\b`)
-	looseRevise = regexp.MustCompile(`\b(?:revise|revision|revisions|rework|redo|resubmit|incomplete|` + revisePhrases + `)\b`)
-	looseNo     = regexp.MustCompile(`\b(?:` + noVerbs + `|rejects|rejection|denial|block|blocked|failed|` + rejectPhrases + `)\b`)
+	looseYes    = expression(`\b(?:` + yesVerbs + `|approves|accepts|` + yesPhrases + `|looks? good|ship it|good to (?:go|merge)|ready to (?:merge|ship)|sign(?:ed)? off)\b`)
+	looseRevise = expression(`\b(?:revise|revision|revisions|rework|redo|resubmit|incomplete|` + revisePhrases + `)\b`)
+	looseNo     = expression(`\b(?:` + noVerbs + `|rejects|rejection|denial|block|blocked|failed|` + rejectPhrases + `)\b`)
 
 	// firmYes and the like find them only where they speak of the verdict and not of the subject: at the beginning,
 	// after I and we, said of the work, or as a fixed phrase. The verdict is the first group that is not empty.
@@ -157,23 +158,23 @@ var (
 	firmNo     = firm(noVerbs, rejectPhrases+`|approval (?:is )?(?:denied|withheld|refused)`)
 	firmRevise = firm(`revise|rework`, revisePhrases)
 
-	negation    = regexp.MustCompile(`\b(?:not|never|neither|nor|unable|refuse|refuses|refusing|decline to|non|hardly|nobody|avoid|against|hesitate|far from)\b`)
-	softNo      = regexp.MustCompile(`\b(?:no|none|nothing|without)\b`)
-	conjunction = regexp.MustCompile(`\b(?:and|so|therefore|thus|hence|because)\b`)
-	openNot     = regexp.MustCompile(`\b(?:not|never) ,`)
-	notAfter    = regexp.MustCompile(`^(?: ,)? (?:not|never|false|denied|withheld|refused|pending|none|nothing|neither|nobody|\d+)\b|^(?: ,)? no$|` +
+	negation    = expression(`\b(?:not|never|neither|nor|unable|refuse|refuses|refusing|decline to|non|hardly|nobody|avoid|against|hesitate|far from)\b`)
+	softNo      = expression(`\b(?:no|none|nothing|without)\b`)
+	conjunction = expression(`\b(?:and|so|therefore|thus|hence|because)\b`)
+	openNot     = expression(`\b(?:not|never) ,`)
+	notAfter    = expression(`^(?: ,)? (?:not|never|false|denied|withheld|refused|pending|none|nothing|neither|nobody|\d+)\b|^(?: ,)? no$|` +
 		`^ (?:by|on|changes|items|files|list|date)\b`)
-	maybe = regexp.MustCompile(`\b(?:would|could|might|may|please|whether|almost|nearly|partially|partly|conditional|conditionally|before|pre|` +
+	maybe = expression(`\b(?:would|could|might|may|please|whether|almost|nearly|partially|partly|conditional|conditionally|before|pre|` +
 		`(?:needs?|has|have|must|should|waiting|yet|still)(?: to)? be|to be)\b`)
-	condition = regexp.MustCompile(`\b(?:if|once|unless|until|provided|assuming|pending|subject to|contingent|conditional|conditionally|conditions?|` +
+	condition = expression(`\b(?:if|once|unless|until|provided|assuming|pending|subject to|contingent|conditional|conditionally|conditions?|` +
 		`with (?:\w+ )?(?:reservations?|caveats?)|tentative|tentatively|provisional|provisionally|preliminary|preliminarily|in principle|` +
 		`only (?:after|when|with))\b`)
-	conditional = regexp.MustCompile(`(?:^|, )(?:but |and |only |as long as |except )*(?:if|once|unless|until|provided|assuming|pending|subject to|as long as|contingent|except)\b`)
-	fixAfter    = regexp.MustCompile(`\b(?:after|when)(?: \w+){0,3} (?:fix\w*|chang\w+|revis\w+|address\w*|resolv\w+|correct\w*|updat\w+)\b`)
-	turn        = regexp.MustCompile(`\b(?:but|however|except|although|though)\b`)
-	turning     = regexp.MustCompile(`^(?:but|however|unfortunately|that said)\b`)
-	choice      = regexp.MustCompile(`\bone of\b.*\bapproved?\b.*\breject(?:ed)?\b`) // the question, repeated
-	softYes     = regexp.MustCompile(`good|ship|ready|sign`)
+	conditional = expression(`(?:^|, )(?:but |and |only |as long as |except )*(?:if|once|unless|until|provided|assuming|pending|subject to|as long as|contingent|except)\b`)
+	fixAfter    = expression(`\b(?:after|when)(?: \w+){0,3} (?:fix\w*|chang\w+|revis\w+|address\w*|resolv\w+|correct\w*|updat\w+)\b`)
+	turn        = expression(`\b(?:but|however|except|although|though)\b`)
+	turning     = expression(`^(?:but|however|unfortunately|that said)\b`)
+	choice      = expression(`\bone of\b.*\bapproved?\b.*\breject(?:ed)?\b`) // the question, repeated
+	softYes     = expression(`good|ship|ready|sign`)
 )
 
 const (
@@ -187,8 +188,15 @@ const (
 	yesPhrases    = `approval (?:is )?(?:granted|given)|(?:grant|give)(?: my| full)? approval|recommend(?:s|ed|ing)? (?:approval|approving|accepting|merging)`
 )
 
-func firm(verbs, phrases string) *regexp.Regexp {
-	return regexp.MustCompile(`(?:^|, )(?:(?:verdict|decision|final|overall|therefore|so|ok|yes|no|not|never|hereby|conditionally|partially|fully|non|` +
+// expression compiles a regular expression when it is needed first: most processes, all commands of the CLI among them, read no
+// verdict, and these take milliseconds and megabytes.
+func expression(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
+
+// firm returns an expression of where the verbs or the phrases speak of the verdict.
+func firm(verbs, phrases string) func() *regexp.Regexp {
+	return expression(`(?:^|, )(?:(?:verdict|decision|final|overall|therefore|so|ok|yes|no|not|never|hereby|conditionally|partially|fully|non|` +
 		`pr|plan|design|changes|status|result|also|and|then|please|is|are|all|almost) |, ){0,3}(` + verbs + `)\b` +
 		`|\b(?:i|we)` + between + ` (` + verbs + `)\b` +
 		`|\b` + subject + `(?: \w+){0,3}? (?:is|are|was|been|be|stands|gets)(?: (?:not|never|hereby|now|fully|therefore|conditionally|partially|almost))* (` + verbs + `)\b` +
@@ -201,10 +209,10 @@ func readProse(text string) signals {
 	onlySoft, turned := true, false
 	for _, s := range sentences(text) {
 		found := phraseSignals(s, true)
-		if found&saysApprove != 0 && !softYes.MatchString(s.text) {
+		if found&saysApprove != 0 && !softYes().MatchString(s.text) {
 			onlySoft = false
 		}
-		turned = turned || turning.MatchString(s.text)
+		turned = turned || turning().MatchString(s.text)
 		all |= found
 	}
 	if all&saysApprove != 0 && onlySoft && turned {
@@ -215,7 +223,7 @@ func readProse(text string) signals {
 
 // phraseSignals reads one sentence. firm sentences count only where they speak of the verdict.
 func phraseSignals(s sentence, isFirm bool) signals {
-	if s.asked || choice.MatchString(s.text) {
+	if s.asked || choice().MatchString(s.text) {
 		return 0
 	}
 	yes, no, revise := looseYes, looseNo, looseRevise
@@ -240,9 +248,9 @@ func phraseSignals(s sentence, isFirm bool) signals {
 }
 
 // spans finds where the words of a verdict are.
-func spans(pattern *regexp.Regexp, text string) [][2]int {
+func spans(pattern func() *regexp.Regexp, text string) [][2]int {
 	var list [][2]int
-	for _, m := range pattern.FindAllStringSubmatchIndex(text, 8) {
+	for _, m := range pattern().FindAllStringSubmatchIndex(text, 8) {
 		span := [2]int{m[0], m[1]}
 		for g := 2; g < len(m); g += 2 {
 			if m[g] >= 0 {
@@ -257,14 +265,14 @@ func spans(pattern *regexp.Regexp, text string) [][2]int {
 
 // negated reports whether what comes after prefix is denied by it.
 func negated(prefix string) bool {
-	if openNot.MatchString(prefix) {
+	if openNot().MatchString(prefix) {
 		return true
 	}
 	clause := prefix[strings.LastIndex(prefix, " , ")+1:]
 	if i := strings.LastIndex(clause, " but "); i >= 0 {
 		clause = clause[i:]
 	}
-	return negation.MatchString(clause) || softNo.MatchString(clause)
+	return negation().MatchString(clause) || softNo().MatchString(clause)
 }
 
 // approval returns what an approving word at a place of a sentence comes to.
@@ -275,16 +283,16 @@ func approval(text string, begin, end int) signals {
 	if i := strings.LastIndex(clause, " but "); i >= 0 {
 		clause = clause[i:]
 	}
-	if openNot.MatchString(prefix) {
+	if openNot().MatchString(prefix) {
 		return saysNot
 	}
-	if at := negation.FindStringIndex(clause); len(at) > 0 {
-		if conjunction.MatchString(clause[at[1]:]) {
+	if at := negation().FindStringIndex(clause); len(at) > 0 {
+		if conjunction().MatchString(clause[at[1]:]) {
 			return saysUnclear // "I did not find problems and approve"
 		}
 		return saysNot
 	}
-	if at := softNo.FindStringIndex(clause); len(at) > 0 && !conjunction.MatchString(clause[at[1]:]) {
+	if at := softNo().FindStringIndex(clause); len(at) > 0 && !conjunction().MatchString(clause[at[1]:]) {
 		return saysNot
 	}
 	whole := text[from:]
@@ -292,10 +300,10 @@ func approval(text string, begin, end int) signals {
 		whole = whole[:next]
 	}
 	switch {
-	case notAfter.MatchString(suffix), maybe.MatchString(clause), condition.MatchString(whole), conditional.MatchString(text),
-		fixAfter.MatchString(suffix):
+	case notAfter().MatchString(suffix), maybe().MatchString(clause), condition().MatchString(whole), conditional().MatchString(text),
+		fixAfter().MatchString(suffix):
 		return saysUnclear
-	case turn.MatchString(suffix) && softYes.MatchString(text[begin:end]):
+	case turn().MatchString(suffix) && softYes().MatchString(text[begin:end]):
 		return saysUnclear // "looks good but ..."
 	}
 	return saysApprove

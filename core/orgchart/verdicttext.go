@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"regexp"
 	"strings"
 )
 
@@ -97,17 +96,17 @@ func (rd *reader) objects(text string, depth int) (reading, string) {
 
 var (
 	// A label, what divides it from its value, and the value: "**Verdict:** approve", "| Decision | reject |".
-	verdictLabel = regexp.MustCompile(`(?i)^[^\pL]*(?:(?:my|the|final|overall|review|review's) )*` +
+	verdictLabel = expression(`(?i)^[^\pL]*(?:(?:my|the|final|overall|review|review's) )*` +
 		`(verdict|decision|recommendation|approval status|approval|review status|judge?ment|ruling|status|outcome|approved?|accepted)` +
 		`["'*_` + "`" + `\s]*(:|=|\||→|->| is\b|\s[-–—]\s)(.*)$`)
 	// A heading that has its value in the next line.
-	verdictHeading = regexp.MustCompile(`(?i)^[#*_\s]*(?:(?:my|the|final|overall) )*(verdict|decision|recommendation)[:*_\s]*$`)
-	remarkLabel    = regexp.MustCompile(`(?i)^[^\pL]*(feedback|comments?|reasons?|reasoning|rationale|explanation|summary)["'*_` + "`" + `]*\s*[:=](.*)$`)
-	confidenceLine = regexp.MustCompile(`(?i)confidence(?: level| score| rating)?["'*_` + "`" + `\s]*(?:[:=|]|is|of|-)?["'*_` + "`" + `|\s]*` +
+	verdictHeading = expression(`(?i)^[#*_\s]*(?:(?:my|the|final|overall) )*(verdict|decision|recommendation)[:*_\s]*$`)
+	remarkLabel    = expression(`(?i)^[^\pL]*(feedback|comments?|reasons?|reasoning|rationale|explanation|summary)["'*_` + "`" + `]*\s*[:=](.*)$`)
+	confidenceLine = expression(`(?i)confidence(?: level| score| rating)?["'*_` + "`" + `\s]*(?:[:=|]|is|of|-)?["'*_` + "`" + `|\s]*` +
 		`((?:\d+(?:\.\d+)?|\.\d+)\s*(?:%|percent|/\s*\d+)?|very high|high|medium|moderate|low)`)
-	confidentWords = regexp.MustCompile(`(?i)(\d+(?:\.\d+)?\s*(?:%|percent))\s+(?:confiden|sure|certain)`)
+	confidentWords = expression(`(?i)(\d+(?:\.\d+)?\s*(?:%|percent))\s+(?:confiden|sure|certain)`)
 	// The choice as it was offered, repeated by the agent.
-	offered = regexp.MustCompile(`^(?:one of )?approved? (?:, )?(?:or )?(?:revised?|request changes) (?:, )?(?:or )?reject(?:ed)?$`)
+	offered = expression(`^(?:one of )?approved? (?:, )?(?:or )?(?:revised?|request changes) (?:, )?(?:or )?reject(?:ed)?$`)
 )
 
 // readLabels reads lines like "Verdict: approve". remarks is the rest of the text.
@@ -120,9 +119,9 @@ func readLabels(text string) (found reading, remarks string) {
 		if strings.HasPrefix(trimmed, "```") {
 			continue
 		}
-		if m := confidenceLine.FindStringSubmatch(line); m != nil && !found.confident {
+		if m := confidenceLine().FindStringSubmatch(line); m != nil && !found.confident {
 			found.confidence, found.confident = confidenceOf(m[1])
-		} else if m := confidentWords.FindStringSubmatch(line); m != nil && !found.confident {
+		} else if m := confidentWords().FindStringSubmatch(line); m != nil && !found.confident {
 			found.confidence, found.confident = confidenceOf(m[1])
 		}
 		if heading && trimmed != "" {
@@ -132,11 +131,11 @@ func readLabels(text string) (found reading, remarks string) {
 				continue
 			}
 		}
-		if verdictHeading.MatchString(line) {
+		if verdictHeading().MatchString(line) {
 			heading = true
 			continue
 		}
-		if m := verdictLabel.FindStringSubmatch(line); m != nil {
+		if m := verdictLabel().FindStringSubmatch(line); m != nil {
 			if s, ok := labelSignals(strings.ToLower(m[1]), m[2], m[3]); ok {
 				found.signals |= s
 				inRemarks = false
@@ -146,12 +145,12 @@ func readLabels(text string) (found reading, remarks string) {
 				continue
 			}
 		}
-		if m := remarkLabel.FindStringSubmatch(line); m != nil && found.feedback == "" {
+		if m := remarkLabel().FindStringSubmatch(line); m != nil && found.feedback == "" {
 			inRemarks = true
 			found.feedback = strings.TrimSpace(strings.Trim(strings.TrimSpace(m[2]), `"'*_|`))
 			continue
 		}
-		if loc := confidenceLine.FindStringIndex(line); len(loc) > 0 && loc[1]-loc[0] > len(trimmed)-8 {
+		if loc := confidenceLine().FindStringIndex(line); len(loc) > 0 && loc[1]-loc[0] > len(trimmed)-8 {
 			inRemarks = false
 			continue
 		}
@@ -194,7 +193,7 @@ func labelSignals(label, divider, value string) (s signals, ok bool) {
 	if strings.TrimSpace(value) == "" {
 		return 0, false
 	}
-	if offered.MatchString(normalize(value)) {
+	if offered().MatchString(normalize(value)) {
 		return 0, true
 	}
 	if s = valueSignals(value); s == 0 {
@@ -212,7 +211,7 @@ func readWords(text string) reading {
 	if s, ok := exactOf(text); ok {
 		return reading{signals: s}
 	}
-	if offered.MatchString(normalize(text)) {
+	if offered().MatchString(normalize(text)) {
 		return reading{}
 	}
 	list := sentences(text)

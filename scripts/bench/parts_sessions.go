@@ -154,7 +154,8 @@ func (s *shell) print(ctx context.Context, m *managed) error {
 // reattach attaches at the pattern as soon as that works.
 func (s *shell) reattach(ctx context.Context, m *managed) (t *terminal.Terminal, err error) {
 	address, header := m.Client.TerminalRequest(s.ID)
-	err = testbed.Until(ctx, 30*time.Second, "the agent can be attached", func(ctx context.Context) (bool, error) {
+	// The terminal lives with the context that it was dialled with: that of one try is over before it is read.
+	err = testbed.Until(ctx, 30*time.Second, "the agent can be attached", func(context.Context) (bool, error) {
 		var failed error
 		t, failed = terminal.Dial(ctx, address, runtime.AttachOptions{From: &s.from, ReadOnly: true}, terminal.DialOptions{Header: header})
 		return failed == nil, nil

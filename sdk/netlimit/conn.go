@@ -23,8 +23,9 @@ type Conn struct {
 	taken    atomic.Bool  // by a protocol other than HTTP
 	closed   sync.Once
 
-	writing sync.Mutex // held by the write under way
-	written int64      // bytes that the system took; guarded by writing
+	writing sync.Mutex // held by the write under way; guards the two below
+	written int64      // bytes that the system took
+	direct  direct
 
 	mu        sync.Mutex // guards all below
 	armed     time.Time  // the write deadline that is set below
@@ -54,7 +55,12 @@ func (c *Conn) stall() time.Duration {
 func (c *Conn) Write(p []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	var done int
+	done := c.direct.write(p)
+	c.written += int64(done)
+	if done > 0 && done == len(p) {
+		return done, nil
+	}
+	defer c.disarm()
 	var acked int64     // of all bytes that were written; counts once since is set
 	var since time.Time // when the peer took something last, as far as is known
 	for {
@@ -105,6 +111,16 @@ func (c *Conn) arm(now time.Time) {
 	}
 	c.armed = till
 	_ = c.Conn.SetWriteDeadline(till) // the write shows an error
+}
+
+// disarm takes back the deadline of a step, which would wake the process up when it is over though no write waits.
+func (c *Conn) disarm() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.armed.Equal(c.writeTill) {
+		c.armed = c.writeTill
+		_ = c.Conn.SetWriteDeadline(c.armed) // the next write shows an error
+	}
 }
 
 // over reports whether the caller's own write deadline has passed.

@@ -57,6 +57,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		}
 		c := &Conn{Conn: inner, listener: l, address: addressOf(inner.RemoteAddr())}
 		if l.enter(c) {
+			c.direct.of(inner)
 			return c, nil
 		}
 		l.refused.Add(1)
