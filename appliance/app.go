@@ -262,11 +262,9 @@ func (a *App) Open(ctx context.Context) (err error) {
 	}
 	a.alerts = a.newAlerts()
 	a.alerting.Store(a.alerts)
-	a.wg.Add(1)
-	go func() {
-		defer a.wg.Done()
+	a.wg.Go(func() {
 		a.alerts.run(a.work) // once there are endpoints to tell
-	}()
+	})
 	a.patterns = pattern.NewService(a.store, a.clock, pattern.Options{
 		MaxDefinition: int(c.Server.MaxDefinition), IDs: a.ids, BuiltIns: configs.Patterns(), AgentTypes: a.agentTypes,
 		CheckSecret: a.secrets.CheckSecret,

@@ -22,11 +22,9 @@ func (a *App) startWatchdog() {
 	if err != nil || limit <= 0 {
 		return
 	}
-	a.wg.Add(1)
-	go func() {
-		defer a.wg.Done()
+	a.wg.Go(func() {
 		a.watchdog(a.work, limit/watchdogShare, func() { notify(notifyWatchdog) })
-	}()
+	})
 }
 
 // watchdog calls alive every so often if the store answered a read since the last time. One that hangs keeps it from being

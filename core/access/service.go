@@ -134,11 +134,9 @@ func (s *Service) Open(ctx context.Context) error {
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stop = stop
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
+	s.wg.Go(func() {
 		s.run(ctx)
-	}()
+	})
 	return nil
 }
 

@@ -13,9 +13,7 @@ type notifier struct {
 func (n *notifier) start(tell func()) {
 	n.signal = make(chan struct{}, 1)
 	n.end = make(chan struct{})
-	n.done.Add(1)
-	go func() {
-		defer n.done.Done()
+	n.done.Go(func() {
 		for {
 			select {
 			case <-n.signal:
@@ -24,7 +22,7 @@ func (n *notifier) start(tell func()) {
 				return
 			}
 		}
-	}()
+	})
 }
 
 func (n *notifier) changed() {

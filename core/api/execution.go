@@ -223,9 +223,7 @@ func withDetail(err error, key string, value any) error {
 	}
 	own := *e
 	own.Details = map[string]any{key: value}
-	for k, v := range e.Details {
-		own.Details[k] = v
-	}
+	maps.Copy(own.Details, e.Details)
 	return &own
 }
 

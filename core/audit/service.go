@@ -130,11 +130,9 @@ func (s *Service) Deliver(find func(name string) sinks.Sink) {
 
 func (s *Service) deliver(k *outlet, to sinks.Sink) {
 	k.sink = to
-	s.outlets.Add(1)
-	go func() {
-		defer s.outlets.Done()
+	s.outlets.Go(func() {
 		k.run(s.delivery)
-	}()
+	})
 }
 
 // all returns the outlets.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"regexp"
 	"sort"
 	"strings"
@@ -133,9 +134,7 @@ func redact(value any) any {
 // merge lays over what a later file said: keys join, everything else replaces.
 func merge(under, over map[string]any) map[string]any {
 	next := make(map[string]any, len(under)+len(over))
-	for key, value := range under {
-		next[key] = value
-	}
+	maps.Copy(next, under)
 	for key, value := range over {
 		below, isMap := next[key].(map[string]any)
 		if above, ok := value.(map[string]any); ok && isMap {

@@ -237,9 +237,7 @@ func (b *batchRun) tryBegin(index int) (*started, error) {
 
 // watch sends the item's end to the loop.
 func (b *batchRun) watch(index int, id string) {
-	b.watchers.Add(1)
-	go func() {
-		defer b.watchers.Done()
+	b.watchers.Go(func() {
 		exec, ok := b.await(id)
 		if !ok {
 			return
@@ -251,7 +249,7 @@ func (b *batchRun) watch(index int, id string) {
 		case b.ended <- item:
 		case <-b.eng.quit:
 		}
-	}()
+	})
 }
 
 // unreadableAfter is how often an item's execution is read in vain before the item counts as failed. A store that

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/wardroom/wardroom/core"
@@ -140,9 +141,7 @@ func (e *Engine) feasible(wants []roleWant) bool {
 			continue
 		}
 		slots := e.agents.Slots(w.need)
-		for id, n := range slots {
-			left[id] = n
-		}
+		maps.Copy(left, slots)
 		for range w.count - map[bool]int{true: min(w.spawn, w.count)}[can] {
 			fits = append(fits, slots)
 		}

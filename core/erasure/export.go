@@ -61,18 +61,11 @@ func (s *Service) Export(ctx context.Context, subject string, fn func(item core.
 	}); err != nil {
 		return err
 	}
-	page := core.Page{Limit: core.MaxPageLimit}
-	for more := true; more; {
-		list, info, err := s.opts.Store.FindSessions(ctx, core.SessionFilter{User: subject, Page: page})
-		if err != nil {
-			return err
-		}
-		for _, r := range list {
-			if err := x.put(core.DataSessions, r.ID, r.UserSession); err != nil {
-				return err
-			}
-		}
-		page.Cursor, more = info.NextCursor, info.HasMore && info.NextCursor != ""
+	err = eachOf(func(page core.Page) ([]*core.SessionRecord, core.PageInfo, error) {
+		return s.opts.Store.FindSessions(ctx, core.SessionFilter{User: subject, Page: page})
+	}, func(r *core.SessionRecord) error { return x.put(core.DataSessions, r.ID, r.UserSession) })
+	if err != nil {
+		return err
 	}
 	return s.eachAudit(ctx, subject, func(r *core.AuditRecord) error { return x.put(core.DataAudit, r.EventID, r) })
 }
@@ -108,46 +101,21 @@ func (x exporter) execution(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	page := core.Page{Limit: core.MaxPageLimit}
-	for more := true; more; {
-		list, info, err := x.opts.Store.FindQuestions(ctx, core.QuestionFilter{ExecutionID: id, Page: page})
-		if err != nil {
-			return err
-		}
-		for _, q := range list {
-			if err := x.put(core.DataQuestions, q.ID, q); err != nil {
-				return err
-			}
-		}
-		page.Cursor, more = info.NextCursor, info.HasMore && info.NextCursor != ""
+	err = eachOf(func(page core.Page) ([]*core.Question, core.PageInfo, error) {
+		return x.opts.Store.FindQuestions(ctx, core.QuestionFilter{ExecutionID: id, Page: page})
+	}, func(q *core.Question) error { return x.put(core.DataQuestions, q.ID, q) })
+	if err != nil {
+		return err
 	}
-	page = core.Page{Limit: core.MaxPageLimit}
-	for more := true; more; {
-		list, info, err := x.opts.Store.FindDecisions(ctx, core.DecisionFilter{ExecutionID: id, Page: page})
-		if err != nil {
-			return err
-		}
-		for _, d := range list {
-			if err := x.put(core.DataDecisions, d.ID, d.Decision); err != nil {
-				return err
-			}
-		}
-		page.Cursor, more = info.NextCursor, info.HasMore && info.NextCursor != ""
+	err = eachOf(func(page core.Page) ([]*core.Decision, core.PageInfo, error) {
+		return x.opts.Store.FindDecisions(ctx, core.DecisionFilter{ExecutionID: id, Page: page})
+	}, func(d *core.Decision) error { return x.put(core.DataDecisions, d.ID, d.Decision) })
+	if err != nil {
+		return err
 	}
-	page = core.Page{Limit: core.MaxPageLimit}
-	for more := true; more; {
-		list, info, err := x.opts.Store.FindExperiences(ctx, core.ExperienceFilter{ExecutionID: id, Page: page})
-		if err != nil {
-			return err
-		}
-		for _, m := range list {
-			if err := x.put(core.DataExperiences, m.ID, m.Experience); err != nil {
-				return err
-			}
-		}
-		page.Cursor, more = info.NextCursor, info.HasMore && info.NextCursor != ""
-	}
-	return nil
+	return eachOf(func(page core.Page) ([]*core.Experience, core.PageInfo, error) {
+		return x.opts.Store.FindExperiences(ctx, core.ExperienceFilter{ExecutionID: id, Page: page})
+	}, func(m *core.Experience) error { return x.put(core.DataExperiences, m.ID, m.Experience) })
 }
 
 // eventPage is how many events are read at a time.

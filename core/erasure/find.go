@@ -72,24 +72,14 @@ func labelled(m core.Metadata, subject string) bool {
 
 // eachBatch calls fn with each batch of a subject.
 func (s *Service) eachBatch(ctx context.Context, subject string, fn func(b *core.Batch) error) error {
-	filter := core.BatchFilter{Page: core.Page{Limit: core.MaxPageLimit}}
-	for {
-		list, info, err := s.opts.Store.FindBatches(ctx, filter)
-		if err != nil {
-			return err
-		}
-		for _, b := range list {
-			if b.CreatedBy != subject && !labelled(b.Options.Metadata, subject) {
-				continue
-			}
-			if err := fn(b); err != nil {
-				return err
-			}
-		}
-		if filter.Cursor = info.NextCursor; !info.HasMore || filter.Cursor == "" {
+	return eachOf(func(page core.Page) ([]*core.Batch, core.PageInfo, error) {
+		return s.opts.Store.FindBatches(ctx, core.BatchFilter{Page: page})
+	}, func(b *core.Batch) error {
+		if b.CreatedBy != subject && !labelled(b.Options.Metadata, subject) {
 			return nil
 		}
-	}
+		return fn(b)
+	})
 }
 
 // ofTarget reports whether what a target starts is labelled with a subject.
@@ -113,17 +103,15 @@ func (s *Service) triggers(ctx context.Context, subject string) ([]*core.Trigger
 
 // eachManaged calls fn with each managed agent that a subject spawned.
 func (s *Service) eachManaged(ctx context.Context, subject string, fn func(a *core.ManagedAgent) error) error {
-	filter := core.ManagedAgentFilter{CreatedBy: subject, Page: core.Page{Limit: core.MaxPageLimit}}
 	var mine []*core.ManagedAgent
-	for {
-		list, info, err := s.opts.Managed.FindManagedAgents(ctx, filter)
-		if err != nil {
-			return err
-		}
-		mine = append(mine, list...)
-		if filter.Cursor = info.NextCursor; !info.HasMore || filter.Cursor == "" {
-			break
-		}
+	err := eachOf(func(page core.Page) ([]*core.ManagedAgent, core.PageInfo, error) {
+		return s.opts.Managed.FindManagedAgents(ctx, core.ManagedAgentFilter{CreatedBy: subject, Page: page})
+	}, func(a *core.ManagedAgent) error {
+		mine = append(mine, a)
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	for _, a := range mine {
 		if err := fn(a); err != nil {
@@ -135,18 +123,25 @@ func (s *Service) eachManaged(ctx context.Context, subject string, fn func(a *co
 
 // eachThread calls fn with each thread of an execution.
 func (s *Service) eachThread(ctx context.Context, executionID string, fn func(t *core.ThreadRecord) error) error {
-	filter := core.ThreadFilter{ExecutionID: executionID, Page: core.Page{Limit: core.MaxPageLimit}}
+	return eachOf(func(page core.Page) ([]*core.ThreadRecord, core.PageInfo, error) {
+		return s.opts.Store.FindThreads(ctx, core.ThreadFilter{ExecutionID: executionID, Page: page})
+	}, fn)
+}
+
+// eachOf calls fn with each row of all pages that find returns. A page is read after fn has had all rows of the one before.
+func eachOf[T any](find func(page core.Page) ([]T, core.PageInfo, error), fn func(row T) error) error {
+	page := core.Page{Limit: core.MaxPageLimit}
 	for {
-		list, info, err := s.opts.Store.FindThreads(ctx, filter)
+		list, info, err := find(page)
 		if err != nil {
 			return err
 		}
-		for _, t := range list {
-			if err := fn(t); err != nil {
+		for _, row := range list {
+			if err := fn(row); err != nil {
 				return err
 			}
 		}
-		if filter.Cursor = info.NextCursor; !info.HasMore || filter.Cursor == "" {
+		if page.Cursor = info.NextCursor; !info.HasMore || page.Cursor == "" {
 			return nil
 		}
 	}

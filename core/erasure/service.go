@@ -118,11 +118,7 @@ func New(o Options) *Service {
 
 // Open goes on with the erasures that a former process began.
 func (s *Service) Open() {
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
-		s.work()
-	}()
+	s.wg.Go(s.work)
 }
 
 // Close stops the work, which goes on at the next start. Safe to call twice.

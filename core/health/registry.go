@@ -126,9 +126,7 @@ func (r *Registry) Report(ctx context.Context) Report {
 func (r *Registry) start(e *entry) {
 	done := make(chan struct{})
 	e.done = done
-	r.running.Add(1)
-	go func() {
-		defer r.running.Done()
+	r.running.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), Timeout)
 		defer cancel()
 		result := run(ctx, e.check)
@@ -137,7 +135,7 @@ func (r *Registry) start(e *entry) {
 		r.settle(e, result)
 		e.done = nil
 		close(done)
-	}()
+	})
 }
 
 // run calls the check; a panic in it is a failed check, not the end of the process.

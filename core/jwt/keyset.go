@@ -152,9 +152,7 @@ func (s *keySet) fetch(now time.Time) chan struct{} {
 	s.tried = now
 	over := make(chan struct{})
 	s.fetching = over
-	s.done.Add(1)
-	go func() {
-		defer s.done.Done()
+	s.done.Go(func() {
 		keys, err := s.download()
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -171,7 +169,7 @@ func (s *keySet) fetch(now time.Time) chan struct{} {
 		s.failed = err
 		s.fetching = nil
 		close(over)
-	}()
+	})
 	return over
 }
 

@@ -55,9 +55,7 @@ func environ(lookup func(string) (string, bool), own, host map[string]string) []
 		}
 	}
 	for _, layer := range []map[string]string{own, host} {
-		for name, value := range layer {
-			vars[name] = value
-		}
+		maps.Copy(vars, layer)
 	}
 	list := make([]string, 0, len(vars))
 	for name, value := range vars {

@@ -48,13 +48,11 @@ func (h *Host) Gather() ([]*dto.MetricFamily, error) {
 		if i == nil {
 			continue
 		}
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			if text, err := i.conn.Metrics(ctx); err == nil && len(text) <= gatherBytes {
 				texts[n] = text
 			}
-		}()
+		})
 	}
 	wg.Wait()
 	merged := map[string]*dto.MetricFamily{}

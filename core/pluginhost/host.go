@@ -148,12 +148,10 @@ func (h *Host) begin(c *child) {
 	c.mu.Unlock()
 	ctx, retire := context.WithCancel(h.ctx)
 	c.retire, c.over = retire, make(chan struct{})
-	h.wg.Add(1)
-	go func() {
-		defer h.wg.Done()
+	h.wg.Go(func() {
 		defer close(c.over)
 		c.run(ctx)
-	}()
+	})
 }
 
 // awaitStart waits for the first outcome of each child.
@@ -219,15 +217,13 @@ func (h *Host) RefreshLogLevels() {
 	defer h.mu.Unlock()
 	for _, c := range h.children {
 		if i := c.instance(); i != nil {
-			h.wg.Add(1)
-			go func() {
-				defer h.wg.Done()
+			h.wg.Go(func() {
 				ctx, cancel := context.WithTimeout(h.ctx, h.opts.Limits.Answer)
 				defer cancel()
 				if err := i.conn.SetLogLevel(ctx, c.log.GetLevel()); err != nil {
 					h.log.Debug("a plugin did not take its log level", "plugin", c.spec.Name, "error", err)
 				}
-			}()
+			})
 		}
 	}
 }

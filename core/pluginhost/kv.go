@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"sort"
@@ -134,9 +135,7 @@ func (k *kv) List(_ context.Context, prefix string) ([]string, error) {
 
 func (k *kv) copy() map[string][]byte {
 	next := make(map[string][]byte, len(k.values)+1)
-	for key, value := range k.values {
-		next[key] = value
-	}
+	maps.Copy(next, k.values)
 	return next
 }
 

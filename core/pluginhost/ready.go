@@ -37,11 +37,9 @@ func (c *child) announce(i *instance) {
 
 // call runs a hook on a goroutine that the run loop joins.
 func (c *child) call(hook func()) {
-	c.hooks.Add(1)
-	go func() {
-		defer c.hooks.Done()
+	c.hooks.Go(func() {
 		c.oneHook.Lock()
 		defer c.oneHook.Unlock()
 		hook()
-	}()
+	})
 }

@@ -287,9 +287,7 @@ func (h *Host) choose(name string, enabled bool) (*child, error) {
 		return nil, core.NotFound("plugin", name)
 	}
 	next := &choices{Format: h.choices.Format, Plugins: map[string]choice{}}
-	for other, said := range h.choices.Plugins {
-		next.Plugins[other] = said
-	}
+	maps.Copy(next.Plugins, h.choices.Plugins)
 	next.Plugins[name] = choice{Enabled: enabled, At: h.opts.Clock.Now().UTC().Truncate(time.Second)}
 	if err := next.write(h.opts.StateDir); err != nil {
 		return nil, core.Errorf(core.CodeInternal, "the choice cannot be recorded, so nothing was changed").WithCause(err)

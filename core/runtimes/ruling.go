@@ -70,9 +70,7 @@ func (s *Service) answerRuled(id string, ruling core.PromptRuling) {
 	if at {
 		return
 	}
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
+	s.wg.Go(func() {
 		defer func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
@@ -99,7 +97,7 @@ func (s *Service) answerRuled(id string, ruling core.PromptRuling) {
 			}
 			stop()
 		}
-	}()
+	})
 }
 
 // askPeople leaves a prompt to people that the policy answered in vain.

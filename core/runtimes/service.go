@@ -124,16 +124,8 @@ func (s *Service) Open(ctx context.Context) error {
 	for _, src := range s.configured() {
 		s.attach(src, positions)
 	}
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
-		s.sweepOften()
-	}()
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
-		s.askOften()
-	}()
+	s.wg.Go(s.sweepOften)
+	s.wg.Go(s.askOften)
 	return nil
 }
 
@@ -154,11 +146,9 @@ func (s *Service) join(from Source) *source {
 // attach begins to follow a runtime, from the position where that ended when it was there before.
 func (s *Service) attach(src *source, positions map[string]core.RuntimePosition) {
 	src.position = positions[src.Name]
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
+	s.wg.Go(func() {
 		s.follow(src)
-	}()
+	})
 }
 
 // Join adds a runtime to a service that is open. Agents that an earlier process had there are found again. CONFLICT for a name

@@ -171,11 +171,9 @@ func (s *Service) Open(ctx context.Context) error {
 		s.names[r.Name] = r.ID
 	}
 	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
+	s.wg.Go(func() {
 		s.run(ctx)
-	}()
+	})
 	return nil
 }
 
@@ -253,11 +251,9 @@ func (s *Service) look(ctx context.Context) (now time.Time, wait time.Duration) 
 			e.underWay = true
 			s.working[in]++
 			s.waiting[host]++
-			s.wg.Add(1)
-			go func() {
-				defer s.wg.Done()
+			s.wg.Go(func() {
 				s.work(ctx, e, in, host)
-			}()
+			})
 		}
 	}
 	return now, wait

@@ -136,11 +136,7 @@ func (s *Service) pluginProvider(plugin string, p Plugin) *provider {
 
 // Open begins to ask anew for what is in use, and to watch what can be watched.
 func (s *Service) Open() {
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
-		s.keep()
-	}()
+	s.wg.Go(s.keep)
 	for _, p := range s.all() {
 		s.begin(p)
 	}
@@ -152,11 +148,9 @@ func (s *Service) all() map[string]*provider { return *s.providers.Load() }
 // begin watches a provider that can be watched.
 func (s *Service) begin(p *provider) {
 	if watcher, ok := p.provider.(secret.Watcher); ok {
-		s.wg.Add(1)
-		go func() {
-			defer s.wg.Done()
+		s.wg.Go(func() {
 			s.watch(p, watcher)
-		}()
+		})
 	}
 }
 
@@ -345,9 +339,7 @@ func (s *Service) fetch(p *provider, by secret.Caller, list []*entry) {
 		e.flight = &flight{done: f.done}
 		wait = wait || e.state.Load() == nil
 	}
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
+	s.wg.Go(func() {
 		defer close(f.done)
 		begin := s.clock.Now()
 		results, err := s.ask(p, by, list, wait)
@@ -375,7 +367,7 @@ func (s *Service) fetch(p *provider, by secret.Caller, list []*entry) {
 		}
 		s.bound(nil)
 		s.fetch(p, caller("refresh"), again)
-	}()
+	})
 }
 
 // ask makes the call. While the provider is not there, it is asked again until the time is over, where somebody has no value

@@ -129,12 +129,10 @@ func (p *provider) fetch() chan struct{} {
 	}
 	over := make(chan struct{})
 	p.asking = over
-	p.done.Add(1)
-	go func() {
-		defer p.done.Done()
+	p.done.Go(func() {
 		p.refresh()
 		close(over)
-	}()
+	})
 	return over
 }
 

@@ -57,7 +57,7 @@ func (s *Store) note(key []byte, d *damage) {
 	if _, known := b.notes[string(key)]; known || len(b.notes) >= maxBroken {
 		return
 	}
-	reason := oneLine(d.err.Error(), maxReason)
+	reason := oneLine(d.err.Error())
 	s.log.Error("a stored record cannot be read and is passed over", "kind", d.what, "id", d.id, "reason", reason)
 	if b.notes == nil {
 		b.notes = map[string]BrokenRecord{}
@@ -68,11 +68,11 @@ func (s *Store) note(key []byte, d *damage) {
 	b.dirty = true
 }
 
-// oneLine cuts a text at its first line and at limit bytes: what follows in errors of the database is a dump of values.
-func oneLine(text string, limit int) string {
+// oneLine cuts a text at its first line and at maxReason bytes: what follows in errors of the database is a dump of values.
+func oneLine(text string) string {
 	text, _, _ = strings.Cut(text, "\n")
-	if len(text) > limit {
-		text = strings.ToValidUTF8(text[:limit], "")
+	if len(text) > maxReason {
+		text = strings.ToValidUTF8(text[:maxReason], "")
 	}
 	return text
 }

@@ -315,7 +315,7 @@ func (s *Store) reseal() {
 			s.resealing.mu.Lock()
 			s.resealing.failed = ""
 			if err != nil && s.closing.Err() == nil {
-				s.resealing.failed = oneLine(err.Error(), maxReason)
+				s.resealing.failed = oneLine(err.Error())
 				s.log.Error("records are still sealed by a former data key; this is tried again", "error", s.resealing.failed)
 				s.opts.Clock.AfterFunc(resealRetry, func() {
 					select {

@@ -56,7 +56,7 @@ func (w *writer) load() error {
 	if healed = append(healed, more...); len(healed) > 0 && !w.limits.ReadOnly {
 		// What was made anew follows from records that can be read, so it may as well be made again at the next start.
 		if err := commitWrites(db, healed); err != nil {
-			w.s.log.Warn("what was made anew is not on disk yet", "error", oneLine(err.Error(), maxReason))
+			w.s.log.Warn("what was made anew is not on disk yet", "error", oneLine(err.Error()))
 		}
 	}
 	if err := w.loadAudit(txn); err != nil {

@@ -95,7 +95,7 @@ func (w *writer) keepRedo(writes []write) (parts uint32, err error) {
 	for i := range writes {
 		part = appendRedo(part, &writes[i])
 		for len(part) > redoPart {
-			if err := keep(appendRedoPart(nil, parts), part[:redoPart]); err != nil {
+			if err := keep(redoPartKey(parts), part[:redoPart]); err != nil {
 				return 0, err
 			}
 			parts, part = parts+1, append([]byte(nil), part[redoPart:]...)
@@ -104,15 +104,15 @@ func (w *writer) keepRedo(writes []write) (parts uint32, err error) {
 	if parts == 0 {
 		return 0, keep([]byte(keyRedo), part)
 	}
-	if err := keep(appendRedoPart(nil, parts), part); err != nil {
+	if err := keep(redoPartKey(parts), part); err != nil {
 		return 0, err
 	}
 	parts++
 	return parts, keep([]byte(keyRedo), binary.AppendUvarint([]byte{0}, uint64(parts)))
 }
 
-func appendRedoPart(dst []byte, n uint32) []byte {
-	return binary.BigEndian.AppendUint32(append(dst, keyRedo+"/"...), n)
+func redoPartKey(n uint32) []byte {
+	return binary.BigEndian.AppendUint32([]byte(keyRedo+"/"), n)
 }
 
 // readRedo puts a record together from its parts, if it has any, and returns how many there are.
@@ -125,7 +125,7 @@ func readRedo(txn kv.Snapshot, record []byte) (whole []byte, parts uint32, err e
 		return nil, 0, errRecord
 	}
 	for i := range uint32(n) {
-		part, err := get(txn, appendRedoPart(nil, i))
+		part, err := get(txn, redoPartKey(i))
 		if err != nil {
 			return nil, 0, err
 		}
@@ -201,7 +201,7 @@ func (s *Store) applyRedo(db kv.DB, writes []write, parts uint32) error {
 	last := append([]write(nil), writes[from:]...)
 	last = append(last, write{key: []byte(keyRedo)})
 	for n := range parts {
-		last = append(last, write{key: appendRedoPart(nil, n)})
+		last = append(last, write{key: redoPartKey(n)})
 	}
 	return commit(last)
 }

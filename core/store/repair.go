@@ -205,7 +205,7 @@ func (c *checker) record(txn kv.Snapshot, d *derived, key, value []byte, r *Repo
 func (c *checker) broken(broken *damage, key, value []byte, r *Report) error {
 	r.Broken++
 	f := Finding{BrokenRecord: BrokenRecord{
-		Key: printable(key), Kind: broken.what, ID: broken.id, Reason: oneLine(broken.err.Error(), maxReason), FoundAt: time.Now().UTC(),
+		Key: printable(key), Kind: broken.what, ID: broken.id, Reason: oneLine(broken.err.Error()), FoundAt: time.Now().UTC(),
 	}, RawKey: key, Value: value}
 	if c.export != nil {
 		if err := c.export.Encode(f); err != nil {

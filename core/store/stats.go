@@ -90,7 +90,7 @@ func (r *retentionState) note(kind string, err error, now time.Time) {
 	f, known := r.kinds[kind]
 	switch {
 	case err != nil:
-		f.Kind, f.Count, f.Reason = kind, f.Count+1, oneLine(err.Error(), maxReason)
+		f.Kind, f.Count, f.Reason = kind, f.Count+1, oneLine(err.Error())
 		if f.Since.IsZero() {
 			f.Since = now
 		}

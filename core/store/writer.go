@@ -318,7 +318,7 @@ func (w *writer) turnAway(cause error) {
 // fail answers everyone after a failed commit. What reached the disk is unknown until the database is
 // opened again, so nothing is written before that.
 func (w *writer) fail(cause error, last *request) {
-	w.s.log.Error("commit failed", "error", oneLine(cause.Error(), maxReason))
+	w.s.log.Error("commit failed", "error", oneLine(cause.Error()))
 	w.failed = cause
 	w.s.stats.failures.Add(1)
 	w.s.space.fail(cause)

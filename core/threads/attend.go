@@ -24,14 +24,12 @@ func (t *thread) attend() {
 		helpers = append(helpers, func() { t.feed(ctx) }, func() { t.answerPrompts(ctx) })
 	}
 	for _, help := range helpers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			if !t.s.guard("a part of the supervision of a thread", t.id, help) {
 				t.s.pause(ctx, maxRetry)
 				cancel() // all parts begin anew
 			}
-		}()
+		})
 	}
 	look := looker{t: t}
 	for {
@@ -63,11 +61,9 @@ func (t *thread) read(ctx context.Context, agent string, after uint64, pages cha
 	events := make(chan core.Event, eventBatch)
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	wg.Add(1)
-	go func() {
-		defer wg.Done()
+	wg.Go(func() {
 		t.stream(ctx, agent, after, events)
-	}()
+	})
 	for {
 		var page []core.Event
 		select {

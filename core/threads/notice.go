@@ -3,6 +3,7 @@ package threads
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -69,9 +70,7 @@ func (c *change) alert(message string, details map[string]any) {
 	if r.Role != "" {
 		all["role"] = r.Role
 	}
-	for key, value := range details {
-		all[key] = value
-	}
+	maps.Copy(all, details)
 	c.public(core.EventSystemAlert, core.Alert{Severity: core.SeverityWarning, Message: message, Details: all})
 	t := c.t
 	c.after = append(c.after, func() { t.log.Warn("alert", "message", message) })

@@ -3,6 +3,7 @@ package threads
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"time"
 
@@ -403,9 +404,7 @@ func (s *Service) PrepareThread(ctx context.Context, spec core.ThreadSpec) (*cor
 		}
 	}
 	metadata := make(map[string]any, len(spec.Metadata)+1)
-	for key, value := range spec.Metadata {
-		metadata[key] = value
-	}
+	maps.Copy(metadata, spec.Metadata)
 	metadata[memoryContextKey] = summaryOf(memory)
 	raw, err := json.Marshal(metadata)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -180,9 +181,7 @@ func input(t *core.Trigger, body map[string]any, header func(string) string) (js
 		if err != nil {
 			return nil, err
 		}
-		for field, value := range own {
-			fields[field] = value
-		}
+		maps.Copy(fields, own)
 	}
 	raw, err := json.Marshal(fields)
 	if err != nil {

@@ -85,11 +85,9 @@ func (s *Service) begin(j *job) {
 	}
 	j.started, j.slowSeen = s.clock.Now(), false
 	s.running[j] = struct{}{}
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
+	s.wg.Go(func() {
 		s.attempt(j)
-	}()
+	})
 }
 
 // finished gives back what begin took. mu is held.

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"maps"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -12,9 +13,7 @@ func sample(kind core.EventType, now time.Time) map[string]any {
 	data := map[string]any{"test": true}
 	at := now.UTC().Format(wire.TimeLayout)
 	with := func(fields map[string]any) map[string]any {
-		for name, value := range fields {
-			data[name] = value
-		}
+		maps.Copy(data, fields)
 		return data
 	}
 	pattern := map[string]any{"name": "sample-pattern", "version": "1.0.0"}
@@ -75,9 +74,7 @@ func sampleAgent(kind core.EventType, now time.Time, with func(map[string]any) m
 		"options": []any{map[string]any{"id": "allow", "label": "Yes"}, map[string]any{"id": "deny", "label": "No"}},
 	}
 	put := func(to map[string]any, fields map[string]any) map[string]any {
-		for name, value := range fields {
-			to[name] = value
-		}
+		maps.Copy(to, fields)
 		return with(to)
 	}
 	switch kind {

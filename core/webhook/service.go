@@ -109,11 +109,9 @@ func (s *Service) Open(ctx context.Context) error {
 		s.look(ep)
 	}
 	s.mu.Unlock()
-	s.writer.Add(1)
-	go func() {
-		defer s.writer.Done()
+	s.writer.Go(func() {
 		s.runWriter(s.stop)
-	}()
+	})
 	s.start(func() { s.runReader(s.ctx) })
 	for range loaders {
 		s.start(func() { s.runLoader(s.ctx) })
@@ -145,11 +143,7 @@ func (s *Service) start(fn func()) {
 	if s.ctx.Err() != nil {
 		return
 	}
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
-		fn()
-	}()
+	s.wg.Go(fn)
 }
 
 // Reload takes over another configuration. Declared endpoints that were disabled because of failures are enabled again.

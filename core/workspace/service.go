@@ -106,11 +106,7 @@ func (s *Service) Open(ctx context.Context) error {
 	s.bringBack()
 	s.clearLeftovers()
 	s.recoverMoves(ctx)
-	s.wg.Add(1)
-	go func() {
-		defer s.wg.Done()
-		s.sweepOften()
-	}()
+	s.wg.Go(s.sweepOften)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -110,9 +111,7 @@ func (s *session) dial(whole context.Context) error {
 		Subprotocols:     []string{protocol.Subprotocol},
 	}
 	header := http.Header{}
-	for k, v := range opts.Header {
-		header[k] = v
-	}
+	maps.Copy(header, opts.Header)
 	if opts.Token != "" {
 		header.Set("Authorization", "Bearer "+opts.Token)
 	}

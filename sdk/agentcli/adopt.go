@@ -54,12 +54,10 @@ func (r *Runtime) load(ctx context.Context, root string) error {
 		a := newAgentEntry(root, entry.Name(), r.by, rec)
 		r.agents[a.id] = a
 		slots <- struct{}{}
-		group.Add(1)
-		go func() {
-			defer group.Done()
+		group.Go(func() {
 			defer func() { <-slots }()
 			_ = r.lookFor(a, func() error { return r.adopt(ctx, a) }) // what failed is logged, and tried again
-		}()
+		})
 	}
 	group.Wait()
 	return nil
@@ -183,9 +181,7 @@ func (r *Runtime) adoptMissing(ctx context.Context) {
 			continue
 		}
 		slots <- struct{}{}
-		group.Add(1)
-		go func() {
-			defer group.Done()
+		group.Go(func() {
 			defer func() { <-slots }()
 			ctx, cancel := context.WithTimeout(ctx, seekMost)
 			defer cancel()
@@ -199,7 +195,7 @@ func (r *Runtime) adoptMissing(ctx context.Context) {
 			if err := r.lookFor(a, func() error { return r.adopt(ctx, a) }); err != nil {
 				r.o.Logger.Debug("the agent is still out of reach", "agent", a.id, "error", err)
 			}
-		}()
+		})
 	}
 }
 
@@ -288,9 +284,7 @@ func (r *Runtime) Recover(ctx context.Context, handles []runtime.Handle) ([]runt
 	var group sync.WaitGroup
 	for i, h := range handles {
 		slots <- struct{}{}
-		group.Add(1)
-		go func() {
-			defer group.Done()
+		group.Go(func() {
 			defer func() { <-slots }()
 			out[i].Handle = runtime.Handle{ID: h.ID, Data: h.Data}
 			agent, err := r.recover(ctx, h)
@@ -299,7 +293,7 @@ func (r *Runtime) Recover(ctx context.Context, handles []runtime.Handle) ([]runt
 				return
 			}
 			out[i].Agent, out[i].Handle = &agent, agent.Handle
-		}()
+		})
 	}
 	group.Wait()
 	return out, nil

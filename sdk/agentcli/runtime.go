@@ -100,11 +100,7 @@ func (r *Runtime) Open(ctx context.Context) (err error) {
 	r.mu.Lock()
 	r.open = true
 	r.mu.Unlock()
-	r.group.Add(1)
-	go func() {
-		defer r.group.Done()
-		r.tend()
-	}()
+	r.group.Go(r.tend)
 	return nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -125,9 +126,7 @@ func (c *Client) send(ctx context.Context, r request, body []byte) (*http.Respon
 	if err != nil {
 		return nil, fmt.Errorf("make the request: %w", err)
 	}
-	for name, values := range r.header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, r.header)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}

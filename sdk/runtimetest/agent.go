@@ -78,11 +78,9 @@ func (a *agent) begin() {
 	a.out.finish(nil)
 	a.journal.end(false)
 	a.tell(runtime.Event{Type: runtime.EventStarted, Source: runtime.SourceHost})
-	a.world.wg.Add(1)
-	go func() {
-		defer a.world.wg.Done()
+	a.world.wg.Go(func() {
 		a.run(l)
-	}()
+	})
 }
 
 // run is the loop; it owns the life.

@@ -101,7 +101,7 @@ func appendPlain(b []byte, cells []cell) []byte {
 // spoils rows at worst.
 func (s *Screen) drawLine(g *grid, y int, line []byte) {
 	held, heldParser, shown, onOSC := s.state, s.parser, s.g, s.onOSC
-	s.state, s.parser, s.g, s.onOSC = initialState(s.cols, s.rows), parser{}, g, nil
+	s.state, s.parser, s.g, s.onOSC = initialState(s.rows), parser{}, g, nil
 	s.heldPen = &held.cur.pen
 	s.drawing = true
 	s.modes &^= modeAutowrap

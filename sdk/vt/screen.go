@@ -63,7 +63,7 @@ func New(o Options) *Screen {
 	s := &Screen{cols: cols, rows: rows, main: newGrid(cols, rows), tables: newTables(), onOSC: o.OnOSC}
 	s.history.limit = max(o.ScrollbackLines, 0)
 	s.g = s.main
-	s.state = initialState(cols, rows)
+	s.state = initialState(rows)
 	return s
 }
 

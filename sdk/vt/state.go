@@ -31,7 +31,7 @@ type state struct {
 	drawing     bool // only what lines are made of is honoured
 }
 
-func initialState(cols, rows int) state {
+func initialState(rows int) state {
 	return state{
 		cur:   initialCursor(),
 		plain: true, top: 0, bottom: rows - 1,
@@ -117,7 +117,7 @@ func (s *Screen) reset() {
 	s.showAlt(false)
 	s.main.eraseAll(0)
 	s.main.saved, s.main.kept = cursor{}, false
-	s.state = initialState(s.cols, s.rows)
+	s.state = initialState(s.rows)
 	s.tables = newTables()
 	s.penChanged()
 	s.history.clear()

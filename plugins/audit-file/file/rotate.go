@@ -93,9 +93,7 @@ func (s *Sink) packFormer() {
 	if s.closed || !s.o.Compress && s.o.MaxFiles == 0 {
 		return
 	}
-	s.packing.Add(1)
-	go func() {
-		defer s.packing.Done()
+	s.packing.Go(func() {
 		s.packed.Lock()
 		defer s.packed.Unlock()
 		list := s.former()
@@ -115,7 +113,7 @@ func (s *Sink) packFormer() {
 				}
 			}
 		}
-	}()
+	})
 }
 
 // pack compresses a file, which goes once its compressed form is on disk.

@@ -631,22 +631,18 @@ func (h *host) Now() time.Time       { return time.Now() }
 
 func (h *host) Do(fn func(), done func()) {
 	a := (*Agent)(h)
-	a.group.Add(1)
-	go func() {
-		defer a.group.Done()
+	a.group.Go(func() {
 		fn()
 		a.post(done)
-	}()
+	})
 }
 
 // Type implements agentcli.Typist.
 func (h *host) Type(steps []agentcli.Step) {
 	a := (*Agent)(h)
-	a.group.Add(1)
-	go func() {
-		defer a.group.Done()
+	a.group.Go(func() {
 		a.Type(steps)
-	}()
+	})
 }
 
 var _ agentcli.Typist = (*host)(nil)

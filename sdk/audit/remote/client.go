@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"strings"
@@ -126,9 +127,7 @@ func (c *Client) Do(ctx context.Context, method, url string, header http.Header,
 	if err != nil {
 		return Answer{}, audit.Errorf(audit.CodeInvalidArgument, "the address of the service is wrong")
 	}
-	for name, values := range header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, header)
 	resp, err := c.current().Do(req)
 	if err != nil {
 		if isUntrusted(err) {
