@@ -262,14 +262,13 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 	return nil
 }
 
-// turnsEnded notes turns whose end can be read as an event from now on. A runtime that lost its state counts those of its agents
-// from 1 again.
+// turnsEnded notes turns whose end can be read as an event from now on.
 func (s *Service) turnsEnded(changed map[string]*core.ManagedAgentRecord, ends map[string]int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for id, r := range changed {
+	for id := range changed {
 		if s.agents[id] != nil {
-			s.ended[id] = max(min(s.ended[id], r.Turn), ends[id])
+			s.ended[id] = max(s.ended[id], ends[id])
 		}
 	}
 	close(s.moved)

@@ -197,6 +197,7 @@ func (s *Service) put(r *core.ManagedAgentRecord) {
 		s.ordered = append(s.ordered, r.ID)
 	}
 	s.agents[r.ID] = r
+	s.ended[r.ID] = min(s.ended[r.ID], r.Turn) // a runtime that lost its state counts from 1 again
 }
 
 // forget removes a record that is not stored any more.
