@@ -32,6 +32,9 @@ func (c *call) readBody() error {
 		// Room for the JSON around a definition and its escapes; the text itself is measured after.
 		limit = min(limit, 2*c.config.MaxDefinition+64<<10)
 	}
+	if spec.Limit == limitSignIn {
+		limit = min(limit, freeBody)
+	}
 	if spec.Limit == limitHook {
 		limit = min(limit, maxHookBody)
 		leave, err := c.s.hooks.enter(c.origin)

@@ -13,6 +13,9 @@ const (
 	shareOfClient  = 4 // all clients may send so many times as much as one may
 )
 
+// limitSignIn bounds bodies that strangers send: by freeBody, so that they take no share.
+const limitSignIn = "signIn"
+
 // bodyGate counts the bytes of request bodies that are being sent: a client that sends many, and does not end them, must not take the
 // memory of all. What is small passes whatever others do. The zero value is ready.
 type bodyGate struct {

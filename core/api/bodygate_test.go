@@ -41,6 +41,7 @@ func TestBodiesAtOnce(t *testing.T) {
 	for range 16 { // 160 MiB, of which 128 may be
 		defer sendMost(t, strings.TrimPrefix(r.http.URL, "http://"), answered).Close()
 	}
+	coretest.WaitFor(t, "an answer", func() bool { return len(answered) > 0 })
 	answer := <-answered
 	defer answer.Body.Close()
 	var text bytes.Buffer
@@ -90,4 +91,9 @@ func TestBodyShares(t *testing.T) {
 	if err := g.Take("client 0", 2<<30, 1<<30); err != nil {
 		t.Errorf("two of the largest bodies: %v", err)
 	}
+}
+
+// What strangers send to sign in is small, and takes no share of what all may send.
+func TestBodyOfStrangers(t *testing.T) {
+	newRig(t).do("POST", "/auth/cli", strings.Repeat(" ", 1<<20)).wants(t, 413, core.CodeValidation)
 }

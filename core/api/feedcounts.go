@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -58,6 +59,15 @@ func countsEvent(counts *wire.OverviewCounts) core.Event {
 	return core.Event{Type: core.EventCounts, Time: counts.At, Data: appendValue(nil, counts)}
 }
 
+// now names those who may read the same as the reader, under the rules of now.
+func (n *feedCounts) now() string {
+	caller := callerOf(n.c.principal)
+	if revision := n.c.s.opts.Revision; revision != nil {
+		caller = fmt.Sprint(revision(), " ", caller)
+	}
+	return caller
+}
+
 // leave ends the following.
 func (n *feedCounts) leave() {
 	if n != nil {
@@ -68,7 +78,7 @@ func (n *feedCounts) leave() {
 // begin returns the reader's own numbers at the beginning. Those that another stream of the caller had just now may lack something.
 func (n *feedCounts) begin() (*wire.OverviewCounts, error) {
 	narrow, clock := &n.c.s.narrow, n.c.s.opts.Clock
-	n.caller = callerOf(n.c.principal)
+	n.caller = n.now()
 	unlock, err := narrow.first.lock(n.c.ctx, n.caller)
 	if err != nil {
 		return nil, err
@@ -88,12 +98,16 @@ func (n *feedCounts) count(turn bool) (*wire.OverviewCounts, error) {
 	clock := n.c.s.opts.Clock
 	one := narrowCount{began: clock.Now()}
 	n.due, n.until = false, one.began.Add(narrowPause)
-	counts, err := n.c.s.countReadable(n.c, n.whole)
-	one.ended = clock.Now()
-	if err == nil {
-		one.counts = counts
-	}
-	n.c.s.narrow.end(n.caller, turn, one)
+	counts, err := func() (counts *wire.OverviewCounts, err error) {
+		defer func() { // where it panics as well: else nobody counts any more
+			one.ended, one.counts = clock.Now(), counts
+			n.c.s.narrow.end(n.caller, turn, one)
+		}()
+		if counts, err = n.c.s.countReadable(n.c, n.whole); err != nil {
+			counts = nil
+		}
+		return counts, err
+	}()
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +118,7 @@ func (n *feedCounts) count(turn bool) (*wire.OverviewCounts, error) {
 // take notes what the reader receives.
 func (n *feedCounts) take(one narrowCount) {
 	n.has, n.until = one.began, one.ended.Add(narrowPause)
-	n.due = n.changed.After(one.began)
+	n.due = n.changed.After(one.began) || one.counts.At.Before(n.whole.At)
 	plain := *one.counts
 	plain.At = time.Time{}
 	n.told = appendValue(nil, plain)
@@ -133,6 +147,7 @@ func (n *feedCounts) Next(ctx context.Context) (core.Event, error) {
 			continue
 		}
 		before := n.told
+		n.caller = n.now()
 		one, wait := n.c.s.narrow.begin(n.caller, n.has, n.c.s.opts.Clock.Now())
 		if wait > 0 {
 			n.until = n.c.s.opts.Clock.Now().Add(wait)

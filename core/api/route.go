@@ -96,7 +96,7 @@ type Body struct {
 	YAML     bool   // YAML text is taken too
 	Form     bool   // it is a form (application/x-www-form-urlencoded), and not JSON
 	Optional bool   // no body is the same as {}
-	Limit    string // which limit applies: "" the general one, "definition" that of definitions, limitHook that of triggers
+	Limit    string // which limit applies: "" the general one, "definition" that of definitions, limitHook that of triggers, limitSignIn that of strangers
 }
 
 // Response declares a success answer.

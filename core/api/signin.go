@@ -47,7 +47,7 @@ func (s *Server) signInRoutes() []Route {
 		}),
 		route(http.MethodPost, "session.cli", Route{
 			Path: cliPath, OperationID: "beginCLILogin", Summary: "Begin the login of a command line, for a person to approve in a browser.",
-			Body:      &Body{JSON: new(wire.CLILogin)},
+			Body:      &Body{JSON: new(wire.CLILogin), Limit: limitSignIn},
 			Responses: []Response{{Status: 201, Body: wire.CLIGrant{}, Doc: "It waits for approval."}},
 			Handle:    s.beginCLI,
 		}),
@@ -63,7 +63,7 @@ func (s *Server) signInRoutes() []Route {
 		}),
 		route(http.MethodPost, "session.cli", Route{
 			Path: cliPath + "/decide", OperationID: "decideCLILogin", Summary: "Take a person's answer to that question.",
-			Body: &Body{JSON: new(cliDecision), Form: true},
+			Body: &Body{JSON: new(cliDecision), Form: true, Limit: limitSignIn},
 			Responses: append(page("The login is approved or refused."),
 				Response{Status: http.StatusSeeOther, Location: true, Doc: "To the command line, on its loopback address."}),
 			Fails: []int{404}, Page: true, Handle: paged(s.decideCLI),
@@ -71,7 +71,7 @@ func (s *Server) signInRoutes() []Route {
 		route(http.MethodPost, "session.cli", Route{
 			Path: cliPath + "/token", OperationID: "redeemCLILogin", Summary: "Get the credential of a command line whose login was approved.",
 			Description: "409 with the status pending while it waits; only this answer shows the credential.",
-			Body:        &Body{JSON: new(wire.CLIRedeem)},
+			Body:        &Body{JSON: new(wire.CLIRedeem), Limit: limitSignIn},
 			Responses:   []Response{{Status: 200, Body: wire.CLIToken{}, Doc: "The credential."}},
 			Fails:       []int{404, 409}, Handle: s.redeemCLI,
 		}),

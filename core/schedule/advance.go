@@ -458,6 +458,8 @@ func (s *Service) reload(ctx context.Context, e *entry) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.freeName(former, stored.ID)
+	s.freeName(e.asked, stored.ID)
+	e.asked = ""
 	if _, taken := s.names[stored.Name]; !taken {
 		s.names[stored.Name] = stored.ID
 	}

@@ -319,7 +319,11 @@ func (s *Service) UpdateSchedule(ctx context.Context, id string, patch core.Sche
 		return put(tx, &fresh, core.EventScheduleUpdated, snapshot{&next, cal}.view(false), now)
 	})
 	if err = s.outcome(ctx, err, s.hasChange(&next)); err != nil {
-		release()
+		if errors.Is(err, core.ErrInDoubt) {
+			e.asked = next.Name // reload gives back the name that is not stored
+		} else {
+			release()
+		}
 		return nil, s.changeError(ctx, e, err)
 	}
 	next.Revision++

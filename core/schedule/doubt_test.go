@@ -124,3 +124,24 @@ func TestEveryTickOnce(t *testing.T) {
 		}
 	}
 }
+
+// A name that a change in doubt may have given a schedule is taken until that is known.
+func TestNameInDoubt(t *testing.T) {
+	r, as := newRig(t), core.WithPrincipal(ctx, ann)
+	spec := core.ScheduleSpec{Name: "nightly", Cron: "0 0 1 1 *", Target: core.Target{Execution: &core.ExecutionTarget{Pattern: "p"}}}
+	a, err := r.CreateSchedule(as, spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "weekly"
+	if err := r.lose(6*time.Second, func() error { _, err := r.UpdateSchedule(as, a.ID, core.SchedulePatch{Name: &name}); return err }); err != nil {
+		t.Logf("the change: %v", err)
+	}
+	spec.Name = name
+	if _, err := r.CreateSchedule(as, spec); core.ErrorCode(err) != core.CodeConflict {
+		t.Errorf("another one of the name: %v", err)
+	}
+	spec.Name = "nightly"
+	r.pass(2 * time.Minute)
+	coretest.WaitFor(t, "the former name to be free", func() bool { _, err := r.CreateSchedule(as, spec); return err == nil })
+}

@@ -108,6 +108,7 @@ type entry struct {
 	rec      *core.ScheduleRecord
 	cal      *calendar
 	doubted  bool      // it is not known whether rec is what is stored
+	asked    string    // name that a change in doubt may have given it
 	failing  time.Time // since when starts of the present tick fail; zero: they do not
 	tries    int       // that failed
 	retryAt  time.Time // when the next start is tried

@@ -93,7 +93,7 @@ func (s *Service) take(ctx context.Context, e *entry, p *proof, r core.TriggerRe
 		}
 	}
 	ref, err := s.start(work, e, p, keys, r)
-	if err != nil && errors.Is(context.Cause(work), turn.ErrWanted) {
+	if err != nil && (errors.Is(context.Cause(work), turn.ErrWanted) || errors.Is(err, errStale)) {
 		return nil, "", turn.ErrWanted
 	}
 	switch code := core.ErrorCode(err); {
@@ -224,6 +224,9 @@ func note(r *core.TriggerRecord, run core.TriggerRun) {
 	r.Runs = append([]core.TriggerRun{run}, r.Runs[:min(len(r.Runs), maxRuns-1)]...)
 }
 
+// errStale says that the outcome of a write was known after its entry was loaded.
+var errStale = errors.New("the trigger was changed")
+
 // put writes the next state of an entry with an event about it, and has it shown once it is stored. The turn of the entry is held.
 // CONFLICT where what e.rec was made of is not what is stored.
 func (s *Service) put(tx core.Tx, e *entry, next *core.TriggerRecord, secrets []secret, kind core.EventType, data any, now time.Time) error {
@@ -231,7 +234,7 @@ func (s *Service) put(tx core.Tx, e *entry, next *core.TriggerRecord, secrets []
 	stale := e.shown.rec != e.rec
 	s.mu.Unlock()
 	if stale {
-		return core.Conflict("trigger", next.ID, "", "the trigger was changed meanwhile; look at it and try again")
+		return core.Conflict("trigger", next.ID, "", "the trigger was changed meanwhile; look at it and try again").WithCause(errStale)
 	}
 	if _, err := tx.FindTriggerRecord(next.ID); err != nil {
 		return err

@@ -207,8 +207,9 @@ func (v *viewer) step() (frame runtime.Frame, ready bool, wait time.Duration) {
 		if rest := frameCalm - v.d.quiet(); rest > 0 && !over {
 			return frame, false, rest
 		}
-		v.torn = false
-		return v.skip(v.tail), true, 0
+		frame = v.skip(v.tail)
+		v.torn = frame.Lost > 0 // output came in between: once more when it is calm
+		return frame, true, 0
 	}
 	n := whole(v.held, over)
 	if n == 0 {

@@ -83,7 +83,7 @@ type Frame struct {
 	Data []byte
 	// Offset is that of the byte after Data in the agent's whole output. A repaint stands for everything up to it.
 	Offset  uint64
-	Repaint bool   // Data redraws the whole screen
+	Repaint bool   // Data redraws the whole screen; with Lost, other than in the first frame, it brings no scrollback
 	Lost    uint64 // bytes before Data that this viewer cannot have any more
 	Cols    int    // the terminal's real size, in the first frame and when it changed; else 0
 	Rows    int

@@ -55,7 +55,7 @@ const Patience = 5 * time.Second
 // lookEvery is how often Outcome looks.
 const lookEvery = 250 * time.Millisecond
 
-// Outcome is Settled until ctx, which is that of a service, ends, and for no longer than Patience. pause is pause.For.
+// Outcome is Settled until ctx ends, and looks for no longer than Patience; a look lasts as long as the store takes. pause is pause.For.
 func Outcome(
 	ctx context.Context, clock core.Clock, store Store, err error, stored func(ctx context.Context) (bool, error),
 	pause func(ctx context.Context, clock core.Clock, d time.Duration) bool,

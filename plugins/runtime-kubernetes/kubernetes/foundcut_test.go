@@ -10,6 +10,8 @@ import (
 
 	"github.com/wardroom/wardroom/plugins/runtime-kubernetes/kubernetes"
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -160,6 +162,31 @@ func TestFormerLifeRunsOn(t *testing.T) {
 	}
 	if exit, err := former.Wait(ctx); err != nil || exit.Reason != runtime.ReasonKilled {
 		t.Errorf("its former life ended with %+v, %v", exit, err)
+	}
+	if err := errors.Join(again.Kill(ctx), again.Close(), l.Remove(ctx, spec.ID)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFormerLifeGone is the same where the pod is removed after the start that failed: the next one takes another pod.
+func TestFormerLifeGone(t *testing.T) {
+	c := need(t)
+	t.Parallel()
+	ctx, spec := within(t), shell(id(t))
+	k := c.cutter(t)
+	l, _ := c.left(ctx, t, k, &spec, "")
+	before := c.pods(ctx, t, spec.ID)
+	k.arm(cut{at: "connect", after: true})
+	_, _, err := begin(ctx, l, &spec)
+	wantError(t, err, runtime.CodeUnavailable, "lost")
+	k.mend()
+	if err := c.core.Pods(c.namespace).Delete(ctx, before[0].Name, *metav1.NewDeleteOptions(0)); err != nil {
+		t.Fatal(err)
+	}
+	until(ctx, t, "no pod", func() bool { return len(c.pods(ctx, t, spec.ID)) == 0 })
+	again, _, err := begin(ctx, l, &spec)
+	if err != nil {
+		t.Fatalf("its pod is gone, and it does not start: %v", err)
 	}
 	if err := errors.Join(again.Kill(ctx), again.Close(), l.Remove(ctx, spec.ID)); err != nil {
 		t.Error(err)

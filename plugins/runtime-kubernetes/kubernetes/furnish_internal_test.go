@@ -98,6 +98,14 @@ func (o *objects) watch(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// has reports whether there is an object at a path.
+func (o *objects) has(at string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	_, ok := o.all[at]
+	return ok
+}
+
 // put writes an object at a path, or takes it away.
 func (o *objects) put(at string, data []byte) {
 	o.mu.Lock()

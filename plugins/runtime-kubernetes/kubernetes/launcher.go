@@ -219,8 +219,9 @@ func (l *Launcher) have(ctx context.Context, id string, v record, plan *corev1.P
 			return v, err
 		}
 		if pod != nil && string(pod.UID) == v.Handle.UID {
-			ended := v.Over || !v.Launched // else it may run on a node that is silent, and be there again
-			if ready, _ := judge(pod); ready && v.Plan == digest && !v.Unwanted && !(ended && silent(pod)) {
+			// On a node that is silent an agent may run, or have its home: both may be there again.
+			empty := !v.Launched || v.Over && l.config.HomeClaim != ""
+			if ready, _ := judge(pod); ready && v.Plan == digest && !v.Unwanted && !(empty && silent(pod)) {
 				return v, nil
 			}
 			if err := l.cluster.remove(ctx, pod.Name, v.Handle.UID); err != nil {
@@ -400,11 +401,21 @@ func (l *Launcher) endLife(ctx context.Context, h handle) error {
 	if err != nil {
 		return err
 	}
-	err = p.Client.Kill(ctx)
-	if err == nil { // else it may run on, and the next start has to end it
+	if err = p.Client.Kill(ctx); err == nil {
 		l.overNow(h)
+	} else { // it may run on: the next start looks at its pod again, and ends it
+		l.forget(h)
 	}
 	return errors.Join(err, p.Close())
+}
+
+// forget takes back that a life is connected.
+func (l *Launcher) forget(h handle) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.running[h.ID] == h.Nonce {
+		delete(l.running, h.ID)
+	}
 }
 
 // overNow notes that a life is over.
@@ -412,11 +423,7 @@ func (l *Launcher) overNow(h handle) { l.endNow(h, false) }
 
 // endNow notes that a life is over, and whether its pod, which could not be removed, is unwanted.
 func (l *Launcher) endNow(h handle, unwanted bool) {
-	l.mu.Lock()
-	if l.running[h.ID] == h.Nonce {
-		delete(l.running, h.ID)
-	}
-	l.mu.Unlock()
+	l.forget(h)
 	l.records.Lock() // a next life is not written over
 	defer l.records.Unlock()
 	v, err := l.load(h.ID)
@@ -630,15 +637,20 @@ func lastExit(pod *corev1.Pod, h handle) (runtime.Exit, error) {
 // takenAway returns why the cluster ended a pod that was evicted or preempted, or whose node was shut down or drained; "" for any other.
 func takenAway(pod *corev1.Pod) string {
 	reason, message := pod.Status.Reason, pod.Status.Message
-	for _, c := range pod.Status.Conditions {
-		if reason == "" && c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue {
-			reason, message = c.Reason, c.Message
-		}
+	if i := slices.IndexFunc(pod.Status.Conditions, isDisruption); reason == "" && i >= 0 {
+		reason, message = pod.Status.Conditions[i].Reason, pod.Status.Conditions[i].Message
 	}
 	if reason == "" {
 		return ""
 	}
 	return strings.TrimSuffix(reason+": "+said(errors.New(message)), ": ")
+}
+
+// disrupted reports whether the cluster takes a pod away.
+func disrupted(pod *corev1.Pod) bool { return slices.ContainsFunc(pod.Status.Conditions, isDisruption) }
+
+func isDisruption(c corev1.PodCondition) bool {
+	return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
 }
 
 // Remove removes the pod of an agent, and its home where that outlives pods.

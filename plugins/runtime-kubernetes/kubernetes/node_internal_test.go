@@ -183,15 +183,26 @@ func TestWatchNotReady(t *testing.T) {
 	}
 }
 
-// TestPodOnSilentNode starts an agent again that has ended in a pod whose node has fallen silent since: it gets another pod. One whose
-// end is not known keeps its pod: its node may be back.
+// TestPodOnSilentNode starts an agent again that has ended in a pod whose node has fallen silent since: it gets another pod if nothing of
+// it is in that one. One whose end is not known, and one whose home is the pod, keep theirs: its node may be back.
 func TestPodOnSilentNode(t *testing.T) {
-	for name, known := range map[string]bool{"Ended": true, "MayRun": false} {
+	for name, tt := range map[string]struct {
+		launched, over, claim, kept bool
+	}{
+		"EndedWithClaim": {launched: true, over: true, claim: true},
+		"NeverLaunched":  {},
+		"EndedWithHome":  {launched: true, over: true, kept: true},
+		"MayRun":         {launched: true, claim: true, kept: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const at = "/api/v1/namespaces/ns/pods/a-pod"
 			api := &objects{all: map[string][]byte{}}
-			l := openOver(t, api, `, "image": "wardroom/claude", "startTimeout": "1s"`)
+			settings := `, "image": "wardroom/claude", "startTimeout": "1s"`
+			if tt.claim {
+				settings += `, "homeClaim": "homes"`
+			}
+			l := openOver(t, api, settings)
 			plan, err := l.podOf(wish{spec: &runtime.Spec{ID: "a", Type: "claude"}, image: "wardroom/claude"})
 			if err != nil {
 				t.Fatal(err)
@@ -209,8 +220,8 @@ func TestPodOnSilentNode(t *testing.T) {
 			}
 			api.put(at, data)
 			h := handle{Version: handleVersion, ID: "a", Nonce: holder.NewNonce(), Owner: l.owner, Pod: "a-pod", UID: "u1"}
-			v, err := l.have(t.Context(), "a", record{Handle: h, Plan: digest, Image: "wardroom/claude", Launched: true, Over: known}, plan)
-			if kept := err == nil && v.Handle.Pod == "a-pod"; kept == known { // the API server lets no pod run
+			v, err := l.have(t.Context(), "a", record{Handle: h, Plan: digest, Image: "wardroom/claude", Launched: tt.launched, Over: tt.over}, plan)
+			if kept := err == nil && v.Handle.Pod == "a-pod" && api.has(at); kept != tt.kept { // the API server lets no other pod run
 				t.Errorf("it has the pod %q, %v", v.Handle.Pod, err)
 			}
 		})

@@ -521,6 +521,9 @@ func died(pod *corev1.Pod, t *corev1.ContainerStateTerminated) error {
 	if pod.Status.Reason == "Evicted" || strings.HasPrefix(pod.Status.Reason, "OutOf") {
 		return notKept(why)
 	}
+	if disrupted(pod) { // an eviction or a preemption stands in a condition alone
+		return notKept(strings.TrimSpace(takenAway(pod) + " " + why))
+	}
 	return &runtime.Error{
 		Code: runtime.CodeSpawnFailed, Message: "the pod ended before its command started: " + why,
 		Hint: "images need the holder: see holder in the runtime's configuration",

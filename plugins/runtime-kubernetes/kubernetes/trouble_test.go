@@ -1,6 +1,7 @@
 package kubernetes_test
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
@@ -151,23 +153,46 @@ func TestCertificateRotated(t *testing.T) {
 	}
 }
 
-// TestEvictedBeforeStart has the cluster evict a pod that still waits for a place: the start fails at once, and says why.
+// TestEvictedBeforeStart has the cluster evict a pod that waits for a place, or for its image from a registry that does not answer: the
+// start fails at once, and says why.
 func TestEvictedBeforeStart(t *testing.T) {
 	c := need(t)
-	t.Parallel()
-	ctx, spec := within(t), shell(id(t))
-	rt := c.plugin(t, map[string]any{"nodeSelector": map[string]string{"no-such": "label"}}).Conn().Runtime()
-	failed := make(chan error, 1)
-	go func() {
-		_, err := rt.Spawn(ctx, spec)
-		failed <- err
-	}()
-	until(ctx, t, "a pod", func() bool { return len(c.pods(ctx, t, spec.ID)) == 1 })
-	name := c.pods(ctx, t, spec.ID)[0].Name
-	if err := c.core.Pods(c.namespace).EvictV1(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: c.namespace}}); err != nil {
+	registry, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, <-failed, runtime.CodeResourceLimit, "EvictionByEvictionAPI")
+	t.Cleanup(func() { _ = registry.Close() })
+	for name, tt := range map[string]struct {
+		settings map[string]any
+		waits    func(pod *corev1.Pod) bool
+	}{
+		"Unplaced": {map[string]any{"nodeSelector": map[string]string{"no-such": "label"}}, func(*corev1.Pod) bool { return true }},
+		"Pulling": {map[string]any{"image": registry.Addr().String() + "/lab/none:1", "pull": "always"},
+			func(pod *corev1.Pod) bool { return len(pod.Status.ContainerStatuses) == 1 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, spec := within(t), shell(id(t))
+			rt := c.plugin(t, tt.settings).Conn().Runtime()
+			failed := make(chan error, 1)
+			go func() {
+				_, err := rt.Spawn(ctx, spec)
+				failed <- err
+			}()
+			var pod corev1.Pod
+			until(ctx, t, "a pod that waits", func() bool {
+				pods := c.pods(ctx, t, spec.ID)
+				if len(pods) == 1 {
+					pod = pods[0]
+				}
+				return len(pods) == 1 && tt.waits(&pod)
+			})
+			if err := c.core.Pods(c.namespace).EvictV1(ctx, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: pod.Name, Namespace: c.namespace}}); err != nil {
+				t.Fatal(err)
+			}
+			wantError(t, <-failed, runtime.CodeResourceLimit, "EvictionByEvictionAPI")
+		})
+	}
 }
 
 // TestPodForced removes the pod of an agent without its node, as is done for nodes that are gone: the agent is lost, and says why.

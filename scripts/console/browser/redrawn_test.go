@@ -33,6 +33,9 @@ func TestTerminalRedrawn(t *testing.T) {
 	if !p.holds(linesOf + `.slice(5).every((l) => l === "")`) {
 		t.Error("something of before is on the screen")
 	}
+	p.do(chromedp.Evaluate(`sockets[0].says({type: "resized", cols: 120, rows: 24}); sockets[0].says({type: "repaint", offset: 90000, lost: 1}); comes("\x1bc\x1b[1;82Hx\ty"); 0`, nil))
+	p.until("the tab stops of the new size", linesOf+`[0] === " ".repeat(81) + "x" + " ".repeat(6) + "y"`)
+
 	find := func(text string) {
 		p.click(css(`button[aria-label="Find"]`))
 		p.until("the field", `document.activeElement?.ariaLabel === "Find in the terminal"`)

@@ -71,6 +71,14 @@ func TestUnits(t *testing.T) {
 			const next = (text, on) => { units.find(term, text, on); return at; };
 			return [next("日C", false), next("ab", false), next("ab", true), next("ab", true), next("ab", true), next("ab", true), next("ab", false), next("AB CD", false), next("none", true) ?? null, shown]`,
 			`[[4,0,3],[3,1,2],[5,2,2],[3,3,2],[0,4,2],[0,0,2],[0,0,2],[5,2,5],null,[1,2,3,1]]`},
+		{"a text of a full terminal is found where a wide character did not fit, and where a small letter is longer; behind its last row is its first",
+			`const drawn = [["İneedle ", true], ["xxxxxxx ", false], ["界日 end", true]].map(([text, isWrapped]) => { const cells = [...text].flatMap((c) => c > "\u2000" ? [c, ""] : [c]);
+				while (cells.length < 8) cells.push(" ");
+				return {isWrapped, length: cells.length, getCell: (i) => ({getWidth: () => cells[i] === "" ? 0 : cells[i + 1] === "" ? 2 : 1, getChars: () => cells[i] === " " ? "" : cells[i]}), translateToString: (trim) => trim ? cells.join("").trimEnd() : cells.join("")}; });
+			let at; const shown = []; const term = {rows: 2, buffer: {active: {length: drawn.length, viewportY: 0, getLine: (y) => drawn[y % 3]}}, getSelectionPosition: () => at && {start: {x: at[0], y: at[1]}, end: {x: at[0] + at[2], y: at[1]}}, select: (...of) => { at = of; }, clearSelection: () => { at = undefined; }, scrollToLine: (y) => shown.push(y)};
+			const next = (text, on) => { units.find(term, text, on); return at; };
+			return [next("x界", false), next("end", false), next("needle", false), next("İN", false)]`,
+			`[[6,1,4],[5,2,3],[1,0,6],[0,0,2]]`},
 		{"what runs ends now", `return tree([e("task", "t", 1, 0)], 50).top[0].to`, `50000`},
 		{"the critical path is what decided the end, from the end on",
 			`return [...units.criticalPath(tree([e("step", "0", 0, 5), e("step", "1", 5, 9), e("task", "slow", 5, 9, {step: "1"}), e("task", "fast", 5, 6, {step: "1"}), e("task", "first", 0, 5, {step: "0"})]).top)].sort()`,

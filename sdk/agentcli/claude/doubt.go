@@ -109,7 +109,7 @@ func (d *driver) verdict(waited time.Duration) (s agentcli.Signal, over bool) {
 	case a.refusal != nil:
 		s.Error = a.refusal.turnError()
 		return s, true
-	case a.over && waited >= stopGrace:
+	case (a.over || d.state.Stops > 0 && a.stops >= d.state.Stops && !a.goesOn) && waited >= stopGrace:
 		s.Text, s.Error = a.last, d.silence()
 		return s, true
 	}

@@ -173,7 +173,7 @@ func (d *driver) idle() {
 }
 
 func (d *driver) Hook(call *agentcli.HookCall) {
-	if d.ending != nil { // what comes next is of the next turn, or of nobody
+	if d.ending != nil && !d.ending.lets(call) { // what comes next is of the next turn, or of nobody
 		size := len(call.Payload)
 		for _, c := range d.backlog {
 			size += len(c.Payload)

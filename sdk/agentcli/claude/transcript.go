@@ -76,18 +76,19 @@ type usage struct {
 
 // entry is one line, as far as it matters.
 type entry struct {
-	Type      string `json:"type"`
-	Subtype   string `json:"subtype"`
-	ID        string `json:"uuid"`
-	Parent    string `json:"parentUuid"`
-	Prompt    string `json:"promptId"`
-	Sidechain bool   `json:"isSidechain"`
-	Meta      bool   `json:"isMeta"`
-	Summary   bool   `json:"isCompactSummary"`
-	Failed    bool   `json:"isApiErrorMessage"`
-	Status    int    `json:"apiErrorStatus"`
-	Error     any    `json:"error"`
-	Prevented bool   `json:"preventedContinuation"`
+	Type      string   `json:"type"`
+	Subtype   string   `json:"subtype"`
+	ID        string   `json:"uuid"`
+	Parent    string   `json:"parentUuid"`
+	Prompt    string   `json:"promptId"`
+	Sidechain bool     `json:"isSidechain"`
+	Meta      bool     `json:"isMeta"`
+	Summary   bool     `json:"isCompactSummary"`
+	Failed    bool     `json:"isApiErrorMessage"`
+	Status    int      `json:"apiErrorStatus"`
+	Error     any      `json:"error"`
+	Prevented bool     `json:"preventedContinuation"`
+	Context   []string `json:"hookAdditionalContext"` // what Stop hooks have claude go on with, without an error
 	Submitted *struct {
 		Ending *hookRefusal `json:"ending"`
 	} `json:"promptSubmitEnding"`
@@ -286,7 +287,7 @@ func (a *account) add(e *entry) {
 		case strings.HasPrefix(text, interruptedMark):
 			a.interrupted = true
 		case e.isPrompt():
-			a.asked = true
+			a.asked, a.refusal = true, nil // one before it was of another prompt
 		case e.Meta && strings.HasPrefix(text, stopMark):
 			a.held = true
 		}
@@ -299,7 +300,7 @@ func (a *account) add(e *entry) {
 			a.over = true
 		case e.Subtype == "stop_hook_summary":
 			a.stops++
-			a.goesOn, a.held = a.held && !e.Prevented, false
+			a.goesOn, a.held = (a.held || len(e.Context) > 0) && !e.Prevented, false
 		default:
 			if r := e.refused(); r != nil {
 				a.refusal = r

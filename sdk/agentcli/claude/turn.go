@@ -331,12 +331,22 @@ func (d *driver) heard(e *ending, call *agentcli.HookCall) {
 	}
 	switch call.Name {
 	case "UserPromptSubmit", "SessionEnd":
-		e.next = true
+		// One that a person types while Stop hooks run has the id of the turn, and waits behind it.
+		e.next = e.next || call.Name == "SessionEnd" || p.PromptID == "" || p.PromptID != d.state.Prompt
 	case "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure", "Stop", "StopFailure":
 		if p.PromptID != "" && p.PromptID == d.state.Prompt {
 			d.goOn()
 		}
 	}
+}
+
+// lets reports whether a hook is not to wait for the ending: Stop hooks of the user's own may take minutes, and helpers work on meanwhile.
+func (e *ending) lets(call *agentcli.HookCall) bool {
+	if e.stop == 0 {
+		return false
+	}
+	p, err := hook.Parse(call.Payload)
+	return err == nil && p.AgentID != "" && call.Name != "StopFailure"
 }
 
 // goOn goes on with a turn that claude did not end: its words so far are no answer.

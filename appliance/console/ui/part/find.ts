@@ -9,7 +9,7 @@ interface Match { row: number; col: number; cells: number }
 export function find(term: Terminal, text: string, goOn: boolean): void {
   const from = term.getSelectionPosition();
   const start = from ? goOn ? from.end : from.start : { x: 0, y: 0 };
-  const at = match(term.buffer.active, text.toLowerCase(), start.y, start.x);
+  const at = match(term.buffer.active, lower(text), start.y, start.x);
   if (!at) {
     term.clearSelection();
     return;
@@ -40,13 +40,16 @@ class Line {
   readonly starts: number[] = []; // of each row in the text
 
   constructor(private buffer: IBuffer, private y: number) {
-    for (let row: IBufferLine | undefined = buffer.getLine(y), next; row; row = next) {
-      next = buffer.getLine(y + this.starts.length + 1);
-      if (!next?.isWrapped) next = undefined;
+    for (let n = y, wraps = true; wraps; n++) {
+      const row = buffer.getLine(n)!;
+      const next = n + 1 < buffer.length ? buffer.getLine(n + 1) : undefined; // behind the last row of a full buffer there is the first
+      wraps = Boolean(next?.isWrapped);
       this.starts.push(this.text.length);
-      this.text += row.translateToString(!next);
+      const text = row.translateToString(!wraps), last = row.getCell(row.length - 1);
+      const cut = wraps && last?.getChars() === "" && last.getWidth() === 1 && next?.getCell(0)?.getWidth() === 2; // a wide character did not fit
+      this.text += cut ? text.slice(0, -1) : text;
     }
-    this.text = this.text.toLowerCase();
+    this.text = lower(this.text);
   }
 
   match(text: string, from: number): Match | undefined {
@@ -64,7 +67,7 @@ class Line {
       if (c >= col) break;
       at += length;
     }
-    return at;
+    return Math.min(at, this.starts[row - this.y + 1] ?? at);
   }
 
   /** The row and column of a place in the text. */
@@ -77,6 +80,12 @@ class Line {
     }
     return [this.y + n, col];
   }
+}
+
+/** In small letters, each in the place of the one that it is of. */
+function lower(text: string): string {
+  const all = text.toLowerCase();
+  return all.length === text.length ? all : Array.from(text, (c) => { const l = c.toLowerCase(); return l.length === c.length ? l : c; }).join("");
 }
 
 /** The columns of a row that hold something, and how much text each is. */

@@ -24,8 +24,8 @@ export interface Page {
   onWake(f: () => void): () => void;
 }
 
-/** The parts of the emulator that draw; the add-ons reach them in the same way. */
-interface Core { _renderService: RenderService; _syncTextArea(): void }
+/** Parts of the emulator that are not of its interface; the add-ons reach them in the same way. */
+interface Core { _bufferService: { buffers: { setupTabStops(): void } }; _renderService: RenderService; _syncTextArea(): void }
 interface RenderService { refreshRows(start: number, end: number, redrawOnly?: boolean): void; addRefreshCallback(f: () => void): number }
 
 const protocols = ["wardroom.terminal.v1", "wardroom.terminal.ack"];
@@ -115,6 +115,8 @@ export class Screen {
     this.term.dispose();
   }
 
+  private get core(): Core { return (this.term as unknown as { _core: Core })._core; }
+
   focus(): void { this.term.focus(); }
 
   find(text: string, next: boolean): void { if (text) find(this.term, text, next); }
@@ -186,7 +188,7 @@ export class Screen {
    * Little is drawn at once, so a key's echo does not wait.
    */
   private skipFrames(): void {
-    const core = (this.term as unknown as { _core: Core })._core, service = core._renderService;
+    const core = this.core, service = core._renderService;
     const refresh = service.refreshRows.bind(service);
     const withFrame = service.addRefreshCallback.bind(service);
     const drawn = new MessageChannel();
@@ -285,7 +287,7 @@ export class Screen {
     const socket = new WebSocket(url, [...protocols, "ticket." + admitted.ticket]);
     socket.binaryType = "arraybuffer";
     this.socket = socket;
-    this.waiting = this.came = this.took = this.acked = 0;
+    this.came = this.took = this.acked = 0;
     this.acks = false;
     this.repaint = undefined; // what was announced and did not come is not shown
     socket.onmessage = (e: MessageEvent<ArrayBuffer | string>) => {
@@ -358,7 +360,7 @@ export class Screen {
       this.repaint = undefined;
       const resets = data[0] === 0x1b && data[1] === 0x63;
       if (this.missed && this.came > 0) {
-        this.term.write(cleared(this.term.cols));
+        this.term.write(cleared, () => this.core._bufferService.buffers.setupTabStops());
         if (resets) data = data.subarray(2);
       } else if (!resets) this.term.write("\x1bc"); // begins with a reset, in its place among what waits
     } else this.offset = (this.offset ?? 0) + bytes;
@@ -366,8 +368,8 @@ export class Screen {
     this.waiting += bytes;
     this.term.write(data, () => {
       this.take(bytes);
-      if (socket !== this.socket) return;
       this.waiting -= bytes;
+      if (socket !== this.socket) return;
       this.took += bytes;
       if (!this.acks || this.took - this.acked < ackEvery) return;
       this.acked = this.took;
@@ -398,14 +400,10 @@ export class Screen {
 }
 
 /**
- * What brings the emulator to the state behind a reset, and leaves the lines before the screen where they are: to drop them and to make
+ * What brings the emulator to the state behind a reset, but for its tab stops, and leaves the lines before the screen where they are: to drop them and to make
  * room for as many costs more than to draw what comes, and while there is much output it would be done several times a second.
  */
-function cleared(cols: number): string {
-  let stops = "";
-  for (let col = 9; col <= cols; col += 8) stops += `\x1b[1;${col}H\x1bH`;
-  return "\x1b[?1049l\x1b[?1000;1006;2026l\x1b[20l\x1b[!p\x1b[2J\x1b[3g" + stops + "\x1b[H";
-}
+const cleared = "\x1b[?1049l\x1b[?1000;1006;2026l\x1b[20l\x1b[!p\x1b[2J\x1b[H";
 
 const softwareRenderer = /swiftshader|llvmpipe|softpipe|lavapipe|software|basic render/i;
 let card: boolean | undefined;
