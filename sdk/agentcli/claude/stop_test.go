@@ -58,6 +58,11 @@ func keptAtWork(id string) string {
 		`{"parentUuid":"f` + id + `","type":"system","subtype":"stop_hook_summary","uuid":"h` + id + `"}` + "\n"
 }
 
+// givenContext is the same with a hook that gives claude more to think of.
+func givenContext(id string) string {
+	return `{"parentUuid":"a` + id + `","type":"system","subtype":"stop_hook_summary","uuid":"h` + id + `","hookAdditionalContext":["not yet"]}` + "\n"
+}
+
 // stopping is a turn whose Stop was answered, and of which nothing tells yet whether claude goes on.
 func stopping(t *testing.T, text *string) *rig {
 	t.Helper()
@@ -80,6 +85,10 @@ func TestStopHookGoesOn(t *testing.T) {
 	for name, goOn := range map[string]func(r *rig, text *string){
 		"By the transcript": func(r *rig, text *string) {
 			*text += keptAtWork("1")
+			r.Pass(time.Second)
+		},
+		"By context": func(r *rig, text *string) {
+			*text += givenContext("1")
 			r.Pass(time.Second)
 		},
 		"By a tool": func(r *rig, _ *string) {
@@ -106,7 +115,7 @@ func TestStopHookGoesOn(t *testing.T) {
 				r.Pass(time.Second)
 			}
 			goOn(r, &text)
-			if !strings.Contains(text, "feedback") {
+			if !strings.Contains(text, "not yet") {
 				text += keptAtWork("1")
 			}
 			r.Pass(time.Second)
@@ -180,4 +189,50 @@ func TestRefusalWrittenLate(t *testing.T) {
 	text += `{"parentUuid":null,"type":"system","subtype":"informational","uuid":"b1","promptSubmitEnding":{"ending":{"kind":"blocked_by_hook","reason":"why"}}}` + "\n"
 	r.Pass(time.Second)
 	r.want("turn_end(HOOK_REFUSED)")
+}
+
+// A runtime that is started anew while claude waits for its Stop hooks finds the end of the turn in the transcript.
+func TestRestartWithinStopHooks(t *testing.T) {
+	text := ""
+	r := stopping(t, &text)
+	saved := r.driver.Save()
+	text += halted("1")
+	back := readingRig(r.t, &text)
+	back.driver.Load(saved)
+	back.title(idle)
+	back.Pass(10 * time.Second)
+	if got := back.Kinds(); !strings.Contains(got, "turn_end[answer 1]") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// A helper in the background works on while Stop hooks of the user's own run.
+func TestHelperWithinStopHooks(t *testing.T) {
+	text := ""
+	r := stopping(t, &text)
+	r.title(busy)
+	call := r.told("PreToolUse", "1", map[string]any{"tool_name": "Bash", "tool_use_id": "x", "agent_id": "h"})
+	r.title(busy)
+	r.Pass(time.Second)
+	if !call.Answered || strings.Contains(r.Kinds(), "turn_end") {
+		t.Errorf("answered %v, got %q", call.Answered, r.Kinds())
+	}
+}
+
+// What a hook refused before the prompt of a turn is no end of that.
+func TestRefusalBeforePrompt(t *testing.T) {
+	text := `{"parentUuid":null,"type":"system","subtype":"informational","uuid":"b0","promptSubmitEnding":{"ending":{"kind":"blocked_by_hook","reason":"why"}}}` + "\n"
+	r := readingRig(t, &text)
+	r.driver.Hook(drivertest.Call(t, "SessionStart", map[string]any{"session_id": "s-2", "transcript_path": "/u.jsonl"}).Call)
+	r.Pass(time.Second)
+	r.driver.Hook(drivertest.Call(t, "UserPromptSubmit", map[string]any{"prompt": "go", "prompt_id": "1", "transcript_path": "/u.jsonl"}).Call)
+	text += asked("1", "b0")
+	r.Pass(5 * time.Second)
+	r.title(busy)
+	r.Pass(time.Second)
+	r.title(idle)
+	r.Pass(5 * time.Second)
+	if got := r.Kinds(); strings.Contains(got, "HOOK_REFUSED") || !strings.Contains(got, "took[go]") {
+		t.Errorf("got %q", got)
+	}
 }
