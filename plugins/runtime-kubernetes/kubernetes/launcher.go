@@ -634,25 +634,6 @@ func lastExit(pod *corev1.Pod, h handle) (runtime.Exit, error) {
 	return runtime.Exit{}, agentcli.ErrGone
 }
 
-// takenAway returns why the cluster ended a pod that was evicted or preempted, or whose node was shut down or drained; "" for any other.
-func takenAway(pod *corev1.Pod) string {
-	reason, message := pod.Status.Reason, pod.Status.Message
-	if i := slices.IndexFunc(pod.Status.Conditions, isDisruption); reason == "" && i >= 0 {
-		reason, message = pod.Status.Conditions[i].Reason, pod.Status.Conditions[i].Message
-	}
-	if reason == "" {
-		return ""
-	}
-	return strings.TrimSuffix(reason+": "+said(errors.New(message)), ": ")
-}
-
-// disrupted reports whether the cluster takes a pod away.
-func disrupted(pod *corev1.Pod) bool { return slices.ContainsFunc(pod.Status.Conditions, isDisruption) }
-
-func isDisruption(c corev1.PodCondition) bool {
-	return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
-}
-
 // Remove removes the pod of an agent, and its home where that outlives pods.
 func (l *Launcher) Remove(ctx context.Context, id string) error {
 	release, err := l.claims.Claim(id)

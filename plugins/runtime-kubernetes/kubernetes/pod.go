@@ -530,6 +530,25 @@ func died(pod *corev1.Pod, t *corev1.ContainerStateTerminated) error {
 	}
 }
 
+// takenAway returns why the cluster ended a pod that was evicted or preempted, or whose node was shut down or drained; "" for any other.
+func takenAway(pod *corev1.Pod) string {
+	reason, message := pod.Status.Reason, pod.Status.Message
+	if i := slices.IndexFunc(pod.Status.Conditions, isDisruption); reason == "" && i >= 0 {
+		reason, message = pod.Status.Conditions[i].Reason, pod.Status.Conditions[i].Message
+	}
+	if reason == "" {
+		return ""
+	}
+	return strings.TrimSuffix(reason+": "+said(errors.New(message)), ": ")
+}
+
+// disrupted reports whether the cluster takes a pod away.
+func disrupted(pod *corev1.Pod) bool { return slices.ContainsFunc(pod.Status.Conditions, isDisruption) }
+
+func isDisruption(c corev1.PodCondition) bool {
+	return c.Type == corev1.DisruptionTarget && c.Status == corev1.ConditionTrue
+}
+
 // notKept is the error of a pod that the cluster took away before an agent was started in it.
 func notKept(why string) error {
 	return &runtime.Error{Code: runtime.CodeResourceLimit, Message: "the pod was not kept: " + why, Retry: true, Hint: "make room in the cluster, or ask for less"}
