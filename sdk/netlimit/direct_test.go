@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -16,11 +17,15 @@ type timed struct {
 	*net.TCPConn
 	set atomic.Int64
 	on  atomic.Bool // the last one was not the zero time
+
+	first  sync.Once
+	waited chan struct{} // closed with the first
 }
 
 func (c *timed) SetWriteDeadline(t time.Time) error {
 	c.set.Add(1)
 	c.on.Store(!t.IsZero())
+	c.first.Do(func() { close(c.waited) })
 	return c.TCPConn.SetWriteDeadline(t)
 }
 
@@ -35,7 +40,7 @@ func (l *timedListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.last = &timed{TCPConn: conn.(*net.TCPConn)}
+	l.last = &timed{TCPConn: conn.(*net.TCPConn), waited: make(chan struct{})}
 	return l.last, nil
 }
 
@@ -71,9 +76,10 @@ func TestTimersOfWrites(t *testing.T) {
 		t.Errorf("writes that the system took at once set %d deadlines", n)
 	}
 
-	// One that waits has a deadline, and leaves none behind.
+	// One that waits has a deadline, and leaves none behind. A peer that reads meanwhile may take it all at once.
 	read := make(chan int64)
 	go func() {
+		<-counting.last.waited
 		n, _ := io.Copy(io.Discard, client)
 		read <- n
 	}()
