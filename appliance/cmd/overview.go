@@ -76,7 +76,7 @@ func overviewScreen(s *screen, o *client.Overview) {
 	)
 	s.line("")
 	if o.Partial { // deliveries and what happened over time are not there
-		s.line("Counted is what the credential may read, the latest 2,000 of each at most.")
+		s.line("Only what the credential may read is counted: the latest 2,000 of each at most.")
 		return
 	}
 	head := []string{"LAST", "STARTED", "COMPLETED", "FAILED", "P50", "P95"}

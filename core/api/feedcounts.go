@@ -99,7 +99,7 @@ func (n *feedCounts) count(turn bool) (*wire.OverviewCounts, error) {
 	one := narrowCount{began: clock.Now()}
 	n.due, n.until = false, one.began.Add(narrowPause)
 	counts, err := func() (counts *wire.OverviewCounts, err error) {
-		defer func() { // where it panics as well: else nobody counts any more
+		defer func() { // where it panics as well: else no stream counts any more
 			one.ended, one.counts = clock.Now(), counts
 			n.c.s.narrow.end(n.caller, turn, one)
 		}()
