@@ -33,7 +33,7 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 		return nil, err
 	}
 	tools := slices.Clone(d.state.Tools)
-	into := &press{place: d.state.Place, isOf: func(now *dialog.Standing) bool { return isOf(p, tools, now) }}
+	into := &press{place: d.state.Place, twin: twice(p, tools), isOf: func(now *dialog.Standing) bool { return isOf(p, tools, now) }}
 	open := func() bool { return d.state.Prompt != nil && d.state.Prompt.ID == p.ID }
 	if d.state.Standing && len(steps) > keyed {
 		steps, err = d.answering.Once(choice, into.guard(steps), open) // it takes its time, and each part of it waits for the one before
@@ -42,6 +42,9 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	}
 	if err == nil {
 		d.press = into
+		if into.twin {
+			d.lookLater(askLimit) // nothing tells of another dialog that looks the same
+		}
 	}
 	return steps, err
 }

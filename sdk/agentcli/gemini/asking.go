@@ -58,15 +58,20 @@ func (d *driver) stepUp(rows []string) {
 	if d.title != signAsks || len(now.Entries) < 2 || d.state.Prompt == nil && d.asking == nil {
 		return
 	}
-	about := standsFor(d.state.Tools, &now)
+	about, pause := standsFor(d.state.Tools, &now), idlePause
+	// Where a tool is called twice, a dialog that stays behind the keys of its answer is taken for that of the other call.
+	other := place == "" && d.press != nil && d.press.twin && d.press.done()
+	if other {
+		pause = askLimit
+	}
 	switch p := d.state.Prompt; {
 	case p == nil && !d.settled(&now):
 	case p == nil:
 		d.asksOf(runtime.SourceScreen, about, &now)
 	case place != "" && place == d.state.Place:
-	case (place == "" || d.state.Place == "") && isOf(p, d.state.Tools, &now):
+	case !other && (place == "" || d.state.Place == "") && isOf(p, d.state.Tools, &now):
 		d.state.Place, d.seen = cmp.Or(place, d.state.Place), time.Time{}
-	case place == "" && !d.stays(&now, idlePause):
+	case place == "" && !d.stays(&now, pause):
 	default:
 		choice := ""
 		if d.press != nil && d.press.done() {

@@ -46,3 +46,20 @@ func TestQuestionBesideTool(t *testing.T) {
 		}
 	}
 }
+
+// A dialog that shows what two calls have in common is about neither, as far as can be known: the prompt has its own words.
+func TestWordsOfTwo(t *testing.T) {
+	write := func(path string) tool {
+		return tool{"write_file", map[string]any{"file_path": path, "content": "x"}}
+	}
+	now := &dialog.Standing{Text: "? WriteFile main.go\nx\nApply this change?"}
+	if about := standsFor([]tool{write("/a/main.go"), write("/b/main.go")}, now); about != nil {
+		t.Errorf("it is taken for %v", about.Input)
+	}
+	if about := standsFor([]tool{write("/a/main.go"), write("/a/main.go")}, now); about == nil {
+		t.Error("it is not known, though both are the same")
+	}
+	if about := standsFor([]tool{write("/a/main.go"), write("/b/other.go")}, now); about == nil || about.Input["file_path"] != "/a/main.go" {
+		t.Errorf("it is taken for %v", about)
+	}
+}

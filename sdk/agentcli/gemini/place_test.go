@@ -41,6 +41,35 @@ func TestToolsAtOncePlaces(t *testing.T) {
 	}
 }
 
+// A tool that is called twice is asked about twice, and no key of the first answer goes into the second dialog.
+func TestToolTwice(t *testing.T) {
+	for name, places := range map[string][2]string{"Places": {"1 of 2", "2 of 2"}, "None": {"", ""}} {
+		t.Run(name, func(t *testing.T) {
+			r := readyRig(t)
+			r.takes("go")
+			r.announces("touch a", "touch a")
+			r.title(asks)
+			r.shows(shell("touch a", places[0]))
+			r.Pass(3 * time.Second)
+			r.want("took[go] session[s-0] tool tool blocked[x: touch a]")
+			steps, err := r.driver.Answer(r.Prompt(), runtime.Answer{Choice: runtime.ChoiceAllow})
+			if keys := drivertest.Keystrokes(steps, r.Screen...); err != nil || keys != "1" {
+				t.Fatalf("%v, typed %q", err, keys)
+			}
+			r.shows(shell("touch a", places[1]))
+			r.Pass(30 * time.Second)
+			if keys := r.Keystrokes(); keys != "" {
+				t.Errorf("the next dialog was answered by %q", keys)
+			}
+			r.want("unblocked[allow] blocked[x: touch a]")
+			steps, err = r.driver.Answer(r.Prompt(), runtime.Answer{Choice: runtime.ChoiceAllow})
+			if keys := drivertest.Keystrokes(steps, r.Screen...); err != nil || keys != "1" {
+				t.Errorf("%v, typed %q", err, keys)
+			}
+		})
+	}
+}
+
 // One dialog stays one, whatever its size makes of it.
 func TestToolsAtOnceResized(t *testing.T) {
 	r := readyRig(t)

@@ -12,6 +12,7 @@ import (
 type press struct {
 	place string                          // of the dialog, if others wait beside it
 	isOf  func(now *dialog.Standing) bool // reports whether a dialog is the one, where places do not
+	twin  bool                            // another has the same words: without a place no key is pressed again
 
 	mu      sync.Mutex
 	pressed *dialog.Standing // what stood when the first key was pressed; nil: no dialog was drawn, or no key pressed
@@ -49,7 +50,7 @@ func (p *press) begins(rows []string) bool {
 	if place == "" || p.place == "" {
 		other = drawn && !p.isOf(&now)
 	}
-	p.leave = composerAt(rows) >= 0 || other || p.pressed != nil && (!drawn || !p.pressed.Equal(&now))
+	p.leave = composerAt(rows) >= 0 || other || p.pressed != nil && (!drawn || p.twin && place == "" || !p.pressed.Equal(&now))
 	if !p.leave && drawn {
 		p.pressed = &now
 	}

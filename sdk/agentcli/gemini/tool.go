@@ -22,6 +22,11 @@ type tool struct {
 	Input wire.ToolInput `json:"input,omitempty"`
 }
 
+// is reports whether the tool is one of a name and an input.
+func (t *tool) is(name string, input wire.ToolInput) bool {
+	return t.Name == name && reflect.DeepEqual(t.Input, input)
+}
+
 // words returns what the dialog of a tool shows of its input; empty if that is not known.
 func (t *tool) words() string {
 	if t.Name == questionTool {
@@ -50,7 +55,7 @@ func (t *tool) fits(first string) bool {
 }
 
 // standsFor returns the tool that a dialog is about, by its words: the longest that stand in it. Of a dialog that leaves a part of them
-// out it is the only one whose words have what is shown. Nil if there is none.
+// out it is the only one whose words have what is shown. Nil if there is none, or if that is true of others as well.
 func standsFor(tools []tool, now *dialog.Standing) *tool {
 	if now.Clipped() {
 		return nil // the words of another may be what is left
@@ -63,14 +68,18 @@ func standsFor(tools []tool, now *dialog.Standing) *tool {
 	shown, longest := screen.Solid(first+"\n"+rest), 0
 	var found *tool
 	for i := range tools {
-		if words := screen.Solid(tools[i].words()); len(words) > longest && strings.Contains(shown, words) {
+		switch words := screen.Solid(tools[i].words()); {
+		case len(words) == 0 || len(words) < longest || !strings.Contains(shown, words):
+		case len(words) > longest:
 			found, longest = &tools[i], len(words)
+		case found != nil && !found.is(tools[i].Name, tools[i].Input):
+			found = nil // the words are of both
 		}
 	}
 	return found
 }
 
-// hasPart returns the tool whose words have a part, or nil if several do, with other words.
+// hasPart returns the tool whose words have a part, or nil if others have it as well.
 func hasPart(tools []tool, part string) *tool {
 	var found *tool
 	for i := range tools {
@@ -78,7 +87,7 @@ func hasPart(tools []tool, part string) *tool {
 		case part == "" || !strings.Contains(words, part):
 		case found == nil:
 			found = &tools[i]
-		case words != screen.Solid(found.words()):
+		case !found.is(tools[i].Name, tools[i].Input):
 			return nil
 		}
 	}
@@ -99,7 +108,7 @@ func without(tools []tool, name string, input wire.ToolInput) []tool {
 		if tools[i].Name != name {
 			continue
 		}
-		if reflect.DeepEqual(tools[i].Input, input) {
+		if tools[i].is(name, input) {
 			at = i
 			break
 		}
@@ -153,4 +162,15 @@ func isOf(p *runtime.Prompt, tools []tool, now *dialog.Standing) bool {
 		return about.Name == p.Tool && about.words() == (&tool{p.Tool, p.Input}).words()
 	}
 	return placeOf(now) != "" || p.Tool == questionTool || p.Tool == "" && screen.Solid(p.Text) == screen.Solid(now.Text)
+}
+
+// twice reports whether the tool of a prompt is called several times: their dialogs are told apart by their places alone.
+func twice(p *runtime.Prompt, tools []tool) bool {
+	n := 0
+	for i := range tools {
+		if tools[i].is(p.Tool, p.Input) {
+			n++
+		}
+	}
+	return n > 1
 }
