@@ -65,8 +65,7 @@ type driver struct {
 	ending    *ending
 	backlog   []*agentcli.HookCall
 	answering dialog.Keys
-	replies   map[string]formReply // to forms that are being closed, by prompt
-	pressed   int                  // answers by keys so far
+	pressed   int // answers by keys so far
 }
 
 type state struct {
@@ -112,7 +111,7 @@ func sumOf(input map[string]any) string {
 func (adapter) NewDriver(plan agentcli.Plan, room agentcli.Room, host agentcli.Host) agentcli.Driver {
 	d := &driver{
 		host: host, state: state{Tools: map[string]tool{}, Offset: -1},
-		held: map[string]*agentcli.HookCall{}, refused: map[string]int{}, replies: map[string]formReply{},
+		held: map[string]*agentcli.HookCall{}, refused: map[string]int{},
 		login: login{unknown: plan.LoginUnknown},
 		file:  file{read: reader(room), offset: -1}, answering: dialog.Keys{Host: host},
 	}
@@ -173,7 +172,7 @@ func (d *driver) idle() {
 }
 
 func (d *driver) Hook(call *agentcli.HookCall) {
-	if d.ending != nil && !d.ending.lets(call) { // what comes next is of the next turn, or of nobody
+	if d.ending != nil && !d.ending.lets(call) { // what comes next is of the next turn, or of none
 		size := len(call.Payload)
 		for _, c := range d.backlog {
 			size += len(c.Payload)

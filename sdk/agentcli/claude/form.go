@@ -24,10 +24,12 @@ const (
 
 // formReply is an answer to a form that was closed for it, until claude asks with what.
 type formReply struct {
-	choice  string
-	action  string
-	content map[string]any
-	at      time.Time
+	Choice  string          `json:"choice"`
+	Action  string          `json:"action"`
+	Content json.RawMessage `json:"content,omitempty"`
+
+	typed bool      // by this process: its keys may have been lost with another
+	at    time.Time // when that was
 }
 
 // form takes what an MCP server asks. The hook is let go, so that the form stands on the screen as well. One that is not understood,
@@ -95,22 +97,27 @@ func (r *request) drawn(rows []string) bool {
 
 // answerForm closes the form with Escape. claude tells what became of it before the server hears, and gets the answer then: nothing
 // is filled in by keys, which may miss a field.
-func (d *driver) answerForm(r request, answer runtime.Answer) ([]agentcli.Step, error) {
+func (d *driver) answerForm(r *request, answer runtime.Answer) ([]agentcli.Step, error) {
 	action, content, err := r.Form.Answer(answer)
 	if err != nil {
 		return nil, err
 	}
-	choice := answer.Choice
-	if choice == "" {
-		choice = action
+	reply := &formReply{Choice: answer.Choice, Action: action, typed: true, at: d.host.Now()}
+	if reply.Choice == "" {
+		reply.Choice = action
 	}
-	id := r.Prompt.ID
-	if given, ok := d.replies[id]; ok && d.host.Now().Sub(given.at) < closeEvery*answerTimes {
+	if action == dialog.FormAccept {
+		if reply.Content, err = json.Marshal(content); err != nil {
+			return nil, runtime.Errorf(runtime.CodeInternal, "the answer to a form: %v", err)
+		}
+	}
+	if r.Reply != nil && r.Reply.typed && d.host.Now().Sub(r.Reply.at) < closeEvery*answerTimes {
 		return nil, runtime.Errorf(runtime.CodeNoPrompt, "the prompt is being answered already")
 	}
-	d.replies[id] = formReply{choice, action, content, d.host.Now()}
-	d.closeAgain(id, answerTimes)
-	return []agentcli.Step{{Wait: formDrawn, Until: r.drawn}, {Wait: formGap}, {Write: []byte(composer.Escape), If: r.drawn}}, nil
+	r.Reply = reply
+	d.closeAgain(r.Prompt.ID, answerTimes)
+	drawn := (&request{Prompt: r.Prompt, Form: r.Form}).drawn // the steps run beside the driver
+	return []agentcli.Step{{Wait: formDrawn, Until: drawn}, {Wait: formGap}, {Write: []byte(composer.Escape), If: drawn}}, nil
 }
 
 // closeAgain presses Escape again for a form that stays: in one of its lists that closes the list alone.
@@ -138,20 +145,20 @@ func (d *driver) formOver(call *agentcli.HookCall, p hook.Payload) {
 		call.Answer(nil)
 		return
 	}
-	reply, given := d.replies[d.state.Requests[i].Prompt.ID]
-	if !given || p.Action != dialog.FormCancel {
+	reply := d.state.Requests[i].Reply
+	if reply == nil || p.Action != dialog.FormCancel {
 		call.Answer(nil)
 		d.resolve(i, p.Action)
 		return
 	}
-	out := map[string]any{"hookEventName": "ElicitationResult", "action": reply.action}
-	if reply.action == dialog.FormAccept {
-		out["content"] = reply.content
+	out := map[string]any{"hookEventName": "ElicitationResult", "action": reply.Action}
+	if reply.Action == dialog.FormAccept {
+		out["content"] = reply.Content
 	}
 	body, err := json.Marshal(map[string]any{"hookSpecificOutput": out})
 	if err != nil {
 		body = nil // it stays closed
 	}
 	call.Answer(body)
-	d.resolve(i, reply.choice)
+	d.resolve(i, reply.Choice)
 }

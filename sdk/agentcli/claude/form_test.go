@@ -52,17 +52,24 @@ const blue = `{"hookSpecificOutput":{"action":"accept","content":{"colour":"blue
 func TestFormAnswered(t *testing.T) {
 	for name, tt := range map[string]struct {
 		restart     bool
+		between     bool // the restart is behind the answer, which is given again
 		action      string
 		then, given string
 	}{
 		"Closed":           {action: "cancel", then: "unblocked[2]", given: blue},
 		"Behind a restart": {restart: true, action: "cancel", then: "unblocked[2]", given: blue},
+		"Before a restart": {between: true, action: "cancel", then: "unblocked[2]", given: blue},
 		"A person accepts": {action: "accept", then: "unblocked[accept]"},
 		"A person refuses": {action: "decline", then: "unblocked[decline]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := formed(t)
-			if tt.restart {
+			if tt.between {
+				if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: "2"}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if tt.restart || tt.between {
 				back := newRig(t)
 				back.Screen, back.shown = formScreen, r.shown
 				back.driver.Load(r.driver.Save())
@@ -132,4 +139,19 @@ func TestFormsAtOnce(t *testing.T) {
 	if got := r.closed("cancel"); got != blue {
 		t.Errorf("claude gets %q", got)
 	}
+}
+
+// An answer that was taken before a restart is that of the form which claude closes right behind it.
+func TestFormAnsweredBeforeRestart(t *testing.T) {
+	r := formed(t)
+	if _, err := r.driver.Answer(r.shown, runtime.Answer{Choice: "2"}); err != nil {
+		t.Fatal(err)
+	}
+	back := newRig(t)
+	back.Screen, back.shown = formScreen, r.shown
+	back.driver.Load(r.driver.Save())
+	if got := back.closed("cancel"); got != blue {
+		t.Errorf("claude gets %q", got)
+	}
+	back.want("unblocked[2]")
 }

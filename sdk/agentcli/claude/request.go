@@ -38,6 +38,7 @@ type request struct {
 	Suggestions []json.RawMessage `json:"suggestions,omitempty"`
 	Screen      *dialog.Standing  `json:"screen,omitempty"` // as it was read: no hook came for it
 	Form        *dialog.Form      `json:"form,omitempty"`   // of an MCP server
+	Reply       *formReply        `json:"reply,omitempty"`  // to the form, which is being closed
 	Agent       string            `json:"agent,omitempty"`  // the helper that asks; empty: claude itself
 
 	size  int  // bytes that are kept for it
@@ -204,7 +205,6 @@ func (d *driver) forget(i int) {
 	}
 	delete(d.held, id)
 	delete(d.refused, id)
-	delete(d.replies, id)
 }
 
 // dropRequests takes away what is open when a turn ends without it.
@@ -286,7 +286,7 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	}
 	r := d.state.Requests[at]
 	if r.Form != nil {
-		return d.answerForm(r, answer)
+		return d.answerForm(&d.state.Requests[at], answer)
 	}
 	if r.Screen == nil && d.held[r.Prompt.ID] == nil && at != d.standingFirst() {
 		return nil, runtime.Errorf(runtime.CodeNoPrompt,
