@@ -32,8 +32,8 @@ func (r *rig) lose(by time.Duration, change func() error) error {
 	return err
 }
 
-// A trigger that is made, changed, asked or deleted by a commit whose answer is lost is what is stored, whether the caller waits until
-// that is known or not, and as the next service finds it.
+// A trigger that is made, changed, asked or deleted by a commit whose answer is lost is known as it is stored and as the next service
+// finds it, whether the caller waits for that or not.
 func TestLostAnswers(t *testing.T) {
 	for _, patient := range []bool{true, false} {
 		t.Run(fmt.Sprint(patient), func(t *testing.T) {
@@ -87,5 +87,21 @@ func TestLostAnswers(t *testing.T) {
 				t.Errorf("the name of one that is deleted is free: %v", err)
 			}
 		})
+	}
+}
+
+// People hear of a trigger that is blocked though the answer of the commit which noted that was lost.
+func TestAlertInDoubt(t *testing.T) {
+	r := newRig(t)
+	tr := r.create(nil)
+	r.launch.set(func() { r.launch.revoked = true })
+	r.store.Lose(1)
+	_, _ = r.send(tr.ID, r.signed(hookSecret, `{"a":1}`, r.clock.Now()))
+	coretest.WaitFor(t, "the store to take writes", func() bool { return core.TakesWrites(ctx, r.store) == nil })
+	for range 2 {
+		_, _ = r.send(tr.ID, r.signed(hookSecret, `{"a":2}`, r.clock.Now()))
+		if len(r.alerts) != 1 {
+			t.Errorf("alerts %q", r.alerts)
+		}
 	}
 }

@@ -224,7 +224,7 @@ func note(r *core.TriggerRecord, run core.TriggerRun) {
 	r.Runs = append([]core.TriggerRun{run}, r.Runs[:min(len(r.Runs), maxRuns-1)]...)
 }
 
-// errStale says that the outcome of a write was known after its entry was loaded.
+// errStale is the cause of a write whose entry was loaded before the outcome of the one before was known.
 var errStale = errors.New("the trigger was changed")
 
 // put writes the next state of an entry with an event about it, and has it shown once it is stored. The turn of the entry is held.
@@ -267,12 +267,13 @@ func appendEvent(tx core.Tx, id string, kind core.EventType, data any, now time.
 
 // block notes a request that was refused for a right, and tells when that is new.
 func (s *Service) block(ctx context.Context, e *entry, p *proof, cause *core.Error) {
-	fresh := e.rec.BlockedReason == ""
+	fresh := e.rec.BlockedReason == "" || e.unsaid
 	ok := s.write(ctx, e, func(next *core.TriggerRecord, now time.Time) {
 		next.BlockedReason = cause.Message
 		next.Counts.Blocked++
 		note(next, core.TriggerRun{At: now, Outcome: wire.TriggerBlocked, Delivery: p.delivery, Event: p.event, Reason: cause.Message, Code: cause.Code})
 	})
+	e.unsaid = fresh && !ok // it may be stored all the same
 	if ok && fresh {
 		s.opts.Alert(e.rec.ID, fmt.Sprintf("trigger %s is blocked: %s", e.rec.Name, cause.Message), map[string]any{
 			"triggerId": e.rec.ID, "name": e.rec.Name, "target": e.rec.Target.Name(), "code": string(cause.Code), "runsAs": e.rec.Principal.ID,

@@ -72,6 +72,7 @@ type entry struct {
 	rec     *core.TriggerRecord
 	secrets []secret
 	limit   *rate.Limiter
+	unsaid  bool // it is blocked, and there was no alert yet
 
 	received atomic.Int32 // requests that are worked on or wait for their turn
 
