@@ -23,11 +23,11 @@ type watcher struct {
 
 	mu      sync.Mutex // guards what follows
 	changed chan struct{}
-	err     error         // why the last watch ended, until another one works
-	removed []*corev1.Pod // that are gone, as they were at the end, the last of them last
+	err     error       // why the last watch ended, until another one works
+	removed [][2]string // UIDs of pods that the cluster took away, each with why, the last of them last
 }
 
-// maxRemoved bounds how many pods that are gone are known: a drain of a node ends as many at a time as that has, 110 by default.
+// maxRemoved bounds of how many pods that are gone it is known why: a drain of a node ends as many at a time as that has, 110 by default.
 const maxRemoved = 256
 
 // watchPods follows the pods that a selector names until close. A watch that the API server ends, or whose place in its
@@ -124,7 +124,9 @@ func (w *watcher) see(old, o any, gone bool) {
 	pod, ok := o.(*corev1.Pod)
 	w.mu.Lock()
 	if gone && ok {
-		w.removed = append(w.removed[max(0, len(w.removed)+1-maxRemoved):], pod)
+		if why := takenAway(pod); why != "" {
+			w.removed = append(w.removed[max(0, len(w.removed)+1-maxRemoved):], [2]string{string(pod.UID), why})
+		}
 	}
 	close(w.changed)
 	w.changed = make(chan struct{})
@@ -178,8 +180,8 @@ func (w *watcher) removal(uid string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, pod := range w.removed {
-		if string(pod.UID) == uid {
-			return takenAway(pod)
+		if pod[0] == uid {
+			return pod[1]
 		}
 	}
 	return ""
