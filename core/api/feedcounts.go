@@ -93,7 +93,7 @@ func (n *feedCounts) begin() (*wire.OverviewCounts, error) {
 	return n.count(false)
 }
 
-// count counts what the reader may read; turn says that the stream has the turn to.
+// count counts what the reader may read; turn reports whether the stream has the turn to.
 func (n *feedCounts) count(turn bool) (*wire.OverviewCounts, error) {
 	clock := n.c.s.opts.Clock
 	one := narrowCount{began: clock.Now()}

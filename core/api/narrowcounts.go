@@ -28,7 +28,7 @@ type narrowCounts struct {
 	newest map[string]narrowCount // by caller, of the last narrowPause
 }
 
-// narrowCount is what was counted for a caller.
+// narrowCount holds the numbers that were counted for a caller.
 type narrowCount struct {
 	began, ended time.Time
 	counts       *wire.OverviewCounts
@@ -69,7 +69,7 @@ func (n *narrowCounts) begin(caller string, has, now time.Time) (one narrowCount
 	return narrowCount{}, 0
 }
 
-// end notes what was counted, nil for nothing; turn says that begin let the caller count.
+// end stores what was counted, nil for nothing; turn reports whether begin let the caller count.
 func (n *narrowCounts) end(caller string, turn bool, one narrowCount) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -233,7 +233,7 @@ func (n *compiled) eval(ctx context.Context, p core.Principal, a core.Access) (r
 // errLate says that a policy took longer than it may.
 func errLate(limit time.Duration) error { return fmt.Errorf("it took longer than %s", limit) }
 
-// errNoTurn says that a decision had to wait for others for longer than it may.
+// errNoTurn is the error of a decision that had to wait for others for longer than it may.
 func errNoTurn(limit time.Duration) error {
 	return fmt.Errorf("it waited longer than %s for other decisions, of which at most %d of one caller and %d of all are made at once",
 		limit, turnsOfOne, turnsOfAll)

@@ -32,8 +32,8 @@ func (r *rig) lose(by time.Duration, change func() error) error {
 	return err
 }
 
-// A schedule that is made, changed, paused or deleted by a commit whose answer is lost is what is stored, whether the caller waits until
-// that is known or not.
+// A schedule that is made, changed, paused or deleted by a commit whose answer is lost is known as it is stored, whether the caller waits
+// for that or not.
 func TestChangesWhoseAnswerIsLost(t *testing.T) {
 	for _, patient := range []bool{true, false} {
 		t.Run(fmt.Sprint(patient), func(t *testing.T) {

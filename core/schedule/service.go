@@ -107,7 +107,7 @@ type entry struct {
 	turn     *turn.Turn // taken while a tick is worked on, claimed for a change; guards all up to shown
 	rec      *core.ScheduleRecord
 	cal      *calendar
-	doubted  bool      // it is not known whether rec is what is stored
+	doubted  bool      // another record than rec may be stored
 	asked    string    // name that a change in doubt may have given it
 	failing  time.Time // since when starts of the present tick fail; zero: they do not
 	tries    int       // that failed

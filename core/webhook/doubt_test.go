@@ -83,8 +83,8 @@ func (r *rig) lose(by time.Duration, change func() error) error {
 	return err
 }
 
-// An endpoint that is made, changed or deleted by a commit whose answer is lost is what is stored, as its caller and all others see
-// it, whether the caller waits until that is known or not.
+// An endpoint that is made, changed or deleted by a commit whose answer is lost is known to its caller and all others as it is stored,
+// whether the caller waits for that or not.
 func TestChangesWhoseAnswerIsLost(t *testing.T) {
 	for _, patient := range []bool{true, false} {
 		t.Run(fmt.Sprint(patient), func(t *testing.T) {
