@@ -65,7 +65,8 @@ type driver struct {
 	ending    *ending
 	backlog   []*agentcli.HookCall
 	answering dialog.Keys
-	pressed   int // answers by keys so far
+	closing   bool // an interrupt of the turn closes a form first
+	pressed   int  // answers by keys so far
 }
 
 type state struct {

@@ -20,6 +20,8 @@ const (
 	// closeEvery is how often a form that stays is closed again, at most answerTimes times. A claude that is slow would take the second
 	// Escape for an interrupt.
 	closeEvery = 6 * time.Second
+	// closeHold is how long claude waits behind a form that an interrupt closed for the key that ends the turn.
+	closeHold = 2 * time.Second
 )
 
 // formReply is an answer to a form that was closed for it, until claude asks with what.
@@ -147,7 +149,12 @@ func (d *driver) formOver(call *agentcli.HookCall, p hook.Payload) {
 	}
 	reply := d.state.Requests[i].Reply
 	if reply == nil || p.Action != dialog.FormCancel {
-		call.Answer(nil)
+		if d.closing { // the server gets its answer behind the key that ends the turn, if that does
+			d.closing = false
+			d.host.After(closeHold, func() { call.Answer(nil) })
+		} else {
+			call.Answer(nil)
+		}
 		d.resolve(i, p.Action)
 		return
 	}

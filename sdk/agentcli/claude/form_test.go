@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
@@ -117,6 +118,27 @@ func TestFormOver(t *testing.T) {
 	r.want("unblocked")
 	if keys := r.Keystrokes(); keys != "" {
 		t.Errorf("typed %q", keys)
+	}
+}
+
+// An interrupt closes a form first, and claude does not go on with that before the turn is to end.
+func TestFormInterrupted(t *testing.T) {
+	r := formed(t)
+	steps := r.driver.(agentcli.Interrupter).Interrupt()
+	if keys := drivertest.Keystrokes(steps, formScreen...); keys != "\x1b" {
+		t.Errorf("typed %q", keys)
+	}
+	if keys := drivertest.Keystrokes(steps, "* Calling own (esc to interrupt)"); keys != "\x1b\x1b" {
+		t.Errorf("typed %q", keys)
+	}
+	call := drivertest.Call(t, "ElicitationResult", ofServer(map[string]any{"action": "cancel"}))
+	r.driver.Hook(call.Call)
+	r.want("unblocked[cancel]")
+	if r.Pass(time.Second); call.Answered {
+		t.Error("claude goes on at once")
+	}
+	if r.Pass(2 * time.Second); !call.Answered || call.Answer != "" {
+		t.Errorf("claude waits, or gets %q", call.Answer)
 	}
 }
 

@@ -218,6 +218,7 @@ func (d *driver) Interrupt() []agentcli.Step {
 	steps := []agentcli.Step{{Write: []byte(composer.Escape)}}
 	if len(d.state.Requests) > 0 && d.state.Requests[0].Form != nil { // it closes that alone
 		closed := func(rows []string) bool { return screen.Has(rows, "esc to interrupt") }
+		d.closing = true
 		steps[0].Wait, steps[0].Until = refusedGap, closed
 		steps = append(steps, agentcli.Step{Write: []byte(composer.Escape), If: closed})
 	}
