@@ -83,8 +83,8 @@ const (
 	floodFirst = 16 << 20
 )
 
-// noteTaken notes how many bytes a terminal of the page acknowledged.
-const noteTaken = `window.taken = 0; { const Real = window.WebSocket; window.WebSocket = class extends Real { #took = 0; send(data) { if (typeof data === "string" && data.includes('"ack"')) { const n = JSON.parse(data).bytes; taken += n - this.#took; this.#took = n; } super.send(data); } }; }`
+// noteTaken notes how many bytes a terminal of the page acknowledged, and calls onTaken each time.
+const noteTaken = `window.taken = 0; window.onTaken = () => {}; { const Real = window.WebSocket; window.WebSocket = class extends Real { #took = 0; send(data) { if (typeof data === "string" && data.includes('"ack"')) { const n = JSON.parse(data).bytes; taken += n - this.#took; this.#took = n; onTaken(); } super.send(data); } }; }`
 
 // How much plain text a terminal takes, beside the same emulator that is fed from memory: both in the same run.
 func BenchmarkConsoleFlood(b *testing.B) {
@@ -100,14 +100,18 @@ func BenchmarkConsoleFlood(b *testing.B) {
 	bare := beforeIn(b, `window.WebSocket = class { static OPEN = 1; close() {} send() {} };`)
 	bare.do(chromedp.Navigate(shared.URL + "/agents/" + id))
 	bare.until("the emulator", `document.querySelector(".xterm-screen canvas, .xterm-rows > div")`)
-	bare.do(chromedp.Evaluate(`(async () => {
+	size, err := shared.Client.ManagedAgentScreen(b.Context(), id)
+	if err != nil {
+		b.Fatal(err)
+	}
+	bare.do(chromedp.Evaluate(fmt.Sprintf(`(async () => {
 		let m;
 		for (const e of performance.getEntriesByType("resource")) if (e.name.includes("chunk-") && e.name.endsWith(".js")) { const one = await import(e.name); if (one.Screen) m = one; }
 		const box = document.createElement("div"); box.className = "terminal"; document.querySelector(".terminal-box").replaceChildren(box);
-		const screen = new m.Screen(box, {address: () => "/", dark: () => false, onTheme: () => () => {}, onWake: () => () => {}}, () => {}, () => {}), term = screen.term;
+		const screen = new m.Screen(box, {address: () => "/", dark: () => false, onTheme: () => () => {}, onWake: () => () => {}}, () => {}, () => {}), term = screen.term; term.resize(%d, %d); // as large as the agent's
 		const text = new TextEncoder().encode("a line of plain text as programs write it, so many words long and no more\r\n".repeat(840)); // about 64 KiB
 		globalThis.feed = (first, bytes) => new Promise((done) => { let under = 0, took = 0, began = 0; const fill = () => { while (under < 1 << 20) { under += text.length; screen.waiting += text.length; term.write(text, () => { screen.take(text.length); screen.waiting -= text.length; under -= text.length; took += text.length; if (!began && took >= first) { began = performance.now(); took = 0; } if (began && took >= bytes) { if (took < 2 * bytes) { took = 2 * bytes; done(performance.now() - began); } return; } fill(); }); } }; fill(); });
-	})()`, nil, awaited))
+	})()`, size.Cols, size.Rows), nil, awaited))
 	bare.until("its graphics", `document.querySelector(".xterm-screen canvas, .xterm-rows > div")`)
 	var ours, memory, oursBusy, memoryBusy float64
 	measure := func(p *page, script string, sum, busy *float64) {
@@ -122,7 +126,7 @@ func BenchmarkConsoleFlood(b *testing.B) {
 	for b.Loop() {
 		// What is written ends before the other form is measured: neither has to share the processors.
 		send(client.ManagedAgentInput{Message: "yes 'a line of plain text as programs write it, so many words long and no more'"})
-		measure(real, fmt.Sprintf(`new Promise((done) => { const from = taken; let began = 0; const look = () => { if (!began && taken - from >= %[1]d) began = performance.now(); if (taken - from >= %[1]d + %[2]d) done(performance.now() - began); else setTimeout(look, 1); }; look(); })`, floodFirst, floodOf), &ours, &oursBusy)
+		measure(real, fmt.Sprintf(`new Promise((done) => { const from = taken; let began = 0; onTaken = () => { if (!began && taken - from >= %[1]d) began = performance.now(); if (taken - from >= %[1]d + %[2]d) { onTaken = () => {}; done(performance.now() - began); } }; })`, floodFirst, floodOf), &ours, &oursBusy)
 		send(client.ManagedAgentInput{Keys: []string{"CTRL_C"}})
 		untilReady(b, id)
 		measure(bare, fmt.Sprintf(`feed(%d, %d)`, floodFirst, floodOf), &memory, &memoryBusy)
