@@ -133,6 +133,57 @@ func TestAckWindow(t *testing.T) {
 	_ = r.wait(t)
 }
 
+// A viewer that has half a window to take gets small frames in one message: with its next acknowledgement, or after a while without.
+func TestAckJoins(t *testing.T) {
+	for name, limits := range map[string]terminal.Limits{"acknowledged": {Join: time.Hour}, "after a while": {}} {
+		t.Run(name, func(t *testing.T) {
+			s := newScript(nil)
+			r := newRig(t, s, nil, limits)
+			conn := r.acking(t)
+			sent, got, messages := 0, 0, 0
+			send := func(data []byte) {
+				sent += len(data)
+				s.frames <- runtime.Frame{Data: data, Offset: uint64(sent)}
+			}
+			upTo := func() {
+				t.Helper()
+				for got < sent {
+					kind, data, err := conn.ReadMessage()
+					if err != nil {
+						t.Fatalf("after %d of %d bytes: %v", got, sent, err)
+					}
+					if kind == websocket.BinaryMessage {
+						got += len(data)
+						messages++
+					}
+				}
+			}
+			for sent < window/2 {
+				send(piece)
+			}
+			upTo()
+			messages = 0
+			for range 50 {
+				send([]byte("key"))
+				if err := conn.WriteMessage(websocket.TextMessage, []byte(`{"type":"resize","cols":80,"rows":24}`)); err != nil {
+					t.Fatal(err)
+				}
+				take(t, s.sizes) // the connection could have sent it by now
+			}
+			if limits.Join == 0 {
+				upTo()
+			} else {
+				acknowledge(t, conn, len(piece))
+				if upTo(); messages != 1 {
+					t.Errorf("what was gathered came in %d messages", messages)
+				}
+			}
+			_ = conn.Close()
+			_ = r.wait(t)
+		})
+	}
+}
+
 // Who acknowledges what was not sent hears of it, and the terminal goes on.
 func TestAckOfNothing(t *testing.T) {
 	s := newScript(nil)

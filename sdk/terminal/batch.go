@@ -107,6 +107,16 @@ func (q *queue) complain(err error) {
 	signal(q.ready)
 }
 
+// size returns how many bytes are queued.
+func (q *queue) size() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.cur == nil {
+		return 0
+	}
+	return len(q.cur.buf)
+}
+
 // take returns what is queued, or nil.
 func (q *queue) take() *batch {
 	q.mu.Lock()

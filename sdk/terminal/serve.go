@@ -26,6 +26,16 @@ const (
 type Limits struct {
 	Ping  time.Duration // between pings; 0: 20 s. A viewer that was silent for three of them is cut
 	Write time.Duration // for the network to take what is queued; 0: 30 s
+	// Join is how long output is gathered at most for a viewer that acknowledges and has half a window to take: each message costs it
+	// much more than its bytes do. 0: 10 ms.
+	Join time.Duration
+}
+
+func (l Limits) join() time.Duration {
+	if l.Join <= 0 {
+		return 10 * time.Millisecond
+	}
+	return l.Join
 }
 
 func (l Limits) ping() time.Duration {
@@ -181,6 +191,11 @@ func (s *session) room(n int) bool {
 	return open+n <= s.window || n > s.window*3/4 && open <= s.window/4
 }
 
+// joins reports whether what is queued waits for more to go out with it: the viewer has enough to take, and it is no whole message.
+func (s *session) joins() bool {
+	return s.window > 0 && int(s.sent.Load()-s.acked.Load()) >= s.window/2 && s.queue.size() < maxMessage
+}
+
 // write writes what is queued until there is no more, and says goodbye.
 func (s *session) write(ctx context.Context, received, left <-chan error) error {
 	if s.queue.rich {
@@ -190,6 +205,10 @@ func (s *session) write(ctx context.Context, received, left <-chan error) error 
 	}
 	ping := time.NewTicker(s.limits.ping())
 	defer ping.Stop()
+	joined := time.NewTimer(s.limits.join())
+	joined.Stop()
+	defer joined.Stop()
+	joining := false // joined will go off
 	told := 0
 	changed, err := s.tellOthers(&told)
 	if err != nil {
@@ -206,6 +225,19 @@ func (s *session) write(ctx context.Context, received, left <-chan error) error 
 				return err
 			}
 		case <-ready:
+			if s.joins() {
+				if !joining {
+					joined.Reset(s.limits.join())
+				}
+				joining = true
+				continue
+			}
+			joining = false
+			if err := s.flush(); err != nil {
+				return err
+			}
+		case <-joined.C:
+			joining = false
 			if err := s.flush(); err != nil {
 				return err
 			}
