@@ -10,10 +10,50 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/agents"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
+
+// TestRequestsThatAreNoUpgrade get an error with its field, reason and problems, in our words.
+func TestRequestsThatAreNoUpgrade(t *testing.T) {
+	r := newRig(t, agents.Config{})
+	upgrade := http.Header{"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Protocol": {protocol.Subprotocol}}
+	for name, c := range map[string]struct{ header, value, field string }{
+		"plain":    {"Connection", "keep-alive", "Upgrade"},
+		"version":  {"Sec-Websocket-Version", "8", "Upgrade"},
+		"key":      {"Sec-Websocket-Key", "short", "Upgrade"},
+		"protocol": {"Sec-Websocket-Protocol", "chat", "Sec-WebSocket-Protocol"},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.http.URL, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header = upgrade.Clone()
+		request.Header.Set(c.header, c.value)
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var body struct {
+			Error struct {
+				Message string
+				Details struct {
+					Field, Reason string
+					Errors        []core.Problem
+				}
+			}
+		}
+		err = json.NewDecoder(response.Body).Decode(&body)
+		_ = response.Body.Close()
+		d := body.Error.Details
+		if err != nil || response.StatusCode != 400 || d.Field != c.field || d.Reason == "" || body.Error.Message != d.Field+": "+d.Reason ||
+			len(d.Errors) != 1 || d.Errors[0].Path != d.Field || strings.Contains(d.Reason, "token not found") {
+			t.Errorf("%s: %d %+v %v", name, response.StatusCode, body, err)
+		}
+	}
+}
 
 func TestUpgradeRefusals(t *testing.T) {
 	r := newRig(t, agents.Config{MaxSessions: 1})

@@ -23,7 +23,7 @@ var writeBuffers sync.Pool
 func (s *Service) ServeWS(w http.ResponseWriter, r *http.Request) {
 	if !slices.Contains(websocket.Subprotocols(r), protocol.Subprotocol) {
 		w.Header().Set("Sec-WebSocket-Protocol", protocol.Subprotocol)
-		refuse(w, http.StatusBadRequest, core.Invalid("Sec-WebSocket-Protocol", "must offer %s", protocol.Subprotocol))
+		refuse(w, http.StatusBadRequest, invalid("Sec-WebSocket-Protocol", "must offer "+protocol.Subprotocol))
 		return
 	}
 	if !sameOrigin(r) {
@@ -55,7 +55,8 @@ func (s *Service) ServeWS(w http.ResponseWriter, r *http.Request) {
 				refuse(w, status, core.Errorf(core.CodeInternal, "internal error"))
 				return
 			}
-			refuse(w, status, core.Errorf(core.CodeValidation, "%s", strings.TrimPrefix(reason.Error(), "websocket: ")))
+			refuse(w, status, invalid("Upgrade", "must be websocket, in a GET with Connection: Upgrade, Sec-WebSocket-Version: 13 and "+
+				"a Sec-WebSocket-Key of 16 bytes"))
 		},
 	}
 	conn, err := upgrader.Upgrade(w, r, nil)
@@ -134,8 +135,14 @@ func sameOrigin(r *http.Request) bool {
 	return err == nil && len(origin) == 1 && u.Host != "" && strings.EqualFold(u.Host, r.Host)
 }
 
+// invalid is the error of a request whose header is wrong.
+func invalid(header, reason string) error {
+	return core.InvalidAll(header, []core.Problem{{Path: header, Reason: reason}})
+}
+
 // refuse answers with the product's error body; the HTTP layer in front adds nothing to a refused upgrade.
-func refuse(w http.ResponseWriter, status int, e *core.Error) {
+func refuse(w http.ResponseWriter, status int, err error) {
+	e := core.AsError(err)
 	body := struct {
 		Error struct {
 			Code    core.Code      `json:"code"`

@@ -69,15 +69,11 @@ func (s *Service) ServeTerminal(w http.ResponseWriter, r *http.Request, id strin
 
 // refusal is the error of a request that is not upgraded; the caller answers it.
 func refusal(status int, err *runtime.Error) error {
-	switch status {
-	case http.StatusForbidden:
+	switch {
+	case status == http.StatusForbidden:
 		return core.Errorf(core.CodeForbidden, "%s", err.Message)
-	case http.StatusBadRequest:
-		field := err.Field
-		if field == "" {
-			field = "Upgrade"
-		}
-		return core.Invalid(field, "%s", err.Message)
+	case status >= http.StatusInternalServerError:
+		return core.Errorf(core.CodeInternal, "%s", err.Message)
 	}
-	return core.Invalid("Upgrade", "this is a WebSocket: %s", err.Message)
+	return core.Invalid(err.Field, "%s", err.Message)
 }

@@ -85,13 +85,23 @@ func Upgrade(w http.ResponseWriter, r *http.Request, checkOrigin func(*http.Requ
 		WriteBufferSize: 4 << 10, // larger messages are written from where they are
 		Subprotocols:    protocols,
 		CheckOrigin:     checkOrigin,
-		Error: func(w http.ResponseWriter, r *http.Request, status int, reason error) {
-			code := runtime.CodeInvalidArgument
-			if status == http.StatusForbidden {
-				code = runtime.CodeForbidden
-			}
-			refuse(w, r, status, runtime.Errorf(code, "%s", strings.TrimPrefix(reason.Error(), "websocket: ")))
+		Error: func(w http.ResponseWriter, r *http.Request, status int, _ error) { // whose text is a library's
+			refuse(w, r, status, refusal(status))
 		},
 	}
 	return upgrader.Upgrade(w, r, nil)
+}
+
+// refusal is the error of a request that does not become a WebSocket.
+func refusal(status int) *runtime.Error {
+	switch {
+	case status == http.StatusForbidden:
+		return &runtime.Error{Code: runtime.CodeForbidden, Field: "Origin", Message: "web pages of this origin may not connect"}
+	case status >= http.StatusInternalServerError:
+		return runtime.Errorf(runtime.CodeInternal, "the connection cannot be taken over")
+	}
+	return &runtime.Error{
+		Code: runtime.CodeInvalidArgument, Field: "Upgrade",
+		Message: "must be websocket, in a GET with Connection: Upgrade, Sec-WebSocket-Version: 13 and a Sec-WebSocket-Key of 16 bytes",
+	}
 }

@@ -222,7 +222,8 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		}
 		body, _ := io.ReadAll(response.Body)
 		_ = response.Body.Close()
-		if response.StatusCode != status || !strings.Contains(string(body), "INVALID_ARGUMENT") {
+		if response.StatusCode != status || !strings.Contains(string(body), "INVALID_ARGUMENT") || !strings.Contains(string(body), `"field"`) ||
+			strings.Contains(string(body), "token not found") { // in our words
 			t.Errorf("%q: %d %s", query, response.StatusCode, body)
 		}
 	}
