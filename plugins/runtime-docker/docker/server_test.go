@@ -107,21 +107,22 @@ func TestServer(t *testing.T) {
 		t.Errorf("metrics: %d %v", status, m)
 	}
 	for body, want := range map[string]struct {
-		status int
-		code   string
+		status    int
+		code, own string // of the interface, and of the runtime
 	}{
-		`{"type": "claude"}`: {422, "IMAGE_NOT_FOUND"},
-		`{"type": "claude-like", "resources": {"cpu": 900}}`:                      {503, "RESOURCE_LIMIT"},
-		`{"type": "claude-like", "resources": {"memory": "lots"}}`:                {400, "INVALID_SPEC"},
-		`{"type": "claude-like", "resources": {"cpu": "many"}}`:                   {400, "INVALID_ARGUMENT"},
-		`{"type": "claude-like", "volumes": ["/var/run/docker.sock:/d.sock:rw"]}`: {400, "INVALID_SPEC"},
-		`{"type": "claude-like", "network": "host"}`:                              {400, "INVALID_SPEC"},
-		`{"type": "claude-like", "network": "$(reboot)"}`:                         {400, "INVALID_SPEC"},
-		`{"type": "claude-like", "privileged": true}`:                             {400, "INVALID_ARGUMENT"},
+		`{"type": "claude"}`: {422, "IMAGE_NOT_FOUND", "IMAGE_NOT_FOUND"},
+		`{"type": "claude-like", "resources": {"cpu": 900}}`:                      {503, "RESOURCE_LIMIT", "RESOURCE_LIMIT"},
+		`{"type": "claude-like", "resources": {"memory": "lots"}}`:                {400, "VALIDATION_ERROR", "INVALID_SPEC"},
+		`{"type": "claude-like", "resources": {"cpu": "many"}}`:                   {400, "VALIDATION_ERROR", "INVALID_ARGUMENT"},
+		`{"type": "claude-like", "volumes": ["/var/run/docker.sock:/d.sock:rw"]}`: {400, "VALIDATION_ERROR", "INVALID_SPEC"},
+		`{"type": "claude-like", "network": "host"}`:                              {400, "VALIDATION_ERROR", "INVALID_SPEC"},
+		`{"type": "claude-like", "network": "$(reboot)"}`:                         {400, "VALIDATION_ERROR", "INVALID_SPEC"},
+		`{"type": "claude-like", "privileged": true}`:                             {400, "VALIDATION_ERROR", "INVALID_ARGUMENT"},
 	} {
 		status, header, answer := call(t, "POST", url+"/agents", body)
 		failed, _ := answer["error"].(map[string]any)
-		if status != want.status || failed["code"] != want.code || answer["requestId"] != "req-of-the-test" || header.Get("X-Request-Id") != "req-of-the-test" {
+		details, _ := failed["details"].(map[string]any)
+		if status != want.status || failed["code"] != want.code || details["code"] != want.own || answer["requestId"] != "req-of-the-test" || header.Get("X-Request-Id") != "req-of-the-test" {
 			t.Errorf("%s: %d %v, want %d %s", body, status, answer, want.status, want.code)
 		}
 	}

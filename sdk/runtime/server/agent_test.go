@@ -73,10 +73,10 @@ func TestSpawnRefusesBadBodies(t *testing.T) {
 		`{"type":7}`:                             {400, "type"},
 		`{"type":"shell","cols":"80"}`:           {400, "cols"},
 		`{"type":"shell","labels":[]}`:           {400, "labels"},
-		`{"type":"shell"}{}`:                     {400, ""},
-		`{"type":"shell"`:                        {400, ""},
-		`[]`:                                     {400, ""},
-		`not json`:                               {400, ""},
+		`{"type":"shell"}{}`:                     {400, "body"},
+		`{"type":"shell"`:                        {400, "body"},
+		`[]`:                                     {400, "body"},
+		`not json`:                               {400, "body"},
 		``:                                       {400, "type"},
 		`{"name":"x"}`:                           {400, "type"},
 		`{"type":"shell","memory":"lots"}`:       {400, "memory"},
@@ -90,11 +90,13 @@ func TestSpawnRefusesBadBodies(t *testing.T) {
 		`{"type":"shell","id":"a/b"}`:                                 {400, "id"},
 		`{"type":"shell","workdir":"relative"}`:                       {400, "workdir"},
 		`{"type":"nothing"}`:                                          {400, "type"},
-		`{"type":"shell","name":"` + strings.Repeat("x", 2000) + `"}`: {413, ""},
+		`{"type":"shell","name":"` + strings.Repeat("x", 2000) + `"}`: {413, "body"},
 	} {
 		a := r.expect(t, want.status, http.MethodPost, "/agents", body)
 		field, _ := a.field("error", "details", "field").(string)
-		if field != want.field || a.field("error", "code") == nil || a.field("error", "message") == "" || a.field("error", "details", "code") == nil {
+		message, _ := a.field("error", "message").(string)
+		if field != want.field || a.field("error", "code") != "VALIDATION_ERROR" || !strings.HasPrefix(message, want.field) || message == "" ||
+			a.field("error", "details", "code") == nil || a.field("error", "details", "reason") == nil || strings.Contains(message, "invalid character") {
 			t.Errorf("%s: %s, want field %q", body, a.text, want.field)
 		}
 	}
@@ -215,7 +217,7 @@ func TestSendAndAnswer(t *testing.T) {
 	}
 
 	r.spawn(t, "b")
-	if a := r.expect(t, 409, http.MethodPost, "/agents/b/answer", `{"choice":"yes"}`); a.field("error", "code") != "NO_PROMPT" {
+	if a := r.expect(t, 409, http.MethodPost, "/agents/b/answer", `{"choice":"yes"}`); a.field("error", "code") != "CONFLICT" || a.field("error", "details", "code") != "NO_PROMPT" {
 		t.Errorf("an answer to nothing: %s", a.text)
 	}
 	r.expect(t, 200, http.MethodPost, "/agents/b/send", `{"message":"ask may I?"}`)
@@ -223,7 +225,7 @@ func TestSendAndAnswer(t *testing.T) {
 	if blocked.field("prompt", "text") != "may I?" || blocked.field("prompt", "kind") != "question" {
 		t.Errorf("a blocked agent is %s", blocked.text)
 	}
-	if a := r.expect(t, 409, http.MethodPost, "/agents/b/send", `{"message":"x"}`); a.field("error", "code") != "BLOCKED" {
+	if a := r.expect(t, 409, http.MethodPost, "/agents/b/send", `{"message":"x"}`); a.field("error", "code") != "CONFLICT" || a.field("error", "details", "code") != "BLOCKED" {
 		t.Errorf("a message to a blocked agent: %s", a.text)
 	}
 	r.expect(t, 400, http.MethodPost, "/agents/b/answer", `{}`)
@@ -256,28 +258,35 @@ func TestRecoverAndPrune(t *testing.T) {
 }
 
 func TestErrorsOfTheRuntime(t *testing.T) {
-	for code, status := range map[runtime.Code]int{
-		runtime.CodeCLINotFound: 422, runtime.CodeAuthRequired: 409, runtime.CodeSpawnFailed: 500, runtime.CodeImageNotFound: 422,
-		runtime.CodeNetworkError: 502, runtime.CodeResourceLimit: 503, runtime.CodeSocketError: 503, runtime.CodeNotFound: 404,
-		runtime.CodeInvalidSpec: 400, runtime.CodeInvalidArgument: 400, runtime.CodeInvalidHandle: 400, runtime.CodeUnknownType: 400,
-		runtime.CodeWorkdirNotAllowed: 400, runtime.CodeAlreadyExists: 409, runtime.CodeNotRunning: 409, runtime.CodeTimeout: 408,
-		runtime.CodeDeliveryUnknown: 409, runtime.CodeNotDelivered: 503, runtime.CodeForbidden: 403, runtime.CodeUnimplemented: 501,
-		runtime.CodeUnavailable: 503, runtime.CodeInternal: 500, "OF_A_LATER_VERSION": 500,
+	type public struct {
+		status int
+		code   string
+	}
+	wrong, conflict := public{400, "VALIDATION_ERROR"}, public{409, "CONFLICT"}
+	for code, want := range map[runtime.Code]public{
+		runtime.CodeCLINotFound: {422, "CLI_NOT_FOUND"}, runtime.CodeAuthRequired: {409, "AUTH_REQUIRED"}, runtime.CodeSpawnFailed: {500, "SPAWN_FAILED"},
+		runtime.CodeImageNotFound: {422, "IMAGE_NOT_FOUND"}, runtime.CodeNetworkError: {502, "NETWORK_ERROR"},
+		runtime.CodeResourceLimit: {503, "RESOURCE_LIMIT"}, runtime.CodeSocketError: {503, "SOCKET_ERROR"}, runtime.CodeNotFound: {404, "NOT_FOUND"},
+		runtime.CodeInvalidSpec: wrong, runtime.CodeInvalidArgument: wrong, runtime.CodeInvalidHandle: wrong, runtime.CodeUnknownType: wrong,
+		runtime.CodeWorkdirNotAllowed: wrong, runtime.CodeAlreadyExists: conflict, runtime.CodeNotRunning: conflict, runtime.CodeTimeout: {408, "TIMEOUT"},
+		runtime.CodeDeliveryUnknown: conflict, runtime.CodeNotDelivered: {503, "INTERNAL_ERROR"}, runtime.CodeForbidden: {403, "FORBIDDEN"},
+		runtime.CodeUnimplemented: {501, "INTERNAL_ERROR"}, runtime.CodeUnavailable: {503, "INTERNAL_ERROR"},
+		runtime.CodeInternal: {500, "INTERNAL_ERROR"}, "OF_A_LATER_VERSION": {500, "INTERNAL_ERROR"},
 	} {
 		r := newRig(t, runtimeserver.Options{Runtime: stub{err: &runtime.Error{Code: code, Message: "m", Field: "f", Hint: "h", Retry: true}}})
-		a := r.expect(t, status, http.MethodGet, "/agents/x", "")
+		a := r.expect(t, want.status, http.MethodGet, "/agents/x", "")
 		for _, want := range []struct{ name, value string }{{"code", string(code)}, {"message", "m"}, {"field", "f"}, {"hint", "h"}} {
 			if a.field("error", "details", want.name) != want.value {
 				t.Errorf("%s: %s", code, a.text)
 			}
 		}
-		if a.field("error", "code") != string(code) || a.field("error", "details", "retryable") != true {
+		if a.field("error", "code") != want.code || a.field("error", "message") != "f: m" || a.field("error", "details", "retryable") != true {
 			t.Errorf("%s: %s", code, a.text)
 		}
 	}
 	for name, s := range map[string]stub{"foreign": {err: errors.New("password hunter2")}, "panic": {panic: true}} {
 		r := newRig(t, runtimeserver.Options{Runtime: s})
-		if a := r.expect(t, 500, http.MethodGet, "/agents/x", ""); a.field("error", "code") != "INTERNAL" || strings.Contains(a.text, "hunter2") {
+		if a := r.expect(t, 500, http.MethodGet, "/agents/x", ""); a.field("error", "code") != "INTERNAL_ERROR" || strings.Contains(a.text, "hunter2") {
 			t.Errorf("a %s error answers %s", name, a.text)
 		}
 	}

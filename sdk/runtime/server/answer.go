@@ -12,6 +12,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
+// codeValidation is the interface's code of a request that is wrong.
+const codeValidation = "VALIDATION_ERROR"
+
 // httpError is an error that HTTP has and the runtime has not.
 type httpError struct {
 	status int
@@ -28,19 +31,61 @@ type errorBody struct {
 }
 
 type errorDetail struct {
-	Code    string         `json:"code"`
-	Message string         `json:"message"`
-	Details *runtime.Error `json:"details"`
+	Code    string       `json:"code"`
+	Message string       `json:"message"`
+	Details errorDetails `json:"details"`
+}
+
+// errorDetails is the error as the runtime has it, with what every VALIDATION_ERROR has.
+type errorDetails struct {
+	*runtime.Error
+	Reason string `json:"reason,omitempty"`
 }
 
 // body returns what is answered for an error.
 func body(err error) (int, errorBody) {
 	var own *httpError
 	if errors.As(err, &own) {
-		return own.status, errorBody{Error: errorDetail{own.code, own.err.Message, own.err}}
+		return own.status, describe(own.code, own.err)
 	}
 	e := runtime.AsError(err)
-	return e.Code.HTTPStatus(), errorBody{Error: errorDetail{string(e.Code), e.Message, e}}
+	status := e.Code.HTTPStatus()
+	return status, describe(publicCode(e.Code, status), e)
+}
+
+// describe makes the body of an error. Its message alone tells a person which field is wrong.
+func describe(code string, e *runtime.Error) errorBody {
+	d := errorDetail{Code: code, Message: e.Message, Details: errorDetails{Error: e}}
+	if e.Field != "" {
+		d.Message = e.Field + ": " + e.Message
+	}
+	if code == codeValidation {
+		d.Details.Reason = e.Message
+	}
+	return errorBody{Error: d}
+}
+
+// publicCode is the code that the interface has for an error: one of those that it names for runtimes, or one that all
+// servers have. The runtime's own is in the details.
+func publicCode(code runtime.Code, status int) string {
+	switch code {
+	case runtime.CodeCLINotFound, runtime.CodeAuthRequired, runtime.CodeSpawnFailed, runtime.CodeImageNotFound, runtime.CodeNetworkError,
+		runtime.CodeResourceLimit, runtime.CodeSocketError:
+		return string(code)
+	}
+	switch status {
+	case http.StatusBadRequest:
+		return codeValidation
+	case http.StatusForbidden:
+		return string(runtime.CodeForbidden)
+	case http.StatusNotFound:
+		return string(runtime.CodeNotFound)
+	case http.StatusRequestTimeout:
+		return string(runtime.CodeTimeout)
+	case http.StatusConflict:
+		return "CONFLICT"
+	}
+	return "INTERNAL_ERROR"
 }
 
 // headerRequestID names a request: what the caller sends, if it is a word of that sort, else one that is made here.
@@ -73,7 +118,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // refuse answers an error that another package found, for example at the upgrade of a WebSocket.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, status int, err *runtime.Error) {
-	s.fail(w, r, &httpError{status, string(err.Code), err})
+	s.fail(w, r, &httpError{status, publicCode(err.Code, status), err})
 }
 
 // reply answers JSON.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,8 +23,8 @@ const bodyTimeout = 30 * time.Second
 func (s *Server) read(w http.ResponseWriter, r *http.Request, value any) error {
 	if kind := r.Header.Get("Content-Type"); kind != "" {
 		if media, _, err := mime.ParseMediaType(kind); err != nil || media != "application/json" {
-			return &httpError{http.StatusUnsupportedMediaType, "INVALID_ARGUMENT", &runtime.Error{
-				Code: runtime.CodeInvalidArgument, Field: "Content-Type", Message: "the body must be application/json",
+			return &httpError{http.StatusUnsupportedMediaType, codeValidation, &runtime.Error{
+				Code: runtime.CodeInvalidArgument, Field: "Content-Type", Message: "must be application/json",
 			}}
 		}
 	}
@@ -34,8 +35,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, value any) error {
 	if err != nil {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {
-			return &httpError{http.StatusRequestEntityTooLarge, "INVALID_ARGUMENT",
-				runtime.Errorf(runtime.CodeInvalidArgument, "the body is larger than %d bytes", s.o.MaxBody)}
+			return &httpError{http.StatusRequestEntityTooLarge, codeValidation, badBody("", fmt.Sprintf("is larger than %d bytes", s.o.MaxBody))}
 		}
 		return &httpError{http.StatusRequestTimeout, "TIMEOUT", runtime.Errorf(runtime.CodeTimeout, "the body did not come in time")}
 	}
@@ -54,7 +54,7 @@ func decode(data []byte, value any) error {
 		return decodeError(err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return badBody("", "the body holds more than one JSON value")
+		return badBody("", "holds more than one JSON value")
 	}
 	return nil
 }
@@ -66,11 +66,11 @@ func decodeError(err error) error {
 	)
 	switch {
 	case errors.As(err, &syntax):
-		return badBody("", fmt.Sprintf("the body is not JSON: %v at byte %d", syntax, syntax.Offset))
+		return badBody("", fmt.Sprintf("is not JSON: byte %d is wrong", syntax.Offset))
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
-		return badBody("", "the body is not JSON: it ends too early")
+		return badBody("", "is not JSON: it ends too early")
 	case errors.As(err, &kind) && kind.Field == "":
-		return badBody("", "the body must be a JSON object")
+		return badBody("", "must be a JSON object")
 	case errors.As(err, &kind):
 		return badBody(fieldPath(kind.Field), fmt.Sprintf("is %s and must be %s", given(kind.Value), want(kind)))
 	}
@@ -120,6 +120,8 @@ func want(e *json.UnmarshalTypeError) string {
 	}
 }
 
-func badBody(field, text string) error {
+// badBody is the error of a field, or of the whole body.
+func badBody(field, text string) *runtime.Error {
+	field = cmp.Or(field, "body")
 	return &runtime.Error{Code: runtime.CodeInvalidArgument, Field: field, Message: text}
 }

@@ -6,9 +6,29 @@ import (
 	"strconv"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// events streams the runtime's events as they are.
+// shownEvent is an event with times as every answer has them, and without the handle of its agent.
+type shownEvent struct {
+	runtime.Event
+	Time  wire.Timestamp `json:"time"`
+	Agent shownAgent     `json:"agent"`
+}
+
+type shownAgent struct {
+	runtime.Agent
+	CreatedAt      wire.Timestamp `json:"createdAt"`
+	LastActivityAt wire.Timestamp `json:"lastActivityAt,omitzero"`
+}
+
+func shownOf(e runtime.Event) shownEvent {
+	a := e.Agent
+	a.Handle = runtime.Handle{}
+	return shownEvent{e, wire.Timestamp(e.Time), shownAgent{a, wire.Timestamp(a.CreatedAt), wire.Timestamp(a.LastActivityAt)}}
+}
+
+// events streams the runtime's events; as they are for the service, which asks for all of them.
 func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	opts := runtime.EventOptions{AgentID: query.Get("agentId"), Log: query.Get("log")}
@@ -37,9 +57,10 @@ func (s *Server) events(w http.ResponseWriter, r *http.Request) error {
 	defer func() { _ = events.Close() }()
 	return s.follow(ctx, cancel, newStream(w, r), func() (item, error) {
 		event, err := events.Next()
+		i := item{id: strconv.FormatUint(event.Seq, 10), event: string(event.Type), data: event}
 		if err == nil && !full {
-			event.Agent.Handle = runtime.Handle{}
+			i.data = shownOf(event)
 		}
-		return item{id: strconv.FormatUint(event.Seq, 10), event: string(event.Type), data: event}, err
+		return i, err
 	})
 }

@@ -18,7 +18,7 @@ import (
 // guard reports whether a request may be answered at all.
 func (s *Server) guard(r *http.Request, public bool) error {
 	if !s.knownHost(r.Host) {
-		return &httpError{http.StatusMisdirectedRequest, "INVALID_ARGUMENT", &runtime.Error{
+		return &httpError{http.StatusMisdirectedRequest, codeValidation, &runtime.Error{
 			Code: runtime.CodeInvalidArgument, Field: "Host", Message: "the server is not known under this name",
 			Hint: "call it as localhost or by its address",
 		}}

@@ -10,12 +10,23 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 type logBody struct {
-	AgentID string            `json:"agentId"`
-	Logs    []runtime.LogLine `json:"logs"`
+	AgentID string    `json:"agentId"`
+	Logs    []logLine `json:"logs"`
 }
+
+// logLine is a line with the time as every answer has it. JSON lines keep what the runtime gave: the service takes up a log by
+// the very time of its last line.
+type logLine struct {
+	Timestamp wire.Timestamp `json:"timestamp"`
+	Stream    string         `json:"stream"`
+	Line      string         `json:"line"`
+}
+
+func shown(l runtime.LogLine) logLine { return logLine{wire.Timestamp(l.Timestamp), l.Stream, l.Line} }
 
 // logs answers a list, or a stream with follow=true or where JSON lines are accepted.
 func (s *Server) logs(w http.ResponseWriter, r *http.Request) error {
@@ -32,12 +43,16 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer func() { _ = lines.Close() }()
 	if opts.Follow || strings.Contains(r.Header.Get("Accept"), "application/x-ndjson") {
-		return s.follow(ctx, cancel, newStream(w, r), func() (item, error) {
+		st := newStream(w, r)
+		return s.follow(ctx, cancel, st, func() (item, error) {
 			line, err := lines.Next()
-			return item{event: "log", data: line}, err
+			if st.lines {
+				return item{data: line}, err
+			}
+			return item{event: "log", data: shown(line)}, err
 		})
 	}
-	answer := logBody{AgentID: id, Logs: []runtime.LogLine{}}
+	answer := logBody{AgentID: id, Logs: []logLine{}}
 	for {
 		line, err := lines.Next()
 		if errors.Is(err, io.EOF) {
@@ -46,7 +61,7 @@ func (s *Server) logs(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		answer.Logs = append(answer.Logs, line)
+		answer.Logs = append(answer.Logs, shown(line))
 	}
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"fmt"
 	"net"
 	"net/http"
 	"path"
@@ -102,8 +103,10 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, route route) e
 		}
 		slices.Sort(allowed)
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		return &httpError{http.StatusMethodNotAllowed, "INVALID_ARGUMENT",
-			runtime.Errorf(runtime.CodeInvalidArgument, "%s does not have the method %s; it has %s", r.URL.Path, r.Method, strings.Join(allowed, ", "))}
+		return &httpError{http.StatusMethodNotAllowed, codeValidation, &runtime.Error{
+			Code: runtime.CodeInvalidArgument, Field: "method",
+			Message: fmt.Sprintf("%s does not have %s; it has %s", r.URL.Path, r.Method, strings.Join(allowed, ", ")),
+		}}
 	}
 	return handle(w, r)
 }

@@ -123,7 +123,7 @@ func checkFrame(t *testing.T, f frame) {
 
 func TestEventSocketRefuses(t *testing.T) {
 	r := newRig(t, runtimeserver.Options{})
-	if a := r.expect(t, 400, http.MethodGet, "/ws/events", ""); a.field("error", "code") != "INVALID_ARGUMENT" {
+	if a := r.expect(t, 400, http.MethodGet, "/ws/events", ""); a.field("error", "code") != "VALIDATION_ERROR" || a.field("error", "details", "code") != "INVALID_ARGUMENT" {
 		t.Errorf("a request that is no WebSocket: %s", a.text)
 	}
 	r.expect(t, 400, http.MethodGet, "/ws/events?after=x", "")

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,21 @@ func (r *rig) open(t *testing.T, path string, header ...string) *http.Response {
 	return response
 }
 
+// millis checks that the times of a text have milliseconds.
+func millis(t *testing.T, text string) {
+	t.Helper()
+	found := regexp.MustCompile(`:[0-9]{2}(\.[0-9]*)?Z"`).FindAllStringSubmatch(text, -1)
+	for _, fraction := range found {
+		if len(fraction[1]) != len(".123") {
+			t.Errorf("a time is not in milliseconds: %s", text)
+			break
+		}
+	}
+	if len(found) == 0 {
+		t.Errorf("no time in %s", text)
+	}
+}
+
 func TestLogs(t *testing.T) {
 	r := newRig(t, runtimeserver.Options{})
 	r.spawn(t, "a")
@@ -49,6 +65,7 @@ func TestLogs(t *testing.T) {
 	if a.field("agentId") != "a" || !strings.Contains(a.text, `"stream":"output","line":"out-0"`) {
 		t.Errorf("the log is %s", a.text)
 	}
+	millis(t, a.text)
 	if a := r.expect(t, 200, http.MethodGet, "/agents/a/logs?tail=1", ""); len(a.field("logs").([]any)) != 1 {
 		t.Errorf("the last line is %s", a.text)
 	}
@@ -71,6 +88,7 @@ func TestLogs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		millis(t, string(event.Data))
 		if event.Type != "log" {
 			t.Errorf("an event %s %s", event.Type, event.Data)
 		}
@@ -134,6 +152,7 @@ func TestEventsAsServerSentEvents(t *testing.T) {
 	if err != nil || event.ID != "2" || event.Type != "ready" {
 		t.Fatalf("the event is %+v, %v", event, err)
 	}
+	millis(t, string(event.Data))
 	// That a runtime died is the last event.
 	r.rt.Kill()
 	for last := ""; ; {
