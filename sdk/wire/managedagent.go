@@ -123,7 +123,7 @@ type ManagedAgentSpec struct {
 	Type           string            `json:"type" check:"required,min=1,max=128" doc:"claude, codex, gemini, or one of agentTypes in the configuration." example:"claude"`
 	Capabilities   []string          `json:"capabilities,omitempty" check:"max=100" example:"[\"review\"]"`
 	Workdir        string            `json:"workdir,omitempty" check:"max=4096" doc:"Absolute path at the runtime. Default: a fresh folder of its own."`
-	Env            map[string]string `json:"env,omitempty" check:"max=512,variables" doc:"Environment of the agent. Secret: never stored, logged or answered. 256 KiB in all, and 128 KiB a variable."`
+	Env            map[string]string `json:"env,omitempty" check:"max=512,variables" doc:"Environment of the agent. Secret: never logged or answered; the runtime alone keeps it, for restarts. 256 KiB in all, and 128 KiB a variable."`
 	Runtime        string            `json:"runtime,omitempty" check:"max=128" doc:"Default: the first ready one by priority." example:"local"`
 	ApprovalPreset string            `json:"approvalPreset,omitempty" enum:"readonly,standard,permissive,autonomous" doc:"What it may do without asking. Default: standard."`
 	Resume         string            `json:"resume,omitempty" check:"max=256" doc:"sessionId of an earlier agent of this type."`

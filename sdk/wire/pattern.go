@@ -55,9 +55,9 @@ type PatternVersion struct {
 
 // PatternInput is a definition to store.
 type PatternInput struct {
-	Name        string `json:"name,omitempty" check:"max=256" doc:"Default: the name in the definition, which it must equal."`
-	Version     string `json:"version,omitempty" check:"max=256" doc:"Default: the version in the definition."`
-	Description string `json:"description,omitempty" check:"max=4096" doc:"Default: the description in the definition."`
+	Name        string `json:"name,omitempty" check:"max=256" doc:"It goes before the name in the definition, which is the default."`
+	Version     string `json:"version,omitempty" check:"max=256" doc:"It goes before the version in the definition, which is the default."`
+	Description string `json:"description,omitempty" check:"max=4096" doc:"It goes before the description in the definition, which is the default."`
 	Definition  string `json:"definition" check:"required,min=1" doc:"The definition as YAML text."`
 }
 

@@ -1529,11 +1529,11 @@ export interface PatternReplaced {
 export interface PatternRequest {
   /** The definition as YAML text. */
   definition: string;
-  /** Default: the description in the definition. */
+  /** It goes before the description in the definition, which is the default. */
   description?: string;
-  /** Default: the name in the definition, which it must equal. */
+  /** It goes before the name in the definition, which is the default. */
   name?: string;
-  /** Default: the version in the definition. */
+  /** It goes before the version in the definition, which is the default. */
   version?: string;
 }
 
@@ -2189,7 +2189,7 @@ export interface SpawnRequest {
   capabilities?: string[];
   /** Cores. */
   cpu?: number;
-  /** Environment of the agent. Secret: never stored, logged or answered. 256 KiB in all, and 128 KiB a variable. */
+  /** Environment of the agent. Secret: never logged or answered; the runtime alone keeps it, for restarts. 256 KiB in all, and 128 KiB a variable. */
   env?: Record<string, string>;
   /** Of a runtime with images. */
   image?: string;
