@@ -50,9 +50,11 @@ func appendTask(b []byte, t *core.Task, now time.Time) []byte {
 	}
 	b = append(b, `,"priority":`...)
 	b = protocol.AppendString(b, string(priority))
+	b = append(b, `,"context":`...)
 	if len(t.Context) > 0 {
-		b = append(b, `,"context":`...)
 		b = append(b, t.Context...)
+	} else {
+		b = append(b, "{}"...)
 	}
 	b = append(b, `,"attempt":`...)
 	b = strconv.AppendInt(b, int64(t.Attempt), 10)

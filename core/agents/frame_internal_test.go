@@ -162,7 +162,7 @@ func TestEncodersMatchTheProtocol(t *testing.T) {
 			TaskID: "task_1", ExecutionID: "exec_1", PatternName: odd, PatternVersion: "1", Step: "s", Capability: "c", Role: "r",
 			Input: task.Input, Config: task.Config, Timeout: 1500, Priority: "high", Context: task.Context, Attempt: 3,
 		}},
-		"bare task": {appendTask(nil, &core.Task{}, now), protocol.TypeTask, "", protocol.Task{Priority: "normal"}},
+		"bare task": {appendTask(nil, &core.Task{}, now), protocol.TypeTask, "", protocol.Task{Priority: "normal", Context: json.RawMessage("{}")}},
 		"ack":       {appendAck(nil, odd, "t", now), protocol.TypeTaskAck, odd, protocol.TaskAck{TaskID: "t"}},
 		"heartbeat_ack": {appendHeartbeatAck(nil, "h", now, 10*time.Second), protocol.TypeHeartbeatAck, "h",
 			protocol.HeartbeatAck{ServerTime: now.UTC(), NextHeartbeat: 10000}},
