@@ -22,11 +22,10 @@ type logBody struct {
 // the very time of its last line.
 type logLine struct {
 	Timestamp wire.Timestamp `json:"timestamp"`
-	Stream    string         `json:"stream"`
-	Line      string         `json:"line"`
+	runtime.LogLine
 }
 
-func shown(l runtime.LogLine) logLine { return logLine{wire.Timestamp(l.Timestamp), l.Stream, l.Line} }
+func shown(l runtime.LogLine) logLine { return logLine{wire.Timestamp(l.Timestamp), l} }
 
 // logs answers a list, or a stream with follow=true or where JSON lines are accepted.
 func (s *Server) logs(w http.ResponseWriter, r *http.Request) error {
