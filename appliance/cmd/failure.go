@@ -29,7 +29,7 @@ func (c *cli) printError(err error) {
 	if errors.As(err, &api) && api.RequestID != "" {
 		fmt.Fprintf(c.deps.Stderr, "request: %s\n", clean(api.RequestID))
 	}
-	if hint := hintFor(err); hint != "" {
+	if hint := c.hintFor(err); hint != "" {
 		fmt.Fprintf(c.deps.Stderr, "hint: %s\n", hint)
 	}
 }
@@ -90,7 +90,7 @@ func (e *shownError) Error() string { return e.headline }
 func (e *shownError) Unwrap() error { return e.cause }
 
 // hintFor returns what to type next, or "".
-func hintFor(err error) string {
+func (c *cli) hintFor(err error) string {
 	var (
 		usage     *usageError
 		outcome   *outcomeError
@@ -109,9 +109,9 @@ func hintFor(err error) string {
 	case errors.As(err, &conn):
 		return connectionHint(conn)
 	case errors.As(err, &api):
-		return apiHint(api)
+		return c.apiHint(api)
 	case errors.As(err, &own) && own.Code == core.CodeNotFound:
-		return apiHint(&client.Error{Code: client.CodeNotFound, Details: own.Details})
+		return c.apiHint(&client.Error{Code: client.CodeNotFound, Details: own.Details})
 	}
 	return ""
 }
@@ -155,7 +155,7 @@ func unknownQuery(err error) bool {
 	return strings.HasPrefix(reason, "unknown query parameter")
 }
 
-func apiHint(e *client.Error) string {
+func (c *cli) apiHint(e *client.Error) string {
 	resource, _ := e.Details["resource"].(string)
 	switch e.Code {
 	case client.CodeUnauthorized:
@@ -171,14 +171,15 @@ func apiHint(e *client.Error) string {
 		case "route":
 			id, _ := e.Details["id"].(string)
 			return routeHint(id)
-		case "pattern", "execution", "batch", "agent", "plugin", "thread", "workspace", "webhook", "schedule", "trigger":
-			return fmt.Sprintf("list what there is with `wardroom %s list`", resource)
 		case "managed agent":
 			return "list what there is with `wardroom agent list --managed`"
 		case "key":
 			return "list what there is with `wardroom auth list-keys`; with --config the whole id is needed"
 		case "agent token":
 			return "list what there is with `wardroom agent list-tokens`; with --config the whole id is needed"
+		}
+		if list := c.lists[resource]; list != nil {
+			return fmt.Sprintf("list what there is with `%s%s`", list.CommandPath(), strings.TrimPrefix(list.Use, list.Name()))
 		}
 	case client.CodeValidation:
 		field, _ := e.Details["field"].(string)

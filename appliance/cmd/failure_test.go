@@ -46,6 +46,9 @@ func TestHintsOfAnswers(t *testing.T) {
 		{[]string{"schedule", "get", "sched_" + id}, 404, missing("schedule", "sched_"+id), 3, "`wardroom schedule list`"},
 		{[]string{"trigger", "get", "trig_" + id}, 404, missing("trigger", "trig_"+id), 3, "`wardroom trigger list`"},
 		{[]string{"batch", "get", "batch_" + id}, 404, missing("batch", "batch_"+id), 3, "`wardroom batch list`"},
+		{[]string{"data", "erasure", "ers_" + id}, 404, missing("erasure", "ers_"+id), 3, "`wardroom data erasures`"},
+		{[]string{"auth", "sessions", "revoke", "sess_" + id}, 404, missing("session", "sess_"+id), 3, "`wardroom auth sessions list`"},
+		{[]string{"webhook", "retry", "wh_" + id, "dlv_" + id}, 404, missing("delivery", "dlv_"+id), 3, "`wardroom webhook deliveries ID`"},
 		{
 			[]string{"trigger", "test", "trig_" + id, "--secret", "of another trigger"}, 401,
 			`{"error":{"code":"UNAUTHORIZED","message":"there is no trigger of that id for a request with that signature","details":{"reason":"invalid"}},"requestId":"req_1"}`,

@@ -54,6 +54,7 @@ type view struct {
 
 // lists makes cmd the command that lists r.
 func (r *resource[T]) lists(c *cli, cmd *cobra.Command) *cobra.Command {
+	c.lists[r.noun] = cmd
 	registerFilters(cmd, r.filters)
 	registerListing(cmd, !r.unpaged)
 	if !r.unpaged && !r.forward {

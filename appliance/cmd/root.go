@@ -96,7 +96,8 @@ type cli struct {
 	dial  dialFunc        // of api's connections, where they go to a socket of this machine; else nil
 	local *adminSocket    // what dial connects to; nil: none
 
-	nouns map[*cobra.Command]kind // that commands, and those below them, are about
+	nouns map[*cobra.Command]kind   // that commands, and those below them, are about
+	lists map[string]*cobra.Command // the command that lists a noun
 }
 
 func (c *cli) now() time.Time { return c.deps.Now() }
@@ -152,7 +153,7 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 	if deps.Sleep == nil {
 		deps.Sleep = sleep
 	}
-	c := &cli{deps: deps, ctx: context.Background(), nouns: map[*cobra.Command]kind{}}
+	c := &cli{deps: deps, ctx: context.Background(), nouns: map[*cobra.Command]kind{}, lists: map[string]*cobra.Command{}}
 	root := group(&cobra.Command{
 		Use:   "wardroom",
 		Short: "Orchestrate AI agents",
