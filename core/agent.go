@@ -7,6 +7,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixAgent begins the ids of connected agents.
+const PrefixAgent = "agent_"
+
 // AgentTask is a task of a connected agent.
 type AgentTask = wire.AgentTask
 

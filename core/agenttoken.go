@@ -7,6 +7,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixToken begins the ids of registration tokens of agents.
+const PrefixToken = "atok_"
+
 // What is public of registration tokens.
 type (
 	AgentToken    = wire.AgentToken

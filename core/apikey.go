@@ -7,6 +7,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixAPIKey begins the ids of API keys.
+const PrefixAPIKey = "key_"
+
 // What is public of API keys.
 type (
 	APIKey    = wire.APIKey

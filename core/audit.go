@@ -9,6 +9,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixAudit begins the ids of audit records.
+const PrefixAudit = "aud_"
+
 // What is public of the audit trail.
 type (
 	AuditRecord = wire.AuditRecord

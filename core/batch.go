@@ -8,6 +8,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixBatch begins the ids of batches.
+const PrefixBatch = "batch_"
+
 // What is public of batches as it is stored.
 type (
 	BatchStatus = wire.BatchStatus

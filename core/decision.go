@@ -2,6 +2,9 @@ package core
 
 import "github.com/wardroom/wardroom/sdk/wire"
 
+// PrefixDecision begins the ids of decisions.
+const PrefixDecision = "dec_"
+
 // Categories of decisions that the system writes. People use any word.
 const (
 	DecisionThreadSummary     = "thread_summary"

@@ -8,6 +8,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixErasure begins the ids of erasures.
+const PrefixErasure = "ers_"
+
 // What is public of erasures.
 type (
 	Erasure        = wire.Erasure

@@ -6,6 +6,9 @@ import (
 	"time"
 )
 
+// PrefixEvent begins the ids of events.
+const PrefixEvent = "evt_"
+
 // EventType names what happened. The dotted public types are those of the interface's webhook table.
 type EventType string
 

@@ -9,6 +9,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixExecution begins the ids of executions.
+const PrefixExecution = "exec_"
+
 // What is public of executions as it is stored.
 type (
 	ExecutionStatus = wire.ExecutionStatus

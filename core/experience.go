@@ -2,6 +2,9 @@ package core
 
 import "github.com/wardroom/wardroom/sdk/wire"
 
+// PrefixMemory begins the ids of experiences.
+const PrefixMemory = "exp_"
+
 // ExperienceOutcome says how a piece of prior work ended.
 type ExperienceOutcome = wire.ExperienceOutcome
 

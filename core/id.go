@@ -9,33 +9,12 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Prefixes of the ids, one per kind of resource. An id is a prefix and a ULID, so ids of a kind sort by
-// the time they were made.
+// Prefixes of the ids of what has no file of its own here; those of a noun stand with it. An id is a prefix and a ULID, so ids of
+// a kind sort by the time they were made.
 const (
-	PrefixExecution = "exec_"
-	PrefixTask      = "task_"
-	PrefixAgent     = "agent_"
-	PrefixBatch     = "batch_"
-	PrefixEvent     = "evt_"
-	PrefixRequest   = "req_"
-	PrefixMessage   = "msg_"
-	PrefixQuestion  = "q_"
-	PrefixManaged   = "magent_"
-	PrefixInstall   = "inst_"
-	PrefixWebhook   = "wh_"
-	PrefixDelivery  = "dlv_"
-	PrefixThread    = "thread_"
-	PrefixInput     = "in_"
-	PrefixWorkspace = "ws_"
-	PrefixDecision  = "dec_"
-	PrefixMemory    = "exp_" // of experiences
-	PrefixAPIKey    = "key_"
-	PrefixToken     = "atok_" // of registration tokens of agents
-	PrefixSession   = "sess_"
-	PrefixAudit     = "aud_"
-	PrefixSchedule  = "sched_"
-	PrefixTrigger   = "trig_"
-	PrefixErasure   = "ers_"
+	PrefixRequest = "req_"
+	PrefixMessage = "msg_"
+	PrefixInstall = "inst_"
 )
 
 // IDs makes ids. Implementations are safe for concurrent use, and two ids of one instance never compare

@@ -10,6 +10,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixManaged begins the ids of managed agents.
+const PrefixManaged = "magent_"
+
 // What is public of managed agents and runtimes. Values are snapshots.
 type (
 	ManagedAgent        = wire.ManagedAgent

@@ -7,6 +7,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixQuestion begins the ids of questions.
+const PrefixQuestion = "q_"
+
 // What is public of questions. Values are snapshots.
 type (
 	Question       = wire.Question

@@ -7,6 +7,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixSchedule begins the ids of schedules.
+const PrefixSchedule = "sched_"
+
 // What is public of schedules, as it is stored.
 type (
 	Schedule        = wire.Schedule

@@ -9,6 +9,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixSession begins the ids of sessions.
+const PrefixSession = "sess_"
+
 // What is public of sessions.
 type (
 	UserSession     = wire.UserSession

@@ -7,6 +7,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixTask begins the ids of tasks.
+const PrefixTask = "task_"
+
 // TaskDetail is a task as people read it.
 type TaskDetail = wire.Task
 

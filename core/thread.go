@@ -8,6 +8,12 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixThread and PrefixInput begin the ids of threads and inputs of threads.
+const (
+	PrefixThread = "thread_"
+	PrefixInput  = "in_"
+)
+
 // ThreadStatus is where a managed thread is in its life.
 type ThreadStatus string
 

@@ -7,6 +7,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixTrigger begins the ids of triggers.
+const PrefixTrigger = "trig_"
+
 // What is public of triggers, as it is stored.
 type (
 	SignatureScheme = wire.SignatureScheme

@@ -9,6 +9,12 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixWebhook and PrefixDelivery begin the ids of webhooks and deliveries.
+const (
+	PrefixWebhook  = "wh_"
+	PrefixDelivery = "dlv_"
+)
+
 // AllEvents as the event type of a webhook subscribes to every public one.
 const AllEvents EventType = "*"
 

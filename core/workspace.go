@@ -6,6 +6,9 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
+// PrefixWorkspace begins the ids of workspaces.
+const PrefixWorkspace = "ws_"
+
 // What is public of workspaces. Values are snapshots.
 type (
 	Workspace        = wire.Workspace
