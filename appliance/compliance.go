@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/api"
 	"github.com/wardroom/wardroom/core/audit"
 	"github.com/wardroom/wardroom/core/compliance"
 	"github.com/wardroom/wardroom/core/config"
@@ -419,7 +418,7 @@ func (a *App) proveAccessLogging(ctx context.Context, _ string) (bool, string, e
 	if !apiConfig(a.config.Load()).RecordReads {
 		return false, "who reads is not recorded at each level: phi.accessLogging is false", nil
 	}
-	for _, category := range api.ContentCategories() {
+	for _, category := range a.api.ContentCategories() {
 		if !a.audit.Wants(category, false) {
 			return false, "the category " + category + " is not recorded", nil
 		}

@@ -14,9 +14,9 @@ import (
 // transaction tells of, such as refusals, is recorded when it is known.
 
 // ContentCategories are the categories of audit records of routes by which content is read.
-func ContentCategories() []string {
+func (s *Server) ContentCategories() []string {
 	var list []string
-	for _, r := range resources {
+	for _, r := range s.resources {
 		if r.content && !slices.Contains(list, r.category) {
 			list = append(list, r.category)
 		}
@@ -52,7 +52,7 @@ func (c *call) entry(outcome string) core.AuditEntry {
 		p = core.Anonymous
 	}
 	e := core.AuditEntry{
-		Category: resources[c.route.Resource].category, Action: c.route.Action, Outcome: outcome,
+		Category: c.s.resources[c.route.Resource].category, Action: c.route.Action, Outcome: outcome,
 		Actor: wire.AuditActor{
 			Type: string(p.Kind), ID: clipText(p.ID), IP: c.origin, UserAgent: clipText(c.r.UserAgent()),
 		},
@@ -106,7 +106,7 @@ func (c *call) intend() error {
 	if audit == nil || !c.route.changes() {
 		return nil
 	}
-	category := resources[c.route.Resource].category
+	category := c.s.resources[c.route.Resource].category
 	if !audit.Wants(category, false) {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (c *call) creates(intent *core.AuditIntent) {
 		}
 		intent.Resource.ID, intent.Resource.Version = "", ""
 	case prefix == "" && len(c.route.paramNames) == 0:
-		prefix = resources[c.route.Resource].ids
+		prefix = c.s.resources[c.route.Resource].ids
 	}
 	intent.IDPrefix = prefix
 }
@@ -180,7 +180,7 @@ func (c *call) done() error {
 		return withDetail(audit.Record(c.ctx, c.intent.AuditEntry), "done", true)
 	case c.route.changes() || c.route.Probe || c.route.Action == "":
 		return nil
-	case c.route.Resource != "audit" && !audit.Wants(resources[c.route.Resource].category, true) && !c.readsWork():
+	case c.route.Resource != "audit" && !audit.Wants(c.s.resources[c.route.Resource].category, true) && !c.readsWork():
 		return nil
 	}
 	if c.route.Public != nil && c.route.Public(*c.config) {
@@ -193,7 +193,9 @@ func (c *call) done() error {
 
 // readsWork reports whether the request reads what was put into executions or came of them, and that is recorded at every
 // level.
-func (c *call) readsWork() bool { return c.config.RecordReads && resources[c.route.Resource].content }
+func (c *call) readsWork() bool {
+	return c.config.RecordReads && c.s.resources[c.route.Resource].content
+}
 
 // auditRefusals are the outcomes of errors that are refusals.
 var auditRefusals = map[core.Code]string{

@@ -136,8 +136,9 @@ func TestEveryOperationIsAudited(t *testing.T) {
 
 // The record of an operation that creates something names it. Names of patterns stand in their definitions.
 func TestAuditNamesWhatIsCreated(t *testing.T) {
-	for _, route := range newRig(t).server.Table() {
-		if route.Creates && !strings.Contains(route.Path, "{") && route.Resource != "patterns" && api.CreatedIDs(route) == "" {
+	server := newRig(t).server
+	for _, route := range server.Table() {
+		if route.Creates && !strings.Contains(route.Path, "{") && route.Resource != "patterns" && server.CreatedIDs(route) == "" {
 			t.Errorf("%s makes something, but its records have no prefix of ids to find it by", route.OperationID)
 		}
 	}

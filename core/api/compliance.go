@@ -7,19 +7,22 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// complianceRoutes prove what profiles ask for.
-func (s *Server) complianceRoutes() []Route {
-	if s.opts.Compliance == nil {
-		return nil
-	}
+// Compliance makes the operations that prove what profiles ask for.
+func Compliance(service core.ComplianceService) Part {
+	return Part{"compliance", resource{wire.AuditAdmin, false, ""}, compliancePart{service}.routes()}
+}
+
+type compliancePart struct{ service core.ComplianceService }
+
+func (p compliancePart) routes() []Route {
 	return []Route{{
 		Method: http.MethodGet, Path: "/api/compliance/{profile}", OperationID: "checkCompliance", Tag: "compliance",
 		Summary:     "Prove from the running system what a profile asks for.",
 		Description: "The profiles are soc2, gdpr and hipaa. Each control has its evidence. It verifies the whole audit trail, which takes a minute for a million records or so.",
-		Action:      "compliance.read", Resource: "compliance", Scope: core.ScopeAuditRead,
+		Action:      "compliance.read", Scope: core.ScopeAuditRead,
 		Responses: []Response{{Status: 200, Body: wire.ComplianceReport{}, Doc: "The controls, passed or not."}},
 		Handle: func(c *call) (answer, error) {
-			r, err := s.opts.Compliance.Check(c.ctx, c.param("profile"))
+			r, err := p.service.Check(c.ctx, c.param("profile"))
 			if err != nil {
 				return answer{}, err
 			}

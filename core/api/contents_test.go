@@ -35,7 +35,7 @@ func TestContentReadsAreRecorded(t *testing.T) {
 			continue
 		}
 		reads := route.Method == http.MethodGet || strings.HasSuffix(route.Action, ".read")
-		content := api.Contents(route.Resource)
+		content := r.server.Contents(route.Resource)
 		for _, resp := range route.Responses {
 			if resp.Body == nil || !hasContent(reflect.TypeOf(resp.Body), map[reflect.Type]bool{}) || withoutContent[route.OperationID] != "" {
 				continue

@@ -15,13 +15,17 @@ type erasureList struct {
 	wire.PageInfo
 }
 
-// erasureRoutes are about what is stored of a subject. Subjects stand in bodies, so that no log of paths names them.
-func (s *Server) erasureRoutes() []Route {
-	if s.opts.Erasures == nil {
-		return nil
-	}
+// Erasures makes the operations on what is stored of a subject, which are about the data of a person.
+func Erasures(service core.ErasureService) Part {
+	return Part{"data", resource{wire.AuditAdmin, true, core.PrefixErasure}, erasurePart{service}.routes()}
+}
+
+type erasurePart struct{ service core.ErasureService }
+
+// routes are about what is stored of a subject. Subjects stand in bodies, so that no log of paths names them.
+func (p erasurePart) routes() []Route {
 	route := func(method, action string, r Route) Route {
-		r.Method, r.Tag, r.Resource, r.Action, r.Scope = method, "data", "data", action, core.ScopeAdmin
+		r.Method, r.Tag, r.Action, r.Scope = method, "data", action, core.ScopeAdmin
 		return r
 	}
 	return []Route{
@@ -30,7 +34,7 @@ func (s *Server) erasureRoutes() []Route {
 			Description: "A thing a line, each {kind, id, data}; the last line has the kind end and the number of lines before it. An export that breaks off has no such line.",
 			Body:        &Body{JSON: new(wire.DataExportRequest)},
 			Responses:   []Response{{Status: 200, Body: "", ContentType: "application/x-ndjson", Doc: "The things."}},
-			Stream:      s.exportData,
+			Stream:      p.exportData,
 		}),
 		route(http.MethodPost, "data.erase", Route{
 			Path: erasuresPath, OperationID: "eraseData", Summary: "Erase what is stored of a subject.",
@@ -41,27 +45,27 @@ func (s *Server) erasureRoutes() []Route {
 				{Status: 200, Body: wire.Erasure{}, Doc: "A dry run: what there is."},
 				{Status: 202, Body: wire.Erasure{}, Location: true, Doc: "It runs."},
 			},
-			Fails: []int{409}, Handle: s.eraseData,
+			Fails: []int{409}, Handle: p.eraseData,
 		}),
 		route(http.MethodGet, "data.read", Route{
 			Path: erasuresPath, OperationID: "listErasures", Summary: "List erasures, newest first.",
 			Query:     append(pageParams(), Param{Name: "createdBy", Type: ParamString, Doc: "Only those that this caller asked for."}),
-			Responses: []Response{{Status: 200, Body: erasureList{}, Doc: "A page of erasures."}}, Handle: s.listErasures,
+			Responses: []Response{{Status: 200, Body: erasureList{}, Doc: "A page of erasures."}}, Handle: p.listErasures,
 		}),
 		route(http.MethodGet, "data.read", Route{
 			Path: erasuresPath + "/{erasureId}", OperationID: "getErasure", Summary: "Get an erasure, with how far it is.",
 			Responses: []Response{{Status: 200, Body: wire.Erasure{}, Doc: "The erasure."}}, Fails: []int{404},
-			Handle: getOne("erasureId", s.opts.Erasures.FindErasure),
+			Handle: getOne("erasureId", p.service.FindErasure),
 		}),
 	}
 }
 
-func (s *Server) eraseData(c *call) (answer, error) {
+func (p erasurePart) eraseData(c *call) (answer, error) {
 	var req wire.ErasureRequest
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
-	e, err := s.opts.Erasures.Erase(c.ctx, req)
+	e, err := p.service.Erase(c.ctx, req)
 	if err != nil {
 		return answer{}, err
 	}
@@ -73,14 +77,14 @@ func (s *Server) eraseData(c *call) (answer, error) {
 	return a, nil
 }
 
-func (s *Server) listErasures(c *call) (answer, error) {
+func (p erasurePart) listErasures(c *call) (answer, error) {
 	return listed(c, func(page core.Page) ([]*core.Erasure, core.PageInfo, error) {
-		return s.opts.Erasures.FindErasures(c.ctx, core.ErasureFilter{CreatedBy: c.query.text("createdBy"), Page: page})
+		return p.service.FindErasures(c.ctx, core.ErasureFilter{CreatedBy: c.query.text("createdBy"), Page: page})
 	}, valueOf, func(rows []core.Erasure, info wire.PageInfo) any { return erasureList{rows, info} })
 }
 
 // exportData streams. It ends when the client takes nothing for as long as that is allowed to any.
-func (s *Server) exportData(c *call) error {
+func (p erasurePart) exportData(c *call) error {
 	var req wire.DataExportRequest
 	if err := c.decode(&req); err != nil {
 		return err
@@ -95,7 +99,7 @@ func (s *Server) exportData(c *call) error {
 			return core.AsError(err)
 		}
 		if masks {
-			line = s.opts.Mask.Mask(line)
+			line = c.s.opts.Mask.Mask(line)
 		}
 		if lines == 0 {
 			c.w.Header()["Content-Type"] = []string{"application/x-ndjson"}
@@ -104,7 +108,7 @@ func (s *Server) exportData(c *call) error {
 		_, err = out.Write(append(line, '\n'))
 		return err
 	}
-	if err := s.opts.Erasures.Export(c.ctx, req.Subject, write); err != nil {
+	if err := p.service.Export(c.ctx, req.Subject, write); err != nil {
 		return err
 	}
 	count, err := json.Marshal(map[string]int{"count": lines})

@@ -9,7 +9,6 @@ import (
 var (
 	EncodeFrame       = encodeFrame
 	EncodeThreadFrame = encodeThreadFrame
-	CheckRoutes       = checkRoutes
 	ParseMemory       = parseMemory
 )
 
@@ -29,11 +28,16 @@ func (s *Server) Table() []Route {
 	return list
 }
 
+// CheckRoutes is checkRoutes of routes that no Part has.
+func CheckRoutes(routes []Route) error { return checkRoutes(routes, resources) }
+
 // Contents reports whether what is read of a resource is content.
-func Contents(resource string) bool { return resources[resource].content }
+func (s *Server) Contents(resource string) bool { return s.resources[resource].content }
 
 // CreatedIDs returns the prefix of the ids by which records name what an operation creates.
-func CreatedIDs(r Route) string { return cmp.Or(auditIDs[r.OperationID], resources[r.Resource].ids) }
+func (s *Server) CreatedIDs(r Route) string {
+	return cmp.Or(auditIDs[r.OperationID], s.resources[r.Resource].ids)
+}
 
 // Editors returns how many hold or want the lock of a path.
 func (s *Server) Editors(path string) int {

@@ -7,26 +7,29 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// locationRoutes are there when the service locates things by their ids.
-func (s *Server) locationRoutes() []Route {
-	if s.opts.Locations == nil {
-		return nil
-	}
+// Locations makes the operation that finds things by their ids alone.
+func Locations(service core.LocationService) Part {
+	return Part{"ids", resource{wire.AuditExecutions, false, ""}, locationPart{service}.routes()}
+}
+
+type locationPart struct{ service core.LocationService }
+
+func (p locationPart) routes() []Route {
 	return []Route{{
-		Method: http.MethodGet, Path: "/api/ids/{id}", OperationID: "locate", Tag: "overview", Resource: "ids",
+		Method: http.MethodGet, Path: "/api/ids/{id}", OperationID: "locate", Tag: "overview",
 		Action: "ids.read", Scope: core.ScopeAny,
 		Summary: "Tell what something lies in whose id does not say it: a task, a message, an input of a thread, a decision, a delivery, a public event.",
 		Description: "Executions, threads, agents and other things that have an address of their own are read there. " +
 			"What the caller may not read is not found. Of the executions and threads of the time of the id the latest 20,000 and 5,000 are looked through, " +
 			"and 50,000 events or 64 MiB of them.",
 		Responses: []Response{{Status: 200, Body: wire.Location{}, Doc: "Where it is found."}},
-		Fails:     []int{404}, Handle: s.locate,
+		Fails:     []int{404}, Handle: p.locate,
 	}}
 }
 
-func (s *Server) locate(c *call) (answer, error) {
+func (p locationPart) locate(c *call) (answer, error) {
 	id := c.param("id")
-	l, err := s.opts.Locations.Locate(c.ctx, id)
+	l, err := p.service.Locate(c.ctx, id)
 	if err != nil {
 		return answer{}, err
 	}

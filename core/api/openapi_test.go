@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -330,6 +331,16 @@ func TestRouteDeclarations(t *testing.T) {
 	if err := api.CheckRoutes([]api.Route{handle, handle}); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Errorf("a double route: %v", err)
 	}
+}
+
+// Two parts of one resource are a mistake in the program.
+func TestPartTwice(t *testing.T) {
+	defer func() {
+		if got := fmt.Sprint(recover()); !strings.Contains(got, "the resource secrets is declared twice") {
+			t.Errorf("it panicked with %s", got)
+		}
+	}()
+	newRig(t, func(o *api.Options) { o.Parts = append(o.Parts, api.Secrets(fakeSecrets{})) })
 }
 
 // The wrapper does find what is wrong.

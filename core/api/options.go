@@ -28,10 +28,6 @@ type Options struct {
 	ManagedAgents core.ManagedAgentService
 	// Plugins runs plugins; nil: there are no operations of plugins.
 	Plugins core.PluginService
-	// ServerLog is the log of this process; nil: there are no operations of it.
-	ServerLog core.ServerLogService
-	// Secrets describes the providers of secrets; nil: there are no operations of them.
-	Secrets core.SecretService
 	// Questions lists and answers what executions ask people; nil: there are no operations of questions.
 	Questions core.QuestionService
 	// PatternSchema is the JSON Schema of definitions.
@@ -40,23 +36,15 @@ type Options struct {
 	Drawings core.DrawingService
 	// Overview reads the inbox and the numbers; nil: there are no operations of them.
 	Overview core.OverviewService
-	// Locations finds things by their ids alone; nil: there is no operation of it.
-	Locations core.LocationService
 	// Threads, Memory and Workspaces are managed threads, what they know, and where they work; nil: there are no
 	// operations of them.
 	Threads    core.ThreadService
 	Memory     core.MemoryService
 	Workspaces core.WorkspaceService
-	// Schedules starts executions and threads by the clock; nil: there are no operations of schedules.
-	Schedules core.ScheduleService
-	// Triggers starts executions and threads when signed requests come in; nil: there are no operations of triggers.
-	Triggers core.TriggerService
+	// Parts are the nouns that stand by themselves. There are no operations of those that are not among them.
+	Parts []Part
 	// Webhooks delivers events to endpoints; nil: there are no operations of webhooks.
 	Webhooks core.WebhookService
-	// Erasures exports and erases what is stored of a subject; nil: there are no operations of it.
-	Erasures core.ErasureService
-	// Compliance proves what profiles ask for; nil: there are no operations of it.
-	Compliance core.ComplianceService
 	// Audit records what is done and refused; nil: nothing is, and there are no operations of it.
 	Audit       core.AuditService
 	AgentSocket http.Handler // of GET /api/agents/connect; it upgrades the connection
@@ -117,7 +105,8 @@ type Options struct {
 	Config Config // zero fields take their defaults
 }
 
-// resource describes the noun that a group of routes serves. A route whose resource is not in the table cannot be declared.
+// resource describes the noun that a group of routes serves. A route whose resource is not in the table, or that of its Part,
+// cannot be declared.
 type resource struct {
 	category string // of audit records
 	// content reports whether what is read holds what was put into executions or came of them. Reading that is recorded at
@@ -135,28 +124,21 @@ var resources = map[string]resource{
 	"experiences": {wire.AuditExecutions, true, core.PrefixMemory},
 	"workspaces":  {wire.AuditExecutions, true, core.PrefixWorkspace},
 	"events":      {wire.AuditExecutions, true, ""},
-	"schedules":   {wire.AuditExecutions, true, core.PrefixSchedule},
-	"triggers":    {wire.AuditExecutions, true, core.PrefixTrigger},
 	"inbox":       {wire.AuditExecutions, true, ""},
-	"ids":         {wire.AuditExecutions, false, ""},
 	"agents":      {wire.AuditAgents, true, core.PrefixManaged}, // screens, terminals, logs, events and answers of managed ones
 	"webhooks":    {wire.AuditAdmin, true, core.PrefixWebhook},  // deliveries have what was sent, and what was answered
 	"plugins":     {wire.AuditAdmin, true, ""},                  // logs of a runtime may tell of its agents
-	"logs":        {wire.AuditAdmin, true, ""},                  // what plugins say is in the log of the server, too
-	"data":        {wire.AuditAdmin, true, core.PrefixErasure},  // a person's data
 
-	"patterns":   {wire.AuditPatterns, false, ""},
-	"runtimes":   {wire.AuditAgents, false, ""},
-	"sessions":   {wire.AuditAuthentication, false, ""},
-	"session":    {wire.AuditAdmin, false, ""},
-	"keys":       {wire.AuditAdmin, false, core.PrefixAPIKey},
-	"tokens":     {wire.AuditAdmin, false, core.PrefixToken},
-	"secrets":    {wire.AuditAdmin, false, ""},
-	"compliance": {wire.AuditAdmin, false, ""},
-	"health":     {wire.AuditAdmin, false, ""},
-	"metrics":    {wire.AuditAdmin, false, ""},
-	"openapi":    {wire.AuditAdmin, false, ""},
-	"audit":      {wire.AuditAdmin, false, ""}, // reading the trail is recorded in any case
+	"patterns": {wire.AuditPatterns, false, ""},
+	"runtimes": {wire.AuditAgents, false, ""},
+	"sessions": {wire.AuditAuthentication, false, ""},
+	"session":  {wire.AuditAdmin, false, ""},
+	"keys":     {wire.AuditAdmin, false, core.PrefixAPIKey},
+	"tokens":   {wire.AuditAdmin, false, core.PrefixToken},
+	"health":   {wire.AuditAdmin, false, ""},
+	"metrics":  {wire.AuditAdmin, false, ""},
+	"openapi":  {wire.AuditAdmin, false, ""},
+	"audit":    {wire.AuditAdmin, false, ""}, // reading the trail is recorded in any case
 }
 
 // routes returns the table of routes.
@@ -165,10 +147,16 @@ func (s *Server) routes() []Route {
 	for _, part := range [][]Route{
 		s.patternRoutes(), s.drawingRoutes(), s.executionRoutes(), s.streamRoutes(), s.questionRoutes(), s.batchRoutes(), s.agentRoutes(),
 		s.managedAgentRoutes(), s.threadRoutes(), s.decisionRoutes(), s.experienceRoutes(), s.workspaceRoutes(),
-		s.webhookRoutes(), s.scheduleRoutes(), s.triggerRoutes(), s.pluginRoutes(), s.serverLogRoutes(), s.secretRoutes(), s.authRoutes(), s.sessionRoutes(), s.signInRoutes(),
-		s.feedRoutes(), s.auditRoutes(), s.erasureRoutes(), s.complianceRoutes(), s.overviewRoutes(), s.locationRoutes(), s.healthRoutes(), s.metaRoutes(),
+		s.webhookRoutes(), s.pluginRoutes(), s.authRoutes(), s.sessionRoutes(), s.signInRoutes(),
+		s.feedRoutes(), s.auditRoutes(), s.overviewRoutes(), s.healthRoutes(), s.metaRoutes(),
 	} {
 		table = append(table, part...)
+	}
+	for _, part := range s.opts.Parts {
+		for _, r := range part.routes {
+			r.Resource = part.name
+			table = append(table, r)
+		}
 	}
 	return table
 }

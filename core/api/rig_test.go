@@ -61,10 +61,14 @@ func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 	o := api.Options{
 		Patterns: r.patterns, Executions: r.executions, Timelines: r.executions, Batches: r.batches, Agents: r.agents,
 		Idempotency: r.keys, Journal: r.journal, Gatherer: prometheus.NewRegistry(),
-		ManagedAgents: r.managed, Plugins: r.plugins, ServerLog: fakeServerLog{}, Secrets: fakeSecrets{}, Questions: r.questions, Overview: r.overview, Locations: fakeLocations{},
+		ManagedAgents: r.managed, Plugins: r.plugins, Questions: r.questions, Overview: r.overview,
+		Parts: []api.Part{
+			api.ServerLog(fakeServerLog{}), api.Secrets(fakeSecrets{}), api.Locations(fakeLocations{}), api.Schedules(r.schedules), api.Triggers(r.triggers),
+			api.Erasures(fakeErasures{}), api.Compliance(fakeCompliance{}),
+		},
 		PatternSchema: json.RawMessage(`{"type":"object"}`), Drawings: r.drawings,
-		Threads: r.threads, Memory: r.memory, Workspaces: r.workspaces, Webhooks: r.webhooks, Schedules: r.schedules, Triggers: r.triggers,
-		Keys: &fakeAPIKeys{}, AgentTokens: &fakeAgentTokens{}, SignIn: signIn(&fakeSignIn{}), Audit: &fakeAudit{}, Erasures: fakeErasures{}, Compliance: fakeCompliance{},
+		Threads: r.threads, Memory: r.memory, Workspaces: r.workspaces, Webhooks: r.webhooks,
+		Keys: &fakeAPIKeys{}, AgentTokens: &fakeAgentTokens{}, SignIn: signIn(&fakeSignIn{}), Audit: &fakeAudit{},
 		AgentSocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			w.WriteHeader(http.StatusUpgradeRequired)

@@ -109,7 +109,7 @@ type Response struct {
 }
 
 // check returns what is wrong with the declaration of a route.
-func (r *Route) check() error {
+func (r *Route) check(resources map[string]resource) error {
 	var errs []error
 	missing := func(bad bool, what string) {
 		if bad {
@@ -120,7 +120,7 @@ func (r *Route) check() error {
 	missing(r.OperationID == "", "has no operation id")
 	missing(r.Action == "", "has no action: authorization could not be asked")
 	missing(r.Resource == "", "has no resource: authorization could not be asked")
-	missing(resources[r.Resource].category == "", "is of a resource that the table of resources does not have")
+	missing(resources[r.Resource].category == "", "is of a resource that no Part and no table has")
 	missing(r.Scope == "", "has no scope: authorization could not be asked")
 	missing(r.Summary == "" || r.Tag == "", "has no summary or tag")
 	missing((r.Handle == nil) == (r.Stream == nil), "needs either a handler or a stream")
@@ -132,12 +132,12 @@ func (r *Route) check() error {
 }
 
 // checkRoutes returns what is wrong with a table.
-func checkRoutes(routes []Route) error {
+func checkRoutes(routes []Route, resources map[string]resource) error {
 	var errs []error
 	ids, paths := map[string]bool{}, map[string]bool{}
 	for i := range routes {
 		r := &routes[i]
-		errs = append(errs, r.check())
+		errs = append(errs, r.check(resources))
 		if ids[r.OperationID] {
 			errs = append(errs, fmt.Errorf("operation id %s is used twice", r.OperationID))
 		}

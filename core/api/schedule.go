@@ -19,14 +19,17 @@ const (
 	maxTicks     = 100
 )
 
-// scheduleRoutes are there when the service starts things by the clock.
-func (s *Server) scheduleRoutes() []Route {
-	if s.opts.Schedules == nil {
-		return nil
-	}
+// Schedules makes the operations of schedules.
+func Schedules(service core.ScheduleService) Part {
+	return Part{"schedules", resource{wire.AuditExecutions, true, core.PrefixSchedule}, schedulePart{service}.routes()}
+}
+
+type schedulePart struct{ service core.ScheduleService }
+
+func (p schedulePart) routes() []Route {
 	const one = schedulesPath + "/{scheduleId}"
 	route := func(method, action string, r Route) Route {
-		r.Method, r.Tag, r.Resource, r.Action = method, "schedules", "schedules", action
+		r.Method, r.Tag, r.Action = method, "schedules", action
 		if r.Scope = core.ScopeExecutionsCreate; strings.HasSuffix(action, ".read") {
 			r.Scope = core.ScopeExecutionsRead
 		}
@@ -40,54 +43,54 @@ func (s *Server) scheduleRoutes() []Route {
 			Description: "Its runs have the rights of the caller, who has to have them at each tick. There are 1000 schedules at most.",
 			Body:        &Body{JSON: new(createScheduleRequest)},
 			Responses:   []Response{{Status: 201, Body: wire.Schedule{}, Location: true, Doc: "It is stored."}},
-			Fails:       []int{403, 404, 409, 429}, Creates: true, Recover: recoverOne(s.opts.Schedules.FindSchedule, scheduleCreated), Handle: s.createSchedule,
+			Fails:       []int{403, 404, 409, 429}, Creates: true, Recover: recoverOne(p.service.FindSchedule, scheduleCreated), Handle: p.createSchedule,
 		}),
 		route(http.MethodPost, "schedules.read", Route{
 			Path: schedulesPath + "/preview", OperationID: "previewSchedule", Summary: "Tell when a schedule would have its ticks, without storing it.",
-			Body: &Body{JSON: new(previewScheduleRequest)}, Responses: ticks, Handle: s.previewSchedule,
+			Body: &Body{JSON: new(previewScheduleRequest)}, Responses: ticks, Handle: p.previewSchedule,
 		}),
 		route(http.MethodGet, "schedules.read", Route{
 			Path: schedulesPath, OperationID: "listSchedules", Summary: "List schedules, newest first.",
 			Query:     append(pageParams(), Param{Name: "status", Type: ParamString, Enum: []string{"active", "paused", "blocked", "ended"}, Doc: "Only those in this state."}, creatorParam),
 			Responses: []Response{{Status: 200, Body: scheduleList{}, Doc: "A page of schedules, without their histories."}},
-			Handle:    s.listSchedules,
+			Handle:    p.listSchedules,
 		}),
 		route(http.MethodGet, "schedules.read", Route{
 			Path: one, OperationID: "getSchedule", Summary: "Get one schedule with what became of its last ticks.",
-			Responses: record, Fails: []int{404}, Handle: s.getSchedule,
+			Responses: record, Fails: []int{404}, Handle: p.getSchedule,
 		}),
 		route(http.MethodPatch, "schedules.update", Route{
 			Path: one, OperationID: "updateSchedule", Summary: "Change a schedule.",
 			Description: "Fields that are absent stay; null resets startAt and endAt. From then on its runs have the rights of the caller. " +
 				"A target replaces the one before as a whole. One with an environment that somebody else gave has to be given again.",
-			Body: &Body{JSON: new(updateScheduleRequest)}, Responses: record, Edits: true, Fails: []int{403, 404, 409, 412}, Handle: s.updateSchedule,
+			Body: &Body{JSON: new(updateScheduleRequest)}, Responses: record, Edits: true, Fails: []int{403, 404, 409, 412}, Handle: p.updateSchedule,
 		}),
 		route(http.MethodDelete, "schedules.delete", Route{
 			Path: one, OperationID: "deleteSchedule", Summary: "Remove a schedule. What it started goes on.",
 			Responses: []Response{{Status: http.StatusNoContent, Doc: "It is gone."}},
-			Edits:     true, Fails: []int{404, 412}, Handle: edits(s.getSchedule, removeOne("scheduleId", s.opts.Schedules.DeleteSchedule)),
+			Edits:     true, Fails: []int{404, 412}, Handle: edits(p.getSchedule, removeOne("scheduleId", p.service.DeleteSchedule)),
 		}),
 		route(http.MethodPost, "schedules.pause", Route{
 			Path: one + "/pause", OperationID: "pauseSchedule", Summary: "Have no tick start anything until the schedule is resumed.",
 			Body: &Body{JSON: new(wire.CancelRequest), Optional: true}, Responses: record, Edits: true, Fails: []int{404, 409, 412},
-			Handle: edits(s.getSchedule, s.pauseSchedule),
+			Handle: edits(p.getSchedule, p.pauseSchedule),
 		}),
 		route(http.MethodPost, "schedules.resume", Route{
 			Path: one + "/resume", OperationID: "resumeSchedule", Summary: "Go on with a schedule that was paused. Ticks within the pause are not made up for.",
 			Body: &Body{JSON: new(emptyRequest), Optional: true}, Responses: record, Edits: true, Fails: []int{404, 409, 412},
-			Handle: edits(s.getSchedule, s.resumeSchedule),
+			Handle: edits(p.getSchedule, p.resumeSchedule),
 		}),
 		route(http.MethodPost, "schedules.run", Route{
 			Path: one + "/run", OperationID: "runSchedule", Summary: "Start the target of a schedule now, whatever else runs.",
 			Description: "With the rights that the schedule's runs have. Its next tick stays where it is.",
 			Body:        &Body{JSON: new(emptyRequest), Optional: true},
 			Responses:   []Response{{Status: 202, Body: runBody{}, Location: true, Doc: "It is started."}},
-			Fails:       []int{400, 403, 404, 409, 422, 429, 503}, Creates: true, Recover: s.recoverRun, Handle: s.runSchedule,
+			Fails:       []int{400, 403, 404, 409, 422, 429, 503}, Creates: true, Recover: p.recoverRun, Handle: p.runSchedule,
 		}),
 		route(http.MethodGet, "schedules.read", Route{
 			Path: one + "/ticks", OperationID: "listScheduleTicks", Summary: "Tell when the next ticks of a schedule are.",
 			Query:     []Param{{Name: "limit", Type: ParamInteger, Default: "10", Min: 1, Max: maxTicks, Doc: "How many."}},
-			Responses: ticks, Fails: []int{404}, Handle: s.scheduleTicks,
+			Responses: ticks, Fails: []int{404}, Handle: p.scheduleTicks,
 		}),
 	}
 }
@@ -125,7 +128,7 @@ func scheduleSpec(t *wire.ScheduleTiming) core.ScheduleSpec {
 	return core.ScheduleSpec{Cron: t.Cron, TimeZone: t.TimeZone, Jitter: t.Jitter.Duration(), StartAt: t.StartAt, EndAt: t.EndAt}
 }
 
-func (s *Server) createSchedule(c *call) (answer, error) {
+func (p schedulePart) createSchedule(c *call) (answer, error) {
 	var req createScheduleRequest
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
@@ -136,7 +139,7 @@ func (s *Server) createSchedule(c *call) (answer, error) {
 	if spec.Target, spec.Env, err = req.Target.target(c); err != nil {
 		return answer{}, err
 	}
-	found, err := s.opts.Schedules.CreateSchedule(c.detached(), spec)
+	found, err := p.service.CreateSchedule(c.detached(), spec)
 	if err != nil {
 		return answer{}, err
 	}
@@ -145,7 +148,7 @@ func (s *Server) createSchedule(c *call) (answer, error) {
 
 func scheduleCreated(found *core.Schedule) answer { return created(schedulePath(found.ID), found) }
 
-func (s *Server) previewSchedule(c *call) (answer, error) {
+func (p schedulePart) previewSchedule(c *call) (answer, error) {
 	var req previewScheduleRequest
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
@@ -153,24 +156,24 @@ func (s *Server) previewSchedule(c *call) (answer, error) {
 	if req.Count == 0 {
 		req.Count = defaultTicks
 	}
-	ticks, err := s.opts.Schedules.PreviewTicks(c.ctx, scheduleSpec(&req.ScheduleTiming), req.Count)
+	ticks, err := p.service.PreviewTicks(c.ctx, scheduleSpec(&req.ScheduleTiming), req.Count)
 	if err != nil {
 		return answer{}, err
 	}
 	return ok(ticks), nil
 }
 
-func (s *Server) listSchedules(c *call) (answer, error) {
+func (p schedulePart) listSchedules(c *call) (answer, error) {
 	filter := core.ScheduleFilter{Status: core.ScheduleStatus(c.query.text("status")), CreatedBy: c.query.text("createdBy")}
 	schedules := listOf(c, func(s *core.Schedule) string { return s.ID }, func(page core.Page) ([]*core.Schedule, core.PageInfo, error) {
 		filter.Page = page
-		return s.opts.Schedules.FindSchedules(c.ctx, filter)
+		return p.service.FindSchedules(c.ctx, filter)
 	})
 	return listed(c, schedules.page, valueOf, func(rows []core.Schedule, info wire.PageInfo) any { return scheduleList{rows, info} })
 }
 
-func (s *Server) getSchedule(c *call) (answer, error) {
-	return scheduleAnswer(s.opts.Schedules.FindSchedule(c.ctx, c.param("scheduleId")))
+func (p schedulePart) getSchedule(c *call) (answer, error) {
+	return scheduleAnswer(p.service.FindSchedule(c.ctx, c.param("scheduleId")))
 }
 
 // scheduleAnswer renders what a service method returned.
@@ -189,7 +192,7 @@ func scheduleAnswer(found *core.Schedule, err error) (answer, error) {
 	return a, nil
 }
 
-func (s *Server) updateSchedule(c *call) (answer, error) {
+func (p schedulePart) updateSchedule(c *call) (answer, error) {
 	var req updateScheduleRequest
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
@@ -214,28 +217,28 @@ func (s *Server) updateSchedule(c *call) (answer, error) {
 		}
 		patch.Target, patch.Env = &target, env
 	}
-	done, err := c.unchanged(func() (answer, error) { return s.getSchedule(c) })
+	done, err := c.unchanged(func() (answer, error) { return p.getSchedule(c) })
 	if err != nil {
 		return answer{}, err
 	}
 	defer done()
-	return scheduleAnswer(s.opts.Schedules.UpdateSchedule(c.detached(), c.param("scheduleId"), patch))
+	return scheduleAnswer(p.service.UpdateSchedule(c.detached(), c.param("scheduleId"), patch))
 }
 
-func (s *Server) pauseSchedule(c *call) (answer, error) {
+func (p schedulePart) pauseSchedule(c *call) (answer, error) {
 	var req wire.CancelRequest
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
-	return scheduleAnswer(s.opts.Schedules.PauseSchedule(c.detached(), c.param("scheduleId"), req.Reason))
+	return scheduleAnswer(p.service.PauseSchedule(c.detached(), c.param("scheduleId"), req.Reason))
 }
 
-func (s *Server) resumeSchedule(c *call) (answer, error) {
-	return scheduleAnswer(s.opts.Schedules.ResumeSchedule(c.detached(), c.param("scheduleId")))
+func (p schedulePart) resumeSchedule(c *call) (answer, error) {
+	return scheduleAnswer(p.service.ResumeSchedule(c.detached(), c.param("scheduleId")))
 }
 
-func (s *Server) runSchedule(c *call) (answer, error) {
-	ref, err := s.opts.Schedules.RunSchedule(c.detached(), c.param("scheduleId"))
+func (p schedulePart) runSchedule(c *call) (answer, error) {
+	ref, err := p.service.RunSchedule(c.detached(), c.param("scheduleId"))
 	if err != nil {
 		return answer{}, err
 	}
@@ -243,19 +246,19 @@ func (s *Server) runSchedule(c *call) (answer, error) {
 }
 
 // recoverRun answers a repeated run whose first answer was never given.
-func (s *Server) recoverRun(c *call, id string) (answer, error) {
+func (p schedulePart) recoverRun(c *call, id string) (answer, error) {
 	if !core.ValidID(core.PrefixThread, id) {
 		return runAccepted(core.RunRef{ExecutionID: id}), nil
 	}
-	t, err := s.opts.Threads.FindThread(c.ctx, id)
+	t, err := c.s.opts.Threads.FindThread(c.ctx, id)
 	if err != nil {
 		return answer{}, err
 	}
 	return runAccepted(core.RunRef{ExecutionID: t.ExecutionID, ThreadID: id}), nil
 }
 
-func (s *Server) scheduleTicks(c *call) (answer, error) {
-	ticks, err := s.opts.Schedules.NextTicks(c.ctx, c.param("scheduleId"), int(c.query.integer("limit")))
+func (p schedulePart) scheduleTicks(c *call) (answer, error) {
+	ticks, err := p.service.NextTicks(c.ctx, c.param("scheduleId"), int(c.query.integer("limit")))
 	if err != nil {
 		return answer{}, err
 	}

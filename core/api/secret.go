@@ -7,20 +7,23 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// secretRoutes are about where secrets come from. No answer holds one.
-func (s *Server) secretRoutes() []Route {
-	if s.opts.Secrets == nil {
-		return nil
-	}
-	const tag, resource = "secrets", "secrets"
+// Secrets makes the operations on where secrets come from. No answer holds one.
+func Secrets(service core.SecretService) Part {
+	return Part{"secrets", resource{wire.AuditAdmin, false, ""}, secretPart{service}.routes()}
+}
+
+type secretPart struct{ service core.SecretService }
+
+func (p secretPart) routes() []Route {
+	const tag = "secrets"
 	return []Route{
 		{
 			Method: http.MethodGet, Path: "/api/admin/secrets/providers", OperationID: "listSecretProviders", Tag: tag,
-			Resource: resource, Action: "secrets.read", Scope: core.ScopeAdmin,
+			Action: "secrets.read", Scope: core.ScopeAdmin,
 			Summary:   "List the providers of secrets, and how they are.",
 			Responses: []Response{{Status: 200, Body: secretProviderList{}, Doc: "The providers, the built-in ones first."}},
 			Handle: func(c *call) (answer, error) {
-				list, err := s.opts.Secrets.FindSecretProviders(c.ctx)
+				list, err := p.service.FindSecretProviders(c.ctx)
 				if err != nil {
 					return answer{}, err
 				}
@@ -29,7 +32,7 @@ func (s *Server) secretRoutes() []Route {
 		},
 		{
 			Method: http.MethodPost, Path: "/api/admin/secrets/test", OperationID: "testSecret", Tag: tag,
-			Resource: resource, Action: "secrets.test", Scope: core.ScopeAdmin,
+			Action: "secrets.test", Scope: core.ScopeAdmin,
 			Summary:     "Tell whether a reference leads to a secret.",
 			Description: "The provider is asked anew. The answer tells what is known of the secret, and never the secret.",
 			Body:        &Body{JSON: new(wire.SecretTestRequest)},
@@ -39,7 +42,7 @@ func (s *Server) secretRoutes() []Route {
 				if err := c.decode(&in); err != nil {
 					return answer{}, err
 				}
-				found, err := s.opts.Secrets.TestSecret(c.ctx, in.Reference)
+				found, err := p.service.TestSecret(c.ctx, in.Reference)
 				if err != nil {
 					return answer{}, err
 				}

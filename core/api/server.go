@@ -63,6 +63,8 @@ type Server struct {
 	started time.Time
 	engine  *gin.Engine
 	table   []*boundRoute
+	// resources are those of all routes, by name.
+	resources map[string]resource
 
 	versionHeader []string
 	document      []byte // the OpenAPI document
@@ -121,7 +123,11 @@ func New(o Options) *Server {
 	s.ApplyConfig(o.Config)
 	s.streams = newStreamSet(s)
 	routes := s.routes()
-	if err := checkRoutes(routes); err != nil {
+	var err error
+	if s.resources, err = resourcesOf(o.Parts); err == nil {
+		err = checkRoutes(routes, s.resources)
+	}
+	if err != nil {
 		panic("api: " + err.Error())
 	}
 	s.actions = actionsOf(routes)

@@ -5,19 +5,23 @@ import (
 	"net/http"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // maxServerLog is more than is kept.
 const maxServerLog = 10_000
 
-// serverLogRoutes are there when the service keeps its log.
-func (s *Server) serverLogRoutes() []Route {
-	if s.opts.ServerLog == nil {
-		return nil
-	}
+// ServerLog makes the operations of the log of the server. It is content: what plugins write is in it, too.
+func ServerLog(service core.ServerLogService) Part {
+	return Part{"logs", resource{wire.AuditAdmin, true, ""}, serverLogPart{service}.routes()}
+}
+
+type serverLogPart struct{ service core.ServerLogService }
+
+func (p serverLogPart) routes() []Route {
 	return []Route{{
 		Method: http.MethodGet, Path: "/api/admin/log", OperationID: "getServerLog", Tag: "log",
-		Action: "logs.read", Resource: "logs", Scope: core.ScopeAdmin,
+		Action: "logs.read", Scope: core.ScopeAdmin,
 		Summary: "Read the last lines of the server's own log, or follow them as server-sent events.",
 		Description: "Lines are those that log.level lets through, as they were written, with masked values masked. The last 1 MiB of this process is kept in memory; " +
 			"what a process before it wrote is where its standard error went.",
@@ -33,7 +37,7 @@ func (s *Server) serverLogRoutes() []Route {
 			{Status: 200, Body: serverLogList{}, Doc: "Lines, oldest first."},
 			{Status: 200, Body: "", ContentType: "text/event-stream", Doc: "With follow=true: events."},
 		},
-		Stream: s.serverLog,
+		Stream: p.serverLog,
 	}}
 }
 
@@ -43,19 +47,19 @@ type serverLogList struct {
 }
 
 // serverLog answers with lines, or follows them.
-func (s *Server) serverLog(c *call) error {
+func (p serverLogPart) serverLog(c *call) error {
 	f := core.ServerLogFilter{
 		Level: c.query.text("level"), Text: c.query.text("text"), Since: c.query.time("since"), Tail: int(c.query.integer("tail")),
 	}
 	if !c.query.boolean("follow") {
-		lines, err := s.opts.ServerLog.FindServerLog(c.ctx, f)
+		lines, err := p.service.FindServerLog(c.ctx, f)
 		if err != nil {
 			return err
 		}
 		c.respond(ok(serverLogList{Logs: lines, Tail: f.Tail}))
 		return nil
 	}
-	return followLines(s, c, func(ctx context.Context, visit func(core.ServerLogLine) error) error {
-		return s.opts.ServerLog.FollowServerLog(ctx, f, visit)
+	return followLines(c.s, c, func(ctx context.Context, visit func(core.ServerLogLine) error) error {
+		return p.service.FollowServerLog(ctx, f, visit)
 	})
 }

@@ -18,14 +18,17 @@ const (
 
 func triggerPath(id string) string { return triggersPath + "/" + id }
 
-// triggerRoutes are there when the service takes signed requests.
-func (s *Server) triggerRoutes() []Route {
-	if s.opts.Triggers == nil {
-		return nil
-	}
+// Triggers makes the operations of triggers.
+func Triggers(service core.TriggerService) Part {
+	return Part{"triggers", resource{wire.AuditExecutions, true, core.PrefixTrigger}, triggerPart{service}.routes()}
+}
+
+type triggerPart struct{ service core.TriggerService }
+
+func (p triggerPart) routes() []Route {
 	const one = triggersPath + "/{triggerId}"
 	route := func(method, action string, r Route) Route {
-		r.Method, r.Tag, r.Resource, r.Action = method, "triggers", "triggers", action
+		r.Method, r.Tag, r.Action = method, "triggers", action
 		if r.Scope = core.ScopeExecutionsCreate; strings.HasSuffix(action, ".read") {
 			r.Scope = core.ScopeExecutionsRead
 		}
@@ -39,43 +42,43 @@ func (s *Server) triggerRoutes() []Route {
 				"the same Idempotency-Key masks it. There are 1000 triggers at most.",
 			Body:      &Body{JSON: new(createTriggerRequest)},
 			Responses: []Response{{Status: 201, Body: wire.Trigger{}, Location: true, Doc: "It is stored."}},
-			Fails:     []int{403, 404, 409, 429}, Creates: true, Recover: recoverOne(s.opts.Triggers.FindTrigger, triggerCreated), Handle: s.createTrigger,
+			Fails:     []int{403, 404, 409, 429}, Creates: true, Recover: recoverOne(p.service.FindTrigger, triggerCreated), Handle: p.createTrigger,
 		}),
 		route(http.MethodGet, "triggers.read", Route{
 			Path: triggersPath, OperationID: "listTriggers", Summary: "List triggers, newest first.",
 			Query: append(pageParams(), creatorParam), Responses: []Response{{Status: 200, Body: triggerList{}, Doc: "A page of triggers, without their histories."}},
-			Handle: s.listTriggers,
+			Handle: p.listTriggers,
 		}),
 		route(http.MethodGet, "triggers.read", Route{
 			Path: one, OperationID: "getTrigger", Summary: "Get one trigger with its last requests.",
-			Responses: record, Fails: []int{404}, Handle: s.getTrigger,
+			Responses: record, Fails: []int{404}, Handle: p.getTrigger,
 		}),
 		route(http.MethodPatch, "triggers.update", Route{
 			Path: one, OperationID: "updateTrigger", Summary: "Change a trigger.",
 			Description: "Fields that are absent stay. From then on its runs have the rights of the caller. A target replaces the one before as a whole. " +
 				"One with an environment that somebody else gave has to be given again.",
-			Body: &Body{JSON: new(updateTriggerRequest)}, Responses: record, Edits: true, Fails: []int{403, 404, 409, 412}, Handle: s.updateTrigger,
+			Body: &Body{JSON: new(updateTriggerRequest)}, Responses: record, Edits: true, Fails: []int{403, 404, 409, 412}, Handle: p.updateTrigger,
 		}),
 		route(http.MethodPost, "triggers.rotate", Route{
 			Path: one + "/rotate", OperationID: "rotateTrigger", Secret: true, Summary: "Give a trigger another secret.",
 			Description: "Only this answer shows it. The former secret is taken for overlap, which is 0 unless it is given. From then on the trigger's runs have the rights of the caller, who knows the secret.",
 			Body:        &Body{JSON: new(rotateTriggerRequest), Optional: true}, Responses: record, Edits: true, Fails: []int{403, 404, 412},
-			Handle: edits(s.getTrigger, s.rotateTrigger),
+			Handle: edits(p.getTrigger, p.rotateTrigger),
 		}),
 		route(http.MethodPost, "triggers.read", Route{
 			Path: one + "/test", OperationID: "testTrigger", Summary: "Tell what a body would become, without starting anything.",
 			Body:      &Body{JSON: new(testTriggerRequest)},
 			Responses: []Response{{Status: 200, Body: wire.TriggerTrial{}, Doc: "What would be started."}},
-			Fails:     []int{403, 404}, Handle: s.testTrigger,
+			Fails:     []int{403, 404}, Handle: p.testTrigger,
 		}),
 		route(http.MethodDelete, "triggers.delete", Route{
 			Path: one, OperationID: "deleteTrigger", Summary: "Remove a trigger. What it started goes on.",
 			Responses: []Response{{Status: http.StatusNoContent, Doc: "It is gone."}},
-			Edits:     true, Fails: []int{404, 412}, Handle: edits(s.getTrigger, removeOne("triggerId", s.opts.Triggers.DeleteTrigger)),
+			Edits:     true, Fails: []int{404, 412}, Handle: edits(p.getTrigger, removeOne("triggerId", p.service.DeleteTrigger)),
 		}),
 		{
 			Method: http.MethodPost, Path: hooksPath + "/{triggerId}", OperationID: "receiveHook", Summary: "Have a trigger start what it starts, by a signed request.",
-			Tag: "triggers", Resource: "triggers", Action: "triggers.receive", Scope: core.ScopeAny, Public: always,
+			Tag: "triggers", Action: "triggers.receive", Scope: core.ScopeAny, Public: always,
 			Description: "No credential is needed but the signature, by the trigger's scheme: `X-Service-Signature: sha256=<hex>` of HMAC-SHA256 over " +
 				"`<X-Service-Timestamp>.<body>`, with a timestamp that is at most five minutes off; GitHub's `X-Hub-Signature-256`; or GitLab's `X-Gitlab-Token`. " +
 				"Without a good one the answer is 401, whatever the id. A request that was taken within the last 24 hours is answered with what it started.",
@@ -84,7 +87,7 @@ func (s *Server) triggerRoutes() []Route {
 				{Status: 202, Body: wire.TriggerReceipt{}, Doc: "It is started."},
 				{Status: 200, Body: wire.TriggerReceipt{}, Doc: "Nothing is: it was taken before, or is of an event that the trigger does not want."},
 			},
-			Fails: []int{403, 404, 409, 429, 503}, Handle: s.receiveHook,
+			Fails: []int{403, 404, 409, 429, 503}, Handle: p.receiveHook,
 		},
 	}
 }
@@ -163,7 +166,7 @@ func triggerCreated(t *core.Trigger) answer {
 	return a
 }
 
-func (s *Server) createTrigger(c *call) (answer, error) {
+func (p triggerPart) createTrigger(c *call) (answer, error) {
 	var req createTriggerRequest
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
@@ -175,28 +178,28 @@ func (s *Server) createTrigger(c *call) (answer, error) {
 	if spec.Target, spec.Env, err = req.Target.target(c); err != nil {
 		return answer{}, err
 	}
-	t, err := s.opts.Triggers.CreateTrigger(c.detached(), spec)
+	t, err := p.service.CreateTrigger(c.detached(), spec)
 	if err != nil {
 		return answer{}, err
 	}
 	return triggerCreated(t), nil
 }
 
-func (s *Server) listTriggers(c *call) (answer, error) {
+func (p triggerPart) listTriggers(c *call) (answer, error) {
 	filter := core.TriggerFilter{CreatedBy: c.query.text("createdBy")}
 	triggers := listOf(c, func(t *core.Trigger) string { return t.ID }, func(page core.Page) ([]*core.Trigger, core.PageInfo, error) {
 		filter.Page = page
-		return s.opts.Triggers.FindTriggers(c.ctx, filter)
+		return p.service.FindTriggers(c.ctx, filter)
 	})
 	return listed(c, triggers.page, func(t *core.Trigger) wire.Trigger { return newTriggerBody(t, false) },
 		func(rows []wire.Trigger, info wire.PageInfo) any { return triggerList{rows, info} })
 }
 
-func (s *Server) getTrigger(c *call) (answer, error) {
-	return triggerAnswer(s.opts.Triggers.FindTrigger(c.ctx, c.param("triggerId")))
+func (p triggerPart) getTrigger(c *call) (answer, error) {
+	return triggerAnswer(p.service.FindTrigger(c.ctx, c.param("triggerId")))
 }
 
-func (s *Server) updateTrigger(c *call) (answer, error) {
+func (p triggerPart) updateTrigger(c *call) (answer, error) {
 	var req updateTriggerRequest
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
@@ -215,29 +218,29 @@ func (s *Server) updateTrigger(c *call) (answer, error) {
 		}
 		patch.Target, patch.Env = &target, env
 	}
-	done, err := c.unchanged(func() (answer, error) { return s.getTrigger(c) })
+	done, err := c.unchanged(func() (answer, error) { return p.getTrigger(c) })
 	if err != nil {
 		return answer{}, err
 	}
 	defer done()
-	return triggerAnswer(s.opts.Triggers.UpdateTrigger(c.detached(), c.param("triggerId"), patch))
+	return triggerAnswer(p.service.UpdateTrigger(c.detached(), c.param("triggerId"), patch))
 }
 
-func (s *Server) rotateTrigger(c *call) (answer, error) {
+func (p triggerPart) rotateTrigger(c *call) (answer, error) {
 	var req rotateTriggerRequest
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
 	overlap := time.Duration(req.Overlap) * time.Millisecond
-	return triggerAnswer(s.opts.Triggers.RotateTrigger(c.detached(), c.param("triggerId"), req.Secret, overlap))
+	return triggerAnswer(p.service.RotateTrigger(c.detached(), c.param("triggerId"), req.Secret, overlap))
 }
 
-func (s *Server) testTrigger(c *call) (answer, error) {
+func (p triggerPart) testTrigger(c *call) (answer, error) {
 	var req testTriggerRequest
 	if err := c.decode(&req); err != nil {
 		return answer{}, err
 	}
-	trial, err := s.opts.Triggers.TryTrigger(c.ctx, c.param("triggerId"), req.Event, req.Body)
+	trial, err := p.service.TryTrigger(c.ctx, c.param("triggerId"), req.Event, req.Body)
 	if err != nil {
 		return answer{}, err
 	}
@@ -245,8 +248,8 @@ func (s *Server) testTrigger(c *call) (answer, error) {
 }
 
 // receiveHook hands a request to its trigger. The body stays as it came, since that is what is signed.
-func (s *Server) receiveHook(c *call) (answer, error) {
-	receipt, err := s.opts.Triggers.Receive(c.detached(), c.param("triggerId"), core.TriggerRequest{
+func (p triggerPart) receiveHook(c *call) (answer, error) {
+	receipt, err := p.service.Receive(c.detached(), c.param("triggerId"), core.TriggerRequest{
 		Body: c.body,
 		Header: func(name string) string {
 			if values := c.r.Header[name]; len(values) == 1 {
