@@ -196,15 +196,12 @@ func recordOf(entry, value []byte) []byte {
 		}
 		return rest[len(prefix)+skip:]
 	}
+	section, _ := sectionOf(entry)
 	switch {
+	case section.prints != "":
+		return appendKey(nil, section.prints, string(value))
 	case from(prefixThreadState):
 		return appendKey(nil, prefixThread, string(cut(prefixThreadState, 0)))
-	case from(prefixDecisionPrint):
-		return appendKey(nil, prefixDecision, string(value))
-	case from(prefixExperiencePrint):
-		return appendKey(nil, prefixExperience, string(value))
-	case from(prefixAPIKeyName):
-		return appendKey(nil, prefixAPIKey, string(value))
 	case from(prefixActive):
 		return appendKey(nil, prefixExecution, string(cut(prefixActive, 0)))
 	case from(prefixBatchActive):
@@ -252,10 +249,8 @@ func follows(txn kv.Snapshot, entry, entryValue, record, value []byte) (bool, er
 	if asDamage(err) != nil {
 		return false, nil
 	}
-	for _, prefix := range printPrefixes {
-		if bytes.HasPrefix(entry, []byte(prefix)) {
-			return err == nil, err // it leads to a record that is there
-		}
+	if section, _ := sectionOf(entry); section.prints != "" {
+		return err == nil, err // it leads to a record that is there
 	}
 	return found, err
 }
@@ -329,10 +324,9 @@ func (d *derived) counted(key []byte) bool {
 	return false
 }
 
-// Prefixes of all that follows from records: fingerprints, index entries, which they are among, and counts.
+// Prefixes of all that follows from records beside fingerprints: index entries, and counts.
 var (
-	printPrefixes = []string{prefixDecisionPrint, prefixExperiencePrint, prefixAPIKeyName}
-	entryPrefixes = append([]string{prefixIndex, prefixThreadState}, printPrefixes...)
+	entryPrefixes = []string{prefixIndex, prefixThreadState}
 	countPrefixes = []string{prefixCounter, prefixRefs, prefixRowCount, prefixDeliveryCount}
 )
 
@@ -396,8 +390,9 @@ func journalOwner(rest []byte) []byte {
 	return nil
 }
 
-// isDerived reports whether a key is an index entry or a count.
+// isDerived reports whether a key is a fingerprint, an index entry or a count.
 func isDerived(key []byte) bool {
 	begins := func(prefix string) bool { return bytes.HasPrefix(key, []byte(prefix)) }
-	return slices.ContainsFunc(entryPrefixes, begins) || slices.ContainsFunc(countPrefixes, begins)
+	section, _ := sectionOf(key)
+	return section.prints != "" || slices.ContainsFunc(entryPrefixes, begins) || slices.ContainsFunc(countPrefixes, begins)
 }

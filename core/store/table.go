@@ -21,7 +21,8 @@ type table[T any] struct {
 	idPrefix string // of ids, for the cursors of lists; empty if ids do not tell when they were made
 	// creator returns who made a record, by whom its lists can be narrowed down; nil: they cannot.
 	creator func(r *T) string
-	// print makes the key of a record's fingerprint, which leads to its id; nil for one without. nil: no record has one.
+	// print makes the key of a record's fingerprint, which leads to its id; nil for one without. nil: no record has one. They
+	// have a section of their own, see prints.
 	print func(r *T) []byte
 }
 
@@ -221,6 +222,13 @@ func (tb *table[T]) section() section {
 		}
 	}
 	s.noun = tb
+	return s
+}
+
+// prints describes where the fingerprints of the table's records lie.
+func (tb *table[T]) prints(prefix, kind string) section {
+	s := keySection(prefix, kind)
+	s.prints = tb.prefix
 	return s
 }
 

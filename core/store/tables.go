@@ -18,6 +18,7 @@ type section struct {
 	primary bool
 	decode  func(key, value []byte) error // key without the prefix
 	noun    noun                          // nil: not a table of records
+	prints  string                        // prefix of the table whose fingerprints lie here; empty: none do
 }
 
 // noun is a table, whatever its records are.
@@ -176,9 +177,9 @@ var tables = []section{
 	}},
 	workspaces.section(),
 	decisions.section(),
-	keySection(prefixDecisionPrint, "fingerprint of a decision"),
+	decisions.prints(prefixDecisionPrint, "fingerprint of a decision"),
 	experiences.section(),
-	keySection(prefixExperiencePrint, "fingerprint of an experience"),
+	experiences.prints(prefixExperiencePrint, "fingerprint of an experience"),
 	webhooks.section(),
 	{prefix: prefixWebhookNumber, kind: "number of webhook", primary: true, decode: func(key, value []byte) error {
 		_, err := decodeWebhookNumber(string(key), value)
@@ -192,7 +193,7 @@ var tables = []section{
 		return decodeAnyNumber(key, value)
 	}},
 	apiKeys.section(),
-	keySection(prefixAPIKeyName, "name of an API key"),
+	apiKeys.prints(prefixAPIKeyName, "name of an API key"),
 	agentTokens.section(),
 	sessions.section(),
 	{prefix: prefixAudit, kind: "audit record", primary: true, decode: func(_, value []byte) error {
