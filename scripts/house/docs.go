@@ -1,7 +1,10 @@
 package house
 
 import (
+	"maps"
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -33,6 +36,38 @@ func CheckDocs(t *Tree) []Finding {
 			findings = append(findings, Finding{pkg.Path, "has a package comment of one sentence; say also what it does not own, or who calls it"})
 		case pkg.Name != "main" && !strings.HasPrefix(doc, "Package "+pkg.Name+" "):
 			findings = append(findings, Finding{pkg.Path, "has a package comment that does not begin with Package " + pkg.Name})
+		}
+	}
+	return findings
+}
+
+// mapLine is a line of the map in the comment of package core.
+var mapLine = regexp.MustCompile(`(?m)^\t([a-z]+) `)
+
+// CheckMap reports packages below core that are not in its map, and those of the map that there are not.
+func CheckMap(t *Tree) []Finding {
+	listed, there := map[string]bool{}, map[string]bool{}
+	for _, pkg := range t.Packages {
+		if pkg.Path == "core" {
+			for _, file := range pkg.Files {
+				for _, line := range mapLine.FindAllStringSubmatch(file.Syntax.Doc.Text(), -1) {
+					listed["core/"+line[1]] = true
+				}
+			}
+		}
+	}
+	var findings []Finding
+	for _, pkg := range t.Packages {
+		if Within(pkg.Path, leaves) || path.Dir(pkg.Path) == "core" && !testSupport(pkg.Path) {
+			there[area(pkg.Path)] = true
+			if !listed[area(pkg.Path)] {
+				findings = append(findings, Finding{pkg.Path, "is not in the map of core/doc.go; add its line there"})
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(listed)) {
+		if !there[name] {
+			findings = append(findings, Finding{name, "is in the map of core/doc.go, and there is no such package"})
 		}
 	}
 	return findings

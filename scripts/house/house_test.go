@@ -20,6 +20,8 @@ func TestImportDirections(t *testing.T) { report(t, house.CheckImports(realTree(
 
 func TestPackageComments(t *testing.T) { report(t, house.CheckDocs(realTree(t))) }
 
+func TestMap(t *testing.T) { report(t, house.CheckMap(realTree(t))) }
+
 func TestGoroutinesAreLeakChecked(t *testing.T) { report(t, house.CheckGoroutines(realTree(t))) }
 
 func TestSizes(t *testing.T) {

@@ -135,6 +135,21 @@ func TestCheckDocs(t *testing.T) {
 	})
 }
 
+func TestCheckMap(t *testing.T) {
+	for _, tt := range []struct{ name, text, want string }{
+		{"OK", "//\tp         owns p\n//\tinternal  leaves\n", ""},
+		{"Missing", "//\tinternal  leaves\n", "core/p: is not in the map"},
+		{"Gone", "//\tp         owns p\n//\tq         owns q\n//\tinternal  leaves\n", "core/q: is in the map"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			check(t, house.CheckMap(tree(t, map[string]string{
+				"core/doc.go": "// Package core is the map.\n//\n" + tt.text + "package core\n", "core/p/p.go": "package p\n", "core/p/sub/s.go": "package sub\n",
+				"core/internal/leaf/l.go": "package leaf\n", "core/coretest/c.go": "package coretest\n",
+			})), tt.want)
+		})
+	}
+}
+
 func TestCheckSizes(t *testing.T) {
 	long := "package p\n" + strings.Repeat("var _ = 0\n", house.MaxFileLines)
 	for _, tt := range []struct{ name, file, text, want string }{
