@@ -121,7 +121,7 @@ type EventTx interface {
 	// events: what a service keeps in memory changes there, so that whoever asks at an event finds at least the state
 	// that it tells of. fn runs in the store's writer: it is short, and neither uses the store nor takes a lock that is
 	// held over an Update. It is not called for a transaction that fails, unless that wrapped ErrInDoubt and turns out to be
-	// stored, with events: then it is called once the store takes writes again, before anything else is written.
+	// stored: then it is called once the store takes writes again, before anything else is written.
 	AfterCommit(fn func())
 }
 

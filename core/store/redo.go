@@ -44,7 +44,8 @@ func (w *writer) commitLarge(r *request) {
 		return
 	}
 	w.accepted = append(w.accepted, r)
-	w.batchSeq, w.batchAudit, w.keys = t.seq, t.audit, len(t.writes)
+	w.batchSeq, w.batchAudit = t.seq, t.audit
+	w.writes = append(w.writes, t.writes...)
 	w.events = append(w.events, t.events...)
 	w.after = append(w.after, t.after...)
 	w.changes = append(w.changes, t.changes...)
@@ -60,7 +61,7 @@ func (w *writer) commitLarge(r *request) {
 	for _, c := range t.changes {
 		w.maxID = max(w.maxID, c.id)
 	}
-	w.s.stats.committed(1, w.keys, len(w.events), time.Since(started))
+	w.s.stats.committed(1, len(w.writes), len(w.events), time.Since(started))
 	w.done()
 }
 

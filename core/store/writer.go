@@ -26,10 +26,10 @@ type writer struct {
 	tx         tx
 	buf        buffer
 	accepted   []*request
-	size       int64 // in Badger's terms
-	large      int64 // bytes that go to the value log
-	count      int64 // likewise
-	keys       int   // written by closures
+	size       int64   // in Badger's terms
+	large      int64   // bytes that go to the value log
+	count      int64   // likewise
+	writes     []write // of closures, until the commit
 	batchSeq   uint64
 	audit      core.AuditHead // committed
 	batchAudit core.AuditHead
@@ -175,6 +175,7 @@ const batchOverhead = 4<<10 + (maxSpans+1)*maxSpanSize
 // accept adds the closure's writes to the batch.
 func (w *writer) accept(r *request) {
 	t := &w.tx
+	w.writes = append(w.writes, t.writes...)
 	for _, wr := range t.writes {
 		if err := w.put(wr); err != nil {
 			w.fail(err, r)
@@ -184,7 +185,6 @@ func (w *writer) accept(r *request) {
 	w.size += t.size
 	w.large += t.large
 	w.count += t.count
-	w.keys += len(t.writes)
 	w.batchSeq, w.batchAudit = t.seq, t.audit
 	w.events = append(w.events, t.events...)
 	w.after = append(w.after, t.after...)
@@ -206,7 +206,7 @@ func (w *writer) commit() {
 	if w.txn == nil {
 		return
 	}
-	if w.keys == 0 { // nothing was written
+	if len(w.writes) == 0 { // nothing was written
 		w.callAfter()
 		w.answer(nil)
 		w.end()
@@ -226,7 +226,7 @@ func (w *writer) commit() {
 		return
 	}
 	w.s.values.wrote(w.large)
-	w.s.stats.committed(len(w.accepted), w.keys, len(w.events), time.Since(started))
+	w.s.stats.committed(len(w.accepted), len(w.writes), len(w.events), time.Since(started))
 	w.done()
 }
 
@@ -298,7 +298,8 @@ func (w *writer) end() {
 	clear(w.defs)
 	clear(w.spans)
 	clear(w.tallies)
-	w.keys, w.shrinks, w.orphans = 0, false, false
+	clear(w.writes)
+	w.writes, w.shrinks, w.orphans = w.writes[:0], false, false
 	w.events, w.after, w.changes, w.refs = w.events[:0], w.after[:0], w.changes[:0], w.refs[:0]
 	w.buf.reset()
 }
@@ -328,7 +329,12 @@ func (w *writer) fail(cause error, last *request) {
 	if last != nil {
 		last.answer(err)
 	}
-	w.doubt = doubtful{before: w.seq, seq: w.batchSeq, events: slices.Clone(w.events), after: slices.Clone(w.after), orphans: w.orphans}
+	w.doubt = doubtful{
+		before: w.seq, seq: w.batchSeq, events: slices.Clone(w.events), after: slices.Clone(w.after), orphans: w.orphans,
+	}
+	if w.batchSeq == w.seq {
+		w.doubt.writes = sumsOf(w.writes)
+	}
 	w.end()
 }
 
@@ -365,7 +371,7 @@ func (w *writer) reopen() bool {
 		_ = errors.Join(err, db.Close())
 		return false
 	}
-	if w.doubt.stored(w.seq) {
+	if w.doubt.eventsStored(w.seq) {
 		s.seq.Store(w.doubt.before) // its events are shown once what services keep in memory agrees with them: see makeKnown
 	}
 	w.failed = nil

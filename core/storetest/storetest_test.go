@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -121,6 +122,50 @@ func TestCommitsThatFail(t *testing.T) {
 					if err != nil || len(log) != len(list) || s.LastSeq() != log[len(log)-1].Seq {
 						t.Fatalf("%d events in the log, the last is %d, %v", len(log), s.LastSeq(), err)
 					}
+				}
+			})
+		}
+	}
+}
+
+// A commit without events that fails is made known as one with events is: once the store takes writes again, if it is stored.
+func TestCommitsWithoutEventsThatFail(t *testing.T) {
+	a := session(ownID(core.PrefixSession, start, 1), "ann")
+	for _, kept := range []bool{false, true} {
+		for name, write := range map[string]func(tx core.Tx) error{
+			"Put":    func(tx core.Tx) error { return tx.PutSession(session(ownID(core.PrefixSession, start, 2), "ann")) },
+			"Delete": func(tx core.Tx) error { return tx.DeleteSession(a.ID) },
+			"Twice": func(tx core.Tx) error { // what is written last counts
+				r := *a
+				r.User = "bob"
+				return errors.Join(tx.PutSession(&r), tx.DeleteSession(a.ID))
+			},
+		} {
+			t.Run(fmt.Sprintf("%s,Kept=%v", name, kept), func(t *testing.T) {
+				clock, db := coretest.NewClock(), memory.New()
+				s := OnMemory(t, db, store.Options{Clock: clock})
+				if err := s.Update(ctx, func(tx core.Tx) error { return tx.PutSession(a) }); err != nil {
+					t.Fatal(err)
+				}
+				db.Fail(1, kept)
+				var called atomic.Int32
+				err := s.Update(ctx, func(tx core.Tx) error {
+					tx.AfterCommit(func() { called.Add(1) })
+					return write(tx)
+				})
+				if !errors.Is(err, core.ErrInDoubt) || called.Load() != 0 {
+					t.Fatalf("%v, and %d calls", err, called.Load())
+				}
+				coretest.WaitFor(t, "the store to take writes", func() bool {
+					clock.Advance(time.Second)
+					return core.TakesWrites(ctx, s) == nil
+				})
+				want := int32(0)
+				if kept {
+					want = 1
+				}
+				if got := called.Load(); got != want {
+					t.Errorf("it was called %d times, want %d", got, want)
 				}
 			})
 		}
