@@ -17,6 +17,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
@@ -99,7 +101,7 @@ func (s *AgentTokens) CreateAgentToken(ctx context.Context, spec core.AgentToken
 	}
 	rec.MAC = macOf(s.opts.Pepper, rec.ID, secret)
 	claim := core.IdempotencyFrom(ctx)
-	err = s.opts.Store.Update(ctx, func(tx core.Tx) error {
+	err = s.update(ctx, func(tx core.Tx) error {
 		if err := tx.ClaimIdempotency(claim, rec.ID, now); err != nil {
 			return err
 		}
@@ -110,6 +112,11 @@ func (s *AgentTokens) CreateAgentToken(ctx context.Context, spec core.AgentToken
 	}
 	s.log.Info("agent token created", "token", rec.ID, "capabilities", strings.Join(rec.Capabilities, ","), "by", by.ID)
 	return &core.NewAgentToken{AgentToken: *s.view(rec), Token: tokenForm.join(rec.ID, secret)}, nil
+}
+
+// update is doubt.Update for as long as ctx lasts.
+func (s *AgentTokens) update(ctx context.Context, fn func(tx core.Tx) error) error {
+	return doubt.Update(ctx, ctx, s.opts.Clock, s.opts.Store, fn, pause.For)
 }
 
 // room forgets what was over long ago when there are many tokens, and refuses another one when that does not help.
@@ -204,7 +211,7 @@ func (s *AgentTokens) FindAgentToken(ctx context.Context, id string) (*core.Agen
 // RevokeAgentToken implements core.AgentTokenService.
 func (s *AgentTokens) RevokeAgentToken(ctx context.Context, id string) error {
 	by, now := core.PrincipalFrom(ctx), s.opts.Clock.Now().UTC()
-	err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
+	err := s.update(ctx, func(tx core.Tx) error {
 		rec, err := tx.FindAgentToken(id)
 		if core.ErrorCode(err) == core.CodeNotFound {
 			return core.NotFound("agent token", id)

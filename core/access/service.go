@@ -19,6 +19,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/core/internal/schema"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -103,6 +105,7 @@ type Service struct {
 	grants   grants
 
 	closed atomic.Bool
+	ctx    context.Context // of the goroutine, and of waits for the store; ends in Close
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
 }
@@ -121,7 +124,9 @@ func New(o Options) *Service {
 	if o.Origin == nil {
 		o.Origin = connectionOf
 	}
-	return &Service{opts: o, log: o.Logger, used: map[string]time.Time{}, failures: failures{clock: o.Clock}}
+	s := &Service{opts: o, log: o.Logger, used: map[string]time.Time{}, failures: failures{clock: o.Clock}}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	return s
 }
 
 // Open reads the sessions and the keys, and starts the writing of last uses and the removal of keys that were over long ago.
@@ -132,10 +137,8 @@ func (s *Service) Open(ctx context.Context) error {
 	if err := s.loadSessions(ctx); err != nil {
 		return err
 	}
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s.stop = stop
 	s.wg.Go(func() {
-		s.run(ctx)
+		s.run(s.ctx)
 	})
 	return nil
 }
@@ -165,9 +168,9 @@ func (s *Service) loadKeys(ctx context.Context) error {
 	return nil
 }
 
-// Close writes what is left and joins.
+// Close writes what is left and joins. Safe to call twice, and before Open.
 func (s *Service) Close() {
-	if s.stop == nil || s.closed.Swap(true) { // never opened, or closed before
+	if s.closed.Swap(true) {
 		return
 	}
 	s.stop()
@@ -285,14 +288,19 @@ func (s *Service) purge(ctx context.Context) {
 			for _, id := range chunk {
 				errs = append(errs, readable(tx.DeleteAPIKey(id)))
 			}
+			tx.AfterCommit(func() { s.known.drop(chunk) })
 			return errors.Join(errs...)
 		})
 		if err != nil {
 			s.log.Warn("keys that are over were not removed", "error", err)
 			return
 		}
-		s.known.drop(chunk)
 	}
+}
+
+// update is doubt.Update for as long as the service is open.
+func (s *Service) update(ctx context.Context, fn func(tx core.Tx) error) error {
+	return doubt.Update(ctx, s.ctx, s.opts.Clock, s.opts.Store, fn, pause.For)
 }
 
 // readable passes over a record that cannot be read: it stays, and keeps nothing from the others.
@@ -444,7 +452,7 @@ func (s *Service) newKey(ctx context.Context, spec core.APIKeySpec) (*core.APIKe
 // add stores a new key.
 func (s *Service) add(ctx context.Context, rec *core.APIKeyRecord, key string) (*core.NewAPIKey, error) {
 	claim := core.IdempotencyFrom(ctx)
-	err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
+	err := s.update(ctx, func(tx core.Tx) error {
 		if err := tx.ClaimIdempotency(claim, rec.ID, rec.CreatedAt); err != nil {
 			return err
 		}
@@ -610,7 +618,7 @@ func (s *Service) forget(id string) {
 // change stores what fn does to a copy of a key, which counts from the commit on.
 func (s *Service) change(ctx context.Context, id string, fn func(next *core.APIKeyRecord, now time.Time) error) error {
 	now := s.opts.Clock.Now().UTC()
-	return s.opts.Store.Update(ctx, func(tx core.Tx) error {
+	return s.update(ctx, func(tx core.Tx) error {
 		rec, err := tx.FindAPIKey(id)
 		if core.ErrorCode(err) == core.CodeNotFound {
 			return core.NotFound("key", id)

@@ -190,18 +190,18 @@ func (s *Service) CreateSession(ctx context.Context, spec core.SessionSpec) (*co
 		}
 	}
 	ending := s.superfluous(rec.User, spec.Replaces, now, limits)
-	err = s.opts.Store.Update(ctx, func(tx core.Tx) error {
+	err = s.update(ctx, func(tx core.Tx) error {
 		for _, id := range ending {
 			if err := readable(tx.DeleteSession(id)); err != nil {
 				return err
 			}
 		}
+		tx.AfterCommit(func() { s.drop(ending, newLive(rec, now)) })
 		return tx.PutSession(rec)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.drop(ending, newLive(rec, now))
 	s.log.Info("signed in", "session", rec.ID, "kind", string(rec.Kind), "user", rec.User, "method", rec.Method, "from", rec.Address)
 	for _, id := range ending {
 		s.log.Info("session ended", "session", id, "by", rec.User, "reason", "another sign-in")
@@ -320,21 +320,23 @@ func (s *Service) FindSession(_ context.Context, id string) (*core.UserSession, 
 func (s *Service) RevokeSession(ctx context.Context, id string) (idToken string, err error) {
 	s.sessions.changing.Lock()
 	defer s.sessions.changing.Unlock()
-	err = s.opts.Store.Update(ctx, func(tx core.Tx) error {
+	err = s.update(ctx, func(tx core.Tx) error {
 		rec, err := tx.FindSession(id)
 		if err != nil {
 			return err
 		}
 		idToken = s.open(id, rec.IDToken)
+		tx.AfterCommit(func() { s.drop([]string{id}, nil) })
 		return tx.DeleteSession(id)
 	})
-	if core.ErrorCode(err) == core.CodeNotFound {
+	switch {
+	case core.ErrorCode(err) == core.CodeNotFound:
 		return "", core.NotFound("session", id)
-	}
-	if err = readable(err); err != nil {
+	case errors.Is(err, core.ErrUnreadable): // the record stays; what memory has of it is not used any more
+		s.drop([]string{id}, nil)
+	case err != nil:
 		return "", err
 	}
-	s.drop([]string{id}, nil)
 	s.log.Info("session ended", "session", id, "by", core.PrincipalFrom(ctx).ID)
 	return idToken, nil
 }
@@ -361,6 +363,7 @@ func (s *Service) endIdle(ctx context.Context) {
 			for _, id := range chunk {
 				errs = append(errs, readable(tx.DeleteSession(id)))
 			}
+			tx.AfterCommit(func() { s.drop(chunk, nil) })
 			return errors.Join(errs...)
 		})
 		if err != nil {
@@ -369,7 +372,6 @@ func (s *Service) endIdle(ctx context.Context) {
 			}
 			return
 		}
-		s.drop(chunk, nil)
 	}
 }
 

@@ -15,21 +15,7 @@ import (
 // answered and the store takes writes again.
 func (r *rig) lose(by time.Duration, change func() error) error {
 	r.tb.Helper()
-	r.store.Lose(1)
-	done := make(chan error, 1)
-	go func() { done <- change() }()
-	var err error
-	coretest.WaitFor(r.tb, "the caller to be answered", func() bool {
-		r.clock.Advance(by)
-		select {
-		case err = <-done:
-			return true
-		default:
-			return false
-		}
-	})
-	coretest.WaitFor(r.tb, "the store to take writes", func() bool { return core.TakesWrites(ctx, r.store) == nil })
-	return err
+	return r.store.Losing(r.clock, by, change)
 }
 
 // A schedule that is made, changed, paused or deleted by a commit whose answer is lost is known as it is stored, whether the caller waits

@@ -136,6 +136,26 @@ func (m *Memory) Lose(n int) {
 	m.lose = n
 }
 
+// Losing makes a change whose commit fails once it is stored, and has the clock move on by so much a millisecond until its caller is
+// answered and the store takes writes again. It returns the caller's error.
+func (m *Memory) Losing(clock *coretest.Clock, by time.Duration, change func() error) (err error) {
+	m.tb.Helper()
+	m.Lose(1)
+	done := make(chan error, 1)
+	go func() { done <- change() }()
+	coretest.WaitFor(m.tb, "the caller to be answered", func() bool {
+		clock.Advance(by)
+		select {
+		case err = <-done:
+			return true
+		default:
+			return false
+		}
+	})
+	coretest.WaitFor(m.tb, "the store to take writes", func() bool { return core.TakesWrites(context.Background(), m) == nil })
+	return err
+}
+
 // refuse counts a write that is about to be stored, and returns the error for it if it is one to fail. It is called by the
 // store's writer, one write after the other.
 func (m *Memory) refuse() error {

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"sync/atomic"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -64,6 +65,23 @@ func Outcome(
 	return Settled(ctx, store, err, stored, func() bool {
 		return clock.Now().Before(until) && pause(ctx, clock, lookEvery)
 	})
+}
+
+// Update is store.Update for callers who wait, as those of Outcome do, where it is in doubt whether fn is stored. The wait ends with open,
+// which is that of a service.
+func Update(
+	ctx, open context.Context, clock core.Clock, store Store, fn func(tx core.Tx) error,
+	pause func(ctx context.Context, clock core.Clock, d time.Duration) bool,
+) error {
+	var known atomic.Bool
+	err := store.Update(ctx, func(tx core.Tx) error {
+		if err := fn(tx); err != nil {
+			return err
+		}
+		tx.AfterCommit(func() { known.Store(true) })
+		return nil
+	})
+	return Outcome(open, clock, store, err, func(context.Context) (bool, error) { return known.Load(), nil }, pause)
 }
 
 // Same reports whether two records are the same as they are stored: what a field of any type holds may be of another type once it
