@@ -57,6 +57,11 @@ func (s *Service) install(ctx context.Context) error {
 	after := make(map[string][]*core.Pattern, len(names))
 	err = s.store.Update(ctx, func(tx core.Tx) error {
 		clear(after)
+		tx.AfterCommit(func() {
+			for name, patterns := range after {
+				s.catalog.replace(name, patterns)
+			}
+		})
 		for _, name := range names {
 			b, still := shipped[name]
 			stored, err := tx.FindPatternVersions(name)
@@ -75,13 +80,7 @@ func (s *Service) install(ctx context.Context) error {
 	if core.AsError(err) != nil && core.AsError(err).Unavailable {
 		return nil // a store that takes no writes now, as on a full disk, must not keep the service from starting
 	}
-	if err != nil {
-		return err
-	}
-	for name, patterns := range after {
-		s.catalog.replace(name, patterns)
-	}
-	return nil
+	return err
 }
 
 // installed reports whether the stored versions of the name are what they should be.

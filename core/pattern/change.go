@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // change is one write to the versions of a name, as the transaction sees it.
@@ -191,7 +193,7 @@ func (s *Service) newPattern(ctx context.Context, plan *Plan, source string) *co
 // know.
 func (s *Service) transact(ctx context.Context, name string, fn func(*change, []*core.Pattern) error) error {
 	c := &change{service: s, ctx: ctx, now: s.clock.Now().UTC()}
-	return s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
+	return doubt.Update(context.WithoutCancel(ctx), ctx, s.clock, s.store, func(tx core.Tx) error {
 		c.tx, c.after = tx, nil
 		// Who asks at the event finds the versions that it tells of.
 		tx.AfterCommit(func() {
@@ -206,7 +208,7 @@ func (s *Service) transact(ctx context.Context, name string, fn func(*change, []
 			return err
 		}
 		return fn(c, slices.Clone(stored))
-	})
+	}, pause.For)
 }
 
 // put stores a version with its definition, the caller's idempotency claim and the event.
