@@ -66,6 +66,9 @@ func (s *Service) ProvisionWorkspace(ctx context.Context, id string) (*core.Work
 		now.BaseCommit, now.WorkBranch, now.SizeBytes, now.Warnings = made.BaseCommit, made.WorkBranch, made.SizeBytes, made.Warnings
 		return nil
 	})
+	if errors.Is(err, core.ErrInDoubt) {
+		return nil, err // where it is not stored, the next try clears it away
+	}
 	if err != nil {
 		if clearing := s.clearWorkspace(&made); clearing != nil {
 			s.log.Warn("a checkout that is not needed could not be removed", "workspace", id, "error", clearing)

@@ -95,7 +95,7 @@ func (s *Service) reserve(ctx context.Context, w *core.Workspace) (*core.Workspa
 		expires := now.Add(s.config().ReserveTTL)
 		w.ExpiresAt = &expires
 	}
-	if err := s.opts.Store.Update(ctx, func(tx core.Tx) error { return tx.PutWorkspace(w) }); err != nil {
+	if err := s.update(ctx, func(tx core.Tx) error { return tx.PutWorkspace(w) }); err != nil {
 		return nil, err
 	}
 	return w, nil

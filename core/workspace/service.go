@@ -14,6 +14,8 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 var _ core.WorkspaceService = (*Service)(nil)
@@ -235,10 +237,15 @@ func (s *Service) ours(w *core.Workspace) error {
 func (s *Service) treePath(id string) string { return filepath.Join(s.opts.Root, "trees", id) }
 func (s *Service) notePath(id string) string { return filepath.Join(s.opts.Root, "notes", id+".json") }
 
+// update is doubt.Update for as long as the service is open.
+func (s *Service) update(ctx context.Context, fn func(tx core.Tx) error) error {
+	return doubt.Update(ctx, s.ctx, s.opts.Clock, s.opts.Store, fn, pause.For)
+}
+
 // change stores a changed copy of a workspace as the transaction sees it.
 func (s *Service) change(ctx context.Context, id string, change func(w *core.Workspace) error) (*core.Workspace, error) {
 	var stored *core.Workspace
-	err := s.opts.Store.Update(ctx, func(tx core.Tx) error {
+	err := s.update(ctx, func(tx core.Tx) error {
 		old, err := tx.FindWorkspace(id)
 		if err != nil {
 			return err
