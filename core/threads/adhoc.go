@@ -178,7 +178,7 @@ func (s *Service) endAdHoc(tx core.Tx, execution string, now time.Time) (out out
 func (s *Service) CancelAdHoc(ctx context.Context, executionID, reason string) (*core.Execution, error) {
 	var out *core.Execution
 	now := s.clock.Now()
-	err := s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
+	err := s.update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		e, err := tx.FindExecution(executionID)
 		if err != nil {
 			return err

@@ -13,6 +13,11 @@ func (s *Service) outcome(err error, stored func(ctx context.Context) (bool, err
 	return doubt.Outcome(s.ctx, s.clock, s.opts.Store, err, stored, pause.For)
 }
 
+// update is doubt.Update for as long as the service is open.
+func (s *Service) update(ctx context.Context, fn func(tx core.Tx) error) error {
+	return doubt.Update(ctx, s.ctx, s.clock, s.opts.Store, fn, pause.For)
+}
+
 // hasThread reports whether a thread is stored.
 func (s *Service) hasThread(id string) func(ctx context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {

@@ -196,7 +196,7 @@ func withdrawFrom(r *core.ThreadRecord, in *core.QueuedInput, withdrawals int) (
 
 // withdrawStored withdraws a message that a thread which is over still has. errWithdrawn.
 func (s *Service) withdrawStored(ctx context.Context, id string, in *core.QueuedInput, withdrawals int) error {
-	return s.opts.Store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
+	return s.update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		r, err := tx.FindThread(id)
 		if err != nil {
 			return err
