@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -37,7 +39,7 @@ func (s *Service) AddDecision(ctx context.Context, d core.Decision) (*core.Decis
 	}
 	claim := core.IdempotencyFrom(ctx)
 	var kept *core.Decision
-	err := s.store.Update(ctx, func(tx core.Tx) error {
+	err := doubt.Update(ctx, ctx, s.clock, s.store, func(tx core.Tx) error {
 		d := d
 		if d.ThreadID != "" {
 			t, err := tx.FindThread(d.ThreadID)
@@ -58,7 +60,7 @@ func (s *Service) AddDecision(ctx context.Context, d core.Decision) (*core.Decis
 		}
 		kept = &d
 		return tx.ClaimIdempotency(claim, d.ID, s.clock.Now())
-	})
+	}, pause.For)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // retainChunk is how many experiences one transaction removes.
@@ -87,8 +89,8 @@ func (s *Service) removeOldest(goes func(*core.Experience) bool, most int, end s
 // remove removes experiences from the store and from the index, but those that were made again meanwhile.
 func (s *Service) remove(ctx context.Context, chunk []*core.Experience, goes func(*core.Experience) bool) (int, error) {
 	var gone []change
-	err := s.store.Update(ctx, func(tx core.Tx) error {
-		gone = gone[:0]
+	err := doubt.Update(ctx, ctx, s.clock, s.store, func(tx core.Tx) error {
+		gone = nil
 		for _, e := range chunk {
 			if e.Fingerprint != "" {
 				now, err := tx.SameExperience(e.Fingerprint)
@@ -104,12 +106,12 @@ func (s *Service) remove(ctx context.Context, chunk []*core.Experience, goes fun
 			}
 			gone = append(gone, change{remove: e.ID})
 		}
+		tx.AfterCommit(func() { s.enqueue(gone...) }) // also where that is known only after its caller left
 		return nil
-	})
+	}, pause.For)
 	if err != nil {
 		return 0, err
 	}
-	s.enqueue(gone...)
 	return len(gone), nil
 }
 
