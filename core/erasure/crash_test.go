@@ -82,9 +82,18 @@ func TestEraseBesideStuckAgent(t *testing.T) {
 	}
 }
 
-// erasedWith has an erasure of ann end, whose store refuses after so many writes; -1: it does not. killed: the service ends then, and
-// another one goes on. It returns how many writes there were.
-func erasedWith(t *testing.T, after int, killed bool) int {
+// trouble is what befalls an erasure at one of its writes.
+type trouble int
+
+const (
+	none     trouble = iota
+	killed           // the service ends at the write, and another one goes on
+	diskFull         // the write is refused, and the service lives on
+	lost             // the write is stored, and answered as one that failed
+)
+
+// erasedWith has an erasure of ann end, with a trouble after so many writes. It returns how many writes there were.
+func erasedWith(t *testing.T, what trouble, after int) int {
 	t.Helper()
 	clock := coretest.NewClock()
 	m, ids := storetest.NewMemory(t), core.NewIDs(clock)
@@ -114,7 +123,10 @@ func erasedWith(t *testing.T, after int, killed bool) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if after >= 0 {
+	switch what {
+	case lost:
+		m.Lose(after + 1)
+	case killed, diskFull:
 		m.Break(after, core.Unavailable("store_read_only", "no room"))
 		failed, over := m.Failed(), false
 		coretest.WaitFor(t, "the trouble", func() bool {
@@ -127,11 +139,11 @@ func erasedWith(t *testing.T, after int, killed bool) int {
 				return over
 			}
 		})
-		if killed {
+		if what == killed {
 			s.Close()
 		}
 		m.Heal()
-		if killed {
+		if what == killed {
 			s = open()
 		}
 	}
@@ -144,27 +156,56 @@ func erasedWith(t *testing.T, after int, killed bool) int {
 	s.Close()
 	for _, id := range executions {
 		if _, err := m.FindExecution(t.Context(), id); core.ErrorCode(err) != core.CodeNotFound {
-			t.Errorf("after %d, killed %t: the execution: %v", after, killed, err)
+			t.Errorf("after %d, trouble %d: the execution: %v", after, what, err)
 		}
 	}
 	if len(k.records) != 0 {
-		t.Errorf("after %d, killed %t: the records of agents %v stay", after, killed, k.records)
+		t.Errorf("after %d, trouble %d: the records of agents %v stay", after, what, k.records)
 	}
 	if done := e.Done; done[core.DataExecutions] != 2 || done[core.DataThreads] != 2 || done[core.DataManagedAgents] != 2 {
-		t.Errorf("after %d, killed %t: done %v", after, killed, done)
+		t.Errorf("after %d, trouble %d: done %v", after, what, done)
+	}
+	coretest.WaitFor(t, "the store to take writes", func() bool { return core.TakesWrites(t.Context(), m) == nil })
+	log, _, err := m.Events(t.Context(), begun.ID, 0, 10)
+	if err != nil || len(log) != 1 {
+		t.Errorf("after %d, trouble %d: events %v, %v", after, what, log, err)
 	}
 	return m.Stored()
 }
 
-// TestCrashes ends the service at each write of an erasure, or has the write refused for want of room: all goes, and counts once.
+// TestCrashes ends the service at each write of an erasure, has the write refused for want of room, or stored and answered as one that
+// failed: all goes, and counts once.
 func TestCrashes(t *testing.T) {
-	writes := erasedWith(t, -1, false)
+	writes := erasedWith(t, none, 0)
 	for after := range writes {
-		for _, killed := range []bool{true, false} {
-			t.Run(fmt.Sprint(after, killed), func(t *testing.T) {
+		for _, what := range []trouble{killed, diskFull, lost} {
+			t.Run(fmt.Sprint(what, "/", after), func(t *testing.T) {
 				t.Parallel()
-				erasedWith(t, after, killed)
+				erasedWith(t, what, after)
 			})
 		}
 	}
+}
+
+// An erasure that begins by a commit whose answer is lost goes on.
+func TestEraseInDoubt(t *testing.T) {
+	storetest.EachDoubt(t, func(t *testing.T, d storetest.Doubt) {
+		clock := coretest.NewClock()
+		m := storetest.NewMemory(t)
+		k := nothing{store: m}
+		s := erasure.New(erasure.Options{
+			Store: m, Work: k, Memory: k, Managed: k, Workspaces: k, Trail: k, Clock: clock, IDs: core.NewIDs(clock),
+		})
+		s.Open()
+		defer s.Close()
+		_ = d.Change(m, clock, func() error {
+			_, err := s.Erase(t.Context(), core.ErasureRequest{Subject: "ann", Confirm: "ann"})
+			return err
+		})
+		coretest.WaitFor(t, "the erasure to end", func() bool {
+			clock.Advance(time.Second)
+			list, err := m.AllErasures(t.Context())
+			return err == nil && len(list) == 1 && list[0].Status == wire.ErasureCompleted
+		})
+	})
 }

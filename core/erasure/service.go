@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/doubt"
 	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -180,7 +181,12 @@ func (s *Service) put(ctx context.Context, e *core.ErasureRecord, fn func(tx cor
 		}
 		e.Cancel = stored.Cancel
 	}
-	return s.opts.Store.Update(ctx, fn)
+	return s.update(ctx, fn)
+}
+
+// update is doubt.Update for as long as the service is open.
+func (s *Service) update(ctx context.Context, fn func(tx core.Tx) error) error {
+	return doubt.Update(ctx, s.ctx, s.opts.Clock, s.opts.Store, fn, pause.For)
 }
 
 // stops reports whether an erasure has not seen yet to it that nothing runs.
@@ -196,7 +202,7 @@ func (s *Service) alsoCancel(ctx context.Context, id string) error {
 	}
 	next := clone(e)
 	next.Cancel = true
-	return s.opts.Store.Update(ctx, func(tx core.Tx) error { return tx.PutErasure(next) })
+	return s.update(ctx, func(tx core.Tx) error { return tx.PutErasure(next) })
 }
 
 func clone(e *core.ErasureRecord) *core.ErasureRecord {
@@ -289,15 +295,23 @@ func (s *Service) Erase(ctx context.Context, req core.ErasureRequest) (*core.Era
 	e.ID, e.Status, e.CreatedAt = s.opts.IDs.New(core.PrefixErasure), wire.ErasureRunning, s.opts.Clock.Now().UTC()
 	e.Pseudonym = "erased-" + strings.ToLower(base32.StdEncoding.EncodeToString(random))
 	e.RequestedBy, e.Step = core.PrincipalFrom(ctx).ID, steps[0].name
-	if err := s.opts.Store.Update(ctx, func(tx core.Tx) error { return tx.PutErasure(e) }); err != nil {
+	err = s.update(ctx, func(tx core.Tx) error {
+		tx.AfterCommit(s.begin) // also where that is known only after its caller left
+		return tx.PutErasure(e)
+	})
+	if err != nil {
 		return nil, err
 	}
 	s.log.Info("erasure began", "erasure", e.ID, "planned", fmt.Sprint(map[string]int(e.Planned)))
+	return &e.Erasure, nil
+}
+
+// begin has what runs gone on with.
+func (s *Service) begin() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
-	return &e.Erasure, nil
 }
 
 // activeText names what runs.

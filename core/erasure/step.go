@@ -487,7 +487,7 @@ func (s *Service) finish(ctx context.Context, e *core.ErasureRecord) error {
 	if err != nil {
 		return core.AsError(err)
 	}
-	err = s.opts.Store.Update(ctx, func(tx core.Tx) error {
+	err = s.update(ctx, func(tx core.Tx) error {
 		if err := tx.PutErasure(next); err != nil {
 			return err
 		}
