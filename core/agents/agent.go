@@ -65,6 +65,7 @@ type agent struct {
 	stats   core.AgentStatistics
 	changed bool         // differs from the stored record
 	events  []core.Event // to be stored with the record
+	unsure  *unsure      // events before those that may be stored, or nil
 }
 
 // maker is who registered an agent. Only they resume its session. The zero value stands for agents of versions before

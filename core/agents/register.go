@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/sdk/agent/protocol"
 )
 
@@ -119,7 +121,7 @@ func (s *Service) join(session *session, frameID []byte, reg *registration, now 
 	former, restore := s.comesBack(session, reg)
 	// It can be found before its event is sent, and is held by who finds it until it was greeted.
 	a.mu.Lock()
-	err := s.store.Update(s.ctx, func(tx core.Tx) error {
+	err := doubt.Update(s.ctx, s.ctx, s.clock, s.store, func(tx core.Tx) error {
 		if s.gate != nil {
 			if err := s.gate.AdmitAgent(tx, session.principal, former != nil); err != nil {
 				return err
@@ -130,7 +132,7 @@ func (s *Service) join(session *session, frameID []byte, reg *registration, now 
 		}
 		tx.AfterCommit(func() { s.enter(a) })
 		return tx.Append(connected)
-	})
+	}, pause.For)
 	if err != nil {
 		a.mu.Unlock()
 		if restore != nil {

@@ -2,6 +2,9 @@ package agents
 
 import (
 	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -26,6 +29,21 @@ type pending struct {
 	agent  *agent
 	record *core.AgentRecord
 	events []core.Event
+	unsure *unsure
+}
+
+// unsure are events of an agent whose commit failed, and which may be stored all the same.
+type unsure struct {
+	events []core.Event
+	stored atomic.Bool // known once the store takes writes
+}
+
+// due returns the events that are to be stored now. It is called once the store takes writes.
+func (p *pending) due() []core.Event {
+	if p.unsure == nil || p.unsure.stored.Load() {
+		return p.events
+	}
+	return slices.Concat(p.unsure.events, p.events)
 }
 
 func (s *Service) saveSome(ctx context.Context, list []*agent, wait bool) error {
@@ -47,31 +65,39 @@ func (s *Service) saveSome(ctx context.Context, list []*agent, wait bool) error 
 			a.saving.Unlock()
 			continue
 		}
-		work = append(work, pending{agent: a, record: a.record(), events: a.events})
-		a.changed, a.events = false, nil
+		work = append(work, pending{agent: a, record: a.record(), events: a.events, unsure: a.unsure})
+		a.changed, a.events, a.unsure = false, nil, nil
 		a.mu.Unlock()
 	}
 	if len(work) == 0 {
 		return nil
 	}
+	written := make([]*unsure, len(work))
 	err := s.store.Update(ctx, func(tx core.Tx) error {
-		for _, p := range work {
+		for i, p := range work {
+			w := &unsure{events: p.due()}
+			written[i] = w
 			if err := tx.PutAgent(p.record); err != nil {
 				return err
 			}
-			if err := tx.Append(p.events...); err != nil {
+			if err := tx.Append(w.events...); err != nil {
 				return err
 			}
+			tx.AfterCommit(func() { w.stored.Store(true) })
 		}
 		return nil
 	})
 	if err == nil {
 		return nil
 	}
-	for _, p := range work {
+	for i, p := range work {
 		p.agent.mu.Lock()
 		p.agent.changed = true
-		p.agent.events = append(p.events, p.agent.events...)
+		if errors.Is(err, core.ErrInDoubt) {
+			p.agent.unsure = written[i]
+		} else {
+			p.agent.unsure, p.agent.events = p.unsure, append(p.events, p.agent.events...)
+		}
 		p.agent.mu.Unlock()
 	}
 	return err
