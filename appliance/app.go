@@ -494,6 +494,9 @@ func (a *App) Close() {
 	if a.schedules != nil {
 		a.schedules.Close() // what is due from here on is made up for at the next start
 	}
+	if a.triggers != nil {
+		a.triggers.Close()
+	}
 	if a.engine != nil {
 		drain, done := context.WithTimeout(ctx, limit/drainShare)
 		a.engine.Drain(drain)

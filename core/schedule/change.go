@@ -156,7 +156,7 @@ func (s *Service) CreateSchedule(ctx context.Context, spec core.ScheduleSpec) (*
 		tx.AfterCommit(func() { s.enter(e, r) })
 		return appendEvent(tx, r.ID, core.EventScheduleCreated, shown.view(false), now)
 	})
-	err = s.outcome(ctx, err, func(context.Context) (bool, error) { return s.has(e), nil })
+	err = s.outcome(err, func(context.Context) (bool, error) { return s.has(e), nil })
 	if err != nil {
 		release()
 		return nil, err
@@ -205,9 +205,9 @@ func (s *Service) enter(e *entry, r *core.ScheduleRecord) {
 	s.kick()
 }
 
-// outcome is doubt.Outcome for a change.
-func (s *Service) outcome(ctx context.Context, err error, stored func(ctx context.Context) (bool, error)) error {
-	return doubt.Outcome(context.WithoutCancel(ctx), s.opts.Clock, s.store, err, stored, pause.For)
+// outcome is doubt.Outcome for as long as the service is open.
+func (s *Service) outcome(err error, stored func(ctx context.Context) (bool, error)) error {
+	return doubt.Outcome(s.ctx, s.opts.Clock, s.store, err, stored, pause.For)
 }
 
 // hasChange reports whether the record that a change makes is stored.
@@ -318,7 +318,7 @@ func (s *Service) UpdateSchedule(ctx context.Context, id string, patch core.Sche
 		fresh := next
 		return put(tx, &fresh, core.EventScheduleUpdated, snapshot{&next, cal}.view(false), now)
 	})
-	if err = s.outcome(ctx, err, s.hasChange(&next)); err != nil {
+	if err = s.outcome(err, s.hasChange(&next)); err != nil {
 		if errors.Is(err, core.ErrInDoubt) {
 			e.asked = next.Name // reload gives back the name that is not stored
 		} else {
@@ -418,7 +418,7 @@ func (s *Service) set(ctx context.Context, id string, change func(next *core.Sch
 		fresh := next
 		return put(tx, &fresh, core.EventScheduleUpdated, snapshot{&next, e.cal}.view(false), now)
 	})
-	if err = s.outcome(ctx, err, s.hasChange(&next)); err != nil {
+	if err = s.outcome(err, s.hasChange(&next)); err != nil {
 		return nil, s.changeError(ctx, e, err)
 	}
 	next.Revision++
@@ -462,7 +462,7 @@ func (s *Service) DeleteSchedule(ctx context.Context, id string) error {
 		tx.AfterCommit(func() { s.leave(id, name) })
 		return appendEvent(tx, id, core.EventScheduleDeleted, map[string]string{"id": id, "name": name, "by": by}, s.opts.Clock.Now().UTC())
 	})
-	err = s.outcome(ctx, err, func(context.Context) (bool, error) { return !s.has(e), nil })
+	err = s.outcome(err, func(context.Context) (bool, error) { return !s.has(e), nil })
 	if err != nil {
 		return err
 	}

@@ -131,3 +131,17 @@ func TestNameInDoubt(t *testing.T) {
 	r.pass(2 * time.Minute)
 	coretest.WaitFor(t, "the former name to be free", func() bool { _, err := r.CreateSchedule(as, spec); return err == nil })
 }
+
+// A change that is in doubt is answered at once when the service closes.
+func TestCloseInDoubt(t *testing.T) {
+	r := newRig(t)
+	target := core.Target{Execution: &core.ExecutionTarget{Pattern: "p"}}
+	answer := r.store.Unknown(func() error {
+		_, err := r.CreateSchedule(core.WithPrincipal(ctx, ann), core.ScheduleSpec{Name: "nightly", Cron: "0 0 1 1 *", Target: target})
+		return err
+	})
+	r.Close()
+	if err := <-answer; !errors.Is(err, core.ErrInDoubt) {
+		t.Error(err)
+	}
+}

@@ -80,6 +80,7 @@ type Service struct {
 	wake chan struct{} // holds one: something changed
 	// asked counts the looks that were asked for, and looked is how many of them the last one answered.
 	asked, looked atomic.Uint64
+	ctx           context.Context // of the loop, and of waits for the store; ends in Close
 	stop          context.CancelFunc
 	wg            sync.WaitGroup
 
@@ -143,6 +144,7 @@ func New(o Options) *Service {
 		opts: o, store: o.Store, log: o.Logger, box: seal.New(o.SealKey), wake: make(chan struct{}, 1),
 		entries: map[string]*entry{}, names: map[string]string{}, waiting: map[string]int{},
 	}
+	s.ctx, s.stop = context.WithCancel(context.Background())
 	s.seen = s.now() // what is made before the first look is due at it
 	return s
 }
@@ -171,18 +173,15 @@ func (s *Service) Open(ctx context.Context) error {
 		s.entries[r.ID] = e
 		s.names[r.Name] = r.ID
 	}
-	ctx, s.stop = context.WithCancel(context.WithoutCancel(ctx))
 	s.wg.Go(func() {
-		s.run(ctx)
+		s.run(s.ctx)
 	})
 	return nil
 }
 
-// Close ends the loop and joins what it began. Safe to call twice, and before Open.
+// Close ends the loop, and waits for the store, and joins what it began. Safe to call twice, and before Open.
 func (s *Service) Close() {
-	if s.stop != nil {
-		s.stop()
-	}
+	s.stop()
 	s.wg.Wait()
 }
 

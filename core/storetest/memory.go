@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,6 +155,24 @@ func (m *Memory) Losing(clock *coretest.Clock, by time.Duration, change func() e
 	})
 	coretest.WaitFor(m.tb, "the store to take writes", func() bool { return core.TakesWrites(context.Background(), m) == nil })
 	return err
+}
+
+// Unknown makes a change whose commit fails once it is stored, and takes no writes after it. It returns once the caller waits to know
+// what became of it; the answer is the error that the caller gets.
+func (m *Memory) Unknown(change func() error) (answer <-chan error) {
+	m.tb.Helper()
+	var updates atomic.Int32
+	m.Lose(1)
+	m.Admit(func(context.Context) error {
+		if updates.Add(1) > 1 {
+			return core.Unavailable("store_read_only", "the store is read-only")
+		}
+		return nil
+	})
+	done := make(chan error, 1)
+	go func() { done <- change() }()
+	coretest.WaitFor(m.tb, "the caller to look", func() bool { return updates.Load() > 1 })
+	return done
 }
 
 // refuse counts a write that is about to be stored, and returns the error for it if it is one to fail. It is called by the

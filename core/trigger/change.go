@@ -61,7 +61,7 @@ func (s *Service) CreateTrigger(ctx context.Context, spec core.TriggerSpec) (*co
 		tx.AfterCommit(func() { s.add(r, secrets) })
 		return appendEvent(tx, r.ID, core.EventTriggerCreated, about(&r.Trigger, p.ID), now)
 	})
-	if err = s.outcome(ctx, err, func() bool { return s.entries[r.ID] != nil }); err != nil {
+	if err = s.outcome(err, func() bool { return s.entries[r.ID] != nil }); err != nil {
 		release()
 		return nil, err
 	}
@@ -111,9 +111,9 @@ func (s *Service) holds(name, id string) bool {
 	return s.names[name] == id
 }
 
-// outcome is doubt.Outcome for a change. known reports, with mu held, whether it is stored, once the store takes writes.
-func (s *Service) outcome(ctx context.Context, err error, known func() bool) error {
-	return doubt.Outcome(context.WithoutCancel(ctx), s.opts.Clock, s.store, err, func(context.Context) (bool, error) {
+// outcome is doubt.Outcome for as long as the service is open. known reports, with mu held, whether it is stored, once the store takes writes.
+func (s *Service) outcome(err error, known func() bool) error {
+	return doubt.Outcome(s.ctx, s.opts.Clock, s.store, err, func(context.Context) (bool, error) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return known(), nil
@@ -246,7 +246,7 @@ func (s *Service) UpdateTrigger(ctx context.Context, id string, patch core.Trigg
 		}
 		return s.put(tx, e, &next, e.secrets, core.EventTriggerUpdated, about(&next.Trigger, p.ID), now)
 	})
-	if err = s.outcome(ctx, err, func() bool { return e.shown.rec == &next }); err != nil {
+	if err = s.outcome(err, func() bool { return e.shown.rec == &next }); err != nil {
 		release()
 		return nil, err
 	}
@@ -310,7 +310,7 @@ func (s *Service) RotateTrigger(ctx context.Context, id, text string, overlap ti
 	err = s.store.Update(context.WithoutCancel(ctx), func(tx core.Tx) error {
 		return s.put(tx, e, &next, secrets, core.EventTriggerUpdated, about(&next.Trigger, by), now)
 	})
-	if err = s.outcome(ctx, err, func() bool { return e.shown.rec == &next }); err != nil {
+	if err = s.outcome(err, func() bool { return e.shown.rec == &next }); err != nil {
 		return nil, err
 	}
 	e.rec, e.secrets = &next, secrets
@@ -334,7 +334,7 @@ func (s *Service) DeleteTrigger(ctx context.Context, id string) error {
 		tx.AfterCommit(func() { s.forget(rec) })
 		return appendEvent(tx, id, core.EventTriggerDeleted, about(&rec.Trigger, by), s.opts.Clock.Now().UTC())
 	})
-	if err = s.outcome(ctx, err, func() bool { return s.entries[id] != e }); err != nil {
+	if err = s.outcome(err, func() bool { return s.entries[id] != e }); err != nil {
 		return err
 	}
 	s.log.Info("trigger deleted", "trigger", id, "name", rec.Name, "by", by)

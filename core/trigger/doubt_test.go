@@ -91,3 +91,17 @@ func TestAlertInDoubt(t *testing.T) {
 		}
 	}
 }
+
+// A change that is in doubt is answered at once when the service closes.
+func TestCloseInDoubt(t *testing.T) {
+	r := newRig(t)
+	target := core.Target{Execution: &core.ExecutionTarget{Pattern: "p"}}
+	answer := r.store.Unknown(func() error {
+		_, err := r.CreateTrigger(ann, core.TriggerSpec{Name: "ci", Secret: hookSecret, Target: target})
+		return err
+	})
+	r.Close()
+	if err := <-answer; !errors.Is(err, core.ErrInDoubt) {
+		t.Error(err)
+	}
+}

@@ -54,12 +54,16 @@ type Options struct {
 	Observer Observer // may be nil
 }
 
-// Service keeps triggers and starts what is asked for. Make it with New, load it with Open. It has no goroutines.
+// Service keeps triggers and starts what is asked for. Make it with New, load it with Open, end waits for the store with Close. It has no
+// goroutines.
 type Service struct {
 	opts  Options
 	store Store
 	log   hclog.Logger
 	box   *seal.Box
+
+	ctx  context.Context // of waits for the store; ends in Close
+	stop context.CancelFunc
 
 	mu      sync.Mutex // guards all below; taken after the turn of an entry, never before
 	entries map[string]*entry
@@ -96,9 +100,11 @@ func New(o Options) *Service {
 	if o.Observer == nil {
 		o.Observer = nobody{}
 	}
-	return &Service{
+	s := &Service{
 		opts: o, store: o.Store, log: o.Logger, box: seal.New(o.SealKey), entries: map[string]*entry{}, names: map[string]string{},
 	}
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	return s
 }
 
 // nobody is an Observer that does nothing.
@@ -122,6 +128,9 @@ func (s *Service) Open(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Close ends waits for the store. Safe to call twice, and before Open.
+func (s *Service) Close() { s.stop() }
 
 // add makes a stored trigger known.
 func (s *Service) add(r *core.TriggerRecord, secrets []secret) {
