@@ -59,6 +59,16 @@ type ManagedAgentRecord struct {
 	SnapshotSeq uint64 `json:"snapshotSeq,omitempty"`
 	// GivenUp is set for an agent that was stopped by force while its runtime was not configured: it may run there.
 	GivenUp bool `json:"givenUp,omitempty"`
+	// Restart is the last restart with an Idempotency-Key whose outcome is not stored; nil: there is none.
+	Restart *ManagedAgentRestarting `json:"restart,omitempty"`
+}
+
+// ManagedAgentRestarting is a restart that was begun, with what the agent ran as before it.
+type ManagedAgentRestarting struct {
+	Key         string `json:"key"` // hash of its claim
+	PID         int    `json:"pid,omitempty"`
+	ContainerID string `json:"containerId,omitempty"`
+	PodName     string `json:"podName,omitempty"`
 }
 
 // RuntimePosition is how far the events of a runtime are stored.
@@ -183,7 +193,7 @@ type ManagedAgentControl interface {
 	// for a choice that is neither the id nor the label of one of its options.
 	AnswerManagedAgent(ctx context.Context, id string, answer ManagedAgentAnswer) (*ManagedAgent, error)
 	// RestartManagedAgent starts a stopped or running agent again under its id, with its session. The claim of ctx is stored with
-	// its outcome: one that failed is tried again with the same key.
+	// its outcome: one that failed is tried again with the same key, and one that was done before a crash is not done again.
 	RestartManagedAgent(ctx context.Context, id string, opts ManagedAgentRestart) (*ManagedAgent, error)
 	// StopManagedAgent ends an agent; stopping a stopped one is no error. NOT_FOUND.
 	StopManagedAgent(ctx context.Context, id string, opts ManagedAgentStop) error

@@ -46,6 +46,7 @@ type fake struct {
 	pruning   error // what Prune answers
 	lagged    int   // so many reads of events are answered with LAGGED, each after one event
 	reads     int   // of events
+	lives     int   // of agents
 }
 
 func newFake(types ...string) *fake {
@@ -138,9 +139,10 @@ func (f *fake) Spawn(_ context.Context, spec runtime.Spec) (runtime.Agent, error
 	f.mu.Unlock()
 	f.tell(spec.ID, runtime.EventStarted, func(a *runtime.Agent, _ *runtime.Event) {
 		*a = runtime.Agent{
-			ID: spec.ID, Type: spec.Type, Status: runtime.StatusStarting, PID: 42, Workdir: "/srv/code",
+			ID: spec.ID, Type: spec.Type, Status: runtime.StatusStarting, PID: 42 + f.lives, Workdir: "/srv/code",
 			Handle: runtime.Handle{ID: spec.ID, Data: []byte("h")},
 		}
+		f.lives++
 	})
 	return f.Inspect(context.Background(), spec.ID)
 }

@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/doubt"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
@@ -213,11 +215,10 @@ func (s *Service) discard(ctx context.Context, id string) error {
 
 // remove removes a record. The caller holds writing.
 func (s *Service) remove(ctx context.Context, id string) error {
-	if err := s.opts.Store.Update(ctx, func(tx core.Tx) error { return tx.DeleteManagedAgent(id) }); err != nil {
-		return err
-	}
-	s.forget(id)
-	return nil
+	return doubt.Update(ctx, s.ctx, s.opts.Clock, s.opts.Store, func(tx core.Tx) error {
+		tx.AfterCommit(func() { s.forget(id) })
+		return tx.DeleteManagedAgent(id)
+	}, pause.For)
 }
 
 // secretEnv returns the environments of an agent and of its declared type with secrets in place of references. They go to the

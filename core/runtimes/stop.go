@@ -2,6 +2,8 @@ package runtimes
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"math"
 
 	"github.com/wardroom/wardroom/core"
@@ -84,13 +86,17 @@ func (s *Service) end(ctx context.Context, rt runtime.Runtime, r *core.ManagedAg
 // want stores whether the agent is to run.
 func (s *Service) want(ctx context.Context, id string, wanted bool) (*core.ManagedAgentRecord, error) {
 	return s.change(ctx, id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
-		by := core.PrincipalFrom(ctx).ID
-		changed := r.Wanted != wanted || wanted && r.WantedBy != by // the first who stops it does
-		if changed {
-			r.Wanted, r.WantedBy = wanted, by
-		}
-		return nil, changed
+		return nil, wish(r, wanted, core.PrincipalFrom(ctx).ID)
 	})
+}
+
+// wish notes whether an agent is to run, and reports whether that is new.
+func wish(r *core.ManagedAgentRecord, wanted bool, by string) bool {
+	changed := r.Wanted != wanted || wanted && r.WantedBy != by // the first who stops it does
+	if changed {
+		r.Wanted, r.WantedBy = wanted, by
+	}
+	return changed
 }
 
 // RestartManagedAgent implements core.ManagedAgentService.
@@ -107,15 +113,25 @@ func (s *Service) RestartManagedAgent(ctx context.Context, id string, opts core.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), spawnTimeout)
 	defer cancel()
 	defer s.restart(id)()
-	r, err = s.want(ctx, id, true)
+	claim := core.IdempotencyFrom(ctx)
+	r, again, err := s.wantRestart(ctx, id, claim)
 	if err != nil {
 		return nil, err
 	}
-	a, err := rt.Restart(ctx, id, runtime.RestartOptions{Fresh: opts.Fresh})
-	if err != nil {
-		return nil, translate(err, r)
+	a, done := runtime.Agent{}, false
+	if again {
+		if a, err = rt.Inspect(ctx, id); err != nil && runtime.ErrorCode(err) != runtime.CodeNotFound {
+			return nil, translate(err, r)
+		}
+		done = err == nil && a.Status != runtime.StatusStopped && restarted(r.Restart, &a)
 	}
-	r, err = s.changeOnce(ctx, core.IdempotencyFrom(ctx), id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+	if !done {
+		if a, err = rt.Restart(ctx, id, runtime.RestartOptions{Fresh: opts.Fresh}); err != nil {
+			return nil, translate(err, r)
+		}
+	}
+	r, err = s.changeOnce(ctx, claim, id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+		r.Restart = nil
 		if r.SnapshotSeq == math.MaxUint64 {
 			r.SnapshotSeq = 0 // it was lost, and is not any more
 		}
@@ -126,6 +142,36 @@ func (s *Service) RestartManagedAgent(ctx context.Context, id string, opts core.
 		return nil, err
 	}
 	return s.view(r), nil
+}
+
+// wantRestart stores that an agent is to run, and what it ran as before the restart of a claim. again reports that this was noted before:
+// the outcome of that restart is not stored.
+func (s *Service) wantRestart(
+	ctx context.Context, id string, claim *core.IdempotencyClaim,
+) (r *core.ManagedAgentRecord, again bool, err error) {
+	r, err = s.change(ctx, id, func(r *core.ManagedAgentRecord) ([]core.Event, bool) {
+		changed := wish(r, true, core.PrincipalFrom(ctx).ID)
+		var key string
+		if claim != nil {
+			sum := sha256.Sum256([]byte(claim.Scope + "\n" + claim.Key))
+			key = hex.EncodeToString(sum[:])
+		}
+		switch again = r.Restart != nil && r.Restart.Key == key; {
+		case again:
+		case claim != nil:
+			r.Restart = &core.ManagedAgentRestarting{Key: key, PID: r.PID, ContainerID: r.ContainerID, PodName: r.PodName}
+			changed = true
+		case r.Restart != nil:
+			r.Restart, changed = nil, true
+		}
+		return nil, changed
+	})
+	return r, again, err
+}
+
+// restarted reports whether an agent runs as something else than before a restart.
+func restarted(before *core.ManagedAgentRestarting, a *runtime.Agent) bool {
+	return a.PID != before.PID || a.ContainerID != before.ContainerID || a.PodName != before.PodName
 }
 
 // restart notes that a restart is under way, until done is called.
