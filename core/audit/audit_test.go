@@ -17,6 +17,8 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/audit"
 	"github.com/wardroom/wardroom/core/coretest"
+	"github.com/wardroom/wardroom/core/store"
+	"github.com/wardroom/wardroom/core/store/kv/memory"
 	"github.com/wardroom/wardroom/core/storetest"
 	sinks "github.com/wardroom/wardroom/sdk/audit"
 	"github.com/wardroom/wardroom/sdk/audit/trail"
@@ -32,6 +34,7 @@ type rig struct {
 	key    ed25519.PrivateKey
 	config audit.Config
 	logger hclog.Logger // nil: nothing is logged
+	db     *memory.DB   // in which the trail is kept, or nil
 
 	mu     sync.Mutex // guards alerts
 	alerts []string
@@ -64,6 +67,9 @@ func (r *rig) open(dir string, names []string) {
 		},
 	})
 	r.store = storetest.OpenAudited(r.t, dir, r.clock, r.Hook)
+	if r.db != nil {
+		r.store = storetest.OnMemory(r.t, r.db, store.Options{Clock: r.clock, Audit: r.Hook})
+	}
 	r.Open(r.store, names)
 	service, store := r.Service, r.store
 	r.t.Cleanup(func() {

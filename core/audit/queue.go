@@ -122,49 +122,59 @@ func (s *Service) flush(ctx context.Context) bool {
 	case <-ctx.Done():
 		return false
 	}
+	q := &s.queue
 	for {
-		q := &s.queue
 		q.mu.Lock()
-		n := min(len(q.waiting), queueChunk)
-		chunk := q.waiting[:n:n]
-		lost, from, to := q.lost, q.lostFrom, q.lostTo
+		over := len(q.waiting) == 0 && q.lost == 0
 		q.mu.Unlock()
-		if n == 0 && lost == 0 {
+		if over {
 			return true
 		}
-		c := s.config.Load()
-		told := false
-		err := s.store.RecordAudit(ctx, func(tx core.AuditTx) error {
-			told = false
-			if lost > 0 && (c.MaxBytes == 0 || tx.AuditHead().Bytes < c.MaxBytes) {
-				told = true
-				details := trail.AppendDetails(nil, map[string]any{
-					"records": lost, "from": from.UTC().Format(time.RFC3339), "to": to.UTC().Format(time.RFC3339),
-				})
-				if err := tx.AppendAudit(s.own(trail.ActionLost, details)); err != nil {
-					return err
-				}
-				tx.AfterCommit(s.wakeSinks)
-			}
-			if n == 0 {
-				return nil
-			}
-			return s.add(tx, c, chunk)
+		n := 0
+		err := s.store.RecordAudit(ctx, func(tx core.AuditTx) (err error) {
+			n, err = s.write(tx)
+			return err
 		})
 		if err != nil {
 			return false
 		}
-		q.mu.Lock()
-		q.waiting = q.waiting[n:]
-		if len(q.waiting) == 0 {
-			q.waiting = nil
-		}
-		if told {
-			q.lost -= lost
-		}
-		q.mu.Unlock()
 		if n == 0 {
 			return true
 		}
 	}
+}
+
+// write writes the next of what waits, and returns how many entries that were. They wait until it is known that they are stored: what
+// waits is looked at once the store takes writes.
+func (s *Service) write(tx core.AuditTx) (n int, err error) {
+	q, c := &s.queue, s.config.Load()
+	q.mu.Lock()
+	n = min(len(q.waiting), queueChunk)
+	chunk := q.waiting[:n:n]
+	lost, from, to := q.lost, q.lostFrom, q.lostTo
+	q.mu.Unlock()
+	if lost > 0 && c.MaxBytes > 0 && tx.AuditHead().Bytes >= c.MaxBytes {
+		lost = 0 // there is no room to note it
+	}
+	if lost > 0 {
+		details := trail.AppendDetails(nil, map[string]any{
+			"records": lost, "from": from.UTC().Format(time.RFC3339), "to": to.UTC().Format(time.RFC3339),
+		})
+		if err := tx.AppendAudit(s.own(trail.ActionLost, details)); err != nil {
+			return n, err
+		}
+		tx.AfterCommit(s.wakeSinks)
+	}
+	tx.AfterCommit(func() {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.lost -= lost
+		if q.waiting = q.waiting[n:]; len(q.waiting) == 0 {
+			q.waiting = nil
+		}
+	})
+	if n == 0 {
+		return 0, nil
+	}
+	return n, s.add(tx, c, chunk)
 }
