@@ -17,8 +17,6 @@ import (
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/audit"
 	"github.com/wardroom/wardroom/core/coretest"
-	"github.com/wardroom/wardroom/core/store"
-	"github.com/wardroom/wardroom/core/store/kv/memory"
 	"github.com/wardroom/wardroom/core/storetest"
 	sinks "github.com/wardroom/wardroom/sdk/audit"
 	"github.com/wardroom/wardroom/sdk/audit/trail"
@@ -33,8 +31,8 @@ type rig struct {
 	clock  *coretest.Clock
 	key    ed25519.PrivateKey
 	config audit.Config
-	logger hclog.Logger // nil: nothing is logged
-	db     *memory.DB   // in which the trail is kept, or nil
+	logger hclog.Logger    // nil: nothing is logged
+	fail   func(kept bool) // has the next commit fail, of a trail in memory
 
 	mu     sync.Mutex // guards alerts
 	alerts []string
@@ -66,9 +64,10 @@ func (r *rig) open(dir string, names []string) {
 			r.alerts = append(r.alerts, message)
 		},
 	})
-	r.store = storetest.OpenAudited(r.t, dir, r.clock, r.Hook)
-	if r.db != nil {
-		r.store = storetest.OnMemory(r.t, r.db, store.Options{Clock: r.clock, Audit: r.Hook})
+	if dir == "" {
+		r.store, r.fail = storetest.OpenFailing(r.t, r.clock, r.Hook)
+	} else {
+		r.store = storetest.OpenAudited(r.t, dir, r.clock, r.Hook)
 	}
 	r.Open(r.store, names)
 	service, store := r.Service, r.store

@@ -6,7 +6,6 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
-	"github.com/wardroom/wardroom/core/store/kv/memory"
 )
 
 // What waits is recorded once, whether the commit that fails is stored or not.
@@ -14,9 +13,6 @@ func TestRecordInDoubt(t *testing.T) {
 	for name, kept := range map[string]bool{"Stored": true, "NotStored": false} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, "", nil)
-			r.Close()
-			r.db = memory.New()
-			r.open("", nil)
 			count := func(id string) (n int) {
 				for _, record := range r.records() {
 					if record.Request.RequestID == id {
@@ -25,7 +21,7 @@ func TestRecordInDoubt(t *testing.T) {
 				}
 				return n
 			}
-			r.db.Fail(1, kept)
+			r.fail(kept)
 			record := func(id string) {
 				entry := intent().AuditEntry
 				entry.Request.RequestID = id

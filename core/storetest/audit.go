@@ -25,3 +25,10 @@ func OpenAudited(tb testing.TB, dir string, clock core.Clock, hook core.AuditHoo
 	}
 	return OnDisk(tb, opts)
 }
+
+// OpenFailing is OpenAudited in memory, with what has the next commit fail: before it is stored or, kept, after.
+func OpenFailing(tb testing.TB, clock core.Clock, hook core.AuditHook) (s Audited, fail func(kept bool)) {
+	tb.Helper()
+	db := memory.New()
+	return OnMemory(tb, db, store.Options{Clock: clock, Audit: hook}), func(kept bool) { db.Fail(1, kept) }
+}
