@@ -22,6 +22,7 @@ type keptTx struct {
 }
 
 func (t keptTx) PutErasure(e *core.ErasureRecord) error { t.s.record = e; return nil }
+func (keptTx) AfterCommit(fn func())                    { fn() }
 
 func (s *kept) Update(_ context.Context, fn func(tx core.Tx) error) error { return fn(keptTx{s: s}) }
 
@@ -44,7 +45,7 @@ func TestPruneRuntimes(t *testing.T) {
 	store := &kept{}
 	away := errors.New("the runtime docker is not ready")
 	managed := &pruned{away: map[string]error{"docker": away}, left: map[string]string{"former": "it is not configured any more"}}
-	s := New(Options{Store: store, Managed: managed})
+	s := New(Options{Store: store, Managed: managed, Clock: core.SystemClock{}})
 	e := &core.ErasureRecord{}
 	for _, name := range []string{"local", "", core.RuntimeConnected, "docker", "local", "former"} {
 		if err := s.onRuntime(t.Context(), e, name); err != nil {
