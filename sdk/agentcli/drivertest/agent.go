@@ -34,6 +34,7 @@ type Agent struct {
 	Plan     agentcli.Plan
 	proc     agentcli.Process
 	driver   agentcli.Driver
+	host     *host // of the driver
 
 	work  chan func() // of the loop; the sender gives up when stop is closed
 	stop  chan struct{}
@@ -131,7 +132,8 @@ func (a *Agent) launch(life agentcli.Life) {
 	a.screen = vt.New(vt.Options{Cols: a.spec.Cols, Rows: a.spec.Rows, OnOSC: func(o vt.OSC) {
 		a.driver.OSC(o.Code, append([]byte(nil), o.Data...))
 	}})
-	a.driver = a.adapter.NewDriver(plan, room, (*host)(a))
+	a.host = newHost(a)
+	a.driver = a.adapter.NewDriver(plan, room, a.host)
 	if a.proc, err = a.launcher.Launch(ctx, cmd); err != nil {
 		a.tb.Fatal(err)
 	}
@@ -233,6 +235,7 @@ func (a *Agent) Close() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		_ = a.proc.Kill(ctx)
+		a.post(a.host.end)
 		close(a.stop)
 		_ = a.proc.Close()
 		a.group.Wait()
@@ -280,8 +283,16 @@ func (a *Agent) WaitFile(words string) {
 const lookEvery = 20 * time.Millisecond
 
 // Type types steps, with their pauses.
-func (a *Agent) Type(steps []agentcli.Step) {
+func (a *Agent) Type(steps []agentcli.Step) { a.typeUntil(steps, a.stop) }
+
+// typeUntil is Type, unless it is over before.
+func (a *Agent) typeUntil(steps []agentcli.Step, over <-chan struct{}) {
 	for _, s := range steps {
+		select {
+		case <-over:
+			return
+		default:
+		}
 		if s.If != nil && !s.If(a.rows()) {
 			continue
 		}
@@ -296,7 +307,7 @@ func (a *Agent) Type(steps []agentcli.Step) {
 			}
 			select {
 			case <-time.After(left):
-			case <-a.stop:
+			case <-over:
 				return
 			}
 		}
@@ -447,13 +458,17 @@ func (a *Agent) MustAnswer(answer runtime.Answer) {
 	}
 }
 
-// Reload makes a new driver from what the present one saved, as a new runtime process would.
-func (a *Agent) Reload() {
-	a.post(func() {
-		saved := a.driver.Save()
-		a.driver = a.adapter.NewDriver(a.Plan, a.Room, (*host)(a))
-		a.driver.Load(saved)
-	})
+// Reload makes a new driver from what the present one saved, as a new runtime process would: the present one is heard of no more, nor
+// what it had begun to read or to type, and what may be in the input line is not known. The hooks that it held are lost.
+func (a *Agent) Reload() { a.post(a.reload) }
+
+func (a *Agent) reload() {
+	saved := a.driver.Save()
+	a.host.end()
+	a.host, a.watching = newHost(a), true
+	a.drafted.Store(true)
+	a.driver = a.adapter.NewDriver(a.Plan, a.Room, a.host)
+	a.driver.Load(saved)
 }
 
 // Wait returns the next signal of one of the kinds, after the last one that it returned.
@@ -591,58 +606,3 @@ func (a *Agent) History() string {
 	}
 	return b.String()
 }
-
-// host is what the driver sees of an Agent.
-type host Agent
-
-func (h *host) Signal(s agentcli.Signal) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	switch s.Kind {
-	case agentcli.SignalBlocked:
-		h.prom = s.Prompt
-	case agentcli.SignalUnblocked, agentcli.SignalTurnEnd:
-		h.prom = nil
-	}
-	h.seen = append(h.seen, Seen{Signal: s, At: time.Now()})
-	close(h.more)
-	h.more = make(chan struct{})
-}
-
-func (h *host) After(d time.Duration, fn func()) (cancel func()) {
-	work, stop, cancelled := h.work, h.stop, false // of this life: Again makes others
-	t := time.AfterFunc(d, func() {
-		postTo(work, stop, func() {
-			if !cancelled {
-				fn()
-			}
-		})
-	})
-	return func() {
-		cancelled = true
-		t.Stop()
-	}
-}
-
-func (h *host) Rows() []string       { return h.screen.Text() }
-func (h *host) BracketedPaste() bool { return h.screen.BracketedPaste() }
-func (h *host) Drafted() bool        { return h.drafted.Swap(false) }
-func (h *host) Now() time.Time       { return time.Now() }
-
-func (h *host) Do(fn func(), done func()) {
-	a := (*Agent)(h)
-	a.group.Go(func() {
-		fn()
-		a.post(done)
-	})
-}
-
-// Type implements agentcli.Typist.
-func (h *host) Type(steps []agentcli.Step) {
-	a := (*Agent)(h)
-	a.group.Go(func() {
-		a.Type(steps)
-	})
-}
-
-var _ agentcli.Typist = (*host)(nil)
