@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -48,6 +49,7 @@ type Agent struct {
 	screen   *vt.Screen
 	watching bool
 	pause    *time.Timer
+	held     []*agentcli.HookCall // that the driver has not answered
 
 	drafted atomic.Bool // Keys was called since the last message
 
@@ -128,7 +130,7 @@ func (a *Agent) launch(life agentcli.Life) {
 	}
 	a.Room, a.Plan = room, plan
 	a.work, a.stop, a.more = make(chan func()), make(chan struct{}), make(chan struct{})
-	a.once, a.seen, a.next, a.prom, a.watching = sync.Once{}, nil, 0, nil, true
+	a.once, a.seen, a.next, a.prom, a.watching, a.held = sync.Once{}, nil, 0, nil, true, nil
 	a.screen = vt.New(vt.Options{Cols: a.spec.Cols, Rows: a.spec.Rows, OnOSC: func(o vt.OSC) {
 		a.driver.OSC(o.Code, append([]byte(nil), o.Data...))
 	}})
@@ -220,13 +222,22 @@ func (a *Agent) listen() {
 	for {
 		select {
 		case call, ok := <-a.proc.(agentcli.HookSource).Hooks():
-			if !ok || !a.post(func() { a.driver.Hook(call) }) {
+			if !ok || !a.post(func() { a.hook(call) }) {
 				return
 			}
 		case <-a.stop:
 			return
 		}
 	}
+}
+
+// hook hands a call to the driver, and keeps it until that answers it.
+func (a *Agent) hook(call *agentcli.HookCall) {
+	a.held = append(a.held, call)
+	a.driver.Hook(agentcli.NewHookCall(call.Name, call.Payload, call.Done, func(body []byte) {
+		a.held = slices.DeleteFunc(a.held, func(c *agentcli.HookCall) bool { return c == call })
+		call.Answer(body)
+	}))
 }
 
 // Close ends the CLI and everything of the agent.
@@ -458,9 +469,30 @@ func (a *Agent) MustAnswer(answer runtime.Answer) {
 	}
 }
 
-// Reload makes a new driver from what the present one saved, as a new runtime process would: the present one is heard of no more, nor
-// what it had begun to read or to type, and what may be in the input line is not known. The hooks that it held are lost.
-func (a *Agent) Reload() { a.post(a.reload) }
+// Reload makes a new driver from what the present one saved, as a new runtime process would: nothing is heard of the present one any
+// more, nor of what it had begun to read or to type, and what may be in the input line is not known. The hooks that wait come again.
+func (a *Agent) Reload() {
+	a.post(func() {
+		a.reload()
+		held := a.held
+		a.held = nil
+		for _, call := range held {
+			select {
+			case <-call.Done:
+			default:
+				a.hook(call)
+			}
+		}
+	})
+}
+
+// ReloadWithoutHooks is Reload where the hooks that wait are lost, and the CLI is not answered.
+func (a *Agent) ReloadWithoutHooks() {
+	a.post(func() {
+		a.reload()
+		a.held = nil
+	})
+}
 
 func (a *Agent) reload() {
 	saved := a.driver.Save()

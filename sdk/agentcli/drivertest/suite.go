@@ -267,18 +267,20 @@ func (s Suite) prompts(t *testing.T, env map[string]string) {
 			t.Errorf("turn ended with %q", end.Text)
 		}
 	})
-	t.Run("Reloaded", func(t *testing.T) {
-		a.For(t)
-		a.Send(s.Tool(file("reloaded")))
-		a.Wait(agentcli.SignalBlocked)
-		a.Reload()
-		a.WaitScreen("1. ")
-		a.MustAnswer(runtime.Answer{Choice: runtime.ChoiceAllow})
-		a.Wait(agentcli.SignalUnblocked)
-		if end := a.Turn(); end.Interrupted || !exists("reloaded") {
-			t.Errorf("turn ended with %+v, file there: %v", end, exists("reloaded"))
-		}
-	})
+	for name, reload := range map[string]func(){"Reloaded": a.Reload, "HooksLost": a.ReloadWithoutHooks} {
+		t.Run(name, func(t *testing.T) {
+			a.For(t)
+			a.Send(s.Tool(file(name)))
+			a.Wait(agentcli.SignalBlocked)
+			reload()
+			a.WaitScreen("1. ")
+			a.MustAnswer(runtime.Answer{Choice: runtime.ChoiceAllow})
+			a.Wait(agentcli.SignalUnblocked)
+			if end := a.Turn(); end.Interrupted || !exists(name) {
+				t.Errorf("turn ended with %+v, file there: %v", end, exists(name))
+			}
+		})
+	}
 	t.Run("AfterAll", func(t *testing.T) {
 		a.For(t)
 		a.Send("still there")
