@@ -94,7 +94,7 @@ func (d *driver) watchForm(id string, missed time.Duration) {
 
 // drawn reports whether a form stands on the screen.
 func (r *request) drawn(rows []string) bool {
-	return !composerDrawn(rows) && r.isIn(composer.Solid(dialog.Read(rows).Text))
+	return !composerDrawn(rows) && r.likeness(rows) > 0
 }
 
 // answerForm closes the form with Escape. claude tells what became of it before the server hears, and gets the answer then: nothing

@@ -3,6 +3,8 @@ package claude
 import (
 	"encoding/json"
 	"path"
+	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -43,13 +45,12 @@ func (d *driver) lookForHelper() {
 	}
 	r := &d.state.Requests[0]
 	rows := d.host.Rows()
-	standing := dialog.Read(rows)
-	words := composer.Solid(standing.Text)
-	others := slices.ContainsFunc(d.state.Requests[1:], func(o request) bool { return o.isIn(words) })
+	stands := stands(rows)
+	others := slices.ContainsFunc(d.state.Requests[1:], func(o request) bool { return o.likeness(rows) > 0 })
 	switch {
-	case len(standing.Entries) > 0 && r.isIn(words):
+	case stands && r.likeness(rows) > 0:
 		r.stood, r.sure, r.gone = true, true, 0
-	case len(standing.Entries) > 0 && !others:
+	case stands && !others:
 		r.stood, r.gone = true, 0 // perhaps: the hook of the one that stands may be late
 	case others && r.sure, r.stood && composerDrawn(rows):
 		r.gone++
@@ -59,29 +60,95 @@ func (d *driver) lookForHelper() {
 	}
 }
 
-// isIn reports whether the words of a dialog, without white space, hold what a request is about.
-func (r *request) isIn(words string) bool {
-	const most = 60 // bytes, of which a small screen shows all
+// Titles of claude's dialogs, as they begin: that of a command, and those about a file.
+const commandTitle = "Bash command"
+
+var fileTitles = []string{"Create file", "Edit file", "Overwrite file", "Edit notebook"}
+
+// likeness returns how much of what a request is about the dialog on the screen shows, in bytes: 0 where that is another's, or where it
+// is not known.
+func (r *request) likeness(rows []string) int {
+	const most = 60 // of which a small screen shows all
+	sections := dialog.Sections(rows)
 	what := composer.Solid(strings.TrimPrefix(r.Prompt.Text, r.Prompt.Tool+": "))
-	if r.Form != nil {
-		what = composer.Solid(r.Form.Message)
+	if what == "" || len(sections[0]) == 0 {
+		return 0
 	}
-	return what != "" && strings.Contains(words, what[:min(len(what), most)])
+	words, title := composer.Solid(dialog.Read(rows).Text), sections[0][0]
+	begins := func(with string) bool { return strings.HasPrefix(title, with) }
+	contains := func(what string) int {
+		if what = what[:min(len(what), most)]; !strings.Contains(words, what) {
+			return 0
+		}
+		return len(what)
+	}
+	switch {
+	case r.Form != nil:
+		return contains(composer.Solid(r.Form.Message))
+	case r.File != "" && !begins(commandTitle):
+		for _, row := range sections[0][1:] {
+			end, cut := strings.CutPrefix(row, "…")
+			if row == r.File || cut && end != "" && strings.HasSuffix(r.File, end) {
+				return len(end)
+			}
+		}
+		return 0
+	case r.Prompt.Tool == "Bash" && begins(commandTitle):
+		for _, section := range sections {
+			if composer.Solid(strings.Join(section, "")) == what {
+				return len(what) + 1 // and nothing else
+			}
+		}
+		if len(sections) > 2 && len(what) <= most { // a short one is there whole
+			return 0
+		}
+		return contains(what)
+	case r.File != "", r.Prompt.Tool == "Bash", begins(commandTitle), slices.ContainsFunc(fileTitles, begins):
+		return 0
+	default:
+		return contains(what)
+	}
+}
+
+// fileOf returns the file that a tool is about to write, as claude's dialog names it: from the folder in which claude is. It is empty for
+// other tools, and where that is not known.
+func fileOf(p hook.Payload) string {
+	key := map[string]string{"Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"}[p.Tool]
+	name, ok := p.Input[key].(string)
+	if !ok || p.Workdir == "" {
+		return ""
+	}
+	shown, err := filepath.Rel(p.Workdir, name)
+	if err != nil {
+		return ""
+	}
+	return shown
 }
 
 // standingFirst returns the index of the request whose dialog stands: the first, where that may be its own, or -1 where it is not
 // known which of several does.
 func (d *driver) standingFirst() int {
 	rs := d.state.Requests
-	words := composer.Solid(dialog.Read(d.host.Rows()).Text)
-	if rs[0].Screen != nil || rs[0].isIn(words) {
+	if rs[0].Screen != nil {
 		return 0
 	}
-	i := slices.IndexFunc(rs, func(r request) bool { return r.isIn(words) })
-	if i < 0 && len(rs) == 1 {
-		return 0
+	rows := d.host.Rows()
+	best, most, same := -1, 0, false
+	for i := range rs {
+		switch n := rs[i].likeness(rows); {
+		case n > most:
+			best, most, same = i, n, true
+		case n > 0 && n == most:
+			same = same && rs[i].Prompt.Tool == rs[best].Prompt.Tool && reflect.DeepEqual(rs[i].Prompt.Input, rs[best].Prompt.Input)
+		}
 	}
-	return i
+	switch {
+	case len(rs) == 1:
+		return 0
+	case best >= 0 && !same:
+		return -1
+	}
+	return best
 }
 
 // forward puts the request first whose dialog stands, where keys answer because the hooks were lost: claude shows its dialogs in an

@@ -150,6 +150,67 @@ func TestHelpersAskBehindARestart(t *testing.T) {
 	back.want("unblocked blocked[Bash: rm one]")
 }
 
+// Behind a restart a dialog is taken for that of a request only where it can be no other's: the name of a file is told apart from that of
+// one in another folder, and a command from one that holds it. Requests that look alike are answered in the terminal.
+func TestHelpersToldApartBehindARestart(t *testing.T) {
+	writing := func(file string) []string {
+		return []string{"────────", " Create file · from the general-purpose agent      1 of 2", " " + file, "╌╌╌╌╌╌╌╌", "  1 ls", "╌╌╌╌╌╌╌╌",
+			" Do you want to create it?", " ❯ 1. Yes", "   2. No"}
+	}
+	running := func(command string) []string {
+		return []string{"────────", " Bash command · from the general-purpose agent", " one.md", "╌╌╌╌╌╌╌╌", " " + command, "╌╌╌╌╌╌╌╌",
+			" Do you want to proceed?", " ❯ 1. Yes", "   2. No"}
+	}
+	write := func(file, content string) map[string]any {
+		return map[string]any{"tool_name": "Write", "cwd": "/work", "tool_input": map[string]any{"file_path": "/work/" + file, "content": content}}
+	}
+	requests := []map[string]any{
+		write("one.md", ""), write("sub/one.md", ""), write("two.md", "a"), write("two.md", "b"), write("a/long/three.md", ""),
+		write("four.md", ""), write("four.md", ""), bash("ls"), bash("ls -la"),
+	}
+	for name, tt := range map[string]struct {
+		screen []string
+		want   string // that is asked about then
+	}{
+		"Root":        {writing("one.md"), "Write: /work/one.md"},
+		"Folder":      {writing("sub/one.md"), "Write: /work/sub/one.md"},
+		"Elsewhere":   {writing("../one.md"), ""},
+		"Cut":         {writing("…ong/three.md"), "Write: /work/a/long/three.md"},
+		"Alike":       {writing("two.md"), ""},
+		"The same":    {writing("four.md"), "Write: /work/four.md"},
+		"Command":     {running("ls"), "Bash: ls"},
+		"Longer":      {running("ls -la"), "Bash: ls -la"},
+		"Another one": {running("one.md"), ""},
+		"Not asked":   {running("ls -lah"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := working(t)
+			r.title(idle)
+			for i, payload := range append([]map[string]any{bash("rm it")}, requests...) {
+				r.hook("PermissionRequest", of(fmt.Sprint(i), payload))
+			}
+			back := newRig(t)
+			back.Screen = tt.screen
+			back.driver.Load(r.driver.Save())
+			back.title(idle)
+			back.Pass(time.Second)
+			got := ""
+			for _, s := range back.Signals {
+				if s.Kind == agentcli.SignalBlocked {
+					got, r.shown = s.Prompt.Text, s.Prompt
+				}
+			}
+			if got != tt.want {
+				t.Errorf("asked about %q, want %q", got, tt.want)
+			}
+			steps, err := back.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceAllow})
+			if keys := drivertest.Keystrokes(steps); (keys == "1") != (tt.want != "") || (keys == "") != (runtime.ErrorCode(err) == runtime.CodeNoPrompt) {
+				t.Errorf("typed %q, %v", keys, err)
+			}
+		})
+	}
+}
+
 // used is an entry of a helper's transcript: one request.
 func used(id string, input, output int) string {
 	return fmt.Sprintf(`{"type":"assistant","uuid":"%s","isSidechain":true,"message":{"id":"%s","model":"small","usage":`+

@@ -154,6 +154,50 @@ func TestRealHelpersAskForTheSame(t *testing.T) {
 	}
 }
 
+// Behind a restart that lost the hooks each of several helpers is asked about in its own dialog: files of one name in two folders, and a
+// command.
+func TestRealHelpersWriteBehindARestart(t *testing.T) {
+	a := startReal(t, "", "", nil)
+	at := func(name string) string { return filepath.Join(a.Room.Workdir, name) }
+	write := func(name string) string {
+		return helper(`CALL[Write {\"file_path\":\"` + at(name) + `\",\"content\":\"touch made\"}] now`)
+	}
+	a.Send("TOGETHER " + write("one.md") + write("sub/one.md") + helper("USE_TOOL[touch made] now") + " please")
+	eventually(t, "all ask", func() bool { return a.Count(agentcli.SignalTool) == 2*3 })
+	a.WaitScreen("of 3")
+	a.ReloadWithoutHooks()
+	choices := map[string]string{at("one.md"): runtime.ChoiceAllow, at("sub/one.md"): runtime.ChoiceDeny, "touch made": runtime.ChoiceAllow}
+	for len(choices) > 0 {
+		eventually(t, "one is answered", func() bool {
+			p := a.Asked()
+			if p == nil {
+				return false
+			}
+			_, what, _ := strings.Cut(p.Text, ": ")
+			choice, open := choices[what]
+			if !open {
+				return false
+			}
+			err := a.Answer(runtime.Answer{Choice: choice})
+			if err == nil {
+				delete(choices, what)
+			} else if runtime.ErrorCode(err) != runtime.CodeNoPrompt {
+				t.Fatal(err)
+			}
+			return err == nil
+		})
+	}
+	end := a.Turn()
+	for name, made := range map[string]bool{"one.md": true, "sub/one.md": false, "made": true} {
+		if _, err := os.Stat(at(name)); (err == nil) != made {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if end.Interrupted || end.Error != nil || !strings.Contains(end.Text, "hand-back") {
+		t.Errorf("the turn ended with %+v, error %+v\n%s\n%s", end.Signal, end.Error, a.History(), a.Screen())
+	}
+}
+
 // Helpers that one message starts work at once: each waits for what the other makes. Both ask, one after the other.
 func TestRealHelpersAtOnce(t *testing.T) {
 	a := startReal(t, "", "", nil)

@@ -40,6 +40,7 @@ type request struct {
 	Form        *dialog.Form      `json:"form,omitempty"`   // of an MCP server
 	Reply       *formReply        `json:"reply,omitempty"`  // to the form, which is being closed
 	Agent       string            `json:"agent,omitempty"`  // the helper that asks; empty: claude itself
+	File        string            `json:"file,omitempty"`   // that is to be written, as the dialog names it
 
 	size  int  // bytes that are kept for it
 	stood bool // of a helper: a dialog was seen that may be its own; of a form: it was
@@ -92,7 +93,7 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 		}
 	}
 	id := fmt.Sprintf("p%d", d.state.Asked+1)
-	r := request{Suggestions: p.Suggestions, Agent: p.AgentID}
+	r := request{Suggestions: p.Suggestions, Agent: p.AgentID, File: fileOf(p)}
 	if p.Tool == questionTool {
 		r.Prompt = dialog.QuestionPrompt(id, p.Tool, p.Input)
 	} else {

@@ -446,11 +446,16 @@ func (a *Agent) Exit() runtime.Exit {
 	return exit
 }
 
+// Asked returns the prompt that is open, or nil.
+func (a *Agent) Asked() *runtime.Prompt {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.prom
+}
+
 // Answer answers the open prompt.
 func (a *Agent) Answer(answer runtime.Answer) error {
-	a.mu.Lock()
-	prompt := a.prom
-	a.mu.Unlock()
+	prompt := a.Asked()
 	if prompt == nil {
 		return runtime.Errorf(runtime.CodeNoPrompt, "no prompt is open")
 	}

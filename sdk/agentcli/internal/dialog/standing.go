@@ -157,13 +157,37 @@ func lastRegion(rows []string) []string {
 		}
 		return bare(rows[max(0, end-regionRows):]) // its begin has left the screen
 	}
+	return bare(belowRule(rows))
+}
+
+// belowRule returns the rows below the last rule of a screen, at most regionRows.
+func belowRule(rows []string) []string {
 	begin := max(0, len(rows)-regionRows)
 	for i := len(rows) - 2; i >= begin; i-- { // a rule at the very end belongs to the dialog
 		if rule(rows[i]) && !dashed(rows[i]) && !blank(strings.Join(bare(rows[i+1:]), "")) {
-			return bare(rows[i+1:])
+			return rows[i+1:]
 		}
 	}
-	return bare(rows[begin:])
+	return rows[begin:]
+}
+
+// Sections returns the rows of a dialog without a frame, which stands at the end of a screen: those before its first dashed line, those
+// up to the next one, and so on. Blank ones are left out, and white space around them.
+func Sections(rows []string) [][]string {
+	var sections [][]string
+	section := []string{}
+	for _, row := range belowRule(rows) {
+		if rule(row) && dashed(row) {
+			sections, section = append(sections, section), nil
+			continue
+		}
+		for _, row := range bare([]string{row}) {
+			if !blank(row) {
+				section = append(section, strings.TrimSpace(row))
+			}
+		}
+	}
+	return append(sections, section)
 }
 
 // bare returns rows without frames and rules.

@@ -1,6 +1,7 @@
 package dialog_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -237,4 +238,15 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("prompt %+v", p)
 		}
 	})
+}
+
+// The parts of a dialog lie between its dashed lines: a rule ends what is above it, and a line within words is none.
+func TestSections(t *testing.T) {
+	rows := []string{"words", "──────────", " Title", "", " │ a bar ╌╌╌╌╌╌╌╌", "╌╌╌╌╌╌╌╌╌╌", " │ ╌╌╌╌╌╌╌╌", "╌╌╌╌╌╌╌╌╌╌", "╌╌╌╌╌╌╌╌╌╌", " ❯ 1. Yes"}
+	if got, want := fmt.Sprint(dialog.Sections(rows)), "[[Title a bar] [] [] [❯ 1. Yes]]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got := dialog.Sections(nil); len(got) != 1 || len(got[0]) != 0 {
+		t.Errorf("%q of nothing", got)
+	}
 }

@@ -28,6 +28,7 @@ type Payload struct {
 	Event      string         `json:"hook_event_name"`
 	SessionID  string         `json:"session_id"`
 	Transcript string         `json:"transcript_path"`
+	Workdir    string         `json:"cwd"`
 	TurnID     string         `json:"turn_id"`   // codex
 	PromptID   string         `json:"prompt_id"` // claude: of the turn
 	AgentID    string         `json:"agent_id"`  // of an agent that the CLI's own one started; else empty
@@ -69,7 +70,9 @@ func Parse(data []byte) (Payload, error) {
 	for _, name := range []*string{&p.Event, &p.SessionID, &p.TurnID, &p.PromptID, &p.AgentID, &p.Source, &p.Tool, &p.ToolUseID, &p.Notification, &p.Server, &p.Action} {
 		*name = clip.Text(*name, maxName)
 	}
-	p.Transcript, p.AgentFile = clip.Text(p.Transcript, maxPath), clip.Text(p.AgentFile, maxPath)
+	for _, name := range []*string{&p.Transcript, &p.AgentFile, &p.Workdir} {
+		*name = clip.Text(*name, maxPath)
+	}
 	return p, nil
 }
 
