@@ -114,13 +114,19 @@ func (f *Field) put(content map[string]any, said string, byID bool) error {
 		return invalid(at, "the field %q needs a value", f.Name)
 	case said == "":
 	case f.Kind == "array":
-		var values []string
-		for part := range strings.SplitSeq(said, ",") {
-			i, ok := f.chosen(strings.TrimSpace(part), byID)
-			if !ok {
-				return invalid(at, "%q is not an option of %q; the options are %s", part, f.Name, list(f.Options))
-			}
-			values = append(values, f.Values[i])
+		chosen, ways, bad := several(said, slices.Concat(f.Options, f.Values), func(s string) (int, bool) { return f.chosen(s, byID) })
+		if i, ok := f.chosen(said, byID); ok && byID {
+			chosen, ways = []int{i}, 1
+		}
+		switch ways {
+		case 0:
+			return invalid(at, "%q is not an option of %q; the options are %s", bad, f.Name, list(f.Options))
+		case 2:
+			return inSeveralWays(at, said, f.Options)
+		}
+		values := make([]string, len(chosen))
+		for i, place := range chosen {
+			values[i] = f.Values[place]
 		}
 		content[f.Name] = values
 	case len(f.Options) > 0:

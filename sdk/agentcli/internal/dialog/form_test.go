@@ -2,6 +2,8 @@ package dialog_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -72,6 +74,49 @@ func TestFormChoice(t *testing.T) {
 		got, _ := json.Marshal(content)
 		if (err != nil) != (tt.want == "") || err == nil && action != tt.want && !strings.Contains(string(got), tt.want) {
 			t.Errorf("%+v: %s %s, %v", tt, action, got, err)
+		}
+	}
+}
+
+// A label may hold commas: several are read apart where that can be done in one way, and their numbers are asked for where it cannot.
+func TestLabelsWithCommas(t *testing.T) {
+	const labels = `"red","dark, red","blue","red, blue"`
+	fields, err := dialog.ReadFields([]byte(`{"properties":{"f":{"type":"array","items":{"enum":[` + labels + `]}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	question := dialog.Question{Text: "which?", Options: []string{"red", "dark, red", "blue", "red, blue"}, Multi: true}
+	for _, tt := range []struct {
+		answer runtime.Answer
+		want   string // places; empty: refused
+		why    string // in a refusal; empty: a question takes it for words of one's own
+	}{
+		{runtime.Answer{Text: "dark, red"}, "[1]", ""},
+		{runtime.Answer{Text: "blue, dark"}, "", ""},
+		{runtime.Answer{Text: "blue, DARK, RED, red"}, "[2 1 0]", ""},
+		{runtime.Answer{Text: "blue, red"}, "[2 0]", ""},
+		{runtime.Answer{Text: "red, blue"}, "", "numbers"},
+		{runtime.Answer{Text: "1, 3"}, "[0 2]", ""},
+		{runtime.Answer{Text: "4"}, "[3]", ""},
+		{runtime.Answer{Choice: "red, blue"}, "[3]", ""},
+		{runtime.Answer{Choice: "1,3"}, "[0 2]", ""},
+		{runtime.Answer{Choice: "blue, red, blue"}, "", "numbers"},
+	} {
+		_, content, err := (&dialog.Form{Fields: fields}).Answer(tt.answer)
+		var places []int
+		values, _ := content["f"].([]string)
+		for _, v := range values {
+			places = append(places, slices.Index(question.Options, v))
+		}
+		replies, other := dialog.Replies([]dialog.Question{question}, tt.answer)
+		if tt.want == "" {
+			if runtime.ErrorCode(err) != runtime.CodeInvalidArgument || !strings.Contains(err.Error(), tt.why) || (other != nil) != (tt.why != "") {
+				t.Errorf("%+v: %v, %v; %v, %v", tt.answer, places, err, replies, other)
+			}
+			continue
+		}
+		if fmt.Sprint(places) != tt.want || err != nil || other != nil || fmt.Sprint(replies[0].Options) != tt.want {
+			t.Errorf("%+v: %v, %v; %v, %v", tt.answer, places, err, replies, other)
 		}
 	}
 }

@@ -101,7 +101,10 @@ func Replies(qs []Question, a runtime.Answer) ([]Reply, error) {
 		if a.Text != "" {
 			return nil, invalid("text", "a question takes a choice or a text, not both")
 		}
-		chosen, ok := choose(q, a.Choice, true)
+		chosen, ok, err := choose(q, a.Choice, true)
+		if err != nil {
+			return nil, err
+		}
 		if !ok {
 			return nil, invalid("choice", "%q is not an option; the options are %s", a.Choice, list(q.Options))
 		}
@@ -118,29 +121,35 @@ func reply(q Question, s string) (Reply, error) {
 	if s == "" {
 		return Reply{}, invalid("text", "%q needs an answer: a choice or a text", q.Text)
 	}
-	if chosen, ok := choose(q, s, false); ok {
+	chosen, ok, err := choose(q, s, false)
+	switch {
+	case err != nil:
+		return Reply{}, err
+	case ok:
 		return Reply{Options: chosen}, nil
 	}
 	return Reply{Text: s}, nil
 }
 
-// choose finds one option, or several separated by commas, by number or label.
-func choose(q Question, s string, byID bool) ([]int, bool) {
-	if i, ok := option(q.Options, s, byID); ok {
-		return []int{i}, true
+// choose finds one option, or several separated by commas, by number or label. INVALID_ARGUMENT where a text can be read in more than
+// one way.
+func choose(q Question, s string, byID bool) (chosen []int, ok bool, err error) {
+	i, whole := option(q.Options, s, byID)
+	if whole && (byID || !q.Multi) {
+		return []int{i}, true, nil
 	}
 	if !q.Multi {
-		return nil, false
+		return nil, false, nil
 	}
-	var chosen []int
-	for _, part := range strings.Split(s, ",") {
-		i, ok := option(q.Options, strings.TrimSpace(part), byID)
-		if !ok {
-			return nil, false
+	chosen, ways, _ := several(s, q.Options, func(s string) (int, bool) { return option(q.Options, s, byID) })
+	if ways > 1 {
+		field := "text"
+		if byID {
+			field = "choice"
 		}
-		chosen = append(chosen, i)
+		return nil, false, inSeveralWays(field, s, q.Options)
 	}
-	return chosen, true
+	return chosen, ways == 1, nil
 }
 
 // option finds an option by its id or its label. The id goes first in a choice, where a page gives it for a click, and the label in a
