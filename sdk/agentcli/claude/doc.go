@@ -21,8 +21,8 @@
 //
 // Stop hooks of the user's own run beside the driver's, take their time, and may keep claude at work: the Stop hook is answered at once,
 // and ends the turn when the transcript has that all of them ended, and none has claude go on. Another hook of the turn is a sign that
-// one has; the title that waits, and what comes of the next turn, are signs that claude stopped. The transcript also has the words of a
-// hook that refuses a prompt: no other hook follows.
+// one has; the title that waits, and what comes of the next turn, are signs that claude stopped. The title is enough where the driver's
+// was the only Stop hook the last time. The transcript also has the words of a hook that refuses a prompt: no other hook follows.
 //
 // A PermissionRequest hook is held open: the dialog stands on the screen meanwhile and takes keys, and the hook's
 // answer resolves it as well. After "yes" by a key claude forgets the hook but does not end it, so the driver

@@ -137,6 +137,9 @@ func (d *driver) OSC(code int, data []byte) {
 func (d *driver) busy() {
 	was := d.title
 	d.title, d.sawBusy, d.turned = titleBusy, true, d.host.Now()
+	if d.ending != nil {
+		d.ending.idled = time.Time{}
+	}
 	d.stopDoubt()
 	if len(d.state.Requests) > 0 {
 		if d.state.Requests[0].Form != nil {
@@ -167,6 +170,8 @@ func (d *driver) idle() {
 		d.lookForReady()
 	case d.beginning != nil: // the turn is over, and its hook did not come
 		d.beginUnhooked()
+	case d.ending != nil && was != titleIdle:
+		d.turnedIdle()
 	case d.state.Turn && was != titleIdle:
 		d.doubt()
 	}

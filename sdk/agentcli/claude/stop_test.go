@@ -1,6 +1,7 @@
 package claude_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/claude"
 	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
+	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
 // readingRig is a ready one whose driver reads text as the transcript of a session.
@@ -150,6 +152,81 @@ func TestStopWithoutWord(t *testing.T) {
 			r.want(tt.want)
 		})
 	}
+}
+
+// Where claude had no Stop hook but the driver's the last time, a title that waits ends the turn before the transcript has that they
+// ended; not where an interrupt may have, nor where it may be the title of a dialog.
+func TestStopAlone(t *testing.T) {
+	const now, later = "turn_end[answer 2]", ""
+	for name, tt := range map[string]struct {
+		hooks int
+		then  func(r *rig)
+		want  string
+	}{
+		"Alone":       {1, func(r *rig) { r.title(idle) }, now},
+		"Another one": {2, func(r *rig) { r.title(idle) }, later},
+		"Works":       {1, func(r *rig) { r.title(busy) }, later},
+		"Interrupted": {1, func(r *rig) {
+			r.driver.(agentcli.Interrupter).Interrupt()
+			r.title(idle)
+		}, later},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := ""
+			r := stopping(t, &text)
+			summary := func(id string) {
+				text += strings.Replace(halted(id), `"system"`, fmt.Sprintf(`"system","hookCount":%d`, tt.hooks), 1)
+			}
+			summary("1")
+			r.Pass(time.Second)
+			r.title(idle)
+			r.want("turn_end[answer 1]")
+
+			r.told("UserPromptSubmit", "2", map[string]any{"prompt": "more"})
+			r.title(busy)
+			text += asked("2", "h1") + answered("2")
+			r.told("Stop", "2", map[string]any{"last_assistant_message": "answer 2"})
+			r.Pass(time.Second / 2)
+			r.want("took[more] text[answer 2]")
+			tt.then(r)
+			r.Pass(5 * time.Millisecond)
+			r.want(tt.want)
+			if tt.want == later {
+				return
+			}
+			summary("2")
+			r.told("UserPromptSubmit", "3", map[string]any{"prompt": "at last"}) // what is written late is no end of this one
+			r.title(busy)
+			text += asked("3", "h2")
+			r.Pass(5 * time.Second)
+			r.want("took[at last]")
+		})
+	}
+}
+
+// The title of a dialog that was answered before it was drawn comes behind the Stop, and says nothing of that.
+func TestStopBehindADialog(t *testing.T) {
+	text := ""
+	r := readingRig(t, &text)
+	r.told("UserPromptSubmit", "1", map[string]any{"prompt": "go"})
+	r.title(busy)
+	text += `{"promptId":"0","type":"system","subtype":"stop_hook_summary","hookCount":1,"uuid":"h0"}` + "\n" + asked("1", "")
+	r.told("PermissionRequest", "1", bash("true"))
+	if _, err := r.driver.Answer(r.Signals[len(r.Signals)-1].Prompt, runtime.Answer{Choice: runtime.ChoiceAllow}); err != nil {
+		t.Fatal(err)
+	}
+	text += answered("1")
+	r.told("Stop", "1", map[string]any{"last_assistant_message": "answer 1"})
+	r.title(idle)
+	r.Pass(100 * time.Millisecond)
+	r.title(busy)
+	r.Pass(500 * time.Millisecond)
+	if got := r.Kinds(); !strings.HasSuffix(got, "text[answer 1]") {
+		t.Errorf("got %q", got)
+	}
+	r.title(idle)
+	r.Pass(5 * time.Millisecond)
+	r.want("turn_end[answer 1]")
 }
 
 // A turn that is interrupted while Stop hooks run says so, though the transcript has it a moment later than the title, or never.

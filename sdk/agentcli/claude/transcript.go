@@ -32,6 +32,7 @@ type transcript struct {
 	many    int    // orphans in all
 	newest  string // id of the turn of the entry that was placed last
 	lost    bool   // a line behind it could not be read: the next orphan follows that
+	alone   bool   // the driver's own was claude's only Stop hook when they ran last
 	account account
 }
 
@@ -88,6 +89,7 @@ type entry struct {
 	Status    int      `json:"apiErrorStatus"`
 	Error     any      `json:"error"`
 	Prevented bool     `json:"preventedContinuation"`
+	Hooks     int      `json:"hookCount"`             // Stop hooks that ran
 	Context   []string `json:"hookAdditionalContext"` // what Stop hooks have claude go on with, without an error
 	Submitted *struct {
 		Ending *hookRefusal `json:"ending"`
@@ -193,6 +195,9 @@ func (t *transcript) place(e *entry) {
 		}
 	}
 	t.newest = prompt
+	if e.isStops() {
+		t.alone = e.Hooks == 1
+	}
 	if len(t.owned) >= maxOwned {
 		t.older, t.owned = t.owned, nil
 	}
@@ -248,6 +253,11 @@ func (e *entry) isPrompt() bool {
 		!strings.HasPrefix(text, interruptedMark)
 }
 
+// isStops reports whether an entry says that claude's Stop hooks ended.
+func (e *entry) isStops() bool {
+	return e.Type == "system" && e.Subtype == "stop_hook_summary" && !e.Sidechain
+}
+
 // interruptedMark begins what claude writes in the name of a person who stopped it.
 const interruptedMark = "[Request interrupted by user"
 
@@ -298,7 +308,7 @@ func (a *account) add(e *entry) {
 		case e.Sidechain:
 		case e.Subtype == "turn_duration":
 			a.over = true
-		case e.Subtype == "stop_hook_summary":
+		case e.isStops():
 			a.stops++
 			a.goesOn, a.held = (a.held || len(e.Context) > 0) && !e.Prevented, false
 		default:

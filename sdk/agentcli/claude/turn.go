@@ -19,7 +19,7 @@ const (
 	// announceGrace is how long the hook of a turn may follow the title, when a message is on its way.
 	announceGrace = 5 * time.Second
 	// readEvery is how often the transcript is read for the end of a turn, which claude writes up to a tenth of a second late:
-	// first readSoon for readFirst, as somebody waits.
+	// readSoon for readFirst from the hook on, and from when the title says that claude waits.
 	readEvery, readSoon, readFirst = 25 * time.Millisecond, 4 * time.Millisecond, 150 * time.Millisecond
 	// stopWait is how long the words of a turn that a hook ended may take to be in the transcript.
 	stopWait = time.Second
@@ -248,6 +248,8 @@ type ending struct {
 	text    string             // the answer, as the hook has it
 	failure *apiFailure        // the failure, as the hook has it
 	since   time.Time          // when that began
+	idled   time.Time          // when the title began to say that claude waits; zero: it did not
+	again   func()             // ends the wait for the next look; nil: there was none
 	until   time.Time          // when the transcript is waited for no more
 	lost    bool               // no hook reported it
 	stopped bool               // somebody stopped it
@@ -271,7 +273,11 @@ func (d *driver) readEnd() {
 		case d.wentOn(e):
 			d.goOn()
 		case d.awaited(e, now):
-			d.readAgain(e, now.Sub(e.since))
+			lasted := now.Sub(e.since)
+			if !e.idled.IsZero() {
+				lasted = now.Sub(e.idled)
+			}
+			d.readAgain(e, lasted)
 		default:
 			d.countHelpers(e, func() { d.concluded(e) })
 		}
@@ -287,11 +293,23 @@ func (d *driver) readAgain(e *ending, lasted time.Duration) {
 	case lasted > stopWait:
 		again = doubtEvery
 	}
-	d.host.After(again, func() {
+	if e.again != nil {
+		e.again()
+	}
+	e.again = d.host.After(again, func() {
 		if d.ending == e {
 			d.readEnd()
 		}
 	})
+}
+
+// turnedIdle handles that the title says that claude waits, while an ending is read. It is no word of that where a dialog may have made
+// it say so.
+func (d *driver) turnedIdle() {
+	if e := d.ending; e != nil && e.stop > 0 && !d.early {
+		e.idled = d.host.Now()
+		d.readEnd()
+	}
 }
 
 // awaited reports whether an ending is to be read on. Stop hooks of the user's own run as long as they like.
@@ -309,10 +327,12 @@ func (d *driver) awaited(e *ending, now time.Time) bool {
 	return !halted && d.title == titleBusy && now.Sub(d.turned) < spinLimit
 }
 
-// halted reports whether claude ended all the Stop hooks of an ending, or was heard of after them.
+// halted reports whether claude ended all the Stop hooks of an ending, or was heard of after them. Where it had no other Stop hook the
+// last time, the title says as much, a tenth of a second before the transcript: of others it does not say whether they were stopped.
 func (d *driver) halted(e *ending) bool {
 	a := &d.told.account
-	return e.stop == 0 || e.next || a.over || a.stops >= e.stop || a.interrupted || a.failure != nil
+	return e.stop == 0 || e.next || a.over || a.stops >= e.stop || a.interrupted || a.failure != nil ||
+		d.told.alone && !e.idled.IsZero() && !e.broken
 }
 
 // wentOn reports whether a Stop hook of the user's own keeps claude at work after the one of an ending.
