@@ -12,6 +12,7 @@
 // have come). The window title, a sign that turns while claude works (braille, or a circle) and ✳ while it waits, only says when to
 // look: ✳ also stands over a dialog whose hook is late, and may be that of the turn before. After a while without
 // evidence an input line that waits is taken for a stopped turn; one of which no hook told is TURN_UNKNOWN.
+// A command of claude's own that a person runs, such as /compact, is a turn that only the title and the transcript tell of.
 // While a dialog stands nothing is ready; one that no hook announces is read from the screen in the end.
 //
 // The transcript is read in parts as it grows, a few times a second while a turn runs. It gives what was said within

@@ -109,6 +109,9 @@ func (d *driver) verdict(waited time.Duration) (s agentcli.Signal, over bool) {
 	case a.refusal != nil:
 		s.Error = a.refusal.turnError()
 		return s, true
+	case a.command != nil && a.command.over:
+		s.Error = a.command.turnError()
+		return s, true
 	case (a.over || d.state.Stops > 0 && a.stops >= d.state.Stops && !a.goesOn) && waited >= stopGrace:
 		s.Text, s.Error = a.last, d.silence()
 		return s, true
@@ -134,7 +137,7 @@ func (d *driver) verdict(waited time.Duration) (s agentcli.Signal, over bool) {
 	if waited < limit {
 		return s, false
 	}
-	if d.state.Unhooked || !d.sawBusy {
+	if a.command == nil && !d.stopping && (d.state.Unhooked || !d.sawBusy) {
 		s.Error = failure.Of(wire.TurnUnknown, "claude waits for input again, and nothing told how the turn ended")
 		return s, true
 	}

@@ -66,6 +66,7 @@ type driver struct {
 	backlog   []*agentcli.HookCall
 	answering dialog.Keys
 	closing   bool // an interrupt of the turn closes a form first
+	stopping  bool // an interrupt of the turn was asked for
 	pressed   int  // answers by keys so far
 }
 

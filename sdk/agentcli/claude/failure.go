@@ -45,6 +45,17 @@ func (f *apiFailure) turnError() *runtime.TurnError {
 	return failure.Of(wire.TurnModelUnavailable, f.Text) // server_error, unknown: there was no answer
 }
 
+// turnError is the error of a turn that was a command; nil of one that did not fail.
+func (c *localCommand) turnError() *runtime.TurnError {
+	if c.failure == "" {
+		return nil
+	}
+	if at := strings.Index(c.failure, "API Error: "); at >= 0 {
+		return (&apiFailure{Text: c.failure[at:]}).turnError()
+	}
+	return failure.Of(wire.TurnUnknown, c.failure)
+}
+
 // turnError is the error of a turn whose prompt a hook refused.
 func (r *hookRefusal) turnError() *runtime.TurnError {
 	reason := strings.TrimSpace(r.Reason)

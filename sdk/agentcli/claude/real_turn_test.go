@@ -227,6 +227,42 @@ func TestRealMenu(t *testing.T) {
 	}
 }
 
+// A conversation that claude sums up is no end of the turn in which that comes to be. One that a person has summed up is a turn of its own:
+// that it was done, failed or was interrupted is its outcome.
+func TestRealCompact(t *testing.T) {
+	a := startReal(t, "", "autonomous", map[string]string{"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "100000", "CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "30", "CLAUDE_CODE_MAX_RETRIES": "0"})
+	const summed = `"subtype":"compact_boundary"`
+	for i := 0; i < 10 && !a.Written(summed); i++ {
+		a.Send(fmt.Sprintf("USE_TOOLS[2] LONG[600] number %d", i))
+		if end := a.Turn(); end.Error != nil || end.Interrupted || !strings.Contains(end.Text, "TOOL_RESULT") {
+			t.Errorf("turn ended with %+v, error %+v\n%s", end.Signal, end.Error, a.History())
+		}
+	}
+	if !a.Written(summed) {
+		t.Errorf("claude summed nothing up\n%s", a.Screen())
+	}
+	for _, step := range [][2]string{{"/compact", ""}, {"/compact FAIL[400]", wire.TurnModelError}, {"/compact HANG[60]", ""}} {
+		command, code := step[0], step[1]
+		a.Keys(command)
+		a.WaitScreen(command)
+		a.Keys("\r")
+		a.Wait(agentcli.SignalBusy)
+		stop := strings.Contains(command, "HANG")
+		if stop {
+			a.WaitScreen("esc to interrupt")
+			a.Interrupt()
+		}
+		end := a.Turn()
+		if end.Text != "" || end.Interrupted != stop || (end.Error != nil) != (code != "") || end.Error != nil && end.Error.Code != code {
+			t.Errorf("%s ended with %+v, error %+v\n%s\n%s", command, end.Signal, end.Error, a.History(), a.Screen())
+		}
+		a.Send("SAY[after it]")
+		if end := a.Turn(); end.Text != "after it" || end.Error != nil {
+			t.Errorf("after %s the turn ended with %+v, error %+v\n%s", command, end.Signal, end.Error, a.History())
+		}
+	}
+}
+
 // claude commits in a worktree whose repository is elsewhere, under each preset that lets it run commands.
 func TestRealCommit(t *testing.T) {
 	drivertest.CLI(t, "claude")

@@ -211,6 +211,7 @@ func (d *driver) isLate(prompt string) bool {
 // helper it refuses that alone.
 func (d *driver) Interrupt() []agentcli.Step {
 	turn := d.turns // and no later one
+	d.stopping = d.state.Turn
 	if d.ending != nil && d.ending.stop > 0 {
 		d.ending.broken = true
 	}

@@ -50,6 +50,7 @@ type account struct {
 	held        bool // one of them keeps claude at work
 	goesOn      bool // ... as of the last time that they ran
 	refusal     *hookRefusal
+	command     *localCommand // that is the turn, in place of a prompt
 	model       string
 	usage       map[string]usage // by message
 }
@@ -65,6 +66,12 @@ type apiFailure struct {
 type hookRefusal struct {
 	Kind   string `json:"kind"`
 	Reason string `json:"reason"` // as the hook has it
+}
+
+// localCommand is a command of claude's own that a person ran, such as /compact: no hook tells of it.
+type localCommand struct {
+	over    bool
+	failure string // what claude says of it; empty: it did not fail
 }
 
 // usage is that of one request.
@@ -88,6 +95,7 @@ type entry struct {
 	Failed    bool     `json:"isApiErrorMessage"`
 	Status    int      `json:"apiErrorStatus"`
 	Error     any      `json:"error"`
+	Content   any      `json:"content"` // of a note of claude's own
 	Prevented bool     `json:"preventedContinuation"`
 	Hooks     int      `json:"hookCount"`             // Stop hooks that ran
 	Context   []string `json:"hookAdditionalContext"` // what Stop hooks have claude go on with, without an error
@@ -211,6 +219,9 @@ func (t *transcript) place(e *entry) {
 		}
 		t.prompt, t.account = e.Prompt, account{}
 	}
+	if t.open && t.loose && t.prompt == "" {
+		t.account.run(e)
+	}
 	if t.open && prompt != "" && prompt == t.prompt {
 		t.account.add(e)
 	} else if r := e.refused(); r != nil && t.open && !t.account.asked { // it follows the turn before, or nothing
@@ -256,6 +267,31 @@ func (e *entry) isPrompt() bool {
 // isStops reports whether an entry says that claude's Stop hooks ended.
 func (e *entry) isStops() bool {
 	return e.Type == "system" && e.Subtype == "stop_hook_summary" && !e.Sidechain
+}
+
+// Marks with which claude writes that a person ran a command of its own, and what came of that.
+const (
+	commandMark   = "<local-command-caveat>"
+	commandOutput = "<local-command-stdout>"
+	commandError  = "<local-command-stderr>"
+)
+
+// run takes an entry of a turn of which no prompt is known: it may be a command.
+func (a *account) run(e *entry) {
+	text := e.text()
+	if words, ok := e.Content.(string); ok && e.Type == "system" && e.Subtype == "local_command" {
+		text = words
+	}
+	words, failed := strings.CutPrefix(text, commandError)
+	switch {
+	case strings.HasPrefix(text, commandMark) && a.command == nil:
+		a.command = &localCommand{}
+	case failed:
+		words, _, _ = strings.Cut(words, "</")
+		a.command = &localCommand{over: true, failure: strings.TrimSpace(words)}
+	case strings.HasPrefix(text, commandOutput):
+		a.command = &localCommand{over: true}
+	}
 }
 
 // interruptedMark begins what claude writes in the name of a person who stopped it.

@@ -72,7 +72,7 @@ func (d *driver) begin(prompt string) {
 	d.sawBusy = d.title == titleBusy && !d.state.Settling
 	d.state.Turn, d.state.Prompt, d.state.Unhooked, d.state.Settling, d.early = true, prompt, false, false, false
 	d.state.Tools, d.state.Told, d.untold, d.state.Denied, d.state.Stops = map[string]tool{}, 0, 0, false, 0
-	d.closing = false
+	d.closing, d.stopping = false, false
 	d.state.Offset = d.file.offset
 	d.told.follow(prompt)
 	d.turns++

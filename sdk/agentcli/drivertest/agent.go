@@ -263,26 +263,28 @@ func (a *Agent) Again(session string) {
 // For makes failures those of tb: of a subtest.
 func (a *Agent) For(tb testing.TB) { a.tb = tb }
 
-// WaitFile waits until a file in the agent's home holds words.
+// Written reports whether a transcript in the agent's home holds words.
+func (a *Agent) Written(words string) bool {
+	found := false
+	_ = filepath.WalkDir(a.Room.Home, func(name string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(name, ".jsonl") {
+			return nil
+		}
+		if b, err := os.ReadFile(name); err == nil && strings.Contains(string(b), words) {
+			found = true
+		}
+		return nil
+	})
+	return found
+}
+
+// WaitFile waits until a transcript in the agent's home holds words.
 func (a *Agent) WaitFile(words string) {
 	a.tb.Helper()
 	limit := time.Now().Add(patience)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for {
-		found := false
-		_ = filepath.WalkDir(a.Room.Home, func(name string, d os.DirEntry, err error) error {
-			if err != nil || d.IsDir() || !strings.HasSuffix(name, ".jsonl") {
-				return nil
-			}
-			if b, err := os.ReadFile(name); err == nil && strings.Contains(string(b), words) {
-				found = true
-			}
-			return nil
-		})
-		if found {
-			return
-		}
+	for !a.Written(words) {
 		if time.Now().After(limit) {
 			a.tb.Fatalf("%q does not come into a file of the agent", words)
 		}
