@@ -1,6 +1,7 @@
 package claude_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -26,14 +27,24 @@ func (s serving) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life
 // startServing starts a claude that has the server, and runs its tools without asking.
 func startServing(t *testing.T) *drivertest.Agent {
 	t.Helper()
+	return startServingWith(t, nil, nil)
+}
+
+// startServingWith is startServing with more servers, and more in the environment.
+func startServingWith(t *testing.T, servers map[string]any, more map[string]string) *drivertest.Agent {
+	t.Helper()
 	drivertest.CLI(t, "claude")
 	t.Parallel()
 	argv, err := drivertest.ServerCommand()
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := setting.JSON(map[string]any{"mcpServers": map[string]any{"own": map[string]any{"command": argv[0], "args": argv[1:]}}})
-	a := drivertest.StartSpec(t, serving{claude.New(), config}, runtime.Spec{Env: modelEnv(drivertest.StartModel(t).URL), Approval: "autonomous"})
+	all := map[string]any{"own": map[string]any{"command": argv[0], "args": argv[1:]}}
+	maps.Copy(all, servers)
+	config := setting.JSON(map[string]any{"mcpServers": all})
+	env := modelEnv(drivertest.StartModel(t).URL)
+	maps.Copy(env, more)
+	a := drivertest.StartSpec(t, serving{claude.New(), config}, runtime.Spec{Env: env, Approval: "autonomous"})
 	a.Wait(agentcli.SignalIdle)
 	return a
 }
@@ -104,4 +115,31 @@ func TestRealServerFails(t *testing.T) {
 			t.Errorf("%s: turn ended with %+v, error %+v\n%s", tool, end.Signal, end.Error, a.History())
 		}
 	}
+}
+
+// A server that does not answer as claude starts holds up no start and no turn. One that does not answer a call is waited for, until claude
+// gives up on it or the turn is interrupted.
+func TestRealServerStalls(t *testing.T) {
+	mute := map[string]any{"mute": map[string]any{"command": "sleep", "args": []string{"600"}}}
+	t.Run("GivenUp", func(t *testing.T) {
+		a := startServingWith(t, mute, map[string]string{"MCP_TOOL_TIMEOUT": "8000"})
+		a.Send(call("stall"))
+		if end := a.Turn(); end.Error != nil || end.Interrupted || !strings.Contains(end.Text, "TOOL_RESULT") {
+			t.Errorf("turn ended with %+v, error %+v\n%s\n%s", end.Signal, end.Error, a.History(), a.Screen())
+		}
+	})
+	t.Run("Interrupted", func(t *testing.T) {
+		a := startServingWith(t, mute, nil)
+		a.Send(call("stall"))
+		a.Wait(agentcli.SignalTool)
+		a.WaitScreen("esc to interrupt")
+		a.Interrupt()
+		if end := a.Turn(); !end.Interrupted || end.Error != nil {
+			t.Errorf("turn ended with %+v, error %+v\n%s\n%s", end.Signal, end.Error, a.History(), a.Screen())
+		}
+		a.Send("SAY[after it]")
+		if end := a.Turn(); end.Text != "after it" || a.Count(agentcli.SignalTurnEnd) != 2 {
+			t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
+		}
+	})
 }

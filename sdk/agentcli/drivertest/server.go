@@ -12,13 +12,14 @@ import (
 const serverArg = "-wardroom-drivertest-server"
 
 // serverTools are the tools of the server: a CLI asks before it calls the first, the next three ask the user, one ends the server
-// within its call, and the last one fails.
+// within its call, one fails, and the last one is never answered.
 const serverTools = `{"tools":[{"name":"change","inputSchema":{"type":"object"},"annotations":{"destructiveHint":true}},` +
 	`{"name":"colour","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},` +
 	`{"name":"confirm","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},` +
 	`{"name":"size","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},` +
 	`{"name":"vanish","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},` +
-	`{"name":"fail","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`
+	`{"name":"fail","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}},` +
+	`{"name":"stall","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}`
 
 // serverForms are what the tools ask the user, by their names.
 var serverForms = map[string]string{
@@ -63,6 +64,8 @@ func serve(in io.Reader, out io.Writer) {
 			continue
 		case m.Method == "tools/call" && m.Params.Name == "vanish":
 			return
+		case m.Method == "tools/call" && m.Params.Name == "stall":
+			continue
 		case m.Method == "tools/call" && m.Params.Name == "fail":
 			fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"it broke"}}`+"\n", m.ID)
 			continue
