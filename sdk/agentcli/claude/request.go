@@ -28,8 +28,9 @@ const (
 	refuseGrace, standGrace = 50 * time.Millisecond, 2 * time.Second
 	// settleTime is how long a dialog outside of a turn stands the same before it is reported.
 	settleTime = 1500 * time.Millisecond
-	// answerAgain is after how long an answer is typed again to a dialog that stands as it did, at most answerTimes times.
-	answerAgain, answerTimes = time.Second, 3
+	// answerAgain is after how long an answer is typed again to a dialog that stands as it did, at most answerTimes times: a claude that is
+	// slow to draw would take the second one for what comes next, the dialog of another helper or the turn.
+	answerAgain, answerTimes = 3 * time.Second, 3
 )
 
 // request is one open PermissionRequest. claude shows the dialogs of several one after the other.
