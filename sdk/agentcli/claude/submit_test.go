@@ -283,3 +283,21 @@ func TestInputLine(t *testing.T) {
 		}
 	}
 }
+
+// A menu that a person opened may look like a turn. A message that comes when it is closed is not over because claude waited before it,
+// nor because it stands in the line until claude draws that anew.
+func TestMessageBehindAMenu(t *testing.T) {
+	r := readyRig(t)
+	r.title(busy)
+	r.Pass(time.Second)
+	r.title(idle)
+	r.Pass(2500 * time.Millisecond)
+	r.driver.Submit("a message")
+	r.Screen[1] = "❯ a message"
+	r.hook("UserPromptSubmit", map[string]any{"prompt": "a message", "prompt_id": "1"})
+	r.Pass(time.Second)
+	r.want("busy took[a message]")
+	r.title(busy)
+	r.hook("Stop", map[string]any{"prompt_id": "1", "last_assistant_message": "an answer"})
+	r.want("text[an answer] turn_end[an answer]")
+}

@@ -123,6 +123,9 @@ func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 	switch {
 	case d.state.Turn:
 		d.hooked(p)
+		if d.idleFor != nil {
+			d.doubt() // that claude waited before says nothing of this prompt
+		}
 	case p.PromptID == d.state.Past:
 		d.begin("") // a message that claude got before it took note of the end of a turn comes with the id of that one
 	default:
