@@ -411,9 +411,13 @@ func (a *Agent) Send(message string) Seen {
 const confirmAgain = 5 * time.Second
 
 // Submit types a message without waiting for more.
-func (a *Agent) Submit(message string) {
+func (a *Agent) Submit(message string) { a.SubmitBehind(message, func() {}) }
+
+// SubmitBehind is Submit of a message that was submitted before fn runs, and is typed behind it.
+func (a *Agent) SubmitBehind(message string, fn func()) {
 	var steps []agentcli.Step
 	a.post(func() { steps = a.driver.Submit(message) })
+	fn()
 	a.Type(steps)
 }
 

@@ -17,7 +17,7 @@ import (
 func startScripted(t *testing.T, replies map[string][]reply) *drivertest.Agent {
 	t.Helper()
 	drivertest.CLI(t, "gemini")
-	a := drivertest.Start(t, gemini.New(), (&scripted{replies: replies}).start(t))
+	a := drivertest.Start(t, gemini.New(), scripted(t, replies))
 	a.Wait(agentcli.SignalIdle)
 	return a
 }
