@@ -1,8 +1,10 @@
 package codex
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
@@ -30,7 +32,7 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 		if d.stoodFor == p.ID {
 			into.into = d.stood
 		}
-		steps[0].If = into.may
+		steps = into.guard(steps)
 	}
 	steps, err = d.answering.Give(choice, steps, d.state.Standing, func() bool {
 		return d.state.Prompt != nil && d.state.Prompt.ID == p.ID
@@ -58,10 +60,13 @@ func (d *driver) keys(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step
 			err.Field = "text"
 			return nil, "", err
 		}
-		if choice == runtime.ChoiceAllow {
+		switch choice {
+		case runtime.ChoiceAllow:
 			return []agentcli.Step{{Write: []byte("1")}}, choice, nil
+		case dialog.ChoiceAlways:
+			return always(), choice, nil
 		}
-		return []agentcli.Step{{Write: []byte(composer.Escape)}}, choice, nil // a reason follows: see sendReason
+		return refuse(), choice, nil // a reason follows: see sendReason
 	}
 	qs := dialog.Questions(p.Input)
 	replies, err := dialog.Replies(qs, answer)
@@ -87,4 +92,61 @@ func (d *driver) keys(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step
 		choice = answer.Text
 	}
 	return steps, choice, nil
+}
+
+// lastingWords are in the entry that allows something for longer, which not each approval has.
+var lastingWords = regexp.MustCompile(`(?i)^(yes|allow|always|approve)\b.*(don't ask again|\bthis (session|conversation)\b|\balways\b)|^always\b`)
+
+// lasting returns the number of the first entry of an approval that allows something for longer; 0: there is none.
+func lasting(now *dialog.Standing) int {
+	for _, e := range now.Entries {
+		if lastingWords.MatchString(e.Label) {
+			return e.Number
+		}
+	}
+	return 0
+}
+
+// maxEntry is the last entry that one key takes.
+const maxEntry = 9
+
+// always returns the key that allows something for longer. Where there is none it is allowed this time.
+func always() []agentcli.Step { return keyOf(lasting, "1") }
+
+// refusing returns the number of the entry for which Escape stands; 0: there is none.
+func refusing(now *dialog.Standing) int {
+	for _, e := range now.Entries {
+		if strings.HasSuffix(e.Label, "(esc)") {
+			return e.Number
+		}
+	}
+	return 0
+}
+
+// refuse returns the key that refuses. Escape does so as well, and takes what waits behind the dialog out of the terminal: a helper whose
+// approval that is would wait for ever.
+func refuse() []agentcli.Step { return keyOf(refusing, composer.Escape) }
+
+// keyOf returns the key of an entry of the dialog that stands, which entry finds once it is to be pressed, or another key where the dialog
+// has none. It is one key, whatever comes behind that dialog.
+func keyOf(entry func(now *dialog.Standing) int, otherwise string) []agentcli.Step {
+	pressed := &atomic.Bool{}
+	steps := make([]agentcli.Step, 0, maxEntry+1)
+	for n := range maxEntry + 1 {
+		key := otherwise
+		if n > 0 {
+			key = strconv.Itoa(n)
+		}
+		steps = append(steps, agentcli.Step{Write: []byte(key), If: func(rows []string) bool {
+			at := 0
+			if now, stands := approvalIn(rows); stands {
+				at = entry(now)
+			}
+			if n == 0 {
+				pressed.Store(false) // they may be typed again
+			}
+			return at == n && pressed.CompareAndSwap(false, true)
+		}})
+	}
+	return steps
 }

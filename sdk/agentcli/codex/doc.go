@@ -36,6 +36,11 @@
 //
 // Several helpers may ask at once. Codex draws the dialog of the next one where that of the last one was, and does not say so: what
 // takes the place of a reported approval is a prompt of its own, and the key of an answer goes into the dialog that it is for, or nowhere.
+// Escape would take those that wait out of the terminal, and their helpers would wait for ever: a refusal is the number of the entry for
+// which Escape stands, and so is an interrupt as long as approvals stand.
+//
+// An approval may be given for longer where its dialog has an entry for that, which is known once it is drawn: elsewhere it is given for
+// this time.
 //
 // No hook tells of what an MCP server asks its user, nor of the permissions that a model asks for: codex says that it is blocked, and
 // the prompt is reported with what the screen shows once the dialog stands. A form has one prompt for each field. Escape closes what
@@ -66,7 +71,9 @@
 // # Messages
 //
 // A message is pasted, with a space in front of / and ! that keeps it from being a command, and one at the end
-// that closes the completion of file names; codex cuts both off. The hook of a prompt shows whether it is the message: one
+// that closes the completion of file names; codex cuts both off. What may be the name of a picture is pasted in two parts, or codex would
+// attach the file in its place. Where a dialog comes in front of the composer meanwhile the rest is not typed, and the message is typed
+// anew when it is gone. The hook of a prompt shows whether it is the message: one
 // that is the message with something else, which somebody left in the line, is refused there, so that the model never sees
 // it, and the message is typed once more. While a message is on its way and its hook did not come, working is no proof that
 // it was taken: for five seconds that may be the turn of somebody else.

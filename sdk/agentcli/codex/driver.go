@@ -3,6 +3,7 @@ package codex
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -58,6 +59,7 @@ type driver struct {
 	sentText   string    // the message that was submitted last
 	sentAt     time.Time // when
 	again      bool      // it was refused, because something else came with it, or not typed, and is to be typed again
+	way        *passage  // of it
 	refusedAt  time.Time // when a prompt was refused, of which codex may yet tell; zero: none
 	tries      int       // of the look for how the turn ended
 	reading    bool      // the transcript
@@ -263,7 +265,7 @@ func (d *driver) blocked(kind string) {
 	case question:
 		d.state.Prompt = dialog.QuestionPrompt(d.promptID(), next.Tool, next.Input)
 	default:
-		d.state.Prompt = dialog.ApprovalPrompt(d.promptID(), next.Tool, next.Input, false)
+		d.state.Prompt = dialog.ApprovalPrompt(d.promptID(), next.Tool, next.Input, true)
 	}
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: source, Prompt: d.state.Prompt})
 }
@@ -377,6 +379,8 @@ func (d *driver) Submit(text string) []agentcli.Step { return d.submit(text, com
 func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	d.sent.Submit(text)
 	d.sentText, d.sentAt, d.again = text, d.host.Now(), false
+	way := &passage{}
+	d.way = way
 	if !free(d.host.Rows()) {
 		d.again = true
 		return []agentcli.Step{{Wait: clearGap}}
@@ -390,9 +394,21 @@ func (d *driver) submit(text string, clear bool) []agentcli.Step {
 		steps = d.ClearLine()
 	}
 	return append(steps,
-		agentcli.Step{Write: composer.Paste(text + " "), Wait: 100 * time.Millisecond},
-		agentcli.Step{Write: []byte(composer.Enter), If: free},
+		agentcli.Step{If: way.open, Write: pasted(text + " "), Wait: 100 * time.Millisecond},
+		agentcli.Step{If: way.open, Write: []byte(composer.Enter)},
 	)
+}
+
+// pictureName ends a message of one line that may be the name of a picture: codex attaches the file in place of the words.
+var pictureName = regexp.MustCompile(`^[^\n]+\.[A-Za-z]{2,4}['"]?\s*$`)
+
+// pasted returns a message as it is pasted: what may be the name of a picture in two parts, of which neither is.
+func pasted(text string) []byte {
+	if !pictureName.MatchString(text) {
+		return composer.Paste(text)
+	}
+	at := strings.LastIndexByte(text, '.')
+	return append(composer.Paste(text[:at]), composer.Paste(text[at:])...)
 }
 
 // Confirm presses Enter once more, or types a message again that was refused for what came with it, or had a dialog in its way. While
@@ -401,7 +417,7 @@ func (d *driver) Confirm() []agentcli.Step {
 	switch {
 	case d.state.Turn && !d.state.Following:
 		return []agentcli.Step{{Wait: clearGap}}
-	case d.again:
+	case d.again, d.way != nil && d.way.shut():
 		return d.submit(d.sentText, true)
 	}
 	return []agentcli.Step{{Write: []byte(composer.Enter), If: free}}
@@ -415,10 +431,10 @@ func (d *driver) Interrupt() []agentcli.Step {
 	if d.asks() || d.state.Shown != nil {
 		d.stopAgain(stopTries)
 	}
-	return []agentcli.Step{{Write: []byte(composer.Escape)}}
+	return refuse()
 }
 
-// stopAgain presses Escape again, up to so many times, as long as the turn goes on that is to be interrupted.
+// stopAgain does that again, up to so many times, as long as the turn goes on that is to be interrupted.
 func (d *driver) stopAgain(tries int) {
 	stop(&d.cancelStop)
 	typist, ok := d.host.(agentcli.Typist)
@@ -429,7 +445,7 @@ func (d *driver) stopAgain(tries int) {
 		if !d.state.Turn || d.state.Ending != "" || d.state.Following {
 			return
 		}
-		typist.Type([]agentcli.Step{{Write: []byte(composer.Escape)}})
+		typist.Type(refuse())
 		d.stopAgain(tries - 1)
 	})
 }

@@ -37,6 +37,9 @@ func (f *failed) info() (name string, status int) {
 
 // turnError returns the error as callers see it.
 func (f *failed) turnError() *runtime.TurnError {
+	if strings.Contains(f.Message, incomplete) {
+		return failure.Of(wire.TurnModelError, words(f.Message))
+	}
 	name, status := f.info()
 	if status >= http.StatusBadRequest {
 		return failure.FromStatus(status, words(f.Message))
@@ -55,6 +58,9 @@ func (f *failed) turnError() *runtime.TurnError {
 	return worded(f.Message)
 }
 
+// incomplete is in the error of an answer that the model ended early, such as for what was in it: it would do so again.
+const incomplete = "Incomplete response returned"
+
 var statusWords = regexp.MustCompile(`\bstatus:? ([1-5][0-9]{2})\b`)
 
 // worded returns the error that codex's own words mean, where they are all that is known.
@@ -67,6 +73,7 @@ func worded(message string) *runtime.TurnError {
 	}
 	for _, known := range []struct{ words, code string }{
 		{"Missing environment variable", wire.TurnLoginRequired},
+		{incomplete, wire.TurnModelError},
 		{"error sending request", wire.TurnModelUnavailable},
 		{"onnection failed", wire.TurnModelUnavailable},
 		{"stream disconnected", wire.TurnModelCut},

@@ -3,6 +3,7 @@ package codex
 import (
 	"sync"
 
+	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
 )
 
@@ -12,6 +13,15 @@ type press struct {
 	mu      sync.Mutex
 	into    *dialog.Standing // the dialog that the key is for; nil: none was seen yet
 	pressed bool
+}
+
+// guard returns steps, of which one is to be typed, that leave themselves out where another dialog stands.
+func (p *press) guard(steps []agentcli.Step) []agentcli.Step {
+	for i := range steps {
+		is := steps[i].If
+		steps[i].If = func(rows []string) bool { return (is == nil || is(rows)) && p.may(rows) }
+	}
+	return steps
 }
 
 // may reports whether the key may be pressed: where a dialog was seen, that one stands.

@@ -119,7 +119,7 @@ func TestReasonBetweenTurns(t *testing.T) {
 	if e := runtime.AsError(err); runtime.ErrorCode(err) != runtime.CodeInvalidArgument || e.Field != "text" {
 		t.Errorf("a reason: %+v", err)
 	}
-	r.answers(runtime.Answer{Choice: runtime.ChoiceDeny}, "\x1b")
+	r.answers(runtime.Answer{Choice: runtime.ChoiceDeny}, "2")
 	r.show(working)
 	r.state("idle")
 	r.want("unblocked[deny]")
@@ -139,7 +139,7 @@ func TestReasonOfHelper(t *testing.T) {
 	saved.driver.Load(r.driver.Save())
 	for _, r := range []*rig{r, {t: t, FakeHost: saved.FakeHost, driver: saved.driver, files: saved.files, shown: r.shown}} {
 		r.Kinds()
-		r.answers(runtime.Answer{Choice: runtime.ChoiceDeny, Text: "take another name"}, "\x1b")
+		r.answers(runtime.Answer{Choice: runtime.ChoiceDeny, Text: "take another name"}, "2")
 		r.show(working)
 		r.state("working")
 		r.want("unblocked[deny]")

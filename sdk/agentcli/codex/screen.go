@@ -32,6 +32,7 @@ type shown struct {
 
 var (
 	entryRow = regexp.MustCompile(`^ {0,2}› \d{1,2}\. `)
+	listRow  = regexp.MustCompile(`^ *\d{1,2}\. `)
 	hintRow  = regexp.MustCompile(`(?i)\besc\b.*\b(back|cancel|close|skip|dismiss|exit|quit)\b|` +
 		`\benter\b.*\b(select|confirm|continue|submit)\b`)
 )
@@ -106,21 +107,33 @@ func dialogRows(rows []string) []string {
 	}
 	for begin := last - 1; begin >= 0; begin-- {
 		if row := rows[begin]; row != "" && row[0] != ' ' {
-			return rows[begin+1:]
+			return behindTalk(rows[begin+1:], last-begin-1)
 		}
 	}
 	return rows
 }
 
-// free reports whether Enter may be pressed: no dialog with a list stands where the composer would be. It may be one that has not
-// stood long enough to be reported, such as the choice of another model behind a turn, whose marked entry Enter would take.
-func free(rows []string) bool {
-	if composerAt(rows) >= 0 || !hinted(rows) {
-		return true
+// behindTalk returns rows without the rest of the conversation, which may go on while a dialog of a helper's stands: at least two blank
+// rows are between them. The list of the dialog is not above a row.
+func behindTalk(rows []string, list int) []string {
+	blanks := 0
+	for i, row := range rows[:min(list, len(rows))] {
+		switch {
+		case strings.TrimSpace(row) == "":
+			blanks++
+			continue
+		case blanks > 1 && !listRow.MatchString(row):
+			return rows[i:]
+		}
+		blanks = 0
 	}
-	now := dialog.Read(dialogRows(rows))
-	return len(now.Entries) < 2
+	return rows
 }
+
+// free reports whether a message may be typed: no dialog stands where the composer would be. It may be one that has not stood long
+// enough to be reported, such as the choice of another model behind a turn, whose marked entry Enter would take, or a form, whose field
+// would take the message.
+func free(rows []string) bool { return !drawn(rows) }
 
 // Screen reads the sign-in screens, before which codex tells nothing, and dialogs of which nothing else tells.
 func (d *driver) Screen(rows []string, _, _ int) bool {
@@ -146,7 +159,7 @@ func (d *driver) lookAt(rows []string) {
 		return
 	}
 	now := dialog.Read(dialogRows(rows))
-	if d.state.Shown != nil && d.state.Shown.Dialog.Equal(&now) {
+	if d.state.Shown != nil && alike(&d.state.Shown.Dialog, &now) {
 		return
 	}
 	pause := listPause
@@ -174,7 +187,7 @@ func (d *driver) stands(now dialog.Standing) {
 	stop(&d.cancelDrawn)
 	p := now.Prompt(d.promptID())
 	if d.state.Unread != "" && d.state.Unread != kindQuestion {
-		approval := dialog.ApprovalPrompt(p.ID, "", nil, false)
+		approval := dialog.ApprovalPrompt(p.ID, "", nil, lasting(&now) > 0)
 		if now.Text != "" {
 			approval.Text = now.Text
 		}
@@ -232,6 +245,8 @@ func (d *driver) answerShown(answer runtime.Answer) ([]agentcli.Step, error) {
 	open := func() bool { return d.state.Shown == s }
 	rows := d.host.Rows()
 	switch now := dialog.Read(dialogRows(rows)); {
+	case alike(&now, &s.Dialog) && len(now.Entries) < len(s.Dialog.Entries):
+		s.Dialog.Marked = now.Marked
 	case alike(&now, &s.Dialog):
 		s.Dialog = now // the mark may have moved
 	case drawn(rows):
@@ -265,17 +280,18 @@ func approvalIn(rows []string) (*dialog.Standing, bool) {
 }
 
 // alike reports whether two readings are of one dialog, however its words are wrapped. What the conversation has right above it may be
-// in one of them.
+// in one of them, and what a small terminal has no room for is not: the end of the list, or of an entry.
 func alike(a, b *dialog.Standing) bool {
 	long, short := screen.Solid(a.Text), screen.Solid(b.Text)
 	if len(long) < len(short) {
 		long, short = short, long
 	}
-	if len(a.Entries) != len(b.Entries) || !strings.HasSuffix(long, short) || short == "" && long != "" {
+	if !strings.HasSuffix(long, short) || short == "" && long != "" || (len(a.Entries) == 0) != (len(b.Entries) == 0) {
 		return false
 	}
-	for i := range a.Entries {
-		if screen.Solid(a.Entries[i].Label) != screen.Solid(b.Entries[i].Label) {
+	for i := range min(len(a.Entries), len(b.Entries)) {
+		long, short := screen.Solid(a.Entries[i].Label), screen.Solid(b.Entries[i].Label)
+		if !strings.HasPrefix(long, short) && !strings.HasPrefix(short, long) {
 			return false
 		}
 	}
@@ -327,7 +343,7 @@ func (d *driver) takesPlace(now *dialog.Standing) {
 	}
 	if words := screen.Solid(command); words != "" && strings.Contains(screen.Solid(now.Text), words) {
 		d.state.Next, d.state.Helper = nil, next.Helper
-		d.state.Prompt, d.state.Standing = dialog.ApprovalPrompt(d.promptID(), next.Tool, next.Input, false), true
+		d.state.Prompt, d.state.Standing = dialog.ApprovalPrompt(d.promptID(), next.Tool, next.Input, lasting(now) > 0), true
 		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: d.state.Prompt})
 	} else {
 		d.state.Unread = "permission"

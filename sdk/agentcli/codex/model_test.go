@@ -1,0 +1,70 @@
+package codex_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+
+	"github.com/wardroom/wardroom/sdk/agentcli/codex"
+	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
+)
+
+// startScripted starts a codex whose requests that hold PLAY[name] get the answers of that name, one after the other.
+func startScripted(t *testing.T, answers map[string][]http.HandlerFunc) *drivertest.Agent {
+	t.Helper()
+	drivertest.CLI(t, "codex")
+	return started(t, codex.New(), modelEnv(drivertest.Played(t, answers)))
+}
+
+// event is one of a stream.
+type event map[string]any
+
+// says streams events, and then breaks off.
+func says(events ...event) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for _, e := range events {
+			b, err := json.Marshal(e)
+			if err != nil {
+				return
+			}
+			_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e["type"], b)
+		}
+	}
+}
+
+// fails answers with a status.
+func fails(status int, header http.Header, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for name, values := range header {
+			w.Header()[name] = values
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// toolCall is a call of a tool with arguments, which may be no JSON.
+func toolCall(tool, args string) event {
+	return event{"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": tool, "arguments": args}
+}
+
+var created = event{"type": "response.created", "response": event{"id": "resp_1"}}
+
+// item is a whole item of an answer.
+func item(it event) event {
+	return event{"type": "response.output_item.done", "output_index": 0, "item": it}
+}
+
+func message(text string) event {
+	return event{"type": "message", "role": "assistant", "id": "msg_1", "content": []event{{"type": "output_text", "text": text}}}
+}
+
+// completed ends an answer.
+var completed = event{"type": "response.completed", "response": event{"id": "resp_1", "usage": event{
+	"input_tokens": 100, "input_tokens_details": event{"cached_tokens": 0}, "output_tokens": 5,
+	"output_tokens_details": event{"reasoning_tokens": 0}, "total_tokens": 105,
+}}}
