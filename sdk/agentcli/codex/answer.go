@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
@@ -99,54 +98,38 @@ var lastingWords = regexp.MustCompile(`(?i)^(yes|allow|always|approve)\b.*(don't
 
 // lasting returns the number of the first entry of an approval that allows something for longer; 0: there is none.
 func lasting(now *dialog.Standing) int {
+	return entryOf(now, lastingWords.MatchString)
+}
+
+// entryOf returns the number of the first entry with such a label; 0: there is none.
+func entryOf(now *dialog.Standing, is func(label string) bool) int {
 	for _, e := range now.Entries {
-		if lastingWords.MatchString(e.Label) {
+		if is(e.Label) {
 			return e.Number
 		}
 	}
 	return 0
 }
 
-// maxEntry is the last entry that one key takes.
-const maxEntry = 9
+// shownIn returns how an entry of the approval that stands on a screen is found.
+func shownIn(entry func(now *dialog.Standing) int) func(rows []string) int {
+	return func(rows []string) int {
+		now, stands := approvalIn(rows)
+		if !stands {
+			return 0
+		}
+		return entry(now)
+	}
+}
 
 // always returns the key that allows something for longer. Where there is none it is allowed this time.
-func always() []agentcli.Step { return keyOf(lasting, "1") }
+func always() []agentcli.Step { return dialog.EntryKey(shownIn(lasting), "1") }
 
 // refusing returns the number of the entry for which Escape stands; 0: there is none.
 func refusing(now *dialog.Standing) int {
-	for _, e := range now.Entries {
-		if strings.HasSuffix(e.Label, "(esc)") {
-			return e.Number
-		}
-	}
-	return 0
+	return entryOf(now, func(label string) bool { return strings.HasSuffix(label, "(esc)") })
 }
 
 // refuse returns the key that refuses. Escape does so as well, and takes what waits behind the dialog out of the terminal: a helper whose
 // approval that is would wait for ever.
-func refuse() []agentcli.Step { return keyOf(refusing, composer.Escape) }
-
-// keyOf returns the key of an entry of the dialog that stands, which entry finds once it is to be pressed, or another key where the dialog
-// has none. It is one key, whatever comes behind that dialog.
-func keyOf(entry func(now *dialog.Standing) int, otherwise string) []agentcli.Step {
-	pressed := &atomic.Bool{}
-	steps := make([]agentcli.Step, 0, maxEntry+1)
-	for n := range maxEntry + 1 {
-		key := otherwise
-		if n > 0 {
-			key = strconv.Itoa(n)
-		}
-		steps = append(steps, agentcli.Step{Write: []byte(key), If: func(rows []string) bool {
-			at := 0
-			if now, stands := approvalIn(rows); stands {
-				at = entry(now)
-			}
-			if n == 0 {
-				pressed.Store(false) // they may be typed again
-			}
-			return at == n && pressed.CompareAndSwap(false, true)
-		}})
-	}
-	return steps
-}
+func refuse() []agentcli.Step { return dialog.EntryKey(shownIn(refusing), composer.Escape) }

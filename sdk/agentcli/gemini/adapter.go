@@ -54,7 +54,9 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 		Env: map[string]string{
 			"HOME":                   room.Home,
 			"GEMINI_CLI_NO_RELAUNCH": "true",
-			"NO_BROWSER":             "true",
+			// trustedFolders.json says so too; the environment may have gemini read another one.
+			"GEMINI_CLI_TRUST_WORKSPACE": "true",
+			"NO_BROWSER":                 "true",
 		},
 	}
 	// A session that begins is reported with its first turn: before, gemini has nothing to resume.

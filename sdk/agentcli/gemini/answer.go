@@ -35,11 +35,11 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	tools := slices.Clone(d.state.Tools)
 	into := &press{place: d.state.Place, twin: twice(p, tools), isOf: func(now *dialog.Standing) bool { return isOf(p, tools, now) }}
 	open := func() bool { return d.state.Prompt != nil && d.state.Prompt.ID == p.ID }
-	if d.state.Standing && len(steps) > keyed {
-		steps, err = d.answering.Once(choice, into.guard(steps), open) // it takes its time, and each part of it waits for the one before
-	} else {
-		steps, err = d.answering.Give(choice, into.guard(steps), d.state.Standing, open)
+	give := d.answering.Give
+	if p.Kind == runtime.PromptQuestion && len(steps) > keyed {
+		give = d.answering.GiveOnce // it takes its time, and each part of it waits for the one before
 	}
+	steps, err = give(choice, into.guard(steps), d.state.Standing, open)
 	if err == nil {
 		d.press = into
 		if into.twin {
@@ -78,7 +78,7 @@ func (d *driver) keys(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step
 		case runtime.ChoiceAllow:
 			return []agentcli.Step{{Wait: keyGap}, {Write: []byte("1")}}, choice, nil
 		case dialog.ChoiceAlways:
-			return []agentcli.Step{{Wait: keyGap}, {Write: []byte("2")}}, choice, nil
+			return append([]agentcli.Step{{Wait: keyGap}}, dialog.EntryKey(lasting, "1")...), choice, nil
 		}
 		// Escape cancels the turn. A reason is typed when the composer is back, and the turn goes on.
 		d.state.Reason = strings.TrimSpace(answer.Text)
@@ -105,6 +105,16 @@ func (d *driver) keys(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step
 		choice = answer.Text
 	}
 	return steps, choice, nil
+}
+
+// lasting returns the number of the entry that allows something for longer than this time: the second that allows it. Settings may leave
+// it out, and a folder that is not trusted; 0: there is none.
+func lasting(rows []string) int {
+	now := dialog.Read(rows)
+	if len(now.Entries) > 1 && strings.HasPrefix(now.Entries[1].Label, "Allow") {
+		return now.Entries[1].Number
+	}
+	return 0
 }
 
 // review heads what shows all answers before they are given.

@@ -177,3 +177,31 @@ func TestQuestionOfSeveralOptions(t *testing.T) {
 		}
 	}
 }
+
+// The answer to several questions is typed once, whether their dialog stood already or not: the same ones may be asked again behind them.
+func TestQuestionsOnce(t *testing.T) {
+	options := []any{map[string]any{"label": "red"}, map[string]any{"label": "blue"}}
+	screen := []string{"╭────╮", "│ Which? │", "│ ● 1. red │", "│   2. blue │", "│   3. Enter a custom value │", "╰────╯"}
+	for _, late := range []bool{false, true} {
+		r := readyRig(t)
+		r.asksFor("ask_user", map[string]any{"questions": []any{
+			map[string]any{"question": "Which?", "options": options}, map[string]any{"question": "And?", "options": options},
+		}})
+		r.Screen = screen
+		if !late {
+			r.title(asks)
+		}
+		steps, err := r.driver.Answer(r.shown, runtime.Answer{Text: "blue\nred"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		typed := drivertest.Keystrokes(steps, screen...)
+		if late {
+			r.title(asks)
+			typed = r.Keystrokes()
+		}
+		if r.Pass(3 * time.Second); typed != "21\r" || r.Keystrokes() != "" {
+			t.Errorf("late %v: typed %q, and again", late, typed)
+		}
+	}
+}

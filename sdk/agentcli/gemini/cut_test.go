@@ -44,19 +44,48 @@ func TestCutShort(t *testing.T) {
 	}
 }
 
+// What stands on the screen with the note was cut, however late its stream ends. An answer that is drawn later is of another attempt.
+func TestCutThenLate(t *testing.T) {
+	drawn := append([]string{"ℹ ⚠️  Response truncated due to token limits.", "", "✦ half", ""}, ready...)
+	for name, tt := range map[string]struct {
+		screen []string
+		want   string
+	}{
+		"Drawn":    {drawn, "text[whole] turn_end(MODEL_ERROR)"},
+		"NotDrawn": {append([]string{drawn[0], "", "  Executing Hook: wardroom (esc to cancel, 1s)"}, ready...), "text[whole] turn_end[whole]"},
+		"Earlier":  {append([]string{drawn[0], "", "▄▄▄▄▄▄▄▄", "> now"}, ready...), "text[whole] turn_end[whole]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := readyRig(t)
+			r.takes("now")
+			r.title(busy)
+			r.says(cutNote)
+			r.shows(tt.screen)
+			r.Pass(time.Second)
+			r.says(lateOne)
+			r.hook("AfterAgent", nil)
+			r.title(idle)
+			r.shows(ready)
+			r.Pass(10 * time.Second)
+			r.want("took[now] session[s-0] " + tt.want)
+		})
+	}
+}
+
 // The provider may end an answer early: at the limit of tokens, or for what is in it.
 func TestRealCutShort(t *testing.T) {
 	t.Parallel()
 	half, all := `{"text":"half of an"}`, chunk("STOP", `{"text":"all of it"}`)
 	a := startScripted(t, map[string][]reply{
 		"tokens":  {{chunk("MAX_TOKENS", half)}},
+		"late":    {{chunk("MAX_TOKENS", half), pause}},
 		"safety":  {{chunk("SAFETY", half)}},
 		"recited": {{chunk("RECITATION", half)}},
 		"banned":  slices.Repeat([]reply{{chunk("PROHIBITED_CONTENT")}}, 4), // so often gemini asks
 		"spoken":  {{chunk("MAX_TOKENS")}, {all}},
 	})
 	for name, words := range map[string]string{
-		"tokens": "truncated due to token limits", "safety": "safety", "recited": "recitation", "banned": "prohibited content", "spoken": "",
+		"tokens": "truncated due to token limits", "late": "truncated due to token limits", "safety": "safety", "recited": "recitation", "banned": "prohibited content", "spoken": "",
 	} {
 		a.Send("PLAY[" + name + "] please")
 		switch end := a.Turn(); {

@@ -10,17 +10,18 @@
 // approval is about. How a turn ended, what was said in it and what it used come from the session's JSON lines, whose
 // name the hooks tell. They are read as they grow, from where they ended when the turn began: the hook of the message is
 // answered when that is known. Entries without a model are the conversation written again, which gemini does when an
-// approval is refused. A line "Request cancelled." is an interrupt or a refusal, an error is the failure of the turn, a
-// line about a response that was truncated or stopped makes the answer behind it the failure of the turn, if that comes at once, and
-// a turn which neither hooks nor the transcript explain is TURN_UNKNOWN. Hooks cost a passing line "Executing Hook" on
-// the screen. Where a room has no hooks the titles alone still do, without texts.
+// approval is refused. A line "Request cancelled." is an interrupt or a refusal, and so is a tool that was cancelled, an error is the
+// failure of the turn, a line about a response that was truncated or stopped makes the answer behind it the failure of the turn, if that
+// comes at once or stood on the screen with it, and a turn which neither hooks nor the transcript explain is TURN_UNKNOWN. Hooks cost a
+// passing line "Executing Hook" on the screen. Where a room has no hooks the titles alone still do, without texts.
 //
 // The title says ◇ under dialogs, too, and before the answer is drawn: gemini is ready when the screen shows its
 // composer, and no line above it says that something can be cancelled. What stays where the composer would be is a
 // dialog: a login where it asks for one, else a question with the choices that can be read.
 //
 // Approvals and questions are answered by keys, once ✋ says that the dialog stands. A refusal is Escape, whose place is
-// the same in every dialog; it cancels the turn. Its reason follows as a message, and the turn goes on with that.
+// the same in every dialog; it cancels the turn. Its reason follows as a message, and the turn goes on with that. What allows a tool for
+// longer is the second entry that allows it, where there is one.
 //
 // A model may call several tools at once. Their dialogs stand one after the other, in an order of their own and without a title or a
 // hook in between: which of them stands is read from the screen ("1 of 2" and the tool's input), each is a prompt of its own, and the
@@ -40,7 +41,8 @@
 //
 // Settings are merged into settings.json in the agent's home. A file of our own, given as the system's
 // (GEMINI_CLI_SYSTEM_SETTINGS_PATH), would be ignored: gemini wants that one, and every directory above it, to be
-// root's and writable by nobody else. GEMINI_API_KEY selects that way to sign in.
+// root's and writable by nobody else. GEMINI_API_KEY selects that way to sign in. The work directory is trusted, or gemini would ask
+// for that first.
 //
 // # Approval presets
 //

@@ -48,9 +48,11 @@ type driver struct {
 	began   time.Time // when the composer was there first
 	readyAt time.Time // when it was ready in this life; zero: it was before
 
-	reader  *reader // of the turn, or nil if nobody knows where it begins; a read owns it while reading is set
-	reading bool
-	next    []*readWait // for the one after it
+	reader   *reader // of the turn, or nil if nobody knows where it begins; a read owns it while reading is set
+	reading  bool
+	readAt   time.Time   // when the last read began, or the turn
+	cutSince time.Time   // after that the note came that an answer was cut short
+	next     []*readWait // for the one after it
 
 	asking    func() // ends the wait for the screen to show which of several tools is asked about
 	beginning func() // ends the wait for the hook of a turn that the title announced

@@ -2,6 +2,8 @@ package gemini
 
 import (
 	"errors"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -96,11 +98,17 @@ func (d *driver) read(then func(err error)) {
 func (d *driver) startRead(waiting ...*readWait) {
 	d.reading = true
 	r, name := d.reader, d.state.Transcript
+	before, cutAt := d.readAt, r.cutAt
+	d.readAt = d.host.Now()
 	var err error
 	d.host.Do(func() { err = r.read(&d.room, name) }, func() {
 		d.reading = false
 		if r == d.reader {
 			d.tell()
+			if r.cutAt != cutAt {
+				d.cutSince = before
+			}
+			d.seeCut(d.host.Rows())
 		}
 		next := d.next
 		d.next = nil
@@ -153,4 +161,32 @@ func (d *driver) follow() {
 		}
 		d.follow()
 	})
+}
+
+// seeCut looks whether an answer that the transcript calls cut short stands on the screen: its entry comes when its stream ends, which
+// may be much later. Where gemini asks for another one, that begins retryPause behind the note at the earliest.
+func (d *driver) seeCut(rows []string) {
+	if d.known() && d.reader.cut != "" && d.host.Now().Sub(d.cutSince) < retryPause {
+		d.reader.shown = d.reader.shown || saysBelow(rows, d.reader.cut)
+	}
+}
+
+// saysBelow reports whether words of a model stand right below a note on the screen.
+func saysBelow(rows []string, note string) bool {
+	const known = 20 // characters by which a note is known, in a narrow terminal too
+	at := -1
+	for i, row := range rows {
+		if strings.Contains(row, note[:min(len(note), known)]) {
+			at = i
+		}
+	}
+	for _, row := range rows[at+1:] {
+		if row = strings.TrimSpace(row); at < 0 || row == "" || strings.Contains(note, row) {
+			continue
+		}
+		first, _ := utf8.DecodeRuneInString(row)
+		return !strings.Contains(row, "(esc to cancel") && !strings.Contains(row, "? for shortcuts") && !lined(row) &&
+			!strings.ContainsRune(">!ℹ✕⚠╭│", first)
+	}
+	return false
 }

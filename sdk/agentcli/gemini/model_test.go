@@ -6,12 +6,16 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
 )
 
-// reply is what a provider answers to a request: chunks of a stream.
+// reply is what a provider answers to a request: chunks of a stream, and pauses.
 type reply []string
+
+// pause is three seconds without a chunk.
+const pause = ""
 
 // scripted starts what answers requests that hold PLAY[name] with the replies of that name, one after the other, and returns the
 // environment that makes gemini ask it.
@@ -26,10 +30,18 @@ func scripted(t *testing.T, replies map[string][]reply) map[string]string {
 	return modelEnv(drivertest.Played(t, answers))
 }
 
-func (r reply) write(w http.ResponseWriter, _ *http.Request) {
+func (r reply) write(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, chunk := range r {
-		_, _ = io.WriteString(w, "data: "+chunk+"\n\n")
+		if chunk != pause {
+			_, _ = io.WriteString(w, "data: "+chunk+"\n\n")
+			continue
+		}
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-time.After(3 * time.Second):
+		case <-req.Context().Done():
+		}
 	}
 }
 

@@ -86,6 +86,7 @@ func (d *driver) look(rows []string) {
 		d.dialogGone()
 	}
 	if d.state.Turn {
+		d.seeCut(rows)
 		d.atComposer(rows, row)
 	}
 }

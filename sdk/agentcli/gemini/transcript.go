@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,7 @@ type reader struct {
 	last  entry    // the newest entry of the model
 	cut   string   // why an answer was cut short that has no entry yet
 	cutAt string   // when that came
+	shown bool     // the answer stood on the screen with it, so no later one is meant
 	past  runtime.Usage
 }
 
@@ -54,7 +56,12 @@ type entry struct {
 	Content   json.RawMessage `json:"content"`
 	Model     string          `json:"model"`
 	Tokens    *tokens         `json:"tokens"`
-	ToolCalls []struct{}      `json:"toolCalls"`
+	ToolCalls []toolCall      `json:"toolCalls"`
+}
+
+// toolCall is a tool that was called, with what became of it.
+type toolCall struct {
+	Status string `json:"status"`
 }
 
 // tokens are those of one request. Input has the cached ones, and neither thoughts nor those of tools are in others.
@@ -155,7 +162,7 @@ func (r *reader) line(line []byte) {
 		}
 		r.Note = text
 		if why := cutShort(text); why != "" {
-			r.cut, r.cutAt = why, e.Time
+			r.cut, r.cutAt, r.shown = why, e.Time, false
 		}
 	case "error":
 		r.Failure, r.Text = words(e.Content), ""
@@ -178,11 +185,13 @@ func (r *reader) answer(e entry) {
 			r.said, r.texts = append(r.said, text), r.texts+1
 		}
 		r.Cancelled, r.Failure = false, ""
-		if r.Cut = r.cut; paused(r.cutAt, e.Time) {
+		if r.Cut = r.cut; !r.shown && paused(r.cutAt, e.Time) {
 			r.Cut = "" // it is of the attempt before this one
 		}
 		r.cut = ""
 	}
+	// An interrupt may have no other line than that it cancelled a tool, or have that behind its own.
+	r.Cancelled = r.Cancelled || slices.ContainsFunc(e.ToolCalls, func(c toolCall) bool { return c.Status == "cancelled" })
 	r.Open = len(e.ToolCalls) > 0 || r.Text == "" || strings.TrimSpace(words(e.Content)) == ""
 	e.Content, e.ToolCalls = nil, nil
 	r.last = e

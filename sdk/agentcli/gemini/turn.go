@@ -97,7 +97,7 @@ func (d *driver) begin(text string, call *agentcli.HookCall) {
 	d.stopBeginning()
 	d.state.Turn, d.state.Hooked, d.state.Done, d.state.Worked = true, true, false, d.title == signWorks || d.title == signAsks
 	d.state.Denied, d.state.Reason, d.state.Reasoned, d.state.Told = false, "", false, 0
-	d.ending = time.Time{}
+	d.ending, d.readAt = time.Time{}, d.host.Now()
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalTook, Source: runtime.SourceHook, Text: text})
 	d.anchor(func() {
 		call.Answer(nil)

@@ -25,6 +25,7 @@ type Keys struct {
 	Delay time.Duration
 
 	choice  string
+	once    bool // it is not typed again
 	late    bool // the CLI has not reacted to it in time: a further answer is welcome
 	waiting []agentcli.Step
 	open    func() bool
@@ -37,9 +38,19 @@ func (k *Keys) Choice() string { return k.choice }
 // Give begins an answer, and returns what of it is typed at once. Open reports whether the dialog is still there.
 // NO_PROMPT when another answer is on its way.
 func (k *Keys) Give(choice string, steps []agentcli.Step, standing bool, open func() bool) ([]agentcli.Step, error) {
+	return k.give(choice, steps, standing, false, open)
+}
+
+// GiveOnce is Give of an answer that takes its time, and is not typed again.
+func (k *Keys) GiveOnce(choice string, steps []agentcli.Step, standing bool, open func() bool) ([]agentcli.Step, error) {
+	return k.give(choice, steps, standing, true, open)
+}
+
+func (k *Keys) give(choice string, steps []agentcli.Step, standing, once bool, open func() bool) ([]agentcli.Step, error) {
 	if err := k.begin(choice, open); err != nil {
 		return nil, err
 	}
+	k.once = once
 	if standing {
 		k.again(steps)
 		return steps, nil
@@ -55,11 +66,7 @@ func (k *Keys) Give(choice string, steps []agentcli.Step, standing bool, open fu
 // Once is Give for a dialog that stands, of which only the screen says when it is gone: that may be seen later than the CLI
 // took the keys, so they are not typed again. Until then, or until the CLI is late, another answer is NO_PROMPT.
 func (k *Keys) Once(choice string, steps []agentcli.Step, open func() bool) ([]agentcli.Step, error) {
-	if err := k.begin(choice, open); err != nil {
-		return nil, err
-	}
-	k.cancel = k.Host.After(reactLimit, func() { k.late = true })
-	return steps, nil
+	return k.GiveOnce(choice, steps, true, open)
 }
 
 // begin takes an answer, unless one is on its way to a dialog that is still there.
@@ -85,8 +92,12 @@ func (k *Keys) Stands() {
 	k.again(steps)
 }
 
-// again types the steps a second time if the dialog stays.
+// again types the steps a second time if the dialog stays, unless they are typed once.
 func (k *Keys) again(steps []agentcli.Step) {
+	if k.once {
+		k.cancel = k.Host.After(reactLimit, func() { k.late = true })
+		return
+	}
 	typist, ok := k.Host.(agentcli.Typist)
 	if !ok {
 		return
@@ -104,5 +115,5 @@ func (k *Keys) Stop() {
 	if k.cancel != nil {
 		k.cancel()
 	}
-	k.choice, k.late, k.waiting, k.open, k.cancel = "", false, nil, nil, nil
+	k.choice, k.once, k.late, k.waiting, k.open, k.cancel = "", false, false, nil, nil, nil
 }

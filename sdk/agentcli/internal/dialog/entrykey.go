@@ -1,0 +1,31 @@
+package dialog
+
+import (
+	"strconv"
+	"sync/atomic"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+)
+
+// maxKey is the last entry that one key takes.
+const maxKey = 9
+
+// EntryKey returns the key of an entry of the dialog that stands, whose number entry finds on the screen once it is to be pressed, or
+// another key where that is 0. It is one key, whatever comes behind that dialog, and one more where the steps are typed again.
+func EntryKey(entry func(rows []string) int, otherwise string) []agentcli.Step {
+	pressed := &atomic.Bool{}
+	steps := make([]agentcli.Step, 0, maxKey+1)
+	for n := range maxKey + 1 {
+		key := otherwise
+		if n > 0 {
+			key = strconv.Itoa(n)
+		}
+		steps = append(steps, agentcli.Step{Write: []byte(key), If: func(rows []string) bool {
+			if n == 0 {
+				pressed.Store(false)
+			}
+			return entry(rows) == n && pressed.CompareAndSwap(false, true)
+		}})
+	}
+	return steps
+}
