@@ -190,3 +190,49 @@ func TestInterruptBehindShown(t *testing.T) {
 		t.Errorf("typed %q where the turn goes on", keys)
 	}
 }
+
+// A dialog that a small terminal has no room for is the same: the end of its list is gone, or that of an entry.
+func TestApprovalCut(t *testing.T) {
+	r := one(t)
+	for _, rows := range []string{"› 1. Yes\n  2. N\n", "› 1. Yes\n"} {
+		r.show("\n  Would you like to\n  run the following\n  command?\n\n  $ one\n\n" + rows + "\n  Press enter to\n  confirm or esc to\n  cancel\n")
+		r.Pass(4 * time.Second)
+		r.want("")
+	}
+	r.show(approval("one"))
+	r.Pass(4 * time.Second)
+	r.want("")
+	r.answers(runtime.Answer{Choice: runtime.ChoiceAllow}, "1")
+}
+
+// The conversation may go on above the approvals of helpers, one of which takes the place of the other all the same.
+func TestApprovalWhileTalking(t *testing.T) {
+	r := one(t)
+	talk := func(words, command string) {
+		r.show("• so it\n  goes on" + words + strings.TrimPrefix(approval(command), "• Working"))
+		r.Pass(300 * time.Millisecond)
+	}
+	talk("", "one")
+	r.helperAsks("two")
+	r.answers(runtime.Answer{Choice: runtime.ChoiceAllow}, "1")
+	for _, words := range []string{" and", " and on", " and on\n\n  and", " and on\n\n  and on"} {
+		talk(words, "two")
+	}
+	r.want("unblocked[allow] blocked[Bash: two]")
+}
+
+// An approval may be given for longer by the entry for that, and for this time where there is none; a refusal is the entry for which
+// Escape stands. Either is one key.
+func TestEntriesOfApproval(t *testing.T) {
+	lasting := strings.Replace(approval("one"), "  2. No (esc)", "  2. Yes, and don't ask again for commands that start with `one` (p)\n  3. No (esc)", 1)
+	for _, tt := range []struct{ screen, choice, key string }{
+		{lasting, "allow_always", "2"}, {approval("one"), "allow_always", "1"}, {lasting, runtime.ChoiceDeny, "3"}, {lasting, runtime.ChoiceAllow, "1"},
+	} {
+		r := readyRig(t)
+		r.helperAsks("one")
+		r.state("blocked:kind=permission")
+		r.show(tt.screen)
+		r.title("[ . ] Action Required")
+		r.answers(runtime.Answer{Choice: tt.choice}, tt.key)
+	}
+}
