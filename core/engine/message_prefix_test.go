@@ -75,7 +75,7 @@ func (k *talk) live(id string, answers map[string]string, people string, kind co
 			}
 		case len(open) > 0:
 			k.clock.Advance(24 * stdtime.Hour)
-		case k.store.count(id, core.EventMessageSent) > 0 && k.store.count(id, core.EventMessageReplied) == 0 && len(answers) < 2:
+		case len(asks) > 0 && k.store.count(id, core.EventMessageReplied) == 0 && len(answers) < 2: // not before a restarted engine has asked again
 			k.clock.Advance(10 * stdtime.Second)
 		}
 	}
