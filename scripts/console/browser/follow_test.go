@@ -43,11 +43,12 @@ func TestFollowedLinesStay(t *testing.T) {
 
 // A log whose connection was lost without a word is followed anew.
 func TestFollowedAfterSilence(t *testing.T) {
-	p := beforeIn(t, `{ const timer = window.setTimeout; window.setTimeout = (f, ms, ...more) => timer(f, ms >= 45e3 ? 500 : ms, ...more); const real = window.fetch; window.followed = 0;
+	p := beforeIn(t, hurried+`{ const now = Date.now, real = window.fetch; window.silence = 0; Date.now = () => now() + silence; window.followed = 0;
 		window.fetch = (address, o) => new URL(address, location.href).pathname !== "/api/admin/log" ? real(address, o) : Promise.resolve(new Response(new ReadableStream({start(c) {
 			c.enqueue(new TextEncoder().encode('event: log\ndata: {"timestamp": "2026-01-02T03:04:05Z", "level": "info", "message": "this is answer ' + ++followed + '"}\n\n'));
 		}}))); }`)
 	p.do(chromedp.Navigate(shared.URL + "/system?tab=log"))
 	p.until("a line", `document.body.innerText.includes("this is answer 1")`)
+	p.do(chromedp.Evaluate(`silence = 60e3; 0`, nil))
 	p.until("the next answer", `document.body.innerText.includes("this is answer 2")`)
 }
