@@ -2,9 +2,11 @@ package browser_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,20 +19,31 @@ const timelineOf = `const e = (kind, id, from, to, more) => ({kind, id, status: 
 	const keys = (nodes) => nodes.map((n) => [n.key, ...(n.children.length ? [keys(n.children)] : [])]);
 	const rows = (t, o = {}) => units.rowsOf(t.top, new Set(o.closed), new Set(o.opened), new units.Filter(o.text ?? "", new Set(o.kinds), o.failed ?? false));`
 
-// units returns a script that has the console's logic in the variable units.
-func units(t *testing.T) string {
-	t.Helper()
-	script := filepath.Join(t.TempDir(), "units.js")
+// unitsScript is the console's logic, bundled once.
+var unitsScript = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "wardroom-units-")
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	script := filepath.Join(dir, "units.js")
 	bundle := exec.Command("go", "run", ".", "-root", "../..", "-units", script)
 	bundle.Dir = ".."
 	if out, err := bundle.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		return "", fmt.Errorf("%w\n%s", err, out)
 	}
 	text, err := os.ReadFile(script)
+	return string(text), err
+})
+
+// units returns a script that has the console's logic in the variable units.
+func units(t *testing.T) string {
+	t.Helper()
+	script, err := unitsScript()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(text)
+	return script
 }
 
 // The logic of timeline, differences, remarks, inputs and texts, in the browser that it runs in.
