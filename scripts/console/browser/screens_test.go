@@ -68,29 +68,33 @@ func TestAccessibility(t *testing.T) {
 	paths := []string{"/", "/?range=30d", "/inbox", "/executions", "/executions?time=1&status=failed,completed&range=24h&metadata.team=blue", at, at + "?sel=step:0", at + "?tab=workflow", at + "?tab=messages", at + "?tab=data&with=" + done.ExecutionID, at + "?tab=journal",
 		"/batches", "/batches/" + batch.BatchID, "/patterns", "/patterns/startup-team", "/patterns/startup-team?tab=versions", "/schedules", "/schedules/" + schedule, "/triggers", "/triggers/" + trigger,
 		"/threads", "/threads?board=state", "/threads?board=execution", "/threads?tab=new", "/agents", "/agents?tab=managed", "/agents?tab=wall", "/agents?tab=runtimes", "/memory", "/webhooks", "/audit", "/system", "/system?tab=plugins", "/system?tab=log", "/system?tab=workspaces", "/system?tab=settings"}
-	for _, theme := range []string{"light", "dark"} {
-		t.Run(theme, func(t *testing.T) {
-			themed := func(t *testing.T, path string) *page {
-				p := openIn(t, "about:blank")
-				p.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}), chromedp.Navigate(shared.URL+path))
-				return p
+	// Each is loaded once: a page follows the theme of its browser while it is looked at.
+	themes := func(t *testing.T, path string, shown func(p *page)) {
+		p := openIn(t, "about:blank")
+		for i, theme := range []string{"light", "dark"} {
+			p.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}))
+			if i == 0 {
+				p.do(chromedp.Navigate(shared.URL + path))
+				shown(p)
 			}
-			for _, path := range paths {
-				t.Run(path, func(t *testing.T) {
-					p := themed(t, path)
-					p.until("the screen", `document.querySelector("h1") && !document.querySelector("main .waiting")`)
-					p.checkAxe(t, path)
-					p.shoot("wide")
-				})
-			}
-			for _, dialog := range [][2]string{{"/executions", "+ filter"}, {"/executions", "Columns"}, {"/batches", "Start one"}, {"/agents?tab=managed", "Start one"}, {"/webhooks", "New"}} {
-				t.Run(dialog[0]+" "+dialog[1], func(t *testing.T) {
-					p := themed(t, dialog[0])
-					p.click(button(dialog[1]))
-					p.until("the dialog", `document.querySelector("dialog h2")`)
-					p.checkAxe(t, dialog[1])
-				})
-			}
+			p.until("the theme "+theme, fmt.Sprintf(`getComputedStyle(document.documentElement).colorScheme === %q`, theme))
+			p.checkAxe(t, path+", "+theme)
+			p.shoot("wide " + theme)
+		}
+	}
+	for _, path := range paths {
+		t.Run(path, func(t *testing.T) {
+			themes(t, path, func(p *page) {
+				p.until("the screen", `document.querySelector("h1") && !document.querySelector("main .waiting")`)
+			})
+		})
+	}
+	for _, dialog := range [][2]string{{"/executions", "+ filter"}, {"/executions", "Columns"}, {"/batches", "Start one"}, {"/agents?tab=managed", "Start one"}, {"/webhooks", "New"}} {
+		t.Run(dialog[0]+" "+dialog[1], func(t *testing.T) {
+			themes(t, dialog[0], func(p *page) {
+				p.click(button(dialog[1]))
+				p.until("the dialog", `document.querySelector("dialog h2")`)
+			})
 		})
 	}
 }
