@@ -277,15 +277,27 @@ func (p *page) text() (text string) {
 	return text
 }
 
+// looks is a script that looks every ten milliseconds whether an expression holds, in the page, where a look costs a small part of what
+// it does from outside. It returns after ten looks at most, so that a page that is replaced is soon asked anew. Its timer is one that no
+// script of a test replaces.
+const looks = `(async (holds) => {
+	for (let turn = 0; ; turn++) {
+		try { if (holds()) return true; } catch { /* while a page loads there may be nothing to ask */ }
+		if (turn === 9) return false;
+		await scheduler.postTask(() => {}, {delay: 10});
+	}
+})(() => Boolean(%s))`
+
 // until waits until an expression is true in the page.
 func (p *page) until(what, expression string) {
 	p.t.Helper()
+	script := fmt.Sprintf(looks, expression)
 	err := testbed.Until(p.ctx, waiting, what, func(ctx context.Context) (holds bool, err error) {
-		err = chromedp.Run(ctx, chromedp.Evaluate("Boolean("+expression+")", &holds))
+		err = chromedp.Run(ctx, chromedp.Evaluate(script, &holds, awaited))
 		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 			return false, err
 		}
-		return holds && err == nil, nil // while a page loads there may be nothing to ask
+		return holds && err == nil, nil // the page may be replaced while it is asked
 	})
 	if err != nil {
 		p.t.Fatalf("%v\n%s", err, p.text())
