@@ -40,6 +40,7 @@ func TestLongNumbers(t *testing.T) {
 
 // A number that a person types goes to the server as it was typed, in a field, in JSON, and in a body that is tried.
 func TestTypedNumbers(t *testing.T) {
+	putUrgency(t)
 	definition := "name: numbered\nversion: 1.0.0\ninput:\n  n: {type: number}\nagents: {capabilities: [urgency], min: 1}\naggregation: {strategy: first}\n"
 	if _, err := shared.Client.CreatePattern(t.Context(), client.PatternInput{Definition: definition}); err != nil {
 		t.Fatal(err)
