@@ -25,6 +25,7 @@ import (
 type silentNode struct {
 	pod     atomic.Pointer[corev1.Pod]
 	removed atomic.Bool // somebody asked for the removal of the pod
+	asked   func()      // is called when that is so; nil: nothing is
 }
 
 func (s *silentNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -39,6 +40,9 @@ func (s *silentNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case r.Method == http.MethodDelete:
 		s.removed.Store(true)
+		if s.asked != nil {
+			s.asked()
+		}
 		refuse(http.StatusConflict, metav1.StatusReasonConflict, "not now")
 	case strings.HasSuffix(r.URL.Path, "/exec"):
 		refuse(http.StatusInternalServerError, metav1.StatusReasonInternalError, "error dialing backend: dial tcp 10.0.0.7:10250: i/o timeout")

@@ -119,9 +119,9 @@ func TestTakenAway(t *testing.T) {
 // TestKillUnrecorded ends an agent that does not answer and whose record is damaged: its pod is removed, as it is this runtime's.
 func TestKillUnrecorded(t *testing.T) {
 	binary := holderBinary(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	api := new(silentNode)
+	api := &silentNode{asked: cancel} // the API server keeps the pod, and it is waited for until then
 	l := openOver(t, api, ``)
 	h := handle{Version: handleVersion, ID: "a", Nonce: holder.NewNonce(), Owner: l.owner, Pod: "a-pod", UID: "u1"}
 	pod := podIn(corev1.PodRunning, "", "", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
@@ -133,7 +133,7 @@ func TestKillUnrecorded(t *testing.T) {
 	}
 	l.running["a"] = h.Nonce // as connect has it
 	p.cut()
-	if err := p.Kill(ctx); err == nil || !api.removed.Load() { // the API server keeps the pod
+	if err := p.Kill(ctx); err == nil || !api.removed.Load() {
 		t.Errorf("it has ended, %v; the removal of its pod was asked for: %t", err, api.removed.Load())
 	}
 }
