@@ -42,7 +42,7 @@ type Launcher struct {
 	watcher *watcher
 	rooms   local.Rooms // of work directories on this machine
 	dir     string      // what is stored of agents
-	owner   string      // identity of StateDir: see local.Identity
+	owner   string      // identity of StateDir: see identity
 
 	claims   life.Claims
 	commands commands
@@ -81,11 +81,11 @@ func Open(opts Options) (*Launcher, error) {
 	if c.StateDir, err = filepath.EvalSymlinks(c.StateDir); err != nil {
 		return nil, fmt.Errorf("directory of the runtime: %w", err)
 	}
-	if err := life.SweepRecords(l.dir); err != nil {
+	if err := errors.Join(life.SweepRecords(c.StateDir), life.SweepRecords(l.dir)); err != nil {
 		return nil, fmt.Errorf("directory of the runtime: %w", err)
 	}
 	l.config = c
-	if l.owner, err = local.Identity(c.StateDir); err != nil {
+	if l.owner, err = identityOf(c.StateDir, l.dir); err != nil {
 		return nil, fmt.Errorf("state directory: %w", err)
 	}
 	l.rooms = local.Rooms{
