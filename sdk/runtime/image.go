@@ -84,3 +84,9 @@ func RegistryUnreached(text string) bool {
 		"unexpected http status: 5", "502 bad gateway", "503 service unavailable", "504 gateway", "proxyconnect",
 	}, func(words string) bool { return strings.Contains(text, words) })
 }
+
+// DiskFull reports whether the disk of a container engine had no room for an image or a container, by what the engine wrote of it.
+func DiskFull(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "no space left on device") || strings.Contains(text, "disk quota exceeded")
+}

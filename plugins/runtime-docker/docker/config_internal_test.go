@@ -108,6 +108,7 @@ func TestRefused(t *testing.T) {
 		"Range of CPUs is from 0.01 to 2.00, as there are only 2 CPUs available":           runtime.CodeResourceLimit,
 		"Minimum memory limit allowed is 6MB":                                              runtime.CodeResourceLimit,
 		"mkdir /var/lib/docker/x: no space left on device":                                 runtime.CodeResourceLimit,
+		"mkdir /var/lib/docker/x: disk quota exceeded":                                     runtime.CodeResourceLimit,
 		"No such image: wardroom/x:1":                                                      runtime.CodeImageNotFound,
 		"network wardroom-x not found":                                                     runtime.CodeNetworkError,
 		"failed to create endpoint x on network y: adding interface veth to bridge failed": runtime.CodeNetworkError,

@@ -152,7 +152,7 @@ func (e *engine) refused(what string, err error) error {
 		return coded(runtime.CodeImageNotFound, "image", "build or load it on this machine")
 	case has("range of cpus"):
 		return coded(runtime.CodeResourceLimit, "limits.cpu", "ask for less, or use a larger machine")
-	case has("minimum memory limit", "cannot allocate memory", "unable to start unit", "no space left on device", "resource temporarily unavailable"):
+	case runtime.DiskFull(text), has("minimum memory limit", "cannot allocate memory", "unable to start unit", "resource temporarily unavailable"):
 		return coded(runtime.CodeResourceLimit, "", "ask for other limits, or make room on the machine")
 	case has("network") && has("not found", "no such", "could not find", "endpoint", "no available", "pool", "driver failed", "bridge"),
 		has("iptables", "veth", "address already in use"):

@@ -84,7 +84,7 @@ func checkImage(ref string) error {
 	return nil
 }
 
-// find returns an image, loading or pulling it as the configuration has it. IMAGE_NOT_FOUND, SOCKET_ERROR.
+// find returns an image, loading or pulling it as the configuration has it. IMAGE_NOT_FOUND, NETWORK_ERROR, RESOURCE_LIMIT, SOCKET_ERROR.
 func (i *images) find(ctx context.Context, ref string) (image, error) {
 	if i.pull == pullAlways {
 		if err := i.fetch(ctx, ref); err != nil {
@@ -96,21 +96,24 @@ func (i *images) find(ctx context.Context, ref string) (image, error) {
 	if runtime.ErrorCode(err) != runtime.CodeImageNotFound {
 		return found, err
 	}
+	var full error // there was no room for an archive; there may be for the image
 	if len(i.archives) > 0 {
-		if err := i.load(ctx, ref); err != nil {
-			return image{}, err
+		if full = i.load(ctx, ref); full != nil && runtime.ErrorCode(full) != runtime.CodeResourceLimit {
+			return image{}, full
 		}
 		if found, err = i.inspect(ctx, ref); runtime.ErrorCode(err) != runtime.CodeImageNotFound { // whoever has loaded it
 			return found, err
 		}
 	}
-	if i.pull == pullNever {
-		return image{}, err
+	if i.pull != pullNever {
+		if err = i.fetch(ctx, ref); err == nil {
+			return i.inspect(ctx, ref)
+		}
 	}
-	if err := i.fetch(ctx, ref); err != nil {
-		return image{}, err
+	if full != nil {
+		err = full
 	}
-	return i.inspect(ctx, ref)
+	return image{}, err
 }
 
 func (i *images) inspect(ctx context.Context, ref string) (image, error) {
@@ -131,6 +134,14 @@ func (i *images) inspect(ctx context.Context, ref string) (image, error) {
 		found.env = info.Config.Env
 	}
 	return found, nil
+}
+
+// diskFull is the error of an image that the engine has no room for.
+func diskFull(ref string, err error) error {
+	return &runtime.Error{
+		Code: runtime.CodeResourceLimit, Message: fmt.Sprintf("the image %s is not on this machine, and the disk of the container engine is full: %s", ref, said(err)),
+		Hint: "make room there; docker system df lists what takes it", Retry: true,
+	}
 }
 
 func imageNotFound(ref, why, hint string) *runtime.Error {
@@ -187,6 +198,9 @@ func (i *images) download(ref string) error {
 	if failed := i.engine.failed("pull "+ref, err); runtime.ErrorCode(failed) == runtime.CodeSocketError {
 		return failed
 	}
+	if runtime.DiskFull(err.Error()) {
+		return diskFull(ref, err)
+	}
 	if runtime.RegistryUnreached(err.Error()) {
 		return &runtime.Error{
 			Code: runtime.CodeNetworkError, Field: "image", Retry: true,
@@ -240,7 +254,7 @@ func drain(stream io.ReadCloser) error {
 }
 
 // load loads the archives that were not loaded yet, or have changed since, together with whoever wants that. Who does not wait for
-// the end gets IMAGE_NOT_FOUND, which may be tried again: the load goes on.
+// the end gets IMAGE_NOT_FOUND, which may be tried again: the load goes on. RESOURCE_LIMIT where the engine had no room for one of them.
 func (i *images) load(ctx context.Context, ref string) error {
 	i.mu.Lock()
 	t := i.loads
@@ -248,7 +262,7 @@ func (i *images) load(ctx context.Context, ref string) error {
 		t = &transfer{done: make(chan struct{})}
 		i.loads = t
 		i.wg.Go(func() {
-			i.loadAll()
+			t.err = i.loadAll()
 			i.mu.Lock()
 			i.loads = nil
 			i.mu.Unlock()
@@ -256,10 +270,16 @@ func (i *images) load(ctx context.Context, ref string) error {
 		})
 	}
 	i.mu.Unlock()
-	return t.wait(ctx, ref, "is not on this machine, and archives are still being loaded")
+	err := t.wait(ctx, ref, "is not on this machine, and archives are still being loaded")
+	if err != nil && runtime.DiskFull(err.Error()) {
+		return diskFull(ref, err)
+	}
+	return err
 }
 
-func (i *images) loadAll() {
+// loadAll returns the error of an archive that the engine had no room for; of what else is the matter with archives the log has, as the
+// image that is asked for may come from elsewhere.
+func (i *images) loadAll() (full error) {
 	for _, file := range i.archives {
 		info, err := os.Stat(file)
 		if err != nil {
@@ -272,11 +292,15 @@ func (i *images) loadAll() {
 		}
 		if err := i.loadFile(file); err != nil {
 			i.log.Warn("an archive of images cannot be loaded", "file", file, "error", err)
+			if runtime.DiskFull(err.Error()) {
+				full = err
+			}
 			continue
 		}
 		i.log.Info("an archive of images was loaded", "file", file)
 		i.loaded[file] = is
 	}
+	return full
 }
 
 func (i *images) loadFile(file string) error {

@@ -61,7 +61,7 @@ func (p *probes) close() {
 	p.wg.Wait()
 }
 
-// lookPath finds a command in an image, on the PATH of an environment. CLI_NOT_FOUND, SOCKET_ERROR.
+// lookPath finds a command in an image, on the PATH of an environment. CLI_NOT_FOUND, and the errors of engine.refused.
 func (p *probes) lookPath(ctx context.Context, in image, name string, env []string) (string, error) {
 	var candidates []string
 	switch {
@@ -107,7 +107,7 @@ func (p *probes) executable(ctx context.Context, in image, file string) (bool, e
 	defer cancel()
 	ok, err := p.stat(ctx, in, file)
 	if err != nil {
-		return false, p.engine.failed("look for a command in the image "+in.ref, err)
+		return false, p.engine.refused("look for a command in the image "+in.ref, err)
 	}
 	if len(p.known) >= maxKnown {
 		clear(p.known)
