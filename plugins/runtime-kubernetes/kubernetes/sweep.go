@@ -60,7 +60,7 @@ func (l *Launcher) leftover(pod *corev1.Pod, grace time.Duration) bool {
 	if known {
 		return v.Unwanted || spent(pod) && (v.Over || !v.Launched)
 	}
-	return !l.claims.Held(id) && time.Since(pod.CreationTimestamp.Time) >= grace
+	return !l.claims.Held(id) && l.watcher.age(pod) >= grace
 }
 
 // recorded returns what is stored of the agent that has a pod. An error is that of a record which is there and cannot be read.

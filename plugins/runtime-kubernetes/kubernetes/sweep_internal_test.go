@@ -13,7 +13,7 @@ import (
 // TestLeftoverUnreadable has the disk of the state directory give errors: a pod whose record cannot be read may be an agent's, and
 // stays.
 func TestLeftoverUnreadable(t *testing.T) {
-	l := &Launcher{dir: t.TempDir()}
+	l := &Launcher{dir: t.TempDir(), watcher: new(watcher)}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Name: "p", UID: "1", Annotations: map[string]string{annotationAgent: "agent-1"}, CreationTimestamp: metav1.NewTime(time.Now().Add(-time.Hour)),
 	}}
@@ -51,5 +51,26 @@ func TestLeftoverSidecar(t *testing.T) {
 		if l.leftover(pod, time.Hour) != known {
 			t.Errorf("with the end known: %t, it is of use: %t", known, known)
 		}
+	}
+}
+
+// TestLeftoverOfFastClock has the clock of the API server be hours ahead: a pod that no agent has is removed after the grace all the same,
+// and not before.
+func TestLeftoverOfFastClock(t *testing.T) {
+	w := &watcher{changed: make(chan struct{}), ended: func(*corev1.Pod) {}}
+	l := &Launcher{dir: t.TempDir(), watcher: w}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
+		Name: "p", UID: "1", Annotations: map[string]string{annotationAgent: "agent-1"}, CreationTimestamp: metav1.NewTime(time.Now().Add(5 * time.Hour)),
+	}}
+	w.see(nil, pod, false)
+	if l.leftover(pod, time.Hour) {
+		t.Error("it is removed before the grace is over")
+	}
+	if !l.leftover(pod, 0) {
+		t.Error("it stays after the grace")
+	}
+	w.see(nil, pod, true)
+	if len(w.seen) > 0 {
+		t.Errorf("of pods that are gone there is left %v", w.seen)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 )
@@ -23,8 +24,9 @@ type watcher struct {
 
 	mu      sync.Mutex // guards what follows
 	changed chan struct{}
-	err     error       // why the last watch ended, until another one works
-	removed [][2]string // UIDs of pods that the cluster took away, each with why, the last of them last
+	err     error                   // why the last watch ended, until another one works
+	removed [][2]string             // UIDs of pods that the cluster took away, each with why, the last of them last
+	seen    map[types.UID]time.Time // when each pod that is there was seen first, by the clock of this machine
 }
 
 // maxRemoved bounds of how many pods that are gone it is known why: a drain of a node ends as many at a time as that has, 110 by default.
@@ -123,7 +125,11 @@ func (w *watcher) see(old, o any, gone bool) {
 	}
 	pod, ok := o.(*corev1.Pod)
 	w.mu.Lock()
-	if gone && ok {
+	if ok && !gone {
+		w.meet(pod.UID)
+	}
+	if ok && gone {
+		delete(w.seen, pod.UID)
 		if why := takenAway(pod); why != "" {
 			w.removed = append(w.removed[max(0, len(w.removed)+1-maxRemoved):], [2]string{string(pod.UID), why})
 		}
@@ -138,6 +144,27 @@ func (w *watcher) see(old, o any, gone bool) {
 	if gone || over(pod) || silent(pod) && (!known || !silent(before)) {
 		w.ended(pod)
 	}
+}
+
+// meet notes when a pod is seen first. The caller holds mu.
+func (w *watcher) meet(uid types.UID) {
+	if w.seen == nil {
+		w.seen = map[types.UID]time.Time{}
+	}
+	if _, known := w.seen[uid]; !known {
+		w.seen[uid] = time.Now()
+	}
+}
+
+// age returns for how long a pod has been there, at least: what the API server has of it is by another clock, which may be ahead.
+func (w *watcher) age(pod *corev1.Pod) time.Duration {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	age := time.Since(pod.CreationTimestamp.Time)
+	if first, known := w.seen[pod.UID]; known {
+		age = max(age, time.Since(first))
+	}
+	return age
 }
 
 func (w *watcher) note(err error) {
