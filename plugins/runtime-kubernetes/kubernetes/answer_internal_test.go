@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -177,5 +178,41 @@ func TestOneLookFails(t *testing.T) {
 	api.told <- data
 	if err := <-made; runtime.ErrorCode(err) != runtime.CodeResourceLimit || looks.Load() < 2 {
 		t.Errorf("it ends with %v after %d looks", err, looks.Load())
+	}
+}
+
+// TestAskedToWait has the API server ask for another try later than the call may take: the call ends at once, with what the server wrote.
+func TestAskedToWait(t *testing.T) {
+	for code, want := range map[int]string{http.StatusTooManyRequests: "look at what asks it", http.StatusServiceUnavailable: "fails: the server is currently unable"} {
+		var asked atomic.Int32
+		l := openOver(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasSuffix(r.URL.Path, "/p") {
+				asked.Add(1)
+			}
+			w.Header().Set("Retry-After", "300")
+			http.Error(w, "etcd has no leader", code)
+		}), ``)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		_, err := l.cluster.get(ctx, "p")
+		if e := runtime.AsError(err); e == nil || e.Code != runtime.CodeUnavailable || !strings.Contains(e.Message+e.Hint, want) || ctx.Err() != nil || asked.Load() != 1 {
+			t.Errorf("%d: %+v, asked %d times; %v", code, err, asked.Load(), ctx.Err())
+		}
+		cancel()
+	}
+}
+
+// TestAskedToWaitALittle has the API server ask for another try that the call has the time for: it gets it.
+func TestAskedToWaitALittle(t *testing.T) {
+	var asked atomic.Int32
+	l := openOver(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/p") && asked.Add(1) == 1 {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusTooManyRequests)
+			return
+		}
+		new(silentNode).ServeHTTP(w, r)
+	}), ``)
+	if pod, err := l.cluster.get(t.Context(), "p"); pod != nil || err != nil || asked.Load() != 2 {
+		t.Errorf("%v, %v after %d tries", pod, err, asked.Load())
 	}
 }

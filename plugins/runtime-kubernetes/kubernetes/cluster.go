@@ -91,7 +91,7 @@ func openCluster(c *Config, version string) (*cluster, error) {
 	}
 	config.UserAgent = "wardroom-runtime-kubernetes/" + version
 	config.QPS, config.Burst = 50, 100
-	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return noPages{next} })
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return noWaits{noPages{next}} })
 	client, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, invalid("kubeconfig", err)
@@ -170,8 +170,16 @@ func said(err error) string { return life.OneLine(err.Error()) }
 // refusal is how an API server says what an account may not do.
 var refusal = regexp.MustCompile(`User "([^"]*)" cannot (\S+) resource "([^"]*)"`)
 
+// Words of admission.
+var (
+	// bounds are how an API server refuses what a LimitRange does not allow.
+	bounds = regexp.MustCompile(`(maximum|minimum) \S+ usage per (Container|Pod) is |max limit to request ratio per (Container|Pod) is `)
+	// quotas are how it refuses what a quota does not allow. One that is new has not been counted, and lets nothing in until then.
+	quotas = regexp.MustCompile(`exceeded quota: |insufficient quota to |status unknown for quota: `)
+)
+
 // failed makes a *runtime.Error of the cluster's: UNAVAILABLE when it was not reached or did not answer, RESOURCE_LIMIT for a
-// quota, SPAWN_FAILED for what it refused. A verb that the account lacks is named.
+// quota and for the limits of the namespace, SPAWN_FAILED for what it refused. A verb that the account lacks is named.
 func (k *cluster) failed(what string, err error) error {
 	var known *runtime.Error
 	switch {
@@ -194,15 +202,35 @@ func (k *cluster) failed(what string, err error) error {
 			Code: runtime.CodeUnavailable, Message: what + ": something on the way answers instead of the API server of the cluster: " + said(err), Retry: true,
 			Hint: "look at the load balancer or proxy before it, and whether it runs",
 		}
-	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "exceeded quota"):
+	case strings.Contains(err.Error(), "getting credentials: "): // as client-go reports it of a command
+		return &runtime.Error{
+			Code: runtime.CodeUnavailable, Message: what + ": the command of the kubeconfig that gets the credential fails: " + said(err), Retry: true,
+			Hint: "run it as the user of the service, with its environment, and look at what it writes",
+		}
+	case apierrors.IsForbidden(err) && quotas.MatchString(err.Error()):
 		return &runtime.Error{
 			Code: runtime.CodeResourceLimit, Message: what + ": " + said(err), Retry: true,
 			Hint: "stop an agent, ask for less, or raise the quota of the namespace " + k.namespace,
+		}
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "must specify "): // a quota of something that pods of agents do not name
+		return &runtime.Error{
+			Code: runtime.CodeSpawnFailed, Message: what + ": " + said(err),
+			Hint: "give the namespace " + k.namespace + " a LimitRange with a default of it, or take it out of the quota",
+		}
+	case apierrors.IsForbidden(err) && bounds.MatchString(err.Error()):
+		return &runtime.Error{
+			Code: runtime.CodeResourceLimit, Message: what + ": " + said(err),
+			Hint: "ask for what kubectl -n " + k.namespace + " get limitranges allows, with limits of the request, or limits and requests in the runtime's configuration",
 		}
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
 		return &runtime.Error{
 			Code: runtime.CodeSpawnFailed, Message: what + ": the namespace " + k.namespace + " is being deleted",
 			Hint: "make it again once it is gone, with the role of the runtime, or name another one in the runtime's configuration",
+		}
+	case absent(err) && kindOf(err) == "namespaces":
+		return &runtime.Error{
+			Code: runtime.CodeSpawnFailed, Message: what + ": the cluster has no namespace " + k.namespace,
+			Hint: "make it, with the role of the runtime, or name another one in the runtime's configuration",
 		}
 	case apierrors.IsForbidden(err):
 		hint := "look at the admission rules of the namespace " + k.namespace
@@ -227,6 +255,9 @@ func (k *cluster) failed(what string, err error) error {
 		}
 	}
 	message := what + ": the API server of the cluster does not answer"
+	if apierrors.ReasonForError(err) != metav1.StatusReasonUnknown || kindOf(err) != "" {
+		message = what + ": the API server of the cluster fails"
+	}
 	if !errors.Is(err, context.DeadlineExceeded) {
 		message += ": " + said(err)
 	}
@@ -239,6 +270,15 @@ func byProxy(err error) bool {
 	var answer apierrors.APIStatus
 	return apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse) && errors.As(err, &answer) &&
 		answer.Status().Code < http.StatusInternalServerError
+}
+
+// kindOf returns of which kind, such as pods, the API server means what it refuses or does not have; empty where it does not say.
+func kindOf(err error) string {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) || answer.Status().Details == nil {
+		return ""
+	}
+	return answer.Status().Details.Kind
 }
 
 // absent reports whether the API server says by an error that something is not there.

@@ -32,6 +32,7 @@ func TestFailed(t *testing.T) {
 	rbac := errors.New(`User "system:serviceaccount:ns:wardroom" cannot create resource "pods/exec" in API group "" in the namespace "ns"`)
 	terminating := apierrors.NewForbidden(pods, "p", errors.New("unable to create new content in namespace ns because it is being terminated"))
 	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause, Field: "metadata.namespace"}}
+	forbidden := func(text string) error { return apierrors.NewForbidden(pods, "p", errors.New(text)) }
 	for _, tt := range []struct {
 		err   error
 		code  runtime.Code
@@ -47,6 +48,13 @@ func TestFailed(t *testing.T) {
 		{apierrors.NewTooManyRequests("slow down", 1), runtime.CodeUnavailable, "slow down"},
 		{apierrors.NewInternalError(errors.New(`failed calling webhook "w": context deadline exceeded`)), runtime.CodeUnavailable, "an admission webhook of the cluster fails"},
 		{terminating, runtime.CodeSpawnFailed, "the namespace ns is being deleted"},
+		{apierrors.NewNotFound(apischema.GroupResource{Resource: "namespaces"}, "ns"), runtime.CodeSpawnFailed, "the cluster has no namespace ns"},
+		{forbidden("status unknown for quota: little, resources: pods"), runtime.CodeResourceLimit, "quota"},
+		{forbidden("insufficient quota to match these scopes: [{PriorityClass In [high]}]"), runtime.CodeResourceLimit, "quota"},
+		{forbidden("failed quota: little: must specify limits.ephemeral-storage for: agent"), runtime.CodeSpawnFailed, "LimitRange with a default"},
+		{forbidden("[maximum memory usage per Container is 64Mi, but limit is 96Mi]"), runtime.CodeResourceLimit, "kubectl -n ns get limitranges"},
+		{forbidden("minimum cpu usage per Pod is 1, but request is 10m"), runtime.CodeResourceLimit, "kubectl -n ns get limitranges"},
+		{forbidden("cpu max limit to request ratio per Container is 2, but provided ratio is 50.000000"), runtime.CodeResourceLimit, "kubectl -n ns get limitranges"},
 		{context.DeadlineExceeded, runtime.CodeUnavailable, "does not answer"},
 		{context.Canceled, runtime.CodeCanceled, "cancelled"},
 		{fmt.Errorf("get: %w", runtime.NotFound("x")), runtime.CodeNotFound, "x"},
@@ -91,6 +99,8 @@ func TestJudge(t *testing.T) {
 		"Unreached": {podIn(corev1.PodPending, "", "", waitingFor("ImagePullBackOff", `Back-off pulling image "r/i:1": RegistryUnavailable: the registry does not help`)), false, runtime.CodeNetworkError},
 		"Missing": {podIn(corev1.PodPending, "", "", waitingFor("ImagePullBackOff", `Back-off pulling image "r/i:1": ErrImagePull: rpc error: code = NotFound desc = `+
 			`failed to resolve reference "r/i:1": r/i:1: not found`)), false, runtime.CodeImageNotFound},
+		"DiskFull": {podIn(corev1.PodPending, "", "", waitingFor("ImagePullBackOff", `Back-off pulling image "r/i:1": ErrImagePull: failed to pull and unpack image "r/i:1": `+
+			`failed to extract layer: write /var/lib/x: no space left on device: unknown`)), false, runtime.CodeResourceLimit},
 		"Never":   {podIn(corev1.PodPending, "", "", waiting("ErrImageNeverPull")), false, runtime.CodeImageNotFound},
 		"Secret":  {podIn(corev1.PodPending, "", "", waiting("CreateContainerConfigError")), false, runtime.CodeSpawnFailed},
 		"Memory":  {podIn(corev1.PodFailed, "", "", terminated("OOMKilled", "")), false, runtime.CodeResourceLimit},

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/wardroom/wardroom/sdk/plugin"
@@ -45,9 +47,15 @@ func (l *Launcher) Health(ctx context.Context) plugin.Health {
 	health.Note("cluster", plugin.StatusOK, "namespace "+l.cluster.namespace)
 	if len(missing) > 0 {
 		health.Note("access", plugin.StatusFailed, "the runtime's account lacks in the namespace "+l.cluster.namespace+": "+strings.Join(missing, ", ")+
-			"; give it the role of the chart")
+			"; give it the role of the chart, which goes with the namespace where that is removed")
 	} else {
 		health.Note("access", plugin.StatusOK, "")
+	}
+	if err := l.placed(ctx); err != nil {
+		e := runtime.AsError(err)
+		health.Note("namespace", plugin.StatusFailed, strings.TrimSuffix(e.Message+"; "+e.Hint, "; "))
+	} else {
+		health.Note("namespace", plugin.StatusOK, "")
 	}
 	if err := l.watcher.failure(); err != nil && len(missing) == 0 {
 		health.Note("watch", plugin.StatusDegraded, "the pods of agents cannot be followed at the moment: "+said(err))
@@ -78,4 +86,16 @@ func (l *Launcher) missing(ctx context.Context) ([]string, error) {
 		}
 	}
 	return missing, nil
+}
+
+// placed returns an error where the namespace of pods is not there, or is being deleted; an account may have rights in one that is not.
+func (l *Launcher) placed(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: l.ownerName()}}
+	_, err := l.cluster.core.ConfigMaps(l.cluster.namespace).Create(ctx, owner, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}, FieldManager: fieldManager})
+	if absent(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return l.cluster.failed("look at the namespace of agents", err)
+	}
+	return nil // that it may be made, is there, or is refused for something else, says that there is a place for it
 }

@@ -472,7 +472,14 @@ func recall(pod *corev1.Pod, why *string) *corev1.Pod {
 func waits(image string, w *corev1.ContainerStateWaiting) error {
 	switch w.Reason {
 	case backOff:
-		if why := w.Message; runtime.RegistryUnreached(why) || strings.Contains(why, registryAway) {
+		why := w.Message
+		if runtime.DiskFull(why) {
+			return &runtime.Error{
+				Code: runtime.CodeResourceLimit, Message: fmt.Sprintf("the image %s cannot be pulled: the disk of the node is full: %s", image, said(errors.New(why))), Retry: true,
+				Hint: "make room on the node; kubectl describe pod names it while it pulls",
+			}
+		}
+		if runtime.RegistryUnreached(why) || strings.Contains(why, registryAway) {
 			return &runtime.Error{
 				Code: runtime.CodeNetworkError, Field: "image", Retry: true,
 				Message: fmt.Sprintf("the image %s cannot be pulled: its registry is not reached or does not answer: %s: %s", image, w.Reason, said(errors.New(why))),
