@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base32"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -142,7 +143,9 @@ func (s *Service) work() {
 			if err := s.advance(s.ctx, e); err != nil && s.ctx.Err() == nil {
 				waits = true
 				s.log.Warn("an erasure waits", "erasure", e.ID, "step", e.Step, "error", err)
-				s.note(e, err)
+				if !errors.Is(err, core.ErrInDoubt) { // else more than e has may be stored
+					s.note(e, err)
+				}
 			}
 		}
 		if waits {
