@@ -51,7 +51,7 @@ func TestFailed(t *testing.T) {
 		{apierrors.NewNotFound(apischema.GroupResource{Resource: "namespaces"}, "ns"), runtime.CodeSpawnFailed, "the cluster has no namespace ns"},
 		{forbidden("status unknown for quota: little, resources: pods"), runtime.CodeResourceLimit, "quota"},
 		{forbidden("insufficient quota to match these scopes: [{PriorityClass In [high]}]"), runtime.CodeResourceLimit, "quota"},
-		{forbidden("failed quota: little: must specify limits.ephemeral-storage for: agent"), runtime.CodeSpawnFailed, "LimitRange with a default"},
+		{forbidden("failed quota: little: must specify limits.memory for: proxy"), runtime.CodeSpawnFailed, "LimitRange with a default"},
 		{forbidden("[maximum memory usage per Container is 64Mi, but limit is 96Mi]"), runtime.CodeResourceLimit, "kubectl -n ns get limitranges"},
 		{forbidden("minimum cpu usage per Pod is 1, but request is 10m"), runtime.CodeResourceLimit, "kubectl -n ns get limitranges"},
 		{forbidden("cpu max limit to request ratio per Container is 2, but provided ratio is 50.000000"), runtime.CodeResourceLimit, "kubectl -n ns get limitranges"},

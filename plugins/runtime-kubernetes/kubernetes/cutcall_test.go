@@ -11,7 +11,6 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -307,10 +306,7 @@ func (c *cluster) eachCall(t *testing.T, test func(t *testing.T, k *cutter, how 
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := slices.DeleteFunc(k.counted(), func(call string) bool {
-		// What another state directory may have left, whose place in the file system this one has got.
-		return call == "POST-configmaps" || call == "POST-networkpolicies"
-	})
+	calls := k.counted()
 	if err := errors.Join(p.Kill(ctx), p.Close(), l.Remove(ctx, spec.ID), l.Close()); err != nil {
 		t.Fatal(err)
 	}

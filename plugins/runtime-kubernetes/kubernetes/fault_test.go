@@ -14,15 +14,11 @@ import (
 	"testing"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	networkingclient "k8s.io/client-go/kubernetes/typed/networking/v1"
-	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/tools/clientcmd"
-	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"github.com/wardroom/wardroom/plugins/runtime-kubernetes/kubernetes"
 	"github.com/wardroom/wardroom/sdk/agentcli"
@@ -356,70 +352,6 @@ func TestUnschedulable(t *testing.T) {
 	c, ctx := need(t), within(t)
 	_, err := c.plugin(t, map[string]any{"nodeSelector": map[string]string{"no-such": "label"}, "startTimeout": "3s"}).Conn().Runtime().Spawn(ctx, shell(id(t)))
 	wantError(t, err, runtime.CodeResourceLimit, "no node takes the pod")
-}
-
-// TestAccess has an account that may do less than is needed: the missing verb is named, in the error and in the health.
-func TestAccess(t *testing.T) {
-	c, ctx := need(t), within(t)
-	name := id(t)
-	if _, err := c.core.ServiceAccounts(c.namespace).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	rbac, err := rbacclient.NewForConfig(c.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules := []rbacv1.PolicyRule{
-		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"get", "list", "watch", "delete"}},
-		{APIGroups: []string{""}, Resources: []string{"pods/exec"}, Verbs: []string{"get", "create"}},
-		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "create"}},
-		{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"networkpolicies"}, Verbs: []string{"create", "update"}},
-	}
-	role, err := rbac.Roles(c.namespace).Create(ctx, &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = rbac.RoleBindings(c.namespace).Create(ctx, &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: name}, Subjects: []rbacv1.Subject{{Kind: "ServiceAccount", Name: name, Namespace: c.namespace}},
-		RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
-	}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	token, err := c.core.ServiceAccounts(c.namespace).CreateToken(ctx, name, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	config, err := clientcmd.LoadFromFile(c.kubeconfig)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for key := range config.AuthInfos {
-		config.AuthInfos[key] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
-	}
-	path := filepath.Join(t.TempDir(), "kubeconfig")
-	if err := clientcmd.WriteToFile(*config, path); err != nil {
-		t.Fatal(err)
-	}
-	p := c.plugin(t, map[string]any{"kubeconfig": path})
-	_, err = p.Conn().Runtime().Spawn(ctx, shell(id(t)))
-	wantError(t, err, runtime.CodeSpawnFailed, "lacks the verb create on pods")
-	if health, err := p.Conn().Health(ctx); err != nil || health.Status != plugin.StatusFailed || !strings.Contains(health.Reason, "create pods") {
-		t.Errorf("health %+v", health)
-	}
-	// What is needed is enough.
-	role.Rules[0].Verbs = append(role.Rules[0].Verbs, "create")
-	if _, err := rbac.Roles(c.namespace).Update(ctx, role, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	spec := shell(id(t))
-	until(ctx, t, "the role to count", func() bool { _, err = p.Conn().Runtime().Spawn(ctx, spec); return err == nil })
-	if health, err := p.Conn().Health(ctx); err != nil || health.Status != plugin.StatusOK {
-		t.Errorf("health %+v", health)
-	}
-	if err := p.Conn().Runtime().Stop(ctx, spec.ID, runtime.StopOptions{Force: true}); err != nil {
-		t.Error(err)
-	}
 }
 
 // TestSweep removes pods that no agent has, and those of no other state directory.

@@ -557,7 +557,11 @@ func (l *Launcher) ended(ctx context.Context, h handle, silent bool) (runtime.Ex
 			return runtime.Exit{}, errRemoved
 		case over(pod), spent(pod) && time.Now().After(deadline):
 			l.overNow(h)
-			return lastExit(pod, h)
+			exit, err := lastExit(pod, h)
+			if errors.Is(err, agentcli.ErrGone) && pod.DeletionTimestamp != nil { // it has ended, and is about to go
+				err = errRemoved
+			}
+			return exit, err
 		}
 		exit, err := l.exitFile(ctx, h)
 		if err == nil {

@@ -128,27 +128,46 @@ var (
 			return err
 		}
 		c.namespace = "wardroom-test-" + strconv.FormatInt(time.Now().UnixNano(), 36)
-		_, err = c.core.Namespaces().Create(context.Background(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
-			Name: c.namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
-		}}, metav1.CreateOptions{})
-		if err != nil {
+		if err := c.makeNamespace(context.Background()); err != nil {
 			return err
 		}
 		shared = c
-		// Pods cannot be made before their service account is there.
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		ticker := time.NewTicker(100 * time.Millisecond)
-		defer ticker.Stop()
-		for {
-			_, err := c.core.ServiceAccounts(c.namespace).Get(ctx, "default", metav1.GetOptions{})
-			if err == nil || ctx.Err() != nil {
-				return err
-			}
-			<-ticker.C
-		}
+		return nil
 	})
 )
+
+// makeNamespace makes the namespace of a cluster, and returns when pods can be made in it: once its service account is there.
+func (c *cluster) makeNamespace(ctx context.Context) error {
+	_, err := c.core.Namespaces().Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: c.namespace, Labels: map[string]string{"pod-security.kubernetes.io/enforce": "restricted"},
+	}}, metav1.CreateOptions{})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	ticker := time.NewTicker(100 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		_, err := c.core.ServiceAccounts(c.namespace).Get(ctx, "default", metav1.GetOptions{})
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		<-ticker.C
+	}
+}
+
+// apart returns the cluster with a namespace of the test's own.
+func (c *cluster) apart(ctx context.Context, t testing.TB) *cluster {
+	t.Helper()
+	own := *c
+	own.namespace = id(t)
+	if err := own.makeNamespace(ctx); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = own.core.Namespaces().Delete(context.Background(), own.namespace, metav1.DeleteOptions{}) })
+	return &own
+}
 
 // need returns the cluster that tests share. Without one the test is skipped, or fails where real components are required.
 func need(t testing.TB) *cluster {

@@ -116,6 +116,27 @@ func TestTakenAway(t *testing.T) {
 	}
 }
 
+// TestGoneWithPod loses a holder without a word whose pod was removed, and which the API server has still, as ended: it is lost for that.
+func TestGoneWithPod(t *testing.T) {
+	now := metav1.Now()
+	api := new(silentNode)
+	l := openOver(t, api, ``)
+	h := handle{Version: handleVersion, ID: "a", Nonce: holder.NewNonce(), Owner: l.owner, Pod: "a-pod", UID: "u1"}
+	pod := podIn(corev1.PodFailed, "", "", terminated("Error", ""))
+	pod.TypeMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}
+	pod.ObjectMeta = metav1.ObjectMeta{Name: h.Pod, Namespace: "ns", UID: "u1", ResourceVersion: "1", DeletionTimestamp: &now}
+	api.pod.Store(pod)
+	p := &process{launcher: l, handle: h}
+	if exit, err := p.gone(t.Context()); err != nil || exit.Reason != runtime.ReasonLost+": its pod was removed" {
+		t.Errorf("it ended with %+v, %v", exit, err)
+	}
+	p.killed.Store(true)
+	p.asked.Store(true)
+	if exit, err := p.gone(t.Context()); err != nil || exit.Reason != runtime.ReasonKilled {
+		t.Errorf("by this runtime it ended with %+v, %v", exit, err)
+	}
+}
+
 // TestKillUnrecorded ends an agent that does not answer and whose record is damaged: its pod is removed, as it is this runtime's.
 func TestKillUnrecorded(t *testing.T) {
 	binary := holderBinary(t)
