@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/schema"
@@ -33,31 +32,6 @@ func (d document) shownVersion() string {
 		return d.version
 	}
 	return "unspecified"
-}
-
-// latest is the document that was rendered last. A process has several servers in tests alone, which took much of their time
-// to render the same: the text follows from a document and the names of the operations.
-var latest atomic.Pointer[rendered]
-
-type rendered struct {
-	document
-	operations string
-	text       []byte // immutable
-}
-
-// textOf returns the text of a document of the routes of a server.
-func textOf(routes []Route, d document) []byte {
-	var operations strings.Builder
-	for i := range routes {
-		operations.WriteString(routes[i].OperationID + " ")
-	}
-	next := &rendered{document: d, operations: operations.String()}
-	if r := latest.Load(); r != nil && r.document == next.document && r.operations == next.operations {
-		return r.text
-	}
-	next.text = renderDocument(routes, d)
-	latest.Store(next)
-	return next.text
 }
 
 // renderDocument makes the OpenAPI 3.1 document of a route table.

@@ -1,7 +1,6 @@
 package api_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -421,31 +420,6 @@ func TestApitestStatus(t *testing.T) {
 	}
 	if err := doc.Check("POST", "/api/patterns", 409, "application/json", body); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestDocumentOfEachServer: servers of one process describe each what it has itself.
-func TestDocumentOfEachServer(t *testing.T) {
-	var options api.Options
-	newRig(t, func(o *api.Options) { options = *o })
-	document := func(change func(*api.Options)) []byte {
-		o := options
-		change(&o)
-		s := api.New(o)
-		defer s.Close()
-		return s.Document()
-	}
-	one := document(func(*api.Options) {})
-	for name, change := range map[string]func(*api.Options){
-		"services": func(o *api.Options) { o.Compliance = nil },
-		"address":  func(o *api.Options) { o.BaseURL = "https://wardroom.example.com" },
-	} {
-		if bytes.Equal(document(change), one) {
-			t.Errorf("a server with another %s has the same document", name)
-		}
-	}
-	if again := document(func(*api.Options) {}); !bytes.Equal(again, one) {
-		t.Error("the same server has another document")
 	}
 }
 

@@ -131,7 +131,7 @@ func New(o Options) *Server {
 		panic("api: " + err.Error())
 	}
 	s.actions = actionsOf(routes)
-	s.document = textOf(routes, document{version: o.Version, baseURL: o.BaseURL, open: o.Authenticate == nil, sessions: o.SignIn.Sessions != nil, secure: o.SignIn.Secure})
+	s.document = renderDocument(routes, document{version: o.Version, baseURL: o.BaseURL, open: o.Authenticate == nil, sessions: o.SignIn.Sessions != nil, secure: o.SignIn.Secure})
 	s.buildRouter(routes)
 	return s
 }
