@@ -63,9 +63,9 @@ func (d *driver) keys(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step
 		case runtime.ChoiceAllow:
 			return []agentcli.Step{{Write: []byte("1")}}, choice, nil
 		case dialog.ChoiceAlways:
-			return always(), choice, nil
+			return onceDrawn(always()), choice, nil
 		}
-		return refuse(), choice, nil // a reason follows: see sendReason
+		return onceDrawn(refuse()), choice, nil // a reason follows: see sendReason
 	}
 	qs := dialog.Questions(p.Input)
 	replies, err := dialog.Replies(qs, answer)
@@ -124,6 +124,17 @@ func shownIn(entry func(now *dialog.Standing) int) func(rows []string) int {
 
 // always returns the key that allows something for longer. Where there is none it is allowed this time.
 func always() []agentcli.Step { return dialog.EntryKey(shownIn(lasting), "1") }
+
+// drawWait is how long a dialog may take to be drawn behind the title that says so.
+const drawWait = 2 * time.Second
+
+// drawnGap is a pause behind that: an Escape that comes within some 10 ms has codex stand still for good now and then.
+const drawnGap = 150 * time.Millisecond
+
+// onceDrawn returns steps that wait for the dialog whose entries they are about.
+func onceDrawn(steps []agentcli.Step) []agentcli.Step {
+	return append([]agentcli.Step{{Wait: drawWait, Until: drawn}, {Wait: drawnGap}}, steps...)
+}
 
 // refusing returns the number of the entry for which Escape stands; 0: there is none.
 func refusing(now *dialog.Standing) int {

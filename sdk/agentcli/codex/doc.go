@@ -37,7 +37,8 @@
 // Several helpers may ask at once. Codex draws the dialog of the next one where that of the last one was, and does not say so: what
 // takes the place of a reported approval is a prompt of its own, and the key of an answer goes into the dialog that it is for, or nowhere.
 // Escape would take those that wait out of the terminal, and their helpers would wait for ever: a refusal is the number of the entry for
-// which Escape stands, and so is an interrupt as long as approvals stand.
+// which Escape stands, and so is an interrupt as long as approvals stand. Either waits for the dialog: codex may stand still for good
+// after an Escape that comes as it draws one.
 //
 // An approval may be given for longer where its dialog has an entry for that, which is known once it is drawn: elsewhere it is given for
 // this time.

@@ -76,7 +76,8 @@ type driver struct {
 	suspectAt   time.Time
 	stood       *dialog.Standing // what the screen showed of the approval stoodFor; nil: nothing yet
 	stoodFor    string
-	press       *press // of the answer that was given last to the prompt; nil: there is none
+	closedAt    time.Time // when a prompt's dialog closed last
+	press       *press    // of the answer that was given last to the prompt; nil: there is none
 }
 
 type state struct {
@@ -92,7 +93,7 @@ type state struct {
 	Prompt   *runtime.Prompt `json:"prompt,omitempty"`
 	Standing bool            `json:"standing,omitempty"` // the dialog is drawn
 	Helper   bool            `json:"helper,omitempty"`   // Prompt is of an agent that codex's own one started
-	// WentOn: codex told between two turns that it goes on, and a dialog was still drawn.
+	// WentOn: codex told that it goes on, between two turns or behind what a helper asked, and a dialog was still drawn.
 	WentOn bool   `json:"wentOn,omitempty"`
 	Shown  *shown `json:"shown,omitempty"` // a dialog beside Prompt
 	// Unread is the kind of what codex asks and no hook told of, such as a question of an MCP server: only the screen has it.
@@ -208,6 +209,8 @@ func (d *driver) working() {
 	case d.state.Ending != "": // the next turn begins
 		d.conclude()
 		d.working()
+	case d.state.Prompt != nil && d.state.Helper && drawn(d.host.Rows()):
+		d.state.WentOn = true // it may be about the approval before this one
 	case d.state.Prompt != nil:
 		d.unblocked(d.answering.Choice())
 	case d.state.Unread != "":
@@ -289,7 +292,7 @@ func (d *driver) unblocked(choice string) {
 		}
 	}
 	d.state.Prompt, d.state.Standing = nil, false
-	d.press = nil
+	d.press, d.closedAt = nil, d.host.Now()
 	d.answering.Stop()
 	if choice == runtime.ChoiceDeny {
 		d.makeRoom()
@@ -428,7 +431,11 @@ var _ agentcli.Interrupter = (*driver)(nil)
 // Interrupt implements agentcli.Interrupter. Escape closes a dialog first, and where that does not end codex's turn, as with what an
 // MCP server asks, a second one does.
 func (d *driver) Interrupt() []agentcli.Step {
-	if d.asks() || d.state.Shown != nil {
+	switch now := d.host.Now(); {
+	case d.asks():
+		d.stopAgain(stopTries)
+		return onceDrawn(refuse())
+	case d.state.Shown != nil, now.Sub(d.closedAt) < dialogClose: // a key that comes as it closes may be lost
 		d.stopAgain(stopTries)
 	}
 	return refuse()

@@ -19,6 +19,9 @@ type press struct {
 func (p *press) guard(steps []agentcli.Step) []agentcli.Step {
 	for i := range steps {
 		is := steps[i].If
+		if len(steps[i].Write) == 0 {
+			continue
+		}
 		steps[i].If = func(rows []string) bool { return (is == nil || is(rows)) && p.may(rows) }
 	}
 	return steps

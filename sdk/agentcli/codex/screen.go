@@ -17,6 +17,9 @@ const (
 	// for anything else, such as the transcript.
 	listPause  = 500 * time.Millisecond
 	blankPause = 2 * time.Second
+	// redrawPause is the same for what takes the place of an approval though nothing else was asked: codex may be slow to draw it anew
+	// for a terminal of another size.
+	redrawPause = 4 * time.Second
 	// composerLimit is how long an idle codex may be without a composer before it counts as ready all the same: another
 	// version may draw it in another way.
 	composerLimit = 5 * time.Second
@@ -318,7 +321,11 @@ func (d *driver) replaced(rows []string) bool {
 	if d.suspectAt.IsZero() || !d.suspect.Equal(now) {
 		d.suspect, d.suspectAt = *now, d.host.Now()
 	}
-	if left := listPause - d.host.Now().Sub(d.suspectAt); left > 0 {
+	pause := listPause
+	if p.Tool != "" && d.state.Next == nil && !(d.press != nil && d.press.done()) {
+		pause = redrawPause // no other one was announced
+	}
+	if left := pause - d.host.Now().Sub(d.suspectAt); left > 0 {
 		stop(&d.cancelStand)
 		d.cancelStand = d.host.After(left, func() { d.lookAt(d.host.Rows()) })
 		return true
