@@ -207,7 +207,7 @@ func TestRightTaken(t *testing.T) {
 	}
 }
 
-// TestTokenEnds ends the token of a runtime that has an agent, which comes from a file and from a command: the health says so, the agent
+// TestTokenEnds ends the token of a runtime that has an agent, which comes from a file and from a command: the health reports it, the agent
 // runs on, is out of reach once its connection is lost, and all is well when there is another token.
 func TestTokenEnds(t *testing.T) {
 	c := need(t)

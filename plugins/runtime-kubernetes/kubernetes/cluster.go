@@ -212,7 +212,7 @@ func (k *cluster) failed(what string, err error) error {
 			Code: runtime.CodeResourceLimit, Message: what + ": " + said(err), Retry: true,
 			Hint: "stop an agent, ask for less, or raise the quota of the namespace " + k.namespace,
 		}
-	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "must specify "): // for a container that an admission webhook has put there
+	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "failed quota: "): // for a container that an admission webhook has put there
 		return &runtime.Error{
 			Code: runtime.CodeSpawnFailed, Message: what + ": " + said(err),
 			Hint: "give the namespace " + k.namespace + " a LimitRange with a default of it, or take it out of the quota",

@@ -97,5 +97,5 @@ func (l *Launcher) placed(ctx context.Context) error {
 	if absent(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return l.cluster.failed("look at the namespace of agents", err)
 	}
-	return nil // that it may be made, is there, or is refused for something else, says that there is a place for it
+	return nil // that it may be made, is there, or is refused for something else, means that there is a place for it
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// TestHealthOfNamespace has an account that has all rights in a namespace which is missing, or is being deleted: the health says so. What
+// TestHealthOfNamespace has an account that has all rights in a namespace which is missing, or is being deleted: the health reports it. What
 // else keeps a config map from being made, and that there is one already, is no matter of the namespace.
 func TestHealthOfNamespace(t *testing.T) {
 	maps := apischema.GroupResource{Resource: "configmaps"}

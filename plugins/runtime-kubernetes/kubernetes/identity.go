@@ -16,7 +16,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// identity is what is kept in a state directory to tell it from all others that have pods in the cluster, which may be on other machines:
+// identity is kept in a state directory to tell it from all others that have pods in the cluster, which may be on other machines:
 // there device and inode can be the same, as with volumes that were made alike. The directory keeps it on another node and after another
 // mount, where its device has another number, and a copy of the directory gets one of its own.
 type identity struct {
@@ -53,9 +53,13 @@ func identityOf(dir, agents string) (string, error) {
 		var kept identity
 		if json.Unmarshal(data, &kept) != nil || kept.Owner == "" || labelValue(kept.Owner) != kept.Owner {
 			return "", &runtime.Error{
-				Code: runtime.CodeInvalidArgument, Field: "stateDir", Message: file + " is damaged: it does not say which pods are those of this directory",
+				Code: runtime.CodeInvalidArgument, Field: "stateDir", Message: file + " is damaged: it does not name the pods of this directory",
 				Hint: `take the label wardroom.io/owner of its pods for "owner" there, or remove the file, and the pods with that label`,
 			}
+		}
+		if kept.Inode == 0 { // a person wrote it: it counts for this place
+			now.Owner = kept.Owner
+			break
 		}
 		if kept.Inode == now.Inode && (kept.Born == now.Born || kept.Born == 0 || now.Born == 0) {
 			return kept.Owner, nil

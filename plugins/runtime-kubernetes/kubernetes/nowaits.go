@@ -7,7 +7,7 @@ import (
 )
 
 // noWaits takes out of an answer how long to wait before another try, where the call has less time left: client-go would wait, and then
-// have nothing to report but that the time was over. The answer says why it was refused.
+// have nothing to report but that the time was over. The answer holds why it was refused.
 type noWaits struct{ next http.RoundTripper }
 
 func (t noWaits) RoundTrip(r *http.Request) (*http.Response, error) {

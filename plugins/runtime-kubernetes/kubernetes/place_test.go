@@ -2,7 +2,6 @@ package kubernetes_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
@@ -16,7 +15,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// TestNamespaceDeleted deletes the namespace of agents, and makes it again: the agent is lost, the health says what is the matter, and
+// TestNamespaceDeleted deletes the namespace of agents, and makes it again: the agent is lost, the health reports what is the matter, and
 // agents start again.
 func TestNamespaceDeleted(t *testing.T) {
 	c := need(t)
@@ -48,7 +47,7 @@ func TestNamespaceDeleted(t *testing.T) {
 	}
 }
 
-// TestLimitRange has a namespace refuse the amount that an agent asks for: the error says where what is allowed stands.
+// TestLimitRange has a namespace refuse the amount that an agent asks for: the error names where the limits stand.
 func TestLimitRange(t *testing.T) {
 	c := need(t)
 	t.Parallel()
@@ -64,7 +63,8 @@ func TestLimitRange(t *testing.T) {
 	until(ctx, t, "the limits to count", func() bool {
 		spec := shell(id(t))
 		_, err = l.Prepare(ctx, &spec)
-		return errors.Join(err, l.Remove(ctx, spec.ID)) != nil
+		_ = l.Remove(ctx, spec.ID)
+		return runtime.ErrorCode(err) == runtime.CodeResourceLimit
 	})
 	wantError(t, err, runtime.CodeResourceLimit, "get limitranges")
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
 
-// TestRemovedAtEachCall takes the API server away at each call by which an agent and its home in a claim are removed: the error says so, the
+// TestRemovedAtEachCall takes the API server away at each call by which an agent and its home in a claim are removed: the error reports it, the
 // next try removes both, and nothing is left of either.
 func TestRemovedAtEachCall(t *testing.T) {
 	c := need(t)
