@@ -110,7 +110,7 @@ func (i *images) find(ctx context.Context, ref string) (image, error) {
 			return i.inspect(ctx, ref)
 		}
 	}
-	if full != nil {
+	if full != nil && ctx.Err() == nil && runtime.ErrorCode(err) != runtime.CodeSocketError {
 		err = full
 	}
 	return image{}, err
