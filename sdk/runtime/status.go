@@ -2,7 +2,7 @@ package runtime
 
 import "net/http"
 
-// HTTPStatus is the status that a runtime server, and the appliance, answer for a code. DELIVERY_UNKNOWN is a
+// HTTPStatus is the status that a runtime server answers for a code. DELIVERY_UNKNOWN is a
 // conflict and not a server error, because what sits between client and server repeats requests after a 5xx
 // by itself, and this one must not be repeated blindly; NOT_DELIVERED may be.
 func (c Code) HTTPStatus() int {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // codeValidation is the interface's code of a request that is wrong.
@@ -36,10 +37,11 @@ type errorDetail struct {
 	Details errorDetails `json:"details"`
 }
 
-// errorDetails is the error as the runtime has it, with what every VALIDATION_ERROR has.
+// errorDetails is the error as the runtime has it, with reason and errors of every VALIDATION_ERROR.
 type errorDetails struct {
 	*runtime.Error
-	Reason string `json:"reason,omitempty"`
+	Reason string         `json:"reason,omitempty"`
+	Errors []wire.Problem `json:"errors,omitempty"`
 }
 
 // body returns what is answered for an error.
@@ -53,7 +55,7 @@ func body(err error) (int, errorBody) {
 	return status, describe(publicCode(e.Code, status), e)
 }
 
-// describe makes the body of an error. Its message alone tells a person which field is wrong.
+// describe makes the body of an error. Its message alone names the field that is wrong.
 func describe(code string, e *runtime.Error) errorBody {
 	d := errorDetail{Code: code, Message: e.Message, Details: errorDetails{Error: e}}
 	if e.Field != "" {
@@ -61,6 +63,7 @@ func describe(code string, e *runtime.Error) errorBody {
 	}
 	if code == codeValidation {
 		d.Details.Reason = e.Message
+		d.Details.Errors = []wire.Problem{{Path: e.Field, Reason: e.Message}}
 	}
 	return errorBody{Error: d}
 }
@@ -108,7 +111,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, err error) {
 	body.RequestID = w.Header().Get(headerRequestID)
 	if status >= http.StatusInternalServerError {
 		s.o.Logger.Warn("a call failed", "method", r.Method, "path", r.URL.Path, "status", status, "request", body.RequestID,
-			"code", body.Error.Code, "error", body.Error.Message)
+			"code", body.Error.Details.Code, "error", body.Error.Message)
 	}
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", "Bearer")
