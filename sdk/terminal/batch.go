@@ -23,7 +23,7 @@ type part struct {
 }
 
 // batch is messages that wait for the network. What came while the last batch was written goes out together,
-// so many small frames cost one message, and a single one is not held up.
+// so many small frames cost one message; a single one is held up only as session.joins has it.
 type batch struct {
 	buf   []byte
 	parts []part
