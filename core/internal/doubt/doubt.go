@@ -1,7 +1,7 @@
 // Package doubt finds out what became of transactions whose commit failed in such a way that they may be stored all the same.
 //
-// It waits until the store takes writes again, and asks its caller for what is stored by then. It does not write again, nor know
-// what a transaction was about. Services of core call it.
+// It waits until the store takes writes again, and looks at what is stored by then, which its caller finds, or the functions that follow
+// a commit. It does not repeat a transaction, nor know what one was about. Services of core call it.
 package doubt
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/wardroom/wardroom/core"
 )
 
-// Store is the part of a store that is asked whether it takes writes.
+// Store is the part of a store that is written to, and asked whether it takes writes.
 type Store interface {
 	Update(ctx context.Context, fn func(tx core.Tx) error) error
 }
@@ -67,8 +67,8 @@ func Outcome(
 	})
 }
 
-// Update is store.Update for callers who wait, as those of Outcome do, where it is in doubt whether fn is stored. The wait ends with open,
-// which is that of a service.
+// Update is store.Update for callers who wait, as those of Outcome do, where it is in doubt whether fn is stored. The wait ends with open:
+// the context of a service, or of a caller whose service has none.
 func Update(
 	ctx, open context.Context, clock core.Clock, store Store, fn func(tx core.Tx) error,
 	pause func(ctx context.Context, clock core.Clock, d time.Duration) bool,
@@ -81,7 +81,11 @@ func Update(
 		tx.AfterCommit(func() { known.Store(true) })
 		return nil
 	})
-	return Outcome(open, clock, store, err, func(context.Context) (bool, error) { return known.Load(), nil }, pause)
+	err = Outcome(open, clock, store, err, func(context.Context) (bool, error) { return known.Load(), nil }, pause)
+	if errors.Is(err, core.ErrInDoubt) && known.Load() { // found stored, though the store takes no writes any more
+		return nil
+	}
+	return err
 }
 
 // Same reports whether two records are the same as they are stored: what a field of any type holds may be of another type once it

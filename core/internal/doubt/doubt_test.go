@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/doubt"
@@ -57,6 +58,34 @@ func TestSettled(t *testing.T) {
 				t.Errorf("got %v after %d looks, want %v after %d", got, looks, tt.want, len(tt.stored))
 			}
 		})
+	}
+}
+
+// late is a store that finds a transaction stored whose commit failed, and takes no writes all the same.
+type late struct {
+	core.Tx
+	after []func()
+}
+
+func (l *late) AfterCommit(f func()) { l.after = append(l.after, f) }
+
+func (l *late) Update(_ context.Context, fn func(tx core.Tx) error) error {
+	if len(l.after) == 0 {
+		return errors.Join(fn(l), core.Unavailable("store_write_failed", "the commit failed").WithCause(core.ErrInDoubt))
+	}
+	for _, f := range l.after {
+		f()
+	}
+	return core.Unavailable("store_read_only", "no room")
+}
+
+// What is found stored counts, though the store fails again before it is asked.
+func TestUpdateFoundLate(t *testing.T) {
+	l := &late{}
+	err := doubt.Update(t.Context(), t.Context(), core.SystemClock{}, l, func(core.Tx) error { return nil },
+		func(context.Context, core.Clock, time.Duration) bool { return false })
+	if err != nil || len(l.after) != 1 {
+		t.Errorf("%d functions follow the commit: %v", len(l.after), err)
 	}
 }
 
