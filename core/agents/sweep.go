@@ -104,7 +104,7 @@ func (s *Service) check(a *agent, c *Config, now time.Time) {
 		s.swept.departed = append(s.swept.departed, departure{agentID: a.id, tasks: tasks})
 		s.log.Info("agent disconnected", "agent", a.id, "reason", reason, "graceful", false, "tasks", len(tasks))
 	}
-	if len(a.events) > 0 {
+	if len(a.events) > 0 || a.unsure != nil {
 		s.swept.urgent = append(s.swept.urgent, a)
 	}
 }
