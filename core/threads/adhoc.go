@@ -188,6 +188,7 @@ func (s *Service) CancelAdHoc(ctx context.Context, executionID, reason string) (
 		case !e.AdHoc:
 			return core.Conflict("execution", e.ID, string(e.Status), "the execution runs a pattern")
 		case e.Status == core.ExecutionCancelled:
+			tx.AfterCommit(func() { s.stopAll(executionID, e.CancelledBy) })
 			return nil
 		case e.Status.Terminal():
 			return core.Conflict("execution", e.ID, string(e.Status), "the execution is %s already", e.Status)
@@ -199,11 +200,11 @@ func (s *Service) CancelAdHoc(ctx context.Context, executionID, reason string) (
 		if err := tx.PutExecution(&next); err != nil {
 			return err
 		}
+		tx.AfterCommit(func() { s.stopAll(executionID, next.CancelledBy) }) // also where it is known later than the caller waits
 		return tx.Append(s.executionEvent(core.EventExecutionCancelled, &next, now))
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.stopAll(executionID, out.CancelledBy)
 	return out, nil
 }
