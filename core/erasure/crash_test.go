@@ -82,7 +82,7 @@ func TestEraseBesideStuckAgent(t *testing.T) {
 	}
 }
 
-// trouble is what befalls an erasure at one of its writes.
+// trouble befalls an erasure at one of its writes.
 type trouble int
 
 const (

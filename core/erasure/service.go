@@ -132,7 +132,13 @@ func (s *Service) Close() {
 // work goes on with what runs, the oldest first, whenever it is woken.
 func (s *Service) work() {
 	backoff := pause.Backoff{First: 200 * time.Millisecond, Most: 30 * time.Second}
+	doubtful := false // what was written last
 	for s.ctx.Err() == nil {
+		if doubtful && core.TakesWrites(s.ctx, s.opts.Store) != nil { // what is read may be older than what is stored
+			pause.For(s.ctx, s.opts.Clock, backoff.Next())
+			continue
+		}
+		doubtful = false
 		waits := false
 		list, err := s.running(s.ctx)
 		if err != nil && s.ctx.Err() == nil {
@@ -143,7 +149,7 @@ func (s *Service) work() {
 			if err := s.advance(s.ctx, e); err != nil && s.ctx.Err() == nil {
 				waits = true
 				s.log.Warn("an erasure waits", "erasure", e.ID, "step", e.Step, "error", err)
-				if !errors.Is(err, core.ErrInDoubt) { // else more than e has may be stored
+				if doubtful = doubtful || errors.Is(err, core.ErrInDoubt); !doubtful { // else more than e has may be stored
 					s.note(e, err)
 				}
 			}
