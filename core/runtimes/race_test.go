@@ -104,6 +104,7 @@ func TestRuntimeThatForgot(t *testing.T) {
 	second.until(a.ID, "the busy agent", func(a *core.ManagedAgent) bool { return a.Status == core.ManagedBusy })
 	f.tell(a.ID, runtime.EventStopped, func(a *runtime.Agent, _ *runtime.Event) { a.Status, a.Reason = runtime.StatusStopped, "exited" })
 	second.until(a.ID, "the end", func(a *core.ManagedAgent) bool { return a.Gone() })
+	coretest.WaitFor(t, "its event", func() bool { return len(store.kinds(a.ID)) >= 23 }) // it follows the state
 	if kinds := store.kinds(a.ID); !slices.Equal(kinds[21:], []core.EventType{core.EventManagedBusy, core.EventManagedStopped}) {
 		t.Errorf("events: %v", kinds[21:])
 	}

@@ -153,7 +153,7 @@ func (s *Service) wantRestart(
 		changed := wish(r, true, core.PrincipalFrom(ctx).ID)
 		var key string
 		if claim != nil {
-			sum := sha256.Sum256([]byte(claim.Scope + "\n" + claim.Key))
+			sum := sha256.Sum256([]byte(claim.Scope + "\n" + claim.Key + "\n" + claim.BodyHash))
 			key = hex.EncodeToString(sum[:])
 		}
 		switch again = r.Restart != nil && r.Restart.Key == key; {
