@@ -16,7 +16,7 @@ type doubtful struct {
 	orphans     bool     // an endpoint was deleted
 }
 
-// written is what a batch makes of a key.
+// written is the state in which a batch leaves a key.
 type written struct {
 	deleted bool
 	sum     [sha256.Size]byte // of its value
@@ -75,7 +75,7 @@ func (w *writer) makeKnown() {
 	if d.orphans {
 		w.s.wakeOrphans()
 	}
-	if w.s.opts.OnCommit != nil && len(d.events) > 0 {
+	if w.s.opts.OnCommit != nil {
 		w.s.opts.OnCommit(d.events)
 	}
 }
