@@ -31,7 +31,7 @@ const (
 	// dialogClose is how long a dialog may take to close, and codex to go on then.
 	dialogClose = 700 * time.Millisecond
 	// stopTries is how often an interrupt is repeated that closed a dialog and left the turn running, or was lost.
-	stopTries = 6
+	stopTries = 16
 	// clearGap is what a confirmation waits that types nothing.
 	clearGap = 80 * time.Millisecond
 )
@@ -395,6 +395,9 @@ func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	var steps []agentcli.Step
 	if clear {
 		steps = d.ClearLine()
+		for i := range steps {
+			steps[i].If = way.open
+		}
 	}
 	return append(steps,
 		agentcli.Step{If: way.open, Write: pasted(text + " "), Wait: 100 * time.Millisecond},
@@ -488,7 +491,7 @@ func (d *driver) Load(b []byte) {
 	case s.Idle:
 		d.idle()
 	case s.Following:
-		d.follow()
+		d.follow(typing(d.submit(d.state.Reason, true)))
 	case s.Unsure:
 		d.cancelBusy = d.host.After(busyHold, d.sure)
 	}

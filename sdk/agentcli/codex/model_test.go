@@ -3,7 +3,6 @@ package codex_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"testing"
 
@@ -33,23 +32,6 @@ func says(events ...event) http.HandlerFunc {
 			_, _ = fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e["type"], b)
 		}
 	}
-}
-
-// fails answers with a status.
-func fails(status int, header http.Header, body string) http.HandlerFunc {
-	return func(w http.ResponseWriter, _ *http.Request) {
-		for name, values := range header {
-			w.Header()[name] = values
-		}
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(status)
-		_, _ = io.WriteString(w, body)
-	}
-}
-
-// toolCall is a call of a tool with arguments, which may be no JSON.
-func toolCall(tool, args string) event {
-	return event{"type": "function_call", "id": "fc_1", "call_id": "call_1", "name": tool, "arguments": args}
 }
 
 var created = event{"type": "response.created", "response": event{"id": "resp_1"}}

@@ -49,7 +49,7 @@ func TestRealAlways(t *testing.T) {
 	}
 }
 
-// An approval of which nothing but the screen tells can be given for longer where its dialog offers that.
+// An approval that only the screen shows can be given for longer where its dialog offers that.
 func TestRealServerAlways(t *testing.T) {
 	a := startedWithServer(t)
 	a.Send("CALL[mcp__own__change {}] now")

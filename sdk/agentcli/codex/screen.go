@@ -248,10 +248,10 @@ func (d *driver) answerShown(answer runtime.Answer) ([]agentcli.Step, error) {
 	open := func() bool { return d.state.Shown == s }
 	rows := d.host.Rows()
 	switch now := dialog.Read(dialogRows(rows)); {
-	case alike(&now, &s.Dialog) && len(now.Entries) < len(s.Dialog.Entries):
+	case alike(&now, &s.Dialog) && len(now.Entries) <= len(s.Dialog.Entries): // whose labels may be cut off now
 		s.Dialog.Marked = now.Marked
 	case alike(&now, &s.Dialog):
-		s.Dialog = now // the mark may have moved
+		s.Dialog = now
 	case drawn(rows):
 		return nil, runtime.Errorf(runtime.CodeNoPrompt, "another dialog stands where that of the prompt did; answer the prompt that follows")
 	}

@@ -376,14 +376,15 @@ func (d *driver) sendReason() {
 	}
 	d.fold()
 	d.state.Ending, d.state.Following = "", true
-	typist.Type(d.submit(d.state.Reason, true))
-	d.follow()
+	steps := d.submit(d.state.Reason, true)
+	typist.Type(steps)
+	d.follow(typing(steps))
 }
 
-// follow waits for the reason to be taken.
-func (d *driver) follow() {
+// follow waits for the reason, which is typed so long, to be taken.
+func (d *driver) follow(typed time.Duration) {
 	stop(&d.cancelLook)
-	d.cancelLook = d.host.After(followConfirm+typing(d.submit(d.state.Reason, true)), func() {
+	d.cancelLook = d.host.After(followConfirm+typed, func() {
 		if typist, ok := d.host.(agentcli.Typist); ok {
 			typist.Type(d.Confirm())
 		}
