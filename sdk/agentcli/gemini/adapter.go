@@ -54,7 +54,7 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 		Env: map[string]string{
 			"HOME":                   room.Home,
 			"GEMINI_CLI_NO_RELAUNCH": "true",
-			// trustedFolders.json says so too; the environment may have gemini read another one.
+			// trustedFolders.json has it too; the environment may have gemini read another one.
 			"GEMINI_CLI_TRUST_WORKSPACE": "true",
 			"NO_BROWSER":                 "true",
 		},

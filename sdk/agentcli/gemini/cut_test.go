@@ -53,6 +53,7 @@ func TestCutThenLate(t *testing.T) {
 	}{
 		"Drawn":    {drawn, "text[whole] turn_end(MODEL_ERROR)"},
 		"NotDrawn": {append([]string{drawn[0], "", "  Executing Hook: wardroom (esc to cancel, 1s)"}, ready...), "text[whole] turn_end[whole]"},
+		"Narrow":   {append([]string{drawn[0], "", "⠏ Thinking…", "  (esc to cancel, 1s)"}, ready...), "text[whole] turn_end[whole]"},
 		"Earlier":  {append([]string{drawn[0], "", "▄▄▄▄▄▄▄▄", "> now"}, ready...), "text[whole] turn_end[whole]"},
 	} {
 		t.Run(name, func(t *testing.T) {

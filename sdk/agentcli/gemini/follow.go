@@ -185,6 +185,9 @@ func saysBelow(rows []string, note string) bool {
 			continue
 		}
 		first, _ := utf8.DecodeRuneInString(row)
+		if first >= '\u2800' && first <= '\u28ff' { // the sign that turns while gemini works, which a narrow terminal has in a row of its own
+			return false
+		}
 		return !strings.Contains(row, "(esc to cancel") && !strings.Contains(row, "? for shortcuts") && !lined(row) &&
 			!strings.ContainsRune(">!ℹ✕⚠╭│", first)
 	}

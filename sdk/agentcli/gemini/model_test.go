@@ -11,7 +11,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
 )
 
-// reply is what a provider answers to a request: chunks of a stream, and pauses.
+// reply is a provider's answer to a request: chunks of a stream, and pauses.
 type reply []string
 
 // pause is three seconds without a chunk.
