@@ -119,6 +119,9 @@ func TestLabelsWithCommas(t *testing.T) {
 			t.Errorf("%+v: %v, %v; %v, %v", tt.answer, places, err, replies, other)
 		}
 	}
+	if _, _, err := (&dialog.Form{Fields: fields}).Answer(runtime.Answer{Text: "dark, red, purple"}); err == nil || !strings.Contains(err.Error(), `"purple"`) {
+		t.Errorf("an option that is none: %v", err)
+	}
 }
 
 // What is not understood is no form.

@@ -23,16 +23,31 @@ func several(said string, labels []string, find func(string) (int, bool)) (chose
 		}
 	}
 	if ways = steps[0].ways; ways == 0 {
-		for _, part := range parts {
-			if _, ok := find(strings.TrimSpace(part)); !ok {
-				return nil, 0, strings.TrimSpace(part)
-			}
-		}
+		return nil, 0, beyond(parts, longest, find)
 	}
 	for i := 0; i < len(parts); i = steps[i].next {
 		chosen = append(chosen, steps[i].option)
 	}
 	return chosen, ways, ""
+}
+
+// beyond returns the part at which no option begins, behind as many options as can be read.
+func beyond(parts []string, longest int, find func(string) (int, bool)) string {
+	at := 0
+	reached := make([]bool, len(parts)+1)
+	reached[0] = true
+	for i := range parts {
+		if !reached[i] {
+			continue
+		}
+		at = i
+		for j := i + 1; j <= min(i+longest, len(parts)); j++ {
+			if _, ok := find(strings.TrimSpace(strings.Join(parts[i:j], ","))); ok {
+				reached[j] = true
+			}
+		}
+	}
+	return strings.TrimSpace(parts[at])
 }
 
 // inSeveralWays is the error of options that can be read in more than one way.
