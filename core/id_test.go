@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// An id says what it is the id of: no kind's ids begin as those of another kind. Each prefix stands with its noun.
+// An id shows its kind: no kind's ids begin as those of another kind. Each prefix stands with its noun.
 func TestPrefixesDiffer(t *testing.T) {
 	prefixes := map[string]string{} // by the name of the constant
 	files, err := filepath.Glob("*.go")

@@ -179,7 +179,7 @@ func (s *Service) Open(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the loop, and waits for the store, and joins what it began. Safe to call twice, and before Open.
+// Close ends the loop and the waits for the store, and joins what it began. Safe to call twice, and before Open.
 func (s *Service) Close() {
 	s.stop()
 	s.wg.Wait()

@@ -7,7 +7,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/agentcli"
 )
 
-// A command of claude's own that a person runs is a turn of which no hook tells: its outcome is what the transcript has of it. One that
+// A command of claude's own that a person runs is a turn that no hook reports: its outcome comes from the transcript. One that
 // left nothing was stopped.
 func TestLocalCommand(t *testing.T) {
 	const begun = `{"parentUuid":null,"promptId":"c","type":"user","isMeta":true,"uuid":"c1","message":{"content":"<local-command-caveat>It was run.</local-command-caveat>"}}` + "\n"

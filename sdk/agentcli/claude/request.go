@@ -76,6 +76,7 @@ func (d *driver) request(call *agentcli.HookCall, p hook.Payload) {
 	for i := range d.state.Requests {
 		r := &d.state.Requests[i]
 		if d.held[r.Prompt.ID] == nil && r.is(p) {
+			r.File = fileOf(p)         // versions before did not keep it
 			d.held[r.Prompt.ID] = call // the same call, seen again after the runtime came back
 			d.watch()
 			return

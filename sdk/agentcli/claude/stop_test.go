@@ -204,7 +204,7 @@ func TestStopAlone(t *testing.T) {
 	}
 }
 
-// The title of a dialog that was answered before it was drawn comes behind the Stop, and says nothing of that.
+// The title of a dialog that was answered before it was drawn comes behind the Stop, and has nothing to do with it.
 func TestStopBehindADialog(t *testing.T) {
 	text := ""
 	r := readingRig(t, &text)

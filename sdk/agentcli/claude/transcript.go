@@ -68,7 +68,7 @@ type hookRefusal struct {
 	Reason string `json:"reason"` // as the hook has it
 }
 
-// localCommand is a command of claude's own that a person ran, such as /compact: no hook tells of it.
+// localCommand is a command of claude's own that a person ran, such as /compact: no hook reports it.
 type localCommand struct {
 	over    bool
 	failure string // what claude says of it; empty: it did not fail
@@ -264,7 +264,7 @@ func (e *entry) isPrompt() bool {
 		!strings.HasPrefix(text, interruptedMark)
 }
 
-// isStops reports whether an entry says that claude's Stop hooks ended.
+// isStops reports whether an entry notes the end of claude's Stop hooks.
 func (e *entry) isStops() bool {
 	return e.Type == "system" && e.Subtype == "stop_hook_summary" && !e.Sidechain
 }

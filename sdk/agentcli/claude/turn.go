@@ -19,7 +19,7 @@ const (
 	// announceGrace is how long the hook of a turn may follow the title, when a message is on its way.
 	announceGrace = 5 * time.Second
 	// readEvery is how often the transcript is read for the end of a turn, which claude writes up to a tenth of a second late:
-	// readSoon for readFirst from the hook on, and from when the title says that claude waits.
+	// readSoon for readFirst from the hook on, and from when the title shows that claude waits.
 	readEvery, readSoon, readFirst = 25 * time.Millisecond, 4 * time.Millisecond, 150 * time.Millisecond
 	// stopWait is how long the words of a turn that a hook ended may take to be in the transcript.
 	stopWait = time.Second
@@ -306,7 +306,7 @@ func (d *driver) readAgain(e *ending, lasted time.Duration) {
 	})
 }
 
-// turnedIdle handles that the title says that claude waits, while an ending is read. It is no word of that where a dialog may have made
+// turnedIdle handles a title that shows that claude waits, while an ending is read. It is no word of that where a dialog may have made
 // it say so.
 func (d *driver) turnedIdle() {
 	if e := d.ending; e != nil && e.stop > 0 && !d.early {
@@ -331,7 +331,7 @@ func (d *driver) awaited(e *ending, now time.Time) bool {
 }
 
 // halted reports whether claude ended all the Stop hooks of an ending, or was heard of after them. Where it had no other Stop hook the
-// last time, the title says as much, a tenth of a second before the transcript: of others it does not say whether they were stopped.
+// last time, the title shows as much, a tenth of a second before the transcript: whether others were stopped it does not show.
 func (d *driver) halted(e *ending) bool {
 	a := &d.told.account
 	return e.stop == 0 || e.next || a.over || a.stops >= e.stop || a.interrupted || a.failure != nil ||
