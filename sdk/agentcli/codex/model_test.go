@@ -44,9 +44,3 @@ func item(it event) event {
 func message(text string) event {
 	return event{"type": "message", "role": "assistant", "id": "msg_1", "content": []event{{"type": "output_text", "text": text}}}
 }
-
-// completed ends an answer.
-var completed = event{"type": "response.completed", "response": event{"id": "resp_1", "usage": event{
-	"input_tokens": 100, "input_tokens_details": event{"cached_tokens": 0}, "output_tokens": 5,
-	"output_tokens_details": event{"reasoning_tokens": 0}, "total_tokens": 105,
-}}}
