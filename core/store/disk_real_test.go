@@ -28,6 +28,20 @@ func smallDisk(t *testing.T, size int) string {
 	return mountSmall(t, size, 0)
 }
 
+// openAgain opens a store that was closed before.
+func openAgain(t *testing.T, opts store.Options) (s *store.Store) {
+	t.Helper()
+	var err error
+	coretest.WaitFor(t, "the store to be free", func() bool { // a child that another test starts has its lock until it is the program
+		s, err = store.Open(ctx, opts)
+		return err == nil || !strings.Contains(err.Error(), "directory lock")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // mountSmall is smallDisk with the flags of its unmount.
 func mountSmall(t *testing.T, size, flags int) string {
 	t.Helper()
@@ -145,9 +159,7 @@ func TestDiskFills(t *testing.T) {
 
 	free := fillDisk(t, disk, 0)
 	for range 2 { // the second time without the ballast
-		if s, err = store.Open(ctx, opts); err != nil {
-			t.Fatalf("on a full disk: %v", err)
-		}
+		s = openAgain(t, opts)
 		if readOnly, reason := s.State(); !readOnly || reason == "" {
 			t.Errorf("state: %v, %q", readOnly, reason)
 		}
@@ -159,9 +171,7 @@ func TestDiskFills(t *testing.T) {
 		free()
 		free = fillDisk(t, disk, 0)
 	}
-	if s, err = store.Open(ctx, opts); err != nil {
-		t.Fatal(err)
-	}
+	s = openAgain(t, opts)
 	defer func() { _ = s.Close() }()
 	free()
 	if freeOf(t, disk) < budget*5/4 {
@@ -219,9 +229,7 @@ func TestCrashedStoreOnAFullDisk(t *testing.T) {
 	}
 	free := fillDisk(t, disk, 0)
 	for range 2 {
-		if s, err = store.Open(ctx, opts); err != nil {
-			t.Fatalf("on a full disk: %v", err)
-		}
+		s = openAgain(t, opts)
 		if readOnly, reason := s.State(); !readOnly || reason == "" {
 			t.Errorf("state: %v, %q", readOnly, reason)
 		}
@@ -231,9 +239,7 @@ func TestCrashedStoreOnAFullDisk(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if s, err = store.Open(ctx, opts); err != nil {
-		t.Fatal(err)
-	}
+	s = openAgain(t, opts)
 	defer func() { _ = s.Close() }()
 	free()
 	coretest.WaitFor(t, "the store to take writes again", func() bool { return s.Update(ctx, appendEvent("one")) == nil })
