@@ -245,24 +245,31 @@ func TestQueueIsOfOneMoment(t *testing.T) {
 	})
 }
 
-// TestWithdrawAfterTheEnd: what a failed thread was asked can be withdrawn too.
-func TestWithdrawAfterTheEnd(t *testing.T) {
-	r := newRig(t, core.SystemClock{})
+// failedThread starts a thread that fails over its first message, "one", which waits then.
+func failedThread(t *testing.T) (r *rig, id, input string) {
+	t.Helper()
+	r = newRig(t, core.SystemClock{})
 	r.agents.script = func(a *scripted, _ string) {
 		a.busy()
 		a.fail(wire.TurnModelError, false)
 	}
 	r.open()
-	id := r.spawn(shellSpec("one")).ID
+	id = r.spawn(shellSpec("one")).ID
 	r.untilStatus(id, core.ThreadFailed)
 	q, err := r.QueuedThreadInputs(r.ctx, id, 0, 10)
 	if err != nil || len(q.Inputs) != 1 || q.Inputs[0].Message != "one" || q.Inputs[0].State != core.InputWaiting {
 		t.Fatalf("queue %+v, %v", q, err)
 	}
-	if err := r.WithdrawThreadInput(r.ctx, id, q.Inputs[0].InputID); err != nil {
+	return r, id, q.Inputs[0].InputID
+}
+
+// TestWithdrawAfterTheEnd: what a failed thread was asked can be withdrawn too.
+func TestWithdrawAfterTheEnd(t *testing.T) {
+	r, id, input := failedThread(t)
+	if err := r.WithdrawThreadInput(r.ctx, id, input); err != nil {
 		t.Fatal(err)
 	}
-	if q, err = r.QueuedThreadInputs(r.ctx, id, 0, 10); err != nil || len(q.Inputs) != 0 || q.Queued != 0 {
+	if q, err := r.QueuedThreadInputs(r.ctx, id, 0, 10); err != nil || len(q.Inputs) != 0 || q.Queued != 0 {
 		t.Errorf("queue %+v, %v", q, err)
 	}
 }

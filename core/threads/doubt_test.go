@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // The threads of an ad-hoc execution that is cancelled by a commit whose answer is lost stop.
@@ -20,20 +19,9 @@ func TestCancelAdHocInDoubt(t *testing.T) {
 
 // A message of a thread that is over is withdrawn though the answer of the commit is lost.
 func TestWithdrawInDoubt(t *testing.T) {
-	r := newRig(t, core.SystemClock{})
-	r.agents.script = func(a *scripted, _ string) {
-		a.busy()
-		a.fail(wire.TurnModelError, false)
-	}
-	r.open()
-	id := r.spawn(shellSpec("one")).ID
-	r.untilStatus(id, core.ThreadFailed)
-	q, err := r.QueuedThreadInputs(r.ctx, id, 0, 10)
-	if err != nil || len(q.Inputs) != 1 {
-		t.Fatalf("queue %+v, %v", q, err)
-	}
+	r, id, input := failedThread(t)
 	r.store.Lose(1)
-	if err := r.WithdrawThreadInput(r.ctx, id, q.Inputs[0].InputID); err != nil {
+	if err := r.WithdrawThreadInput(r.ctx, id, input); err != nil {
 		t.Error(err)
 	}
 }

@@ -150,7 +150,7 @@ func TestHelpersAskBehindARestart(t *testing.T) {
 	back.want("unblocked blocked[Bash: rm one]")
 }
 
-// Behind a restart a dialog is taken for that of a request only where it can be no other's: the name of a file is told apart from that of
+// Behind a restart a dialog is taken for that of a request only where it can be no other's: the name of a file differs from that of
 // one in another folder, and a command from one that holds it. Requests that look alike are answered in the terminal.
 func TestHelpersToldApartBehindARestart(t *testing.T) {
 	writing := func(file string) []string {

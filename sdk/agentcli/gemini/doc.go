@@ -41,7 +41,7 @@
 //
 // Settings are merged into settings.json in the agent's home. A file of our own, given as the system's
 // (GEMINI_CLI_SYSTEM_SETTINGS_PATH), would be ignored: gemini wants that one, and every directory above it, to be
-// root's and writable by nobody else. GEMINI_API_KEY selects that way to sign in. The work directory is trusted, or gemini would ask
+// root's and writable by root alone. GEMINI_API_KEY selects that way to sign in. The work directory is trusted, or gemini would ask
 // for that first.
 //
 // # Approval presets

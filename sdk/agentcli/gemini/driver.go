@@ -48,7 +48,7 @@ type driver struct {
 	began   time.Time // when the composer was there first
 	readyAt time.Time // when it was ready in this life; zero: it was before
 
-	reader   *reader // of the turn, or nil if nobody knows where it begins; a read owns it while reading is set
+	reader   *reader // of the turn, or nil where its beginning is not known; a read owns it while reading is set
 	reading  bool
 	readAt   time.Time   // when the last read began, or the turn
 	cutSince time.Time   // after that the note came that an answer was cut short
