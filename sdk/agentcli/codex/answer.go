@@ -123,7 +123,7 @@ func shownIn(entry func(now *dialog.Standing) int) func(rows []string) int {
 }
 
 // always returns the key that allows something for longer. Where there is none it is allowed this time.
-func always() []agentcli.Step { return dialog.EntryKey(shownIn(lasting), "1") }
+func always() []agentcli.Step { return dialog.EntryKey(shownIn(lasting), "1", false) }
 
 // drawWait is how long a dialog may take to be drawn behind the title that says so.
 const drawWait = 2 * time.Second
@@ -142,5 +142,5 @@ func refusing(now *dialog.Standing) int {
 }
 
 // refuse returns the key that refuses. Escape does so as well, and takes what waits behind the dialog out of the terminal: a helper whose
-// approval that is would wait for ever.
-func refuse() []agentcli.Step { return dialog.EntryKey(shownIn(refusing), composer.Escape) }
+// approval that is would wait for ever; it is pressed where the steps are typed again, as it allows nothing, whatever stands by then.
+func refuse() []agentcli.Step { return dialog.EntryKey(shownIn(refusing), composer.Escape, true) }

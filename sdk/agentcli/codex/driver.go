@@ -431,21 +431,23 @@ func (d *driver) Confirm() []agentcli.Step {
 
 var _ agentcli.Interrupter = (*driver)(nil)
 
-// Interrupt implements agentcli.Interrupter. Escape closes a dialog first, and where that does not end codex's turn, as with what an
+// Interrupt implements agentcli.Interrupter. A refusal, or Escape, closes a dialog first, and where that does not end codex's turn, as with what an
 // MCP server asks, a second one does.
 func (d *driver) Interrupt() []agentcli.Step {
+	stood, _ := approvalIn(d.host.Rows())
 	switch now := d.host.Now(); {
 	case d.asks():
-		d.stopAgain(stopTries)
+		d.stopAgain(stopTries, stood)
 		return onceDrawn(refuse())
 	case d.state.Shown != nil, now.Sub(d.closedAt) < dialogClose: // a key that comes as it closes may be lost
-		d.stopAgain(stopTries)
+		d.stopAgain(stopTries, stood)
 	}
 	return refuse()
 }
 
-// stopAgain does that again, up to so many times, as long as the turn goes on that is to be interrupted.
-func (d *driver) stopAgain(tries int) {
+// stopAgain does that again, up to so many times, as long as the turn goes on that is to be interrupted. Where an approval looks as the
+// one that stood before, it may be the next one, not drawn yet, of which a number may allow something: Escape allows nothing.
+func (d *driver) stopAgain(tries int, stood *dialog.Standing) {
 	stop(&d.cancelStop)
 	typist, ok := d.host.(agentcli.Typist)
 	if !ok || tries == 0 {
@@ -455,8 +457,13 @@ func (d *driver) stopAgain(tries int) {
 		if !d.state.Turn || d.state.Ending != "" || d.state.Following {
 			return
 		}
-		typist.Type(refuse())
-		d.stopAgain(tries - 1)
+		keys := refuse()
+		now, stands := approvalIn(d.host.Rows())
+		if stands && stood != nil && alike(stood, now) {
+			keys = []agentcli.Step{{Write: []byte(composer.Escape)}}
+		}
+		typist.Type(keys)
+		d.stopAgain(tries-1, now)
 	})
 }
 

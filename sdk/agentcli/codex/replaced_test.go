@@ -236,3 +236,30 @@ func TestEntriesOfApproval(t *testing.T) {
 		r.answers(runtime.Answer{Choice: tt.choice}, tt.key)
 	}
 }
+
+// A refusal that is typed again to a dialog which looks as before may meet another one, not drawn yet: it is Escape then, which allows
+// nothing, and no number. A dialog that differs is refused by its own number.
+func TestRefusalAgain(t *testing.T) {
+	r := one(t)
+	steps, err := r.driver.Answer(r.shown, runtime.Answer{Choice: runtime.ChoiceDeny})
+	if first, again := drivertest.Keystrokes(steps, r.Screen...), drivertest.Keystrokes(steps, r.Screen...); err != nil || first != "2" || again != "\x1b" {
+		t.Errorf("%v, typed %q and then %q", err, first, again)
+	}
+	r = readyRig(t)
+	r.busy()
+	r.helperAsks("one")
+	r.state("blocked:kind=permission")
+	r.show(approval("one"))
+	if keys := drivertest.Keystrokes(r.driver.(agentcli.Interrupter).Interrupt(), r.Screen...); keys != "2" {
+		t.Errorf("an interrupt typed %q", keys)
+	}
+	r.Pass(time.Second)
+	if keys := r.Keystrokes(); keys != "\x1b" {
+		t.Errorf("it typed %q where the dialog looks as before", keys)
+	}
+	r.show(approval("two"))
+	r.Pass(time.Second)
+	if keys := r.Keystrokes(); keys != "2" {
+		t.Errorf("it typed %q into the next dialog", keys)
+	}
+}

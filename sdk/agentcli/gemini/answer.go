@@ -78,7 +78,7 @@ func (d *driver) keys(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step
 		case runtime.ChoiceAllow:
 			return []agentcli.Step{{Wait: keyGap}, {Write: []byte("1")}}, choice, nil
 		case dialog.ChoiceAlways:
-			return append([]agentcli.Step{{Wait: keyGap}}, dialog.EntryKey(lasting, "1")...), choice, nil
+			return append([]agentcli.Step{{Wait: keyGap}}, dialog.EntryKey(lasting, "1", false)...), choice, nil
 		}
 		// Escape cancels the turn. A reason is typed when the composer is back, and the turn goes on.
 		d.state.Reason = strings.TrimSpace(answer.Text)

@@ -309,13 +309,16 @@ func (d *driver) submit(text string, clear bool) []agentcli.Step {
 		steps = append(steps, agentcli.Step{Write: []byte(composer.Escape), Wait: keyGap})
 	}
 	steps = append(steps, agentcli.Step{Write: composer.Paste(text + " "), Wait: 150 * time.Millisecond})
+	free := func(rows []string) bool { return !shellMode(rows) }
 	if clear {
-		// What somebody typed just before may not be drawn yet, and may be what turns on that mode: once the message is, it is.
+		// What was typed just before may not be drawn yet, and may be what turns on that mode: once the message is, it is. While gemini
+		// draws, the composer may not be there, and its mode is not known: then Enter waits for Confirm.
+		free = promptMode
 		steps = append(steps, agentcli.Step{Wait: drawTime, Until: func(rows []string) bool { return d.shows(rows, text) }})
 	}
 	return append(steps,
 		agentcli.Step{If: shellMode, Write: []byte(composer.Escape), Wait: drawTime, Until: promptMode},
-		agentcli.Step{If: promptMode, Write: []byte(composer.Enter)},
+		agentcli.Step{If: free, Write: []byte(composer.Enter)},
 	)
 }
 
@@ -340,15 +343,15 @@ func shellMode(rows []string) bool {
 	return at >= 0 && strings.HasPrefix(strings.TrimSpace(rows[at]), "!")
 }
 
-// promptMode reports whether a line is a prompt for the model.
-func promptMode(rows []string) bool { return !shellMode(rows) }
+// promptMode reports whether the composer is on the screen, and a line of it is a prompt for the model.
+func promptMode(rows []string) bool { return composerAt(rows) >= 0 && !shellMode(rows) }
 
 // Confirm presses Enter once more, or types a message again that was refused for what came with it, or that would be run as a command.
 func (d *driver) Confirm() []agentcli.Step {
 	if d.mixed || shellMode(d.host.Rows()) {
 		return d.submit(d.sentText, true)
 	}
-	return []agentcli.Step{{Write: []byte(composer.Enter)}}
+	return []agentcli.Step{{If: func(rows []string) bool { return !shellMode(rows) }, Write: []byte(composer.Enter)}}
 }
 
 // Exit leaves a dialog or a turn, empties the line, and exits: gemini wants Ctrl-C twice.

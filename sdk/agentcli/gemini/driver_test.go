@@ -163,7 +163,7 @@ func TestMixedPromptIsRefused(t *testing.T) {
 		r.title(busy)
 		r.Pass(time.Second)
 		r.title(idle)
-		if keys := drivertest.Keystrokes(r.driver.Confirm()); !strings.HasPrefix(keys, "\x05\x15") || !strings.Contains(keys, "~the message \x1b[201~\r") {
+		if keys := drivertest.Keystrokes(r.driver.Confirm(), "▄▄▄▄▄▄▄▄", " > the message"); !strings.HasPrefix(keys, "\x05\x15") || !strings.Contains(keys, "~the message \x1b[201~\r") {
 			t.Errorf("typed %q", keys)
 		}
 		r.Pass(time.Minute)
@@ -591,6 +591,9 @@ func TestShellModeThatIsDrawnLate(t *testing.T) {
 	}
 	if keys := drivertest.Keystrokes(steps, "✦ shell mode enabled (esc to disable)", edge, " > clean the house up"); !strings.HasSuffix(keys, "clean the house up \x1b[201~\r") {
 		t.Errorf("in none it typed %q", keys)
+	}
+	if keys := drivertest.Keystrokes(steps, "✦ an answer", edge); !strings.HasSuffix(keys, "clean the house up \x1b[201~") {
+		t.Errorf("while the composer is not drawn it typed %q", keys)
 	}
 	waited := false
 	for _, s := range steps {

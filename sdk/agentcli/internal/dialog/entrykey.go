@@ -11,9 +11,10 @@ import (
 const maxKey = 9
 
 // EntryKey returns the key of an entry of the dialog that stands, whose number entry finds on the screen once it is to be pressed, or
-// another key where that is 0. It is one key, whatever comes behind that dialog, and one more where the steps are typed again.
-func EntryKey(entry func(rows []string) int, otherwise string) []agentcli.Step {
-	pressed := &atomic.Bool{}
+// another key where that is 0. It is one key, whatever comes behind that dialog, and one more where the steps are typed again. With once
+// that is the other key in any case: a dialog that looks as before may be gone, and the number be one of the next, which is not drawn yet.
+func EntryKey(entry func(rows []string) int, otherwise string, once bool) []agentcli.Step {
+	pressed, passes := &atomic.Bool{}, &atomic.Int32{}
 	steps := make([]agentcli.Step, 0, maxKey+1)
 	for n := range maxKey + 1 {
 		key := otherwise
@@ -23,8 +24,13 @@ func EntryKey(entry func(rows []string) int, otherwise string) []agentcli.Step {
 		steps = append(steps, agentcli.Step{Write: []byte(key), If: func(rows []string) bool {
 			if n == 0 {
 				pressed.Store(false)
+				passes.Add(1)
 			}
-			return entry(rows) == n && pressed.CompareAndSwap(false, true)
+			of := 0
+			if !once || passes.Load() == 1 {
+				of = entry(rows)
+			}
+			return of == n && pressed.CompareAndSwap(false, true)
 		}})
 	}
 	return steps
