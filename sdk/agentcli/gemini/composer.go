@@ -55,23 +55,28 @@ func lined(row string) bool {
 	return row != "" && (strings.Trim(row, "▄") == "" || strings.Trim(row, "─") == "")
 }
 
+// underlined reports whether a row is the lower edge of the composer.
+func underlined(row string) bool {
+	row = strings.TrimSpace(row)
+	return row != "" && (strings.Trim(row, "▀") == "" || strings.Trim(row, "─") == "")
+}
+
 var _ agentcli.Lined = (*driver)(nil)
 
-// InputLine implements agentcli.Lined. A blank row ends it as its lower edge does, and so a message with one is not read whole.
+// InputLine implements agentcli.Lined. A blank row ends a composer without edges, and so a message with one is not read whole there.
 func (d *driver) InputLine(rows []string) (string, bool) {
 	at := composerAt(rows)
 	if at < 0 {
 		return "", false
 	}
 	_, first, _ := strings.Cut(strings.TrimSpace(rows[at]), " ")
-	lines := []string{first}
-	for _, row := range rows[at+1:] {
-		if strings.Trim(row, " ▀─") == "" {
-			break
-		}
-		lines = append(lines, row)
+	below := rows[at+1:]
+	edged := at > 0 && lined(rows[at-1]) && slices.ContainsFunc(below, underlined)
+	end := slices.IndexFunc(below, func(row string) bool { return underlined(row) || !edged && strings.TrimSpace(row) == "" })
+	if end < 0 {
+		end = len(below)
 	}
-	return strings.Join(lines, " "), true
+	return strings.TrimSpace(strings.Join(append([]string{first}, below[:end]...), " ")), true
 }
 
 // written reports whether text stands in the composer. An Enter that comes before gemini has drawn a paste submits what stood

@@ -301,25 +301,47 @@ func (d *driver) submit(text string, clear bool) []agentcli.Step {
 		text = joiner + text
 	}
 	var steps []agentcli.Step
+	if shellMode(d.host.Rows()) {
+		// Only then: at the very end of a turn Escape would still be an interrupt.
+		steps = append(steps, agentcli.Step{Write: []byte(composer.Escape), Wait: drawTime, Until: promptMode})
+		clear = true
+	}
 	if clear {
 		steps = append(steps, d.ClearLine()...)
 	}
-	if shellMode(d.host.Rows()) {
-		// Only then: at the very end of a turn Escape would still be an interrupt.
-		steps = append(steps, agentcli.Step{Write: []byte(composer.Escape), Wait: keyGap})
-	}
 	steps = append(steps, agentcli.Step{Write: composer.Paste(text + " "), Wait: 150 * time.Millisecond})
-	free := func(rows []string) bool { return !shellMode(rows) }
-	if clear {
-		// What was typed just before may not be drawn yet, and may be what turns on that mode: once the message is, it is. While gemini
-		// draws, the composer may not be there, and its mode is not known: then Enter waits for Confirm.
-		free = promptMode
-		steps = append(steps, agentcli.Step{Wait: drawTime, Until: func(rows []string) bool { return d.shows(rows, text) }})
+	if !clear {
+		return append(steps, agentcli.Step{If: func(rows []string) bool { return !shellMode(rows) }, Write: []byte(composer.Enter)})
 	}
-	return append(steps,
-		agentcli.Step{If: shellMode, Write: []byte(composer.Escape), Wait: drawTime, Until: promptMode},
-		agentcli.Step{If: free, Write: []byte(composer.Enter)},
-	)
+	return append(steps, d.enter(text)...)
+}
+
+// enter returns the steps behind a message that was typed where a draft may have stood: they press Enter once the message is drawn in
+// a line that is a prompt. What was typed just before may not be drawn yet, and may be what turns on the mode in which a line is run as a
+// command: once the message is drawn, it is.
+//
+// Gemini's keys lag behind its screen: for a moment after a line was drawn as a prompt, its Enter still runs it as a command. So once the
+// mode was left, a character is typed and taken away again: when both are drawn, keys are taken as the screen was before them.
+// While gemini draws, the composer may not be there, and its mode is not known: then Enter waits for Confirm.
+func (d *driver) enter(text string) []agentcli.Step {
+	mark := "."
+	if strings.HasSuffix(strings.TrimSpace(text), mark) {
+		mark = ","
+	}
+	marked := func(rows []string) bool {
+		line, ok := d.InputLine(rows)
+		return ok && strings.HasSuffix(strings.TrimSpace(line), mark)
+	}
+	var left, drawn bool // the mode, by these steps; the character
+	return []agentcli.Step{
+		{Wait: drawTime, Until: func(rows []string) bool { return d.shows(rows, text) }},
+		{If: func(rows []string) bool { left = shellMode(rows); return left }, Write: []byte(composer.Escape), Wait: drawTime, Until: promptMode},
+		{If: func(rows []string) bool { return left && promptMode(rows) }, Write: []byte(mark), Wait: drawTime, Until: marked},
+		{If: func(rows []string) bool { drawn = left && marked(rows); return drawn }, Write: []byte(composer.Backspace), Wait: drawTime, Until: func(rows []string) bool {
+			return promptMode(rows) && !marked(rows)
+		}},
+		{If: func(rows []string) bool { return promptMode(rows) && (!left || drawn && !marked(rows)) }, Write: []byte(composer.Enter)},
+	}
 }
 
 // isCut reports whether gemini cuts a character off the begin of a message: it is white space, or one of those that show nothing and
