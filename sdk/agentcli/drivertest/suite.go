@@ -33,8 +33,6 @@ type Suite struct {
 	KeyAllow string
 	// DenyContinues: after a refusal over the API the turn goes on; otherwise it ends as interrupted.
 	DenyContinues bool
-	// Hasty are drafts of which nothing may be drawn when a message comes.
-	Hasty []string
 	// Changed returns how the CLI changes messages before it takes them; nil: not at all.
 	Changed func(message string) string
 }
@@ -336,7 +334,7 @@ func (s Suite) drafts(t *testing.T, env map[string]string) {
 		}
 		a.Turn()
 	}
-	for _, draft := range s.Hasty {
+	for _, draft := range []string{"!", "!ls", "a draft"} { // of which nothing is drawn when the message comes
 		a.Freeze(func() { a.Keys(draft) })
 		if took := a.Send("the message"); took.Text != "the message" {
 			t.Errorf("with the draft %q, which was not drawn, it took %q", draft, took.Text)

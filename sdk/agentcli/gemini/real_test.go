@@ -18,7 +18,6 @@ func suite() drivertest.Suite {
 		New: gemini.New, Env: modelEnv, KeyAllow: "1", DenyContinues: true,
 		// One more attempt in place of nine; with a model of one's own it tries no other after them.
 		Impatient: map[string]string{"GEMINI_MODEL": "gemini-2.5-flash"},
-		Hasty:     []string{"!", "!ls", "a draft"},
 		Settings:  map[string]string{filepath.Join(".gemini", "settings.json"): `{"general": {"maxAttempts": 2}}`},
 		Tool:      func(file string) string { return "USE_TOOL[touch " + file + "] please" },
 		Changed: func(m string) string {
