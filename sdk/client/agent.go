@@ -49,16 +49,10 @@ type AgentDisconnection struct {
 // ListAgents returns one page of agents, newest connection first.
 func (c *Client) ListAgents(ctx context.Context, filter AgentFilter) (*AgentList, error) {
 	query := url.Values{}
-	if filter.Status != "" {
-		query.Set("status", filter.Status)
-	}
 	if len(filter.Capabilities) > 0 {
 		query.Set("capabilities", strings.Join(filter.Capabilities, ","))
 	}
-	if filter.Region != "" {
-		query.Set("region", filter.Region)
-	}
-	setTexts(query, "createdBy", filter.CreatedBy)
+	setTexts(query, "status", filter.Status, "region", filter.Region, "createdBy", filter.CreatedBy)
 	filter.addTo(query)
 	return ask[AgentList](ctx, c, request{method: http.MethodGet, path: "/api/agents", query: query})
 }
@@ -72,7 +66,7 @@ func agentPath(id string) string { return "/api/agents/" + segment(id) }
 
 // GetAgent returns one agent with its statistics.
 func (c *Client) GetAgent(ctx context.Context, id string) (*Agent, error) {
-	return ask[Agent](ctx, c, request{method: http.MethodGet, path: agentPath(id)})
+	return get[Agent](ctx, c, agentPath(id))
 }
 
 // AgentTask is a task of a connected agent, see package wire.
@@ -86,7 +80,7 @@ type AgentTaskList struct {
 
 // AgentTasks returns the tasks that an agent has and the last ones that it was done with.
 func (c *Client) AgentTasks(ctx context.Context, id string) (*AgentTaskList, error) {
-	return ask[AgentTaskList](ctx, c, request{method: http.MethodGet, path: agentPath(id) + "/tasks"})
+	return get[AgentTaskList](ctx, c, agentPath(id)+"/tasks")
 }
 
 // DisconnectAgent ends an agent's session gracefully; reason may be empty.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -28,6 +27,8 @@ type AgentTokenList struct {
 	Tokens []AgentToken `json:"tokens"`
 }
 
+func (l *AgentTokenList) page() ([]AgentToken, PageInfo) { return l.Tokens, l.PageInfo }
+
 // AgentTokenSpec asks for a token, see package wire.
 type AgentTokenSpec = wire.AgentTokenSpec
 
@@ -43,28 +44,19 @@ func (c *Client) CreateAgentToken(ctx context.Context, spec AgentTokenSpec, idem
 
 // ListAgentTokens returns one page of tokens, newest first; of one who made them unless that is empty.
 func (c *Client) ListAgentTokens(ctx context.Context, createdBy string, page Page) (*AgentTokenList, error) {
-	query := url.Values{}
-	if createdBy != "" {
-		query.Set("createdBy", createdBy)
-	}
-	page.addTo(query)
-	return ask[AgentTokenList](ctx, c, request{method: http.MethodGet, path: agentTokensPath, query: query})
+	return listOf[AgentTokenList](ctx, c, agentTokensPath, page, "createdBy", createdBy)
 }
 
 // AgentTokens walks all pages of the list.
 func (c *Client) AgentTokens(ctx context.Context, createdBy string, page Page) iter.Seq2[AgentToken, error] {
-	return walk(ctx, page, func(ctx context.Context, page Page) ([]AgentToken, PageInfo, error) {
-		list, err := c.ListAgentTokens(ctx, createdBy, page)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Tokens, list.PageInfo, nil
+	return walkPages(ctx, page, func(ctx context.Context, page Page) (*AgentTokenList, error) {
+		return c.ListAgentTokens(ctx, createdBy, page)
 	})
 }
 
 // GetAgentToken returns one token, without its secret.
 func (c *Client) GetAgentToken(ctx context.Context, id string) (*AgentToken, error) {
-	return ask[AgentToken](ctx, c, request{method: http.MethodGet, path: agentTokenPath(id)})
+	return get[AgentToken](ctx, c, agentTokenPath(id))
 }
 
 // RevokeAgentToken ends a token for good; agents that registered with it are disconnected within seconds.

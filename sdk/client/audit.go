@@ -40,13 +40,7 @@ type AuditStatus struct {
 func (c *Client) ListAudit(ctx context.Context, f AuditFilter) (*AuditList, error) {
 	query := url.Values{}
 	addTimes(query, f.Since, f.Until)
-	for name, value := range map[string]string{
-		"action": f.Action, "actor": f.Actor, "category": f.Category, "resource": f.Resource, "outcome": f.Outcome,
-	} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
+	setTexts(query, "action", f.Action, "actor", f.Actor, "category", f.Category, "resource", f.Resource, "outcome", f.Outcome)
 	if f.Before > 0 {
 		query.Set("before", strconv.FormatUint(f.Before, 10))
 	}
@@ -65,7 +59,7 @@ func addTimes(query url.Values, since, until time.Time) {
 
 // GetAuditStatus returns how the audit trail is.
 func (c *Client) GetAuditStatus(ctx context.Context) (*AuditStatus, error) {
-	return ask[AuditStatus](ctx, c, request{method: http.MethodGet, path: "/api/audit/status"})
+	return get[AuditStatus](ctx, c, "/api/audit/status")
 }
 
 // ExportAudit returns an export of audit records, oldest first, which the caller closes. format is json, csv or cef.

@@ -51,7 +51,7 @@ func keyPath(id string) string { return keysPath + "/" + segment(id) }
 
 // GetSession reports who the caller is.
 func (c *Client) GetSession(ctx context.Context) (*Session, error) {
-	return ask[Session](ctx, c, request{method: http.MethodGet, path: "/api/session"})
+	return get[Session](ctx, c, "/api/session")
 }
 
 // Can reports whether the caller may do action, to resource if that is not empty: a kind, or kind/id.
@@ -78,10 +78,7 @@ type APIKeyFilter struct {
 
 // ListKeys returns one page of keys, newest first.
 func (c *Client) ListKeys(ctx context.Context, filter APIKeyFilter) (*APIKeyList, error) {
-	query := url.Values{}
-	setTexts(query, "owner", filter.Owner, "createdBy", filter.CreatedBy)
-	filter.addTo(query)
-	return ask[APIKeyList](ctx, c, request{method: http.MethodGet, path: keysPath, query: query})
+	return listOf[APIKeyList](ctx, c, keysPath, filter.Page, "owner", filter.Owner, "createdBy", filter.CreatedBy)
 }
 
 // Keys walks all pages of the list.
@@ -91,7 +88,7 @@ func (c *Client) Keys(ctx context.Context, filter APIKeyFilter) iter.Seq2[APIKey
 
 // GetKey returns one key, without its secret.
 func (c *Client) GetKey(ctx context.Context, id string) (*APIKey, error) {
-	return ask[APIKey](ctx, c, request{method: http.MethodGet, path: keyPath(id)})
+	return get[APIKey](ctx, c, keyPath(id))
 }
 
 // RotateKey gives a key another secret and returns it, this once. The former one is valid for overlap as well.

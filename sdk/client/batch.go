@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"net/url"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -54,10 +53,7 @@ type BatchFilter struct {
 
 // ListBatches returns one page of batches, newest first, without their results.
 func (c *Client) ListBatches(ctx context.Context, filter BatchFilter) (*BatchList, error) {
-	query := url.Values{}
-	setTexts(query, "status", filter.Status, "pattern", filter.Pattern, "createdBy", filter.CreatedBy)
-	filter.addTo(query)
-	return ask[BatchList](ctx, c, request{method: http.MethodGet, path: "/api/batches", query: query})
+	return listOf[BatchList](ctx, c, "/api/batches", filter.Page, "status", filter.Status, "pattern", filter.Pattern, "createdBy", filter.CreatedBy)
 }
 
 // Batches walks all pages of a list.
@@ -126,9 +122,7 @@ func (c *Client) GetBatch(ctx context.Context, id string) (*Batch, error) {
 // GetBatchPage returns a batch with one page of its results. The page may end before its limit where results are large;
 // with HasMore the next one begins at NextCursor.
 func (c *Client) GetBatchPage(ctx context.Context, id string, page Page) (*Batch, error) {
-	query := url.Values{}
-	page.addTo(query)
-	return ask[Batch](ctx, c, request{method: http.MethodGet, path: batchPath(id), query: query})
+	return listOf[Batch](ctx, c, batchPath(id), page)
 }
 
 // CancelBatch cancels the running items and starts no more. CONFLICT if the batch is over.

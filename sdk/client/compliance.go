@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -15,5 +14,5 @@ type ComplianceReport struct {
 
 // CheckCompliance proves from the running system what a profile asks for: soc2, gdpr or hipaa.
 func (c *Client) CheckCompliance(ctx context.Context, profile string) (*ComplianceReport, error) {
-	return ask[ComplianceReport](ctx, c, request{method: http.MethodGet, path: "/api/compliance/" + segment(profile)})
+	return get[ComplianceReport](ctx, c, "/api/compliance/"+segment(profile))
 }

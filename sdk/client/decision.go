@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -45,10 +44,7 @@ func (f DecisionFilter) path() string {
 
 // ListDecisions returns one page of decisions, newest first.
 func (c *Client) ListDecisions(ctx context.Context, filter DecisionFilter) (*DecisionList, error) {
-	query := url.Values{}
-	setTexts(query, "category", filter.Category, "createdBy", filter.CreatedBy)
-	filter.addTo(query)
-	return ask[DecisionList](ctx, c, request{method: http.MethodGet, path: filter.path(), query: query})
+	return listOf[DecisionList](ctx, c, filter.path(), filter.Page, "category", filter.Category, "createdBy", filter.CreatedBy)
 }
 
 // Decisions walks all pages of a list.

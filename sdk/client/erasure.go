@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"net/url"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -37,17 +36,12 @@ func (c *Client) EraseData(ctx context.Context, req ErasureRequest) (*Erasure, e
 
 // GetErasure returns an erasure, with how far it is.
 func (c *Client) GetErasure(ctx context.Context, id string) (*Erasure, error) {
-	return ask[Erasure](ctx, c, request{method: http.MethodGet, path: erasuresPath + "/" + segment(id)})
+	return get[Erasure](ctx, c, erasuresPath+"/"+segment(id))
 }
 
 // ListErasures returns a page of erasures, or with createdBy of those that somebody asked for.
 func (c *Client) ListErasures(ctx context.Context, createdBy string, page Page) (*ErasureList, error) {
-	query := url.Values{}
-	if createdBy != "" {
-		query.Set("createdBy", createdBy)
-	}
-	page.addTo(query)
-	return ask[ErasureList](ctx, c, request{method: http.MethodGet, path: erasuresPath, query: query})
+	return listOf[ErasureList](ctx, c, erasuresPath, page, "createdBy", createdBy)
 }
 
 // ExportData returns what is stored of a subject, a thing a line, which the caller closes. Its last line has the kind end.

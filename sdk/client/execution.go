@@ -135,7 +135,7 @@ func executionPath(id string) string { return "/api/executions/" + segment(id) }
 
 // GetExecution returns one execution.
 func (c *Client) GetExecution(ctx context.Context, id string) (*Execution, error) {
-	return ask[Execution](ctx, c, request{method: http.MethodGet, path: executionPath(id)})
+	return get[Execution](ctx, c, executionPath(id))
 }
 
 // ListExecutions returns one page of executions, newest first.
@@ -192,16 +192,7 @@ func (c *Client) Executions(ctx context.Context, filter ExecutionFilter) iter.Se
 // DeleteExecution removes an execution that is over, with all that belongs to it alone. CONFLICT while it, its batch or one
 // of its threads is active.
 func (c *Client) DeleteExecution(ctx context.Context, id string) error {
-	return c.do(ctx, request{method: http.MethodDelete, path: executionPath(id), removes: true}, nil)
-}
-
-// setTexts sets parameters that are not empty, given as name and value in turn.
-func setTexts(query url.Values, pairs ...string) {
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i+1] != "" {
-			query.Set(pairs[i], pairs[i+1])
-		}
-	}
+	return c.remove(ctx, executionPath(id))
 }
 
 // CancelExecution cancels a pending or running execution. CONFLICT if it completed or failed. Cancelling

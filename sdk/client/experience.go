@@ -3,8 +3,6 @@ package client
 import (
 	"context"
 	"iter"
-	"net/http"
-	"net/url"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -39,21 +37,13 @@ type ExperienceFilter struct {
 
 // GetExperience returns one experience.
 func (c *Client) GetExperience(ctx context.Context, id string) (*Experience, error) {
-	return ask[Experience](ctx, c, request{method: http.MethodGet, path: threadsPath + "/experiences/" + segment(id)})
+	return get[Experience](ctx, c, threadsPath+"/experiences/"+segment(id))
 }
 
 // ListExperiences returns one page of experiences.
 func (c *Client) ListExperiences(ctx context.Context, filter ExperienceFilter) (*ExperienceList, error) {
-	query := url.Values{}
-	for name, value := range map[string]string{
-		"q": filter.Query, "repo": filter.Repo, "role": filter.Role, "outcome": filter.Outcome, "executionId": filter.ExecutionID,
-	} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	filter.addTo(query)
-	return ask[ExperienceList](ctx, c, request{method: http.MethodGet, path: threadsPath + "/experiences", query: query})
+	return listOf[ExperienceList](ctx, c, threadsPath+"/experiences", filter.Page,
+		"q", filter.Query, "repo", filter.Repo, "role", filter.Role, "outcome", filter.Outcome, "executionId", filter.ExecutionID)
 }
 
 // Experiences walks all pages of a list.

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -15,5 +14,5 @@ type Location struct {
 
 // Locate finds a task, a message, an input of a thread, a decision, a delivery or a public event by its id alone.
 func (c *Client) Locate(ctx context.Context, id string) (*Location, error) {
-	return ask[Location](ctx, c, request{method: http.MethodGet, path: "/api/ids/" + segment(id)})
+	return get[Location](ctx, c, "/api/ids/"+segment(id))
 }

@@ -100,11 +100,8 @@ func (c *Client) SpawnManagedAgent(ctx context.Context, spec ManagedAgentSpec) (
 // ListManagedAgents returns one page of managed agents, newest first.
 func (c *Client) ListManagedAgents(ctx context.Context, filter ManagedAgentFilter) (*ManagedAgentList, error) {
 	query := url.Values{}
-	for name, value := range map[string]string{"status": filter.Status, "type": filter.Type, "runtime": filter.Runtime, "name": filter.Name, "reason": filter.Reason, "executionId": filter.Execution, "createdBy": filter.CreatedBy} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
+	setTexts(query, "status", filter.Status, "type", filter.Type, "runtime", filter.Runtime, "name", filter.Name,
+		"reason", filter.Reason, "executionId", filter.Execution, "createdBy", filter.CreatedBy)
 	for _, name := range slices.Sorted(maps.Keys(filter.Labels)) {
 		query.Add("label", name+"="+filter.Labels[name])
 	}
@@ -119,7 +116,7 @@ func (c *Client) ManagedAgents(ctx context.Context, filter ManagedAgentFilter) i
 
 // GetManagedAgent returns one managed agent.
 func (c *Client) GetManagedAgent(ctx context.Context, id string) (*ManagedAgent, error) {
-	return ask[ManagedAgent](ctx, c, request{method: http.MethodGet, path: managedAgentPath(id)})
+	return get[ManagedAgent](ctx, c, managedAgentPath(id))
 }
 
 // StopManagedAgent ends an agent: force kills it at once, grace is the time that it has to end by itself (0:
@@ -162,17 +159,17 @@ func (c *Client) RestartManagedAgent(ctx context.Context, id string, how Managed
 
 // ManagedAgentMetrics measures a running agent. CONFLICT when it is stopped.
 func (c *Client) ManagedAgentMetrics(ctx context.Context, id string) (*ManagedAgentMetrics, error) {
-	return ask[ManagedAgentMetrics](ctx, c, request{method: http.MethodGet, path: managedAgentPath(id) + "/metrics"})
+	return get[ManagedAgentMetrics](ctx, c, managedAgentPath(id)+"/metrics")
 }
 
 // ManagedAgentScreen reads what an agent's terminal shows, of a stopped one what it showed last.
 func (c *Client) ManagedAgentScreen(ctx context.Context, id string) (*ManagedAgentScreen, error) {
-	return ask[ManagedAgentScreen](ctx, c, request{method: http.MethodGet, path: managedAgentPath(id) + "/screen"})
+	return get[ManagedAgentScreen](ctx, c, managedAgentPath(id)+"/screen")
 }
 
 // ListRuntimes returns the configured runtimes.
 func (c *Client) ListRuntimes(ctx context.Context) (*RuntimeList, error) {
-	return ask[RuntimeList](ctx, c, request{method: http.MethodGet, path: "/api/runtimes"})
+	return get[RuntimeList](ctx, c, "/api/runtimes")
 }
 
 // TLS returns how the server's certificate is checked, as Options had it; for terminal.Dial.

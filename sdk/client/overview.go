@@ -55,5 +55,5 @@ type Overview struct {
 
 // GetOverview counts what there is and what happened.
 func (c *Client) GetOverview(ctx context.Context) (*Overview, error) {
-	return ask[Overview](ctx, c, request{method: http.MethodGet, path: "/api/overview"})
+	return get[Overview](ctx, c, "/api/overview")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"net/http"
 	"net/url"
 	"strconv"
 
@@ -33,6 +34,15 @@ func (p Page) addTo(query url.Values) {
 		query.Set("cursor", p.Cursor)
 	case p.Offset != 0:
 		query.Set("offset", strconv.Itoa(p.Offset))
+	}
+}
+
+// setTexts sets parameters that are not empty, given as name and value in turn.
+func setTexts(query url.Values, pairs ...string) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			query.Set(pairs[i], pairs[i+1])
+		}
 	}
 }
 
@@ -84,18 +94,39 @@ func walk[T any](
 	}
 }
 
-// walkList yields the rows of all pages of a list, from the one that a filter names on.
-func walkList[F, T any, P interface {
-	*F
-	part() *Page
-}, L interface{ page() ([]T, PageInfo) }](ctx context.Context, filter F, list func(context.Context, F) (L, error)) iter.Seq2[T, error] {
-	return walk(ctx, *P(&filter).part(), func(ctx context.Context, page Page) (rows []T, info PageInfo, err error) {
-		next := filter
-		*P(&next).part() = page
-		found, err := list(ctx, next)
+// walkPages yields the rows of all pages of a list, from the given one on.
+func walkPages[T any, L interface{ page() ([]T, PageInfo) }](
+	ctx context.Context, page Page, list func(context.Context, Page) (L, error),
+) iter.Seq2[T, error] {
+	return walk(ctx, page, func(ctx context.Context, page Page) (rows []T, info PageInfo, err error) {
+		found, err := list(ctx, page)
 		if err == nil {
 			rows, info = found.page()
 		}
 		return rows, info, err
 	})
+}
+
+// walkList yields the rows of all pages of a list, from the one that a filter names on.
+func walkList[F, T any, P interface {
+	*F
+	part() *Page
+}, L interface{ page() ([]T, PageInfo) }](ctx context.Context, filter F, list func(context.Context, F) (L, error)) iter.Seq2[T, error] {
+	return walkPages(ctx, *P(&filter).part(), func(ctx context.Context, page Page) (L, error) {
+		next := filter
+		*P(&next).part() = page
+		return list(ctx, next)
+	})
+}
+
+// listOf returns a page of the list under a path, of the rows that have the texts. These are given as name and value in turn;
+// empty ones select all.
+func listOf[T any, P interface {
+	*T
+	answer
+}](ctx context.Context, c *Client, path string, page Page, texts ...string) (*T, error) {
+	query := url.Values{}
+	setTexts(query, texts...)
+	page.addTo(query)
+	return ask[T, P](ctx, c, request{method: http.MethodGet, path: path, query: query})
 }

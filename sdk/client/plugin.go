@@ -55,12 +55,12 @@ func pluginPath(name string) string { return pluginsPath + "/" + segment(name) }
 
 // ListPlugins returns all plugins by name.
 func (c *Client) ListPlugins(ctx context.Context) (*PluginList, error) {
-	return ask[PluginList](ctx, c, request{method: http.MethodGet, path: pluginsPath})
+	return get[PluginList](ctx, c, pluginsPath)
 }
 
 // GetPlugin returns one plugin with the schema of its settings.
 func (c *Client) GetPlugin(ctx context.Context, name string) (*Plugin, error) {
-	return ask[Plugin](ctx, c, request{method: http.MethodGet, path: pluginPath(name)})
+	return get[Plugin](ctx, c, pluginPath(name))
 }
 
 // VerifyPlugin has the server check a plugin's files, handshake, identity and settings.

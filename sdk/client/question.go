@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"iter"
 	"net/http"
-	"net/url"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -58,14 +57,11 @@ type QuestionFilter struct {
 
 // ListQuestions returns one page of questions, newest first. NOT_FOUND for an unknown execution.
 func (c *Client) ListQuestions(ctx context.Context, filter QuestionFilter) (*QuestionList, error) {
-	query := url.Values{}
-	setTexts(query, "status", filter.Status, "createdBy", filter.CreatedBy)
-	filter.addTo(query)
 	path := "/api/questions"
 	if filter.ExecutionID != "" {
 		path = executionPath(filter.ExecutionID) + "/questions"
 	}
-	return ask[QuestionList](ctx, c, request{method: http.MethodGet, path: path, query: query})
+	return listOf[QuestionList](ctx, c, path, filter.Page, "status", filter.Status, "createdBy", filter.CreatedBy)
 }
 
 // Questions walks all pages of a list.
@@ -75,7 +71,7 @@ func (c *Client) Questions(ctx context.Context, filter QuestionFilter) iter.Seq2
 
 // GetQuestion returns one question, whatever execution asks it.
 func (c *Client) GetQuestion(ctx context.Context, id string) (*Question, error) {
-	return ask[Question](ctx, c, request{method: http.MethodGet, path: "/api/questions/" + segment(id)})
+	return get[Question](ctx, c, "/api/questions/"+segment(id))
 }
 
 // AnswerQuestion gives the answer, any JSON value but null, and returns the question; its execution goes on. With

@@ -104,6 +104,19 @@ func ask[T any, P interface {
 	return result(out, c.do(ctx, r, P(out)))
 }
 
+// get returns what lies under a path.
+func get[T any, P interface {
+	*T
+	answer
+}](ctx context.Context, c *Client, path string) (*T, error) {
+	return ask[T, P](ctx, c, request{method: http.MethodGet, path: path})
+}
+
+// remove removes what lies under a path.
+func (c *Client) remove(ctx context.Context, path string) error {
+	return c.do(ctx, request{method: http.MethodDelete, path: path, removes: true}, nil)
+}
+
 // result drops a half-filled answer when the call failed.
 func result[T any](out *T, err error) (*T, error) {
 	if err != nil {

@@ -126,10 +126,7 @@ type ScheduleFilter struct {
 
 // ListSchedules returns one page of schedules, newest first.
 func (c *Client) ListSchedules(ctx context.Context, filter ScheduleFilter) (*ScheduleList, error) {
-	query := url.Values{}
-	setTexts(query, "status", filter.Status, "createdBy", filter.CreatedBy)
-	filter.addTo(query)
-	return ask[ScheduleList](ctx, c, request{method: http.MethodGet, path: schedulesPath, query: query})
+	return listOf[ScheduleList](ctx, c, schedulesPath, filter.Page, "status", filter.Status, "createdBy", filter.CreatedBy)
 }
 
 // Schedules walks all pages of the list.
@@ -139,7 +136,7 @@ func (c *Client) Schedules(ctx context.Context, filter ScheduleFilter) iter.Seq2
 
 // GetSchedule returns one schedule with what became of its last ticks.
 func (c *Client) GetSchedule(ctx context.Context, id string) (*Schedule, error) {
-	return ask[Schedule](ctx, c, request{method: http.MethodGet, path: schedulePath(id)})
+	return get[Schedule](ctx, c, schedulePath(id))
 }
 
 // UpdateSchedule changes a schedule, whose runs have the caller's rights from then on.
@@ -149,7 +146,7 @@ func (c *Client) UpdateSchedule(ctx context.Context, id string, patch SchedulePa
 
 // DeleteSchedule removes a schedule. What it started goes on.
 func (c *Client) DeleteSchedule(ctx context.Context, id string) error {
-	return c.do(ctx, request{method: http.MethodDelete, path: schedulePath(id), removes: true}, nil)
+	return c.remove(ctx, schedulePath(id))
 }
 
 // PauseSchedule has no tick start anything until ResumeSchedule.

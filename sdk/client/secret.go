@@ -25,7 +25,7 @@ type SecretTest struct {
 
 // ListSecretProviders returns the providers of secrets.
 func (c *Client) ListSecretProviders(ctx context.Context) (*SecretProviderList, error) {
-	return ask[SecretProviderList](ctx, c, request{method: http.MethodGet, path: "/api/admin/secrets/providers"})
+	return get[SecretProviderList](ctx, c, "/api/admin/secrets/providers")
 }
 
 // TestSecret has the server ask for a secret. The answer says whether there is one, and never the secret.

@@ -36,11 +36,7 @@ const serverLogPath = "/api/admin/log"
 
 func (f ServerLogFilter) query() url.Values {
 	query := url.Values{}
-	for name, value := range map[string]string{"level": f.Level, "text": f.Text} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
+	setTexts(query, "level", f.Level, "text", f.Text)
 	if !f.Since.IsZero() {
 		query.Set("since", f.Since.UTC().Format(time.RFC3339Nano))
 	}

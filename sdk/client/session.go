@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -21,6 +20,8 @@ type UserSessionList struct {
 	PageInfo
 	Sessions []UserSession `json:"sessions"`
 }
+
+func (l *UserSessionList) page() ([]UserSession, PageInfo) { return l.Sessions, l.PageInfo }
 
 // SignInMethods are the ways to sign in, see package wire.
 type SignInMethods struct {
@@ -56,7 +57,7 @@ const sessionsPath = "/api/auth/sessions"
 
 // SignInMethods reports how people sign in.
 func (c *Client) SignInMethods(ctx context.Context) (*SignInMethods, error) {
-	return ask[SignInMethods](ctx, c, request{method: http.MethodGet, path: "/api/auth/methods"})
+	return get[SignInMethods](ctx, c, "/api/auth/methods")
 }
 
 // BeginCLILogin begins the login of a command line: a person approves it at the path that the answer names.
@@ -82,29 +83,21 @@ type SessionFilter struct {
 
 // ListSessions returns one page of sessions that are not over, newest first.
 func (c *Client) ListSessions(ctx context.Context, filter SessionFilter, page Page) (*UserSessionList, error) {
-	query := url.Values{}
-	if filter.User != "" {
-		query.Set("user", filter.User)
-	}
+	all := ""
 	if filter.All {
-		query.Set("all", "true")
+		all = "true"
 	}
-	page.addTo(query)
-	return ask[UserSessionList](ctx, c, request{method: http.MethodGet, path: sessionsPath, query: query})
+	return listOf[UserSessionList](ctx, c, sessionsPath, page, "user", filter.User, "all", all)
 }
 
 // Sessions walks all pages of the list.
 func (c *Client) Sessions(ctx context.Context, filter SessionFilter, page Page) iter.Seq2[UserSession, error] {
-	return walk(ctx, page, func(ctx context.Context, page Page) ([]UserSession, PageInfo, error) {
-		list, err := c.ListSessions(ctx, filter, page)
-		if err != nil {
-			return nil, PageInfo{}, err
-		}
-		return list.Sessions, list.PageInfo, nil
+	return walkPages(ctx, page, func(ctx context.Context, page Page) (*UserSessionList, error) {
+		return c.ListSessions(ctx, filter, page)
 	})
 }
 
 // RevokeSession ends a session at once.
 func (c *Client) RevokeSession(ctx context.Context, id string) error {
-	return c.do(ctx, request{method: http.MethodDelete, path: sessionsPath + "/" + segment(id), removes: true}, nil)
+	return c.remove(ctx, sessionsPath+"/"+segment(id))
 }

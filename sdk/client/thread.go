@@ -79,18 +79,12 @@ func threadPath(id string) string { return threadsPath + "/" + segment(id) }
 
 // ListThreads returns one page of threads, newest first. NOT_FOUND for an unknown execution.
 func (c *Client) ListThreads(ctx context.Context, filter ThreadFilter) (*ThreadList, error) {
-	query := url.Values{}
-	for name, value := range map[string]string{"status": filter.Status, "role": filter.Role, "agentType": filter.AgentType, "createdBy": filter.CreatedBy} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	filter.addTo(query)
 	path := threadsPath
 	if filter.ExecutionID != "" {
 		path += "/executions/" + segment(filter.ExecutionID)
 	}
-	return ask[ThreadList](ctx, c, request{method: http.MethodGet, path: path, query: query})
+	return listOf[ThreadList](ctx, c, path, filter.Page,
+		"status", filter.Status, "role", filter.Role, "agentType", filter.AgentType, "createdBy", filter.CreatedBy)
 }
 
 // Threads walks all pages of a list.
@@ -100,7 +94,7 @@ func (c *Client) Threads(ctx context.Context, filter ThreadFilter) iter.Seq2[Thr
 
 // GetThread returns one thread.
 func (c *Client) GetThread(ctx context.Context, id string) (*Thread, error) {
-	return ask[Thread](ctx, c, request{method: http.MethodGet, path: threadPath(id)})
+	return get[Thread](ctx, c, threadPath(id))
 }
 
 // StopThread ends a thread: force kills its agent at once, grace is the time that it has to end by itself (0: the

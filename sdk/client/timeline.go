@@ -49,12 +49,12 @@ type ExecutionStep struct {
 // GetStep returns a step of an execution by its path, which is the ID of its entries in the timeline: when it ran, what came of
 // it, and its tasks. For a path that no step has the details of the NOT_FOUND name paths near it.
 func (c *Client) GetStep(ctx context.Context, executionID, path string) (*ExecutionStep, error) {
-	return ask[ExecutionStep](ctx, c, request{method: http.MethodGet, path: executionPath(executionID) + "/steps/" + segment(path)})
+	return get[ExecutionStep](ctx, c, executionPath(executionID)+"/steps/"+segment(path))
 }
 
 // GetTask returns a task of an execution: what its agent was asked, what it answered, and each attempt.
 func (c *Client) GetTask(ctx context.Context, executionID, taskID string) (*Task, error) {
-	return ask[Task](ctx, c, request{method: http.MethodGet, path: executionPath(executionID) + "/tasks/" + segment(taskID)})
+	return get[Task](ctx, c, executionPath(executionID)+"/tasks/"+segment(taskID))
 }
 
 // GetTimelineSince returns of a timeline what changed after a sequence, such as LastSequence of the one before; threads
@@ -66,5 +66,5 @@ func (c *Client) GetTimelineSince(ctx context.Context, id string, since uint64) 
 
 // GetTimeline reports what happened in an execution so far.
 func (c *Client) GetTimeline(ctx context.Context, id string) (*Timeline, error) {
-	return ask[Timeline](ctx, c, request{method: http.MethodGet, path: executionPath(id) + "/timeline"})
+	return get[Timeline](ctx, c, executionPath(id)+"/timeline")
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"iter"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
@@ -99,10 +98,7 @@ type TriggerFilter struct {
 
 // ListTriggers returns one page of triggers, newest first.
 func (c *Client) ListTriggers(ctx context.Context, filter TriggerFilter) (*TriggerList, error) {
-	query := url.Values{}
-	setTexts(query, "createdBy", filter.CreatedBy)
-	filter.addTo(query)
-	return ask[TriggerList](ctx, c, request{method: http.MethodGet, path: triggersPath, query: query})
+	return listOf[TriggerList](ctx, c, triggersPath, filter.Page, "createdBy", filter.CreatedBy)
 }
 
 // Triggers walks all pages of the list.
@@ -112,7 +108,7 @@ func (c *Client) Triggers(ctx context.Context, filter TriggerFilter) iter.Seq2[T
 
 // GetTrigger returns one trigger with its last requests.
 func (c *Client) GetTrigger(ctx context.Context, id string) (*Trigger, error) {
-	return ask[Trigger](ctx, c, request{method: http.MethodGet, path: triggerPath(id)})
+	return get[Trigger](ctx, c, triggerPath(id))
 }
 
 // UpdateTrigger changes a trigger, whose runs have the caller's rights from then on.
@@ -141,7 +137,7 @@ func (c *Client) TestTrigger(ctx context.Context, id, event string, body json.Ra
 
 // DeleteTrigger removes a trigger. What it started goes on.
 func (c *Client) DeleteTrigger(ctx context.Context, id string) error {
-	return c.do(ctx, request{method: http.MethodDelete, path: triggerPath(id), removes: true}, nil)
+	return c.remove(ctx, triggerPath(id))
 }
 
 // SendHook sends a body to a trigger of the scheme wardroom, signed with its secret. It needs no credential. delivery names

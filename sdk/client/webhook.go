@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/webhook"
@@ -124,10 +123,7 @@ type WebhookFilter struct {
 
 // ListWebhooks returns one page of endpoints, newest first.
 func (c *Client) ListWebhooks(ctx context.Context, filter WebhookFilter) (*WebhookList, error) {
-	query := url.Values{}
-	setTexts(query, "createdBy", filter.CreatedBy)
-	filter.addTo(query)
-	return ask[WebhookList](ctx, c, request{method: http.MethodGet, path: webhooksPath, query: query})
+	return listOf[WebhookList](ctx, c, webhooksPath, filter.Page, "createdBy", filter.CreatedBy)
 }
 
 // Webhooks walks all pages of the list.
@@ -137,7 +133,7 @@ func (c *Client) Webhooks(ctx context.Context, filter WebhookFilter) iter.Seq2[W
 
 // GetWebhook returns one endpoint with its statistics.
 func (c *Client) GetWebhook(ctx context.Context, id string) (*Webhook, error) {
-	return ask[Webhook](ctx, c, request{method: http.MethodGet, path: webhookPath(id)})
+	return get[Webhook](ctx, c, webhookPath(id))
 }
 
 // UpdateWebhook changes an endpoint and returns it; with a new secret it shows that, this once. CONFLICT for one of the
@@ -153,7 +149,7 @@ func (c *Client) UpdateWebhook(ctx context.Context, id string, patch WebhookPatc
 
 // DeleteWebhook removes an endpoint; what waits for it is cancelled. CONFLICT for one of the server's configuration.
 func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
-	return c.do(ctx, request{method: http.MethodDelete, path: webhookPath(id), removes: true}, nil)
+	return c.remove(ctx, webhookPath(id))
 }
 
 // VerifyWebhook checks a delivery that a receiver got against the endpoint's secret and the clock, and returns its event.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -71,21 +70,12 @@ type DeliveryDetail struct {
 
 // GetDelivery returns a delivery to an endpoint with what is sent and each of its attempts.
 func (c *Client) GetDelivery(ctx context.Context, webhookID, id string) (*DeliveryDetail, error) {
-	return ask[DeliveryDetail](ctx, c, request{method: http.MethodGet, path: webhookPath(webhookID) + "/deliveries/" + segment(id)})
+	return get[DeliveryDetail](ctx, c, webhookPath(webhookID)+"/deliveries/"+segment(id))
 }
 
 // ListDeliveries returns one page of deliveries to an endpoint, newest first.
 func (c *Client) ListDeliveries(ctx context.Context, filter DeliveryFilter) (*DeliveryList, error) {
-	query := url.Values{}
-	if filter.Status != "" {
-		query.Set("status", filter.Status)
-	}
-	if filter.Event != "" {
-		query.Set("event", filter.Event)
-	}
-	filter.addTo(query)
-	r := request{method: http.MethodGet, path: webhookPath(filter.WebhookID) + "/deliveries", query: query}
-	return ask[DeliveryList](ctx, c, r)
+	return listOf[DeliveryList](ctx, c, webhookPath(filter.WebhookID)+"/deliveries", filter.Page, "status", filter.Status, "event", filter.Event)
 }
 
 // Deliveries walks all pages of a list.

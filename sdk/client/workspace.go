@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -74,14 +73,7 @@ const workspacesPath = "/api/workspaces"
 
 // ListWorkspaces returns one page of workspaces, newest first.
 func (c *Client) ListWorkspaces(ctx context.Context, filter WorkspaceFilter) (*WorkspaceList, error) {
-	query := url.Values{}
-	for name, value := range map[string]string{"status": filter.Status, "executionId": filter.ExecutionID} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	filter.addTo(query)
-	return ask[WorkspaceList](ctx, c, request{method: http.MethodGet, path: workspacesPath, query: query})
+	return listOf[WorkspaceList](ctx, c, workspacesPath, filter.Page, "status", filter.Status, "executionId", filter.ExecutionID)
 }
 
 // Workspaces walks all pages of a list.
@@ -91,7 +83,7 @@ func (c *Client) Workspaces(ctx context.Context, filter WorkspaceFilter) iter.Se
 
 // GetWorkspace returns one workspace.
 func (c *Client) GetWorkspace(ctx context.Context, id string) (*Workspace, error) {
-	return ask[Workspace](ctx, c, request{method: http.MethodGet, path: workspacesPath + "/" + segment(id)})
+	return get[Workspace](ctx, c, workspacesPath+"/"+segment(id))
 }
 
 // WorkspaceChanges returns what the files of a workspace differ in, or one file if path is not empty; maxBytes bounds the patch
@@ -112,5 +104,5 @@ func (c *Client) PruneWorkspaces(ctx context.Context, prune WorkspacePrune) (*Wo
 
 // WorkspaceUsage returns what workspaces take on disk together.
 func (c *Client) WorkspaceUsage(ctx context.Context) (*WorkspaceUsage, error) {
-	return ask[WorkspaceUsage](ctx, c, request{method: http.MethodGet, path: "/api/workspaces/usage"})
+	return get[WorkspaceUsage](ctx, c, "/api/workspaces/usage")
 }
