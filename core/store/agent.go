@@ -9,12 +9,7 @@ import (
 var agents = &table[core.AgentRecord]{prefix: prefixAgent, kind: "agent", idPrefix: core.PrefixAgent}
 
 // PutAgent implements core.AgentTx.
-func (t *tx) PutAgent(a *core.AgentRecord) error {
-	if a.ID == "" {
-		return core.Invalid("id", "must not be empty")
-	}
-	return agents.put(t, a.ID, nil, a)
-}
+func (t *tx) PutAgent(a *core.AgentRecord) error { return agents.save(t, a.ID, a) }
 
 // DeleteAgent implements core.AgentTx. An unknown id is no error: retention may have been there first.
 func (t *tx) DeleteAgent(id string) error { return agents.drop(t, id) }

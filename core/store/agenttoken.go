@@ -12,16 +12,7 @@ var agentTokens = &table[core.AgentTokenRecord]{
 }
 
 // PutAgentToken implements core.AgentTokenTx.
-func (t *tx) PutAgentToken(k *core.AgentTokenRecord) error {
-	if k.ID == "" {
-		return core.Invalid("id", "must not be empty")
-	}
-	old, err := agentTokens.get(t, k.ID)
-	if err != nil {
-		return err
-	}
-	return agentTokens.put(t, k.ID, old, k)
-}
+func (t *tx) PutAgentToken(k *core.AgentTokenRecord) error { return agentTokens.save(t, k.ID, k) }
 
 // FindAgentToken implements core.AgentTokenTx.
 func (t *tx) FindAgentToken(id string) (*core.AgentTokenRecord, error) {

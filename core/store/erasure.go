@@ -32,16 +32,7 @@ const (
 )
 
 // PutErasure implements core.ErasureTx.
-func (t *tx) PutErasure(e *core.ErasureRecord) error {
-	if e.ID == "" {
-		return core.Invalid("id", "must not be empty")
-	}
-	old, err := erasures.get(t, e.ID)
-	if err != nil {
-		return err
-	}
-	return erasures.put(t, e.ID, old, e)
-}
+func (t *tx) PutErasure(e *core.ErasureRecord) error { return erasures.save(t, e.ID, e) }
 
 // MarkErased implements core.ErasureTx.
 func (t *tx) MarkErased(erasureID, kind, id string) (bool, error) {

@@ -27,19 +27,12 @@ var experiences = &table[core.Experience]{
 
 // PutExperience implements core.ExperienceTx. The score is not kept: it is part of an answer.
 func (t *tx) PutExperience(e *core.Experience) error {
-	switch {
-	case e.ID == "":
-		return core.Invalid("id", "must not be empty")
-	case !slices.Contains(core.ExperienceOutcomes, e.Outcome):
+	if !slices.Contains(core.ExperienceOutcomes, e.Outcome) {
 		return core.Invalid("outcome", "%q is not an outcome of an experience", e.Outcome)
-	}
-	old, err := experiences.get(t, e.ID)
-	if err != nil {
-		return err
 	}
 	stored := *e
 	stored.Score = 0
-	return experiences.put(t, e.ID, old, &stored)
+	return experiences.save(t, e.ID, &stored)
 }
 
 // DeleteExperience implements core.ExperienceTx. An unknown id is no error.

@@ -10,12 +10,7 @@ import (
 var managedAgents = &table[core.ManagedAgentRecord]{prefix: prefixManaged, kind: "managed agent", idPrefix: core.PrefixManaged}
 
 // PutManagedAgent implements core.Tx.
-func (t *tx) PutManagedAgent(a *core.ManagedAgentRecord) error {
-	if a.ID == "" {
-		return core.Invalid("id", "must not be empty")
-	}
-	return managedAgents.put(t, a.ID, nil, a)
-}
+func (t *tx) PutManagedAgent(a *core.ManagedAgentRecord) error { return managedAgents.save(t, a.ID, a) }
 
 // DeleteManagedAgent implements core.Tx. An unknown id is no error.
 func (t *tx) DeleteManagedAgent(id string) error { return managedAgents.drop(t, id) }

@@ -9,12 +9,7 @@ import (
 var schedules = &table[core.ScheduleRecord]{prefix: "sc/", kind: "schedule", idPrefix: core.PrefixSchedule}
 
 // PutSchedule implements core.ScheduleTx.
-func (t *tx) PutSchedule(s *core.ScheduleRecord) error {
-	if s.ID == "" {
-		return core.Invalid("id", "must not be empty")
-	}
-	return schedules.put(t, s.ID, nil, s)
-}
+func (t *tx) PutSchedule(s *core.ScheduleRecord) error { return schedules.save(t, s.ID, s) }
 
 // FindScheduleRecord implements core.ScheduleTx.
 func (t *tx) FindScheduleRecord(id string) (*core.ScheduleRecord, error) {

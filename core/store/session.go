@@ -13,17 +13,10 @@ var sessions = &table[core.SessionRecord]{
 
 // PutSession implements core.SessionTx.
 func (t *tx) PutSession(r *core.SessionRecord) error {
-	switch {
-	case r.ID == "":
-		return core.Invalid("id", "must not be empty")
-	case r.User == "":
+	if r.User == "" {
 		return core.Invalid("user", "must not be empty")
 	}
-	old, err := sessions.get(t, r.ID)
-	if err != nil {
-		return err
-	}
-	return sessions.put(t, r.ID, old, r)
+	return sessions.save(t, r.ID, r)
 }
 
 // FindSession implements core.SessionTx.

@@ -56,6 +56,20 @@ func (tb *table[T]) put(t *tx, id string, old, fresh *T) error {
 	return tb.move(t, id, old, fresh)
 }
 
+// save inserts a record, or replaces the one of its id.
+func (tb *table[T]) save(t *tx, id string, fresh *T) (err error) {
+	if id == "" {
+		return core.Invalid("id", "must not be empty")
+	}
+	var old *T
+	if tb.follows() {
+		if old, err = tb.get(t, id); err != nil {
+			return err
+		}
+	}
+	return tb.put(t, id, old, fresh)
+}
+
 // drop removes a record with all that follows from it. An unknown id is no error.
 func (tb *table[T]) drop(t *tx, id string) error {
 	if tb.follows() {

@@ -9,12 +9,7 @@ import (
 var triggers = &table[core.TriggerRecord]{prefix: "tg/", kind: "trigger", idPrefix: core.PrefixTrigger}
 
 // PutTrigger implements core.TriggerTx.
-func (t *tx) PutTrigger(r *core.TriggerRecord) error {
-	if r.ID == "" {
-		return core.Invalid("id", "must not be empty")
-	}
-	return triggers.put(t, r.ID, nil, r)
-}
+func (t *tx) PutTrigger(r *core.TriggerRecord) error { return triggers.save(t, r.ID, r) }
 
 // FindTriggerRecord implements core.TriggerTx.
 func (t *tx) FindTriggerRecord(id string) (*core.TriggerRecord, error) { return triggers.find(t, id) }

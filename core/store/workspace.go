@@ -20,11 +20,7 @@ func (t *tx) PutWorkspace(w *core.Workspace) error {
 	case !slices.Contains(core.WorkspaceStatuses, w.Status):
 		return core.Invalid("status", "%q is not a status of a workspace", w.Status)
 	}
-	old, err := workspaces.get(t, w.ID)
-	if err != nil {
-		return err
-	}
-	return workspaces.put(t, w.ID, old, w)
+	return workspaces.save(t, w.ID, w)
 }
 
 // DeleteWorkspace implements core.WorkspaceTx. An unknown id is no error.
