@@ -148,11 +148,11 @@ func sooner(a, b time.Time) time.Time {
 // guarded adds to the options of the API what decides who may do what.
 func (a *App) guarded(o api.Options) api.Options {
 	o.Limits = a.gate
-	o.AgentTokens, o.AuthenticateAgent = a.agentTokens, a.withCertificate(a.agentAuth.Authenticate)
+	o.Parts, o.AuthenticateAgent = append(o.Parts, api.AgentTokens(a.agentTokens)), a.withCertificate(a.agentAuth.Authenticate)
 	if a.access == nil {
 		return o
 	}
-	o.Keys = a.access
+	o.Parts = append(o.Parts, api.Keys(a.access))
 	o.SignIn = a.signInOptions()
 	authenticate := a.withCertificate(a.access.Authenticate)
 	o.Authenticate = func(r *http.Request) (core.Principal, error) {

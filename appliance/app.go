@@ -334,14 +334,14 @@ func (a *App) Open(ctx context.Context) (err error) {
 	server := api.New(a.guarded(api.Options{
 		Patterns: editable{a.patterns, a}, Executions: a.engine, Timelines: &timeline.Service{Store: a.store, Clock: a.clock},
 		Questions: a.engine, Batches: a.engine, Agents: a.agents,
-		ManagedAgents: a.runtimes, Plugins: a.plugins, Threads: a.threads, Memory: a.memory, Workspaces: a.workspaces,
-		Webhooks:      a.webhooks,
+		ManagedAgents: a.runtimes, Threads: a.threads, Memory: a.memory,
 		Overview:      a.overview,
 		PatternSchema: patternSchema,
 		Drawings:      drawings{a.patterns},
 		Parts: []api.Part{
 			api.Schedules(a.schedules), api.Triggers(a.triggers), api.ServerLog(a.recent), api.Secrets(a.secrets), api.Erasures(a.erasures),
-			api.Compliance(a.compliance()), api.Locations(&location.Service{Store: a.store}),
+			api.Compliance(a.compliance()), api.Locations(&location.Service{Store: a.store}), api.Webhooks(a.webhooks), api.Plugins(a.plugins),
+			api.Workspaces(a.workspaces),
 		},
 		Audit:       a.audit,
 		Mask:        &a.masker,

@@ -44,7 +44,7 @@ func (s *Server) agentRoutes() []Route {
 			Action: "agents.disconnect", Scope: "agents:manage",
 			Body:      &Body{JSON: new(wire.CancelRequest), Optional: true},
 			Responses: []Response{{Status: 200, Body: wire.AgentDisconnection{}, Doc: "It is disconnected."}},
-			Fails:     []int{404}, Handle: s.disconnectAgent,
+			Fails:     []int{404}, Handle: decoded(s.disconnectAgent),
 		},
 	}
 	if s.opts.AgentSocket == nil {
@@ -154,11 +154,7 @@ func (s *Server) listAgentTasks(c *call) (answer, error) {
 	return ok(list), nil
 }
 
-func (s *Server) disconnectAgent(c *call) (answer, error) {
-	var req wire.CancelRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) disconnectAgent(c *call, req wire.CancelRequest) (answer, error) {
 	a, err := s.opts.Agents.DisconnectAgent(c.detached(), c.param("agentId"), req.Reason)
 	if err != nil {
 		return answer{}, err

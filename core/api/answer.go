@@ -26,14 +26,29 @@ type answer struct {
 
 func ok(body any) answer { return answer{status: http.StatusOK, body: body} }
 
+// shown answers with what a service method returned.
+func shown[T any](found T, err error) (answer, error) {
+	if err != nil {
+		return answer{}, err
+	}
+	return ok(found), nil
+}
+
+// decoded makes the handler of an operation of what handle does with the body of its request.
+func decoded[T any](handle func(c *call, req T) (answer, error)) func(c *call) (answer, error) {
+	return func(c *call) (answer, error) {
+		var req T
+		if err := c.decode(&req); err != nil {
+			return answer{}, err
+		}
+		return handle(c, req)
+	}
+}
+
 // getOne makes the handler of an operation that answers with what find returns of the id in a path.
 func getOne[T any](param string, find func(ctx context.Context, id string) (*T, error)) func(c *call) (answer, error) {
 	return func(c *call) (answer, error) {
-		found, err := find(c.ctx, c.param(param))
-		if err != nil {
-			return answer{}, err
-		}
-		return ok(*found), nil
+		return shown(find(c.ctx, c.param(param)))
 	}
 }
 

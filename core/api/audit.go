@@ -49,11 +49,7 @@ func (s *Server) auditRoutes() []Route {
 			Path: "/api/audit/status", OperationID: "getAuditStatus", Summary: "Tell how the audit trail and its sinks are.",
 			Responses: []Response{{Status: 200, Body: wire.AuditStatus{}, Doc: "Where the trail ends, what signs it, and how far each sink has come."}},
 			Handle: func(c *call) (answer, error) {
-				st, err := s.opts.Audit.AuditStatus(c.ctx)
-				if err != nil {
-					return answer{}, err
-				}
-				return ok(*st), nil
+				return shown(s.opts.Audit.AuditStatus(c.ctx))
 			},
 		}),
 	}

@@ -16,13 +16,13 @@ func (s *Server) batchRoutes() []Route {
 			Summary: "Run one pattern over many inputs.", Tag: tag, Resource: resource,
 			Action: "executions.create", Scope: "executions:create", Body: &Body{JSON: new(wire.BatchRequest)},
 			Responses: []Response{{Status: 202, Body: wire.Batch{}, Location: true, Doc: "Stored with all its inputs."}},
-			Fails:     []int{404, 409}, Creates: true, Recover: s.recoverBatch, Handle: s.executeBatch,
+			Fails:     []int{404, 409}, Creates: true, Recover: s.recoverBatch, Handle: decoded(s.executeBatch),
 		},
 		{
 			Method: http.MethodGet, Path: "/api/batches", OperationID: "listBatches", Summary: "List batches, newest first.",
 			Tag: tag, Resource: resource, Action: "executions.read", Scope: "executions:read",
 			Query: append(pageParams(),
-				Param{Name: "status", Type: ParamString, Enum: batchStatuses(), Doc: "Status."},
+				Param{Name: "status", Type: ParamString, Enum: words(core.BatchStatuses), Doc: "Status."},
 				Param{Name: "pattern", Type: ParamString, Selects: []string{"pattern", "pattern.name"}, Doc: "Name of the pattern."},
 				creatorParam),
 			Responses: []Response{{Status: 200, Body: batchList{}, Doc: "A page of batches, without their results."}},
@@ -42,7 +42,7 @@ func (s *Server) batchRoutes() []Route {
 			Tag:     tag, Resource: resource, Action: "executions.cancel", Scope: "executions:create",
 			Body:      &Body{JSON: new(emptyRequest), Optional: true},
 			Responses: []Response{{Status: 200, Body: wire.Batch{}, Doc: "It is cancelled."}},
-			Fails:     []int{404, 409}, Handle: s.cancelBatch,
+			Fails:     []int{404, 409}, Handle: decoded(s.cancelBatch),
 		},
 	}
 }
@@ -61,14 +61,6 @@ type batchList struct {
 	wire.PageInfo
 }
 
-func batchStatuses() []string {
-	list := make([]string, len(core.BatchStatuses))
-	for i, status := range core.BatchStatuses {
-		list[i] = string(status)
-	}
-	return list
-}
-
 func (s *Server) listBatches(c *call) (answer, error) {
 	filter := core.BatchFilter{Status: core.BatchStatus(c.query.text("status")), Pattern: c.query.text("pattern"), CreatedBy: c.query.text("createdBy")}
 	return listed(c, s.batches(c, filter).page, func(b *core.Batch) wire.BatchRow {
@@ -84,11 +76,7 @@ func (s *Server) batches(c *call, filter core.BatchFilter) *rows[*core.Batch] {
 	})
 }
 
-func (s *Server) executeBatch(c *call) (answer, error) {
-	var req wire.BatchRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) executeBatch(c *call, req wire.BatchRequest) (answer, error) {
 	if most := c.config.MaxBatchInputs; len(req.Inputs) > most {
 		return answer{}, core.Invalid("inputs", "must be at most %d items, not %d", most, len(req.Inputs))
 	}
@@ -132,10 +120,7 @@ func (s *Server) getBatch(c *call) (answer, error) {
 	}), nil
 }
 
-func (s *Server) cancelBatch(c *call) (answer, error) {
-	if err := c.decode(new(emptyRequest)); err != nil {
-		return answer{}, err
-	}
+func (s *Server) cancelBatch(c *call, _ emptyRequest) (answer, error) {
 	b, err := s.opts.Batches.CancelBatch(c.ctx, c.param("batchId"))
 	if err != nil {
 		return answer{}, err

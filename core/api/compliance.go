@@ -22,11 +22,7 @@ func (p compliancePart) routes() []Route {
 		Action:      "compliance.read", Scope: core.ScopeAuditRead,
 		Responses: []Response{{Status: 200, Body: wire.ComplianceReport{}, Doc: "The controls, passed or not."}},
 		Handle: func(c *call) (answer, error) {
-			r, err := p.service.Check(c.ctx, c.param("profile"))
-			if err != nil {
-				return answer{}, err
-			}
-			return ok(*r), nil
+			return shown(p.service.Check(c.ctx, c.param("profile")))
 		},
 	}}
 }

@@ -31,7 +31,7 @@ func (s *Server) decisionRoutes() []Route {
 			Description: "What says the same as an earlier decision of the execution is counted there, and that one is answered.",
 			Body:        &Body{JSON: new(wire.NewDecision)},
 			Responses:   []Response{{Status: 201, Body: wire.Decision{}, Location: true, Doc: "It is stored."}},
-			Fails:       []int{404, 409}, Creates: true, Recover: s.recoverDecision, Handle: s.addDecision,
+			Fails:       []int{404, 409}, Creates: true, Recover: s.recoverDecision, Handle: decoded(s.addDecision),
 		},
 		list(Route{
 			Path: threadsPath + "/executions/{executionId}/shared-decisions", OperationID: "listExecutionDecisions",
@@ -63,11 +63,7 @@ func (s *Server) decisions(c *call, filter core.DecisionFilter) (answer, error) 
 		func(rows []wire.Decision, info wire.PageInfo) any { return decisionList{rows, info} })
 }
 
-func (s *Server) addDecision(c *call) (answer, error) {
-	var req wire.NewDecision
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) addDecision(c *call, req wire.NewDecision) (answer, error) {
 	t, err := s.opts.Threads.FindThread(c.ctx, c.param("threadId"))
 	if err != nil {
 		return answer{}, err

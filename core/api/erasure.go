@@ -24,10 +24,7 @@ type erasurePart struct{ service core.ErasureService }
 
 // routes are about what is stored of a subject. Subjects stand in bodies, so that no log of paths names them.
 func (p erasurePart) routes() []Route {
-	route := func(method, action string, r Route) Route {
-		r.Method, r.Tag, r.Action, r.Scope = method, "data", action, core.ScopeAdmin
-		return r
-	}
+	route := routesOf("data", core.ScopeAdmin, core.ScopeAdmin)
 	return []Route{
 		route(http.MethodPost, "data.export", Route{
 			Path: "/api/data/export", OperationID: "exportData", Summary: "Export what is stored of a subject.",
@@ -45,7 +42,7 @@ func (p erasurePart) routes() []Route {
 				{Status: 200, Body: wire.Erasure{}, Doc: "A dry run: what there is."},
 				{Status: 202, Body: wire.Erasure{}, Location: true, Doc: "It runs."},
 			},
-			Fails: []int{409}, Handle: p.eraseData,
+			Fails: []int{409}, Handle: decoded(p.eraseData),
 		}),
 		route(http.MethodGet, "data.read", Route{
 			Path: erasuresPath, OperationID: "listErasures", Summary: "List erasures, newest first.",
@@ -60,11 +57,7 @@ func (p erasurePart) routes() []Route {
 	}
 }
 
-func (p erasurePart) eraseData(c *call) (answer, error) {
-	var req wire.ErasureRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (p erasurePart) eraseData(c *call, req wire.ErasureRequest) (answer, error) {
 	e, err := p.service.Erase(c.ctx, req)
 	if err != nil {
 		return answer{}, err

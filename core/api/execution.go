@@ -72,14 +72,14 @@ func (s *Server) executionRoutes() []Route {
 			Action: "executions.cancel", Summary: "Cancel a pending or running execution.",
 			Body:      &Body{JSON: new(wire.CancelRequest), Optional: true},
 			Responses: []Response{{Status: 200, Body: wire.ExecutionCancellation{}, Doc: "It is cancelled."}},
-			Fails:     []int{404, 409}, Handle: s.cancelExecution,
+			Fails:     []int{404, 409}, Handle: decoded(s.cancelExecution),
 		}),
 		writes(Route{
 			Path: "/api/executions/{executionId}/retry", OperationID: "retryExecution",
 			Action: "executions.create", Summary: "Run a finished execution again with the same input.",
 			Body:      &Body{JSON: new(emptyRequest), Optional: true},
 			Responses: []Response{{Status: 202, Body: wire.ExecutionRetried{}, Location: true, Doc: "Stored."}},
-			Fails:     []int{404, 409}, Creates: true, Recover: s.recoverRetry, Handle: s.retryExecution,
+			Fails:     []int{404, 409}, Creates: true, Recover: s.recoverRetry, Handle: decoded(s.retryExecution),
 		}),
 		writes(Route{
 			Path: "/api/executions/{executionId}/rerun", OperationID: "rerunExecution",
@@ -89,7 +89,7 @@ func (s *Server) executionRoutes() []Route {
 			Responses: []Response{
 				{Status: 202, Body: wire.ExecutionRetried{}, Location: true, Doc: "Stored."},
 			},
-			Fails: []int{404, 409}, Creates: true, Recover: s.recoverRetry, Handle: s.rerunExecution,
+			Fails: []int{404, 409}, Creates: true, Recover: s.recoverRetry, Handle: decoded(s.rerunExecution),
 		}),
 		reads(Route{
 			Path: "/api/executions/{executionId}/timeline", OperationID: "getExecutionTimeline",
@@ -125,14 +125,6 @@ func (s *Server) executionRoutes() []Route {
 			Fails:     []int{404}, Handle: s.listEvents,
 		}),
 	}
-}
-
-func executionStatuses() []string {
-	list := make([]string, len(core.ExecutionStatuses))
-	for i, s := range core.ExecutionStatuses {
-		list[i] = string(s)
-	}
-	return list
 }
 
 func statusesOf(names []string) []core.ExecutionStatus {
@@ -330,11 +322,7 @@ func (s *Server) deleteExecution(c *call) (answer, error) {
 	return answer{status: http.StatusNoContent}, nil
 }
 
-func (s *Server) cancelExecution(c *call) (answer, error) {
-	var req wire.CancelRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) cancelExecution(c *call, req wire.CancelRequest) (answer, error) {
 	e, err := s.opts.Executions.Cancel(c.ctx, c.param("executionId"), req.Reason)
 	if err != nil {
 		return answer{}, err
@@ -342,10 +330,7 @@ func (s *Server) cancelExecution(c *call) (answer, error) {
 	return ok(wire.ExecutionCancellation{ExecutionID: e.ID, Status: e.Status, CancelledAt: e.CancelledAt}), nil
 }
 
-func (s *Server) retryExecution(c *call) (answer, error) {
-	if err := c.decode(new(emptyRequest)); err != nil {
-		return answer{}, err
-	}
+func (s *Server) retryExecution(c *call, _ emptyRequest) (answer, error) {
 	e, err := s.opts.Executions.Retry(c.detached(), c.param("executionId"))
 	if err != nil {
 		return answer{}, err
@@ -353,11 +338,7 @@ func (s *Server) retryExecution(c *call) (answer, error) {
 	return retriedAnswer(c.param("executionId"), e.ID), nil
 }
 
-func (s *Server) rerunExecution(c *call) (answer, error) {
-	var req wire.RerunRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) rerunExecution(c *call, req wire.RerunRequest) (answer, error) {
 	e, err := s.opts.Executions.Rerun(c.detached(), c.param("executionId"), req.FromStep)
 	if err != nil {
 		return answer{}, err

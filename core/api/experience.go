@@ -20,7 +20,7 @@ func (s *Server) experienceRoutes() []Route {
 			Param{Name: "q", Type: ParamString, Selects: experienceTexts, Doc: "Words to look for; those of details are not found by callers for whom fields are masked. Pages go by offset then."},
 			Param{Name: "repo", Type: ParamString, Doc: "Repository."},
 			Param{Name: "role", Type: ParamString, Doc: "Role."},
-			Param{Name: "outcome", Type: ParamString, Enum: experienceOutcomes(), Doc: "Outcome."},
+			Param{Name: "outcome", Type: ParamString, Enum: words(core.ExperienceOutcomes), Doc: "Outcome."},
 			Param{Name: "executionId", Type: ParamString, Doc: "Execution."}),
 		Responses: []Response{{Status: 200, Body: experienceList{}, Doc: "A page of experiences."}},
 		Fails:     []int{404}, Handle: s.listExperiences,
@@ -51,14 +51,6 @@ func (s *Server) getExperience(c *call) (answer, error) {
 // experienceTexts are the fields that are searched.
 var experienceTexts = []string{
 	"objective", "summary", "role", "repo", // and details, but for those who may not read all fields in clear
-}
-
-func experienceOutcomes() []string {
-	list := make([]string, len(core.ExperienceOutcomes))
-	for i, o := range core.ExperienceOutcomes {
-		list[i] = string(o)
-	}
-	return list
 }
 
 type experienceList struct {

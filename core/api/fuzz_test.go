@@ -18,7 +18,7 @@ func bare(tb testing.TB) *api.Server {
 	clock := core.SystemClock{}
 	return api.New(api.Options{
 		Patterns: &fakePatterns{}, Executions: &fakeExecutions{}, Timelines: &fakeExecutions{}, Batches: &fakeBatches{}, Agents: &fakeAgents{}, ManagedAgents: &fakeManaged{}, Questions: &fakeQuestions{},
-		Threads: &fakeThreads{}, Memory: &fakeMemory{}, Workspaces: &fakeWorkspaces{}, Webhooks: &fakeWebhooks{},
+		Threads: &fakeThreads{}, Memory: &fakeMemory{}, Parts: []api.Part{api.Workspaces(&fakeWorkspaces{}), api.Webhooks(&fakeWebhooks{})},
 		Idempotency: newKeys(tb), Journal: &fakeJournal{}, Clock: clock, IDs: core.NewIDs(clock), Version: "1.2.3", Config: api.Config{Hosts: testHosts},
 	})
 }

@@ -19,7 +19,7 @@ const (
 func executionFilterParams() []Param {
 	return []Param{
 		{Name: "pattern", Type: ParamString, Selects: []string{"pattern", "pattern.name"}, Doc: "Name of the pattern."},
-		{Name: "status", Type: ParamList, Enum: executionStatuses(), Doc: "Comma-separated statuses, any of them: pending, running, completed, failed, cancelled."},
+		{Name: "status", Type: ParamList, Enum: words(core.ExecutionStatuses), Doc: "Comma-separated statuses, any of them: pending, running, completed, failed, cancelled."},
 		{Name: "batchId", Type: ParamString, Doc: "Only items of this batch."},
 		{Name: "errorCode", Type: ParamString, Doc: "Only those that failed with this code, such as TIMEOUT."},
 		creatorParam,

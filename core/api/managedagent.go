@@ -35,7 +35,7 @@ func (s *Server) managedAgentRoutes() []Route {
 				"never stored by the service, logged or answered.",
 			Body:      &Body{JSON: new(wire.ManagedAgentSpec)},
 			Responses: []Response{{Status: 201, Body: core.ManagedAgent{}, Location: true, Doc: "It runs."}},
-			Fails:     []int{404, 409, 422, 502}, Creates: true, Recover: s.recoverSpawn, Handle: s.spawnManagedAgent,
+			Fails:     []int{404, 409, 422, 502}, Creates: true, Recover: s.recoverSpawn, Handle: decoded(s.spawnManagedAgent),
 		}),
 		reads(Route{
 			Path: "/api/managed-agents", OperationID: "listManagedAgents",
@@ -71,7 +71,7 @@ func (s *Server) managedAgentRoutes() []Route {
 			Action:  "agents.restart",
 			Summary: "Start a stopped or running agent again under its id, with its session or a fresh one.",
 			Body:    &Body{JSON: new(restartRequest), Optional: true}, Responses: agent,
-			Fails: []int{404, 409, 422, 502}, Creates: true, Handle: s.restartManagedAgent,
+			Fails: []int{404, 409, 422, 502}, Creates: true, Handle: decoded(s.restartManagedAgent),
 			Recover: func(c *call, _ string) (answer, error) { return s.getManagedAgent(c) },
 		}),
 		acts(Route{
@@ -89,7 +89,7 @@ func (s *Server) managedAgentRoutes() []Route {
 			Method: http.MethodPost, Path: one + "/answer", OperationID: "answerManagedAgent",
 			Action: "agents.answer", Summary: "Answer the prompt of a blocked agent: an approval or a question.",
 			Body: &Body{JSON: new(wire.ManagedAgentAnswer)}, Responses: agent,
-			Fails: []int{404, 409, 502}, Handle: s.answerManagedAgent,
+			Fails: []int{404, 409, 502}, Handle: decoded(s.answerManagedAgent),
 		}),
 		reads(Route{
 			Path: one + "/logs", OperationID: "getManagedAgentLogs",
@@ -221,11 +221,7 @@ func managedAgentAnswer(a *core.ManagedAgent, err error) (answer, error) {
 	return ok(shownManagedAgent(a)), nil
 }
 
-func (s *Server) restartManagedAgent(c *call) (answer, error) {
-	var request restartRequest
-	if err := c.decode(&request); err != nil {
-		return answer{}, err
-	}
+func (s *Server) restartManagedAgent(c *call, request restartRequest) (answer, error) {
 	how := core.ManagedAgentRestart{Fresh: request.Fresh}
 	return managedAgentAnswer(s.opts.ManagedAgents.RestartManagedAgent(c.detached(), c.param("agentId"), how))
 }
@@ -242,19 +238,11 @@ func (s *Server) stopManagedAgent(c *call) (answer, error) {
 }
 
 func (s *Server) managedAgentMetrics(c *call) (answer, error) {
-	m, err := s.opts.ManagedAgents.ManagedAgentMetrics(c.ctx, c.param("agentId"))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(m), nil
+	return shown(s.opts.ManagedAgents.ManagedAgentMetrics(c.ctx, c.param("agentId")))
 }
 
 func (s *Server) managedAgentScreen(c *call) (answer, error) {
-	shown, err := s.opts.ManagedAgents.ManagedAgentScreen(c.ctx, c.param("agentId"))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(shown), nil
+	return shown(s.opts.ManagedAgents.ManagedAgentScreen(c.ctx, c.param("agentId")))
 }
 
 // maxScreens bounds one look at several screens, and screensWait how long it takes: what is not read by then says so.

@@ -106,11 +106,7 @@ func (s *Server) send(c *call, id string, in core.ManagedAgentInput, sanitized [
 	return ok(wire.ManagedAgentReply{Sent: reply.Sent, Response: reply.Response, Sanitized: sanitized}), nil
 }
 
-func (s *Server) answerManagedAgent(c *call) (answer, error) {
-	var req wire.ManagedAgentAnswer
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) answerManagedAgent(c *call, req wire.ManagedAgentAnswer) (answer, error) {
 	texts, given := c.texts(), req.Text
 	texts.Text("text", &req.Text)
 	if err := leftOver("text", given, req.Text); err != nil {

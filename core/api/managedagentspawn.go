@@ -81,11 +81,7 @@ func parseMemory(text string) (size int64, reason string) {
 	return n * unit, ""
 }
 
-func (s *Server) spawnManagedAgent(c *call) (answer, error) {
-	var req wire.ManagedAgentSpec
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) spawnManagedAgent(c *call, req wire.ManagedAgentSpec) (answer, error) {
 	spec, err := managedAgentSpec(&req)
 	if err != nil {
 		return answer{}, err

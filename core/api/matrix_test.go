@@ -242,6 +242,9 @@ func (waitingStream) Next(ctx context.Context) (core.Event, error) {
 }
 func (waitingStream) Close() {}
 
+// switchedKeys are the API keys of a rig, which a test may replace.
+type switchedKeys struct{ core.KeyService }
+
 // fakeAPIKeys knows no key.
 type fakeAPIKeys struct{}
 

@@ -26,8 +26,6 @@ type Options struct {
 	Agents     core.AgentService
 	// ManagedAgents spawns agents on runtimes; nil: there are no operations of managed agents.
 	ManagedAgents core.ManagedAgentService
-	// Plugins runs plugins; nil: there are no operations of plugins.
-	Plugins core.PluginService
 	// Questions lists and answers what executions ask people; nil: there are no operations of questions.
 	Questions core.QuestionService
 	// PatternSchema is the JSON Schema of definitions.
@@ -36,15 +34,11 @@ type Options struct {
 	Drawings core.DrawingService
 	// Overview reads the inbox and the numbers; nil: there are no operations of them.
 	Overview core.OverviewService
-	// Threads, Memory and Workspaces are managed threads, what they know, and where they work; nil: there are no
-	// operations of them.
-	Threads    core.ThreadService
-	Memory     core.MemoryService
-	Workspaces core.WorkspaceService
+	// Threads and Memory are managed threads, and what they know; nil: there are no operations of them.
+	Threads core.ThreadService
+	Memory  core.MemoryService
 	// Parts are the nouns that stand by themselves. There are no operations of those that are not among them.
 	Parts []Part
-	// Webhooks delivers events to endpoints; nil: there are no operations of webhooks.
-	Webhooks core.WebhookService
 	// Audit records what is done and refused; nil: nothing is, and there are no operations of it.
 	Audit       core.AuditService
 	AgentSocket http.Handler // of GET /api/agents/connect; it upgrades the connection
@@ -78,10 +72,6 @@ type Options struct {
 	// soon after their caller lost the right to them. Nil: they go on.
 	Refresh  func(ctx context.Context, p core.Principal) (core.Principal, error)
 	Revision func() uint64
-	// Keys are the API keys; nil: there are no operations of keys.
-	Keys core.KeyService
-	// AgentTokens are the registration tokens of agents; nil: there are no operations of them.
-	AgentTokens core.AgentTokenService
 	// SignIn is how people sign in; without Sessions there are no operations of it.
 	SignIn SignIn
 
@@ -118,23 +108,17 @@ type resource struct {
 var resources = map[string]resource{
 	"executions":  {wire.AuditExecutions, true, core.PrefixExecution},
 	"batches":     {wire.AuditExecutions, true, ""},
-	"questions":   {wire.AuditExecutions, true, ""},
 	"threads":     {wire.AuditExecutions, true, core.PrefixThread},
 	"decisions":   {wire.AuditExecutions, true, core.PrefixDecision},
 	"experiences": {wire.AuditExecutions, true, core.PrefixMemory},
-	"workspaces":  {wire.AuditExecutions, true, core.PrefixWorkspace},
 	"events":      {wire.AuditExecutions, true, ""},
 	"inbox":       {wire.AuditExecutions, true, ""},
 	"agents":      {wire.AuditAgents, true, core.PrefixManaged}, // screens, terminals, logs, events and answers of managed ones
-	"webhooks":    {wire.AuditAdmin, true, core.PrefixWebhook},  // deliveries have what was sent, and what was answered
-	"plugins":     {wire.AuditAdmin, true, ""},                  // logs of a runtime may tell of its agents
 
 	"patterns": {wire.AuditPatterns, false, ""},
 	"runtimes": {wire.AuditAgents, false, ""},
 	"sessions": {wire.AuditAuthentication, false, ""},
 	"session":  {wire.AuditAdmin, false, ""},
-	"keys":     {wire.AuditAdmin, false, core.PrefixAPIKey},
-	"tokens":   {wire.AuditAdmin, false, core.PrefixToken},
 	"health":   {wire.AuditAdmin, false, ""},
 	"metrics":  {wire.AuditAdmin, false, ""},
 	"openapi":  {wire.AuditAdmin, false, ""},
@@ -146,8 +130,8 @@ func (s *Server) routes() []Route {
 	var table []Route
 	for _, part := range [][]Route{
 		s.patternRoutes(), s.drawingRoutes(), s.executionRoutes(), s.streamRoutes(), s.questionRoutes(), s.batchRoutes(), s.agentRoutes(),
-		s.managedAgentRoutes(), s.threadRoutes(), s.decisionRoutes(), s.experienceRoutes(), s.workspaceRoutes(),
-		s.webhookRoutes(), s.pluginRoutes(), s.authRoutes(), s.sessionRoutes(), s.signInRoutes(),
+		s.managedAgentRoutes(), s.threadRoutes(), s.decisionRoutes(), s.experienceRoutes(),
+		s.authRoutes(), s.sessionRoutes(), s.signInRoutes(),
 		s.feedRoutes(), s.auditRoutes(), s.overviewRoutes(), s.healthRoutes(), s.metaRoutes(),
 	} {
 		table = append(table, part...)

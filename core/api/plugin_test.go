@@ -125,7 +125,7 @@ func TestPluginLogsReaderGone(t *testing.T) {
 }
 
 func TestWithoutPlugins(t *testing.T) {
-	r := newRig(t, func(o *api.Options) { o.Plugins = nil })
+	r := newRig(t, func(o *api.Options) { o.Parts = nil })
 	r.do("GET", "/api/admin/plugins", "").wants(t, 404, core.CodeNotFound)
 }
 

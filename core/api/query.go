@@ -12,6 +12,15 @@ import (
 	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
+// words are the values that an enum takes.
+func words[W ~string](values []W) []string {
+	list := make([]string, len(values))
+	for i, v := range values {
+		list[i] = string(v)
+	}
+	return list
+}
+
 // query holds the query parameters of a request, checked against its route.
 type query struct {
 	params []Param

@@ -21,7 +21,7 @@ func (s *Server) questionRoutes() []Route {
 	}
 	page := []Response{{Status: 200, Body: questionList{}, Doc: "A page of questions."}}
 	one := []Response{{Status: 200, Body: core.Question{}, Doc: "The question."}}
-	query := append(pageParams(), Param{Name: "status", Type: ParamString, Enum: questionStatuses(), Doc: "Status."},
+	query := append(pageParams(), Param{Name: "status", Type: ParamString, Enum: words(core.QuestionStatuses), Doc: "Status."},
 		Param{Name: "createdBy", Type: ParamString, Doc: "Only those of executions of this caller."})
 	return []Route{
 		reads(Route{
@@ -51,7 +51,7 @@ func (s *Server) questionRoutes() []Route {
 			Description: "The first answer counts; another one is a 409, as is one that comes after the question " +
 				"expired or was withdrawn. With options, the answer is the id of one.",
 			Body: &Body{JSON: new(answerQuestionRequest)}, Responses: one,
-			Fails: []int{404, 409}, Handle: s.answerQuestion,
+			Fails: []int{404, 409}, Handle: decoded(s.answerQuestion),
 		},
 	}
 }
@@ -64,14 +64,6 @@ type answerQuestionRequest struct {
 type questionList struct {
 	Questions []core.Question `json:"questions"`
 	wire.PageInfo
-}
-
-func questionStatuses() []string {
-	list := make([]string, len(core.QuestionStatuses))
-	for i, s := range core.QuestionStatuses {
-		list[i] = string(s)
-	}
-	return list
 }
 
 func (s *Server) listQuestions(c *call) (answer, error) { return s.questions(c, "") }
@@ -93,7 +85,7 @@ func (s *Server) questions(c *call, executionID string) (answer, error) {
 }
 
 func (s *Server) getQuestion(c *call) (answer, error) {
-	return questionAnswer(s.opts.Questions.FindQuestion(c.ctx, c.param("questionId")))
+	return shown(s.opts.Questions.FindQuestion(c.ctx, c.param("questionId")))
 }
 
 func (s *Server) getExecutionQuestion(c *call) (answer, error) {
@@ -101,14 +93,10 @@ func (s *Server) getExecutionQuestion(c *call) (answer, error) {
 	if err == nil && q.ExecutionID != c.param("executionId") {
 		err = core.NotFound("question", c.param("questionId"))
 	}
-	return questionAnswer(q, err)
+	return shown(q, err)
 }
 
-func (s *Server) answerQuestion(c *call) (answer, error) {
-	var req answerQuestionRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) answerQuestion(c *call, req answerQuestionRequest) (answer, error) {
 	texts := c.texts()
 	if err := texts.JSON("answer", &req.Answer); err != nil {
 		return answer{}, core.Invalid("answer", "%s; security.inputValidation.sanitize takes HTML out of texts, but not out of names", err)
@@ -120,13 +108,5 @@ func (s *Server) answerQuestion(c *call) (answer, error) {
 		told.Sanitized = texts.Changes
 		q = &told
 	}
-	return questionAnswer(q, err)
-}
-
-// questionAnswer renders what a service method returned.
-func questionAnswer(q *core.Question, err error) (answer, error) {
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(q), nil
+	return shown(q, err)
 }

@@ -37,6 +37,7 @@ type rig struct {
 	webhooks   *fakeWebhooks
 	schedules  *fakeSchedules
 	triggers   *fakeTriggers
+	apiKeys    *switchedKeys
 	keys       *keys
 	journal    *fakeJournal
 	clock      *coretest.Clock
@@ -55,20 +56,21 @@ func newRig(tb testing.TB, change ...func(*api.Options)) *rig {
 		tb: tb, patterns: &fakePatterns{}, drawings: &fakeDrawings{}, executions: &fakeExecutions{}, batches: &fakeBatches{},
 		agents: &fakeAgents{}, managed: &fakeManaged{}, plugins: &fakePlugins{}, questions: &fakeQuestions{}, overview: &fakeOverview{},
 		threads: &fakeThreads{}, memory: &fakeMemory{}, workspaces: &fakeWorkspaces{}, webhooks: &fakeWebhooks{}, schedules: &fakeSchedules{},
-		triggers: &fakeTriggers{}, keys: newKeys(tb), journal: &fakeJournal{events: completedJournal(execID)},
+		triggers: &fakeTriggers{}, apiKeys: &switchedKeys{&fakeAPIKeys{}}, keys: newKeys(tb), journal: &fakeJournal{events: completedJournal(execID)},
 		clock: coretest.NewClock(), log: &bytes.Buffer{},
 	}
 	o := api.Options{
 		Patterns: r.patterns, Executions: r.executions, Timelines: r.executions, Batches: r.batches, Agents: r.agents,
 		Idempotency: r.keys, Journal: r.journal, Gatherer: prometheus.NewRegistry(),
-		ManagedAgents: r.managed, Plugins: r.plugins, Questions: r.questions, Overview: r.overview,
+		ManagedAgents: r.managed, Questions: r.questions, Overview: r.overview,
 		Parts: []api.Part{
 			api.ServerLog(fakeServerLog{}), api.Secrets(fakeSecrets{}), api.Locations(fakeLocations{}), api.Schedules(r.schedules), api.Triggers(r.triggers),
-			api.Erasures(fakeErasures{}), api.Compliance(fakeCompliance{}),
+			api.Erasures(fakeErasures{}), api.Compliance(fakeCompliance{}), api.Webhooks(r.webhooks), api.Plugins(r.plugins), api.Workspaces(r.workspaces),
+			api.Keys(r.apiKeys), api.AgentTokens(&fakeAgentTokens{}),
 		},
 		PatternSchema: json.RawMessage(`{"type":"object"}`), Drawings: r.drawings,
-		Threads: r.threads, Memory: r.memory, Workspaces: r.workspaces, Webhooks: r.webhooks,
-		Keys: &fakeAPIKeys{}, AgentTokens: &fakeAgentTokens{}, SignIn: signIn(&fakeSignIn{}), Audit: &fakeAudit{},
+		Threads: r.threads, Memory: r.memory,
+		SignIn: signIn(&fakeSignIn{}), Audit: &fakeAudit{},
 		AgentSocket: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json; charset=utf-8")
 			w.WriteHeader(http.StatusUpgradeRequired)

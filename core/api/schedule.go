@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -28,13 +27,7 @@ type schedulePart struct{ service core.ScheduleService }
 
 func (p schedulePart) routes() []Route {
 	const one = schedulesPath + "/{scheduleId}"
-	route := func(method, action string, r Route) Route {
-		r.Method, r.Tag, r.Action = method, "schedules", action
-		if r.Scope = core.ScopeExecutionsCreate; strings.HasSuffix(action, ".read") {
-			r.Scope = core.ScopeExecutionsRead
-		}
-		return r
-	}
+	route := routesOf("schedules", core.ScopeExecutionsRead, core.ScopeExecutionsCreate)
 	record := []Response{{Status: 200, Body: wire.Schedule{}, Doc: "The schedule."}}
 	ticks := []Response{{Status: 200, Body: wire.ScheduleTicks{}, Doc: "Ticks to come."}}
 	return []Route{
@@ -43,11 +36,11 @@ func (p schedulePart) routes() []Route {
 			Description: "Its runs have the rights of the caller, who has to have them at each tick. There are 1000 schedules at most.",
 			Body:        &Body{JSON: new(createScheduleRequest)},
 			Responses:   []Response{{Status: 201, Body: wire.Schedule{}, Location: true, Doc: "It is stored."}},
-			Fails:       []int{403, 404, 409, 429}, Creates: true, Recover: recoverOne(p.service.FindSchedule, scheduleCreated), Handle: p.createSchedule,
+			Fails:       []int{403, 404, 409, 429}, Creates: true, Recover: recoverOne(p.service.FindSchedule, scheduleCreated), Handle: decoded(p.createSchedule),
 		}),
 		route(http.MethodPost, "schedules.read", Route{
 			Path: schedulesPath + "/preview", OperationID: "previewSchedule", Summary: "Tell when a schedule would have its ticks, without storing it.",
-			Body: &Body{JSON: new(previewScheduleRequest)}, Responses: ticks, Handle: p.previewSchedule,
+			Body: &Body{JSON: new(previewScheduleRequest)}, Responses: ticks, Handle: decoded(p.previewSchedule),
 		}),
 		route(http.MethodGet, "schedules.read", Route{
 			Path: schedulesPath, OperationID: "listSchedules", Summary: "List schedules, newest first.",
@@ -63,7 +56,7 @@ func (p schedulePart) routes() []Route {
 			Path: one, OperationID: "updateSchedule", Summary: "Change a schedule.",
 			Description: "Fields that are absent stay; null resets startAt and endAt. From then on its runs have the rights of the caller. " +
 				"A target replaces the one before as a whole. One with an environment that somebody else gave has to be given again.",
-			Body: &Body{JSON: new(updateScheduleRequest)}, Responses: record, Edits: true, Fails: []int{403, 404, 409, 412}, Handle: p.updateSchedule,
+			Body: &Body{JSON: new(updateScheduleRequest)}, Responses: record, Edits: true, Fails: []int{403, 404, 409, 412}, Handle: decoded(p.updateSchedule),
 		}),
 		route(http.MethodDelete, "schedules.delete", Route{
 			Path: one, OperationID: "deleteSchedule", Summary: "Remove a schedule. What it started goes on.",
@@ -73,7 +66,7 @@ func (p schedulePart) routes() []Route {
 		route(http.MethodPost, "schedules.pause", Route{
 			Path: one + "/pause", OperationID: "pauseSchedule", Summary: "Have no tick start anything until the schedule is resumed.",
 			Body: &Body{JSON: new(wire.CancelRequest), Optional: true}, Responses: record, Edits: true, Fails: []int{404, 409, 412},
-			Handle: edits(p.getSchedule, p.pauseSchedule),
+			Handle: edits(p.getSchedule, decoded(p.pauseSchedule)),
 		}),
 		route(http.MethodPost, "schedules.resume", Route{
 			Path: one + "/resume", OperationID: "resumeSchedule", Summary: "Go on with a schedule that was paused. Ticks within the pause are not made up for.",
@@ -128,11 +121,7 @@ func scheduleSpec(t *wire.ScheduleTiming) core.ScheduleSpec {
 	return core.ScheduleSpec{Cron: t.Cron, TimeZone: t.TimeZone, Jitter: t.Jitter.Duration(), StartAt: t.StartAt, EndAt: t.EndAt}
 }
 
-func (p schedulePart) createSchedule(c *call) (answer, error) {
-	var req createScheduleRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (p schedulePart) createSchedule(c *call, req createScheduleRequest) (answer, error) {
 	spec := scheduleSpec(&req.ScheduleTiming)
 	spec.Name, spec.Overlap, spec.CatchUp, spec.CatchUpLimit, spec.Paused = req.Name, req.Overlap, req.CatchUp, req.CatchUpLimit, req.Paused
 	var err error
@@ -148,19 +137,11 @@ func (p schedulePart) createSchedule(c *call) (answer, error) {
 
 func scheduleCreated(found *core.Schedule) answer { return created(schedulePath(found.ID), found) }
 
-func (p schedulePart) previewSchedule(c *call) (answer, error) {
-	var req previewScheduleRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (p schedulePart) previewSchedule(c *call, req previewScheduleRequest) (answer, error) {
 	if req.Count == 0 {
 		req.Count = defaultTicks
 	}
-	ticks, err := p.service.PreviewTicks(c.ctx, scheduleSpec(&req.ScheduleTiming), req.Count)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(ticks), nil
+	return shown(p.service.PreviewTicks(c.ctx, scheduleSpec(&req.ScheduleTiming), req.Count))
 }
 
 func (p schedulePart) listSchedules(c *call) (answer, error) {
@@ -192,11 +173,7 @@ func scheduleAnswer(found *core.Schedule, err error) (answer, error) {
 	return a, nil
 }
 
-func (p schedulePart) updateSchedule(c *call) (answer, error) {
-	var req updateScheduleRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (p schedulePart) updateSchedule(c *call, req updateScheduleRequest) (answer, error) {
 	patch := core.SchedulePatch{
 		Name: req.Name, Cron: req.Cron, TimeZone: req.TimeZone, Overlap: req.Overlap, CatchUp: req.CatchUp, CatchUpLimit: req.CatchUpLimit,
 	}
@@ -225,11 +202,7 @@ func (p schedulePart) updateSchedule(c *call) (answer, error) {
 	return scheduleAnswer(p.service.UpdateSchedule(c.detached(), c.param("scheduleId"), patch))
 }
 
-func (p schedulePart) pauseSchedule(c *call) (answer, error) {
-	var req wire.CancelRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (p schedulePart) pauseSchedule(c *call, req wire.CancelRequest) (answer, error) {
 	return scheduleAnswer(p.service.PauseSchedule(c.detached(), c.param("scheduleId"), req.Reason))
 }
 
@@ -258,9 +231,5 @@ func (p schedulePart) recoverRun(c *call, id string) (answer, error) {
 }
 
 func (p schedulePart) scheduleTicks(c *call) (answer, error) {
-	ticks, err := p.service.NextTicks(c.ctx, c.param("scheduleId"), int(c.query.integer("limit")))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(ticks), nil
+	return shown(p.service.NextTicks(c.ctx, c.param("scheduleId"), int(c.query.integer("limit"))))
 }

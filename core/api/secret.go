@@ -37,17 +37,9 @@ func (p secretPart) routes() []Route {
 			Description: "The provider is asked anew. The answer tells what is known of the secret, and never the secret.",
 			Body:        &Body{JSON: new(wire.SecretTestRequest)},
 			Responses:   []Response{{Status: 200, Body: wire.SecretTest{}, Doc: "Whether it does, and if not why."}},
-			Handle: func(c *call) (answer, error) {
-				var in wire.SecretTestRequest
-				if err := c.decode(&in); err != nil {
-					return answer{}, err
-				}
-				found, err := p.service.TestSecret(c.ctx, in.Reference)
-				if err != nil {
-					return answer{}, err
-				}
-				return ok(*found), nil
-			},
+			Handle: decoded(func(c *call, in wire.SecretTestRequest) (answer, error) {
+				return shown(p.service.TestSecret(c.ctx, in.Reference))
+			}),
 		},
 	}
 }

@@ -131,11 +131,7 @@ func (s *Server) deleteSession(c *call) (answer, error) {
 	if id == "" {
 		return answer{}, core.Conflict("session", "", "", "the credential is no session: there is nothing to sign out of")
 	}
-	body, err := s.signOut(c, id)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(body), nil
+	return shown(s.signOut(c, id))
 }
 
 // signOut ends a session and takes its cookie away.

@@ -49,7 +49,7 @@ func (s *Server) signInRoutes() []Route {
 			Path: cliPath, OperationID: "beginCLILogin", Summary: "Begin the login of a command line, for a person to approve in a browser.",
 			Body:      &Body{JSON: new(wire.CLILogin), Limit: limitSignIn},
 			Responses: []Response{{Status: 201, Body: wire.CLIGrant{}, Doc: "It waits for approval."}},
-			Handle:    s.beginCLI,
+			Handle:    decoded(s.beginCLI),
 		}),
 		route(http.MethodGet, "session.cli", Route{
 			Path: cliPath, OperationID: "cliLoginPage", Summary: "Ask a person whether a command line may act for them.",
@@ -73,7 +73,7 @@ func (s *Server) signInRoutes() []Route {
 			Description: "409 with the status pending while it waits; only this answer shows the credential.",
 			Body:        &Body{JSON: new(wire.CLIRedeem), Limit: limitSignIn},
 			Responses:   []Response{{Status: 200, Body: wire.CLIToken{}, Doc: "The credential."}},
-			Fails:       []int{404, 409}, Handle: s.redeemCLI,
+			Fails:       []int{404, 409}, Handle: decoded(s.redeemCLI),
 		}),
 	}
 	if o.Provider == nil {
@@ -194,11 +194,7 @@ func (s *Server) logoutPage(c *call) (answer, error) {
 	return c.page200(done), nil
 }
 
-func (s *Server) beginCLI(c *call) (answer, error) {
-	var req wire.CLILogin
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) beginCLI(c *call, req wire.CLILogin) (answer, error) {
 	g, err := s.opts.SignIn.Grants.BeginGrant(c.ctx, core.GrantSpec{
 		Challenge: req.Challenge, Port: req.Port, Client: req.Client, Address: c.address(),
 	})
@@ -291,11 +287,7 @@ func (s *Server) decideCLI(c *call) (answer, error) {
 	return answer{status: http.StatusSeeOther, location: to.String()}, nil
 }
 
-func (s *Server) redeemCLI(c *call) (answer, error) {
-	var req wire.CLIRedeem
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) redeemCLI(c *call, req wire.CLIRedeem) (answer, error) {
 	made, err := s.opts.SignIn.Grants.RedeemGrant(c.detached(), req.DeviceCode, req.Verifier, req.Code)
 	if err != nil {
 		return answer{}, err

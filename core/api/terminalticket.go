@@ -104,15 +104,11 @@ func (s *Server) terminalTicketRoute(r Route) Route {
 		"A caller may have 100; beyond, the oldest ends."
 	r.Body = &Body{JSON: new(wire.TerminalTicketSpec), Optional: true}
 	r.Responses = []Response{{Status: http.StatusCreated, Body: wire.TerminalTicket{}, Doc: "The ticket."}}
-	r.Fails, r.Handle = []int{http.StatusNotFound}, s.createTerminalTicket
+	r.Fails, r.Handle = []int{http.StatusNotFound}, decoded(s.createTerminalTicket)
 	return r
 }
 
-func (s *Server) createTerminalTicket(c *call) (answer, error) {
-	var req wire.TerminalTicketSpec
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) createTerminalTicket(c *call, req wire.TerminalTicketSpec) (answer, error) {
 	id := c.param("agentId")
 	if _, err := s.opts.ManagedAgents.FindManagedAgent(c.ctx, id); err != nil {
 		return answer{}, err

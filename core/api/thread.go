@@ -30,7 +30,7 @@ func (s *Server) threadRoutes() []Route {
 	thread := []Response{{Status: 200, Body: wire.Thread{}, Doc: "The thread."}}
 	page := []Response{{Status: 200, Body: threadList{}, Doc: "A page of threads."}}
 	filter := append(pageParams(),
-		Param{Name: "status", Type: ParamString, Enum: threadStatuses(), Doc: "Status."},
+		Param{Name: "status", Type: ParamString, Enum: words(core.ThreadStatuses), Doc: "Status."},
 		Param{Name: "role", Type: ParamString, Doc: "Role."},
 		Param{Name: "agentType", Type: ParamString, Doc: "Agent type."}, creatorParam)
 	ofExecution := reads(Route{
@@ -54,7 +54,7 @@ func (s *Server) threadRoutes() []Route {
 				"never answered or logged.",
 			Body:      &Body{JSON: new(spawnThreadRequest)},
 			Responses: []Response{{Status: 201, Body: wire.Thread{}, Location: true, Doc: "It is stored."}},
-			Fails:     []int{404, 409}, Creates: true, Recover: s.recoverThreadSpawn, Handle: s.spawnThread,
+			Fails:     []int{404, 409}, Creates: true, Recover: s.recoverThreadSpawn, Handle: decoded(s.spawnThread),
 		}),
 		{
 			Method: http.MethodPost, Path: threadsPath + "/prepare", OperationID: "prepareThread", Tag: tag,
@@ -64,7 +64,7 @@ func (s *Server) threadRoutes() []Route {
 				"checked out unless provision is true; that, and a repository by its URL, need the scope executions:create.",
 			Body:      &Body{JSON: new(prepareThreadRequest)},
 			Responses: []Response{{Status: 200, Body: wire.ThreadPlan{}, Doc: "What a spawn of it would begin with."}},
-			Fails:     []int{404, 409}, Handle: s.prepareThread,
+			Fails:     []int{404, 409}, Handle: decoded(s.prepareThread),
 		},
 		reads(Route{
 			Path: one, OperationID: "getThread", Summary: "Get one managed thread.",
@@ -96,13 +96,13 @@ func (s *Server) threadRoutes() []Route {
 			Method: http.MethodPost, Path: one + "/answer", OperationID: "answerThread", Action: "threads.answer",
 			Summary: "Answer what a blocked thread asks: an approval, a question, or the code of a login.",
 			Body:    &Body{JSON: new(wire.ThreadAnswer)}, Responses: thread,
-			Fails: []int{404, 409, 502}, Handle: s.answerThread,
+			Fails: []int{404, 409, 502}, Handle: decoded(s.answerThread),
 		}),
 		acts(Route{
 			Method: http.MethodPost, Path: one + "/complete", OperationID: "completeThread", Action: "threads.complete",
 			Summary: "End a thread with an outcome. The finish actions of its policy are done.",
 			Body:    &Body{JSON: new(wire.ThreadClose), Optional: true}, Responses: thread,
-			Fails: []int{404, 409}, Handle: s.completeThread,
+			Fails: []int{404, 409}, Handle: decoded(s.completeThread),
 		}),
 		acts(Route{
 			Method: http.MethodPost, Path: one + "/continue", OperationID: "continueThread", Action: "threads.spawn",
@@ -113,7 +113,7 @@ func (s *Server) threadRoutes() []Route {
 				"the end of the turn of message, whatever happens to the server meanwhile: the same Idempotency-Key waits for it again.",
 			Body:      &Body{JSON: new(wire.ThreadContinue), Optional: true},
 			Responses: []Response{{Status: 201, Body: threadContinuedBody{}, Location: true, Doc: "The new thread is stored, or its turn over."}},
-			Fails:     []int{404, 408, 409}, Creates: true, Recover: s.recoverThreadContinue, Handle: s.continueThread,
+			Fails:     []int{404, 408, 409}, Creates: true, Recover: s.recoverThreadContinue, Handle: decoded(s.continueThread),
 		}),
 		reads(Route{
 			Path: one + "/queue", OperationID: "listThreadQueue",
@@ -171,14 +171,6 @@ func (s *Server) threadRoutes() []Route {
 	}
 }
 
-func threadStatuses() []string {
-	list := make([]string, len(core.ThreadStatuses))
-	for i, s := range core.ThreadStatuses {
-		list[i] = string(s)
-	}
-	return list
-}
-
 func (s *Server) listThreads(c *call) (answer, error) {
 	id := c.query.text("executionId")
 	if err := c.mayIn(id); err != nil {
@@ -231,11 +223,7 @@ func (s *Server) stopThread(c *call) (answer, error) {
 	return answer{status: http.StatusNoContent}, nil
 }
 
-func (s *Server) completeThread(c *call) (answer, error) {
-	var req wire.ThreadClose
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) completeThread(c *call, req wire.ThreadClose) (answer, error) {
 	return threadAnswer(s.opts.Threads.CloseThread(c.detached(), c.param("threadId"), core.ThreadClose{
 		State: core.CompletionState(req.State), Summary: req.Summary,
 	}))

@@ -8,11 +8,7 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-func (s *Server) continueThread(c *call) (answer, error) {
-	var req wire.ThreadContinue
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) continueThread(c *call, req wire.ThreadContinue) (answer, error) {
 	if err := core.InvalidAll("invalid request body", core.CheckEnv("env", req.Env)); err != nil {
 		return answer{}, err
 	}
@@ -63,11 +59,7 @@ func (s *Server) threadContinued(c *call, t *core.Thread, req *wire.ThreadContin
 }
 
 func (s *Server) listThreadQueue(c *call) (answer, error) {
-	queue, err := s.opts.Threads.QueuedThreadInputs(c.ctx, c.param("threadId"), uint64(c.query.integer("after")), int(c.query.integer("limit")))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(queue), nil
+	return shown(s.opts.Threads.QueuedThreadInputs(c.ctx, c.param("threadId"), uint64(c.query.integer("after")), int(c.query.integer("limit"))))
 }
 
 func (s *Server) withdrawThreadInput(c *call) (answer, error) {
@@ -93,9 +85,5 @@ func (s *Server) rebaseThread(c *call) (answer, error) {
 }
 
 func (s *Server) updateThread(c *call, how core.WorkspaceUpdateMethod) (answer, error) {
-	done, err := s.opts.Threads.UpdateThread(c.detached(), c.param("threadId"), how)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(done), nil
+	return shown(s.opts.Threads.UpdateThread(c.detached(), c.param("threadId"), how))
 }

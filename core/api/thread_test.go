@@ -368,7 +368,7 @@ func TestThreadEventsLong(t *testing.T) {
 
 // Without threads there are no operations of them.
 func TestNoThreads(t *testing.T) {
-	r := newRig(t, func(o *api.Options) { o.Threads, o.Memory, o.Workspaces = nil, nil, nil })
+	r := newRig(t, func(o *api.Options) { o.Threads, o.Memory, o.Parts = nil, nil, nil })
 	doc := r.do("GET", "/api/openapi.json", "")
 	for _, path := range []string{threadsPath, onePath, threadsPath + "/experiences", "/api/workspaces", "/api/executions/" + execID + "/threads/stream"} {
 		resp, err := http.Get(r.http.URL + path)

@@ -84,11 +84,7 @@ func (s *Server) sendToThread(c *call, in core.ThreadInput, sanitized []core.San
 	return ok(receipt), nil
 }
 
-func (s *Server) answerThread(c *call) (answer, error) {
-	var req wire.ThreadAnswer
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) answerThread(c *call, req wire.ThreadAnswer) (answer, error) {
 	if req.Choice == "" && req.Text == "" {
 		return answer{}, core.Invalid("choice", "give choice, text, or both")
 	}

@@ -71,11 +71,7 @@ func newPreparation(asked *wire.ThreadPreparation) core.Preparation {
 	return p
 }
 
-func (s *Server) spawnThread(c *call) (answer, error) {
-	var req spawnThreadRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) spawnThread(c *call, req spawnThreadRequest) (answer, error) {
 	spec, err := req.spec(req.AgentType)
 	if err != nil {
 		return answer{}, err
@@ -112,11 +108,7 @@ func (s *Server) spawnedThread(c *call, id string) (*core.Thread, error) {
 	return t, err
 }
 
-func (s *Server) prepareThread(c *call) (answer, error) {
-	var req prepareThreadRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (s *Server) prepareThread(c *call, req prepareThreadRequest) (answer, error) {
 	// A repository by its name is one of the configuration; by a URL the server reaches out to where the caller says.
 	if req.Provision || strings.Contains(askedWorkspace(&req.Preparation).Repo, ":") {
 		if err := c.mayAlso(actionProvision); err != nil {

@@ -28,19 +28,11 @@ func changesAlone(e *core.TimelineEntry) bool {
 }
 
 func (s *Server) getTask(c *call) (answer, error) {
-	t, err := s.opts.Timelines.FindTask(c.ctx, c.param("executionId"), c.param("taskId"))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(t), nil
+	return shown(s.opts.Timelines.FindTask(c.ctx, c.param("executionId"), c.param("taskId")))
 }
 
 func (s *Server) getStep(c *call) (answer, error) {
-	step, err := s.opts.Timelines.FindStep(c.ctx, c.param("executionId"), c.param("path"))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(step), nil
+	return shown(s.opts.Timelines.FindStep(c.ctx, c.param("executionId"), c.param("path")))
 }
 
 // maxLostLooks bounds the agents that a timeline is completed with.

@@ -3,7 +3,6 @@ package api
 import (
 	"encoding/json"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -27,13 +26,7 @@ type triggerPart struct{ service core.TriggerService }
 
 func (p triggerPart) routes() []Route {
 	const one = triggersPath + "/{triggerId}"
-	route := func(method, action string, r Route) Route {
-		r.Method, r.Tag, r.Action = method, "triggers", action
-		if r.Scope = core.ScopeExecutionsCreate; strings.HasSuffix(action, ".read") {
-			r.Scope = core.ScopeExecutionsRead
-		}
-		return r
-	}
+	route := routesOf("triggers", core.ScopeExecutionsRead, core.ScopeExecutionsCreate)
 	record := []Response{{Status: 200, Body: wire.Trigger{}, Doc: "The trigger."}}
 	return []Route{
 		route(http.MethodPost, "triggers.create", Route{
@@ -42,7 +35,7 @@ func (p triggerPart) routes() []Route {
 				"the same Idempotency-Key masks it. There are 1000 triggers at most.",
 			Body:      &Body{JSON: new(createTriggerRequest)},
 			Responses: []Response{{Status: 201, Body: wire.Trigger{}, Location: true, Doc: "It is stored."}},
-			Fails:     []int{403, 404, 409, 429}, Creates: true, Recover: recoverOne(p.service.FindTrigger, triggerCreated), Handle: p.createTrigger,
+			Fails:     []int{403, 404, 409, 429}, Creates: true, Recover: recoverOne(p.service.FindTrigger, triggerCreated), Handle: decoded(p.createTrigger),
 		}),
 		route(http.MethodGet, "triggers.read", Route{
 			Path: triggersPath, OperationID: "listTriggers", Summary: "List triggers, newest first.",
@@ -57,19 +50,19 @@ func (p triggerPart) routes() []Route {
 			Path: one, OperationID: "updateTrigger", Summary: "Change a trigger.",
 			Description: "Fields that are absent stay. From then on its runs have the rights of the caller. A target replaces the one before as a whole. " +
 				"One with an environment that somebody else gave has to be given again.",
-			Body: &Body{JSON: new(updateTriggerRequest)}, Responses: record, Edits: true, Fails: []int{403, 404, 409, 412}, Handle: p.updateTrigger,
+			Body: &Body{JSON: new(updateTriggerRequest)}, Responses: record, Edits: true, Fails: []int{403, 404, 409, 412}, Handle: decoded(p.updateTrigger),
 		}),
 		route(http.MethodPost, "triggers.rotate", Route{
 			Path: one + "/rotate", OperationID: "rotateTrigger", Secret: true, Summary: "Give a trigger another secret.",
 			Description: "Only this answer shows it. The former secret is taken for overlap, which is 0 unless it is given. From then on the trigger's runs have the rights of the caller, who knows the secret.",
 			Body:        &Body{JSON: new(rotateTriggerRequest), Optional: true}, Responses: record, Edits: true, Fails: []int{403, 404, 412},
-			Handle: edits(p.getTrigger, p.rotateTrigger),
+			Handle: edits(p.getTrigger, decoded(p.rotateTrigger)),
 		}),
 		route(http.MethodPost, "triggers.read", Route{
 			Path: one + "/test", OperationID: "testTrigger", Summary: "Tell what a body would become, without starting anything.",
 			Body:      &Body{JSON: new(testTriggerRequest)},
 			Responses: []Response{{Status: 200, Body: wire.TriggerTrial{}, Doc: "What would be started."}},
-			Fails:     []int{403, 404}, Handle: p.testTrigger,
+			Fails:     []int{403, 404}, Handle: decoded(p.testTrigger),
 		}),
 		route(http.MethodDelete, "triggers.delete", Route{
 			Path: one, OperationID: "deleteTrigger", Summary: "Remove a trigger. What it started goes on.",
@@ -166,11 +159,7 @@ func triggerCreated(t *core.Trigger) answer {
 	return a
 }
 
-func (p triggerPart) createTrigger(c *call) (answer, error) {
-	var req createTriggerRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (p triggerPart) createTrigger(c *call, req createTriggerRequest) (answer, error) {
 	spec := core.TriggerSpec{
 		Name: req.Name, Scheme: req.Scheme, Secret: req.Secret, Events: req.Events, Mapping: req.Mapping, RatePerMinute: req.RatePerMinute, Disabled: req.Disabled,
 	}
@@ -199,11 +188,7 @@ func (p triggerPart) getTrigger(c *call) (answer, error) {
 	return triggerAnswer(p.service.FindTrigger(c.ctx, c.param("triggerId")))
 }
 
-func (p triggerPart) updateTrigger(c *call) (answer, error) {
-	var req updateTriggerRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (p triggerPart) updateTrigger(c *call, req updateTriggerRequest) (answer, error) {
 	patch := core.TriggerPatch{Name: req.Name, Enabled: req.Enabled, RatePerMinute: req.RatePerMinute}
 	if req.Events != nil {
 		patch.Events = &req.Events
@@ -226,25 +211,13 @@ func (p triggerPart) updateTrigger(c *call) (answer, error) {
 	return triggerAnswer(p.service.UpdateTrigger(c.detached(), c.param("triggerId"), patch))
 }
 
-func (p triggerPart) rotateTrigger(c *call) (answer, error) {
-	var req rotateTriggerRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (p triggerPart) rotateTrigger(c *call, req rotateTriggerRequest) (answer, error) {
 	overlap := time.Duration(req.Overlap) * time.Millisecond
 	return triggerAnswer(p.service.RotateTrigger(c.detached(), c.param("triggerId"), req.Secret, overlap))
 }
 
-func (p triggerPart) testTrigger(c *call) (answer, error) {
-	var req testTriggerRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
-	trial, err := p.service.TryTrigger(c.ctx, c.param("triggerId"), req.Event, req.Body)
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(trial), nil
+func (p triggerPart) testTrigger(c *call, req testTriggerRequest) (answer, error) {
+	return shown(p.service.TryTrigger(c.ctx, c.param("triggerId"), req.Event, req.Body))
 }
 
 // receiveHook hands a request to its trigger. The body stays as it came, since that is what is signed.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
-	"github.com/wardroom/wardroom/core/api"
 	"github.com/wardroom/wardroom/core/coretest"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -52,7 +51,8 @@ func TestIfMatchOfEachChange(t *testing.T) {
 	} {
 		t.Run(tt.method+" "+strings.TrimPrefix(tt.thing, "/api/")+tt.verb, func(t *testing.T) {
 			keys := &countedKeys{key: core.APIKey{ID: "key_1", Name: "ci", Owner: "ci", Scopes: []string{"read"}, Status: wire.APIKeyActive, CreatedAt: epoch}}
-			r := newRig(t, func(o *api.Options) { o.Keys = keys })
+			r := newRig(t)
+			r.apiKeys.KeyService = keys
 			hook := someWebhook(webhookID)
 			r.webhooks.find = func(string) (*core.Webhook, error) { found := *hook; return &found, nil }
 			removed := 0

@@ -11,16 +11,16 @@ const webhooksPath = "/api/webhooks"
 
 func webhookPath(id string) string { return webhooksPath + "/" + id }
 
-// webhookRoutes are there when the service delivers events at all.
-func (s *Server) webhookRoutes() []Route {
-	if s.opts.Webhooks == nil {
-		return nil
-	}
+// Webhooks makes the operations of endpoints and deliveries, which have what was sent, and what was answered.
+func Webhooks(service core.WebhookService) Part {
+	return Part{"webhooks", resource{wire.AuditAdmin, true, core.PrefixWebhook}, webhookPart{service}.routes()}
+}
+
+type webhookPart struct{ service core.WebhookService }
+
+func (p webhookPart) routes() []Route {
 	const one = webhooksPath + "/{webhookId}"
-	route := func(method, action string, r Route) Route {
-		r.Method, r.Tag, r.Resource, r.Action, r.Scope = method, "webhooks", "webhooks", action, "admin"
-		return r
-	}
+	route := routesOf("webhooks", core.ScopeAdmin, core.ScopeAdmin)
 	record := []Response{{Status: 200, Body: wire.Webhook{}, Doc: "The endpoint."}}
 	routes := []Route{
 		route(http.MethodPost, "webhooks.create", Route{
@@ -30,17 +30,17 @@ func (s *Server) webhookRoutes() []Route {
 				"secrets are kept encrypted only.",
 			Body:      &Body{JSON: new(wire.WebhookSpec)},
 			Responses: []Response{{Status: 201, Body: wire.Webhook{}, Location: true, Doc: "It is stored."}},
-			Fails:     []int{409}, Creates: true, Recover: recoverOne(s.opts.Webhooks.FindWebhook, webhookCreated), Handle: s.createWebhook,
+			Fails:     []int{409}, Creates: true, Recover: recoverOne(p.service.FindWebhook, webhookCreated), Handle: decoded(p.createWebhook),
 		}),
 		route(http.MethodGet, "webhooks.read", Route{
 			Path: webhooksPath, OperationID: "listWebhooks", Summary: "List endpoints, newest first.",
 			Query:     append(pageParams(), creatorParam),
 			Responses: []Response{{Status: 200, Body: webhookList{}, Doc: "A page of endpoints, without statistics."}},
-			Handle:    s.listWebhooks,
+			Handle:    p.listWebhooks,
 		}),
 		route(http.MethodGet, "webhooks.read", Route{
 			Path: one, OperationID: "getWebhook", Summary: "Get one endpoint with its statistics.",
-			Responses: record, Fails: []int{404}, Handle: s.getWebhook,
+			Responses: record, Fails: []int{404}, Handle: p.getWebhook,
 		}),
 		route(http.MethodPatch, "webhooks.update", Route{
 			Path: one, OperationID: "updateWebhook", Secret: true,
@@ -48,30 +48,26 @@ func (s *Server) webhookRoutes() []Route {
 			Description: "Fields that are absent stay; null resets one to its default. A new secret is shown once, here. " +
 				"Enabling an endpoint makes due what waits for it. One of the configuration is a 409.",
 			Body: &Body{JSON: new(updateWebhookRequest)}, Responses: record, Edits: true,
-			Fails: []int{404, 409, 412}, Handle: s.updateWebhook,
+			Fails: []int{404, 409, 412}, Handle: decoded(p.updateWebhook),
 		}),
 		route(http.MethodDelete, "webhooks.delete", Route{
 			Path: one, OperationID: "deleteWebhook",
 			Summary:   "Remove an endpoint. What waits for it is cancelled. One of the configuration is a 409.",
 			Responses: []Response{{Status: http.StatusNoContent, Doc: "It is gone."}},
-			Edits:     true, Fails: []int{404, 409, 412}, Handle: edits(s.getWebhook, removeOne("webhookId", s.opts.Webhooks.DeleteWebhook)),
+			Edits:     true, Fails: []int{404, 409, 412}, Handle: edits(p.getWebhook, removeOne("webhookId", p.service.DeleteWebhook)),
 		}),
 	}
-	return append(routes, s.deliveryRoutes(route)...)
+	return append(routes, p.deliveryRoutes(route)...)
 }
 
-func (s *Server) createWebhook(c *call) (answer, error) {
-	var req wire.WebhookSpec
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (p webhookPart) createWebhook(c *call, req wire.WebhookSpec) (answer, error) {
 	if err := checkSecret(&req.Secret); err != nil {
 		return answer{}, err
 	}
 	if err := c.checkFilters(req.Filters); err != nil {
 		return answer{}, err
 	}
-	w, err := s.opts.Webhooks.CreateWebhook(c.detached(), webhookSpec(&req))
+	w, err := p.service.CreateWebhook(c.detached(), webhookSpec(&req))
 	if err != nil {
 		return answer{}, err
 	}
@@ -89,22 +85,18 @@ func webhookCreated(w *core.Webhook) answer {
 	return a
 }
 
-func (s *Server) listWebhooks(c *call) (answer, error) {
+func (p webhookPart) listWebhooks(c *call) (answer, error) {
 	return listed(c, func(page core.Page) ([]*core.Webhook, core.PageInfo, error) {
-		return s.opts.Webhooks.FindWebhooks(c.ctx, core.WebhookFilter{CreatedBy: c.query.text("createdBy"), Page: page})
+		return p.service.FindWebhooks(c.ctx, core.WebhookFilter{CreatedBy: c.query.text("createdBy"), Page: page})
 	}, func(w *core.Webhook) wire.Webhook { return newWebhookBody(w, false) },
 		func(rows []wire.Webhook, info wire.PageInfo) any { return webhookList{rows, info} })
 }
 
-func (s *Server) getWebhook(c *call) (answer, error) {
-	return webhookAnswer(s.opts.Webhooks.FindWebhook(c.ctx, c.param("webhookId")))
+func (p webhookPart) getWebhook(c *call) (answer, error) {
+	return webhookAnswer(p.service.FindWebhook(c.ctx, c.param("webhookId")))
 }
 
-func (s *Server) updateWebhook(c *call) (answer, error) {
-	var req updateWebhookRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (p webhookPart) updateWebhook(c *call, req updateWebhookRequest) (answer, error) {
 	patch, err := req.patch(nullFields(c.body))
 	if err != nil {
 		return answer{}, err
@@ -112,12 +104,12 @@ func (s *Server) updateWebhook(c *call) (answer, error) {
 	if err := c.checkFilters(patch.Filters); err != nil {
 		return answer{}, err
 	}
-	done, err := c.unchanged(func() (answer, error) { return s.getWebhook(c) })
+	done, err := c.unchanged(func() (answer, error) { return p.getWebhook(c) })
 	if err != nil {
 		return answer{}, err
 	}
 	defer done()
-	return webhookAnswer(s.opts.Webhooks.UpdateWebhook(c.detached(), c.param("webhookId"), patch))
+	return webhookAnswer(p.service.UpdateWebhook(c.detached(), c.param("webhookId"), patch))
 }
 
 // webhookAnswer renders what a service method returned.

@@ -269,7 +269,7 @@ func TestWebhookScopes(t *testing.T) {
 }
 
 func TestNoWebhooks(t *testing.T) {
-	r := newRig(t, func(o *api.Options) { o.Webhooks = nil })
+	r := newRig(t, func(o *api.Options) { o.Parts = nil })
 	r.do("GET", "/api/webhooks", "").wants(t, 404, core.CodeNotFound)
 	r.do("POST", webhookPath+"/test", `{"event":"system.alert"}`).wants(t, 404, core.CodeNotFound)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // deliveryRoutes are the operations on deliveries of an endpoint.
-func (s *Server) deliveryRoutes(route func(method, action string, r Route) Route) []Route {
+func (p webhookPart) deliveryRoutes(route func(method, action string, r Route) Route) []Route {
 	const one = webhooksPath + "/{webhookId}"
 	return []Route{
 		route(http.MethodPost, "webhooks.test", Route{
@@ -19,22 +19,22 @@ func (s *Server) deliveryRoutes(route func(method, action string, r Route) Route
 				"does not subscribe to the type. An endpoint that fails is no error of this operation: see status.",
 			Body:      &Body{JSON: new(testWebhookRequest)},
 			Responses: []Response{{Status: 200, Body: wire.WebhookTest{}, Doc: "What came of it."}},
-			Fails:     []int{404}, Handle: s.testWebhook,
+			Fails:     []int{404}, Handle: decoded(p.testWebhook),
 		}),
 		route(http.MethodGet, "webhooks.read", Route{
 			Path: one + "/deliveries", OperationID: "listDeliveries",
 			Summary: "List deliveries to an endpoint, newest first.",
 			Query: append(pageParams(),
-				Param{Name: "status", Type: ParamString, Enum: deliveryStatuses(), Doc: "Status."},
-				Param{Name: "event", Type: ParamString, Enum: publicEvents(), Doc: "Type of the event."}),
+				Param{Name: "status", Type: ParamString, Enum: words(core.DeliveryStatuses), Doc: "Status."},
+				Param{Name: "event", Type: ParamString, Enum: words(core.PublicEvents), Doc: "Type of the event."}),
 			Responses: []Response{{Status: 200, Body: deliveryList{}, Doc: "A page of deliveries."}},
-			Fails:     []int{404}, Handle: s.listDeliveries,
+			Fails:     []int{404}, Handle: p.listDeliveries,
 		}),
 		route(http.MethodGet, "webhooks.read", Route{
 			Path: one + "/deliveries/{deliveryId}", OperationID: "getDelivery",
 			Summary:   "Get one delivery with what is sent and each of its attempts.",
 			Responses: []Response{{Status: 200, Body: wire.DeliveryDetail{}, Doc: "The delivery."}},
-			Fails:     []int{404}, Handle: s.getDelivery,
+			Fails:     []int{404}, Handle: p.getDelivery,
 		}),
 		route(http.MethodPost, "webhooks.retry", Route{
 			Path: one + "/deliveries/{deliveryId}/retry", OperationID: "retryDelivery",
@@ -42,7 +42,7 @@ func (s *Server) deliveryRoutes(route func(method, action string, r Route) Route
 			Description: "The event keeps its id. One that waits has its next attempt at once; one that succeeded is a 409.",
 			Body:        &Body{JSON: new(emptyRequest), Optional: true},
 			Responses:   []Response{{Status: 202, Body: wire.DeliveryRetry{}, Doc: "It is due."}},
-			Fails:       []int{404, 409}, Creates: true, Recover: s.recoverDeliveryRetry, Handle: s.retryDelivery,
+			Fails:       []int{404, 409}, Creates: true, Recover: p.recoverDeliveryRetry, Handle: decoded(p.retryDelivery),
 		}),
 		route(http.MethodPost, "webhooks.retry", Route{
 			Path: one + "/deliveries/retry", OperationID: "retryDeliveries",
@@ -54,25 +54,9 @@ func (s *Server) deliveryRoutes(route func(method, action string, r Route) Route
 				{Status: 202, Body: wire.DeliveriesRetried{}, Doc: "They are due."},
 				{Status: 200, Body: wire.DeliveriesRetried{}, Doc: "With dryRun: how many would be."},
 			},
-			Fails: []int{404}, Handle: s.retryDeliveries,
+			Fails: []int{404}, Handle: decoded(p.retryDeliveries),
 		}),
 	}
-}
-
-func deliveryStatuses() []string {
-	list := make([]string, len(core.DeliveryStatuses))
-	for i, s := range core.DeliveryStatuses {
-		list[i] = string(s)
-	}
-	return list
-}
-
-func publicEvents() []string {
-	list := make([]string, len(core.PublicEvents))
-	for i, e := range core.PublicEvents {
-		list[i] = string(e)
-	}
-	return list
 }
 
 type testWebhookRequest struct {
@@ -98,12 +82,8 @@ type deliveryList struct {
 	wire.PageInfo
 }
 
-func (s *Server) testWebhook(c *call) (answer, error) {
-	var req testWebhookRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
-	d, err := s.opts.Webhooks.TestWebhook(c.detached(), c.param("webhookId"), core.EventType(req.Event))
+func (p webhookPart) testWebhook(c *call, req testWebhookRequest) (answer, error) {
+	d, err := p.service.TestWebhook(c.detached(), c.param("webhookId"), core.EventType(req.Event))
 	if err != nil {
 		return answer{}, err
 	}
@@ -113,8 +93,8 @@ func (s *Server) testWebhook(c *call) (answer, error) {
 	}), nil
 }
 
-func (s *Server) getDelivery(c *call) (answer, error) {
-	d, request, err := s.opts.Webhooks.FindDelivery(c.ctx, c.param("webhookId"), c.param("deliveryId"))
+func (p webhookPart) getDelivery(c *call) (answer, error) {
+	d, request, err := p.service.FindDelivery(c.ctx, c.param("webhookId"), c.param("deliveryId"))
 	if err != nil {
 		return answer{}, err
 	}
@@ -125,9 +105,9 @@ func (s *Server) getDelivery(c *call) (answer, error) {
 	return ok(body), nil
 }
 
-func (s *Server) listDeliveries(c *call) (answer, error) {
+func (p webhookPart) listDeliveries(c *call) (answer, error) {
 	return listed(c, func(page core.Page) ([]*core.Delivery, core.PageInfo, error) {
-		return s.opts.Webhooks.FindDeliveries(c.ctx, core.DeliveryFilter{
+		return p.service.FindDeliveries(c.ctx, core.DeliveryFilter{
 			WebhookID: c.param("webhookId"), Status: core.DeliveryStatus(c.query.text("status")),
 			Event: core.EventType(c.query.text("event")), Page: page,
 		})

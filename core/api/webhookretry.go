@@ -25,29 +25,26 @@ const maxRetryPages = 5
 
 // retryDelivery makes a delivery due. The key of the request is claimed after it: a crash in between costs a repeat a 409
 // that says that the delivery waits, and no second delivery.
-func (s *Server) retryDelivery(c *call) (answer, error) {
-	if err := c.decode(new(emptyRequest)); err != nil {
-		return answer{}, err
-	}
+func (p webhookPart) retryDelivery(c *call, _ emptyRequest) (answer, error) {
 	ctx := c.detached()
 	claim := core.IdempotencyFrom(ctx)
-	d, err := s.opts.Webhooks.RetryDelivery(core.WithIdempotency(ctx, nil), c.param("webhookId"), c.param("deliveryId"))
+	d, err := p.service.RetryDelivery(core.WithIdempotency(ctx, nil), c.param("webhookId"), c.param("deliveryId"))
 	if err != nil {
 		return answer{}, err
 	}
 	if claim != nil {
-		err := s.opts.Idempotency.Update(ctx, func(tx core.Tx) error {
-			return tx.ClaimIdempotency(claim, d.ID, s.opts.Clock.Now())
+		err := c.s.opts.Idempotency.Update(ctx, func(tx core.Tx) error {
+			return tx.ClaimIdempotency(claim, d.ID, c.s.opts.Clock.Now())
 		})
 		if err != nil {
-			s.log.Warn("idempotency key of a retry not kept", "request", c.id, "delivery", d.ID, "error", err)
+			c.s.log.Warn("idempotency key of a retry not kept", "request", c.id, "delivery", d.ID, "error", err)
 		}
 	}
 	return retryAnswer(d.WebhookID, d.ID), nil
 }
 
 // recoverDeliveryRetry answers a repeated retry whose first answer was never given.
-func (s *Server) recoverDeliveryRetry(c *call, id string) (answer, error) {
+func (p webhookPart) recoverDeliveryRetry(c *call, id string) (answer, error) {
 	return retryAnswer(c.param("webhookId"), id), nil
 }
 
@@ -55,11 +52,7 @@ func retryAnswer(webhookID, id string) answer {
 	return accepted("", wire.DeliveryRetry{DeliveryID: id, WebhookID: webhookID, Status: core.DeliveryPending})
 }
 
-func (s *Server) retryDeliveries(c *call) (answer, error) {
-	var req retryDeliveriesRequest
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (p webhookPart) retryDeliveries(c *call, req retryDeliveriesRequest) (answer, error) {
 	var since time.Time
 	if req.Since != "" {
 		var err error
@@ -68,7 +61,7 @@ func (s *Server) retryDeliveries(c *call) (answer, error) {
 		}
 	}
 	out := wire.DeliveriesRetried{WebhookID: c.param("webhookId"), Status: core.DeliveryFailed}
-	ids, next, err := s.failedDeliveries(c.ctx, since, core.DeliveryFilter{
+	ids, next, err := p.failedDeliveries(c.ctx, since, core.DeliveryFilter{
 		WebhookID: out.WebhookID, Status: core.DeliveryFailed, Event: core.EventType(req.Event),
 		Page: core.Page{Limit: core.MaxPageLimit, Cursor: req.Cursor},
 	})
@@ -80,7 +73,7 @@ func (s *Server) retryDeliveries(c *call) (answer, error) {
 		return ok(out), nil
 	}
 	out.Status = core.DeliveryPending
-	if out.Count, err = s.retryAll(c.ctx, out.WebhookID, ids); err != nil {
+	if out.Count, err = p.retryAll(c.ctx, out.WebhookID, ids); err != nil {
 		return answer{}, err
 	}
 	return answer{status: http.StatusAccepted, body: out}, nil
@@ -89,11 +82,11 @@ func (s *Server) retryDeliveries(c *call) (answer, error) {
 // failedDeliveries returns the deliveries of so many pages of a list that were made after a time, oldest first, and the
 // cursor of the next page; "" when there is none. Those that were retried and failed again meanwhile lie before the
 // cursor: walking on by it comes to an end, however fast they fail.
-func (s *Server) failedDeliveries(
+func (p webhookPart) failedDeliveries(
 	ctx context.Context, since time.Time, filter core.DeliveryFilter,
 ) (ids []string, next string, err error) {
 	for range maxRetryPages {
-		found, info, err := s.opts.Webhooks.FindDeliveries(ctx, filter)
+		found, info, err := p.service.FindDeliveries(ctx, filter)
 		if err != nil {
 			return nil, "", err
 		}
@@ -117,12 +110,12 @@ func (s *Server) failedDeliveries(
 }
 
 // retryAll makes deliveries due, one after the other, and counts them. What is no longer failed, or gone, is passed over.
-func (s *Server) retryAll(ctx context.Context, webhookID string, ids []string) (count int, err error) {
+func (p webhookPart) retryAll(ctx context.Context, webhookID string, ids []string) (count int, err error) {
 	for _, id := range ids {
 		if err := ctx.Err(); err != nil {
 			return count, err
 		}
-		_, err := s.opts.Webhooks.RetryDelivery(ctx, webhookID, id)
+		_, err := p.service.RetryDelivery(ctx, webhookID, id)
 		switch core.ErrorCode(err) {
 		case "":
 			count++

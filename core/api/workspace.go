@@ -7,36 +7,35 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// workspaceRoutes are there when the service has workspaces at all.
-func (s *Server) workspaceRoutes() []Route {
-	if s.opts.Workspaces == nil {
-		return nil
-	}
-	const tag, resource = "workspaces", "workspaces"
-	reads := func(r Route) Route {
-		r.Method, r.Tag, r.Resource = http.MethodGet, tag, resource
-		r.Action, r.Scope = "workspaces.read", "executions:read"
-		return r
-	}
+// Workspaces makes the operations of the directories that threads work in.
+func Workspaces(service core.WorkspaceService) Part {
+	return Part{"workspaces", resource{wire.AuditExecutions, true, core.PrefixWorkspace}, workspacePart{service}.routes()}
+}
+
+type workspacePart struct{ service core.WorkspaceService }
+
+func (p workspacePart) routes() []Route {
+	route := routesOf("workspaces", core.ScopeExecutionsRead, core.ScopeExecutionsCreate)
+	reads := func(r Route) Route { return route(http.MethodGet, "workspaces.read", r) }
 	return []Route{
 		reads(Route{
 			Path: "/api/workspaces", OperationID: "listWorkspaces", Summary: "List workspaces, newest first.",
 			Query: append(pageParams(),
-				Param{Name: "status", Type: ParamString, Enum: workspaceStatuses(), Doc: "Status."},
+				Param{Name: "status", Type: ParamString, Enum: words(core.WorkspaceStatuses), Doc: "Status."},
 				Param{Name: "executionId", Type: ParamString, Doc: "Execution of its thread."}),
 			Responses: []Response{{Status: 200, Body: workspaceList{}, Doc: "A page of workspaces."}},
-			Fails:     []int{404}, Handle: s.listWorkspaces,
+			Fails:     []int{404}, Handle: p.listWorkspaces,
 		}),
 		reads(Route{
 			Path: "/api/workspaces/usage", OperationID: "getWorkspaceUsage",
 			Summary:   "Get what workspaces take on disk together, and what they may: those that the caller may read.",
 			Responses: []Response{{Status: 200, Body: core.WorkspaceUsage{}, Doc: "As of the last look at each: the server looks every few minutes."}},
-			Handle:    s.getWorkspaceUsage,
+			Handle:    p.getWorkspaceUsage,
 		}),
 		reads(Route{
 			Path: "/api/workspaces/{workspaceId}", OperationID: "getWorkspace", Summary: "Get one workspace.",
 			Responses: []Response{{Status: 200, Body: wire.WorkspaceRow{}, Doc: "The workspace."}},
-			Fails:     []int{404}, Handle: s.getWorkspace,
+			Fails:     []int{404}, Handle: p.getWorkspace,
 		}),
 		reads(Route{
 			Path: "/api/workspaces/{workspaceId}/changes", OperationID: "getWorkspaceChanges",
@@ -44,7 +43,7 @@ func (s *Server) workspaceRoutes() []Route {
 			Description: "What is committed, what is not, and files that git does not know, as long as the workspace has files. One without a repository is a 409.",
 			Query:       []Param{patchBytes()},
 			Responses:   []Response{{Status: 200, Body: core.WorkspaceDiff{}, Doc: "The files, and the patch."}},
-			Fails:       []int{404, 409}, Handle: s.getWorkspaceChanges,
+			Fails:       []int{404, 409}, Handle: p.getWorkspaceChanges,
 		}),
 		reads(Route{
 			Path: "/api/workspaces/{workspaceId}/changes/{path}", OperationID: "getWorkspaceFileChanges",
@@ -52,18 +51,17 @@ func (s *Server) workspaceRoutes() []Route {
 			Description: "The path is that of files in the changes, as one segment: a slash is %2F. One that did not change is a 404.",
 			Query:       []Param{patchBytes()},
 			Responses:   []Response{{Status: 200, Body: core.WorkspaceDiff{}, Doc: "The file, and its patch."}},
-			Fails:       []int{404, 409}, Handle: s.getWorkspaceFileChanges,
+			Fails:       []int{404, 409}, Handle: p.getWorkspaceFileChanges,
 		}),
-		{
-			Method: http.MethodPost, Path: "/api/workspaces/prune", OperationID: "pruneWorkspaces", Tag: tag,
-			Resource: resource, Action: "workspaces.prune", Scope: "executions:create",
+		route(http.MethodPost, "workspaces.prune", Route{
+			Path: "/api/workspaces/prune", OperationID: "pruneWorkspaces",
 			Summary: "Remove workspaces that are expired, or named.",
 			Description: "Work that is not pushed or not committed is kept, and told of, unless force is true with ids: that " +
 				"needs the scope admin. The workspace of a thread that runs is never removed.",
 			Body:      &Body{JSON: new(wire.WorkspacePrune), Optional: true},
 			Responses: []Response{{Status: 200, Body: wire.WorkspacePruneResult{}, Doc: "What became of each."}},
-			Fails:     []int{404, 409}, Handle: s.pruneWorkspaces,
-		},
+			Fails:     []int{404, 409}, Handle: decoded(p.pruneWorkspaces),
+		}),
 	}
 }
 
@@ -80,12 +78,12 @@ func newWorkspaceRow(w *core.Workspace) *wire.WorkspaceRow {
 	return &wire.WorkspaceRow{RowID: w.ID, Workspace: *w}
 }
 
-func (s *Server) getWorkspaceUsage(c *call) (answer, error) {
-	u, err := s.opts.Workspaces.WorkspaceUsage(c.ctx)
+func (p workspacePart) getWorkspaceUsage(c *call) (answer, error) {
+	u, err := p.service.WorkspaceUsage(c.ctx)
 	if err != nil {
 		return answer{}, err
 	}
-	if readable := s.workspaces(c, core.WorkspaceFilter{}); !readable.all {
+	if readable := p.workspaces(c, core.WorkspaceFilter{}); !readable.all {
 		if u, err = usageOf(readable, *u); err != nil {
 			return answer{}, err
 		}
@@ -114,30 +112,22 @@ func usageOf(readable *rows[*core.Workspace], whole core.WorkspaceUsage) (*core.
 	return &u, err
 }
 
-func workspaceStatuses() []string {
-	list := make([]string, len(core.WorkspaceStatuses))
-	for i, s := range core.WorkspaceStatuses {
-		list[i] = string(s)
-	}
-	return list
-}
-
-func (s *Server) listWorkspaces(c *call) (answer, error) {
+func (p workspacePart) listWorkspaces(c *call) (answer, error) {
 	filter := core.WorkspaceFilter{Status: core.WorkspaceStatus(c.query.text("status")), ExecutionID: c.query.text("executionId")}
-	return listed(c, s.workspaces(c, filter).page, newWorkspaceRow,
+	return listed(c, p.workspaces(c, filter).page, newWorkspaceRow,
 		func(rows []*wire.WorkspaceRow, info wire.PageInfo) any { return workspaceList{rows, info} })
 }
 
 // workspaces are those that a filter selects and the caller may read.
-func (s *Server) workspaces(c *call, filter core.WorkspaceFilter) *rows[*core.Workspace] {
+func (p workspacePart) workspaces(c *call, filter core.WorkspaceFilter) *rows[*core.Workspace] {
 	return listOf(c, func(w *core.Workspace) string { return w.ID }, func(page core.Page) ([]*core.Workspace, core.PageInfo, error) {
 		filter.Page = page
-		return s.opts.Workspaces.FindWorkspaces(c.ctx, filter)
+		return p.service.FindWorkspaces(c.ctx, filter)
 	})
 }
 
-func (s *Server) getWorkspace(c *call) (answer, error) {
-	w, err := s.opts.Workspaces.FindWorkspace(c.ctx, c.param("workspaceId"))
+func (p workspacePart) getWorkspace(c *call) (answer, error) {
+	w, err := p.service.FindWorkspace(c.ctx, c.param("workspaceId"))
 	if err != nil {
 		return answer{}, err
 	}
@@ -149,25 +139,17 @@ func patchBytes() Param {
 	return Param{Name: "maxBytes", Type: ParamInteger, Default: "1048576", Min: 1, Max: 16 << 20, Doc: "Bytes of the patch at most."}
 }
 
-func (s *Server) getWorkspaceChanges(c *call) (answer, error) { return s.workspaceChanges(c, "") }
+func (p workspacePart) getWorkspaceChanges(c *call) (answer, error) { return p.workspaceChanges(c, "") }
 
-func (s *Server) getWorkspaceFileChanges(c *call) (answer, error) {
-	return s.workspaceChanges(c, c.param("path"))
+func (p workspacePart) getWorkspaceFileChanges(c *call) (answer, error) {
+	return p.workspaceChanges(c, c.param("path"))
 }
 
-func (s *Server) workspaceChanges(c *call, path string) (answer, error) {
-	d, err := s.opts.Workspaces.DiffWorkspace(c.ctx, c.param("workspaceId"), path, int(c.query.integer("maxBytes")))
-	if err != nil {
-		return answer{}, err
-	}
-	return ok(d), nil
+func (p workspacePart) workspaceChanges(c *call, path string) (answer, error) {
+	return shown(p.service.DiffWorkspace(c.ctx, c.param("workspaceId"), path, int(c.query.integer("maxBytes"))))
 }
 
-func (s *Server) pruneWorkspaces(c *call) (answer, error) {
-	var req wire.WorkspacePrune
-	if err := c.decode(&req); err != nil {
-		return answer{}, err
-	}
+func (p workspacePart) pruneWorkspaces(c *call, req wire.WorkspacePrune) (answer, error) {
 	if req.Force {
 		if err := c.mayAlso(actionForce); err != nil {
 			return answer{}, err
@@ -189,15 +171,15 @@ func (s *Server) pruneWorkspaces(c *call) (answer, error) {
 			return answer{}, err
 		}
 	}
-	found, err := s.opts.Workspaces.PruneWorkspaces(c.detached(), req)
+	found, err := p.service.PruneWorkspaces(c.detached(), req)
 	if err != nil {
 		return answer{}, err
 	}
 	body := wire.WorkspacePruneResult{Pruned: found, DryRun: req.DryRun}
-	for _, p := range found {
-		if p.Removed {
+	for _, one := range found {
+		if one.Removed {
 			body.Removed++
-			body.FreedBytes += p.FreedBytes
+			body.FreedBytes += one.FreedBytes
 		}
 	}
 	return ok(body), nil
