@@ -24,16 +24,13 @@ import (
 )
 
 func (c *cli) auditCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	return c.groupOf(auditRecords, &cobra.Command{
 		Use: "audit", Short: "Who did what: list, export and verify audit records",
 		Long: "List, export and verify audit records, and show how their sinks are.\n\n" +
 			"With --config, list, export, verify and status work on the machine of the server: on its store while it does not\n" +
 			"run, and while it does over its admin socket, or over REST with the key in the file admin.key unless another\n" +
 			"credential is given.",
-	})
-	c.nouns[cmd] = auditRecords
-	cmd.AddCommand(c.auditList(), c.auditExport(), c.auditVerify(), c.auditStatus())
-	return cmd
+	}, c.auditList(), c.auditExport(), c.auditVerify(), c.auditStatus())
 }
 
 var auditRecords = &resource[wire.AuditRecord]{

@@ -24,16 +24,13 @@ import (
 const adminKeyFile = "admin.key"
 
 func (c *cli) authCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	return c.groupOf(apiKeys, &cobra.Command{
 		Use: "auth", Short: "API keys, and who may do what",
 		Long: "Make, list, rotate and revoke API keys, and ask what the caller may do.\n\n" +
 			"With --config the commands about keys work on the machine of the server: before its first start on its store,\n" +
 			"and while it runs over its admin socket, or over REST with the key in the file admin.key unless another credential\n" +
 			"is given.",
-	})
-	c.nouns[cmd] = apiKeys
-	cmd.AddCommand(c.authCreate(), c.authList(), c.authRotate(), c.authRevoke(), c.authReset(), c.authCan(), c.authWhoami(), c.authSessions())
-	return cmd
+	}, c.authCreate(), c.authList(), c.authRotate(), c.authRevoke(), c.authReset(), c.authCan(), c.authWhoami(), c.authSessions())
 }
 
 var apiKeys = &resource[client.APIKey]{

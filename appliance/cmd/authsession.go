@@ -40,14 +40,11 @@ var userSessions = &resource[client.UserSession]{
 }
 
 func (c *cli) authSessions() *cobra.Command {
-	cmd := group(&cobra.Command{
+	return c.groupOf(userSessions, &cobra.Command{
 		Use: "sessions", Aliases: []string{"session"}, Short: "Who is signed in",
 		Long: "List and end the sessions of people who are signed in by a browser or by `wardroom login`: one's own, and for\n" +
 			"administrators those of others.",
-	})
-	c.nouns[cmd] = userSessions
-	cmd.AddCommand(c.authSessionList(), c.authSessionRevoke())
-	return cmd
+	}, c.authSessionList(), c.authSessionRevoke())
 }
 
 func (c *cli) authSessionList() *cobra.Command {

@@ -12,10 +12,8 @@ import (
 )
 
 func (c *cli) batchCommand() *cobra.Command {
-	cmd := group(&cobra.Command{Use: "batch", Aliases: []string{"batches"}, Short: "Run a pattern over many inputs"})
-	c.nouns[cmd] = batches
-	cmd.AddCommand(batches.lists(c, &cobra.Command{Use: "list", Short: "List batches, newest first"}), c.batchRun(), c.batchGet(), c.batchWatch(), c.batchCancel())
-	return cmd
+	return c.groupOf(batches, &cobra.Command{Use: "batch", Aliases: []string{"batches"}, Short: "Run a pattern over many inputs"},
+		batches.lists(c, &cobra.Command{Use: "list", Short: "List batches, newest first"}), c.batchRun(), c.batchGet(), c.batchWatch(), c.batchCancel())
 }
 
 var batches = &resource[client.BatchRow]{

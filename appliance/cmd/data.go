@@ -19,14 +19,11 @@ import (
 )
 
 func (c *cli) dataCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	return c.groupOf(erasures, &cobra.Command{
 		Use: "data", Short: "Export and erase what is stored of a subject",
 		Long: "Export and erase what is stored of a subject: of whoever made executions, batches, schedules, triggers and agents,\n" +
 			"and of whom the metadata key subject of executions and batches names.",
-	})
-	c.nouns[cmd] = erasures
-	cmd.AddCommand(c.dataExport(), c.dataErase(), erasures.lists(c, &cobra.Command{Use: "erasures", Short: "List erasures, newest first"}), c.dataErasure())
-	return cmd
+	}, c.dataExport(), c.dataErase(), erasures.lists(c, &cobra.Command{Use: "erasures", Short: "List erasures, newest first"}), c.dataErasure())
 }
 
 var erasures = &resource[client.Erasure]{

@@ -15,13 +15,10 @@ import (
 )
 
 func (c *cli) executionCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	return c.groupOf(executions, &cobra.Command{
 		Use: "execution", Aliases: []string{"executions", "exec"}, Short: "Read, watch and steer executions",
-	})
-	c.nouns[cmd] = executions
-	cmd.AddCommand(executions.lists(c, &cobra.Command{Use: "list", Short: "List executions, newest first"}), c.executionGet(), c.executionTimeline(), c.executionStep(), c.executionTask(), c.executionWatch(), c.executionCancel(),
+	}, executions.lists(c, &cobra.Command{Use: "list", Short: "List executions, newest first"}), c.executionGet(), c.executionTimeline(), c.executionStep(), c.executionTask(), c.executionWatch(), c.executionCancel(),
 		c.executionRetry(), c.executionRerun(), c.executionDelete())
-	return cmd
 }
 
 var executions = &resource[client.ExecutionRow]{

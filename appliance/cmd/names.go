@@ -334,6 +334,14 @@ func (c *cli) completes(cmd *cobra.Command, k kind, args []string, begin string)
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
+// groupOf makes cmd a group of commands about a noun.
+func (c *cli) groupOf(noun kind, cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
+	c.nouns[cmd] = noun
+	cmd = group(cmd)
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
 // prepare makes every command from cmd down take the arguments that its usage names, resolve the names among them, and
 // complete them. of is the noun that the commands are about.
 func (c *cli) prepare(cmd *cobra.Command, of kind) {

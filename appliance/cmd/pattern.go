@@ -12,11 +12,9 @@ import (
 )
 
 func (c *cli) patternCommand() *cobra.Command {
-	cmd := group(&cobra.Command{Use: "pattern", Aliases: []string{"patterns"}, Short: "Store and read patterns"})
-	c.nouns[cmd] = patterns
-	cmd.AddCommand(patterns.lists(c, &cobra.Command{Use: "list", Short: "List the latest version of each pattern"}), c.patternGet(), c.patternGraph(), c.patternPut(), c.patternValidate(), c.patternDelete(),
+	return c.groupOf(patterns, &cobra.Command{Use: "pattern", Aliases: []string{"patterns"}, Short: "Store and read patterns"},
+		patterns.lists(c, &cobra.Command{Use: "list", Short: "List the latest version of each pattern"}), c.patternGet(), c.patternGraph(), c.patternPut(), c.patternValidate(), c.patternDelete(),
 		c.patternSchema(), c.patternVersions())
-	return cmd
 }
 
 var patterns = &resource[client.PatternSummary]{

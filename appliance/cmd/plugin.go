@@ -10,15 +10,12 @@ import (
 )
 
 func (c *cli) pluginCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	return c.groupOf(plugins, &cobra.Command{
 		Use: "plugin", Aliases: []string{"plugins"}, Short: "Look after plugins",
 		Long: "Plugins are programs beside wardroom: runtimes, secret providers and audit sinks.\n\n" +
 			"remove works with a running server, or with --config without one. install, rollback, manifest, new, sdk, keygen and sign work with files; the other commands talk to a running server.",
-	})
-	c.nouns[cmd] = plugins
-	cmd.AddCommand(plugins.lists(c, &cobra.Command{Use: "list", Short: "List the plugins that are configured or installed"}), c.pluginInfo(), c.pluginVerify(), c.pluginInstall(), c.pluginEnable(), c.pluginDisable(),
+	}, plugins.lists(c, &cobra.Command{Use: "list", Short: "List the plugins that are configured or installed"}), c.pluginInfo(), c.pluginVerify(), c.pluginInstall(), c.pluginEnable(), c.pluginDisable(),
 		c.pluginRestart(), c.pluginLogs(), c.pluginManifest(), c.pluginNew(), c.pluginSDK(), c.pluginRollback(), c.pluginRemove(), c.pluginKeygen(), c.pluginSign())
-	return cmd
 }
 
 var plugins = &resource[client.Plugin]{

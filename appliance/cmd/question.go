@@ -13,12 +13,9 @@ import (
 )
 
 func (c *cli) questionCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	return c.groupOf(questions, &cobra.Command{
 		Use: "question", Aliases: []string{"questions"}, Short: "Read and answer what executions ask people",
-	})
-	c.nouns[cmd] = questions
-	cmd.AddCommand(questions.lists(c, &cobra.Command{Use: "list", Short: "List questions, newest first; by default the open ones"}), c.questionShow(), c.questionAnswer())
-	return cmd
+	}, questions.lists(c, &cobra.Command{Use: "list", Short: "List questions, newest first; by default the open ones"}), c.questionShow(), c.questionAnswer())
 }
 
 // allStatuses selects questions of every status.

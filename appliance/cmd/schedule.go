@@ -14,13 +14,10 @@ import (
 )
 
 func (c *cli) scheduleCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	return c.groupOf(schedules, &cobra.Command{
 		Use: "schedule", Aliases: []string{"schedules"}, Short: "Start executions and threads by the clock",
-	})
-	c.nouns[cmd] = schedules
-	cmd.AddCommand(c.scheduleCreate(), schedules.lists(c, &cobra.Command{Use: "list", Short: "List schedules, newest first"}), c.scheduleGet(), c.scheduleUpdate(),
+	}, c.scheduleCreate(), schedules.lists(c, &cobra.Command{Use: "list", Short: "List schedules, newest first"}), c.scheduleGet(), c.scheduleUpdate(),
 		c.scheduleDelete(), c.schedulePause(), c.scheduleResume(), c.scheduleRun(), c.scheduleNext(), c.schedulePreview())
-	return cmd
 }
 
 var schedules = &resource[client.Schedule]{

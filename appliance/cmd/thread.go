@@ -12,14 +12,11 @@ import (
 )
 
 func (c *cli) threadCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	return c.groupOf(threads, &cobra.Command{
 		Use: "thread", Aliases: []string{"threads"}, Short: "Run managed threads: supervised work in a prepared workspace",
-	})
-	c.nouns[cmd] = threads
-	cmd.AddCommand(c.threadSpawn(), c.threadPrepare(), threads.lists(c, &cobra.Command{Use: "list", Short: "List threads, newest first"}), c.threadGet(), c.threadSend(), c.threadQueue(), c.threadWithdraw(),
+	}, c.threadSpawn(), c.threadPrepare(), threads.lists(c, &cobra.Command{Use: "list", Short: "List threads, newest first"}), c.threadGet(), c.threadSend(), c.threadQueue(), c.threadWithdraw(),
 		c.threadAnswer(), c.threadAttach(), c.threadComplete(), c.threadStop(), c.threadContinue(), c.threadDiff(), c.threadMerge(), c.threadRebase(),
 		c.threadEvents(), c.threadWatch(), c.threadDecisions(), c.threadExperiences())
-	return cmd
 }
 
 var threads = &resource[client.Thread]{

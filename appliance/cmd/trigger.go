@@ -16,13 +16,10 @@ import (
 )
 
 func (c *cli) triggerCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	return c.groupOf(triggers, &cobra.Command{
 		Use: "trigger", Aliases: []string{"triggers"}, Short: "Start executions and threads when signed requests come in",
-	})
-	c.nouns[cmd] = triggers
-	cmd.AddCommand(c.triggerCreate(), triggers.lists(c, &cobra.Command{Use: "list", Short: "List triggers, newest first"}), c.triggerGet(), c.triggerUpdate(),
+	}, c.triggerCreate(), triggers.lists(c, &cobra.Command{Use: "list", Short: "List triggers, newest first"}), c.triggerGet(), c.triggerUpdate(),
 		c.triggerRotate(), c.triggerTest(), c.triggerDelete())
-	return cmd
 }
 
 var triggers = &resource[client.Trigger]{

@@ -14,13 +14,10 @@ import (
 )
 
 func (c *cli) webhookCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	return c.groupOf(webhooks, &cobra.Command{
 		Use: "webhook", Aliases: []string{"webhooks"}, Short: "Have events delivered to endpoints over HTTP",
-	})
-	c.nouns[cmd] = webhooks
-	cmd.AddCommand(c.webhookCreate(), webhooks.lists(c, &cobra.Command{Use: "list", Short: "List endpoints, newest first"}), c.webhookGet(), c.webhookUpdate(), c.webhookDelete(), c.webhookTest(),
+	}, c.webhookCreate(), webhooks.lists(c, &cobra.Command{Use: "list", Short: "List endpoints, newest first"}), c.webhookGet(), c.webhookUpdate(), c.webhookDelete(), c.webhookTest(),
 		c.webhookDeliveries(), c.webhookDelivery(), c.webhookRetry(), c.webhookListen())
-	return cmd
 }
 
 var webhooks = &resource[client.Webhook]{

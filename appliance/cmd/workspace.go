@@ -12,12 +12,9 @@ import (
 )
 
 func (c *cli) workspaceCommand() *cobra.Command {
-	cmd := group(&cobra.Command{
+	return c.groupOf(workspaces, &cobra.Command{
 		Use: "workspace", Aliases: []string{"workspaces"}, Short: "Look at the directories that threads work in, and remove old ones",
-	})
-	c.nouns[cmd] = workspaces
-	cmd.AddCommand(workspaces.lists(c, &cobra.Command{Use: "list", Short: "List workspaces, newest first"}), c.workspaceGet(), c.workspaceDiff(), c.workspaceUsage(), c.workspacePrune())
-	return cmd
+	}, workspaces.lists(c, &cobra.Command{Use: "list", Short: "List workspaces, newest first"}), c.workspaceGet(), c.workspaceDiff(), c.workspaceUsage(), c.workspacePrune())
 }
 
 var workspaces = &resource[client.Workspace]{
