@@ -11,7 +11,7 @@ import (
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/pattern"
 	"github.com/wardroom/wardroom/core/policy"
-	"github.com/wardroom/wardroom/core/threads"
+	"github.com/wardroom/wardroom/core/store"
 )
 
 // policyConfig picks what the policy needs of the configuration.
@@ -57,7 +57,7 @@ func (a *App) decide(ctx context.Context, p core.Principal, access core.Access) 
 	}
 	whole, guards, err := a.aboutWhat(ctx, access)
 	switch {
-	case core.ErrorCode(err) == core.CodeNotFound && kindOf(access) != "":
+	case core.ErrorCode(err) == core.CodeNotFound && belongs(access) != nil:
 		return core.Ruling{Reason: "there is none of that id", Revision: ruling.Revision}, true
 	case core.ErrorCode(err) == core.CodeNotFound: // the operation says so itself
 		return ruling, false
@@ -84,32 +84,27 @@ func (a *App) authorize(ctx context.Context, p core.Principal, access core.Acces
 	if ruling.Allowed {
 		return nil
 	}
-	if kind := kindOf(access); hidden && kind != "" {
-		return core.NotFound(kind, access.ID)
+	if hidden && belongs(access) != nil {
+		return core.NotFound(store.KindOf(access.ID), access.ID)
 	}
 	return core.Forbidden(access.Action, ruling.Scope, "%s", ruling.Reason)
-}
-
-// kinds are what ids name, as errors call it.
-var kinds = map[string]string{
-	core.PrefixExecution: "execution", core.PrefixBatch: "batch", core.PrefixThread: "thread", core.PrefixQuestion: "question",
-	core.PrefixWorkspace: "workspace", core.PrefixManaged: "managed agent", core.PrefixSchedule: "schedule", core.PrefixTrigger: "trigger",
 }
 
 // experiences are asked about by their execution, which they outlive.
 const experiences = "experiences"
 
-// kindOf returns what the id of a request names; "" for what belongs to no pattern, and for patterns themselves.
-func kindOf(access core.Access) string {
+// belongs returns what finds the owner of what the id of a request names; nil for what belongs to no pattern, and for patterns
+// themselves.
+func belongs(access core.Access) findOwner {
 	if access.Pattern != "" {
-		return ""
+		return nil
 	}
-	for prefix, kind := range kinds {
+	for prefix, find := range owners {
 		if core.ValidID(prefix, access.ID) {
-			return kind
+			return find
 		}
 	}
-	return ""
+	return nil
 }
 
 // aboutWhat completes what a request is about: the pattern that it belongs to, who made it, and the allow-list that the pattern
@@ -118,58 +113,12 @@ func kindOf(access core.Access) string {
 func (a *App) aboutWhat(ctx context.Context, access core.Access) (whole core.Access, guards []*core.Guard, err error) {
 	executionID := ""
 	var pinned []string
-	switch kindOf(access) {
-	case "execution":
-		executionID = access.ID
-	case "thread":
-		t, err := a.store.FindThread(ctx, access.ID)
+	if find := belongs(access); find != nil {
+		of, err := find(ctx, a, access.ID)
 		if err != nil {
 			return access, nil, err
 		}
-		access.Owner, executionID = t.CreatedBy, t.ExecutionID
-	case "question":
-		q, err := a.store.FindQuestion(ctx, access.ID)
-		if err != nil {
-			return access, nil, err
-		}
-		executionID = q.ExecutionID
-	case "workspace":
-		w, err := a.store.FindWorkspace(ctx, access.ID)
-		if err != nil {
-			return access, nil, err
-		}
-		if core.ValidID(core.PrefixExecution, w.ExecutionID) { // else it is prepared for an execution to come
-			executionID = w.ExecutionID
-		}
-	case "batch":
-		b, err := a.store.FindBatch(ctx, access.ID)
-		if err != nil {
-			return access, nil, err
-		}
-		access.Owner, access.Pattern = b.CreatedBy, b.Pattern.Name
-		pinned = append(slices.Collect(maps.Values(b.Pins)), b.Hash)
-	case "schedule":
-		found, err := a.schedules.FindSchedule(ctx, access.ID)
-		if err != nil {
-			return access, nil, err
-		}
-		access.Owner = found.RunsAs
-		executionID, access.Pattern = aboutTarget(&found.Target)
-	case "trigger":
-		found, err := a.triggers.FindTrigger(ctx, access.ID)
-		if err != nil {
-			return access, nil, err
-		}
-		access.Owner = found.Principal.ID
-		executionID, access.Pattern = aboutTarget(&found.Target)
-	case "managed agent":
-		m, err := a.runtimes.FindManagedAgent(ctx, access.ID)
-		if err != nil {
-			return access, nil, err
-		}
-		if executionID = m.Labels[threads.LabelExecution]; !core.ValidID(core.PrefixExecution, executionID) {
-			return access, nil, nil
-		}
+		access.Owner, access.Pattern, executionID, pinned = cmp.Or(of.by, access.Owner), of.pattern, of.executionID, of.pinned
 	}
 	if executionID != "" {
 		e, err := a.store.FindExecution(ctx, executionID)

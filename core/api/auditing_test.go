@@ -81,7 +81,7 @@ func TestEveryOperationIsAudited(t *testing.T) {
 			op := op.(map[string]any)
 			action := op["x-action"].(string)
 			public := len(op["security"].([]any)) == 0
-			target := placeholders.Replace(path)
+			target := filled(path)
 			do := func(token, query string) {
 				req, err := http.NewRequestWithContext(t.Context(), strings.ToUpper(method), r.http.URL+target+query, strings.NewReader("{}"))
 				if err != nil {

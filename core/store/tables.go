@@ -268,6 +268,19 @@ func sectionOf(key []byte) (t section, ok bool) {
 	return t, ok
 }
 
+// KindOf returns in words what an id names, as NOT_FOUND has it; "" if its records have no ids of their own, or it is none of ours.
+func KindOf(id string) string {
+	for _, s := range tables {
+		if s.noun == nil {
+			continue
+		}
+		if _, prefix := s.noun.names(); prefix != "" && core.ValidID(prefix, id) {
+			return s.kind
+		}
+	}
+	return ""
+}
+
 // checkRecord returns why the record under key cannot be read, or nil.
 func checkRecord(key, value []byte) *damage {
 	t, ok := sectionOf(key)
