@@ -71,14 +71,14 @@ func (p schedulePart) routes() []Route {
 		route(http.MethodPost, "schedules.resume", Route{
 			Path: one + "/resume", OperationID: "resumeSchedule", Summary: "Go on with a schedule that was paused. Ticks within the pause are not made up for.",
 			Body: &Body{JSON: new(emptyRequest), Optional: true}, Responses: record, Edits: true, Fails: []int{404, 409, 412},
-			Handle: edits(p.getSchedule, p.resumeSchedule),
+			Handle: edits(p.getSchedule, decoded(p.resumeSchedule)),
 		}),
 		route(http.MethodPost, "schedules.run", Route{
 			Path: one + "/run", OperationID: "runSchedule", Summary: "Start the target of a schedule now, whatever else runs.",
 			Description: "With the rights that the schedule's runs have. Its next tick stays where it is.",
 			Body:        &Body{JSON: new(emptyRequest), Optional: true},
 			Responses:   []Response{{Status: 202, Body: runBody{}, Location: true, Doc: "It is started."}},
-			Fails:       []int{400, 403, 404, 409, 422, 429, 503}, Creates: true, Recover: p.recoverRun, Handle: p.runSchedule,
+			Fails:       []int{400, 403, 404, 409, 422, 429, 503}, Creates: true, Recover: p.recoverRun, Handle: decoded(p.runSchedule),
 		}),
 		route(http.MethodGet, "schedules.read", Route{
 			Path: one + "/ticks", OperationID: "listScheduleTicks", Summary: "Tell when the next ticks of a schedule are.",
@@ -206,11 +206,11 @@ func (p schedulePart) pauseSchedule(c *call, req wire.CancelRequest) (answer, er
 	return scheduleAnswer(p.service.PauseSchedule(c.detached(), c.param("scheduleId"), req.Reason))
 }
 
-func (p schedulePart) resumeSchedule(c *call) (answer, error) {
+func (p schedulePart) resumeSchedule(c *call, _ emptyRequest) (answer, error) {
 	return scheduleAnswer(p.service.ResumeSchedule(c.detached(), c.param("scheduleId")))
 }
 
-func (p schedulePart) runSchedule(c *call) (answer, error) {
+func (p schedulePart) runSchedule(c *call, _ emptyRequest) (answer, error) {
 	ref, err := p.service.RunSchedule(c.detached(), c.param("scheduleId"))
 	if err != nil {
 		return answer{}, err

@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -87,4 +88,23 @@ func TestSchedulesRefuse(t *testing.T) {
 	r.do("POST", "/api/schedules", `{"name":"n","cron":"@daily",`+target+`}`).wants(t, 403, core.CodeForbidden)
 	r.schedules.err = &core.Error{Code: core.CodeRateLimited, Message: "too many", Details: map[string]any{"limit": 1}}
 	r.do("POST", "/api/schedules", `{"name":"n","cron":"@daily",`+target+`}`).wants(t, 429, core.CodeRateLimited)
+}
+
+// An operation without fields of its own refuses those that a caller thinks it has, as any other does.
+func TestEmptyBodiesAreStrict(t *testing.T) {
+	r := newRig(t)
+	empty := 0
+	for path, item := range document(t, r)["paths"].(map[string]any) {
+		for method, op := range item.(map[string]any) {
+			body, _ := op.(map[string]any)["requestBody"].(map[string]any)
+			if text, err := json.Marshal(body); err != nil || !strings.Contains(string(text), "EmptyRequest") {
+				continue
+			}
+			empty++
+			r.do(strings.ToUpper(method), filled(path), `{"force":true}`).wants(t, 400, core.CodeValidation)
+		}
+	}
+	if empty < 5 {
+		t.Errorf("%d operations", empty)
+	}
 }
