@@ -408,10 +408,9 @@ func (c *cli) auditStatus() *cobra.Command {
 		Use: "status", Short: "Show how the audit trail and its sinks are",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			online := func() error {
-				return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-					st, err := api.GetAuditStatus(ctx)
-					return show(c, st, err, func(s *screen, st *client.AuditStatus) { auditScreen(s, &st.AuditStatus) })
-				})
+				return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.AuditStatus, error) {
+					return api.GetAuditStatus(ctx)
+				}, func(s *screen, st *client.AuditStatus) { auditScreen(s, &st.AuditStatus) })
 			}
 			if flags.config == "" {
 				return online()

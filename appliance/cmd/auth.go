@@ -404,12 +404,11 @@ func (c *cli) authWhoami() *cobra.Command {
 	return &cobra.Command{
 		Use: "whoami", Short: "Tell who the credential in use belongs to",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				answer, err := api.GetSession(ctx)
-				return show(c, answer, err, func(s *screen, a *client.Session) {
-					s.fields("id", a.ID, "name", a.Name, "kind", a.Kind, "key", a.KeyID, "session", a.SessionID, "groups", strings.Join(a.Groups, ","), "roles", strings.Join(a.Roles, ","),
-						"scopes", strings.Join(a.Scopes, ","), "expires", moment(a.ExpiresAt), "may", fmt.Sprintf("%d actions; -o json lists them", len(a.Actions)))
-				})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.Session, error) {
+				return api.GetSession(ctx)
+			}, func(s *screen, a *client.Session) {
+				s.fields("id", a.ID, "name", a.Name, "kind", a.Kind, "key", a.KeyID, "session", a.SessionID, "groups", strings.Join(a.Groups, ","), "roles", strings.Join(a.Roles, ","),
+					"scopes", strings.Join(a.Scopes, ","), "expires", moment(a.ExpiresAt), "may", fmt.Sprintf("%d actions; -o json lists them", len(a.Actions)))
 			})
 		},
 	}

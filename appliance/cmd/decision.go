@@ -88,14 +88,13 @@ func (c *cli) addDecision(cmd *cobra.Command, thread, text, category, details st
 		}
 		d.Details = object
 	}
-	return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-		made, err := api.AddDecision(ctx, thread, d)
-		return show(c, made, err, func(s *screen, made *client.Decision) {
-			if made.Count > 1 {
-				s.line("decision %s was there already; it is found %d times now", clean(made.ID), made.Count)
-				return
-			}
-			s.line("decision %s", clean(made.ID))
-		})
+	return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.Decision, error) {
+		return api.AddDecision(ctx, thread, d)
+	}, func(s *screen, made *client.Decision) {
+		if made.Count > 1 {
+			s.line("decision %s was there already; it is found %d times now", clean(made.ID), made.Count)
+			return
+		}
+		s.line("decision %s", clean(made.ID))
 	})
 }

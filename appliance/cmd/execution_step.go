@@ -17,10 +17,9 @@ func (c *cli) executionStep() *cobra.Command {
 			"PATH is what `execution timeline ID` shows before the step, such as 1.0. Of a step with one task what was asked is\n" +
 			"shown as well; -o json has that of the others.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				step, err := api.GetStep(ctx, args[0], args[1])
-				return show(c, step, err, stepScreen)
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.ExecutionStep, error) {
+				return api.GetStep(ctx, args[0], args[1])
+			}, stepScreen)
 		},
 	}
 }

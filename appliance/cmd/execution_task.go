@@ -17,10 +17,9 @@ func (c *cli) executionTask() *cobra.Command {
 		Long: "Show one task of an execution: what its agent was asked, as it was sent, what it answered, and each attempt with\n" +
 			"its error. TASK is the id of a task in `execution timeline ID -o json`.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				t, err := api.GetTask(ctx, args[0], args[1])
-				return show(c, t, err, taskScreen)
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.Task, error) {
+				return api.GetTask(ctx, args[0], args[1])
+			}, taskScreen)
 		},
 	}
 }

@@ -31,13 +31,12 @@ func (c *cli) agentLogs() *cobra.Command {
 			if follow {
 				return c.followLogs(cmd, args[0], opts)
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				list, err := api.ManagedAgentLogs(ctx, args[0], opts)
-				return show(c, list, err, func(s *screen, list *client.LogList) {
-					for _, l := range list.Logs {
-						s.line("%s", logText(l, s.paint))
-					}
-				})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.LogList, error) {
+				return api.ManagedAgentLogs(ctx, args[0], opts)
+			}, func(s *screen, list *client.LogList) {
+				for _, l := range list.Logs {
+					s.line("%s", logText(l, s.paint))
+				}
 			})
 		},
 	}

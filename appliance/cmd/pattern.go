@@ -132,11 +132,10 @@ func (c *cli) patternDelete() *cobra.Command {
 		Use:   "delete NAME",
 		Short: "Delete a pattern, all versions or one",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				gone, err := api.DeletePattern(ctx, args[0], version)
-				return show(c, gone, err, func(s *screen, gone *client.PatternDeletion) {
-					s.line("pattern %s: %s deleted", clean(args[0]), count(gone.VersionsRemoved, "version"))
-				})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.PatternDeletion, error) {
+				return api.DeletePattern(ctx, args[0], version)
+			}, func(s *screen, gone *client.PatternDeletion) {
+				s.line("pattern %s: %s deleted", clean(args[0]), count(gone.VersionsRemoved, "version"))
 			})
 		},
 	}

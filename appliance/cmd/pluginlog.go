@@ -24,13 +24,12 @@ func (c *cli) pluginLogs() *cobra.Command {
 			if follow {
 				return c.followPlugin(cmd, args[0], tail)
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				list, err := api.PluginLogs(ctx, args[0], tail)
-				return show(c, list, err, func(s *screen, list *client.PluginLogList) {
-					for _, line := range list.Logs {
-						s.line("%s", pluginLine(line, s.paint))
-					}
-				})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.PluginLogList, error) {
+				return api.PluginLogs(ctx, args[0], tail)
+			}, func(s *screen, list *client.PluginLogList) {
+				for _, line := range list.Logs {
+					s.line("%s", pluginLine(line, s.paint))
+				}
 			})
 		},
 	}

@@ -217,15 +217,22 @@ func members[T any](body json.RawMessage, name string) ([]T, error) {
 	return rows, nil
 }
 
+// ask asks the server one thing, and shows the answer.
+func ask[A answered](
+	c *cli, cmd *cobra.Command, question func(ctx context.Context, api *client.Client) (A, error), draw func(s *screen, answer A),
+) error {
+	return c.call(cmd, func(ctx context.Context, api *client.Client) error {
+		answer, err := question(ctx, api)
+		return show(c, answer, err, draw)
+	})
+}
+
 // shows makes cmd one that asks the server one thing about what its first argument names, and shows the answer.
 func shows[A answered](
-	c *cli, cmd *cobra.Command, ask func(api *client.Client, ctx context.Context, id string) (A, error), draw func(s *screen, answer A),
+	c *cli, cmd *cobra.Command, find func(api *client.Client, ctx context.Context, id string) (A, error), draw func(s *screen, answer A),
 ) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-			answer, err := ask(api, ctx, args[0])
-			return show(c, answer, err, draw)
-		})
+		return ask(c, cmd, func(ctx context.Context, api *client.Client) (A, error) { return find(api, ctx, args[0]) }, draw)
 	}
 	return cmd
 }

@@ -196,10 +196,9 @@ func (c *cli) scheduleCreate() *cobra.Command {
 				Name: flags.name, ScheduleTiming: timing, Overlap: wire.OverlapPolicy(flags.overlap), CatchUp: wire.CatchUpPolicy(flags.catchUp),
 				CatchUpLimit: flags.limit, Paused: paused,
 			}, Target: target, IdempotencyKey: client.NewIdempotencyKey()}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				found, err := api.CreateSchedule(ctx, spec)
-				return show(c, found, err, scheduleScreen)
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.Schedule, error) {
+				return api.CreateSchedule(ctx, spec)
+			}, scheduleScreen)
 		},
 	}
 	flags.register(cmd)
@@ -221,10 +220,9 @@ func (c *cli) scheduleUpdate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				found, err := api.UpdateSchedule(ctx, args[0], patch)
-				return show(c, found, err, scheduleScreen)
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.Schedule, error) {
+				return api.UpdateSchedule(ctx, args[0], patch)
+			}, scheduleScreen)
 		},
 	}
 	flags.register(cmd)
@@ -327,10 +325,9 @@ func (c *cli) schedulePause() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "pause ID", Short: "Have no tick start anything until resume",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				found, err := api.PauseSchedule(ctx, args[0], reason)
-				return show(c, found, err, scheduleScreen)
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.Schedule, error) {
+				return api.PauseSchedule(ctx, args[0], reason)
+			}, scheduleScreen)
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for others to read")
@@ -346,10 +343,9 @@ func (c *cli) scheduleRun() *cobra.Command {
 	return &cobra.Command{
 		Use: "run ID", Short: "Start what a schedule starts now, whatever else runs",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				run, err := api.RunSchedule(ctx, args[0], client.NewIdempotencyKey())
-				return show(c, run, err, runScreen)
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.Run, error) {
+				return api.RunSchedule(ctx, args[0], client.NewIdempotencyKey())
+			}, runScreen)
 		},
 	}
 }
@@ -409,10 +405,9 @@ func (c *cli) schedulePreview() *cobra.Command {
 }
 
 func (c *cli) preview(cmd *cobra.Command, timing client.ScheduleTiming, count int) error {
-	return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-		ticks, err := api.PreviewSchedule(ctx, timing, count)
-		return show(c, ticks, err, ticksScreen)
-	})
+	return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.ScheduleTicks, error) {
+		return api.PreviewSchedule(ctx, timing, count)
+	}, ticksScreen)
 }
 
 func ticksScreen(s *screen, t *client.ScheduleTicks) {

@@ -40,13 +40,12 @@ func (c *cli) logsCommand() *cobra.Command {
 				}
 				return tailLines(cmd.Context(), c, api.FollowServerLog(cmd.Context(), f), serverLine)
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				list, err := api.ServerLog(ctx, f)
-				return show(c, list, err, func(s *screen, list *client.ServerLogList) {
-					for _, line := range list.Logs {
-						s.line("%s", serverLine(line, s.paint))
-					}
-				})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.ServerLogList, error) {
+				return api.ServerLog(ctx, f)
+			}, func(s *screen, list *client.ServerLogList) {
+				for _, line := range list.Logs {
+					s.line("%s", serverLine(line, s.paint))
+				}
 			})
 		},
 	}

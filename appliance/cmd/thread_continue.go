@@ -126,10 +126,9 @@ func (c *cli) threadQueue() *cobra.Command {
 			if limit < 0 || limit > allLimit {
 				return usagef(cmd, "--limit must be from 1 to %d", allLimit)
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				queue, err := api.ListThreadQueue(ctx, args[0], after, limit)
-				return show(c, queue, err, queueScreen)
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.ThreadQueue, error) {
+				return api.ListThreadQueue(ctx, args[0], after, limit)
+			}, queueScreen)
 		},
 	}
 	cmd.Flags().Uint64Var(&after, "after", 0, "only messages after this number")

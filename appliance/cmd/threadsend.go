@@ -160,10 +160,9 @@ func (c *cli) threadComplete() *cobra.Command {
 			if err := checkWord(cmd, state, in.State); err != nil {
 				return err
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				t, err := api.CompleteThread(ctx, args[0], in)
-				return show(c, t, err, threadScreen)
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.Thread, error) {
+				return api.CompleteThread(ctx, args[0], in)
+			}, threadScreen)
 		},
 	}
 	cmd.Flags().StringVar(&in.State, state.flag, state.initial, state.usage)

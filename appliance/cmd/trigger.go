@@ -120,10 +120,9 @@ func (c *cli) triggerCreate() *cobra.Command {
 			spec := client.TriggerSpec{TriggerSpec: wire.TriggerSpec{
 				Name: flags.name, Scheme: wire.SignatureScheme(scheme), Secret: text, Events: flags.events, Mapping: mapping, RatePerMinute: flags.rate, Disabled: disabled,
 			}, Target: target, IdempotencyKey: client.NewIdempotencyKey()}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				found, err := api.CreateTrigger(ctx, spec)
-				return show(c, found, err, c.triggerScreen)
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.Trigger, error) {
+				return api.CreateTrigger(ctx, spec)
+			}, c.triggerScreen)
 		},
 	}
 	flags.register(cmd)
@@ -183,10 +182,9 @@ func (c *cli) triggerUpdate() *cobra.Command {
 				}
 				p.Target = &target
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				found, err := api.UpdateTrigger(ctx, args[0], p)
-				return show(c, found, err, c.triggerScreen)
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.Trigger, error) {
+				return api.UpdateTrigger(ctx, args[0], p)
+			}, c.triggerScreen)
 		},
 	}
 	flags.register(cmd)
@@ -248,10 +246,9 @@ func (c *cli) triggerRotate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				found, err := api.RotateTrigger(ctx, args[0], text, both)
-				return show(c, found, err, c.triggerScreen)
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.Trigger, error) {
+				return api.RotateTrigger(ctx, args[0], text, both)
+			}, c.triggerScreen)
 		},
 	}
 	cmd.Flags().StringVar(&overlap, "overlap", "0s", "how long the former secret is taken as well, up to 7d; 0 ends it at once")

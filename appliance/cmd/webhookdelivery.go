@@ -90,10 +90,9 @@ func (c *cli) webhookDelivery() *cobra.Command {
 	return &cobra.Command{
 		Use: "delivery ID DELIVERY", Short: "Show a delivery with what is sent and each of its attempts",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				d, err := api.GetDelivery(ctx, args[0], args[1])
-				return show(c, d, err, deliveryScreen)
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.DeliveryDetail, error) {
+				return api.GetDelivery(ctx, args[0], args[1])
+			}, deliveryScreen)
 		},
 	}
 }
@@ -159,11 +158,10 @@ func (c *cli) webhookRetry() *cobra.Command {
 			if flags.key == "" {
 				flags.key = client.NewIdempotencyKey()
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				retry, err := api.RetryDelivery(ctx, args[0], args[1], flags.key)
-				return show(c, retry, err, func(s *screen, retry *client.DeliveryRetry) {
-					s.line("delivery %s is due; see it with `wardroom webhook deliveries %s`", clean(retry.DeliveryID), clean(retry.WebhookID))
-				})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.DeliveryRetry, error) {
+				return api.RetryDelivery(ctx, args[0], args[1], flags.key)
+			}, func(s *screen, retry *client.DeliveryRetry) {
+				s.line("delivery %s is due; see it with `wardroom webhook deliveries %s`", clean(retry.DeliveryID), clean(retry.WebhookID))
 			})
 		},
 	}

@@ -163,12 +163,11 @@ func (c *cli) webhookCreate() *cobra.Command {
 			if spec.IdempotencyKey == "" {
 				spec.IdempotencyKey = client.NewIdempotencyKey()
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				w, err := api.CreateWebhook(ctx, spec)
-				return show(c, w, err, func(s *screen, w *client.Webhook) {
-					webhookScreen(s, w)
-					s.line("try it with `wardroom webhook test %s`", clean(w.ID))
-				})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.Webhook, error) {
+				return api.CreateWebhook(ctx, spec)
+			}, func(s *screen, w *client.Webhook) {
+				webhookScreen(s, w)
+				s.line("try it with `wardroom webhook test %s`", clean(w.ID))
 			})
 		},
 	}
@@ -231,10 +230,9 @@ func (c *cli) webhookUpdate() *cobra.Command {
 			if cmd.Flags().NFlag() == globalFlags(cmd) {
 				return usagef(cmd, "say what to change")
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				w, err := api.UpdateWebhook(ctx, args[0], p)
-				return show(c, w, err, webhookScreen)
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.Webhook, error) {
+				return api.UpdateWebhook(ctx, args[0], p)
+			}, webhookScreen)
 		},
 	}
 	flags.register(cmd)

@@ -77,10 +77,9 @@ func (c *cli) workspaceDiff() *cobra.Command {
 			if len(args) > 1 {
 				path = args[1]
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				d, err := api.WorkspaceChanges(ctx, args[0], path, of.most)
-				return show(c, d, err, func(s *screen, d *client.WorkspaceDiff) { c.writeDiff(s, &d.WorkspaceDiff, of) })
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.WorkspaceDiff, error) {
+				return api.WorkspaceChanges(ctx, args[0], path, of.most)
+			}, func(s *screen, d *client.WorkspaceDiff) { c.writeDiff(s, &d.WorkspaceDiff, of) })
 		},
 	}
 	of.addTo(cmd)
@@ -102,10 +101,9 @@ func (c *cli) workspaceUsage() *cobra.Command {
 		Use:   "usage",
 		Short: "Show what workspaces take on disk together, what they may, and how many retention would remove",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				u, err := api.WorkspaceUsage(ctx)
-				return show(c, u, err, workspaceUsageTable)
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.WorkspaceUsage, error) {
+				return api.WorkspaceUsage(ctx)
+			}, workspaceUsageTable)
 		},
 	}
 }
@@ -139,10 +137,9 @@ func (c *cli) workspacePrune() *cobra.Command {
 			if prune.IDs = args; prune.Force && len(args) == 0 {
 				return usagef(cmd, "--force wants the workspaces that are meant")
 			}
-			return c.call(cmd, func(ctx context.Context, api *client.Client) error {
-				pruned, err := api.PruneWorkspaces(ctx, prune)
-				return show(c, pruned, err, func(s *screen, p *client.WorkspacePruneResult) { prunedTable(s, p.Pruned, prune.DryRun) })
-			})
+			return ask(c, cmd, func(ctx context.Context, api *client.Client) (*client.WorkspacePruneResult, error) {
+				return api.PruneWorkspaces(ctx, prune)
+			}, func(s *screen, p *client.WorkspacePruneResult) { prunedTable(s, p.Pruned, prune.DryRun) })
 		},
 	}
 	cmd.Flags().BoolVar(&prune.DryRun, "dry-run", false, "only tell what would be removed")
