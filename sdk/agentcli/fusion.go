@@ -485,10 +485,13 @@ func (f *fusion) complete(h *heldTurn, text string) {
 		failure.Message = clip.Text(f.s.redact.text(e.Message), maxText)
 		h.event.Error = &failure
 	}
+	redacted := f.s.redact.text(text)
 	response := &runtime.Response{
 		Text: text, Turn: h.event.Turn, DurationMs: h.event.DurationMs, TurnOutcome: h.event.TurnOutcome,
 	}
-	redacted := f.s.redact.text(text)
+	if h.input != "" { // it is kept for repeats of the message, which get the same, and callers keep it as well
+		response.Text = redacted
+	}
 	h.event.Text = boundText(redacted)
 	if text != "" && !sameText(text, h.text) {
 		f.s.book.record(runtime.StreamOutput, redacted)

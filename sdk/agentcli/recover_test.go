@@ -295,3 +295,23 @@ func TestSecretsStayOut(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// TestKeptAnswer has an agent answer a message with an id by a secret: the answer is kept, so it is without the secret, the first
+// time as in a repeat to the next process.
+func TestKeptAnswer(t *testing.T) {
+	const secret = "tok-5up3rs3cret"
+	g, _ := fake(t, &fakeCLI{}, nil)
+	g.spawn(runtime.Spec{ID: "a", Type: "fake", Env: map[string]string{"API_TOKEN": secret}})
+	g.status("a", runtime.StatusReady)
+	for range 2 {
+		got, err := g.Send(t.Context(), "a", runtime.Input{ID: "in-1", Message: "say " + secret, ExpectResponse: true})
+		if err != nil || got.Response == nil || got.Response.Text != "ANSWER[say ***]" {
+			t.Errorf("%+v, %v", got.Response, err)
+		}
+		if strings.Contains(stored(t, g.o.StateDir), secret) {
+			t.Error("the secret is stored")
+		}
+		g = g.again()
+		g.status("a", runtime.StatusReady)
+	}
+}
