@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/wardroom/wardroom/core"
 )
 
-// checkStoreDir warns of a directory of the store in which others can put files of theirs in the place of ours. CONFLICT when
-// the store holds keys: whoever can swap what they are checked against can do everything.
+// checkStoreDir warns of a directory of the store whose files others can read, or in which they can put files of theirs in the place
+// of ours. CONFLICT for the latter when the store holds keys: who can swap what they are checked against can do everything.
 func (a *App) checkStoreDir(ctx context.Context, dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {
@@ -23,6 +24,9 @@ func (a *App) checkStoreDir(ctx context.Context, dir string) error {
 	case known && owner != 0 && owner != os.Geteuid():
 		flaw = fmt.Sprintf("it belongs to user id %d, and not to that of the server (%d): chown, or name a directory below it", owner, os.Geteuid())
 	default:
+		if file := readable(dir, info); file != "" && owner == os.Geteuid() {
+			a.log.Warn("others on this machine can read what is stored", "file", file, "hint", "chmod o= "+dir)
+		}
 		return nil
 	}
 	needed, err := pepperNeeded(ctx, a.store, a.clock.Now())
@@ -34,4 +38,19 @@ func (a *App) checkStoreDir(ctx context.Context, dir string) error {
 	}
 	a.log.Warn("store.path is not safe from others on this machine", "path", dir, "why", flaw)
 	return nil
+}
+
+// readable returns a file of the database that every user can read, or nothing. The umask of the process decides about that, unless
+// the directory keeps them out.
+func readable(dir string, info os.FileInfo) string {
+	if info.Mode().Perm()&0o001 == 0 {
+		return ""
+	}
+	files, _ := filepath.Glob(filepath.Join(dir, "*.vlog"))
+	for _, file := range files {
+		if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o004 != 0 {
+			return file
+		}
+	}
+	return ""
 }

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/wardroom/wardroom/core/store"
 )
 
 // restoringSuffix is the suffix of a directory in which a store is being restored, and its whole name on a disk of its own.
@@ -120,6 +122,9 @@ func empty(dir string) error {
 func moveUp(temp, dir string) error {
 	entries, err := os.ReadDir(temp)
 	if err != nil {
+		return err
+	}
+	if err := store.CloseToOthers(dir); err != nil {
 		return err
 	}
 	if i := slices.IndexFunc(entries, func(e fs.DirEntry) bool { return e.Name() == storeManifest }); i > 0 {

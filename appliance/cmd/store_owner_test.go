@@ -95,12 +95,13 @@ func TestRestoreOnADisk(t *testing.T) {
 	if err := os.Mkdir(disk, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	const script = `mount -t tmpfs disk "$1" || exit 99
+	const script = `mount -t tmpfs -o mode=1777 disk "$1" || exit 99
 mkdir "$1/lost+found" "$1/.restoring" && echo cut >"$1/.restoring/000001.sst" || exit 98
 wardroom store restore "$2" --data-dir "$1" || exit 2
 [ ! -e "$1/.restoring" ] || exit 3
 wardroom store restore "$2" --data-dir "$1" && exit 4
-wardroom store check --data-dir "$1" || exit 5`
+wardroom store check --data-dir "$1" || exit 5
+[ "$(stat -c %a "$1")" = 1770 ] || exit 6`
 	cmd := exec.Command("unshare", "--mount", "sh", "-c", script, "sh", disk, dump)
 	out, err := cmd.CombinedOutput()
 	if code := cmd.ProcessState.ExitCode(); os.Geteuid() != 0 || code == 99 || code == 1 { // 1 is of unshare itself

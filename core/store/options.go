@@ -1,8 +1,11 @@
 package store
 
 import (
+	"errors"
+	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
@@ -120,10 +123,30 @@ func badgerOptions(path string, key []byte, logger hclog.Logger) badger.Options 
 		WithLogger(badgerLogger{logger.Named("badger")})
 }
 
-// ensureDir makes the directory, or checks the one that is there.
+// ensureDir makes the directory, or checks the one that is there, which is closed to others while there is no store in it.
 func ensureDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return err
 	}
-	return checkOwner(path)
+	if err := checkOwner(path); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(path, badger.ManifestFilename)); err == nil {
+		return nil // how it is shared was somebody's choice since
+	}
+	return CloseToOthers(path)
+}
+
+// CloseToOthers takes away the rights that every user has on the directory of a store: the database makes its files as the umask
+// says, which is readable by all in most shells and containers. A directory of another user stays as it is.
+func CloseToOthers(path string) error {
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm()&0o007 == 0 {
+		return err
+	}
+	// The set-group-id and sticky bits stay.
+	if err := os.Chmod(path, info.Mode()&^0o007); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return err
+	}
+	return nil
 }

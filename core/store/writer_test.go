@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -339,6 +340,27 @@ func TestOpenTwice(t *testing.T) {
 	_, err := store.Open(ctx, store.Options{Path: dir, MinFreeBytes: 1})
 	if err == nil || !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "in use by process") {
 		t.Fatalf("got %v", err)
+	}
+}
+
+// TestDirectoryOfANewStore: a directory that was made with a common umask is closed to others when a store is made in it, and is
+// left as it is from then on.
+func TestDirectoryOfANewStore(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ before, after os.FileMode }{{0o755, 0o750}, {0o751, 0o751}} {
+		if err := os.Chmod(dir, c.before); err != nil {
+			t.Fatal(err)
+		}
+		if err := mustOpen(t, store.Options{Path: dir}).Close(); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != c.after {
+			t.Errorf("it had %o and has %o, want %o", c.before, got, c.after)
+		}
 	}
 }
 
