@@ -30,8 +30,8 @@ var selectors = []selector{
 }
 
 // Warnings returns what a file sets in security that does nothing: sections that their enabled or the selector beside them does
-// not switch on. What a file switches off by saying so is none. Variables of agent types that runtimes refuse are others. A
-// configuration may have them.
+// not switch on. What a file switches off by saying so is none. Variables of agent types that runtimes refuse are others, and an
+// address that a start takes with --insecure only. A configuration may have them.
 func (c *Config) Warnings() []Problem {
 	var found []Problem
 	warn := func(section, format string, args ...any) {
@@ -81,6 +81,9 @@ func (c *Config) Warnings() []Problem {
 				warn("agentTypes."+name+".env", "names %s, which the runtimes of the product refuse when the type is started: %s", variable, reason)
 			}
 		}
+	}
+	if !c.Security.Enabled() && !c.Server.LoopbackOnly() {
+		warn("server.listen", "is no loopback address, and no security is configured: a start refuses that unless it is given --insecure")
 	}
 	slices.SortStableFunc(found, func(a, b Problem) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Key, b.Key))

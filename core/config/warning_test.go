@@ -51,6 +51,23 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
+// A file that a start refuses, unless it is given --insecure, is warned of.
+func TestWarningOfAnOpenServer(t *testing.T) {
+	const open = "server: {listen: '0.0.0.0:8080'}"
+	for text, warned := range map[string]bool{
+		open: true, "server: {listen: '127.0.0.1:8080'}": false, open + "\nsecurity: {authentication: {apiKeys: {enabled: true}}}": false,
+	} {
+		c, err := parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := c.Warnings()
+		if got := len(found) == 1 && found[0].Key == "server.listen" && strings.Contains(found[0].Reason, "--insecure"); got != warned {
+			t.Errorf("%s: %+v", text, found)
+		}
+	}
+}
+
 // Variables that no agent may be given are warned of, each by its name.
 func TestWarningsOfVariables(t *testing.T) {
 	c, err := parse("agentTypes: {shell: {command: sh, env: {HOME: /x, LD_PRELOAD: y, HOMEPAGE: z}}}")
