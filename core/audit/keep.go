@@ -12,13 +12,13 @@ import (
 const (
 	keepEvery   = 5 * time.Second // looks at what is due
 	retainEvery = time.Hour
-	retainFull  = time.Minute // while the trail is nearly full
+	retainFull  = time.Minute // while the trail is nearly full, and sinks take nothing
 )
 
 // keep signs, retires and looks after sinks until Close.
 func (s *Service) keep() {
 	signed, retained := s.opts.Clock.Now(), s.opts.Clock.Now()
-	for pause.For(s.work, s.opts.Clock, keepEvery) {
+	for s.pauseToKeep() {
 		now := s.opts.Clock.Now()
 		s.unfold(false)
 		s.queue.signal() // what was lost is reported as soon as there is room
@@ -35,6 +35,55 @@ func (s *Service) keep() {
 			k.look(now)
 		}
 	}
+}
+
+// pauseToKeep waits for the next look, and meanwhile makes room for new records whenever sinks took enough. It returns false at Close.
+func (s *Service) pauseToKeep() bool {
+	due, stop := pause.After(s.opts.Clock, keepEvery)
+	defer stop()
+	for {
+		select {
+		case <-s.work.Done():
+			return false
+		case <-due:
+			return true
+		case <-s.taken:
+			if s.crowded() && s.roomToGain() {
+				s.retain(s.work)
+			}
+		}
+	}
+}
+
+// sinkTook has room made for new records if there is little, once a sink took some.
+func (s *Service) sinkTook() {
+	if !s.crowded() {
+		return
+	}
+	select {
+	case s.taken <- struct{}{}:
+	default:
+	}
+}
+
+// roomToGain reports whether enough of a crowded trail can go to be worth the record that says so: a twentieth of it, or anything
+// once nothing more finds room.
+func (s *Service) roomToGain() bool {
+	head := s.store.AuditHead()
+	through := s.deliveredBy(head)
+	if through < head.First {
+		return false
+	}
+	return head.Bytes >= s.config.Load().MaxBytes || (through-head.First+1)*20 >= head.Sequence-head.First+1
+}
+
+// deliveredBy returns the last record that every sink has, and that is not the newest.
+func (s *Service) deliveredBy(head core.AuditHead) uint64 {
+	through := head.Sequence - 1
+	for _, k := range s.all() {
+		through = min(through, k.delivered())
+	}
+	return through
 }
 
 // signal wakes the queue if something is to be reported.
@@ -68,10 +117,7 @@ func (s *Service) retain(ctx context.Context) {
 	if head.Sequence <= head.First {
 		return
 	}
-	delivered := head.Sequence - 1
-	for _, k := range s.all() {
-		delivered = min(delivered, k.delivered())
-	}
+	delivered := s.deliveredBy(head)
 	tell := func(through uint64, removed int) core.AuditSeal {
 		return s.own(trail.ActionTrim, trail.AppendDetails(nil, map[string]any{"through": through, "removed": removed}))
 	}

@@ -43,6 +43,38 @@ func TestTrimOfLargeRecords(t *testing.T) {
 	r.sound()
 }
 
+// A trail that is full takes records as soon as its sink caught up, and goes on to take them; no time passes.
+func TestRoomOnceSinksTook(t *testing.T) {
+	for _, blocking := range []bool{true, false} {
+		t.Run(fmt.Sprint(blocking), func(t *testing.T) {
+			const most = 256 << 10
+			r := newRig(t, "", []string{"all"}, func(c *audit.Config) { c.Blocking, c.MaxBytes = blocking, most })
+			all := &sink{block: make(chan struct{})}
+			r.Deliver(func(string) sinks.Sink { return all })
+			record := func() error { return r.execute(core.WithAuditIntent(t.Context(), intent())) }
+			for r.store.AuditHead().Bytes < most {
+				if err := record(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := record(); (err != nil) != blocking {
+				t.Fatalf("with nothing taken: %v", err)
+			}
+			filled := r.store.AuditHead().Sequence
+			close(all.block)
+			coretest.WaitFor(t, "room for three times as much", func() bool {
+				for range 20 {
+					if err := record(); err != nil && !blocking {
+						t.Fatal(err)
+					}
+				}
+				return r.store.AuditHead().Sequence >= 4*filled
+			})
+			r.sound()
+		})
+	}
+}
+
 // slowly is a reader of an export that stops after its first bytes until it may go on.
 type slowly struct {
 	bytes.Buffer

@@ -257,6 +257,7 @@ func (k *outlet) advance(batch []sinks.Record, last uint64, began time.Time) {
 	k.cursor = max(k.cursor, last)
 	k.mu.Unlock()
 	if done > 0 {
+		k.s.sinkTook()
 		k.s.opts.Metrics.Delivered(k.name, done, k.s.opts.Clock.Now().Sub(began))
 	}
 }
@@ -280,6 +281,7 @@ func (k *outlet) passOver(batch []sinks.Record, err error) error {
 	own := k.refusals.add(at, err, k.s.opts.Clock.Now())
 	k.mu.Unlock()
 	k.most = fewRecords
+	k.s.sinkTook()
 	if own {
 		k.s.log.Error("an audit sink refuses a record for good; it goes on with the next", "sink", k.name, "sequence", at, "eventId", id, "error", err)
 	}

@@ -57,6 +57,7 @@ type Service struct {
 	folds  folds
 	seen   seen
 	sinks  atomic.Pointer[[]*outlet] // replaced, never changed
+	taken  chan struct{}             // a sink took records while the trail is crowded
 
 	work     context.Context
 	cancel   context.CancelFunc
@@ -89,6 +90,7 @@ func New(o Options) *Service {
 		o.Mask = noMask{}
 	}
 	s := &Service{opts: o, log: o.Logger.Named("audit")}
+	s.taken = make(chan struct{}, 1)
 	s.queue.wake, s.queue.turn = make(chan struct{}, 1), make(chan struct{}, 1)
 	s.work, s.cancel = context.WithCancel(context.Background())
 	s.delivery, s.drained = context.WithCancel(s.work)
@@ -286,7 +288,8 @@ func textField(e *core.Event, name string) string {
 
 // errFull is the answer to what cannot be recorded.
 var errFull = core.Unavailable("audit_full",
-	"the audit trail is full and security.audit.mode is blocking: nothing is done until a sink has caught up; wardroom audit status shows them")
+	"the audit trail is full and security.audit.mode is blocking: nothing is done until sinks took what they lack, or security.audit.maxSize "+
+		"is raised and the configuration reloaded; `wardroom status` on the machine of the server shows which sink fails, and why")
 
 // add appends entries to the trail.
 func (s *Service) add(tx core.AuditTx, c *Config, entries []core.AuditEntry) error {
