@@ -308,10 +308,11 @@ func TestKeptAnswer(t *testing.T) {
 		if err != nil || got.Response == nil || got.Response.Text != "ANSWER[say ***]" {
 			t.Errorf("%+v, %v", got.Response, err)
 		}
+		g.close()
 		if strings.Contains(stored(t, g.o.StateDir), secret) {
 			t.Error("the secret is stored")
 		}
-		g = g.again()
+		g = reopen(t, g.l, g.o)
 		g.status("a", runtime.StatusReady)
 	}
 }
