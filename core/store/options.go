@@ -138,14 +138,15 @@ func ensureDir(path string) error {
 }
 
 // CloseToOthers takes away the rights that every user has on the directory of a store: the database makes its files as the umask
-// says, which is readable by all in most shells and containers. A directory of another user stays as it is.
+// says, which is readable by all in most shells and containers. A directory of another user stays as it is, and one of a file system
+// that keeps no modes.
 func CloseToOthers(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm()&0o007 == 0 {
 		return err
 	}
 	// The set-group-id and sticky bits stay.
-	if err := os.Chmod(path, info.Mode()&^0o007); err != nil && !errors.Is(err, fs.ErrPermission) {
+	if err := os.Chmod(path, info.Mode()&^0o007); !errors.Is(err, fs.ErrPermission) && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
 	return nil
