@@ -72,18 +72,18 @@ func TestStateKeys(t *testing.T) {
 	stored := read()
 	for name, tt := range map[string]struct {
 		source atrest.KeySource
-		change func()
+		change func(text []byte)
 		want   string
 	}{
-		"InClearNow": {nil, func() {}, "belongs to an encrypted store (key " + second.ID()},
-		"WrongKey":   {masters(first), func() {}, "was encrypted by key " + second.ID()},
-		"Damaged":    {masters(second), func() { stored[len(stored)-10] ^= 1 }, "plugins.key"},
-		"Readable":   {masters(second), func() { _ = os.Chmod(path, 0o640) }, "may be read by others"},
+		"InClearNow": {nil, func([]byte) {}, "belongs to an encrypted store (key " + second.ID()},
+		"WrongKey":   {masters(first), func([]byte) {}, "was encrypted by key " + second.ID()},
+		"Damaged":    {masters(second), func(text []byte) { text[len(text)-10] ^= 1 }, "plugins.key"},
+		"Readable":   {masters(second), func([]byte) { _ = os.Chmod(path, 0o640) }, "may be read by others"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			masters(map[bool]atrest.MasterKey{true: first, false: second}[name == "WrongKey"])
-			tt.change()
 			text := bytes.Clone(stored)
+			tt.change(text)
 			if err := os.WriteFile(path, text, 0o600); err != nil {
 				t.Fatal(err)
 			}
