@@ -10,6 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/oklog/ulid/v2"
+
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 	"github.com/wardroom/wardroom/sdk/audit/trail"
@@ -196,7 +198,8 @@ func replaceInPath(path, name, by string) string {
 
 // replaceWord replaces a name where it stands by itself: not within a longer word, so that erasing ann leaves channel as
 // it is. Scripts that are written without spaces do not show where words end: what is next to a name that begins or ends in one
-// of them, and what is of one of them next to a name, keeps nothing.
+// of them, and what is of one of them next to a name, keeps nothing. The prefix of an id is no name: an erasure of agent leaves the ids
+// of agents as they are.
 func replaceWord(text, name, by string) string {
 	if name == "" || !strings.Contains(text, name) {
 		return text
@@ -217,7 +220,7 @@ func replaceWord(text, name, by string) string {
 		}
 		first, _ := utf8.DecodeRuneInString(name)
 		last, _ := utf8.DecodeLastRuneInString(name)
-		if joined(before, first) || joined(last, after) {
+		if joined(before, first) || joined(last, after) || beginsID(rest[i:], name) {
 			b.WriteString(name)
 		} else {
 			b.WriteString(by)
@@ -225,6 +228,12 @@ func replaceWord(text, name, by string) string {
 		before, _ = utf8.DecodeLastRuneInString(name)
 		rest = rest[i+len(name):]
 	}
+}
+
+// beginsID reports whether a text begins with an id that has a prefix.
+func beginsID(text, prefix string) bool {
+	const behind = 1 + ulid.EncodedSize // of the prefix
+	return len(text) >= len(prefix)+behind && core.ValidID(prefix+"_", text[:len(prefix)+behind])
 }
 
 // joined reports whether two characters next to each other are of one word, as far as their scripts show it. A mark belongs to
