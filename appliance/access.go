@@ -164,7 +164,7 @@ func (a *App) guarded(o api.Options) api.Options {
 	o.Authorize = a.authorize
 	o.Decide = func(ctx context.Context, p core.Principal, access core.Access) core.Ruling {
 		ruling, hidden := a.decide(ctx, p, access)
-		if hidden && belongs(access) != nil { // alike, so that it tells nothing of ids
+		if hidden && finderOf(access) != nil { // alike, so that it tells nothing of ids
 			ruling.Allowed, ruling.Reason = false, "there is none of that id, or its pattern is not open to the caller"
 		}
 		return ruling

@@ -15,11 +15,11 @@ func TestOwnersHaveKinds(t *testing.T) {
 		if store.KindOf(id) == "" {
 			t.Errorf("%s is of no kind", id)
 		}
-		if belongs(core.Access{ID: id}) == nil || belongs(core.Access{ID: id, Pattern: "p"}) != nil {
+		if finderOf(core.Access{ID: id}) == nil || finderOf(core.Access{ID: id, Pattern: "p"}) != nil {
 			t.Errorf("%s: what it belongs to is its owner's pattern, unless one is named", id)
 		}
 	}
-	if id := core.IDBound(core.PrefixRequest, time.Now()); store.KindOf(id) != "" || belongs(core.Access{ID: id}) != nil {
+	if id := core.IDBound(core.PrefixRequest, time.Now()); store.KindOf(id) != "" || finderOf(core.Access{ID: id}) != nil {
 		t.Errorf("%s belongs to something", id)
 	}
 }

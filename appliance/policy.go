@@ -57,7 +57,7 @@ func (a *App) decide(ctx context.Context, p core.Principal, access core.Access) 
 	}
 	whole, guards, err := a.aboutWhat(ctx, access)
 	switch {
-	case core.ErrorCode(err) == core.CodeNotFound && belongs(access) != nil:
+	case core.ErrorCode(err) == core.CodeNotFound && finderOf(access) != nil:
 		return core.Ruling{Reason: "there is none of that id", Revision: ruling.Revision}, true
 	case core.ErrorCode(err) == core.CodeNotFound: // the operation says so itself
 		return ruling, false
@@ -84,7 +84,7 @@ func (a *App) authorize(ctx context.Context, p core.Principal, access core.Acces
 	if ruling.Allowed {
 		return nil
 	}
-	if hidden && belongs(access) != nil {
+	if hidden && finderOf(access) != nil {
 		return core.NotFound(store.KindOf(access.ID), access.ID)
 	}
 	return core.Forbidden(access.Action, ruling.Scope, "%s", ruling.Reason)
@@ -93,9 +93,9 @@ func (a *App) authorize(ctx context.Context, p core.Principal, access core.Acces
 // experiences are asked about by their execution, which they outlive.
 const experiences = "experiences"
 
-// belongs returns what finds the owner of what the id of a request names; nil for what belongs to no pattern, and for patterns
+// finderOf returns what finds the owner of what the id of a request names; nil for what belongs to no pattern, and for patterns
 // themselves.
-func belongs(access core.Access) findOwner {
+func finderOf(access core.Access) findOwner {
 	if access.Pattern != "" {
 		return nil
 	}
@@ -113,7 +113,7 @@ func belongs(access core.Access) findOwner {
 func (a *App) aboutWhat(ctx context.Context, access core.Access) (whole core.Access, guards []*core.Guard, err error) {
 	executionID := ""
 	var pinned []string
-	if find := belongs(access); find != nil {
+	if find := finderOf(access); find != nil {
 		of, err := find(ctx, a, access.ID)
 		if err != nil {
 			return access, nil, err

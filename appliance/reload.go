@@ -105,6 +105,9 @@ func (a *App) reloaders() []reloader {
 // warnIdle reports what the file sets that does nothing, or is refused later.
 func (a *App) warnIdle(c *config.Config) {
 	for _, w := range c.Warnings() {
+		if w.Key == config.KeyListen { // a start refuses that one, unless it was given --insecure
+			continue
+		}
 		a.log.Warn("a section of the configuration does nothing, or is refused when it is used", "key", w.Key, "at", w.String())
 	}
 }

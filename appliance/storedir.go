@@ -24,8 +24,8 @@ func (a *App) checkStoreDir(ctx context.Context, dir string) error {
 	case known && owner != 0 && owner != os.Geteuid():
 		flaw = fmt.Sprintf("it belongs to user id %d, and not to that of the server (%d): chown, or name a directory below it", owner, os.Geteuid())
 	default:
-		if file := readable(dir, info); file != "" && owner == os.Geteuid() {
-			a.log.Warn("others on this machine can read what is stored", "file", file, "hint", "chmod o= "+dir)
+		if file := readable(dir, info); file != "" {
+			a.log.Warn("others on this machine can read what is stored", "file", file, "hint", "as the owner of the directory: chmod o= "+dir)
 		}
 		return nil
 	}
@@ -46,10 +46,13 @@ func readable(dir string, info os.FileInfo) string {
 	if info.Mode().Perm()&0o001 == 0 {
 		return ""
 	}
-	files, _ := filepath.Glob(filepath.Join(dir, "*.vlog"))
-	for _, file := range files {
-		if info, err := os.Stat(file); err == nil && info.Mode().Perm()&0o004 != 0 {
-			return file
+	entries, _ := os.ReadDir(dir) // of which the store lives: it reports what it cannot read
+	for _, entry := range entries {
+		if ext := filepath.Ext(entry.Name()); ext != ".vlog" && ext != ".sst" {
+			continue
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().Perm()&0o004 != 0 {
+			return filepath.Join(dir, entry.Name())
 		}
 	}
 	return ""

@@ -2,6 +2,7 @@ package core
 
 import (
 	"crypto/rand"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +17,13 @@ const (
 	PrefixMessage = "msg_"
 	PrefixInstall = "inst_"
 )
+
+// prefixes are those of all ids.
+var prefixes = []string{
+	PrefixAgent, PrefixToken, PrefixAPIKey, PrefixAudit, PrefixBatch, PrefixDecision, PrefixErasure, PrefixEvent, PrefixExecution,
+	PrefixMemory, PrefixRequest, PrefixMessage, PrefixInstall, PrefixManaged, PrefixQuestion, PrefixSchedule, PrefixSession, PrefixTask,
+	PrefixThread, PrefixInput, PrefixTrigger, PrefixWebhook, PrefixDelivery, PrefixWorkspace,
+}
 
 // IDs makes ids. Implementations are safe for concurrent use, and two ids of one instance never compare
 // out of the order in which they were made.
@@ -78,6 +86,14 @@ func ValidID(prefix, id string) bool {
 	}
 	_, err := ulid.ParseStrict(rest)
 	return err == nil
+}
+
+// BeginsWithID reports whether text begins with an id, whatever comes behind it.
+func BeginsWithID(text string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool {
+		end := len(prefix) + ulid.EncodedSize
+		return len(text) >= end && ValidID(prefix, text[:end])
+	})
 }
 
 // IDTime returns the time at which id was made, and false if id is not an id.

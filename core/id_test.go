@@ -8,6 +8,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/core"
 )
 
 // An id shows its kind: no kind's ids begin as those of another kind. Each prefix stands with its noun.
@@ -39,10 +42,22 @@ func TestPrefixesDiffer(t *testing.T) {
 		t.Fatalf("the prefixes were not found: %v", prefixes)
 	}
 	for name, prefix := range prefixes {
+		if !core.BeginsWithID(core.IDBound(prefix, time.Now()) + " ") {
+			t.Errorf("%s is not in the list of all", name)
+		}
 		for other, longer := range prefixes {
 			if name != other && strings.HasPrefix(longer, prefix) {
 				t.Errorf("%s is %q, and %s is %q", name, prefix, other, longer)
 			}
+		}
+	}
+}
+
+func TestBeginsWithID(t *testing.T) {
+	id := core.IDBound(core.PrefixExecution, time.Now())
+	for _, text := range []string{"", "exec_", id[:len(id)-1], "by " + id, "ann_" + id[len(core.PrefixExecution):]} {
+		if core.BeginsWithID(text) {
+			t.Errorf("%q", text)
 		}
 	}
 }

@@ -24,7 +24,7 @@ import (
 )
 
 func (c *cli) auditCommand() *cobra.Command {
-	return c.groupOf(auditRecords, &cobra.Command{
+	return c.nounGroup(auditRecords, &cobra.Command{
 		Use: "audit", Short: "Who did what: list, export and verify audit records",
 		Long: "List, export and verify audit records, and show how their sinks are.\n\n" +
 			"With --config, list, export, verify and status work on the machine of the server: on its store while it does not\n" +

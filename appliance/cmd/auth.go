@@ -24,7 +24,7 @@ import (
 const adminKeyFile = "admin.key"
 
 func (c *cli) authCommand() *cobra.Command {
-	return c.groupOf(apiKeys, &cobra.Command{
+	return c.nounGroup(apiKeys, &cobra.Command{
 		Use: "auth", Short: "API keys, and who may do what",
 		Long: "Make, list, rotate and revoke API keys, and ask what the caller may do.\n\n" +
 			"With --config the commands about keys work on the machine of the server: before its first start on its store,\n" +

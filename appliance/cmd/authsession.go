@@ -40,7 +40,7 @@ var userSessions = &resource[client.UserSession]{
 }
 
 func (c *cli) authSessions() *cobra.Command {
-	return c.groupOf(userSessions, &cobra.Command{
+	return c.nounGroup(userSessions, &cobra.Command{
 		Use: "sessions", Aliases: []string{"session"}, Short: "Who is signed in",
 		Long: "List and end the sessions of people who are signed in by a browser or by `wardroom login`: one's own, and for\n" +
 			"administrators those of others.",

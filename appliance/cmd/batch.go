@@ -12,7 +12,7 @@ import (
 )
 
 func (c *cli) batchCommand() *cobra.Command {
-	return c.groupOf(batches, &cobra.Command{Use: "batch", Aliases: []string{"batches"}, Short: "Run a pattern over many inputs"},
+	return c.nounGroup(batches, &cobra.Command{Use: "batch", Aliases: []string{"batches"}, Short: "Run a pattern over many inputs"},
 		batches.lists(c, &cobra.Command{Use: "list", Short: "List batches, newest first"}), c.batchRun(), c.batchGet(), c.batchWatch(), c.batchCancel())
 }
 

@@ -19,7 +19,7 @@ import (
 )
 
 func (c *cli) dataCommand() *cobra.Command {
-	return c.groupOf(erasures, &cobra.Command{
+	return c.nounGroup(erasures, &cobra.Command{
 		Use: "data", Short: "Export and erase what is stored of a subject",
 		Long: "Export and erase what is stored of a subject: of whoever made executions, batches, schedules, triggers and agents,\n" +
 			"and of whom the metadata key subject of executions and batches names.",

@@ -15,7 +15,7 @@ import (
 )
 
 func (c *cli) executionCommand() *cobra.Command {
-	return c.groupOf(executions, &cobra.Command{
+	return c.nounGroup(executions, &cobra.Command{
 		Use: "execution", Aliases: []string{"executions", "exec"}, Short: "Read, watch and steer executions",
 	}, executions.lists(c, &cobra.Command{Use: "list", Short: "List executions, newest first"}), c.executionGet(), c.executionTimeline(), c.executionStep(), c.executionTask(), c.executionWatch(), c.executionCancel(),
 		c.executionRetry(), c.executionRerun(), c.executionDelete())

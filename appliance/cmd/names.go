@@ -334,10 +334,10 @@ func (c *cli) completes(cmd *cobra.Command, k kind, args []string, begin string)
 	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
-// groupOf makes cmd a group of commands about a noun.
-func (c *cli) groupOf(noun kind, cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
-	c.nouns[cmd] = noun
+// nounGroup makes cmd a group of commands about a noun.
+func (c *cli) nounGroup(noun kind, cmd *cobra.Command, commands ...*cobra.Command) *cobra.Command {
 	cmd = group(cmd)
+	c.nouns[cmd] = noun
 	cmd.AddCommand(commands...)
 	return cmd
 }

@@ -12,7 +12,7 @@ import (
 )
 
 func (c *cli) patternCommand() *cobra.Command {
-	return c.groupOf(patterns, &cobra.Command{Use: "pattern", Aliases: []string{"patterns"}, Short: "Store and read patterns"},
+	return c.nounGroup(patterns, &cobra.Command{Use: "pattern", Aliases: []string{"patterns"}, Short: "Store and read patterns"},
 		patterns.lists(c, &cobra.Command{Use: "list", Short: "List the latest version of each pattern"}), c.patternGet(), c.patternGraph(), c.patternPut(), c.patternValidate(), c.patternDelete(),
 		c.patternSchema(), c.patternVersions())
 }

@@ -10,7 +10,7 @@ import (
 )
 
 func (c *cli) pluginCommand() *cobra.Command {
-	return c.groupOf(plugins, &cobra.Command{
+	return c.nounGroup(plugins, &cobra.Command{
 		Use: "plugin", Aliases: []string{"plugins"}, Short: "Look after plugins",
 		Long: "Plugins are programs beside wardroom: runtimes, secret providers and audit sinks.\n\n" +
 			"remove works with a running server, or with --config without one. install, rollback, manifest, new, sdk, keygen and sign work with files; the other commands talk to a running server.",

@@ -13,7 +13,7 @@ import (
 )
 
 func (c *cli) questionCommand() *cobra.Command {
-	return c.groupOf(questions, &cobra.Command{
+	return c.nounGroup(questions, &cobra.Command{
 		Use: "question", Aliases: []string{"questions"}, Short: "Read and answer what executions ask people",
 	}, questions.lists(c, &cobra.Command{Use: "list", Short: "List questions, newest first; by default the open ones"}), c.questionShow(), c.questionAnswer())
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func (c *cli) scheduleCommand() *cobra.Command {
-	return c.groupOf(schedules, &cobra.Command{
+	return c.nounGroup(schedules, &cobra.Command{
 		Use: "schedule", Aliases: []string{"schedules"}, Short: "Start executions and threads by the clock",
 	}, c.scheduleCreate(), schedules.lists(c, &cobra.Command{Use: "list", Short: "List schedules, newest first"}), c.scheduleGet(), c.scheduleUpdate(),
 		c.scheduleDelete(), c.schedulePause(), c.scheduleResume(), c.scheduleRun(), c.scheduleNext(), c.schedulePreview())

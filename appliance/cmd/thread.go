@@ -12,7 +12,7 @@ import (
 )
 
 func (c *cli) threadCommand() *cobra.Command {
-	return c.groupOf(threads, &cobra.Command{
+	return c.nounGroup(threads, &cobra.Command{
 		Use: "thread", Aliases: []string{"threads"}, Short: "Run managed threads: supervised work in a prepared workspace",
 	}, c.threadSpawn(), c.threadPrepare(), threads.lists(c, &cobra.Command{Use: "list", Short: "List threads, newest first"}), c.threadGet(), c.threadSend(), c.threadQueue(), c.threadWithdraw(),
 		c.threadAnswer(), c.threadAttach(), c.threadComplete(), c.threadStop(), c.threadContinue(), c.threadDiff(), c.threadMerge(), c.threadRebase(),

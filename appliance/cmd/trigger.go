@@ -16,7 +16,7 @@ import (
 )
 
 func (c *cli) triggerCommand() *cobra.Command {
-	return c.groupOf(triggers, &cobra.Command{
+	return c.nounGroup(triggers, &cobra.Command{
 		Use: "trigger", Aliases: []string{"triggers"}, Short: "Start executions and threads when signed requests come in",
 	}, c.triggerCreate(), triggers.lists(c, &cobra.Command{Use: "list", Short: "List triggers, newest first"}), c.triggerGet(), c.triggerUpdate(),
 		c.triggerRotate(), c.triggerTest(), c.triggerDelete())

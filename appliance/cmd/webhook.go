@@ -14,7 +14,7 @@ import (
 )
 
 func (c *cli) webhookCommand() *cobra.Command {
-	return c.groupOf(webhooks, &cobra.Command{
+	return c.nounGroup(webhooks, &cobra.Command{
 		Use: "webhook", Aliases: []string{"webhooks"}, Short: "Have events delivered to endpoints over HTTP",
 	}, c.webhookCreate(), webhooks.lists(c, &cobra.Command{Use: "list", Short: "List endpoints, newest first"}), c.webhookGet(), c.webhookUpdate(), c.webhookDelete(), c.webhookTest(),
 		c.webhookDeliveries(), c.webhookDelivery(), c.webhookRetry(), c.webhookListen())

@@ -12,7 +12,7 @@ import (
 )
 
 func (c *cli) workspaceCommand() *cobra.Command {
-	return c.groupOf(workspaces, &cobra.Command{
+	return c.nounGroup(workspaces, &cobra.Command{
 		Use: "workspace", Aliases: []string{"workspaces"}, Short: "Look at the directories that threads work in, and remove old ones",
 	}, workspaces.lists(c, &cobra.Command{Use: "list", Short: "List workspaces, newest first"}), c.workspaceGet(), c.workspaceDiff(), c.workspaceUsage(), c.workspacePrune())
 }

@@ -66,7 +66,10 @@ func (s *Service) sinkTook() {
 	}
 }
 
-// roomToGain reports whether enough of a crowded trail can go to be worth the record that says so: a twentieth of it, or anything
+// fewest is how many records of a full trail go at once, or as many as stay where those are fewer.
+const fewest = 16
+
+// roomToGain reports whether enough of a crowded trail can go to be worth the record of that: a twentieth of it, or a few records
 // once nothing more finds room.
 func (s *Service) roomToGain() bool {
 	head := s.store.AuditHead()
@@ -74,7 +77,8 @@ func (s *Service) roomToGain() bool {
 	if through < head.First {
 		return false
 	}
-	return head.Bytes >= s.config.Load().MaxBytes || (through-head.First+1)*20 >= head.Sequence-head.First+1
+	removed, left := through-head.First+1, head.Sequence-through
+	return head.Bytes >= s.config.Load().MaxBytes && removed >= min(fewest, left) || removed*20 >= removed+left
 }
 
 // deliveredBy returns the last record that every sink has, and that is not the newest.

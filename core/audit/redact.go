@@ -10,8 +10,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/oklog/ulid/v2"
-
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 	"github.com/wardroom/wardroom/sdk/audit/trail"
@@ -220,7 +218,7 @@ func replaceWord(text, name, by string) string {
 		}
 		first, _ := utf8.DecodeRuneInString(name)
 		last, _ := utf8.DecodeLastRuneInString(name)
-		if joined(before, first) || joined(last, after) || beginsID(rest[i:], name) {
+		if joined(before, first) || joined(last, after) || strings.HasPrefix(rest[i+len(name):], "_") && core.BeginsWithID(rest[i:]) {
 			b.WriteString(name)
 		} else {
 			b.WriteString(by)
@@ -228,12 +226,6 @@ func replaceWord(text, name, by string) string {
 		before, _ = utf8.DecodeLastRuneInString(name)
 		rest = rest[i+len(name):]
 	}
-}
-
-// beginsID reports whether a text begins with an id that has a prefix.
-func beginsID(text, prefix string) bool {
-	const behind = 1 + ulid.EncodedSize // of the prefix
-	return len(text) >= len(prefix)+behind && core.ValidID(prefix+"_", text[:len(prefix)+behind])
 }
 
 // joined reports whether two characters next to each other are of one word, as far as their scripts show it. A mark belongs to

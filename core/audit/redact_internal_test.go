@@ -44,6 +44,7 @@ func TestReplaceWordOfScripts(t *testing.T) {
 		{"αννα", "αννα ιωαννα", "P ιωαννα"},
 		{"Ann", "Ann's, Annä, ÄAnn", "P's, Annä, ÄAnn"},
 		{"exec", "exec_01JZX7Q3V5Y8W9A2B4C6D8E0FG by exec, exec_1", "exec_01JZX7Q3V5Y8W9A2B4C6D8E0FG by P, P_1"}, // what an id begins with is no name
+		{"ann", "ann_01JZX7Q3V5Y8W9A2B4C6D8E0FG", "P_01JZX7Q3V5Y8W9A2B4C6D8E0FG"},
 		{"ann田", "由ann田批准 hann田", "由P批准 hann田"},
 	} {
 		if got := replaceWord(test.text, test.name, "P"); got != test.want {

@@ -29,6 +29,9 @@ var selectors = []selector{
 	{"security.agentAuth.method", map[string][]string{"token": {"token"}, "both": {"token"}}},
 }
 
+// KeyListen is the key of the address.
+const KeyListen = "server.listen"
+
 // Warnings returns what a file sets in security that does nothing: sections that their enabled or the selector beside them does
 // not switch on. What a file switches off by saying so is none. Variables of agent types that runtimes refuse are others, and an
 // address that a start takes with --insecure only. A configuration may have them.
@@ -83,7 +86,7 @@ func (c *Config) Warnings() []Problem {
 		}
 	}
 	if !c.Security.Enabled() && !c.Server.LoopbackOnly() {
-		warn("server.listen", "is no loopback address, and no security is configured: a start refuses that unless it is given --insecure")
+		warn(KeyListen, "is no loopback address, and no security is configured: a start refuses that unless it is given --insecure")
 	}
 	slices.SortStableFunc(found, func(a, b Problem) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), strings.Compare(a.Key, b.Key))

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"math"
 	"os"
-	"path/filepath"
 
 	"github.com/dgraph-io/badger/v4"
 	"github.com/dgraph-io/badger/v4/options"
@@ -123,7 +122,7 @@ func badgerOptions(path string, key []byte, logger hclog.Logger) badger.Options 
 		WithLogger(badgerLogger{logger.Named("badger")})
 }
 
-// ensureDir makes the directory, or checks the one that is there, which is closed to others while there is no store in it.
+// ensureDir makes the directory, or checks the one that is there, which is closed to others while there is nothing in it.
 func ensureDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return err
@@ -131,15 +130,21 @@ func ensureDir(path string) error {
 	if err := checkOwner(path); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(filepath.Join(path, badger.ManifestFilename)); err == nil {
-		return nil // how it is shared was somebody's choice since
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if entry.Name() != "lost+found" {
+			return nil // it is of others as well, or has a store, and may be shared on purpose since
+		}
 	}
 	return CloseToOthers(path)
 }
 
 // CloseToOthers takes away the rights that every user has on the directory of a store: the database makes its files as the umask
-// says, which is readable by all in most shells and containers. A directory of another user stays as it is, and one of a file system
-// that keeps no modes.
+// says, which is readable by all in most shells and containers. A directory of another user stays as it is, and so does one on a file
+// system that keeps no modes.
 func CloseToOthers(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode().Perm()&0o007 == 0 {

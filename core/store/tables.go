@@ -268,7 +268,7 @@ func sectionOf(key []byte) (t section, ok bool) {
 	return t, ok
 }
 
-// KindOf returns in words what an id names, as NOT_FOUND has it; "" if its records have no ids of their own, or it is none of ours.
+// KindOf returns the word that NOT_FOUND has for what an id names; "" for an id that no table has records of.
 func KindOf(id string) string {
 	for _, s := range tables {
 		if s.noun == nil {

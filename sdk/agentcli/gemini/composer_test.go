@@ -96,6 +96,11 @@ func TestEnterBehindShellMode(t *testing.T) {
 			if keys != tt.want {
 				t.Errorf("typed %q, want %q", keys, tt.want)
 			}
+			r.Screen = prompt
+			again := drivertest.Keystrokes(r.driver.Confirm(), prompt...)
+			if pressed := again == "\r"; pressed != strings.HasSuffix(tt.want, "\r") {
+				t.Errorf("confirmed by %q", again)
+			}
 		})
 	}
 }

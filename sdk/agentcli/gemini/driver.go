@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -37,10 +38,11 @@ type driver struct {
 	press     *press // of the answer that was given last to the prompt; nil: there is none
 	login     login
 	sent      composer.Sent
-	sentText  string    // the message that was submitted last
-	sentAt    time.Time // when
-	mixed     bool      // it was refused, because something else came with it, and is to be typed again
-	refusedAt time.Time // when a prompt was refused, of which the title may yet tell; zero: none
+	sentText  string      // the message that was submitted last
+	sentAt    time.Time   // when
+	mixed     bool        // it was refused, because something else came with it, and is to be typed again
+	held      atomic.Bool // its Enter was not pressed, as it was not seen that gemini would take it for that of a prompt
+	refusedAt time.Time   // when a prompt was refused, of which the title may yet tell; zero: none
 
 	resumed bool      // it draws an earlier conversation first
 	drawn   string    // the screen while it starts
@@ -296,6 +298,7 @@ func (d *driver) MaxMessage() int { return maxMessage }
 func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	d.sent.Submit(text)
 	d.sentText, d.sentAt, d.mixed = text, d.host.Now(), false
+	d.held.Store(false)
 	text = composer.Plain(text)
 	if strings.HasPrefix(strings.TrimLeftFunc(text, isCut), "/") {
 		text = joiner + text
@@ -340,7 +343,10 @@ func (d *driver) enter(text string) []agentcli.Step {
 		{If: func(rows []string) bool { drawn = left && marked(rows); return drawn }, Write: []byte(composer.Backspace), Wait: drawTime, Until: func(rows []string) bool {
 			return promptMode(rows) && !marked(rows)
 		}},
-		{If: func(rows []string) bool { return promptMode(rows) && (!left || drawn && !marked(rows)) }, Write: []byte(composer.Enter)},
+		{If: func(rows []string) bool {
+			d.held.Store(left && (!drawn || marked(rows)))
+			return promptMode(rows) && !d.held.Load()
+		}, Write: []byte(composer.Enter)},
 	}
 }
 
@@ -368,9 +374,9 @@ func shellMode(rows []string) bool {
 // promptMode reports whether the composer is on the screen, and a line of it is a prompt for the model.
 func promptMode(rows []string) bool { return composerAt(rows) >= 0 && !shellMode(rows) }
 
-// Confirm presses Enter once more, or types a message again that was refused for what came with it, or that would be run as a command.
+// Confirm presses Enter once more, or types a message again that was refused for what came with it, or that may be run as a command.
 func (d *driver) Confirm() []agentcli.Step {
-	if d.mixed || shellMode(d.host.Rows()) {
+	if d.mixed || d.held.Load() || shellMode(d.host.Rows()) {
 		return d.submit(d.sentText, true)
 	}
 	return []agentcli.Step{{If: func(rows []string) bool { return !shellMode(rows) }, Write: []byte(composer.Enter)}}
