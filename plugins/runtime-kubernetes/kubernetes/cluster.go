@@ -45,6 +45,7 @@ const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 // cluster is the API of a cluster, in one namespace. Safe for concurrent use.
 type cluster struct {
 	config    *rest.Config
+	given     *credential // by a command; nil without one
 	namespace string
 	core      coreclient.CoreV1Interface
 	network   networkingclient.NetworkingV1Interface
@@ -92,12 +93,23 @@ func openCluster(c *Config, version string) (*cluster, error) {
 	config.UserAgent = "wardroom-runtime-kubernetes/" + version
 	config.QPS, config.Burst = 50, 100
 	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return noWaits{noPages{next}} })
-	client, err := rest.HTTPClientFor(config)
+	given, transport, err := takeCredential(config)
 	if err != nil {
 		return nil, invalid("kubeconfig", err)
 	}
+	client := &http.Client{Transport: transport, Timeout: config.Timeout}
+	if given == nil {
+		if client, err = rest.HTTPClientFor(config); err != nil {
+			return nil, invalid("kubeconfig", err)
+		}
+	}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the credential would go along
-	k.close = client.CloseIdleConnections
+	k.given, k.close = given, func() {
+		if given != nil {
+			given.close()
+		}
+		client.CloseIdleConnections()
+	}
 	core, coreErr := coreclient.NewForConfigAndClient(config, client)
 	network, networkErr := networkingclient.NewForConfigAndClient(config, client)
 	access, accessErr := authorizationclient.NewForConfigAndClient(config, client)
@@ -110,17 +122,35 @@ func openCluster(c *Config, version string) (*cluster, error) {
 
 func (k *cluster) pods() coreclient.PodInterface { return k.core.Pods(k.namespace) }
 
+// execConfig is the configuration of the connection of an exec, with the certificate that a command gives.
+func (k *cluster) execConfig(ctx context.Context) (*rest.Config, error) {
+	if k.given == nil {
+		return k.config, nil
+	}
+	g, err := k.given.get(ctx)
+	if err != nil || g.pair == nil {
+		return k.config, err
+	}
+	config := rest.CopyConfig(k.config)
+	config.CertData, config.KeyData = g.cert, g.key
+	return config, nil
+}
+
 // stream runs the holder's binary in a pod.
 func (k *cluster) stream(pod, binary string) holder.Stream {
 	return func(ctx context.Context, in io.Reader, out io.Writer, args ...string) error {
 		request := k.core.RESTClient().Post().Resource("pods").Namespace(k.namespace).Name(pod).SubResource("exec").VersionedParams(&corev1.PodExecOptions{
 			Container: containerName, Command: append([]string{binary}, args...), Stdin: in != nil, Stdout: true, Stderr: true,
 		}, scheme.ParameterCodec)
-		sockets, err := remotecommand.NewWebSocketExecutor(k.config, http.MethodGet, request.URL().String())
+		config, err := k.execConfig(ctx)
 		if err != nil {
 			return k.failed("run the holder in pod "+pod, err)
 		}
-		transport, upgrader, err := spdy.RoundTripperFor(k.config)
+		sockets, err := remotecommand.NewWebSocketExecutor(config, http.MethodGet, request.URL().String())
+		if err != nil {
+			return k.failed("run the holder in pod "+pod, err)
+		}
+		transport, upgrader, err := spdy.RoundTripperFor(config)
 		if err != nil {
 			return k.failed("run the holder in pod "+pod, err)
 		}
@@ -182,6 +212,7 @@ var (
 // quota and for the limits of the namespace, SPAWN_FAILED for what it refused. A verb that the account lacks is named.
 func (k *cluster) failed(what string, err error) error {
 	var known *runtime.Error
+	var credential *credentialError
 	switch {
 	case errors.As(err, &known):
 		return err
@@ -202,11 +233,8 @@ func (k *cluster) failed(what string, err error) error {
 			Code: runtime.CodeUnavailable, Message: what + ": something on the way answers instead of the API server of the cluster: " + said(err), Retry: true,
 			Hint: "look at the load balancer or proxy before it, and whether it runs",
 		}
-	case strings.Contains(err.Error(), "getting credentials: "): // as client-go reports it of a command
-		return &runtime.Error{
-			Code: runtime.CodeUnavailable, Message: what + ": the command of the kubeconfig that gets the credential fails: " + said(err), Retry: true,
-			Hint: "run it as the user of the service, with its environment, and look at what it writes",
-		}
+	case errors.As(err, &credential):
+		return &runtime.Error{Code: runtime.CodeUnavailable, Message: what + ": " + said(credential), Retry: true, Hint: credential.hint}
 	case apierrors.IsForbidden(err) && quotas.MatchString(err.Error()):
 		return &runtime.Error{
 			Code: runtime.CodeResourceLimit, Message: what + ": " + said(err), Retry: true,
