@@ -342,6 +342,9 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 		if ready {
 			return pod, nil
 		}
+		if err == nil && pod.DeletionTimestamp != nil { // its node may not let go of it for long: a pull may hang
+			err = withdrawn(pod, takenAway(pod))
+		}
 		if err == nil && ctx.Err() != nil {
 			if err = away; err == nil {
 				err = late(pod)
@@ -371,10 +374,7 @@ func (l *Launcher) create(ctx context.Context, id string, plan *corev1.Pod) (*co
 			l.discard(ctx, pod)
 			return nil, err
 		case err == nil && now == nil:
-			if why := cmp.Or(l.watcher.removal(string(pod.UID)), takenAway(pod)); why != "" {
-				return nil, notKept(why)
-			}
-			return nil, runtime.Errorf(runtime.CodeSpawnFailed, "the pod %s was removed before it ran", pod.Name)
+			return nil, withdrawn(pod, cmp.Or(l.watcher.removal(string(pod.UID)), takenAway(pod)))
 		case err == nil:
 			pod, away = now, nil
 		case ctx.Err() == nil || time.Since(looked) > time.Second: // else the time of the start ended meanwhile
@@ -559,6 +559,14 @@ func isDisruption(c corev1.PodCondition) bool {
 // notKept is the error of a pod that the cluster took away before an agent was started in it.
 func notKept(why string) error {
 	return &runtime.Error{Code: runtime.CodeResourceLimit, Message: "the pod was not kept: " + why, Retry: true, Hint: "make room in the cluster, or ask for less"}
+}
+
+// withdrawn is the error of a pod that was removed before an agent was started in it, by the cluster where that has a reason.
+func withdrawn(pod *corev1.Pod, why string) error {
+	if why != "" {
+		return notKept(why)
+	}
+	return runtime.Errorf(runtime.CodeSpawnFailed, "the pod %s was removed before it ran", pod.Name)
 }
 
 // late says what a pod waits for that did not start in time.
