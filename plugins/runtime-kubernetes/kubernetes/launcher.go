@@ -521,11 +521,11 @@ func (l *Launcher) Find(ctx context.Context, data []byte) (agentcli.Process, err
 		}
 		return p, nil
 	}
-	silent := errors.Is(err, agentcli.ErrGone)
-	if !silent && runtime.ErrorCode(err) != runtime.CodeUnavailable && runtime.ErrorCode(err) != runtime.CodeTimeout {
+	shut := errors.Is(err, agentcli.ErrGone)
+	if !shut && runtime.ErrorCode(err) != runtime.CodeUnavailable && runtime.ErrorCode(err) != runtime.CodeTimeout {
 		return nil, err
 	}
-	exit, err := l.ended(ctx, h, silent)
+	exit, err := l.ended(ctx, h, shut)
 	if err != nil {
 		return nil, err
 	}
@@ -538,10 +538,10 @@ const endTime = 3 * time.Second
 // errRemoved is agentcli.ErrGone of a life whose pod is gone.
 var errRemoved = fmt.Errorf("%w: its pod was removed", agentcli.ErrGone)
 
-// ended returns how a life ended whose holder does not answer; silent reports that certainly nothing listens in the
+// ended returns how a life ended whose holder does not answer; shut reports that certainly nothing listens in the
 // pod. agentcli.ErrGone when nothing is known of its end, and UNAVAILABLE when it runs as far as is known: because its
 // pod does, or because the cluster cannot be asked.
-func (l *Launcher) ended(ctx context.Context, h handle, silent bool) (runtime.Exit, error) {
+func (l *Launcher) ended(ctx context.Context, h handle, shut bool) (runtime.Exit, error) {
 	unavailable := func(err error) error {
 		e := runtime.AsError(err)
 		return &runtime.Error{Code: runtime.CodeUnavailable, Message: e.Message, Hint: e.Hint, Retry: true}
@@ -563,12 +563,16 @@ func (l *Launcher) ended(ctx context.Context, h handle, silent bool) (runtime.Ex
 			}
 			return exit, err
 		}
-		exit, err := l.exitFile(ctx, h)
+		limit := callTime
+		if silent(pod) { // the API server may reach it all the same
+			limit = endTime
+		}
+		exit, err := l.exitFile(ctx, h, limit)
 		if err == nil {
 			l.overNow(h)
 			return exit, nil
 		}
-		if silent && errors.Is(err, os.ErrNotExist) { // the pod was asked: its holder is gone, and left no word
+		if shut && errors.Is(err, os.ErrNotExist) { // the pod was asked: its holder is gone, and left no word
 			if v, loadErr := l.load(h.ID); loadErr == nil && v.Handle.Nonce == h.Nonce {
 				if err := l.cluster.remove(ctx, h.Pod, h.UID); err != nil {
 					return runtime.Exit{}, unavailable(err)
@@ -590,9 +594,9 @@ func (l *Launcher) ended(ctx context.Context, h handle, silent bool) (runtime.Ex
 	}
 }
 
-// exitFile reads how the command of a life ended, in a pod that runs. os.ErrNotExist when its holder left no word.
-func (l *Launcher) exitFile(ctx context.Context, h handle) (runtime.Exit, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
+// exitFile reads how the command of a life ended, in a pod that runs, within a time. os.ErrNotExist when its holder left no word.
+func (l *Launcher) exitFile(ctx context.Context, h handle, limit time.Duration) (runtime.Exit, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	data, err := l.room(h.Pod).ReadFile(ctx, exitPath)
 	if err != nil {

@@ -65,6 +65,7 @@ func (s *silentNode) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // TestNodeSilent looks for an agent on a node that was cut off without a word: it may run, whatever the cluster guesses of its
 // pod, until that ended or is gone; and its removal is not asked for.
 func TestNodeSilent(t *testing.T) {
+	t.Parallel()
 	now := metav1.Now()
 	for name, tt := range map[string]struct {
 		phase corev1.PodPhase
@@ -190,6 +191,7 @@ func TestWatchNotReady(t *testing.T) {
 // TestPodOnSilentNode starts an agent again that has ended in a pod whose node has fallen silent since: it gets another pod if nothing of
 // it is in that one. One whose end is not known, and one whose home is the pod, keep theirs: its node may be back.
 func TestPodOnSilentNode(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		launched, over, claim, kept bool
 	}{
@@ -260,4 +262,28 @@ func kubeconfigOf(t *testing.T, dir, server string) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// TestEndOnFrozenNode loses the connection to an agent whose node takes calls and does not answer them, as the cluster has noticed: it is
+// out of reach at once, and not when a call of the node has had all its time.
+func TestEndOnFrozenNode(t *testing.T) {
+	t.Parallel()
+	api := new(silentNode)
+	l := openOver(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/exec") {
+			<-r.Context().Done()
+			return
+		}
+		api.ServeHTTP(w, r)
+	}), ``)
+	h := handle{Version: handleVersion, ID: "a", Nonce: holder.NewNonce(), Owner: l.owner, Pod: "a-pod", UID: "u1", StartedAt: time.Now()}
+	pod := podIn(corev1.PodRunning, "", "", corev1.ContainerState{Running: &corev1.ContainerStateRunning{}})
+	pod.TypeMeta, pod.ObjectMeta = metav1.TypeMeta{Kind: "Pod", APIVersion: "v1"}, metav1.ObjectMeta{Name: h.Pod, Namespace: "ns", UID: "u1", ResourceVersion: "1"}
+	pod.Status.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse, Reason: "NodeNotReady"}}
+	api.pod.Store(pod)
+	ctx, cancel := context.WithTimeout(t.Context(), callTime/2)
+	defer cancel()
+	if _, err := l.ended(ctx, h, false); runtime.ErrorCode(err) != runtime.CodeUnavailable || ctx.Err() != nil {
+		t.Errorf("it is %v, within %v", err, ctx.Err())
+	}
 }
