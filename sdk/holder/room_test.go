@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/holder"
+	"github.com/wardroom/wardroom/sdk/holder/proc"
 	"github.com/wardroom/wardroom/sdk/holder/wire"
 	"github.com/wardroom/wardroom/sdk/runtime"
 )
@@ -223,6 +225,46 @@ func TestStartDial(t *testing.T) {
 				t.Errorf("a start over a stream that fails: %v", err)
 			}
 		})
+	}
+}
+
+// TestStartLetsGo starts a holder and keeps the first connection to it: the holder is not the child of what connects, so that the first
+// process of its pod has it.
+func TestStartLetsGo(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	dir := t.TempDir()
+	var starter atomic.Int64
+	s := holder.Stream(func(ctx context.Context, in io.Reader, out io.Writer, args ...string) error {
+		own, _ := os.Executable()
+		cmd := exec.CommandContext(ctx, own, args...)
+		cmd.Stdin, cmd.Stdout, cmd.WaitDelay = in, out, time.Second
+		if err := cmd.Start(); err != nil {
+			return err
+		}
+		starter.Store(int64(cmd.Process.Pid))
+		return cmd.Wait()
+	})
+	l := wire.Launch{
+		Socket: filepath.Join(dir, "s"), Nonce: holder.NewNonce(), ExitFile: filepath.Join(dir, "exit"), Path: "/bin/sh", Args: []string{"-c", "read -r line"},
+		Dir: dir, Cols: 80, Rows: 24,
+	}
+	h, conn, err := s.StartDial(ctx, filepath.Join(dir, "log"), l.Socket, l)
+	if err != nil || conn == nil {
+		t.Fatalf("%+v, %v, %v", h, conn, err)
+	}
+	c, err := holder.Connect(ctx, holder.Options{Nonce: l.Nonce, Dial: func(context.Context) (net.Conn, error) { return conn, nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = c.Kill(ctx), c.Close() }()
+	command, err := proc.Stat(h.Command.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, err := proc.Stat(command.Parent)
+	if err != nil || own.Parent == int(starter.Load()) {
+		t.Errorf("the holder %d is the child of %d, which connects to it: %v", command.Parent, own.Parent, err)
 	}
 }
 

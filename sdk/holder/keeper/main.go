@@ -43,7 +43,7 @@ func Main(args []string) int {
 	case len(args) == 2 && args[0] == "start":
 		return detach(args[1])
 	case len(args) == 3 && args[0] == "start":
-		if code := detach(args[1]); code != 0 {
+		if code := detachApart(args[1]); code != 0 {
 			return code
 		}
 		return connect(args[2], os.Stdin, os.Stdout)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -37,6 +38,23 @@ func detach(log string) int {
 		return 1
 	}
 	return 0
+}
+
+// detachApart is detach by a process that ends then, for one that does not: what it starts becomes a child of the first process of the
+// pod, which ends what it has by SIGTERM, and ends itself where it has nothing.
+func detachApart(log string) int {
+	self, err := os.Executable()
+	if err != nil {
+		_ = wire.Write(os.Stdout, *failed("launch", err))
+		return 1
+	}
+	cmd := exec.Command(self, "start", log)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		_ = wire.Write(os.Stdout, *failed("launch", err))
+		return 1
+	}
+	return cmd.ProcessState.ExitCode()
 }
 
 func startDetached(log string) error {

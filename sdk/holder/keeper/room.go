@@ -45,7 +45,7 @@ func holdRoom(linger time.Duration, exit string) int {
 		case <-child:
 			timer.Reset(linger)
 		case <-timer.C:
-			if !running {
+			if !hasChildren() { // one that lost its parent comes without a signal
 				return 0
 			}
 			timer.Reset(linger)
