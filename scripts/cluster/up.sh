@@ -129,6 +129,7 @@ waitfor 240 curl -fsk --cert pki/admin.crt --key pki/admin.key https://$IP:$API/
 start kube-controller-manager "$KUBE" kube-controller-manager --kubeconfig=kcm.conf --bind-address=127.0.0.1 \
   --secure-port=$((API+1)) --service-account-private-key-file=pki/sa.key --root-ca-file=pki/ca.crt \
   --use-service-account-credentials=true --leader-elect=false --authentication-kubeconfig=kcm.conf --authorization-kubeconfig=kcm.conf \
+  --node-monitor-grace-period=20s --node-monitor-period=2s \
   --cluster-signing-cert-file=pki/ca.crt --cluster-signing-key-file=pki/ca.key
 start kube-scheduler "$KUBE" kube-scheduler --kubeconfig=scheduler.conf --bind-address=127.0.0.1 \
   --secure-port=$((API+2)) --leader-elect=false --authentication-kubeconfig=scheduler.conf --authorization-kubeconfig=scheduler.conf
@@ -159,6 +160,7 @@ imageGCHighThresholdPercent: 100
 imageMinimumGCAge: 24h
 syncFrequency: 10s
 nodeStatusUpdateFrequency: 5s
+nodeLeaseDurationSeconds: 12 # a node that is silent is noticed soon: see node-monitor-grace-period above
 Y
 start kubelet "$KUBE" kubelet --kubeconfig=kubelet.conf --config=kubelet.yaml --root-dir="$KR/kubelet" \
   --cert-dir="$KR/kubelet/pki" --hostname-override=$NODE --node-ip=10.244.0.1

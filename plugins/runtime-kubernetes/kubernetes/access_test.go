@@ -154,6 +154,7 @@ func healthy(ctx context.Context, t *testing.T, p *plugintest.Plugin, want, word
 
 // TestAccess has an account that may do less than is needed: the missing verb is named, in the error and in the health.
 func TestAccess(t *testing.T) {
+	t.Parallel()
 	c, ctx := need(t), within(t)
 	a := c.account(ctx, t, without(right{"create", "pods"}))
 	token, _ := a.token(ctx, t)
@@ -178,6 +179,7 @@ func TestAccess(t *testing.T) {
 // TestRightTaken takes one right after the other from the account of a runtime that has an agent, and starts the runtime again without
 // it: the health names the right, the agent is not lost, and all is well when the right is back.
 func TestRightTaken(t *testing.T) {
+	t.Parallel()
 	c := need(t)
 	for _, one := range rights() {
 		t.Run(one.verb+"-"+strings.ReplaceAll(one.resource, "/", "-"), func(t *testing.T) {
@@ -207,55 +209,59 @@ func TestRightTaken(t *testing.T) {
 	}
 }
 
-// TestTokenEnds ends the token of a runtime that has an agent, which comes from a file and from a command: the health reports it, the agent
+// tokenEnds ends the token of a runtime that has an agent, which comes from a file as auth has it: the health reports it, the agent
 // runs on, is out of reach once its connection is lost, and all is well when there is another token.
-func TestTokenEnds(t *testing.T) {
-	c := need(t)
-	for name, auth := range map[string]func(file string) *clientcmdapi.AuthInfo{
-		"File": func(file string) *clientcmdapi.AuthInfo { return &clientcmdapi.AuthInfo{TokenFile: file} },
-		"Command": func(file string) *clientcmdapi.AuthInfo {
-			return &clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{
-				APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode, Command: "sh", Args: []string{"-c",
-					`printf '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "%s"}}' "$(cat ` + file + `)"`},
-			}}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			ctx := within(t)
-			a := c.account(ctx, t, rights())
-			first, revoke := a.token(ctx, t)
-			file := filepath.Join(t.TempDir(), "token")
-			give := func(token string) {
-				t.Helper()
-				if err := os.WriteFile(file+".new", []byte(token), 0o600); err != nil {
-					t.Fatal(err)
-				}
-				if err := os.Rename(file+".new", file); err != nil {
-					t.Fatal(err)
-				}
-			}
-			give(first)
-			p := c.plugin(t, map[string]any{"kubeconfig": c.kubeconfigWith(t, auth(file))})
-			agent := spawn(ctx, t, p.Conn().Runtime(), shell(id(t)))
-			say(ctx, t, p.Conn().Runtime(), agent.ID, "kept=yes")
-			revoke()
-			healthy(ctx, t, p, plugin.StatusFailed, "its token or certificate may have ended")
-			if got := say(ctx, t, p.Conn().Runtime(), agent.ID, "echo $kept"); got != "yes" {
-				t.Errorf("without a token it says %q", got)
-			}
-			conn, err := p.Restart(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
-			status(ctx, t, conn.Runtime(), agent.ID, runtime.StatusUnreachable)
-			second, _ := a.token(ctx, t)
-			give(second)
-			healthy(ctx, t, p, plugin.StatusOK, "")
-			status(ctx, t, conn.Runtime(), agent.ID, runtime.StatusReady)
-			if got := say(ctx, t, conn.Runtime(), agent.ID, "echo $kept"); got != "yes" {
-				t.Errorf("with another token it says %q", got)
-			}
-		})
+func tokenEnds(t *testing.T, auth func(file string) *clientcmdapi.AuthInfo) {
+	t.Helper()
+	c, ctx := need(t), within(t)
+	a := c.account(ctx, t, rights())
+	first, revoke := a.token(ctx, t)
+	file := filepath.Join(t.TempDir(), "token")
+	give := func(token string) {
+		t.Helper()
+		if err := os.WriteFile(file+".new", []byte(token), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(file+".new", file); err != nil {
+			t.Fatal(err)
+		}
 	}
+	give(first)
+	p := c.plugin(t, map[string]any{"kubeconfig": c.kubeconfigWith(t, auth(file))})
+	agent := spawn(ctx, t, p.Conn().Runtime(), shell(id(t)))
+	say(ctx, t, p.Conn().Runtime(), agent.ID, "kept=yes")
+	revoke()
+	healthy(ctx, t, p, plugin.StatusFailed, "its token or certificate may have ended")
+	if got := say(ctx, t, p.Conn().Runtime(), agent.ID, "echo $kept"); got != "yes" {
+		t.Errorf("without a token it says %q", got)
+	}
+	conn, err := p.Restart(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status(ctx, t, conn.Runtime(), agent.ID, runtime.StatusUnreachable)
+	second, _ := a.token(ctx, t)
+	give(second)
+	healthy(ctx, t, p, plugin.StatusOK, "")
+	status(ctx, t, conn.Runtime(), agent.ID, runtime.StatusReady)
+	if got := say(ctx, t, conn.Runtime(), agent.ID, "echo $kept"); got != "yes" {
+		t.Errorf("with another token it says %q", got)
+	}
+}
+
+// TestTokenFileEnds ends the token that a kubeconfig names the file of. The client's library reads it again within a minute.
+func TestTokenFileEnds(t *testing.T) {
+	t.Parallel()
+	tokenEnds(t, func(file string) *clientcmdapi.AuthInfo { return &clientcmdapi.AuthInfo{TokenFile: file} })
+}
+
+// TestTokenCommandEnds ends the token that a command of a kubeconfig gets.
+func TestTokenCommandEnds(t *testing.T) {
+	t.Parallel()
+	tokenEnds(t, func(file string) *clientcmdapi.AuthInfo {
+		return &clientcmdapi.AuthInfo{Exec: &clientcmdapi.ExecConfig{
+			APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode, Command: "sh", Args: []string{"-c",
+				`printf '{"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": "%s"}}' "$(cat ` + file + `)"`},
+		}}
+	})
 }

@@ -80,8 +80,8 @@ func (c *cluster) admission(ctx context.Context, t *testing.T, agent string, ans
 // TestBesideSidecar has a webhook put a container of its own before that of each pod, one which does not end by itself, as those of a
 // service mesh do not: what has ended is removed all the same, and its home with it.
 func TestBesideSidecar(t *testing.T) {
-	c := need(t)
 	t.Parallel()
+	c := need(t)
 	ctx, spec := within(t), shell(id(t))
 	c.admission(ctx, t, spec.ID, func(pod *corev1.Pod) *admissionv1.AdmissionResponse {
 		one := pod.Spec.Containers[0]
@@ -111,8 +111,8 @@ func TestBesideSidecar(t *testing.T) {
 
 // TestAdmission has a webhook refuse the pods of an agent, and then not answer: the error says which of both, and what it says.
 func TestAdmission(t *testing.T) {
-	c := need(t)
 	t.Parallel()
+	c := need(t)
 	ctx := within(t)
 	rt := c.plugin(t, nil).Conn().Runtime()
 	refused, away := shell(id(t)), shell(id(t)+"x")

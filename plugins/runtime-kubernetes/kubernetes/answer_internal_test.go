@@ -203,6 +203,7 @@ func TestAskedToWait(t *testing.T) {
 
 // TestAskedToWaitALittle has the API server ask for another try that the call has the time for: it gets it.
 func TestAskedToWaitALittle(t *testing.T) {
+	t.Parallel()
 	var asked atomic.Int32
 	l := openOver(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/p") && asked.Add(1) == 1 {

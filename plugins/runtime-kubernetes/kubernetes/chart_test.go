@@ -124,6 +124,7 @@ func folder(t *testing.T) string {
 // TestChartInstall installs the chart on the cluster, runs an execution through the service, an agent in a pod and a thread with a
 // worktree that its pod gets too, has the pod of the service replaced, and takes the release away.
 func TestChartInstall(t *testing.T) {
+	t.Parallel()
 	c, helm := need(t), kubernetes.Helm(t)
 	if os.Getuid() != 0 {
 		t.Skip("makes images and directories on the node, which takes root")

@@ -250,6 +250,7 @@ func clusterAt(t testing.TB, url string) *cluster {
 // TestWatchExpires has the server end a watch with 410 Gone: what happened meanwhile is seen by the list that follows, the
 // removal of a pod as well.
 func TestWatchExpires(t *testing.T) {
+	t.Parallel()
 	a := &api{pods: map[string]*corev1.Pod{}, version: 1, watches: make(chan chan any, 8)}
 	k := a.open(t)
 	a.set("stays", corev1.PodRunning)

@@ -323,6 +323,7 @@ func (c *cluster) eachCall(t *testing.T, test func(t *testing.T, k *cutter, how 
 // TestKilledAtEachCall ends a runtime at each call within a start: the next one finds the agent running, or gone for good, and
 // nothing of it is left once it is removed.
 func TestKilledAtEachCall(t *testing.T) {
+	t.Parallel()
 	c := need(t)
 	c.eachCall(t, func(t *testing.T, k *cutter, how cut) {
 		ctx, state, spec := within(t), t.TempDir(), shell(id(t))
@@ -364,6 +365,7 @@ func TestKilledAtEachCall(t *testing.T) {
 // TestServerLostAtEachCall takes the API server away at each call within a start, until the start has failed: the error says so, and no
 // agent runs that is not known, whether or not it is asked for again.
 func TestServerLostAtEachCall(t *testing.T) {
+	t.Parallel()
 	c := need(t)
 	c.eachCall(t, func(t *testing.T, k *cutter, how cut) {
 		ctx, spec := within(t), shell(id(t))
@@ -393,9 +395,9 @@ func TestServerLostAtEachCall(t *testing.T) {
 // TestMadeWithoutAnswer loses the answer to the making of a pod, and nothing more: what was made is removed at once, though nothing
 // but its name is known of it.
 func TestMadeWithoutAnswer(t *testing.T) {
-	c := need(t)
 	t.Parallel()
-	ctx := within(t) // its time begins once the tests that run alone are over
+	c := need(t)
+	ctx := within(t)
 	k, spec := c.cutter(t), shell(id(t))
 	k.arm(cut{at: "POST-pods", done: true, once: true})
 	l := c.open(t, t.TempDir(), map[string]any{"kubeconfig": k.kubeconfig})
@@ -407,9 +409,9 @@ func TestMadeWithoutAnswer(t *testing.T) {
 // TestStartAgain starts an agent whose last start ran and was given up, as the API server was lost at its end: the next one has a pod of
 // its own, and what ran in the other is gone.
 func TestStartAgain(t *testing.T) {
-	c := need(t)
 	t.Parallel()
-	ctx := within(t) // its time begins once the tests that run alone are over
+	c := need(t)
+	ctx := within(t)
 	k, spec := c.cutter(t), shell(id(t))
 	k.arm(cut{at: "start", done: true})
 	l := c.open(t, t.TempDir(), map[string]any{"kubeconfig": k.kubeconfig})

@@ -19,8 +19,10 @@ import (
 // TestDamagedRecord opens the runtime beside a damaged record of an agent whose pod runs: the pod is not taken for gone, and goes
 // before another is made in its place, and with the agent.
 func TestDamagedRecord(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{"Empty": "", "Cut": `{"handle":{"v":1`, "Null": "null", "AnotherAgent": `{"handle":{"v":1,"id":"b"}}`} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			api := new(silentNode)
 			l := openOver(t, api, `, "image": "wardroom/claude", "startTimeout": "1s"`)
 			if err := os.WriteFile(l.lifeFile("a"), []byte(text), 0o600); err != nil {
@@ -60,6 +62,7 @@ func TestDamagedRecord(t *testing.T) {
 // TestClearBehindPod removes an agent whose home outlives pods, while its pod takes time to end: the home is cleared when nothing
 // writes there any more.
 func TestClearBehindPod(t *testing.T) {
+	t.Parallel()
 	for name, damaged := range map[string]bool{"Damaged": true, "Known": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

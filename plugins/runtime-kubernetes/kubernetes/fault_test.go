@@ -85,7 +85,8 @@ func status(ctx context.Context, t testing.TB, rt runtime.Runtime, id string, wa
 
 // TestRefusals are spawns that cannot be: each says why, and leaves no pod behind.
 func TestRefusals(t *testing.T) {
-	c, ctx := need(t), within(t)
+	t.Parallel()
+	c := need(t)
 	p := c.plugin(t, map[string]any{
 		"images": map[string]string{"none": "wardroom/none:1"}, "mounts": map[string]any{"/srv/data": map[string]any{"node": true, "mode": "ro"}}, "startTimeout": "30s",
 	})
@@ -110,7 +111,8 @@ func TestRefusals(t *testing.T) {
 		"VolumeOverRun":   {func(s *runtime.Spec) { s.Volumes = []string{"/srv/data:/run/wardroom/x:ro"} }, runtime.CodeInvalidSpec, "mounted on"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			spec := shell(id(t))
+			t.Parallel()
+			ctx, spec := within(t), shell(id(t))
 			tt.change(&spec)
 			_, err := rt.Spawn(ctx, spec)
 			wantError(t, err, tt.code, tt.words)
@@ -121,6 +123,7 @@ func TestRefusals(t *testing.T) {
 
 // TestPod looks at what an agent is in: nothing that it does not need.
 func TestPod(t *testing.T) {
+	t.Parallel()
 	c, ctx := need(t), within(t)
 	name := id(t)
 	_, err := c.core.Secrets(c.namespace).Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: map[string]string{"MODEL_KEY": "k1", "other": "k2"}}, metav1.CreateOptions{})
@@ -166,6 +169,7 @@ func TestPod(t *testing.T) {
 
 // TestOutOfMemory ends an agent whose command takes more than it may have.
 func TestOutOfMemory(t *testing.T) {
+	t.Parallel()
 	c, ctx := need(t), within(t)
 	rt := c.plugin(t, nil).Conn().Runtime()
 	spec := shell(id(t))
@@ -182,6 +186,7 @@ func TestOutOfMemory(t *testing.T) {
 
 // TestPodRemoved takes the pod of an agent away, as an eviction or a drained node does: the agent is lost, and says so.
 func TestPodRemoved(t *testing.T) {
+	t.Parallel()
 	c, ctx := need(t), within(t)
 	rt := c.plugin(t, nil).Conn().Runtime()
 	a := spawn(ctx, t, rt, shell(id(t)))
@@ -191,6 +196,25 @@ func TestPodRemoved(t *testing.T) {
 	}
 	a = status(ctx, t, rt, a.ID, runtime.StatusStopped)
 	until(ctx, t, "no pod", func() bool { return len(c.pods(ctx, t, a.ID)) == 0 })
+}
+
+// TestRunsOn has an agent run for longer than a pod is kept without one: nothing ends it.
+func TestRunsOn(t *testing.T) {
+	t.Parallel()
+	c, ctx := need(t), within(t)
+	rt := c.plugin(t, map[string]any{"keepPods": "10s"}).Conn().Runtime()
+	a := spawn(ctx, t, rt, shell(id(t)))
+	until(ctx, t, "its pod to be older, or to end", func() bool {
+		pods := c.pods(ctx, t, a.ID)
+		if len(pods) != 1 || len(pods[0].Status.ContainerStatuses) != 1 {
+			return true
+		}
+		state := pods[0].Status.ContainerStatuses[0].State
+		return state.Running == nil || time.Since(state.Running.StartedAt.Time) > 12*time.Second
+	})
+	if got := say(ctx, t, rt, a.ID, "echo on"); got != "on" {
+		t.Errorf("it says %q", got)
+	}
 }
 
 // gate is a way to the API server that can be shut.
@@ -297,6 +321,7 @@ func (c *cluster) gated(t testing.TB) (*gate, string) {
 // TestServerAway shuts the way to the API server: agents are unreachable and not lost, spawns fail with UNAVAILABLE, and all is
 // well again when it is back, after a restart of the plugin as well.
 func TestServerAway(t *testing.T) {
+	t.Parallel()
 	c, ctx := need(t), within(t)
 	g, path := c.gated(t)
 	p := c.plugin(t, map[string]any{"kubeconfig": path})
@@ -327,16 +352,15 @@ func TestServerAway(t *testing.T) {
 
 // TestQuota asks for more than the namespace may have.
 func TestQuota(t *testing.T) {
-	c, ctx := need(t), within(t)
+	t.Parallel()
+	ctx := within(t)
+	c := need(t).apart(ctx, t)
 	_, err := c.core.ResourceQuotas(c.namespace).Create(ctx, &corev1.ResourceQuota{
 		ObjectMeta: metav1.ObjectMeta{Name: "little"}, Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{"limits.memory": resource.MustParse("80Gi")}},
 	}, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		_ = c.core.ResourceQuotas(c.namespace).Delete(context.Background(), "little", metav1.DeleteOptions{})
-	})
 	until(ctx, t, "the quota to be counted", func() bool {
 		q, err := c.core.ResourceQuotas(c.namespace).Get(ctx, "little", metav1.GetOptions{})
 		return err == nil && len(q.Status.Hard) > 0
@@ -349,6 +373,7 @@ func TestQuota(t *testing.T) {
 
 // TestUnschedulable asks for more than a node has.
 func TestUnschedulable(t *testing.T) {
+	t.Parallel()
 	c, ctx := need(t), within(t)
 	_, err := c.plugin(t, map[string]any{"nodeSelector": map[string]string{"no-such": "label"}, "startTimeout": "3s"}).Conn().Runtime().Spawn(ctx, shell(id(t)))
 	wantError(t, err, runtime.CodeResourceLimit, "no node takes the pod")
@@ -356,6 +381,7 @@ func TestUnschedulable(t *testing.T) {
 
 // TestSweep removes pods that no agent has, and those of no other state directory.
 func TestSweep(t *testing.T) {
+	t.Parallel()
 	c, ctx := need(t), within(t)
 	mine, other := t.TempDir(), t.TempDir()
 	spec, foreign := shell(id(t)), shell(id(t)+"x")
@@ -382,6 +408,7 @@ func TestSweep(t *testing.T) {
 
 // TestClaim keeps the home of an agent in a claim, over the end of its pod.
 func TestClaim(t *testing.T) {
+	t.Parallel()
 	c, ctx := need(t), within(t)
 	name := c.claim(t)
 	rt := c.plugin(t, map[string]any{"homeClaim": name}).Conn().Runtime()
@@ -417,10 +444,12 @@ func TestClaim(t *testing.T) {
 
 // TestFormerRoom reads in the home of an agent that has ended: in its pod while that is kept, and in the claim for homes after that.
 func TestFormerRoom(t *testing.T) {
-	c, ctx := need(t), within(t)
+	t.Parallel()
+	c := need(t)
 	for name, claim := range map[string]string{"Pod": "", "Claim": c.claim(t)} {
 		t.Run(name, func(t *testing.T) {
-			more := map[string]any{}
+			t.Parallel()
+			ctx, more := within(t), map[string]any{}
 			if claim != "" {
 				more["homeClaim"] = claim
 			}
@@ -484,6 +513,7 @@ func TestFormerRoom(t *testing.T) {
 
 // TestWorktree commits in a linked work tree, as threads get, over a claim of this machine's directory.
 func TestWorktree(t *testing.T) {
+	t.Parallel()
 	c, ctx := need(t), within(t)
 	if os.Getuid() != 0 {
 		t.Skip("gives files to the user of agents, which takes root")
@@ -531,6 +561,7 @@ func TestWorktree(t *testing.T) {
 // TestKilled ends by SIGKILL, in its pod, the command of an agent, and the holder of another one: the first has exited, the
 // second is lost, and nothing of it is left.
 func TestKilled(t *testing.T) {
+	t.Parallel()
 	c, ctx := need(t), within(t)
 	rt := c.plugin(t, nil).Conn().Runtime()
 	for _, tt := range []struct{ line, reason string }{{"kill -9 $$", runtime.ReasonExited}, {"kill -9 $PPID", runtime.ReasonLost}} {

@@ -18,6 +18,7 @@ import (
 // TestFoundAtEachCall takes the API server away at each call by which an agent is looked for that an earlier runtime started: one that
 // runs, one that has ended, and one whose holder was killed. Meanwhile it is not lost, and then it is what it is.
 func TestFoundAtEachCall(t *testing.T) {
+	t.Parallel()
 	c := need(t)
 	for name, tt := range map[string]struct {
 		line string // that the agent is given
@@ -108,8 +109,8 @@ func (c *cluster) left(ctx context.Context, t *testing.T, k *cutter, spec *runti
 // TestKilledByPodAtEachCall loses the connection to an agent that is to end, and then the API server at each call of the removal of its
 // pod: the error says so, and the next try ends it.
 func TestKilledByPodAtEachCall(t *testing.T) {
-	c := need(t)
 	t.Parallel()
+	c := need(t)
 	ctx, k, spec := within(t), c.cutter(t), shell(id(t))
 	l := c.open(t, t.TempDir(), map[string]any{"kubeconfig": k.kubeconfig})
 	p, _, err := begin(ctx, l, &spec)
@@ -139,8 +140,8 @@ func TestKilledByPodAtEachCall(t *testing.T) {
 // TestFormerLifeRunsOn starts an agent again whose former life runs, and loses the connection as that is to be ended: the start fails,
 // and the next one ends that life, and begins another in its pod.
 func TestFormerLifeRunsOn(t *testing.T) {
-	c := need(t)
 	t.Parallel()
+	c := need(t)
 	ctx, spec := within(t), shell(id(t))
 	k := c.cutter(t)
 	l, handle := c.left(ctx, t, k, &spec, "")
@@ -170,8 +171,8 @@ func TestFormerLifeRunsOn(t *testing.T) {
 
 // TestFormerLifeGone is the same where the pod is removed after the start that failed: the next one takes another pod.
 func TestFormerLifeGone(t *testing.T) {
-	c := need(t)
 	t.Parallel()
+	c := need(t)
 	ctx, spec := within(t), shell(id(t))
 	k := c.cutter(t)
 	l, _ := c.left(ctx, t, k, &spec, "")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -58,7 +59,21 @@ func alone(ctx context.Context, t *testing.T) bool {
 	return false
 }
 
+// Tests wait for pods most of the time, so that more of them run beside each other than there are processors, unless the flag is given.
+const (
+	parallelFlag = "test.parallel"
+	beside       = "6"
+)
+
 func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == parallelFlag })
+	if !given {
+		if err := flag.Set(parallelFlag, beside); err != nil {
+			panic(err)
+		}
+	}
 	var err error
 	if dir, err = os.MkdirTemp("", "rtkube"); err != nil {
 		panic(err)

@@ -18,8 +18,8 @@ import (
 // TestNamespaceDeleted deletes the namespace of agents, and makes it again: the agent is lost, the health reports what is the matter, and
 // agents start again.
 func TestNamespaceDeleted(t *testing.T) {
-	c := need(t)
 	t.Parallel()
+	c := need(t)
 	ctx := within(t)
 	own := c.apart(ctx, t)
 	p := own.plugin(t, nil)
@@ -49,8 +49,8 @@ func TestNamespaceDeleted(t *testing.T) {
 
 // TestLimitRange has a namespace refuse the amount that an agent asks for: the error names where the limits stand.
 func TestLimitRange(t *testing.T) {
-	c := need(t)
 	t.Parallel()
+	c := need(t)
 	ctx := within(t)
 	own := c.apart(ctx, t)
 	l := own.open(t, t.TempDir(), nil)
@@ -69,7 +69,8 @@ func TestLimitRange(t *testing.T) {
 	wantError(t, err, runtime.CodeResourceLimit, "get limitranges")
 }
 
-// TestPreempted has a pod of a higher priority need the place of an agent: the agent is lost, with the reason of the cluster.
+// TestPreempted has a pod of a higher priority need the place of an agent: the agent is lost, with the reason of the cluster. It runs alone,
+// as it takes the node.
 func TestPreempted(t *testing.T) {
 	c, ctx := need(t), within(t)
 	node, err := c.core.Nodes().List(ctx, metav1.ListOptions{})

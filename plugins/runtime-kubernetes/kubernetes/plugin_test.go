@@ -2,6 +2,7 @@ package kubernetes_test
 
 import (
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -13,12 +14,16 @@ import (
 
 // TestPlugin checks the binary as the appliance runs it, agents in real pods, kill -9 included.
 func TestPlugin(t *testing.T) {
+	t.Parallel()
 	p := need(t).plugin(t, nil)
-	conformance.Runtime(t.Context(), t, p.RuntimeOptions(shell))
+	o := p.RuntimeOptions(shell)
+	o.Timeout = 3 * time.Minute // of a check: other tests have pods start beside it
+	conformance.Runtime(t.Context(), t, o)
 }
 
 // TestVerify makes the checks of a plugin that are the same for every kind.
 func TestVerify(t *testing.T) {
+	t.Parallel()
 	c := need(t)
 	p := c.plugin(t, nil)
 	for _, result := range conformance.Quick(t.Context(), p.Conn(), c.settings(t, map[string]any{"maxAgents": 5})) {
@@ -29,6 +34,7 @@ func TestVerify(t *testing.T) {
 }
 
 func TestLauncherContract(t *testing.T) {
+	t.Parallel()
 	c := need(t)
 	launchertest.Run(t, launchertest.Options{
 		Survives: true,

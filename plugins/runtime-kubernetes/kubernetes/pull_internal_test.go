@@ -18,6 +18,7 @@ import (
 // TestBackOffWithoutCause has a kubelet say why an image cannot be pulled only with the try that failed, and not while it waits for
 // the next one: the start fails with that cause.
 func TestBackOffWithoutCause(t *testing.T) {
+	t.Parallel()
 	const text = `Back-off pulling image "r/i:1"`
 	for name, tt := range map[string]struct {
 		failed *corev1.ContainerStateWaiting // of the try; nil: it was not seen

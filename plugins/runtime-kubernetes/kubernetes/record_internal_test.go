@@ -16,6 +16,7 @@ import (
 // TestRecordOfNextLife stores lives of an agent while the ends of the ones before are noted, as by who waits for them: none of that
 // writes over the next life, whose agent nothing would find again.
 func TestRecordOfNextLife(t *testing.T) {
+	t.Parallel()
 	l := &Launcher{dir: t.TempDir(), running: map[string]wire.Nonce{}}
 	before := handle{ID: "a"}
 	for i := range 300 {

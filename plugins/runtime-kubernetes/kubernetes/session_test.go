@@ -68,6 +68,7 @@ func (keeperDriver) Answer(*runtime.Prompt, runtime.Answer) ([]agentcli.Step, er
 // TestSessionOutlivesPod deletes the pod of an agent that runs, as an eviction does: its next pod has the session as it was after the
 // turn that was copied last.
 func TestSessionOutlivesPod(t *testing.T) {
+	t.Parallel()
 	c, ctx := need(t), within(t)
 	dir := t.TempDir()
 	rt, err := agentcli.NewRuntime(agentcli.Options{

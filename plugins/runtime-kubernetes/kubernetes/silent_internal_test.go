@@ -72,6 +72,7 @@ func (l *Launcher) begun(ctx context.Context, t *testing.T, api *objects) (at st
 
 // TestStartUnwatched has a watch tell that a pod was made, and nothing more: the pod is seen to run.
 func TestStartUnwatched(t *testing.T) {
+	t.Parallel()
 	api := &objects{all: map[string][]byte{}, told: make(chan []byte)}
 	server := httptest.NewServer(api)
 	defer server.Close()

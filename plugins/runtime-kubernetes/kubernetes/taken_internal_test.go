@@ -66,6 +66,7 @@ func held(ctx context.Context, t *testing.T, binary string, l *Launcher, h handl
 // TestTakenAway ends the holder of an agent as a cluster does that takes its pod away: the agent is lost, with the cluster's reason,
 // where nothing asked for its end.
 func TestTakenAway(t *testing.T) {
+	t.Parallel()
 	binary, now := holderBinary(t), metav1.Now()
 	for name, tt := range map[string]struct {
 		mark func(*corev1.Pod) // nil: the pod is gone
@@ -139,6 +140,7 @@ func TestGoneWithPod(t *testing.T) {
 
 // TestKillUnrecorded ends an agent that does not answer and whose record is damaged: its pod is removed, as it is this runtime's.
 func TestKillUnrecorded(t *testing.T) {
+	t.Parallel()
 	binary := holderBinary(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

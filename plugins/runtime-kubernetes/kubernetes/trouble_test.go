@@ -23,6 +23,7 @@ import (
 
 // TestPullBackOff names an image whose registry is not there: the spawn says so, long before a pod is given up, and leaves none.
 func TestPullBackOff(t *testing.T) {
+	t.Parallel()
 	c, ctx := need(t), within(t)
 	spec := shell(id(t))
 	began := time.Now()
@@ -37,6 +38,7 @@ func TestPullBackOff(t *testing.T) {
 // TestEvicted has the cluster evict the pod of an agent, as a drain of its node does: the agent is lost, says so, and starts
 // again in another pod.
 func TestEvicted(t *testing.T) {
+	t.Parallel()
 	c, ctx := need(t), within(t)
 	rt := c.plugin(t, nil).Conn().Runtime()
 	a := spawn(ctx, t, rt, shell(id(t)))
@@ -57,7 +59,7 @@ func TestEvicted(t *testing.T) {
 }
 
 // TestNodeFrozen stops the kubelet of the only node without a word, as when a node is cut off: once the cluster has noticed, which
-// takes it most of a minute, the agent is unreachable and not lost, and it is as it was when the node is back.
+// takes it some time, the agent is unreachable and not lost, and it is as it was when the node is back. It runs alone.
 func TestNodeFrozen(t *testing.T) {
 	c, ctx := need(t), within(t)
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(c.kubeconfig), "pid", "kubelet"))
@@ -89,6 +91,7 @@ func TestNodeFrozen(t *testing.T) {
 
 // TestSlowServer has each answer of the API server take long: all works, and nothing is given up for it.
 func TestSlowServer(t *testing.T) {
+	t.Parallel()
 	c, ctx := need(t), within(t)
 	g, path := c.gated(t)
 	g.slow(200 * time.Millisecond)
@@ -105,6 +108,7 @@ func TestSlowServer(t *testing.T) {
 
 // TestCertificateRotated puts other certificates into the files that a kubeconfig names: they count without a restart.
 func TestCertificateRotated(t *testing.T) {
+	t.Parallel()
 	c, ctx := need(t), within(t)
 	other, err := clientcmd.LoadFromFile(filepath.Join(filepath.Dir(c.kubeconfig), "scheduler.conf"))
 	if err != nil {
@@ -156,6 +160,7 @@ func TestCertificateRotated(t *testing.T) {
 // TestEvictedBeforeStart has the cluster evict a pod that waits for a place, or for its image from a registry that does not answer: the
 // start fails at once, and says why.
 func TestEvictedBeforeStart(t *testing.T) {
+	t.Parallel()
 	c := need(t)
 	registry, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -197,8 +202,8 @@ func TestEvictedBeforeStart(t *testing.T) {
 
 // TestPodForced removes the pod of an agent without its node, as is done for nodes that are gone: the agent is lost, and says why.
 func TestPodForced(t *testing.T) {
-	c := need(t)
 	t.Parallel()
+	c := need(t)
 	ctx := within(t)
 	rt := c.plugin(t, nil).Conn().Runtime()
 	a := spawn(ctx, t, rt, shell(id(t)))
