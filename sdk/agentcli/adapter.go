@@ -191,6 +191,8 @@ type Signal struct {
 	URL    string
 	Reason string
 	Failed bool // with SignalToolDone: the tool failed
+	// Unanswered is, with SignalUnblocked, that another dialog took the place of the prompt's before its CLI took the answer that was given.
+	Unanswered bool
 	// TurnOutcome is how the turn ended, with SignalTurnEnd, or what was learned of that later, with SignalAnswer. The
 	// text of a turn with an error is for nobody: Error.Message says what happened.
 	runtime.TurnOutcome

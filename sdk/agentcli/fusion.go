@@ -274,6 +274,9 @@ func (f *fusion) onUnblocked(sig Signal) {
 	if f.s.agent.Prompt == nil {
 		return
 	}
+	if sig.Unanswered {
+		f.s.wish.Prompt, f.s.wish.Answer = "", nil
+	}
 	f.unblock(sig.Source, sig.Choice)
 	if f.s.agent.Status == runtime.StatusReady { // it stood outside of a turn
 		f.s.emit(runtime.Event{Type: runtime.EventReady, Source: sig.Source})

@@ -53,6 +53,35 @@ func TestAnswerOutlivesTheRuntime(t *testing.T) {
 	}
 }
 
+// An answer that its CLI did not take, since another dialog came in front, is not reported as one.
+func TestAnswerNotTaken(t *testing.T) {
+	t.Parallel()
+	c := &fakeCLI{turn: func(p *process, msg string) {
+		p.signal(agentcli.Signal{Kind: took, Text: msg})
+		p.signal(agentcli.Signal{Kind: blocked, Prompt: approval("p1")})
+		if _, ok := p.read(); !ok {
+			return
+		}
+		p.signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Unanswered: true})
+		p.signal(agentcli.Signal{Kind: blocked, Prompt: approval("p2")})
+		p.signal(agentcli.Signal{Kind: turnEnd, Text: "so be it"})
+	}}
+	g, _ := ready(t, c, nil)
+	if _, err := g.Send(t.Context(), "a", runtime.Input{Message: "work", ID: "i1"}); err != nil {
+		t.Fatal(err)
+	}
+	g.status("a", runtime.StatusBlocked)
+	if err := g.Answer(t.Context(), "a", runtime.Answer{PromptID: "p1", Choice: runtime.ChoiceAllow}); err != nil {
+		t.Fatal(err)
+	}
+	g.status("a", runtime.StatusReady)
+	for _, e := range g.events("a") {
+		if e.Type == runtime.EventUnblocked && e.Answered != "" {
+			t.Errorf("%s was answered by %q", e.Prompt.ID, e.Answered)
+		}
+	}
+}
+
 // An answer that the CLI took, and of which the runtime was killed before it saw that, is how the prompt was answered.
 func TestAnswerTakenAsTheRuntimeEnds(t *testing.T) {
 	t.Parallel()

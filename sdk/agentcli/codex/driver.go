@@ -283,7 +283,10 @@ func (d *driver) promptID() string {
 }
 
 // unblocked reports that the dialog is gone: a choice of "" was made at the terminal.
-func (d *driver) unblocked(choice string) {
+func (d *driver) unblocked(choice string) { d.closed(choice, false) }
+
+// closed handles that the dialog of the prompt is gone, unanswered if another one came in its place before codex took the answer.
+func (d *driver) closed(choice string, unanswered bool) {
 	p := d.state.Prompt
 	if p.Kind == runtime.PromptApproval {
 		d.state.Refused = d.state.Refused || choice == runtime.ChoiceDeny
@@ -297,7 +300,7 @@ func (d *driver) unblocked(choice string) {
 	if choice == runtime.ChoiceDeny {
 		d.makeRoom()
 	}
-	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: runtime.SourceOSC, Prompt: p, Choice: choice})
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: runtime.SourceOSC, Prompt: p, Choice: choice, Unanswered: unanswered})
 }
 
 func (d *driver) Hook(call *agentcli.HookCall) {

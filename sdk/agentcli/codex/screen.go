@@ -341,7 +341,7 @@ func (d *driver) takesPlace(now *dialog.Standing) {
 	if d.press != nil && d.press.done() {
 		choice = d.answering.Choice()
 	}
-	d.unblocked(choice)
+	d.closed(choice, choice == "" && d.press != nil)
 	d.state.WentOn = false
 	next := d.state.Next
 	command := ""

@@ -16,6 +16,8 @@ const (
 	askLimit = 2 * time.Second
 	// drawLimit is how long the screen may take to show such a dialog.
 	drawLimit = 20 * time.Second
+	// frontLimit is how long it may take to show the dialog of the first tool, where all of several ask and that of another stands.
+	frontLimit = 10 * time.Second
 )
 
 // announced takes that a tool is about to run, or to ask whether it may.
@@ -24,8 +26,9 @@ func (d *driver) announced(t tool) {
 		d.state.Tools = d.state.Tools[1:]
 	}
 	if len(d.state.Tools) == 0 {
-		d.state.Asks = 0
+		d.state.Asks, d.state.Batch, d.state.Passed = 0, 0, false
 	}
+	d.state.Batch++
 	d.state.Tools = append(d.state.Tools, t)
 }
 
@@ -74,22 +77,26 @@ func (d *driver) stepUp(rows []string) {
 	case place == "" && !d.stays(&now, pause):
 	default:
 		choice := ""
-		if d.press != nil && d.press.done() {
+		if d.press != nil && d.press.done() && !inFront(place, d.state.Place) {
 			choice = d.answering.Choice()
 		}
 		if choice == runtime.ChoiceDeny && d.passing() {
 			return
 		}
-		d.unblocked(runtime.SourceScreen, choice)
+		d.closed(runtime.SourceScreen, choice, choice == "" && d.press != nil)
 		d.asksOf(runtime.SourceScreen, about, &now)
 	}
 }
 
-// settled reports whether a dialog of several stays: it is the first, or all tools have asked, or the rest does not.
+// settled reports whether a dialog of several stays: it is the first, or that of the first is gone, or the rest does not ask.
 func (d *driver) settled(now *dialog.Standing) bool {
-	pause := idlePause
-	if d.state.Asks < len(d.state.Tools) && !strings.HasPrefix(placeOf(now), "1 of ") {
+	pause, n := idlePause, len(d.state.Tools)
+	switch place := placeOf(now); {
+	case strings.HasPrefix(place, "1 of "):
+	case d.state.Asks < n:
 		pause = askLimit
+	case place != "" && d.state.Asks == d.state.Batch && n == d.state.Batch && !d.state.Passed: // the screen is behind
+		pause = frontLimit
 	}
 	return d.stays(now, pause)
 }

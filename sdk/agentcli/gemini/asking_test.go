@@ -95,6 +95,37 @@ func TestToolComesInFront(t *testing.T) {
 	r.want("unblocked blocked[run_shell_command: mkdir b]")
 }
 
+// A tool that comes to ask later may stand in front of one that was answered: gemini did not take the answer, and asks anew.
+func TestToolComesInFrontOfAnAnswer(t *testing.T) {
+	r := readyRig(t)
+	r.takes("go")
+	for _, hook := range []string{"BeforeTool", "Notification"} {
+		for _, command := range []string{"touch one", "touch one1", "touch one12"} {
+			r.hook(hook, map[string]any{
+				"tool_name": "x", "tool_input": map[string]any{"command": command},
+				"notification_type": "ToolPermission", "details": map[string]any{"type": "exec", "command": command},
+			})
+		}
+	}
+	r.title(asks)
+	r.shows(shell("touch one12", "3 of 3"))
+	r.Pass(3 * time.Second) // all ask, and the screen is behind
+	r.want("took[go] session[s-0] tool tool tool")
+	r.Pass(10 * time.Second)
+	r.want("blocked[x: touch one12]")
+	steps, err := r.driver.Answer(r.Prompt(), runtime.Answer{Choice: runtime.ChoiceAllow})
+	if keys := drivertest.Keystrokes(steps, r.Screen...); err != nil || keys != "1" {
+		t.Fatalf("%v, typed %q", err, keys)
+	}
+	r.shows(shell("touch one", "1 of 3"))
+	if s := r.Signals[0]; s.Choice != "" || !s.Unanswered {
+		t.Errorf("%+v", s)
+	}
+	r.want("unblocked blocked[x: touch one]")
+	r.shows(shell("touch one1", "2 of 3"))
+	r.want("unblocked blocked[x: touch one1]")
+}
+
 // A refusal cancels the others as well, one after the other: nobody is asked about them.
 func TestRefusalOfTwo(t *testing.T) {
 	r := asksForTwo(t)

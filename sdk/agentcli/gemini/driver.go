@@ -91,6 +91,8 @@ type state struct {
 	Question   wire.ToolInput  `json:"question,omitempty"` // input of an ask_user that is about to ask
 	Tools      []tool          `json:"tools,omitempty"`    // announced and not done, in order
 	Asks       int             `json:"asks,omitempty"`     // of how many of them a notification came
+	Batch      int             `json:"batch,omitempty"`    // how many there were since none was left
+	Passed     bool            `json:"passed,omitempty"`   // a dialog of them is gone
 	Prompt     *runtime.Prompt `json:"prompt,omitempty"`
 	Standing   bool            `json:"standing,omitempty"` // the dialog is drawn
 	Place      string          `json:"place,omitempty"`    // of it among those that wait: "1 of 2"

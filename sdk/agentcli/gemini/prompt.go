@@ -47,15 +47,19 @@ func (d *driver) promptID() string {
 	return fmt.Sprintf("p%d", d.state.Asked)
 }
 
-func (d *driver) unblocked(source, choice string) {
+func (d *driver) unblocked(source, choice string) { d.closed(source, choice, false) }
+
+// closed takes that the dialog of the prompt is gone, unanswered if another one came in its place before gemini took the answer.
+func (d *driver) closed(source, choice string, unanswered bool) {
 	p := d.state.Prompt
 	if choice == runtime.ChoiceDeny && d.answering.Choice() == runtime.ChoiceDeny {
 		d.state.Denied = true
 	}
 	d.state.Prompt, d.state.Standing, d.state.Place, d.state.Question, d.state.Dialog = nil, false, "", nil, nil
+	d.state.Passed = true
 	d.answering.Stop()
 	d.press = nil
-	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: source, Prompt: p, Choice: choice})
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalUnblocked, Source: source, Prompt: p, Choice: choice, Unanswered: unanswered})
 }
 
 // stands takes that something stands where the composer would be. Once that has stayed as it is, it is a prompt.

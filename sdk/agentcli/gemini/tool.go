@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/dialog"
@@ -132,6 +133,17 @@ func placeOf(now *dialog.Standing) string {
 		return m[1] + " of " + m[2] + m[3]
 	}
 	return ""
+}
+
+// inFront reports whether a dialog at a place is in front of the one at another, which gemini then took no answer for: those of tools that
+// come to ask later are.
+func inFront(place, of string) bool {
+	number := func(place string) int {
+		first, _, _ := strings.Cut(place, " ")
+		n, _ := strconv.Atoi(first)
+		return n
+	}
+	return place != "" && of != "" && number(place) < number(of)
 }
 
 // unplaced returns the words of a dialog without its place, in whose stead something stands that is in no input.
