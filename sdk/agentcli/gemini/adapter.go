@@ -43,6 +43,9 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 	if err != nil {
 		return agentcli.Plan{}, err
 	}
+	if err := checkTrust(spec, room); err != nil {
+		return agentcli.Plan{}, err
+	}
 	bin, err := setting.Find(room, program, installHint)
 	if err != nil {
 		return agentcli.Plan{}, err
@@ -81,6 +84,25 @@ func (adapter) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) 
 		plan.Files = append(plan.Files, file)
 	}
 	return plan, nil
+}
+
+// checkTrust refuses an environment in which gemini trusts no folder: it calls no hooks there, and would never get ready. INVALID_SPEC.
+func checkTrust(spec *runtime.Spec, room agentcli.Room) error {
+	if len(room.Hook) == 0 {
+		return nil
+	}
+	bad := ""
+	switch {
+	case setting.Lookup(spec, room, "GEMINI_RESTRICTED_MODE") == "true":
+		bad = "GEMINI_RESTRICTED_MODE=true"
+	case spec.Env["GEMINI_CLI_TRUST_WORKSPACE"] == "false": // the room's is replaced
+		bad = "GEMINI_CLI_TRUST_WORKSPACE=false"
+	default:
+		return nil
+	}
+	err := runtime.Invalid("env", "%s has gemini call no hooks, and without them its state is not known", bad)
+	err.Hint = "leave it out of the agent's environment"
+	return err
 }
 
 // authType chooses how gemini signs in by what the environment offers; empty leaves it to gemini and the operator.

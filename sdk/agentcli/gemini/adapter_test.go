@@ -20,6 +20,17 @@ func plan(t *testing.T, spec runtime.Spec, life agentcli.Life) agentcli.Plan {
 
 func TestPlanErrors(t *testing.T) { drivertest.PlanErrors(t, gemini.New(), baseURL) }
 
+// Where gemini trusts no folder it calls no hooks, and would never get ready: its start is refused with the reason.
+func TestPlanUntrusted(t *testing.T) {
+	for _, name := range []string{"GEMINI_CLI_TRUST_WORKSPACE=false", "GEMINI_RESTRICTED_MODE=true"} {
+		key, value, _ := strings.Cut(name, "=")
+		_, err := gemini.New().Plan(&runtime.Spec{Env: map[string]string{key: value}}, drivertest.PlanRoom(), agentcli.Life{})
+		if e := runtime.AsError(err); e == nil || e.Code != runtime.CodeInvalidSpec || e.Field != "env" || !strings.Contains(e.Message, name) || e.Hint == "" {
+			t.Errorf("%s: %+v", name, err)
+		}
+	}
+}
+
 const baseURL = "GOOGLE_GEMINI_BASE_URL"
 
 func TestPlan(t *testing.T) {
