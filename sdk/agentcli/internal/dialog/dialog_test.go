@@ -110,3 +110,18 @@ func TestIDBeforeLabel(t *testing.T) {
 		t.Errorf("the entry %s, %v", choice, err)
 	}
 }
+
+// An entry that no one key takes is answered by the other key, which is safe, and not by nothing.
+func TestEntryWithoutKey(t *testing.T) {
+	for n, want := range map[int]string{0: "x", 1: "1", 9: "9", 10: "x", 12: "x"} {
+		typed := ""
+		for _, step := range dialog.EntryKey(func([]string) int { return n }, "x", false) {
+			if step.If(nil) {
+				typed += string(step.Write)
+			}
+		}
+		if typed != want {
+			t.Errorf("entry %d is answered by %q, want %q", n, typed, want)
+		}
+	}
+}

@@ -11,7 +11,7 @@ import (
 const maxKey = 9
 
 // EntryKey returns the key of an entry of the dialog that stands, whose number entry finds on the screen once it is to be pressed, or
-// another key where that is 0. It is one key, whatever comes behind that dialog, and one more where the steps are typed again. With once
+// another key where that is 0 or above 9. It is one key, whatever comes behind that dialog, and one more where the steps are typed again. With once
 // that is the other key in any case: a dialog that looks as before may be gone, and the number be one of the next, which is not drawn yet.
 func EntryKey(entry func(rows []string) int, otherwise string, once bool) []agentcli.Step {
 	pressed, passes := &atomic.Bool{}, &atomic.Int32{}
@@ -29,6 +29,9 @@ func EntryKey(entry func(rows []string) int, otherwise string, once bool) []agen
 			of := 0
 			if !once || passes.Load() == 1 {
 				of = entry(rows)
+			}
+			if of > maxKey {
+				of = 0
 			}
 			return of == n && pressed.CompareAndSwap(false, true)
 		}})
