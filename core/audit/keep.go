@@ -66,8 +66,8 @@ func (s *Service) sinkTook() {
 	}
 }
 
-// fewest is how many records of a full trail go at once, or as many as stay where those are fewer.
-const fewest = 16
+// minTrim is how many records of a full trail go at once, or as many as stay where those are fewer.
+const minTrim = 16
 
 // roomToGain reports whether enough of a crowded trail can go to be worth the record of that: a twentieth of it, or a few records
 // once nothing more finds room.
@@ -78,7 +78,7 @@ func (s *Service) roomToGain() bool {
 		return false
 	}
 	removed, left := through-head.First+1, head.Sequence-through
-	return head.Bytes >= s.config.Load().MaxBytes && removed >= min(fewest, left) || removed*20 >= removed+left
+	return (head.Bytes >= s.config.Load().MaxBytes && removed >= min(minTrim, left)) || removed*20 >= removed+left
 }
 
 // deliveredBy returns the last record that every sink has, and that is not the newest.

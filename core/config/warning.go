@@ -29,7 +29,7 @@ var selectors = []selector{
 	{"security.agentAuth.method", map[string][]string{"token": {"token"}, "both": {"token"}}},
 }
 
-// KeyListen is the key of the address.
+// KeyListen is the key of the address that serve listens on.
 const KeyListen = "server.listen"
 
 // Warnings returns what a file sets in security that does nothing: sections that their enabled or the selector beside them does

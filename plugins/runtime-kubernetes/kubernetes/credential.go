@@ -175,7 +175,7 @@ func (c *credential) get(ctx context.Context) (*grant, error) {
 
 // hangs is the error of a command that has not ended.
 func (c *credential) hangs(since time.Duration) error {
-	return c.fails(fmt.Sprintf("does not end: it has run for %s", since.Round(time.Second/10)))
+	return c.fails(fmt.Sprintf("has not ended after %s", since.Round(time.Second/10)))
 }
 
 func (c *credential) fails(why string) error {

@@ -50,7 +50,7 @@ func detachApart(log string) int {
 	}
 	cmd := exec.Command(self, "start", log)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+	if err := cmd.Run(); err != nil && (cmd.ProcessState == nil || !cmd.ProcessState.Exited()) {
 		_ = wire.Write(os.Stdout, *failed("launch", err))
 		return 1
 	}
