@@ -172,16 +172,17 @@ func TestCheckSizes(t *testing.T) {
 }
 
 func TestCheckWords(t *testing.T) {
-	later := "TO" + "DO" // spelled in two, or this file would be a finding
+	// Spelled in two, or this file would be a finding.
+	later, sleeps := "TO"+"DO", "package p\n\nimport \"time\"\n\nfunc f() { time."+"Sleep(1) }\n"
 	for _, tt := range []struct{ name, file, text, want string }{
 		{"Comment", "core/p/p.go", "package p\n\n// " + later + ": more\n", "postpones"},
 		{"String", "core/p/p.go", "package p\n\nvar s = \"" + later + "\"\n", ""},
 		{"Script", "scripts/run.sh", "true # " + later + "\n", "postpones"},
 		{"ScriptText", "scripts/run.sh", "echo " + later + "\n", ""},
 		{"EmptyName", "core/util/p.go", "package util\n", "does not say"},
-		{"Sleep", "core/p/p_test.go", "package p\n\nimport \"time\"\n\nfunc f() { time.Sleep(1) }\n", "sleeps"},
+		{"Sleep", "core/p/p_test.go", sleeps, "sleeps"},
 		{"SleepRenamed", "core/p/p_test.go", "package p\n\nimport tm \"time\"\n\nfunc f() { tm.Sleep(1) }\n", "sleeps"},
-		{"SleepInCode", "core/p/p.go", "package p\n\nimport \"time\"\n\nfunc f() { time.Sleep(1) }\n", ""},
+		{"SleepInCode", "core/p/p.go", sleeps, ""},
 		{"OtherSleep", "core/p/p_test.go", "package p\n\nimport _ \"time\"\n\nfunc f() { agent.Sleep(1) }\n", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

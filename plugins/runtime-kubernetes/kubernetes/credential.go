@@ -37,7 +37,7 @@ const (
 	maxCredential   = 1 << 20          // bytes that it may write
 )
 
-// credential is what the command of a kubeconfig gets for the cluster. client-go would run the command by itself, for as long as that
+// credential holds the token or the certificate that the command of a kubeconfig returns for the cluster. client-go would run the command by itself, for as long as that
 // takes, and have all calls wait for it whatever their time is. Safe for concurrent use.
 type credential struct {
 	config  *clientcmdapi.ExecConfig
@@ -307,10 +307,10 @@ func (t withCredential) RoundTrip(r *http.Request) (*http.Response, error) {
 // WrappedRoundTripper lets client-go reach the transport below, to cancel requests and to upgrade connections.
 func (t withCredential) WrappedRoundTripper() http.RoundTripper { return t.next }
 
-// credentialOutput is what the command writes, as far as that is not too much.
+// credentialOutput holds the output of the command, up to maxCredential bytes.
 type credentialOutput struct {
 	data []byte
-	much bool // it was too much
+	much bool // there was more
 }
 
 // Write implements io.Writer.

@@ -49,7 +49,7 @@ func commandConfig(t *testing.T, server, script string) string {
 	return path
 }
 
-// hanging is a script that writes its process id to a file, and hangs; the test ends it where nothing else does.
+// hanging is a script that hangs in a child, whose process id it writes to a file; the test ends that where nothing else does.
 func hanging(t *testing.T) (script, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "pid")
@@ -60,7 +60,7 @@ func hanging(t *testing.T) (script, file string) {
 			}
 		}
 	})
-	return "echo $$ >" + file + "; exec sleep 1000", file
+	return "sleep 1000 & echo $! >" + file + "; wait", file
 }
 
 // TestCredentialCommandHangs has the command of a kubeconfig hang: a call ends with its time and names the command, and a runtime closes at
@@ -92,11 +92,23 @@ func TestCredentialCommandHangs(t *testing.T) {
 		t.Errorf("the call ends with %v", err)
 	}
 	if data, err := os.ReadFile(file); err == nil {
-		pid, _ := strconv.Atoi(strings.TrimSpace(string(data)))
-		if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
-			t.Errorf("the command runs on: %v", err)
+		pid := strings.TrimSpace(string(data))
+		limit := time.After(10 * time.Second) // the kernel ends it when it comes to that
+		for tick := time.Tick(time.Millisecond); runs(pid); {
+			select {
+			case <-tick:
+			case <-limit:
+				t.Fatal("what the command started runs on")
+			}
 		}
 	}
+}
+
+// runs reports whether a process has not ended. One that waits for its parent to take note has.
+func runs(pid string) bool {
+	data, err := os.ReadFile(filepath.Join("/proc", pid, "stat"))
+	_, state, ok := strings.Cut(string(data), ") ")
+	return err == nil && ok && !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
 // TestCredentialCommandInTime has the command hang once: calls that wait for it report that it was ended, and the next one gets what it gives

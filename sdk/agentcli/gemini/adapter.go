@@ -101,7 +101,7 @@ func checkTrust(spec *runtime.Spec, room agentcli.Room) error {
 		return nil
 	}
 	err := runtime.Invalid("env", "%s has gemini call no hooks, and without them its state is not known", bad)
-	err.Hint = "leave it out of the agent's environment"
+	err.Hint = "leave it out of the environment of the agent, and of the runtime that it inherits from"
 	return err
 }
 

@@ -14,8 +14,8 @@ const (
 	shownEnd      = 16 // bytes of a message by whose end it is known
 )
 
-// placeholders stand in a composer without text.
-var placeholders = []string{"Type your message", "Type your shell command", "Press 'Esc' for NORMAL mode", "Press 'i' for INSERT mode"}
+// emptyTexts are what gemini draws in a composer without text.
+var emptyTexts = []string{"Type your message", "Type your shell command", "Press 'Esc' for NORMAL mode", "Press 'i' for INSERT mode"}
 
 // composerAt returns the row of the composer's first line, or -1 if it is not on the screen. Dialogs take its place, and
 // what was said before stands above it.
@@ -43,10 +43,10 @@ func composerAt(rows []string) int {
 	return -1
 }
 
-// held reports whether a line's text is one of placeholders.
+// held reports whether a line's text is one of emptyTexts.
 func held(text string) bool {
 	text = strings.TrimSpace(text)
-	return slices.ContainsFunc(placeholders, func(words string) bool { return strings.HasPrefix(text, words) })
+	return slices.ContainsFunc(emptyTexts, func(words string) bool { return strings.HasPrefix(text, words) })
 }
 
 // lined reports whether a row is the upper edge of the composer.

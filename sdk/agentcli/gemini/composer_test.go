@@ -112,7 +112,7 @@ func TestDraftIsRemoved(t *testing.T) {
 		line  string
 		clear bool
 	}{
-		"Draft":       {" > a draft of which nobody knows", true},
+		"Draft":       {" > a draft that was not reported", true},
 		"Empty":       {" >", false},
 		"Placeholder": {" >   Type your message or @path/to/file", false},
 	} {
