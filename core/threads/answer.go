@@ -385,7 +385,9 @@ func (c *change) answeredBy(by core.Principal, prompt json.RawMessage, a core.Th
 		return
 	}
 	ruling := &core.PromptRuling{PromptID: a.PromptID, Answer: cmp.Or(a.Choice, "text"), By: core.RulingByPerson, Person: by.ID}
-	if open, ok := readPrompt(c.rec.Prompt); !ok || open.ID == a.PromptID { // the next one may be there, and has its own
+	// The next prompt may be there, or answered by a rule already, and has its own ruling.
+	open, ok := readPrompt(c.rec.Prompt)
+	if now := c.rec.Ruling; (!ok || open.ID == a.PromptID) && (now == nil || now.PromptID == a.PromptID) {
 		c.rec.Ruling = ruling
 	}
 	c.event(core.EventThreadStatus, statusData{Status: statusAnswered, Ruling: ruling})

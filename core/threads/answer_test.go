@@ -202,44 +202,54 @@ func TestRuleOrder(t *testing.T) {
 	}
 }
 
-// The next prompt of an agent may be there before it is noted who answered the one before: its ruling by a rule stays, and is
-// given after a crash.
+// The next prompt of an agent may be there before it is noted who answered the one before, and may even be answered: its ruling
+// by a rule stays, and is given after a crash.
 func TestAnswerBeforeTheNextPrompt(t *testing.T) {
-	r := newRig(t, core.SystemClock{})
-	r.agents.script = func(a *scripted, text string) {
-		switch {
-		case strings.HasPrefix(text, "Fix"):
-			a.busy()
-			a.ask("p-1", "approval", "Bash", "Run make?")
-		case text == "answer p-1 allow":
-			a.ask("p-2", "approval", "Edit", "Edit it?")
-		case text == "answer p-2 deny":
-			a.end("done")
-		}
-	}
-	r.open()
-	s := spec()
-	s.Policy.AutoAnswer = []core.AutoAnswerRule{{Tool: "Edit", Answer: "deny"}}
-	id := r.spawn(s).ID
-	r.untilStatus(id, core.ThreadBlocked)
-	r.agents.do("", func(*scripted) {
-		r.agents.told = func() {
+	for _, tt := range []struct {
+		name  string
+		away  bool // the runtime takes no answer to the next prompt before the service starts again
+		turns int  // that have ended by the time at which the first answer is noted
+	}{{name: "open", away: true}, {name: "answered", turns: 1}} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, core.SystemClock{})
+			r.agents.script = func(a *scripted, text string) {
+				switch {
+				case strings.HasPrefix(text, "Fix"):
+					a.busy()
+					a.ask("p-1", "approval", "Bash", "Run make?")
+				case text == "answer p-1 allow":
+					r.agents.told = nil
+					if tt.away {
+						r.agents.answer = func() error { return core.Unavailable("runtime_unavailable", "the runtime is away") }
+					}
+					a.ask("p-2", "approval", "Edit", "Edit it?")
+				case text == "answer p-2 deny":
+					a.end("done")
+				}
+			}
+			r.open()
+			s := spec()
+			s.Policy.AutoAnswer = []core.AutoAnswerRule{{Tool: "Edit", Answer: "deny"}}
+			id := r.spawn(s).ID
+			r.untilStatus(id, core.ThreadBlocked)
 			r.agents.do("", func(*scripted) {
-				r.agents.told = nil
-				r.agents.answer = func() error { return core.Unavailable("runtime_unavailable", "the runtime is away") }
+				r.agents.told = func() {
+					r.until(id, "the next prompt", func(rec *core.ThreadRecord) bool {
+						return rec.Ruling != nil && rec.Ruling.PromptID == "p-2" && rec.TurnCount == tt.turns
+					})
+				}
 			})
-			r.until(id, "the next prompt", func(rec *core.ThreadRecord) bool { return rec.Ruling != nil && rec.Ruling.PromptID == "p-2" })
-		}
-	})
-	ann := core.WithPrincipal(r.ctx, core.Principal{Kind: core.PrincipalUser, ID: "ann"})
-	if _, err := r.AnswerThread(ann, id, core.ThreadAnswer{PromptID: "p-1", Choice: "allow"}); err != nil {
-		t.Fatal(err)
+			ann := core.WithPrincipal(r.ctx, core.Principal{Kind: core.PrincipalUser, ID: "ann"})
+			if _, err := r.AnswerThread(ann, id, core.ThreadAnswer{PromptID: "p-1", Choice: "allow"}); err != nil {
+				t.Fatal(err)
+			}
+			if rec := r.record(id); rec.Ruling == nil || rec.Ruling.PromptID != "p-2" || rec.Ruling.Answer != "deny" {
+				t.Errorf("the prompt %s has the ruling %+v", rec.Prompt, rec.Ruling)
+			}
+			r.Close()
+			r.agents.do("", func(*scripted) { r.agents.answer = nil })
+			r.open()
+			r.until(id, "the turn", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 1 })
+		})
 	}
-	if rec := r.record(id); rec.Ruling == nil || rec.Ruling.PromptID != "p-2" || rec.Ruling.Answer != "deny" {
-		t.Errorf("the prompt %s has the ruling %+v", rec.Prompt, rec.Ruling)
-	}
-	r.Close()
-	r.agents.do("", func(*scripted) { r.agents.answer = nil })
-	r.open()
-	r.until(id, "the turn", func(rec *core.ThreadRecord) bool { return rec.TurnCount == 1 })
 }
