@@ -113,6 +113,12 @@ type Announcer interface {
 	Announced() bool
 }
 
+// Forgetter is a Driver that keeps from the model a message which comes after its caller was answered that it was not delivered, and may
+// have sent it again. Only the session's goroutine calls it.
+type Forgetter interface {
+	Forget(text string)
+}
+
 // Resumer is a Driver that can tell why its CLI ended before it was ready: because the session that it was to resume is
 // not there. The runtime then starts it once more with a new session, and says so.
 type Resumer interface {

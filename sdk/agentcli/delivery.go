@@ -406,6 +406,9 @@ func (d *delivery) missed(m *message) {
 
 // undelivered gives up a message that was not taken.
 func (d *delivery) undelivered(m *message) {
+	if f, ok := d.s.driver.(Forgetter); ok {
+		f.Forget(m.text)
+	}
 	d.answer(m, runtime.SendResult{}, errNotDelivered())
 	d.s.emit(runtime.Event{Type: runtime.EventError, Source: runtime.SourceHost, Reason: runtime.ReasonDelivery})
 }

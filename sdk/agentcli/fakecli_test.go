@@ -26,6 +26,7 @@ type fakeType struct {
 	life    agentcli.Life
 	session string
 	longest int // bytes of a message; 0: any
+	forgot  []string
 }
 
 func (f *fakeType) Type() string { return "fake" }
@@ -63,6 +64,12 @@ func (d *fakeDriver) MaxMessage() int {
 		return d.f.longest
 	}
 	return 1 << 20
+}
+
+func (d *fakeDriver) Forget(text string) {
+	d.f.mu.Lock()
+	defer d.f.mu.Unlock()
+	d.f.forgot = append(d.f.forgot, text)
 }
 
 func (d *fakeDriver) OSC(code int, data []byte) {

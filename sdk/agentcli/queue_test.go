@@ -121,6 +121,11 @@ func TestNotDelivered(t *testing.T) {
 	if code(err) != runtime.CodeNotDelivered || res.Sent {
 		t.Fatalf("send: %+v, %v", res, err)
 	}
+	f.mu.Lock()
+	if !slices.Equal(f.forgot, []string{"hello"}) { // before its caller was answered
+		t.Errorf("the driver is to forget %q", f.forgot)
+	}
+	f.mu.Unlock()
 	// Sending again is safe, with the same id too.
 	if res, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello", ID: "i1"}); err != nil || !res.Sent {
 		t.Fatalf("send: %+v, %v", res, err)

@@ -66,5 +66,10 @@
 // What clears the line, and Enter, are typed as escape sequences (CSI u): a claude that is slow to read takes several
 // control characters at once for text, and an Enter for a part of what is pasted. UserPromptSubmit tells what was
 // taken: a prompt that is the message with something else is refused there, so that the model never sees it, and the
-// message is typed again.
+// message is typed again. A claude that is slow may take a message when it is typed again already: what comes of it a second time is
+// refused as well, and so is a message whose caller was answered that it was not delivered.
+//
+// A prompt that claude gets while it works waits in its queue. Its hook comes at once, with the id of the turn that runs, and none comes
+// when its own begins. So it is taken at the end of that turn, unless the transcript has that claude took it into the turn, behind a tool,
+// or that a person took it back into the line.
 package claude

@@ -62,6 +62,7 @@ func (d *driver) judge() {
 		d.countHelpers(&ending{}, func() {
 			d.ending = nil
 			d.end(s)
+			d.dequeue()
 			d.catchUp()
 		})
 		return

@@ -79,6 +79,8 @@ type state struct {
 	Prompt    string          `json:"prompt,omitempty"`   // id of the turn, once it is known
 	Past      string          `json:"past,omitempty"`     // id of the turn before
 	Unhooked  bool            `json:"unhooked,omitempty"` // no hook reported the turn yet
+	Prompted  bool            `json:"prompted,omitempty"` // a hook told the prompt of the turn
+	Queued    []string        `json:"queued,omitempty"`   // prompts that wait for its end, in order
 	Settling  bool            `json:"settling,omitempty"` // a hook ended a turn or refused one, and ✳ did not follow yet
 	Tools     map[string]tool `json:"tools,omitempty"`    // running or about to, by tool use id
 	Asked     int             `json:"asked,omitempty"`    // prompts so far

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 )
 
 // leftover reports whether the input line still holds the last message: claude may show one again that it took while
@@ -56,7 +57,11 @@ func (d *driver) InputLine(rows []string) (string, bool) {
 	return strings.Join(lines, " "), true
 }
 
-// ClearLine implements agentcli.Lined.
+// ClearLine implements agentcli.Lined: from its end, line after line.
 func (d *driver) ClearLine() []agentcli.Step {
-	return []agentcli.Step{{Write: clearLine, Wait: clearGap}, {Write: []byte(keyBackspace), Wait: clearGap}}
+	lines := composer.ClearLines + min(d.sent.lines, maxClear)
+	return []agentcli.Step{
+		{Write: []byte(keyLineEnd + strings.Repeat(keyKillLine+keyBackspace, lines)), Wait: clearGap},
+		{Write: []byte(keyBackspace), Wait: clearGap},
+	}
 }

@@ -43,17 +43,14 @@ const (
 	pressFirst, pressEvery, pressLast = 1500 * time.Millisecond, 700 * time.Millisecond, 5 * time.Second
 	// shellEvery is how often the line is looked at, whether it left shell mode.
 	shellEvery = 100 * time.Millisecond
-	// giveUp is after how much time from a confirmation a message is not taken any more: a little before the session
-	// tells its caller that sending it again is safe.
-	giveUp = 4500 * time.Millisecond
 	// interruptEvery is how often a turn is stopped again that goes on, at most interruptTimes.
 	interruptEvery, interruptTimes = 1500 * time.Millisecond, 10
 	// refusedGap is the same after what helpers ask was refused: more of them may ask, and claude has a moment to stop.
 	refusedGap = 500 * time.Millisecond
 )
 
-// clearLine empties the input line: from its end, line after line.
-var clearLine = []byte(keyLineEnd + strings.Repeat(keyKillLine+keyBackspace, composer.ClearLines))
+// maxClear bounds the lines that are emptied beside those of a draft.
+const maxClear = 4096
 
 // submission is the message that was submitted last.
 type submission struct {
@@ -63,17 +60,22 @@ type submission struct {
 	mixed bool      // it was refused, because something else came with it, and is to be typed again
 	again bool      // it was typed again
 	waits bool      // it is typed once the line is out of shell mode
-	late  time.Time // when the session gives up on it; zero: not known
 	turns int       // that had begun when it was typed
 	freed time.Time // when claude was seen last to work on somebody else's
 	last  string    // of the message before the present one, too: what may be left in the line
+	lines int       // line breaks that may stand in the line: of what was typed, or taken and put back
+	ways  []*way    // of each time that it was typed
+	spare spare
 }
 
 func (d *driver) Submit(text string) []agentcli.Step {
-	clear := composer.Drafted(d.host) || d.sent.last != "" && leftover(d.host.Rows(), d.sent.last)
+	clear := composer.Drafted(d.host) || d.sent.spare.left || d.sent.last != "" && leftover(d.host.Rows(), d.sent.last)
+	if d.sent.text != text {
+		d.sent.ways = nil
+	}
 	d.sent.Submit(text)
 	d.sent.text, d.sent.last, d.sent.at = text, composer.Plain(text), d.host.Now()
-	d.sent.mixed, d.sent.again, d.sent.late, d.sent.turns = false, false, time.Time{}, d.turns
+	d.sent.mixed, d.sent.again, d.sent.turns = false, false, d.turns
 	d.sent.waits = false
 	at := d.sent.at
 	d.host.After(pressFirst, func() { d.pressAgain(at) })
@@ -98,7 +100,7 @@ func (d *driver) leaveShell(at time.Time, looks int) {
 		return
 	}
 	if looks%5 == 0 {
-		typist.Type([]agentcli.Step{{Write: clearLine, Wait: clearGap}, {Write: []byte(keyBackspace)}})
+		typist.Type(d.ClearLine())
 	}
 	d.host.After(shellEvery, func() { d.leaveShell(at, looks+1) })
 }
@@ -150,15 +152,17 @@ func (d *driver) typing(clear bool) []agentcli.Step {
 	case strings.HasPrefix(text, "!"):
 		text = " " + text
 	}
-	return append(steps,
+	d.sent.lines += strings.Count(text, "\n")
+	w := &way{}
+	d.sent.ways = append(d.sent.ways, w)
+	return w.guard(append(steps,
 		agentcli.Step{Write: composer.PasteInPieces(text+" ", pasteBreaks, pasteBytes), Wait: pasteGap},
 		agentcli.Step{Write: []byte(keyEnter)},
-	)
+	))
 }
 
 // Confirm presses Enter once more, or submits a message again that was refused for what came with it.
 func (d *driver) Confirm() []agentcli.Step {
-	d.sent.late = d.host.Now().Add(giveUp)
 	if d.sent.waits {
 		return []agentcli.Step{{Wait: clearGap}}
 	}
@@ -166,7 +170,11 @@ func (d *driver) Confirm() []agentcli.Step {
 		d.sent.mixed, d.sent.at = false, d.host.Now()
 		return d.typing(true)
 	}
-	return []agentcli.Step{{Write: []byte(composer.Enter)}}
+	enter := []agentcli.Step{{Write: []byte(composer.Enter)}}
+	if n := len(d.sent.ways); n > 0 {
+		return d.sent.ways[n-1].guard(enter)
+	}
+	return enter
 }
 
 // retype types a message again that was refused for what came with it: at once if the session still waits for it, or when
@@ -198,13 +206,6 @@ func (d *driver) inFlight() bool {
 // or keys that a busy claude took for text. What somebody else asked meanwhile is not.
 func (d *driver) isMixed(prompt string) bool {
 	return d.inFlight() && composer.Mixed(prompt, d.sent.text)
-}
-
-// isLate reports whether a prompt is the message that was typed last, and comes when its caller was told that it was not
-// taken. One that waited behind the turn of somebody else is not late.
-func (d *driver) isLate(prompt string) bool {
-	return d.inFlight() && !d.sent.late.IsZero() && d.host.Now().After(d.sent.late) && d.sent.turns == d.turns &&
-		composer.Solid(prompt) == composer.Solid(d.sent.last)
 }
 
 // Interrupt presses Escape, and again as long as claude works on: while it begins with a turn it takes none, and over the dialog of a
@@ -243,13 +244,25 @@ func (d *driver) interruptAgain(turn, times int) {
 	d.host.After(interruptEvery, func() { d.interruptAgain(turn, times-1) })
 }
 
-// taken notes that a prompt was taken, and returns the message that it is.
+// taken notes that a prompt was taken, and returns the message that it is. A message is not typed any more then, and what of it was
+// typed a second time is refused.
 func (d *driver) taken(prompt string) string {
 	text := d.sent.Taken(prompt)
-	if text == d.sent.text {
-		d.sent.text = ""
+	if text != "" && text == d.sent.text {
+		d.sent.over(1)
 	}
 	return text
+}
+
+var _ agentcli.Forgetter = (*driver)(nil)
+
+// Forget implements agentcli.Forgetter.
+func (d *driver) Forget(text string) {
+	if text != "" && text == d.sent.text {
+		d.sent.Taken(text)
+		d.sent.over(0)
+		d.sent.waits = false
+	}
 }
 
 // plain undoes what typing added in front.

@@ -13,7 +13,7 @@ import (
 const (
 	maxLine    = 16 << 20 // bytes of an entry; a longer one is left out
 	maxOwned   = 1 << 15  // entries whose turn is known
-	maxOrphans = 256      // entries that were written before the one that they follow
+	maxOrphans = 256      // entries that were written before the one that they follow, or before their turn
 	maxMessage = 1 << 12  // messages of one turn whose usage is known
 )
 
@@ -29,10 +29,12 @@ type transcript struct {
 	owned   map[string]string
 	older   map[string]string
 	orphans map[string][]*entry
-	many    int    // orphans in all
-	newest  string // id of the turn of the entry that was placed last
-	lost    bool   // a line behind it could not be read: the next orphan follows that
-	alone   bool   // the driver's own was claude's only Stop hook when they ran last
+	many    int      // orphans in all
+	newest  string   // id of the turn of the entry that was placed last
+	lost    bool     // a line behind it could not be read: the next orphan follows that
+	alone   bool     // the driver's own was claude's only Stop hook when they ran last
+	popped  []string // prompts that were taken back from claude's queue since the last look
+	ahead   []ahead  // entries of turns behind the one that is followed
 	account account
 }
 
@@ -41,6 +43,7 @@ type account struct {
 	asked       bool     // the prompt is there
 	texts       []string // said since the last call of take
 	said        int      // texts in all
+	absorbed    []string // prompts that claude took into the turn that ran, since the last look
 	last        string   // the last of them
 	final       bool     // the last message called no tool
 	failure     *apiFailure
@@ -82,6 +85,12 @@ type usage struct {
 	CacheWrite int64 `json:"cache_creation_input_tokens"`
 }
 
+// ahead is an entry that was written before the driver follows its turn.
+type ahead struct {
+	entry  *entry
+	prompt string // id of its turn
+}
+
 // entry is one line, as far as it matters.
 type entry struct {
 	Type      string   `json:"type"`
@@ -99,6 +108,11 @@ type entry struct {
 	Prevented bool     `json:"preventedContinuation"`
 	Hooks     int      `json:"hookCount"`             // Stop hooks that ran
 	Context   []string `json:"hookAdditionalContext"` // what Stop hooks have claude go on with, without an error
+	Attached  struct {
+		Type   string `json:"type"`
+		Prompt any    `json:"prompt"`
+	} `json:"attachment"`
+	Operation string `json:"operation"` // on the queue of prompts
 	Submitted *struct {
 		Ending *hookRefusal `json:"ending"`
 	} `json:"promptSubmitEnding"`
@@ -120,7 +134,14 @@ func (t *transcript) follow(prompt string) {
 		t.past = t.prompt
 	}
 	t.prompt, t.open, t.loose, t.account = prompt, true, prompt == "", account{}
-	t.older, t.owned = t.owned, nil
+	t.older, t.owned, t.ahead = t.owned, nil, nil
+}
+
+// recount takes entries that were read before their turn was followed.
+func (t *transcript) recount(read []ahead) {
+	for _, a := range read {
+		t.count(a.entry, a.prompt)
+	}
 }
 
 // name gives the turn its id.
@@ -180,6 +201,10 @@ func (t *transcript) line(line []byte) {
 	case len(bytes.TrimSpace(line)) == 0:
 	case json.Unmarshal(line, &e) != nil:
 		t.lost = true
+	case e.Type == "queue-operation" && e.Operation == "popAll" && t.open:
+		if prompt, ok := e.Content.(string); ok {
+			t.popped = append(t.popped, prompt)
+		}
 	case e.ID != "":
 		t.place(&e)
 	}
@@ -213,6 +238,17 @@ func (t *transcript) place(e *entry) {
 		t.owned = map[string]string{}
 	}
 	t.owned[e.ID] = prompt
+	t.count(e, prompt)
+	children := t.orphans[e.ID]
+	delete(t.orphans, e.ID)
+	t.many -= len(children)
+	for _, child := range children {
+		t.place(child)
+	}
+}
+
+// count takes an entry, whose turn is known, if that is the one that is followed.
+func (t *transcript) count(e *entry, prompt string) {
 	if t.open && t.loose && e.isPrompt() && e.Prompt != "" && e.Prompt != t.past && e.Prompt != t.prompt {
 		if t.prompt != "" { // of a turn that no hook reported
 			t.past = t.prompt
@@ -224,14 +260,13 @@ func (t *transcript) place(e *entry) {
 	}
 	if t.open && prompt != "" && prompt == t.prompt {
 		t.account.add(e)
-	} else if r := e.refused(); r != nil && t.open && !t.account.asked { // it follows the turn before, or nothing
+		return
+	}
+	if r := e.refused(); r != nil && t.open && !t.account.asked { // it follows the turn before, or nothing
 		t.account.refusal = r
 	}
-	children := t.orphans[e.ID]
-	delete(t.orphans, e.ID)
-	t.many -= len(children)
-	for _, child := range children {
-		t.place(child)
+	if t.open && prompt != "" && prompt != t.past && len(t.ahead) < maxOrphans {
+		t.ahead = append(t.ahead, ahead{e, prompt})
 	}
 }
 
@@ -337,6 +372,10 @@ func (a *account) add(e *entry) {
 		case e.Meta && strings.HasPrefix(text, stopMark):
 			a.held = true
 		}
+	case "attachment":
+		if prompt, ok := e.Attached.Prompt.(string); ok && e.Attached.Type == "queued_command" && !e.Sidechain {
+			a.absorbed = append(a.absorbed, prompt)
+		}
 	case "assistant":
 		a.answer(e)
 	case "system":
@@ -361,7 +400,7 @@ func (e *entry) refused() *hookRefusal {
 		return nil
 	}
 	r := e.Submitted.Ending
-	if r.Reason == composer.RefusalReason || r.Reason == lateReason {
+	if r.Reason == composer.RefusalReason || r.Reason == againReason {
 		return nil
 	}
 	return r

@@ -29,6 +29,11 @@ const (
 	spinLimit = 5 * time.Second
 )
 
+var _ agentcli.Announcer = (*driver)(nil)
+
+// Announced implements agentcli.Announcer: the title shows that claude works, and its hook is on its way.
+func (d *driver) Announced() bool { return d.beginning != nil }
+
 // announced handles that the title says that a turn begins. Its hook follows: it tells whose message it is, so one that
 // is on its way is not taken as such before.
 func (d *driver) announced() {
@@ -58,7 +63,9 @@ func (d *driver) beginUnhooked() {
 	busy := d.title == titleBusy
 	d.begin("")
 	d.state.Unhooked, d.sawBusy = true, true // which is how it was noticed
-	d.sent.text = ""
+	if d.sent.text != "" {
+		d.sent.over(1)
+	}
 	if !busy {
 		d.doubt()
 	}
@@ -72,7 +79,7 @@ func (d *driver) begin(prompt string) {
 	d.sawBusy = d.title == titleBusy && !d.state.Settling
 	d.state.Turn, d.state.Prompt, d.state.Unhooked, d.state.Settling, d.early = true, prompt, false, false, false
 	d.state.Tools, d.state.Told, d.untold, d.state.Denied, d.state.Stops = map[string]tool{}, 0, 0, false, 0
-	d.closing, d.stopping = false, false
+	d.closing, d.stopping, d.state.Prompted = false, false, false
 	d.state.Offset = d.file.offset
 	d.told.follow(prompt)
 	d.turns++
@@ -101,26 +108,30 @@ func (d *driver) hooked(p hook.Payload) {
 func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 	d.ready()
 	p.Prompt = plain(p.Prompt)
+	d.sent.lines = strings.Count(p.Prompt, "\n")
 	if d.isMixed(p.Prompt) {
 		d.refuse(call, refusal)
 		d.retype()
 		return
 	}
-	if d.isLate(p.Prompt) {
-		d.refuse(call, tooLate)
+	if d.sent.isSpare(p.Prompt) {
+		d.refuse(call, notAgain)
 		return
 	}
 	known := d.state.Prompt
 	if known == "" {
 		known = d.told.prompt // of a turn that no hook told
 	}
-	one := known != "" && known == p.PromptID || known == "" && d.state.Unhooked
+	one := known != "" && known == p.PromptID || known == "" && (d.state.Unhooked || d.state.Prompted && p.PromptID != "")
 	if d.state.Turn && !one {
 		d.missedEnd(call)
 		return
 	}
 	defer call.Answer(nil)
 	switch {
+	case d.state.Turn && d.state.Prompted:
+		d.queue(p.Prompt)
+		return
 	case d.state.Turn:
 		d.hooked(p)
 		if d.idleFor != nil {
@@ -131,7 +142,13 @@ func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 	default:
 		d.begin(p.PromptID)
 	}
-	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalTook, Source: runtime.SourceHook, Text: d.taken(p.Prompt)})
+	d.took(p.Prompt)
+}
+
+// took reports that a prompt was taken, and is that of the turn.
+func (d *driver) took(prompt string) {
+	d.state.Prompted = true
+	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalTook, Source: runtime.SourceHook, Text: d.taken(prompt)})
 }
 
 // refuse keeps a prompt from the model. No turn begins with it, though the title may say so a little later.
@@ -152,12 +169,12 @@ var refusal = mustJSON(map[string]any{
 	"decision": "block", "reason": composer.RefusalReason,
 })
 
-// tooLate is the answer to a message whose sender was told that it was not taken, and may have sent it again.
-var tooLate = mustJSON(map[string]any{
-	"decision": "block", "reason": lateReason,
+// notAgain is the answer to a message that was taken before, or whose caller was answered that it was not and may have sent it again.
+var notAgain = mustJSON(map[string]any{
+	"decision": "block", "reason": againReason,
 })
 
-const lateReason = "This message was given up before it was taken. Send it again."
+const againReason = "This message was taken once, or given up before it was taken. Send it again if it is to run."
 
 func mustJSON(v any) []byte {
 	b, err := json.Marshal(v)
@@ -188,6 +205,7 @@ func (d *driver) tell() {
 	if !d.state.Turn {
 		return
 	}
+	d.absorb()
 	for _, text := range d.told.take() {
 		if d.untold > 0 {
 			d.untold--
@@ -437,6 +455,7 @@ func (d *driver) concluded(e *ending) {
 		// that was taken over it is not known.
 		d.state.Settling = d.title != titleIdle || !d.sawBusy
 	}
+	d.dequeue()
 	if e.call != nil {
 		e.call.Answer(nil)
 	}

@@ -1,0 +1,78 @@
+package claude_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
+)
+
+// A prompt that claude gets within a turn has the id of that, and is the next one's: also behind a restart, and where others wait before it.
+func TestQueuedPrompts(t *testing.T) {
+	text := ""
+	r := readingRig(t, &text)
+	r.told("UserPromptSubmit", "1", map[string]any{"prompt": "mine"})
+	r.title(busy)
+	r.told("UserPromptSubmit", "1", map[string]any{"prompt": "two"})
+	r.told("UserPromptSubmit", "1", map[string]any{"prompt": "three"})
+	r.want("took[mine]")
+	saved := r.driver.Save()
+	r = readingRig(t, &text)
+	r.driver.Load(saved)
+	r.title(busy)
+	text += asked("1", "") + answered("1") + halted("1")
+	r.told("Stop", "1", map[string]any{"last_assistant_message": "answer 1"})
+	r.want("text[answer 1] turn_end[answer 1] took[two]")
+	// The transcript may be ahead of the hooks.
+	text += asked("2", "h1") + answered("2") + halted("2") + asked("3", "h2") + answered("3")
+	r.told("Stop", "2", map[string]any{"last_assistant_message": "answer 2"})
+	r.want("text[answer 2] turn_end[answer 2] took[three]")
+	text += halted("3")
+	r.Pass(time.Second / 2)
+	r.want("text[answer 3]")
+	r.told("Stop", "3", map[string]any{"last_assistant_message": "answer 3"})
+	r.want("turn_end[answer 3]")
+	r.title(idle)
+	r.Pass(time.Minute)
+	r.want("")
+}
+
+// What was typed again of a message that was taken is refused, as often as it was, and not typed any more.
+func TestTypedAgain(t *testing.T) {
+	r := readyRig(t)
+	prompt := func(text string, refused bool) {
+		t.Helper()
+		call := r.hook("UserPromptSubmit", map[string]any{"prompt": text})
+		if got := strings.Contains(call.Answer, `"block"`); got != refused {
+			t.Errorf("%q is answered with %q", text, call.Answer)
+		}
+	}
+	drivertest.Keystrokes(r.driver.Submit("hello"))
+	drivertest.Keystrokes(r.driver.Submit("hello"))
+	third := r.driver.Submit("hello")
+	prompt("hello", false)
+	if keys := drivertest.Keystrokes(third); keys != "" {
+		t.Errorf("typed %q", keys)
+	}
+	r.hook("Stop", map[string]any{"last_assistant_message": "hi"})
+	prompt("hello", true)
+	prompt("hello", false) // a person's
+	r.hook("Stop", map[string]any{"last_assistant_message": "hi"})
+	r.want("took[hello] text[hi] turn_end[hi] took[hello] text[hi] turn_end[hi]")
+
+	// Whoever sends it again has it run, and once.
+	drivertest.Keystrokes(r.driver.Submit("again"))
+	r.driver.(agentcli.Forgetter).Forget("again")
+	drivertest.Keystrokes(r.driver.Submit("again"))
+	prompt("again", false)
+	r.hook("Stop", map[string]any{"last_assistant_message": "hi"})
+	prompt("again", true)
+	r.want("took[again] text[hi] turn_end[hi]")
+
+	// The line may hold what was refused.
+	if keys := drivertest.Keystrokes(r.driver.Submit("next")); !strings.HasPrefix(keys, "\x1b[101;5u") {
+		t.Errorf("typed %q", keys)
+	}
+}
