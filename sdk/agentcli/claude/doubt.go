@@ -58,16 +58,21 @@ func (d *driver) judge() {
 		return
 	}
 	if s, over := d.verdict(d.host.Now().Sub(d.idleSince)); over {
-		s.Source = runtime.SourceOSC
-		d.countHelpers(&ending{}, func() {
-			d.ending = nil
-			d.end(s)
-			d.dequeue()
-			d.catchUp()
-		})
+		d.endAs(s)
 		return
 	}
 	d.doubtLater(doubtEvery)
+}
+
+// endAs ends a turn of whose end no hook came.
+func (d *driver) endAs(s agentcli.Signal) {
+	s.Source = runtime.SourceOSC
+	d.countHelpers(&ending{}, func() {
+		d.ending = nil
+		d.end(s)
+		d.dequeue()
+		d.catchUp()
+	})
 }
 
 // standing handles a dialog that stands, and reports whether one does.

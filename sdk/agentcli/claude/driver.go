@@ -66,8 +66,9 @@ type driver struct {
 	backlog   []*agentcli.HookCall
 	answering dialog.Keys
 	closing   bool // an interrupt of the turn closes a form first
-	stopping  bool // an interrupt of the turn was asked for
-	pressed   int  // answers by keys so far
+	stopping  bool // an interrupt of the turn was asked for, at stoppedAt
+	stoppedAt time.Time
+	pressed   int // answers by keys so far
 }
 
 type state struct {

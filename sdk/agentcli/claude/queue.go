@@ -3,6 +3,7 @@ package claude
 import (
 	"slices"
 
+	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 )
 
@@ -41,6 +42,17 @@ func (d *driver) unqueue(prompt string) (string, bool) {
 	q := d.state.Queued[i]
 	d.state.Queued = slices.Delete(d.state.Queued, i, i+1)
 	return q, true
+}
+
+// endInterrupted ends a turn of which the transcript has that it was interrupted, where another prompt waits: claude begins with that at
+// once, and its title does not change.
+func (d *driver) endInterrupted() {
+	if d.state.Turn && d.ending == nil && d.told.account.interrupted && len(d.state.Queued) > 0 {
+		var s agentcli.Signal
+		s.Interrupted = true
+		d.stopDoubt()
+		d.endAs(s)
+	}
 }
 
 // dequeue begins the turn of the prompt that waited longest, once the turn before is over, or was interrupted.

@@ -39,6 +39,51 @@ func TestQueuedPrompts(t *testing.T) {
 	r.want("")
 }
 
+// A turn that was to be interrupted is, though claude wrote nothing of that, and the hook of the prompt that waited is the first sign.
+func TestQueuedPromptInterrupted(t *testing.T) {
+	text := ""
+	r := readingRig(t, &text)
+	r.told("UserPromptSubmit", "1", map[string]any{"prompt": "mine"})
+	r.title(busy)
+	r.told("UserPromptSubmit", "1", map[string]any{"prompt": "two"})
+	text += asked("1", "")
+	r.driver.(agentcli.Interrupter).Interrupt()
+	text += asked("2", "u1") + answered("2") + halted("2")
+	r.told("Stop", "2", map[string]any{"last_assistant_message": "answer 2"})
+	r.Pass(2 * time.Second)
+	r.want("took[mine] turn_end! took[two] text[answer 2] turn_end[answer 2]")
+}
+
+// An interrupt of a turn stops no turn of a prompt that waited behind it, which claude begins with at once.
+func TestInterruptEndsWithItsTurn(t *testing.T) {
+	text := ""
+	r := readingRig(t, &text)
+	r.told("UserPromptSubmit", "1", map[string]any{"prompt": "mine"})
+	r.title(busy)
+	r.Screen[3] = "  esc to interrupt"
+	r.told("UserPromptSubmit", "1", map[string]any{"prompt": "two"})
+	r.driver.(agentcli.Interrupter).Interrupt()
+	r.Pass(4 * time.Second) // a busy claude writes that late
+	text += asked("1", "") + `{"parentUuid":"u1","promptId":"1","type":"user","uuid":"i1","message":{"role":"user","content":"[Request interrupted by user]"}}` + "\n" + asked("2", "i1")
+	r.Pass(10 * time.Second)
+	if keys := r.Keystrokes(); keys != "" {
+		t.Errorf("typed %q", keys)
+	}
+	r.want("took[mine] turn_end! took[two]")
+	text += answered("2") + halted("2")
+	r.told("Stop", "2", map[string]any{"last_assistant_message": "answer 2"})
+	r.want("text[answer 2] turn_end[answer 2]")
+
+	// An Escape that was lost is pressed again.
+	r.told("UserPromptSubmit", "3", map[string]any{"prompt": "mine"})
+	r.told("UserPromptSubmit", "3", map[string]any{"prompt": "two"})
+	r.driver.(agentcli.Interrupter).Interrupt()
+	r.Pass(10 * time.Second)
+	if keys := r.Keystrokes(); !strings.HasPrefix(keys, "\x1b") {
+		t.Errorf("typed %q", keys)
+	}
+}
+
 // What was typed again of a message that was taken is refused, as often as it was, and not typed any more.
 func TestTypedAgain(t *testing.T) {
 	r := readyRig(t)

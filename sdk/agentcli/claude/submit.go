@@ -45,6 +45,9 @@ const (
 	shellEvery = 100 * time.Millisecond
 	// interruptEvery is how often a turn is stopped again that goes on, at most interruptTimes.
 	interruptEvery, interruptTimes = 1500 * time.Millisecond, 10
+	// queuedGrace is how long it is not where another prompt waits, with which claude begins at once: of the end of the turn before only
+	// the transcript may tell, and late.
+	queuedGrace = 8 * time.Second
 	// refusedGap is the same after what helpers ask was refused: more of them may ask, and claude has a moment to stop.
 	refusedGap = 500 * time.Millisecond
 )
@@ -212,7 +215,7 @@ func (d *driver) isMixed(prompt string) bool {
 // helper it refuses that alone.
 func (d *driver) Interrupt() []agentcli.Step {
 	turn := d.turns // and no later one
-	d.stopping = d.state.Turn
+	d.stopping, d.stoppedAt = d.state.Turn, d.host.Now()
 	if d.ending != nil && d.ending.stop > 0 {
 		d.ending.broken = true
 	}
@@ -227,7 +230,15 @@ func (d *driver) Interrupt() []agentcli.Step {
 	return steps
 }
 
+// interruptAgain stops the turn again, unless the transcript has its end: what waited in claude's queue begins at once behind it.
 func (d *driver) interruptAgain(turn, times int) {
+	d.look(func() {
+		d.endInterrupted()
+		d.stopAgain(turn, times)
+	})
+}
+
+func (d *driver) stopAgain(turn, times int) {
 	typist, ok := d.host.(agentcli.Typist)
 	if !ok || times == 0 || !d.state.Turn || d.ending != nil && d.ending.stop == 0 || d.turns != turn {
 		return
@@ -238,7 +249,8 @@ func (d *driver) interruptAgain(turn, times int) {
 	}
 	rows := d.host.Rows()
 	asks := len(d.state.Requests) > 0 && d.state.Requests[0].Agent != "" && stands(rows)
-	if asks || d.title == titleBusy && screen.Has(rows, "esc to interrupt") {
+	waits := len(d.state.Queued) > 0 && d.host.Now().Sub(d.stoppedAt) < queuedGrace
+	if asks || !waits && d.title == titleBusy && screen.Has(rows, "esc to interrupt") {
 		typist.Type([]agentcli.Step{{Write: []byte(composer.Escape)}})
 	}
 	d.host.After(interruptEvery, func() { d.interruptAgain(turn, times-1) })

@@ -195,7 +195,10 @@ func (d *driver) follow() {
 		if !d.state.Turn {
 			return
 		}
-		d.look(d.tell)
+		d.look(func() {
+			d.tell()
+			d.endInterrupted()
+		})
 		d.follow()
 	})
 }
@@ -436,7 +439,7 @@ func (d *driver) concluded(e *ending) {
 		out.Error = (&apiFailure{Text: e.text}).turnError()
 	case e.lost && a.refusal != nil:
 		out.Error = a.refusal.turnError()
-	case e.lost && a.interrupted:
+	case e.lost && (a.interrupted || d.stopping && !a.over):
 		out.Interrupted = true
 	case e.lost && !a.over:
 		out.Error = failure.Of(wire.TurnUnknown, "claude went on, and its hooks did not tell how the turn ended")
