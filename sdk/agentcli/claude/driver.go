@@ -40,35 +40,37 @@ type driver struct {
 	host  agentcli.Host
 	state state
 
-	title     title
-	sawBusy   bool      // the title was busy in this turn
-	turned    time.Time // when the title said last that claude works, or first that it waits
-	early     bool      // a request was answered before its dialog changed the title
-	session   bool      // SessionStart came in this life
-	found     bool      // it was taken over while it started: its SessionStart may have been lost in between
-	held      map[string]*agentcli.HookCall
-	refused   map[string]int // looks at an ended request, by prompt
-	watching  bool
-	settling  bool // a dialog outside of a turn is looked at
-	looking   bool
-	login     login
-	sent      submission
-	turns     int // that began in this process
-	told      transcript
-	file      file
-	untold    int            // texts of the transcript that an earlier process told
-	helped    *runtime.Usage // of the turn's helpers, once they are counted
-	following bool
-	idleFor   func()    // ends the look at a turn of which the title says that it may be over
-	idleSince time.Time // when the title began to say so
-	beginning func()    // ends the wait for the hook of a turn that the title announced
-	ending    *ending
-	backlog   []*agentcli.HookCall
-	answering dialog.Keys
-	closing   bool // an interrupt of the turn closes a form first
-	stopping  bool // an interrupt of the turn was asked for, at stoppedAt
-	stoppedAt time.Time
-	pressed   int // answers by keys so far
+	title    title
+	sawBusy  bool      // the title was busy in this turn
+	turned   time.Time // when the title said last that claude works, or first that it waits
+	early    bool      // a request was answered before its dialog changed the title
+	session  bool      // SessionStart came in this life
+	found    bool      // it was taken over while it started: its SessionStart may have been lost in between
+	held     map[string]*agentcli.HookCall
+	refused  map[string]int // looks at an ended request, by prompt
+	watching bool
+	settling bool // a dialog outside of a turn is looked at
+	looking  bool
+	login    login
+	sent     submission
+	turns    int // that began in this process
+	told     transcript
+	file     file
+	untold   int // texts of the transcript that an earlier process told
+	// unabsorbed and unpopped are how many prompts of the queue it saw being taken into the turn, and back into the line.
+	unabsorbed, unpopped int
+	helped               *runtime.Usage // of the turn's helpers, once they are counted
+	following            bool
+	idleFor              func()    // ends the look at a turn of which the title says that it may be over
+	idleSince            time.Time // when the title began to say so
+	beginning            func()    // ends the wait for the hook of a turn that the title announced
+	ending               *ending
+	backlog              []*agentcli.HookCall
+	answering            dialog.Keys
+	closing              bool // an interrupt of the turn closes a form first
+	stopping             bool // an interrupt of the turn was asked for, at stoppedAt
+	stoppedAt            time.Time
+	pressed              int // answers by keys so far
 }
 
 type state struct {
@@ -80,8 +82,10 @@ type state struct {
 	Prompt    string          `json:"prompt,omitempty"`   // id of the turn, once it is known
 	Past      string          `json:"past,omitempty"`     // id of the turn before
 	Unhooked  bool            `json:"unhooked,omitempty"` // no hook reported the turn yet
-	Prompted  bool            `json:"prompted,omitempty"` // a hook told the prompt of the turn
+	Prompted  bool            `json:"prompted,omitempty"` // a prompt of the turn is known
 	Queued    []string        `json:"queued,omitempty"`   // prompts that wait for its end, in order
+	Absorbed  int             `json:"absorbed,omitempty"` // prompts that claude took from the queue into the turn
+	Popped    int             `json:"popped,omitempty"`   // prompts that a person took back from it in the turn
 	Settling  bool            `json:"settling,omitempty"` // a hook ended a turn or refused one, and ✳ did not follow yet
 	Tools     map[string]tool `json:"tools,omitempty"`    // running or about to, by tool use id
 	Asked     int             `json:"asked,omitempty"`    // prompts so far
@@ -345,9 +349,11 @@ func (d *driver) Load(b []byte) {
 		d.lookForEnd(dialog.Standing{})
 	}
 	if s.Turn {
-		d.file.offset, d.untold = s.Offset, s.Told
+		d.file.offset, d.untold, d.unabsorbed, d.unpopped = s.Offset, s.Told, s.Absorbed, s.Popped
 		d.told.follow(s.Prompt)
-		d.told.past = s.Past
+	}
+	d.told.past = s.Past
+	if s.Turn {
 		d.doubt()
 		d.follow()
 	}

@@ -24,16 +24,33 @@ func TestQueuedPrompts(t *testing.T) {
 	r.title(busy)
 	text += asked("1", "") + answered("1") + halted("1")
 	r.told("Stop", "1", map[string]any{"last_assistant_message": "answer 1"})
-	r.want("text[answer 1] turn_end[answer 1] took[two]")
+	r.want("text[answer 1] turn_end[answer 1] took[two] took[three]") // claude asks both at once
+	r.told("UserPromptSubmit", "1", map[string]any{"prompt": "four"}) // it came while Stop hooks ran
+	text += asked("2", "h1") + asked("3", "u2") + answered("3")
+	r.told("UserPromptSubmit", "3", map[string]any{"prompt": "five"})
 	// The transcript may be ahead of the hooks.
-	text += asked("2", "h1") + answered("2") + halted("2") + asked("3", "h2") + answered("3")
-	r.told("Stop", "2", map[string]any{"last_assistant_message": "answer 2"})
-	r.want("text[answer 2] turn_end[answer 2] took[three]")
-	text += halted("3")
-	r.Pass(time.Second / 2)
-	r.want("text[answer 3]")
+	text += halted("3") + asked("5", "h3") + answered("5")
 	r.told("Stop", "3", map[string]any{"last_assistant_message": "answer 3"})
-	r.want("turn_end[answer 3]")
+	r.want("took[four] text[answer 3] turn_end[answer 3] took[five]")
+	text += halted("5")
+	r.Pass(time.Second / 2)
+	r.want("text[answer 5]")
+	saved = r.driver.Save()
+	r = readingRig(t, &text)
+	r.driver.Load(saved)
+	r.title(busy)
+	r.told("Stop", "5", map[string]any{"last_assistant_message": "answer 5"})
+	r.want("turn_end[answer 5]")
+
+	// What it reads of turns before a restart is of none that follows.
+	r.told("UserPromptSubmit", "6", map[string]any{"prompt": "six"})
+	r.told("UserPromptSubmit", "6", map[string]any{"prompt": "seven"})
+	text += asked("6", "h5") + answered("6") + halted("6")
+	r.told("Stop", "6", map[string]any{"last_assistant_message": "answer 6"})
+	r.want("took[six] text[answer 6] turn_end[answer 6] took[seven]")
+	text += asked("7", "h6") + answered("7") + halted("7")
+	r.told("Stop", "7", map[string]any{"last_assistant_message": "answer 7"})
+	r.want("text[answer 7] turn_end[answer 7]")
 	r.title(idle)
 	r.Pass(time.Minute)
 	r.want("")
@@ -107,7 +124,7 @@ func TestTypedAgain(t *testing.T) {
 	r.hook("Stop", map[string]any{"last_assistant_message": "hi"})
 	r.want("took[hello] text[hi] turn_end[hi] took[hello] text[hi] turn_end[hi]")
 
-	// Whoever sends it again has it run, and once.
+	// A caller who sends it again has it run, and once.
 	drivertest.Keystrokes(r.driver.Submit("again"))
 	r.driver.(agentcli.Forgetter).Forget("again")
 	drivertest.Keystrokes(r.driver.Submit("again"))
@@ -116,7 +133,29 @@ func TestTypedAgain(t *testing.T) {
 	prompt("again", true)
 	r.want("took[again] text[hi] turn_end[hi]")
 
+	// A person may say the same later.
+	drivertest.Keystrokes(r.driver.Submit("again"))
+	r.driver.(agentcli.Forgetter).Forget("again")
+	r.Pass(3 * time.Minute)
+	prompt("again", false)
+	r.hook("Stop", map[string]any{"last_assistant_message": "hi"})
+	r.want("took[again] text[hi] turn_end[hi]")
+
+	// One that was refused for a draft beside it does not come again.
+	drivertest.Keystrokes(r.driver.Submit("mixed"))
+	prompt("a draft mixed", true)
+	r.Pass(time.Second)
+	prompt("mixed", false)
+	r.hook("Stop", map[string]any{"last_assistant_message": "hi"})
+	prompt("mixed", false)
+	r.hook("Stop", map[string]any{"last_assistant_message": "hi"})
+	r.want("took[mixed] text[hi] turn_end[hi] took[mixed] text[hi] turn_end[hi]")
+
 	// The line may hold what was refused.
+	drivertest.Keystrokes(r.driver.Submit("last"))
+	drivertest.Keystrokes(r.driver.Submit("last"))
+	prompt("last", false)
+	prompt("last", true)
 	if keys := drivertest.Keystrokes(r.driver.Submit("next")); !strings.HasPrefix(keys, "\x1b[101;5u") {
 		t.Errorf("typed %q", keys)
 	}

@@ -138,3 +138,33 @@ func TestRealQueuedTakenBack(t *testing.T) {
 		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
 	}
 }
+
+// Two that wait are asked together, and have one answer.
+func TestRealTwoQueued(t *testing.T) {
+	a := startReal(t, "", "", nil)
+	a.Keys("HANG[6] for the person")
+	a.WaitScreen("HANG[6] for the person")
+	a.Keys("\r")
+	a.Wait(agentcli.SignalTook)
+	for _, message := range []string{"one of two", "two of two"} {
+		a.Keys(message)
+		a.WaitScreen(message)
+		a.Keys("\r")
+		a.WaitFile(`"content":"` + message)
+	}
+	if end := a.Turn(); end.Text != "ANSWER[HANG[6] for the person]" {
+		t.Errorf("turn ended with %+v", end.Signal)
+	}
+	for _, message := range []string{"one of two", "two of two"} {
+		if took := a.Wait(agentcli.SignalTook, agentcli.SignalTurnEnd); took.Text != message {
+			t.Errorf("%s of %q", took.Kind, took.Text)
+		}
+	}
+	if end := a.Turn(); end.Text != "ANSWER[two of two]" || end.Usage == nil || end.Usage.Requests != 1 {
+		t.Errorf("turn ended with %+v", end.Signal)
+	}
+	a.Send("after them")
+	if end := a.Turn(); end.Text != "ANSWER[after them]" || a.Count(agentcli.SignalTurnEnd) != 3 {
+		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
+	}
+}

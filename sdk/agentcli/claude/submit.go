@@ -58,23 +58,24 @@ const maxClear = 4096
 // submission is the message that was submitted last.
 type submission struct {
 	composer.Sent
-	text  string    // "" once it was taken
-	at    time.Time // when it was typed last
-	mixed bool      // it was refused, because something else came with it, and is to be typed again
-	again bool      // it was typed again
-	waits bool      // it is typed once the line is out of shell mode
-	turns int       // that had begun when it was typed
-	freed time.Time // when claude was seen last to work on somebody else's
-	last  string    // of the message before the present one, too: what may be left in the line
-	lines int       // line breaks that may stand in the line: of what was typed, or taken and put back
-	ways  []*way    // of each time that it was typed
-	spare spare
+	text   string    // "" once it was taken
+	at     time.Time // when it was typed last
+	mixed  bool      // it was refused, because something else came with it, and is to be typed again
+	again  bool      // it was typed again
+	waits  bool      // it is typed once the line is out of shell mode
+	turns  int       // that had begun when it was typed
+	freed  time.Time // when claude was seen last to work on somebody else's
+	last   string    // of the message before the present one, too: what may be left in the line
+	lines  int       // line breaks that may stand in the line: of what was typed, or taken and put back
+	ways   []*way    // of each time that it was typed
+	turned int       // how often it was refused for what came with it
+	spare  spare
 }
 
 func (d *driver) Submit(text string) []agentcli.Step {
 	clear := composer.Drafted(d.host) || d.sent.spare.left || d.sent.last != "" && leftover(d.host.Rows(), d.sent.last)
 	if d.sent.text != text {
-		d.sent.ways = nil
+		d.sent.ways, d.sent.turned = nil, 0
 	}
 	d.sent.Submit(text)
 	d.sent.text, d.sent.last, d.sent.at = text, composer.Plain(text), d.host.Now()
@@ -232,6 +233,10 @@ func (d *driver) Interrupt() []agentcli.Step {
 
 // interruptAgain stops the turn again, unless the transcript has its end: what waited in claude's queue begins at once behind it.
 func (d *driver) interruptAgain(turn, times int) {
+	if len(d.state.Queued) == 0 {
+		d.stopAgain(turn, times)
+		return
+	}
 	d.look(func() {
 		d.endInterrupted()
 		d.stopAgain(turn, times)
@@ -261,7 +266,7 @@ func (d *driver) stopAgain(turn, times int) {
 func (d *driver) taken(prompt string) string {
 	text := d.sent.Taken(prompt)
 	if text != "" && text == d.sent.text {
-		d.sent.over(1)
+		d.sent.over(1, d.host.Now())
 	}
 	return text
 }
@@ -272,7 +277,7 @@ var _ agentcli.Forgetter = (*driver)(nil)
 func (d *driver) Forget(text string) {
 	if text != "" && text == d.sent.text {
 		d.sent.Taken(text)
-		d.sent.over(0)
+		d.sent.over(0, d.host.Now())
 		d.sent.waits = false
 	}
 }

@@ -15,6 +15,7 @@ const (
 	maxOwned   = 1 << 15  // entries whose turn is known
 	maxOrphans = 256      // entries that were written before the one that they follow, or before their turn
 	maxMessage = 1 << 12  // messages of one turn whose usage is known
+	maxAhead   = 4 << 20  // bytes of messages that were written before the driver follows their turn
 )
 
 // transcript reads the JSON lines of a session as they are written, and knows what they tell of one turn. claude writes
@@ -34,7 +35,8 @@ type transcript struct {
 	lost    bool     // a line behind it could not be read: the next orphan follows that
 	alone   bool     // the driver's own was claude's only Stop hook when they ran last
 	popped  []string // prompts that were taken back from claude's queue since the last look
-	ahead   []ahead  // entries of turns behind the one that is followed
+	ahead   []ahead  // entries of turns behind the one that is followed, from its prompt on
+	further int      // bytes of their messages
 	account account
 }
 
@@ -134,7 +136,7 @@ func (t *transcript) follow(prompt string) {
 		t.past = t.prompt
 	}
 	t.prompt, t.open, t.loose, t.account = prompt, true, prompt == "", account{}
-	t.older, t.owned, t.ahead = t.owned, nil, nil
+	t.older, t.owned, t.ahead, t.further = t.owned, nil, nil, 0
 }
 
 // recount takes entries that were read before their turn was followed.
@@ -265,8 +267,8 @@ func (t *transcript) count(e *entry, prompt string) {
 	if r := e.refused(); r != nil && t.open && !t.account.asked { // it follows the turn before, or nothing
 		t.account.refusal = r
 	}
-	if t.open && prompt != "" && prompt != t.past && len(t.ahead) < maxOrphans {
-		t.ahead = append(t.ahead, ahead{e, prompt})
+	if size := len(e.Message.Content); t.open && t.account.asked && prompt != "" && prompt != t.past && len(t.ahead) < maxOrphans && t.further+size <= maxAhead {
+		t.ahead, t.further = append(t.ahead, ahead{e, prompt}), t.further+size
 	}
 }
 

@@ -62,9 +62,9 @@ func (d *driver) stopBeginning() {
 func (d *driver) beginUnhooked() {
 	busy := d.title == titleBusy
 	d.begin("")
-	d.state.Unhooked, d.sawBusy = true, true // which is how it was noticed
-	if d.sent.text != "" {
-		d.sent.over(1)
+	d.state.Unhooked, d.sawBusy = true, true   // which is how it was noticed
+	if d.sent.text != "" && d.sent.entered() { // which copy it is that came no hook tells, nor whether another one follows
+		d.sent.over(len(d.sent.ways), d.host.Now())
 	}
 	if !busy {
 		d.doubt()
@@ -80,6 +80,7 @@ func (d *driver) begin(prompt string) {
 	d.state.Turn, d.state.Prompt, d.state.Unhooked, d.state.Settling, d.early = true, prompt, false, false, false
 	d.state.Tools, d.state.Told, d.untold, d.state.Denied, d.state.Stops = map[string]tool{}, 0, 0, false, 0
 	d.closing, d.stopping, d.state.Prompted = false, false, false
+	d.state.Absorbed, d.state.Popped, d.unabsorbed, d.unpopped = 0, 0, 0, 0
 	d.state.Offset = d.file.offset
 	d.told.follow(prompt)
 	d.turns++
@@ -110,12 +111,18 @@ func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 	p.Prompt = plain(p.Prompt)
 	d.sent.lines = strings.Count(p.Prompt, "\n")
 	if d.isMixed(p.Prompt) {
+		d.sent.turned++
 		d.refuse(call, refusal)
 		d.retype()
 		return
 	}
-	if d.sent.isSpare(p.Prompt) {
+	if d.sent.isSpare(p.Prompt, d.host.Now()) {
 		d.refuse(call, notAgain)
+		return
+	}
+	if d.state.Turn && d.state.Prompted && p.PromptID != "" && p.PromptID == d.state.Past {
+		call.Answer(nil) // it came while the Stop hooks of the turn before ran, and is asked with what waited then
+		d.took(p.Prompt)
 		return
 	}
 	known := d.state.Prompt
@@ -127,11 +134,12 @@ func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 		d.missedEnd(call)
 		return
 	}
+	if d.state.Turn && d.state.Prompted {
+		d.queue(call, p.Prompt)
+		return
+	}
 	defer call.Answer(nil)
 	switch {
-	case d.state.Turn && d.state.Prompted:
-		d.queue(p.Prompt)
-		return
 	case d.state.Turn:
 		d.hooked(p)
 		if d.idleFor != nil {

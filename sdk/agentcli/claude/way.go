@@ -1,6 +1,7 @@
 package claude
 
 import (
+	"slices"
 	"sync/atomic"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
@@ -28,4 +29,9 @@ func (w *way) guard(steps []agentcli.Step) []agentcli.Step {
 		}
 	}
 	return steps
+}
+
+// entered reports whether Enter was pressed behind the message, any time that it was typed.
+func (s *submission) entered() bool {
+	return slices.ContainsFunc(s.ways, func(w *way) bool { return w.entered.Load() })
 }
