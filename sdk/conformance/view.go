@@ -117,7 +117,7 @@ func (v *view) wait(ctx context.Context, what string, condition func() bool) err
 		case met:
 			return nil
 		case err != nil:
-			return fmt.Errorf("the terminal ended with %w before %s came", err, what)
+			return fmt.Errorf("the terminal ended with %w before %s came; it shows %q", err, what, v.tail(300))
 		}
 		select {
 		case <-changed:
