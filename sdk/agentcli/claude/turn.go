@@ -63,7 +63,7 @@ func (d *driver) beginUnhooked() {
 	busy := d.title == titleBusy
 	d.begin("")
 	d.state.Unhooked, d.sawBusy = true, true   // which is how it was noticed
-	if d.sent.text != "" && d.sent.entered() { // which copy it is that came no hook tells, nor whether another one follows
+	if d.sent.text != "" && d.sent.entered() { // no hook reports which copy came, nor whether another one follows
 		d.sent.over(len(d.sent.ways), d.host.Now())
 	}
 	if !busy {
