@@ -30,6 +30,30 @@ func TestRealQueued(t *testing.T) {
 	}
 }
 
+// A message that waits in claude's queue has its answer where the runtime starts again while it waits, and while it is asked.
+func TestRealQueuedReloaded(t *testing.T) {
+	a := startReal(t, "", "", nil)
+	a.Keys("HANG[4] for the person")
+	a.WaitScreen("HANG[4] for the person")
+	a.Keys("\r")
+	a.Wait(agentcli.SignalTook)
+	a.Submit("HANG[4] for the caller")
+	a.WaitFile(`"enqueue"`)
+	a.Reload()
+	if end := a.Turn(); end.Text != "ANSWER[HANG[4] for the person]" {
+		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
+	}
+	a.Wait(agentcli.SignalTook)
+	a.Reload()
+	if end := a.Turn(); end.Text != "ANSWER[HANG[4] for the caller]" || a.Count(agentcli.SignalTurnEnd) != 2 {
+		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
+	}
+	a.Send("after it")
+	if end := a.Turn(); end.Text != "ANSWER[after it]" {
+		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
+	}
+}
+
 // One that claude takes into the turn that runs, behind a tool, has the answer of that.
 func TestRealSteered(t *testing.T) {
 	a := startReal(t, "", "autonomous", nil)
