@@ -11,7 +11,7 @@ var eventChecks = []check[*suite]{
 	{"events/order", "events come in order of Seq: started, ready, ..., stopped", false, eventsOrder},
 	{"events/resume", "a reader that comes back with After gets exactly what it missed", false, eventsResume},
 	{"events/log", "a number of another log than the runtime's is none: a reader that comes with it gets all events", false, eventsLog},
-	{"events/live", "Live skips what happened before", false, eventsLive},
+	{"events/live", "Live skips what happened before", false, withAgent(eventsLive)},
 }
 
 // eventsUntil reads events of an agent until one of a type.
@@ -148,24 +148,19 @@ func eventsLog(ctx context.Context, s *suite) error {
 	return nil
 }
 
-func eventsLive(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
+func eventsLive(ctx context.Context, s *suite, id string) error {
 	// A state is seen before the event that tells of it, so the agent's being ready does not say that this was sent.
-	if _, err := s.eventsUntil(ctx, runtime.EventOptions{AgentID: agent.ID}, runtime.EventReady); err != nil {
+	if _, err := s.eventsUntil(ctx, runtime.EventOptions{AgentID: id}, runtime.EventReady); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := s.rt().Events(ctx, runtime.EventOptions{AgentID: agent.ID, Live: true})
+	stream, err := s.rt().Events(ctx, runtime.EventOptions{AgentID: id, Live: true})
 	if err != nil {
 		return fmt.Errorf("Events: %w", err)
 	}
 	defer func() { _ = stream.Close() }()
-	if err := s.rt().Stop(ctx, agent.ID, runtime.StopOptions{Force: true}); err != nil {
+	if err := s.rt().Stop(ctx, id, runtime.StopOptions{Force: true}); err != nil {
 		return fmt.Errorf("Stop: %w", err)
 	}
 	for {

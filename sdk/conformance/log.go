@@ -12,8 +12,8 @@ import (
 )
 
 var logChecks = []check[*suite]{
-	{"logs/select", "the log has inputs and answers in order of time, and tail and since select", false, logsSelect},
-	{"logs/follow", "a log that is followed shows what happens next", false, logsFollow},
+	{"logs/select", "the log has inputs and answers in order of time, and tail and since select", false, withAgent(logsSelect)},
+	{"logs/follow", "a log that is followed shows what happens next", false, withAgent(logsFollow)},
 }
 
 // log returns the lines of one stream, or of all with stream "".
@@ -47,21 +47,16 @@ func (s *suite) entries(ctx context.Context, id string, opts runtime.LogOptions)
 	}
 }
 
-func logsSelect(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
+func logsSelect(ctx context.Context, s *suite, id string) error {
 	for n := range 2 {
-		if _, err := s.ask(ctx, agent.ID, fmt.Sprintf("echo logged-$((30+%d))", n)); err != nil {
+		if _, err := s.ask(ctx, id, fmt.Sprintf("echo logged-$((30+%d))", n)); err != nil {
 			return err
 		}
 	}
-	if err := s.rt().Stop(ctx, agent.ID, runtime.StopOptions{Force: true}); err != nil {
+	if err := s.rt().Stop(ctx, id, runtime.StopOptions{Force: true}); err != nil {
 		return fmt.Errorf("Stop: %w", err)
 	}
-	all, err := s.entries(ctx, agent.ID, runtime.LogOptions{})
+	all, err := s.entries(ctx, id, runtime.LogOptions{})
 	if err != nil {
 		return err
 	}
@@ -78,7 +73,7 @@ func logsSelect(ctx context.Context, s *suite) error {
 			return fmt.Errorf("the log has no %s line %q", want.Stream, want.Line)
 		}
 	}
-	tail, err := s.entries(ctx, agent.ID, runtime.LogOptions{Tail: 2})
+	tail, err := s.entries(ctx, id, runtime.LogOptions{Tail: 2})
 	if err != nil {
 		return err
 	}
@@ -87,7 +82,7 @@ func logsSelect(ctx context.Context, s *suite) error {
 	}
 	// Lines of one time are not told apart: what matters is that none of them, nor an older one, comes again.
 	middle := all[len(all)/2].Timestamp
-	since, err := s.entries(ctx, agent.ID, runtime.LogOptions{Since: middle})
+	since, err := s.entries(ctx, id, runtime.LogOptions{Since: middle})
 	if err != nil {
 		return err
 	}
@@ -99,20 +94,15 @@ func logsSelect(ctx context.Context, s *suite) error {
 	return nil
 }
 
-func logsFollow(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
+func logsFollow(ctx context.Context, s *suite, id string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	logs, err := s.rt().Logs(ctx, agent.ID, runtime.LogOptions{Follow: true})
+	logs, err := s.rt().Logs(ctx, id, runtime.LogOptions{Follow: true})
 	if err != nil {
 		return fmt.Errorf("Logs: %w", err)
 	}
 	defer func() { _ = logs.Close() }()
-	if _, err := s.ask(ctx, agent.ID, "echo followed-$((6))"); err != nil {
+	if _, err := s.ask(ctx, id, "echo followed-$((6))"); err != nil {
 		return err
 	}
 	for {

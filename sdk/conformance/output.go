@@ -10,27 +10,17 @@ import (
 )
 
 var outputChecks = []check[*suite]{
-	{"output/complete", "over more than 1 MiB of output a viewer that reads gets every byte, in order", false, outputComplete},
-	{"output/resume", "a viewer that comes back with its offset gets exactly what it missed", false, outputResume},
-	{"output/unicode", "frames are cut only at the border of characters", false, outputUnicode},
-	{"output/exit", "when the agent ends, a frame says how, and then the terminal ends", false, outputExit},
+	{"output/complete", "over more than 1 MiB of output a viewer that reads gets every byte, in order", false, viewed(outputComplete)},
+	{"output/resume", "a viewer that comes back with its offset gets exactly what it missed", false, viewed(outputResume)},
+	{"output/unicode", "frames are cut only at the border of characters", false, withAgent(outputUnicode)},
+	{"output/exit", "when the agent ends, a frame says how, and then the terminal ends", false, viewed(outputExit)},
 }
 
-func outputComplete(ctx context.Context, s *suite) error {
+func outputComplete(ctx context.Context, _ *suite, _ string, v *view) error {
 	const (
 		step  = 4000 // numbers of a piece: under 32 KiB, so that it fits any ring
 		total = 1 << 20
 	)
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
-	v, err := s.view(ctx, agent.ID, runtime.AttachOptions{})
-	if err != nil {
-		return err
-	}
-	defer v.close()
 	begin := v.at()
 	next := 1
 	for v.at()-begin < total {
@@ -67,21 +57,11 @@ func outputComplete(ctx context.Context, s *suite) error {
 	return nil
 }
 
-func outputResume(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
-	all, err := s.view(ctx, agent.ID, runtime.AttachOptions{})
-	if err != nil {
-		return err
-	}
-	defer all.close()
+func outputResume(ctx context.Context, s *suite, id string, all *view) error {
 	if err := run(ctx, all, "echo one-$((1))", "one-1\r"); err != nil {
 		return err
 	}
-	gone, err := s.view(ctx, agent.ID, runtime.AttachOptions{})
+	gone, err := s.view(ctx, id, runtime.AttachOptions{})
 	if err != nil {
 		return err
 	}
@@ -90,7 +70,7 @@ func outputResume(ctx context.Context, s *suite) error {
 	if err := run(ctx, all, "echo two-$((2))", "two-2\r"); err != nil {
 		return err
 	}
-	back, err := s.view(ctx, agent.ID, runtime.AttachOptions{From: &from})
+	back, err := s.view(ctx, id, runtime.AttachOptions{From: &from})
 	if err != nil {
 		return err
 	}
@@ -120,13 +100,8 @@ func run(ctx context.Context, v *view, command, text string) error {
 	return v.until(ctx, text)
 }
 
-func outputUnicode(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
-	terminal, err := s.rt().Attach(ctx, agent.ID, runtime.AttachOptions{})
+func outputUnicode(ctx context.Context, s *suite, id string) error {
+	terminal, err := s.rt().Attach(ctx, id, runtime.AttachOptions{})
 	if err != nil {
 		return fmt.Errorf("Attach: %w", err)
 	}
@@ -150,17 +125,7 @@ func outputUnicode(ctx context.Context, s *suite) error {
 	return nil
 }
 
-func outputExit(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
-	v, err := s.view(ctx, agent.ID, runtime.AttachOptions{})
-	if err != nil {
-		return err
-	}
-	defer v.close()
+func outputExit(ctx context.Context, _ *suite, _ string, v *view) error {
 	if err := v.terminal.Input([]byte("exit 5\r")); err != nil {
 		return fmt.Errorf("Input: %w", err)
 	}

@@ -12,29 +12,24 @@ import (
 )
 
 var sendChecks = []check[*suite]{
-	{"send/invalid", "input that is empty, double or unknown is INVALID_ARGUMENT", false, sendInvalid},
-	{"send/response", "a message with ExpectResponse returns the text of its own turn", false, sendResponse},
-	{"send/once", "messages of many callers are delivered one at a time, each exactly once, in each caller's order", false, sendOnce},
-	{"send/repeat", "a repeat with the same id returns the first result and delivers nothing", false, sendRepeat},
-	{"send/raw-keys", "raw input and keys reach the terminal", false, sendRawKeys},
-	{"send/interrupt", "an interrupt ends the turn that runs, which says so, and is NOT_RUNNING where none does", false, sendInterrupt},
-	{"answer/no-prompt", "answering an agent that asks nothing is NO_PROMPT", false, answerNoPrompt},
-	{"metrics/running", "metrics of a running agent count its messages", false, metricsRunning},
+	{"send/invalid", "input that is empty, double or unknown is INVALID_ARGUMENT", false, withAgent(sendInvalid)},
+	{"send/response", "a message with ExpectResponse returns the text of its own turn", false, withAgent(sendResponse)},
+	{"send/once", "messages of many callers are delivered one at a time, each exactly once, in each caller's order", false, withAgent(sendOnce)},
+	{"send/repeat", "a repeat with the same id returns the first result and delivers nothing", false, withAgent(sendRepeat)},
+	{"send/raw-keys", "raw input and keys reach the terminal", false, viewed(sendRawKeys)},
+	{"send/interrupt", "an interrupt ends the turn that runs, which says so, and is NOT_RUNNING where none does", false, withAgent(sendInterrupt)},
+	{"answer/no-prompt", "answering an agent that asks nothing is NO_PROMPT", false, withAgent(answerNoPrompt)},
+	{"metrics/running", "metrics of a running agent count its messages", false, withAgent(metricsRunning)},
 }
 
-func sendInvalid(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
+func sendInvalid(ctx context.Context, s *suite, id string) error {
 	for name, in := range map[string]runtime.Input{
 		"nothing":               {},
 		"message and raw":       {Message: "echo x", Raw: "x"},
 		"message and interrupt": {Message: "echo x", Interrupt: true},
 		"an unknown key":        {Keys: []string{"NO_SUCH_KEY"}},
 	} {
-		_, err := s.rt().Send(ctx, agent.ID, in)
+		_, err := s.rt().Send(ctx, id, in)
 		if err := wantCode("Send of "+name, err, runtime.CodeInvalidArgument); err != nil {
 			return err
 		}
@@ -42,14 +37,9 @@ func sendInvalid(ctx context.Context, s *suite) error {
 	return nil
 }
 
-func sendResponse(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
+func sendResponse(ctx context.Context, s *suite, id string) error {
 	for n := range 2 {
-		text, err := s.ask(ctx, agent.ID, fmt.Sprintf("echo answer-$((40+%d))", n))
+		text, err := s.ask(ctx, id, fmt.Sprintf("echo answer-$((40+%d))", n))
 		if err != nil {
 			return err
 		}
@@ -60,19 +50,14 @@ func sendResponse(ctx context.Context, s *suite) error {
 	return nil
 }
 
-func sendOnce(ctx context.Context, s *suite) error {
+func sendOnce(ctx context.Context, s *suite, id string) error {
 	const callers, each = 3, 4
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
 	var wg sync.WaitGroup
 	failed := make([]error, callers)
 	for caller := range callers {
 		wg.Go(func() {
 			for n := range each {
-				text, err := s.ask(ctx, agent.ID, onceLine(caller, n))
+				text, err := s.ask(ctx, id, onceLine(caller, n))
 				if want := fmt.Sprintf("got-%d-%d", caller, n); err == nil && strings.TrimSpace(text) != want {
 					err = fmt.Errorf("the response to %q is %q", onceLine(caller, n), text)
 				}
@@ -89,7 +74,7 @@ func sendOnce(ctx context.Context, s *suite) error {
 			return err
 		}
 	}
-	lines, err := s.log(ctx, agent.ID, runtime.LogOptions{}, runtime.StreamInput)
+	lines, err := s.log(ctx, id, runtime.LogOptions{}, runtime.StreamInput)
 	if err != nil {
 		return err
 	}
@@ -114,25 +99,20 @@ func sendOnce(ctx context.Context, s *suite) error {
 
 func onceLine(caller, n int) string { return fmt.Sprintf("echo got-%d-$((0+%d))", caller, n) }
 
-func sendRepeat(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
+func sendRepeat(ctx context.Context, s *suite, id string) error {
 	in := runtime.Input{Message: "echo repeated", ExpectResponse: true, ID: "repeat-1"}
-	first, err := s.rt().Send(ctx, agent.ID, in)
+	first, err := s.rt().Send(ctx, id, in)
 	if err != nil {
 		return fmt.Errorf("Send: %w", err)
 	}
-	second, err := s.rt().Send(ctx, agent.ID, in)
+	second, err := s.rt().Send(ctx, id, in)
 	if err != nil {
 		return fmt.Errorf("Send again: %w", err)
 	}
 	if first.Response == nil || second.Response == nil || *first.Response != *second.Response {
 		return fmt.Errorf("the repeat returned %+v after %+v", second.Response, first.Response)
 	}
-	lines, err := s.log(ctx, agent.ID, runtime.LogOptions{}, runtime.StreamInput)
+	lines, err := s.log(ctx, id, runtime.LogOptions{}, runtime.StreamInput)
 	if err != nil {
 		return err
 	}
@@ -142,19 +122,9 @@ func sendRepeat(ctx context.Context, s *suite) error {
 	return nil
 }
 
-func sendRawKeys(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
-	v, err := s.view(ctx, agent.ID, runtime.AttachOptions{})
-	if err != nil {
-		return err
-	}
-	defer v.close()
+func sendRawKeys(ctx context.Context, s *suite, id string, v *view) error {
 	for _, in := range []runtime.Input{{Raw: "echo raw-$((40+1))\r"}, {Raw: "echo key-$((40+2))"}, {Keys: []string{"ENTER"}}} {
-		result, err := s.rt().Send(ctx, agent.ID, in)
+		result, err := s.rt().Send(ctx, id, in)
 		if err != nil {
 			return fmt.Errorf("Send(%+v): %w", in, err)
 		}
@@ -195,13 +165,8 @@ func (s *suite) interrupted(ctx context.Context, id string, answered <-chan answ
 	}
 }
 
-func sendInterrupt(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
-	_, err = s.rt().Send(ctx, agent.ID, runtime.Input{Interrupt: true})
+func sendInterrupt(ctx context.Context, s *suite, id string) error {
+	_, err := s.rt().Send(ctx, id, runtime.Input{Interrupt: true})
 	if runtime.ErrorCode(err) == runtime.CodeUnimplemented {
 		return skip("the runtime cannot interrupt")
 	}
@@ -211,13 +176,13 @@ func sendInterrupt(ctx context.Context, s *suite) error {
 	answered := make(chan answer, 1)
 	go func() {
 		// It says something all the time: a type that goes by quiet is busy with it.
-		result, err := s.rt().Send(ctx, agent.ID, runtime.Input{Message: "while :; do echo on; sleep 0.02; done", ExpectResponse: true})
+		result, err := s.rt().Send(ctx, id, runtime.Input{Message: "while :; do echo on; sleep 0.02; done", ExpectResponse: true})
 		answered <- answer{result, err}
 	}()
-	if _, err := s.await(ctx, agent.ID, runtime.StatusBusy); err != nil {
+	if _, err := s.await(ctx, id, runtime.StatusBusy); err != nil {
 		return err
 	}
-	got, err := s.interrupted(ctx, agent.ID, answered)
+	got, err := s.interrupted(ctx, id, answered)
 	if err != nil {
 		return err
 	}
@@ -227,7 +192,7 @@ func sendInterrupt(ctx context.Context, s *suite) error {
 	if got.result.Response == nil || !got.result.Response.Interrupted {
 		return fmt.Errorf("the turn that was interrupted ended with %+v, which does not say so", got.result.Response)
 	}
-	next, err := s.rt().Send(ctx, agent.ID, runtime.Input{Message: "echo on-$((40+2))", ExpectResponse: true})
+	next, err := s.rt().Send(ctx, id, runtime.Input{Message: "echo on-$((40+2))", ExpectResponse: true})
 	if err != nil {
 		return fmt.Errorf("the turn after it: %w", err)
 	}
@@ -237,25 +202,15 @@ func sendInterrupt(ctx context.Context, s *suite) error {
 	return nil
 }
 
-func answerNoPrompt(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
-	return wantCode("Answer", s.rt().Answer(ctx, agent.ID, runtime.Answer{Choice: runtime.ChoiceAllow}), runtime.CodeNoPrompt)
+func answerNoPrompt(ctx context.Context, s *suite, id string) error {
+	return wantCode("Answer", s.rt().Answer(ctx, id, runtime.Answer{Choice: runtime.ChoiceAllow}), runtime.CodeNoPrompt)
 }
 
-func metricsRunning(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
+func metricsRunning(ctx context.Context, s *suite, id string) error {
+	if _, err := s.ask(ctx, id, "echo counted"); err != nil {
 		return err
 	}
-	defer s.drop(ctx, agent.ID)
-	if _, err := s.ask(ctx, agent.ID, "echo counted"); err != nil {
-		return err
-	}
-	metrics, err := s.rt().Metrics(ctx, agent.ID)
+	metrics, err := s.rt().Metrics(ctx, id)
 	if runtime.ErrorCode(err) == runtime.CodeUnimplemented {
 		return skip("the runtime does not measure agents")
 	}

@@ -13,8 +13,8 @@ import (
 
 var stopChecks = []check[*suite]{
 	{"stop/idempotent", "stopping ends an agent, and stopping it again is no error", false, stopIdempotent},
-	{"stop/exit", "an agent that ends by itself is stopped, with its exit code", false, stopExit},
-	{"restart/same-id", "Restart starts an agent again under its id, running or stopped", false, restartSameID},
+	{"stop/exit", "an agent that ends by itself is stopped, with its exit code", false, withAgent(stopExit)},
+	{"restart/same-id", "Restart starts an agent again under its id, running or stopped", false, withAgent(restartSameID)},
 	{"prune/selects", "Prune removes stopped agents of the installation that are not to be kept, and with DryRun none", false, pruneSelects},
 	{"prune/forgets", "after Prune nothing is told of the agents that it removed, also not by events of before", false, pruneForgets},
 }
@@ -71,16 +71,11 @@ func stoppedTerminal(ctx context.Context, s *suite, id string) error {
 	}
 }
 
-func stopExit(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
-	if _, err := s.rt().Send(ctx, agent.ID, runtime.Input{Raw: "exit 3\r"}); err != nil {
+func stopExit(ctx context.Context, s *suite, id string) error {
+	if _, err := s.rt().Send(ctx, id, runtime.Input{Raw: "exit 3\r"}); err != nil {
 		return fmt.Errorf("Send of raw input: %w", err)
 	}
-	stopped, err := s.await(ctx, agent.ID, runtime.StatusStopped)
+	stopped, err := s.await(ctx, id, runtime.StatusStopped)
 	if err != nil {
 		return err
 	}
@@ -90,24 +85,19 @@ func stopExit(ctx context.Context, s *suite) error {
 	return nil
 }
 
-func restartSameID(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
+func restartSameID(ctx context.Context, s *suite, id string) error {
 	for _, state := range []string{"a running", "a stopped"} {
-		restarted, err := s.rt().Restart(ctx, agent.ID, runtime.RestartOptions{})
+		restarted, err := s.rt().Restart(ctx, id, runtime.RestartOptions{})
 		if err != nil {
 			return fmt.Errorf("Restart of %s agent: %w", state, err)
 		}
-		if restarted.ID != agent.ID {
+		if restarted.ID != id {
 			return fmt.Errorf("Restart of %s agent returned agent %q", state, restarted.ID)
 		}
-		if _, err := s.await(ctx, agent.ID, runtime.StatusReady); err != nil {
+		if _, err := s.await(ctx, id, runtime.StatusReady); err != nil {
 			return err
 		}
-		if err := s.rt().Stop(ctx, agent.ID, runtime.StopOptions{}); err != nil {
+		if err := s.rt().Stop(ctx, id, runtime.StopOptions{}); err != nil {
 			return fmt.Errorf("Stop: %w", err)
 		}
 	}

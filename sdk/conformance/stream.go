@@ -9,35 +9,30 @@ import (
 )
 
 var streamChecks = []check[*suite]{
-	{"streams/cancel", "the end of a context ends its streams and leaves no goroutine", false, streamsCancel},
-	{"streams/close", "closing a terminal twice is safe, and ends it", false, streamsClose},
+	{"streams/cancel", "the end of a context ends its streams and leaves no goroutine", false, withAgent(streamsCancel)},
+	{"streams/close", "closing a terminal twice is safe, and ends it", false, viewed(streamsClose)},
 }
 
 // streamsCancel opens streams, ends their context while they wait, and counts goroutines. Idle connections may
 // stay, so the count is compared with a margin that is far below one goroutine a stream.
-func streamsCancel(ctx context.Context, s *suite) error {
+func streamsCancel(ctx context.Context, s *suite, id string) error {
 	const each, margin = 20, 15
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
 	before := goruntime.NumGoroutine()
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	ends := make(chan string, 3*each)
 	for range each {
-		terminal, err := s.rt().Attach(inner, agent.ID, runtime.AttachOptions{})
+		terminal, err := s.rt().Attach(inner, id, runtime.AttachOptions{})
 		if err != nil {
 			return fmt.Errorf("Attach: %w", err)
 		}
 		go until(ends, "a terminal", func() error { _, err := terminal.Recv(); return err }, terminal.Close)
-		events, err := s.rt().Events(inner, runtime.EventOptions{AgentID: agent.ID})
+		events, err := s.rt().Events(inner, runtime.EventOptions{AgentID: id})
 		if err != nil {
 			return fmt.Errorf("Events: %w", err)
 		}
 		go until(ends, "a stream of events", func() error { _, err := events.Next(); return err }, events.Close)
-		logs, err := s.rt().Logs(inner, agent.ID, runtime.LogOptions{Follow: true})
+		logs, err := s.rt().Logs(inner, id, runtime.LogOptions{Follow: true})
 		if err != nil {
 			return fmt.Errorf("Logs: %w", err)
 		}
@@ -70,17 +65,7 @@ func until(ends chan<- string, name string, next, closer func() error) {
 	ends <- name
 }
 
-func streamsClose(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
-	v, err := s.view(ctx, agent.ID, runtime.AttachOptions{})
-	if err != nil {
-		return err
-	}
-	defer v.close()
+func streamsClose(ctx context.Context, _ *suite, _ string, v *view) error {
 	for range 2 {
 		if err := v.terminal.Close(); err != nil {
 			return fmt.Errorf("Close: %w", err)

@@ -9,35 +9,26 @@ import (
 )
 
 var viewerChecks = []check[*suite]{
-	{"viewer/two", "two viewers see the same output", false, viewerTwo},
-	{"viewer/stalled", "a viewer that does not read holds up neither the agent nor other viewers, and catches up", false, viewerStalled},
-	{"viewer/read-only", "a read-only viewer sees everything and types nothing", false, viewerReadOnly},
+	{"viewer/two", "two viewers see the same output", false, viewed(viewerTwo)},
+	{"viewer/stalled", "a viewer that does not read holds up neither the agent nor other viewers, and catches up", false, viewed(viewerStalled)},
+	{"viewer/read-only", "a read-only viewer sees everything and types nothing", false, viewed(viewerReadOnly)},
 	{"viewer/resize", "a size in bounds is taken and told; one out of bounds is INVALID_ARGUMENT", false, viewerResize},
 }
 
-func viewerTwo(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
+func viewerTwo(ctx context.Context, s *suite, id string, first *view) error {
+	second, err := s.view(ctx, id, runtime.AttachOptions{})
 	if err != nil {
 		return err
 	}
-	defer s.drop(ctx, agent.ID)
-	var views []*view
-	for range 2 {
-		v, err := s.view(ctx, agent.ID, runtime.AttachOptions{})
-		if err != nil {
-			return err
-		}
-		defer v.close() //nolint:gocritic // two of them
-		views = append(views, v)
-	}
-	if err := run(ctx, views[0], "seq 1 500; echo end-$((8))", "end-8\r"); err != nil {
+	defer second.close()
+	if err := run(ctx, first, "seq 1 500; echo end-$((8))", "end-8\r"); err != nil {
 		return err
 	}
-	if err := views[1].until(ctx, "end-8\r"); err != nil {
+	if err := second.until(ctx, "end-8\r"); err != nil {
 		return err
 	}
-	a, startA := views[0].output()
-	b, startB := views[1].output()
+	a, startA := first.output()
+	b, startB := second.output()
 	start := max(startA, startB)
 	if start-startA > uint64(len(a)) || start-startB > uint64(len(b)) {
 		return fmt.Errorf("the viewers have no output in common: from %d and from %d on", startA, startB)
@@ -49,22 +40,12 @@ func viewerTwo(ctx context.Context, s *suite) error {
 	return nil
 }
 
-func viewerStalled(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
-	stalled, err := s.rt().Attach(ctx, agent.ID, runtime.AttachOptions{})
+func viewerStalled(ctx context.Context, s *suite, id string, v *view) error {
+	stalled, err := s.rt().Attach(ctx, id, runtime.AttachOptions{})
 	if err != nil {
 		return fmt.Errorf("Attach: %w", err)
 	}
 	defer func() { _ = stalled.Close() }()
-	v, err := s.view(ctx, agent.ID, runtime.AttachOptions{})
-	if err != nil {
-		return err
-	}
-	defer v.close()
 	// More than any queue between the two ends is likely to hold.
 	if err := run(ctx, v, "seq 1 600000; echo end-$((9))", "end-9\r"); err != nil {
 		return err
@@ -81,13 +62,8 @@ func viewerStalled(ctx context.Context, s *suite) error {
 	}
 }
 
-func viewerReadOnly(ctx context.Context, s *suite) error {
-	agent, err := s.agent(ctx)
-	if err != nil {
-		return err
-	}
-	defer s.drop(ctx, agent.ID)
-	reader, err := s.view(ctx, agent.ID, runtime.AttachOptions{ReadOnly: true})
+func viewerReadOnly(ctx context.Context, s *suite, id string, writer *view) error {
+	reader, err := s.view(ctx, id, runtime.AttachOptions{ReadOnly: true})
 	if err != nil {
 		return err
 	}
@@ -95,11 +71,6 @@ func viewerReadOnly(ctx context.Context, s *suite) error {
 	if err := wantCode("Input of a read-only viewer", reader.terminal.Input([]byte("echo sneaked-$((1))\r")), runtime.CodeForbidden); err != nil {
 		return err
 	}
-	writer, err := s.view(ctx, agent.ID, runtime.AttachOptions{})
-	if err != nil {
-		return err
-	}
-	defer writer.close()
 	if err := run(ctx, writer, "echo seen-$((2))", "seen-2\r"); err != nil {
 		return err
 	}
