@@ -1,6 +1,7 @@
 package appliance
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -25,9 +26,7 @@ func belowPath(prefix string, next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		if escaped == "" {
-			escaped = "/"
-		}
+		escaped = cmp.Or(escaped, "/")
 		plain, err := url.PathUnescape(escaped)
 		if err != nil {
 			next.ServeHTTP(w, r)

@@ -2,6 +2,7 @@ package appliance
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -296,10 +297,7 @@ func (a *App) proveRetention(ctx context.Context, _ string) (bool, string, error
 			return false, "", err
 		}
 		for _, row := range rows {
-			ended := row.CompletedAt
-			if ended == nil {
-				ended = row.CancelledAt
-			}
+			ended := cmp.Or(row.CompletedAt, row.CancelledAt)
 			if ended != nil && ended.Before(before) {
 				old++
 			}

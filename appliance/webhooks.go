@@ -75,10 +75,7 @@ func webhookConfig(c *config.Config) (webhook.Config, error) {
 
 // orNever turns the configuration's 0 into what the webhooks take for never; their 0 is the default.
 func orNever(d time.Duration) time.Duration {
-	if d == 0 {
-		return -1
-	}
-	return d
+	return cmp.Or(d, -1)
 }
 
 func prefixes(texts []string) ([]netip.Prefix, error) {

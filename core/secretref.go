@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -136,9 +137,7 @@ func WholeSecretRef(text, provider, key string) (SecretRef, error) {
 	if keyed && own != "" {
 		key = own
 	}
-	if key == "" {
-		key = "x" // to see whether the rest is well-formed
-	}
+	key = cmp.Or(key, "x") // to see whether the rest is well-formed
 	ref, ok, err := ParseSecretRef(whole + "#" + key)
 	if err == nil && !ok {
 		err = errors.New("is no reference to a secret")

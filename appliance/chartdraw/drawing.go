@@ -3,7 +3,8 @@ package chartdraw
 import (
 	"encoding/json"
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -108,12 +109,7 @@ func (d *Drawing) messages(c *core.Chart) {
 		}
 		d.Rules = append(d.Rules, core.RoutingRule{From: from, To: line(r.To), Topics: lines(r.Topics), MessageTypes: lines(r.MessageTypes)})
 	}
-	var topics []string
-	for topic := range c.Escalation.TopicRoutes {
-		topics = append(topics, topic)
-	}
-	sort.Strings(topics)
-	for _, topic := range topics {
+	for _, topic := range slices.Sorted(maps.Keys(c.Escalation.TopicRoutes)) {
 		d.Rules = append(d.Rules, core.RoutingRule{From: "any role", To: line(c.Escalation.TopicRoutes[topic]), Topics: []string{line(topic)}})
 	}
 	e := c.Escalation

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,10 +88,7 @@ func (s *adminSocket) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // localSocket returns the admin socket of this machine's server if the caller may use it: somebody listens, and the token
 // beside it can be read. Else why not.
 func (c *cli) localSocket() (*adminSocket, error) {
-	path := c.deps.Getenv(envAdminSocket)
-	if path == "" {
-		path = adminSocketPath
-	}
+	path := cmp.Or(c.deps.Getenv(envAdminSocket), adminSocketPath)
 	return openAdminSocket(path)
 }
 
@@ -121,10 +119,7 @@ func (c *cli) admin() (*adminSocket, error) {
 		return nil, &usageError{message: "this command works on the machine of the server only, over its admin socket", hint: "leave --server and --context out, or name a socket: --server unix:PATH"}
 	}
 	s, err := c.localSocket()
-	path := c.deps.Getenv(envAdminSocket)
-	if path == "" {
-		path = adminSocketPath
-	}
+	path := cmp.Or(c.deps.Getenv(envAdminSocket), adminSocketPath)
 	return s, noSocket(path, err)
 }
 

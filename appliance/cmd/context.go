@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
@@ -145,9 +146,7 @@ func (c *cli) chosenContext() (chosen serverContext, credential string, err erro
 	if err != nil {
 		return chosen, "", err
 	}
-	if name == "" {
-		name = all.Current
-	}
+	name = cmp.Or(name, all.Current)
 	if name == "" {
 		return chosen, "", nil
 	}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -78,9 +79,7 @@ func (c *cli) addDecision(cmd *cobra.Command, thread, text, category, details st
 		return err
 	}
 	d := client.NewDecision{Category: category, Summary: text, IdempotencyKey: client.NewIdempotencyKey()}
-	if d.Category == "" {
-		d.Category = "decision"
-	}
+	d.Category = cmp.Or(d.Category, "decision")
 	if details != "" {
 		var object json.RawMessage
 		if object, err = c.objectFlag("--details", details); err != nil {

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -41,9 +42,7 @@ func attemptTable(s *screen, attempts []wire.TaskAttempt) {
 	for i := range attempts {
 		a := &attempts[i]
 		agent, reason := a.AgentName, ""
-		if agent == "" {
-			agent = a.AgentID
-		}
+		agent = cmp.Or(agent, a.AgentID)
 		if a.Error != nil {
 			reason = shorten(clean(a.Error.String()), 80)
 		}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -52,10 +53,7 @@ func chartEventText(event client.Event, d client.EventData) (text string, known 
 		return words(d.Step, d.Type, quoted(d.Name), d.Role, again), true
 	case client.EventRoleBound:
 		e := client.TimelineEntry{AgentID: d.AgentID, Name: d.AgentName, Type: d.AgentType}
-		agent := d.AgentName
-		if agent == "" {
-			agent = d.AgentID
-		}
+		agent := cmp.Or(d.AgentName, d.AgentID)
 		return words(d.Role, agent+by(&e)), true
 	case client.EventRoleReleased:
 		return words(d.Role, d.AgentID, d.Reason), true

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -123,9 +124,7 @@ func (c *cli) keepLogin(name string, of serverContext, login *savedLogin) error 
 		}
 		if !known {
 			all.Contexts[name] = of
-			if all.Current == "" {
-				all.Current = name
-			}
+			all.Current = cmp.Or(all.Current, name)
 		}
 		return all.writeLogin(name, login)
 	})
@@ -156,9 +155,7 @@ func (c *cli) loginContext() (*contexts, string, error) {
 		_, err := all.find(name)
 		return all, name, err
 	}
-	if server == "" {
-		server = defaultServer
-	}
+	server = cmp.Or(server, defaultServer)
 	api, err := client.New(server, client.Options{})
 	if err != nil {
 		return nil, "", &usageError{message: err.Error(), hint: "name the server with --server or " + envServer}

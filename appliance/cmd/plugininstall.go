@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -140,10 +141,7 @@ func (c *cli) confirmInstall(p *pluginhost.Package, was pluginhost.ManifestEntry
 	if p.Vouched {
 		origin = "as its manifest says"
 	}
-	signer := p.Entry.SignedBy
-	if signer == "" {
-		signer = "nobody, as far as was checked: plugins.trustedKeys names no keys"
-	}
+	signer := cmp.Or(p.Entry.SignedBy, "nobody, as far as was checked: plugins.trustedKeys names no keys")
 	before := ""
 	if replaces {
 		before = was.Version + " (" + was.Kind + ")"

@@ -132,12 +132,8 @@ func Execute(ctx context.Context, deps Deps, args []string) int {
 }
 
 func newRoot(deps Deps) (*cobra.Command, *cli) {
-	if deps.Stdin == nil {
-		deps.Stdin = os.Stdin
-	}
-	if deps.Stdout == nil {
-		deps.Stdout = os.Stdout
-	}
+	deps.Stdin = cmp.Or[io.Reader](deps.Stdin, os.Stdin)
+	deps.Stdout = cmp.Or[io.Writer](deps.Stdout, os.Stdout)
 	if deps.Stderr == nil {
 		deps.Stderr = os.Stderr
 	}

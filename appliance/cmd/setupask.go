@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,9 +68,7 @@ func (s *setup) ask(ctx context.Context, a *asker, item *setupItem) error {
 		if err != nil {
 			return err
 		}
-		if answer == "" {
-			answer = proposed
-		}
+		answer = cmp.Or(answer, proposed)
 		problem := s.take(item, answer)
 		if problem == "" {
 			return nil

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -91,9 +92,7 @@ func (c *cli) threadTarget(cmd *cobra.Command, f *targetFlags) (*client.ThreadSp
 		w.WorkspaceID, w.Path, w.BaseCommit, w.WorkBranch = "", "", "", ""
 	}
 	spec.Preparation.EnvNames = nil
-	if spec.ExecutionID == "" {
-		spec.ExecutionID = core.NewExecution
-	}
+	spec.ExecutionID = cmp.Or(spec.ExecutionID, core.NewExecution)
 	pairs, err := metadataFlag(cmd, f.metadata)
 	for key, value := range pairs {
 		if spec.Metadata == nil {

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -72,17 +73,12 @@ func (p *threadPrinter) answers(id string, prompt *client.ManagedPrompt) {
 		_, _ = fmt.Fprintf(p.w, "    %s  %s\n", clean(o.ID), clean(o.Label))
 		ids = append(ids, clean(o.ID))
 	}
-	choice := strings.Join(ids, "|")
-	if choice == "" {
-		choice = "--text TEXT"
-	}
+	choice := cmp.Or(strings.Join(ids, "|"), "--text TEXT")
 	_, _ = fmt.Fprintf(p.w, "    answer it: wardroom thread answer %s %s\n", clean(id), choice)
 }
 
 func (p *threadPrinter) line(at time.Time, name, id string, how style, word, text string) {
-	if name == "" {
-		name = id
-	}
+	name = cmp.Or(name, id)
 	name = fitColumns(clean(name), nameMost, false)
 	p.names = max(p.names, uniseg.StringWidth(name))
 	word = fmt.Sprintf("%-15s", clean(word))

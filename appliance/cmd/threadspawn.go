@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -87,9 +88,7 @@ func (c *cli) threadRequest(cmd *cobra.Command, f *threadFlags) (client.ThreadSp
 	}
 	given := func(name string) bool { return cmd.Flags().Changed(name) }
 	set(&spec.ExecutionID, f.spec.ExecutionID)
-	if spec.ExecutionID == "" {
-		spec.ExecutionID = core.NewExecution
-	}
+	spec.ExecutionID = cmp.Or(spec.ExecutionID, core.NewExecution)
 	set(&spec.Name, f.spec.Name)
 	set(&spec.AgentType, f.spec.AgentType)
 	set(&spec.Role, f.spec.Role)

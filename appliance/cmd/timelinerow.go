@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -119,9 +120,7 @@ func (s *timelineStyle) left(tree *timelineTree, n *timelineNode) []piece {
 		add(stylePlain, e.Role)
 		if n.task != nil {
 			add(styleFaint, tree.agent(n.task))
-			if detail == "" {
-				detail = n.task.Detail
-			}
+			detail = cmp.Or(detail, n.task.Detail)
 		}
 		if e.Attempt > 1 {
 			again = fmt.Sprintf("run %d", e.Attempt)
@@ -136,10 +135,7 @@ func (s *timelineStyle) left(tree *timelineTree, n *timelineNode) []piece {
 		}
 	case client.TimelineRole:
 		add(stylePlain, e.Role)
-		agent := tree.agents[e.AgentID]
-		if agent == "" {
-			agent = e.AgentID
-		}
+		agent := cmp.Or(tree.agents[e.AgentID], e.AgentID)
 		add(styleFaint, agent+by(e))
 		if entryStyle(e.Status) == styleGood {
 			detail = "" // that the execution is over

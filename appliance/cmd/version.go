@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"runtime/debug"
@@ -45,9 +46,7 @@ func buildInfo() build {
 			}
 		}
 	}
-	if info.Version == "" {
-		info.Version = "devel"
-	}
+	info.Version = cmp.Or(info.Version, "devel")
 	return info
 }
 

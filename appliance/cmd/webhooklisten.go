@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -149,10 +150,7 @@ func (l *webhookListener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	now := time.Now()
-	tolerance := l.flags.tolerance
-	if tolerance == 0 {
-		tolerance = -1
-	}
+	tolerance := cmp.Or(l.flags.tolerance, -1)
 	event, err := webhook.Verify(l.flags.secret, r.Header, body, tolerance, now)
 	got := receipt{Time: now.UTC().Truncate(time.Millisecond), Verified: err == nil}
 	if err != nil {

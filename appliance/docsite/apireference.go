@@ -3,8 +3,8 @@ package docsite
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 	"sync"
 )
@@ -99,11 +99,7 @@ func (s *site) addAPI(data []byte) []*page {
 		return nil
 	}
 	tags := apiTags(data)
-	names := make([]string, 0, len(tags))
-	for tag := range tags {
-		names = append(names, tag)
-	}
-	sort.Strings(names)
+	names := slices.Sorted(maps.Keys(tags))
 	// The document is read again when somebody asks for one of these pages: it is large, and few do.
 	read := sync.OnceValue(func() *apiReference { return newAPIReference(data) })
 	pages := []*page{s.add(apiPage, "API", func() []byte { return read().overview(names) })}
@@ -147,12 +143,7 @@ func newAPIReference(data []byte) *apiReference {
 	if err := json.Unmarshal(data, &r.apiDocument); err != nil {
 		panic("docsite: the OpenAPI document: " + err.Error())
 	}
-	paths := make([]string, 0, len(r.Paths))
-	for path := range r.Paths {
-		paths = append(paths, path)
-	}
-	sort.Strings(paths)
-	for _, path := range paths {
+	for _, path := range slices.Sorted(maps.Keys(r.Paths)) {
 		for _, method := range methods {
 			op := r.Paths[path][method]
 			if op == nil {
@@ -241,12 +232,7 @@ func (r *apiReference) body(b *strings.Builder, op *apiOperation) {
 
 // media writes what bodies hold, by their type.
 func (r *apiReference) media(b *strings.Builder, content map[string]apiMedia) {
-	kinds := make([]string, 0, len(content))
-	for kind := range content {
-		kinds = append(kinds, kind)
-	}
-	sort.Strings(kinds)
-	for _, kind := range kinds {
+	for _, kind := range slices.Sorted(maps.Keys(content)) {
 		s := content[kind].Schema
 		fmt.Fprintf(b, "\n%s: %s\n", code(kind), s.words())
 		if s != nil {
@@ -256,11 +242,7 @@ func (r *apiReference) media(b *strings.Builder, content map[string]apiMedia) {
 }
 
 func (r *apiReference) answers(b *strings.Builder, op *apiOperation) {
-	statuses := make([]string, 0, len(op.Responses))
-	for status := range op.Responses {
-		statuses = append(statuses, status)
-	}
-	sort.Strings(statuses)
+	statuses := slices.Sorted(maps.Keys(op.Responses))
 	var errors []string
 	for _, status := range statuses {
 		if status >= "400" {
@@ -278,12 +260,7 @@ func (r *apiReference) answers(b *strings.Builder, op *apiOperation) {
 func (r *apiReference) schemas() []byte {
 	var b strings.Builder
 	b.WriteString("# API: bodies\n\nWhat requests and answers are made of, by name.\n")
-	names := make([]string, 0, len(r.Components.Schemas))
-	for name := range r.Components.Schemas {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(r.Components.Schemas)) {
 		s := r.Components.Schemas[name]
 		fmt.Fprintf(&b, "\n## %s\n", name)
 		if s.Description != "" {
@@ -316,12 +293,7 @@ func fields(rows []string, prefix string, s *apiSchema, depth int) []string {
 	if s == nil || s.Ref != "" || depth > deepest {
 		return rows
 	}
-	names := make([]string, 0, len(s.Properties))
-	for name := range s.Properties {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		p, path := s.Properties[name], prefix+name
 		meaning := escape(p.Description)
 		if slices.Contains(s.Required, name) {

@@ -1,7 +1,9 @@
 package docsite
 
 import (
+	"cmp"
 	"html/template"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -44,20 +46,13 @@ const (
 // newIndex reads all pages.
 func newIndex(s *site) *index {
 	ix := &index{postings: map[string][]posting{}}
-	names := make([]string, 0, len(s.byName))
-	for name := range s.byName {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(s.byName)) {
 		p := s.byName[name]
 		for _, part := range p.made().sections {
 			if part.ID == "" && part.text == "" {
 				continue
 			}
-			if part.Title == "" {
-				part.Title = p.title
-			}
+			part.Title = cmp.Or(part.Title, p.title)
 			ix.add(indexed{part, p})
 		}
 	}

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 
@@ -47,9 +48,7 @@ type AgentAuth struct {
 
 // NewAgentAuth makes an AgentAuth.
 func NewAgentAuth(o AgentOptions) *AgentAuth {
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.Origin == nil {
 		o.Origin = connectionOf
 	}

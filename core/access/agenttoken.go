@@ -63,9 +63,7 @@ type AgentTokens struct {
 
 // NewAgentTokens makes the service. It does nothing yet.
 func NewAgentTokens(o TokenOptions) *AgentTokens {
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.Older == nil {
 		o.Older = core.OlderBy(o.Clock)
 	}

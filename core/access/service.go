@@ -112,9 +112,7 @@ type Service struct {
 
 // New makes a service. It does nothing yet.
 func New(o Options) *Service {
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.Older == nil {
 		o.Older = core.OlderBy(o.Clock)
 	}

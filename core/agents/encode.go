@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"time"
@@ -44,10 +45,7 @@ func appendTask(b []byte, t *core.Task, now time.Time) []byte {
 	}
 	b = append(b, `,"timeout":`...)
 	b = strconv.AppendInt(b, t.Timeout.Milliseconds(), 10)
-	priority := t.Priority
-	if priority == "" {
-		priority = core.PriorityNormal
-	}
+	priority := cmp.Or(t.Priority, core.PriorityNormal)
 	b = append(b, `,"priority":`...)
 	b = protocol.AppendString(b, string(priority))
 	b = append(b, `,"context":`...)

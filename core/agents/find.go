@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -12,10 +13,7 @@ import (
 func (s *Service) FindAgents(_ context.Context, filter core.AgentFilter) ([]*core.Agent, core.PageInfo, core.AgentCounts, error) {
 	var info core.PageInfo
 	var counts core.AgentCounts
-	limit := filter.Limit
-	if limit == 0 {
-		limit = core.DefaultPageLimit
-	}
+	limit := cmp.Or(filter.Limit, core.DefaultPageLimit)
 	switch {
 	case limit < 0 || limit > core.MaxPageLimit:
 		return nil, info, counts, core.Invalid("limit", "must be 1 to %d", core.MaxPageLimit)

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -243,9 +244,7 @@ func (a *agent) describe(reg *registration) {
 
 // registeredConfig is what agents get of the configuration.
 func registeredConfig(c *Config, taskTimeout time.Duration) protocol.RegisteredConfig {
-	if taskTimeout == 0 {
-		taskTimeout = c.TaskTimeout
-	}
+	taskTimeout = cmp.Or(taskTimeout, c.TaskTimeout)
 	return protocol.RegisteredConfig{
 		HeartbeatInterval: c.HeartbeatInterval.Milliseconds(),
 		TaskTimeout:       taskTimeout.Milliseconds(),

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -76,10 +77,7 @@ func checkRegister(p *protocol.Register) (registration, error) {
 			}
 		}
 	}
-	tasks := p.Config.MaxConcurrentTasks
-	if tasks == 0 {
-		tasks = 1
-	}
+	tasks := cmp.Or(p.Config.MaxConcurrentTasks, 1)
 	if reason := checkMaxTasks(tasks); reason != "" {
 		bad("config.maxConcurrentTasks", "%s", reason)
 	}

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -108,9 +109,7 @@ func readFailure(f *frame) (report, *core.TaskError, error) {
 	if p.Error.Code == "" && p.Error.Message == "" {
 		return report{}, nil, errors.New("error: must have a code and a message")
 	}
-	if p.Error.Code == "" {
-		p.Error.Code = string(core.CodeAgentError)
-	}
+	p.Error.Code = cmp.Or(p.Error.Code, string(core.CodeAgentError))
 	r := report{taskID: []byte(p.TaskID), executionID: []byte(p.ExecutionID), attempt: p.Attempt}
 	return r, &core.TaskError{
 		Code: p.Error.Code, Message: p.Error.Message, Details: p.Error.Details, Retryable: p.Retryable,

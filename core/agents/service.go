@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -101,18 +102,12 @@ type Service struct {
 
 // New makes a Service without side effects.
 func New(o Options) *Service {
-	if o.Clock == nil {
-		o.Clock = core.SystemClock{}
-	}
-	if o.IDs == nil {
-		o.IDs = core.NewIDs(o.Clock)
-	}
+	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
+	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
 	if o.Older == nil {
 		o.Older = core.OlderBy(o.Clock)
 	}
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	s := &Service{
 		store:    o.Store,
 		sink:     o.Sink,

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -326,9 +327,7 @@ func checkThreadData(kind core.EventType, d *protocol.ThreadData, now time.Time)
 		if prompt.Kind == "" && kind == core.EventManagedBlocked {
 			prompt.Kind = wire.PromptApproval
 		}
-		if prompt.Kind == "" {
-			prompt.Kind = wire.PromptQuestion
-		}
+		prompt.Kind = cmp.Or(prompt.Kind, wire.PromptQuestion)
 		switch {
 		case prompt.ID == "" || len(prompt.ID) > maxIDLen || !printable(prompt.ID):
 			return signal, fmt.Errorf("data.prompt.id: must be 1 to %d printable bytes", maxIDLen)

@@ -1,6 +1,7 @@
 package agents
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 )
@@ -60,9 +61,7 @@ func (u *unsettled) full(reports, bytes int) <-chan struct{} {
 func (u *unsettled) rotate(now, age int64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.rotated == 0 {
-		u.rotated = now
-	}
+	u.rotated = cmp.Or(u.rotated, now)
 	if now-u.rotated < age {
 		return true
 	}

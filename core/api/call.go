@@ -88,9 +88,7 @@ func (s *Server) logServed(c *call) {
 		s.log.Debug("client left", "request", c.id, "operation", c.route.OperationID)
 	case status >= http.StatusBadRequest:
 		kind := refusal{c.route.OperationID, status, c.code, c.principal.ID, c.origin}
-		if kind.principal == "" { // it was refused before anybody asked who that is
-			kind.principal = core.Anonymous.ID
-		}
+		kind.principal = cmp.Or(kind.principal, core.Anonymous.ID) // it was refused before anybody asked who that is
 		if kind.address == "" {
 			kind.address, _, _ = net.SplitHostPort(c.r.RemoteAddr)
 		}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -66,10 +67,7 @@ func (s *Server) getHealth(c *call) (answer, error) {
 				Name: name, Severity: severity, Status: status, Message: message, Hint: hint, Since: since,
 			})
 			if name == storeCheck {
-				database = map[string]string{"degraded": "degraded", "failed": "unhealthy"}[status]
-				if database == "" {
-					database = "healthy"
-				}
+				database = cmp.Or(map[string]string{"degraded": "degraded", "failed": "unhealthy"}[status], "healthy")
 			}
 		})
 	_, _, counts, err := s.opts.Agents.FindAgents(c.ctx, core.AgentFilter{Page: core.Page{Limit: 1}})

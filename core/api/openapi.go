@@ -247,10 +247,7 @@ func responses(r *Route, schemas *schema.Set) object {
 		}
 		out := object{"description": resp.Doc, "headers": own}
 		if resp.Body != nil {
-			typ := resp.ContentType
-			if typ == "" {
-				typ = "application/json"
-			}
+			typ := cmp.Or(resp.ContentType, "application/json")
 			content := object{typ: object{"schema": schemas.Of(reflect.TypeOf(resp.Body), false)}}
 			// Answers of one status may differ in their type.
 			if before, ok := all[strconv.Itoa(resp.Status)].(object); ok {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"time"
 
@@ -138,9 +139,7 @@ func (p schedulePart) createSchedule(c *call, req createScheduleRequest) (answer
 func scheduleCreated(found *core.Schedule) answer { return created(schedulePath(found.ID), found) }
 
 func (p schedulePart) previewSchedule(c *call, req previewScheduleRequest) (answer, error) {
-	if req.Count == 0 {
-		req.Count = defaultTicks
-	}
+	req.Count = cmp.Or(req.Count, defaultTicks)
 	return shown(p.service.PreviewTicks(c.ctx, scheduleSpec(&req.ScheduleTiming), req.Count))
 }
 

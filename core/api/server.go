@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"sync/atomic"
@@ -100,18 +101,10 @@ func New(o Options) *Server {
 		o.Idempotency == nil || o.Journal == nil || o.Clock == nil || o.IDs == nil {
 		panic("api: New needs all services, the idempotency keys, the journal, the clock and the ids")
 	}
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
-	if o.Health == nil {
-		o.Health = alwaysHealthy{}
-	}
-	if o.Metrics == nil {
-		o.Metrics = noMetrics{}
-	}
-	if o.Tracer == nil {
-		o.Tracer = core.NoTracer{}
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
+	o.Health = cmp.Or[Health](o.Health, alwaysHealthy{})
+	o.Metrics = cmp.Or[Metrics](o.Metrics, noMetrics{})
+	o.Tracer = cmp.Or[core.Tracer](o.Tracer, core.NoTracer{})
 	if o.Gatherer == nil {
 		o.Gatherer = prometheus.NewRegistry()
 	}

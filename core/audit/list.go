@@ -209,9 +209,7 @@ func (s *Service) bounds(ctx context.Context, since, until time.Time) (first, la
 		if !since.IsZero() && row.Time.Before(since) || !until.IsZero() && !row.Time.Before(until) {
 			return true, nil
 		}
-		if first == 0 {
-			first = row.Sequence
-		}
+		first = cmp.Or(first, row.Sequence)
 		last = row.Sequence
 		return true, nil
 	})

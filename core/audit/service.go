@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"slices"
@@ -74,21 +75,15 @@ func New(o Options) *Service {
 	if o.Clock == nil || o.IDs == nil || len(o.Key) != ed25519.PrivateKeySize {
 		panic("audit: New needs the clock, the ids and the key")
 	}
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.Older == nil {
 		o.Older = core.OlderBy(o.Clock)
 	}
 	if o.Alert == nil {
 		o.Alert = func(string, string, map[string]any) {}
 	}
-	if o.Metrics == nil {
-		o.Metrics = noMetrics{}
-	}
-	if o.Mask == nil {
-		o.Mask = noMask{}
-	}
+	o.Metrics = cmp.Or[Metrics](o.Metrics, noMetrics{})
+	o.Mask = cmp.Or[core.Masker](o.Mask, noMask{})
 	s := &Service{opts: o, log: o.Logger.Named("audit")}
 	s.taken = make(chan struct{}, 1)
 	s.queue.wake, s.queue.turn = make(chan struct{}, 1), make(chan struct{}, 1)

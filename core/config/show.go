@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -120,10 +121,6 @@ func textNode(text string) *yaml.Node {
 }
 
 func sortedKeys[T any](m map[string]T) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(m))
 	return names
 }

@@ -1,6 +1,7 @@
 package coretest
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -117,9 +118,7 @@ func (a *Authority) sign(template *x509.Certificate, key *ecdsa.PrivateKey, issu
 	if template.NotAfter.IsZero() {
 		template.NotAfter = time.Now().Add(10 * 365 * 24 * time.Hour)
 	}
-	if issuer == nil {
-		issuer = template
-	}
+	issuer = cmp.Or(issuer, template)
 	der, err := x509.CreateCertificate(rand.Reader, template, issuer, key.Public(), a.key)
 	if err != nil {
 		a.tb.Fatal(err)

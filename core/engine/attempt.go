@@ -179,9 +179,7 @@ func (p *pastAttempt) replayEnded(kind core.EventType, d taskData) {
 	p.failures++
 	p.excluded = append(p.excluded, d.AgentID)
 	p.status, p.cause = d.Status, d.Error
-	if p.status == "" {
-		p.status = statusFailed // of an earlier release
-	}
+	p.status = cmp.Or(p.status, statusFailed) // of an earlier release
 	p.state = attemptFailed
 	if d.Retry {
 		p.state = attemptWaiting

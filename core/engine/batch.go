@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -35,10 +36,7 @@ func (e *Engine) StartBatch(ctx context.Context, req core.BatchRequest) (*core.B
 	if err != nil {
 		return nil, err
 	}
-	concurrency := req.Concurrency
-	if concurrency == 0 {
-		concurrency = core.DefaultBatchConcurrency
-	}
+	concurrency := cmp.Or(req.Concurrency, core.DefaultBatchConcurrency)
 	now := e.clock.Now()
 	b := &core.Batch{
 		ID: e.ids.New(core.PrefixBatch), Status: core.BatchRunning, Total: len(req.Inputs),

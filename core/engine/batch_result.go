@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -10,9 +11,7 @@ import (
 // FindBatchResults implements core.BatchService. A cursor is the index of the next item.
 func (e *Engine) FindBatchResults(ctx context.Context, id string, page core.Page) (*core.Batch, []core.BatchResult, core.PageInfo, error) {
 	from, limit := page.Offset, page.Limit
-	if limit == 0 {
-		limit = core.DefaultPageLimit
-	}
+	limit = cmp.Or(limit, core.DefaultPageLimit)
 	if page.Cursor != "" {
 		index, err := strconv.ParseUint(page.Cursor, 10, 31)
 		if err != nil {

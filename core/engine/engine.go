@@ -164,9 +164,7 @@ func New(o Options) *Engine {
 		tasks:   map[string]*run{},
 		serving: map[string]map[*run]int{},
 	}
-	if e.observer == nil {
-		e.observer = noObserver{}
-	}
+	e.observer = cmp.Or[Observer](e.observer, noObserver{})
 	if e.alert == nil {
 		e.alert = func(string, string, map[string]any) {}
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -120,10 +121,7 @@ func (r *flat) keepAll() {
 	r.keepResults()
 	for _, t := range r.step.tasks {
 		if t.state != attemptDone && t.agent != "" {
-			status := t.status
-			if status == "" {
-				status = "cancelled"
-			}
+			status := cmp.Or(t.status, "cancelled")
 			r.results = append(r.results, core.AgentResult{ID: t.agent, Name: r.eng.agents.AgentName(t.agent), Step: r.step.path, Status: status})
 		}
 	}

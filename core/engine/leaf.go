@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -251,9 +252,7 @@ func (r *chartRun) keepAll() {
 			continue
 		}
 		status := l.status
-		if status == "" {
-			status = statusCancelled
-		}
+		status = cmp.Or(status, statusCancelled)
 		rest = append(rest, core.AgentResult{ID: l.agent, Name: r.eng.agents.AgentName(l.agent), Step: l.step.Path, Status: status})
 	}
 	slices.SortFunc(rest, func(a, b core.AgentResult) int { return comparePaths(a.Step, b.Step) })

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"unicode"
@@ -82,20 +83,12 @@ func messageLimit(limit int, what string) *core.Error {
 func completeMessage(m *core.TaskMessage) {
 	switch m.Kind {
 	case core.QuestionDialog:
-		if m.MessageType == "" {
-			m.MessageType = "question"
-		}
+		m.MessageType = cmp.Or(m.MessageType, "question")
 	case core.QuestionApproval:
-		if m.MessageType == "" {
-			m.MessageType = string(core.QuestionApproval)
-		}
-		if m.Topic == "" {
-			m.Topic = topicApproval
-		}
+		m.MessageType = cmp.Or(m.MessageType, string(core.QuestionApproval))
+		m.Topic = cmp.Or(m.Topic, topicApproval)
 	case core.QuestionLogin:
-		if m.MessageType == "" {
-			m.MessageType = string(core.QuestionLogin)
-		}
+		m.MessageType = cmp.Or(m.MessageType, string(core.QuestionLogin))
 	default:
 		m.Kind = core.QuestionMessage
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -82,9 +83,7 @@ func (r *roleRun) idle(avoid []string, prefer string) *instance {
 		if prefer == "" || inst.agent == prefer {
 			return inst
 		}
-		if found == nil {
-			found = inst
-		}
+		found = cmp.Or(found, inst)
 	}
 	return found
 }

@@ -110,9 +110,7 @@ var _ core.ErasureService = (*Service)(nil)
 
 // New makes a service. It starts nothing.
 func New(o Options) *Service {
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	s := &Service{opts: o, log: o.Logger, wake: make(chan struct{}, 1)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	return s

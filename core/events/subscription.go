@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -65,9 +66,7 @@ func (s *Subscription) put(e *core.Event) {
 func (s *Subscription) end(reason error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended == nil {
-		s.ended = reason
-	}
+	s.ended = cmp.Or(s.ended, reason)
 	s.signal()
 }
 
@@ -134,9 +133,7 @@ func (s *Subscription) Close() {
 	s.shard.remove(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.ended == nil {
-		s.ended = errDone
-	}
+	s.ended = cmp.Or[error](s.ended, errDone)
 	s.queue, s.bytes = nil, 0
 	s.signal()
 }

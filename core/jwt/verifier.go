@@ -1,6 +1,7 @@
 package jwt
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -82,12 +83,8 @@ func New(o Options) (*Verifier, error) {
 	if len(o.Algorithms) == 0 {
 		o.Algorithms = defaultAlgorithms
 	}
-	if o.RolesClaim == "" {
-		o.RolesClaim = "roles"
-	}
-	if o.GroupsClaim == "" {
-		o.GroupsClaim = "groups"
-	}
+	o.RolesClaim = cmp.Or(o.RolesClaim, "roles")
+	o.GroupsClaim = cmp.Or(o.GroupsClaim, "groups")
 	v := &Verifier{opts: o}
 	for _, a := range o.Algorithms {
 		if !slices.Contains(allAlgorithms, a) {

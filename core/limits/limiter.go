@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"cmp"
 	"math"
 	"sync"
 	"time"
@@ -69,9 +70,7 @@ func New(o Options, clock core.Clock) *Limiter {
 
 // Change puts other limits into force. Clients begin with full buckets.
 func (l *Limiter) Change(o Options) {
-	if o.MaxClients == 0 {
-		o.MaxClients = defaultClients
-	}
+	o.MaxClients = cmp.Or(o.MaxClients, defaultClients)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.opts = o

@@ -3,6 +3,7 @@ package limits
 import (
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -12,12 +13,7 @@ type Networks []netip.Prefix
 // Hold reports whether an address is in one of the ranges. An IPv4 address that is written as an IPv6 one is the same.
 func (n Networks) Hold(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
-	for _, p := range n {
-		if p.Contains(addr) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(n, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
 // maxHops bounds how many proxies a request may have come through.

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -118,9 +119,7 @@ func (s *Service) FindDecisions(ctx context.Context, f core.DecisionFilter) ([]*
 // KeepDecision implements core.MemoryService.
 func (s *Service) KeepDecision(tx core.Tx, d *core.Decision) error {
 	now := s.clock.Now()
-	if d.CreatedBy == "" {
-		d.CreatedBy = core.System.ID
-	}
+	d.CreatedBy = cmp.Or(d.CreatedBy, core.System.ID)
 	d.Summary = cut(strings.ToValidUTF8(d.Summary, "\uFFFD"), MaxSummary)
 	d.Fingerprint = decisionPrint(d)
 	same, err := tx.SameDecision(d.ExecutionID, d.Fingerprint)

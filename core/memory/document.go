@@ -2,6 +2,7 @@ package memory
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -50,12 +51,7 @@ func collect(v any, b *strings.Builder) {
 			collect(item, b)
 		}
 	case map[string]any:
-		keys := make([]string, 0, len(v))
-		for key := range v {
-			keys = append(keys, key)
-		}
-		slices.Sort(keys)
-		for _, key := range keys {
+		for _, key := range slices.Sorted(maps.Keys(v)) {
 			collect(v[key], b)
 		}
 	}

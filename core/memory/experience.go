@@ -22,10 +22,7 @@ func (s *Service) FindExperiences(ctx context.Context, f core.ExperienceFilter) 
 	if strings.TrimSpace(f.Query) == "" {
 		return s.store.FindExperiences(ctx, f)
 	}
-	limit := f.Limit
-	if limit == 0 {
-		limit = core.DefaultPageLimit
-	}
+	limit := cmp.Or(f.Limit, core.DefaultPageLimit)
 	switch {
 	case f.Outcome != "" && !slices.Contains(core.ExperienceOutcomes, f.Outcome):
 		return nil, core.PageInfo{}, core.Invalid("outcome", "%q is not an outcome of an experience", f.Outcome)

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -90,18 +91,12 @@ type change struct {
 
 // New makes a service. It has no side effects.
 func New(o Options) *Service {
-	if o.Clock == nil {
-		o.Clock = core.SystemClock{}
-	}
+	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
 	if o.Older == nil {
 		o.Older = core.OlderBy(o.Clock)
 	}
-	if o.IDs == nil {
-		o.IDs = core.NewIDs(o.Clock)
-	}
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	s := &Service{
 		store: o.Store, path: o.Path, clock: o.Clock, older: o.Older, ids: o.IDs, log: o.Logger.Named("memory"),
 		instructions: o.Instructions, guards: o.Guarded, wake: make(chan struct{}, 1), changed: make(chan struct{}),

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -48,9 +49,7 @@ func NewPlugins(reg prometheus.Registerer) *Plugins {
 
 // State reports that a plugin is in a state from now on.
 func (p *Plugins) State(plugin, kind, state string) {
-	if kind == "" {
-		kind = "unknown"
-	}
+	kind = cmp.Or(kind, "unknown")
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if was, ok := p.kinds[plugin]; ok && was != kind {

@@ -1,6 +1,7 @@
 package orgchart
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 )
@@ -116,8 +117,6 @@ func (r reading) fill(other reading) reading {
 	if !r.confident {
 		r.confidence, r.confident = other.confidence, other.confident
 	}
-	if r.feedback == "" {
-		r.feedback = other.feedback
-	}
+	r.feedback = cmp.Or(r.feedback, other.feedback)
 	return r
 }

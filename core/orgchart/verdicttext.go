@@ -1,6 +1,7 @@
 package orgchart
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -226,9 +227,7 @@ func readWords(text string) reading {
 	for _, next := range list[1:] {
 		s |= phraseSignals(next, true)
 	}
-	if s == 0 {
-		s = saysUnclear
-	}
+	s = cmp.Or(s, saysUnclear)
 	r := reading{signals: s}
 	if _, rest, found := strings.Cut(text, ". "); found {
 		r.feedback = strings.TrimSpace(rest)

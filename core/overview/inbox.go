@@ -180,9 +180,7 @@ func fill(i *core.InboxItem, raw json.RawMessage, loginURL string) {
 	var p core.InboxItem
 	_ = json.Unmarshal(raw, &p) // it may be none
 	i.Kind, i.Text, i.Tool, i.Input, i.Options, i.URL, i.PromptID = p.Kind, p.Text, p.Tool, p.Input, p.Options, cmp.Or(p.URL, loginURL), p.ID
-	if i.Kind == "" {
-		i.Kind = core.QuestionLogin
-	}
+	i.Kind = cmp.Or(i.Kind, core.QuestionLogin)
 	if i.Text == "" && i.Kind == core.QuestionLogin {
 		i.Text = "a login is needed"
 	}

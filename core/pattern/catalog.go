@@ -185,10 +185,7 @@ func parseCursor(text string) (place, error) {
 
 // page returns one page of the listings that match.
 func (c *catalog) page(filter core.PatternFilter) ([]*core.Pattern, core.PageInfo, error) {
-	limit := filter.Limit
-	if limit == 0 {
-		limit = core.DefaultPageLimit
-	}
+	limit := cmp.Or(filter.Limit, core.DefaultPageLimit)
 	if limit < 0 || limit > core.MaxPageLimit {
 		return nil, core.PageInfo{}, core.Invalid("limit", "must be from 1 to %d", core.MaxPageLimit)
 	}

@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -31,9 +32,7 @@ func (p *problems) add(path string, line int, format string, args ...any) {
 	if len(p.list) == maxProblems {
 		return
 	}
-	if path == "" {
-		path = whole
-	}
+	path = cmp.Or(path, whole)
 	if len(path) > maxPath { // of steps nested deep; its end says most
 		path = path[:maxPath/3] + "..." + strings.ToValidUTF8(path[len(path)-2*maxPath/3:], "")
 	}

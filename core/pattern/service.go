@@ -1,6 +1,7 @@
 package pattern
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -63,15 +64,9 @@ type Service struct {
 
 // NewService returns a service that knows nothing until Open.
 func NewService(store Store, clock core.Clock, options Options) *Service {
-	if options.MaxDefinition == 0 {
-		options.MaxDefinition = DefaultMaxDefinition
-	}
-	if options.CacheBytes == 0 {
-		options.CacheBytes = DefaultCacheBytes
-	}
-	if options.IDs == nil {
-		options.IDs = core.NewIDs(clock)
-	}
+	options.MaxDefinition = cmp.Or(options.MaxDefinition, DefaultMaxDefinition)
+	options.CacheBytes = cmp.Or(options.CacheBytes, DefaultCacheBytes)
+	options.IDs = cmp.Or[core.IDs](options.IDs, core.NewIDs(clock))
 	return &Service{
 		store:   store,
 		clock:   clock,

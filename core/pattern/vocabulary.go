@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 )
@@ -121,11 +122,7 @@ func checkMembers(variable string, p path) string {
 	if !ours || len(p) == 0 {
 		return ""
 	}
-	names := make([]string, 0, len(known))
-	for name := range known {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(known))
 	if p[0].index >= 0 {
 		return "is an object; it has " + either(names)
 	}

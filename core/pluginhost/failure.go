@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -159,9 +160,7 @@ func refused(ctx context.Context, i *instance, err error, what string, redact fu
 		return crashed("it ended, or broke its connection, during %s", what)
 	}
 	f := &failure{reason: "it does not take its settings: " + shortenTo(redact(e.Message), 1000), hint: redact(e.Hint)}
-	if f.hint == "" {
-		f.hint = "wardroom plugin info NAME shows the settings that it takes"
-	}
+	f.hint = cmp.Or(f.hint, "wardroom plugin info NAME shows the settings that it takes")
 	return f
 }
 

@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -47,9 +48,7 @@ func New(o Options) (*Host, error) {
 	if o.Clock == nil || o.Logger == nil || !filepath.IsAbs(o.Dir) || !filepath.IsAbs(o.RunDir) || !filepath.IsAbs(o.StateDir) {
 		return nil, core.Errorf(core.CodeInternal, "the plugin host needs a clock, a logger, and absolute directories")
 	}
-	if o.Metrics == nil {
-		o.Metrics = noMetrics{}
-	}
+	o.Metrics = cmp.Or[Metrics](o.Metrics, noMetrics{})
 	if o.Changed == nil {
 		o.Changed = func(core.Plugin) {}
 	}

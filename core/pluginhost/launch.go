@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -307,8 +308,5 @@ func (c *child) stop(i *instance, orderly bool) {
 }
 
 func orElse(text, other string) string {
-	if text != "" {
-		return text
-	}
-	return other
+	return cmp.Or(text, other)
 }

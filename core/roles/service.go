@@ -1,6 +1,7 @@
 package roles
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -49,15 +50,9 @@ func instanceOf(spec core.RoleSpec) instance {
 
 // New makes a service. It starts nothing.
 func New(o Options) *Service {
-	if o.Clock == nil {
-		o.Clock = core.SystemClock{}
-	}
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
-	if o.Tracer == nil {
-		o.Tracer = core.NoTracer{}
-	}
+	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
+	o.Tracer = cmp.Or[core.Tracer](o.Tracer, core.NoTracer{})
 	if o.ReadyWait <= 0 {
 		o.ReadyWait = defaultReadyWait
 	}

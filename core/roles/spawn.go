@@ -1,6 +1,7 @@
 package roles
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -86,9 +87,7 @@ func (s *Service) bring(ctx context.Context, spec core.RoleSpec) (*agent, error)
 			return a, err
 		}
 		s.log.Info("an agent wants a login; the role's next type is tried", "type", a.kind, "role", spec.Role)
-		if failure == nil {
-			failure = err
-		}
+		failure = cmp.Or(failure, err)
 		spec.Types = rest
 		s.end(a.id, "it wants a login")
 	}
@@ -121,9 +120,7 @@ func (s *Service) begin(ctx context.Context, spec core.RoleSpec) (*agent, error)
 				return a, nil
 			}
 		}
-		if failure == nil {
-			failure = err
-		}
+		failure = cmp.Or(failure, err)
 		if code := runtimecode.Of(err); code != runtimecode.CLINotFound && code != runtimecode.UnknownType {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -192,9 +193,7 @@ func (s *Service) apply(ctx context.Context, src *source, batch []runtime.Event)
 			clone := *old
 			next = &clone
 		}
-		if e.Agent.Seq == 0 {
-			e.Agent.Seq = e.Seq
-		}
+		e.Agent.Seq = cmp.Or(e.Agent.Seq, e.Seq)
 		open := next.Prompt
 		take(next, &e.Agent, now)
 		if e.Type == runtime.EventTurnComplete {

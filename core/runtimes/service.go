@@ -71,15 +71,9 @@ type source struct {
 
 // New makes a service. It starts nothing.
 func New(o Options) *Service {
-	if o.Clock == nil {
-		o.Clock = core.SystemClock{}
-	}
-	if o.IDs == nil {
-		o.IDs = core.NewIDs(o.Clock)
-	}
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
+	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.Older == nil {
 		o.Older = core.OlderBy(o.Clock)
 	}

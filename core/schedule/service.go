@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"runtime/debug"
@@ -128,18 +129,14 @@ type snapshot struct {
 
 // New makes a service. It does nothing yet.
 func New(o Options) *Service {
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.Alert == nil {
 		o.Alert = func(string, string, map[string]any) {}
 	}
 	if o.Host == nil {
 		o.Host = func(core.Target) string { return "" }
 	}
-	if o.Observer == nil {
-		o.Observer = nobody{}
-	}
+	o.Observer = cmp.Or[Observer](o.Observer, nobody{})
 	s := &Service{
 		opts: o, store: o.Store, log: o.Logger, box: seal.New(o.SealKey), wake: make(chan struct{}, 1),
 		entries: map[string]*entry{}, names: map[string]string{}, waiting: map[string]int{},

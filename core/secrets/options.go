@@ -1,6 +1,7 @@
 package secrets
 
 import (
+	"cmp"
 	"os"
 	"time"
 
@@ -73,9 +74,7 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.Environ == nil {
 		o.Environ = os.LookupEnv
 	}

@@ -2,6 +2,7 @@ package secrets
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -282,10 +283,7 @@ func (s *Service) join(ref core.SecretRef, by secret.Caller, now time.Time) (*en
 }
 
 func (s *Service) providerOf(ref core.SecretRef) (*provider, *secret.Error) {
-	name := ref.Plugin()
-	if name == "" {
-		name = ref.Provider
-	}
+	name := cmp.Or(ref.Plugin(), ref.Provider)
 	if p := s.all()[name]; p != nil {
 		return p, nil
 	}

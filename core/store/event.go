@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -21,9 +22,7 @@ func (t *tx) Append(events ...core.Event) error {
 		}
 		t.seq++
 		e.Seq = t.seq
-		if e.By == "" {
-			e.By = t.by
-		}
+		e.By = cmp.Or(e.By, t.by)
 		key := t.take(func(b []byte) []byte { return appendJournalKey(b, e.Subject, e.Seq) })
 		value := t.take(func(b []byte) []byte { return appendEvent(b, e) })
 		if err := t.set(key, value); err != nil {

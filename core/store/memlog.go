@@ -2,6 +2,7 @@ package store
 
 import (
 	"bufio"
+	"cmp"
 	"crypto/aes"
 	"crypto/cipher"
 	"encoding/binary"
@@ -130,9 +131,7 @@ func endOfLog(r io.Reader, keyOf func(id uint64) ([]byte, error)) (end int64, er
 		at += e.size
 		switch {
 		case e.meta&logTxn != 0:
-			if open == 0 {
-				open = e.version
-			}
+			open = cmp.Or(open, e.version)
 			if open != e.version {
 				return end, nil
 			}

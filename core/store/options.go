@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"math"
@@ -66,15 +67,9 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	if o.MinFreeBytes == 0 {
-		o.MinFreeBytes = DefaultMinFreeBytes
-	}
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
-	if o.Clock == nil {
-		o.Clock = core.SystemClock{}
-	}
+	o.MinFreeBytes = cmp.Or(o.MinFreeBytes, DefaultMinFreeBytes)
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
+	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
 	if o.DiskFree == nil {
 		o.DiskFree, o.room = diskFree, roomLeft
 	}

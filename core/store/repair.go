@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -87,9 +88,7 @@ type checker struct {
 }
 
 func openChecker(ctx context.Context, opts CheckOptions) (*checker, error) {
-	if opts.Logger == nil {
-		opts.Logger = hclog.NewNullLogger()
-	}
+	opts.Logger = cmp.Or(opts.Logger, hclog.NewNullLogger())
 	path, err := filepath.Abs(opts.Path)
 	if err != nil {
 		return nil, fmt.Errorf("store: %w", err)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -181,10 +182,7 @@ func (s *Store) retainExecutions(ctx context.Context, old cutoff) (int, error) {
 		if err := decodeJSON("execution", id, value, &e); err != nil {
 			return nil, false, err
 		}
-		ended := e.CompletedAt
-		if ended == nil {
-			ended = e.CancelledAt
-		}
+		ended := cmp.Or(e.CompletedAt, e.CancelledAt)
 		dropping := old.dropping()
 		if !e.Status.Terminal() || ended != nil && !dropping && !old.passed(*ended) {
 			return nil, true, nil

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"strconv"
@@ -293,10 +294,7 @@ func checkRecord(key, value []byte) *damage {
 		err = atrest.ErrUnopened
 	}
 	if err != nil {
-		id := recordID(rest)
-		if id == "" {
-			id = string(key)
-		}
+		id := cmp.Or(recordID(rest), string(key))
 		return &damage{what: t.kind, id: id, err: err, key: key}
 	}
 	return nil

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -25,9 +26,7 @@ func OnDisk(tb testing.TB, opts store.Options) *store.Store {
 	if opts.Path == "" {
 		opts.Path = tb.TempDir()
 	}
-	if opts.MinFreeBytes == 0 {
-		opts.MinFreeBytes = 1 << 20
-	}
+	opts.MinFreeBytes = cmp.Or(opts.MinFreeBytes, 1<<20)
 	s, err := store.Open(ctx, opts)
 	if err != nil {
 		tb.Fatal(err)

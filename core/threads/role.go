@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -121,9 +122,7 @@ func (s *Service) newRole(ctx context.Context, at roleInstance, spec core.RoleSp
 		Metadata:    map[string]any{instanceKey: at.number}, CreatedBy: core.System.ID,
 		CreatedAt: now, UpdatedAt: now, LastActivityAt: now,
 	}}
-	if r.Preparation.Approval == "" {
-		r.Preparation.Approval = defaultApproval
-	}
+	r.Preparation.Approval = cmp.Or(r.Preparation.Approval, defaultApproval)
 	ws, err := s.reserve(ctx, r)
 	if err != nil {
 		return nil, err

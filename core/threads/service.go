@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -59,21 +60,11 @@ type roleInstance struct {
 
 // New makes a service. It starts nothing.
 func New(o Options) *Service {
-	if o.Clock == nil {
-		o.Clock = core.SystemClock{}
-	}
-	if o.IDs == nil {
-		o.IDs = core.NewIDs(o.Clock)
-	}
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
-	if o.Observer == nil {
-		o.Observer = noObserver{}
-	}
-	if o.Tracer == nil {
-		o.Tracer = core.NoTracer{}
-	}
+	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
+	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
+	o.Observer = cmp.Or[Observer](o.Observer, noObserver{})
+	o.Tracer = cmp.Or[core.Tracer](o.Tracer, core.NoTracer{})
 	s := &Service{
 		opts: o, log: o.Logger, clock: o.Clock, observer: o.Observer, seal: seal.New(o.SealKey),
 		stops: make(chan struct{}, stopsAtOnce), live: make(map[string]*thread), roles: make(map[roleInstance]*thread),

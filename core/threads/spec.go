@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strconv"
@@ -44,9 +45,7 @@ func (k *checker) take(path string, err error) error {
 		path = field
 	}
 	reason, _ := e.Details["reason"].(string)
-	if reason == "" {
-		reason = e.Message
-	}
+	reason = cmp.Or(reason, e.Message)
 	k.bad(path, reason)
 	return nil
 }
@@ -71,9 +70,7 @@ func (s *Service) check(spec core.ThreadSpec, spawn bool) (core.ThreadSpec, erro
 		k.bad("objective", "must be valid UTF-8")
 	}
 	k.problems = append(k.problems, core.CheckEnv("preparation.env", spec.Preparation.Env)...)
-	if spec.Preparation.Approval == "" {
-		spec.Preparation.Approval = defaultApproval
-	}
+	spec.Preparation.Approval = cmp.Or(spec.Preparation.Approval, defaultApproval)
 	if !slices.Contains(approvals, spec.Preparation.Approval) {
 		k.bad("preparation.approvalPreset", "must be one of "+strings.Join(approvals, ", "))
 	}
@@ -161,9 +158,7 @@ func (s *Service) fill(spec *core.ThreadSpec) {
 	if p.TimeoutMs == 0 {
 		p.TimeoutMs = c.Timeout.Milliseconds()
 	}
-	if p.SummarizeAfterTurns == 0 {
-		p.SummarizeAfterTurns = c.SummarizeAfterTurns
-	}
+	p.SummarizeAfterTurns = cmp.Or(p.SummarizeAfterTurns, c.SummarizeAfterTurns)
 	if p.MaxRestarts == nil {
 		p.MaxRestarts = &c.MaxRestarts
 	}

@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -139,12 +140,8 @@ func (c *change) report(text string) bool {
 		return false
 	}
 	if old := c.rec.Report; old != nil {
-		if said.Summary == "" {
-			said.Summary = old.Summary
-		}
-		if said.Tests == nil {
-			said.Tests = old.Tests
-		}
+		said.Summary = cmp.Or(said.Summary, old.Summary)
+		said.Tests = cmp.Or(said.Tests, old.Tests)
 		said.Artifacts = addUp(old.Artifacts, said.Artifacts)
 	}
 	for _, finding := range said.Decisions {

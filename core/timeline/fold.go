@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -145,9 +146,7 @@ func (f *fold) folder(kind core.EventType) func(*core.Event, *eventData) {
 // begin adds an entry that runs and returns its index.
 func (f *fold) begin(at time.Time, entry core.TimelineEntry) int {
 	entry.StartedAt, entry.FirstSequence, entry.Sequence = at, f.lastSeq, f.lastSeq
-	if entry.Status == "" {
-		entry.Status = entryRunning
-	}
+	entry.Status = cmp.Or(entry.Status, entryRunning)
 	f.entries = append(f.entries, entry)
 	return len(f.entries) - 1
 }

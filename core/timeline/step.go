@@ -88,9 +88,7 @@ func newStepLook(exec *core.Execution, path string, entries []core.TimelineEntry
 		e := &entries[i]
 		switch inside := e.Step == path || within(path, e.Step); {
 		case e.Kind == core.TimelineStep && e.ID == path:
-			if l.first == 0 {
-				l.first = e.FirstSequence
-			}
+			l.first = cmp.Or(l.first, e.FirstSequence)
 			l.last = *e
 			l.step.Runs = append(l.step.Runs, wire.StepRun{
 				Run: max(e.Attempt, 1), Status: e.Status, Detail: e.Detail, Verdict: e.Verdict,

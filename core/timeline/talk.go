@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -69,10 +70,7 @@ func (f *fold) questionAsked(ev *core.Event, d *eventData) {
 		return
 	}
 	f.toPeople(q.MessageID)
-	kind := q.MessageType
-	if kind == "" {
-		kind = string(q.Kind)
-	}
+	kind := cmp.Or(q.MessageType, string(q.Kind))
 	f.questions[q.ID] = f.begin(ev.Time, core.TimelineEntry{
 		Kind: core.TimelineQuestion, ID: q.ID, Step: q.Step, Type: kind, Role: q.Role, AgentID: q.AgentID,
 		Status: string(core.QuestionOpen), Detail: clip.Marked(q.Text, shownText, ellipsis),

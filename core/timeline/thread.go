@@ -1,6 +1,7 @@
 package timeline
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/wardroom/wardroom/core"
@@ -18,9 +19,7 @@ func (f *fold) thread(t *core.ThreadRecord) {
 		return
 	}
 	agent, detail := t.ManagedAgentID, t.StatusReason
-	if agent == "" {
-		agent = t.AgentID
-	}
+	agent = cmp.Or(agent, t.AgentID)
 	if t.Error != nil {
 		detail = t.Error.Message
 	}

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -91,15 +92,11 @@ type snapshot struct {
 
 // New makes a service. It knows no triggers yet.
 func New(o Options) *Service {
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.Alert == nil {
 		o.Alert = func(string, string, map[string]any) {}
 	}
-	if o.Observer == nil {
-		o.Observer = nobody{}
-	}
+	o.Observer = cmp.Or[Observer](o.Observer, nobody{})
 	s := &Service{
 		opts: o, store: o.Store, log: o.Logger, box: seal.New(o.SealKey), entries: map[string]*entry{}, names: map[string]string{},
 	}

@@ -113,11 +113,7 @@ func checkHeaders(p *problems, headers map[string]string) {
 	if len(headers) > maxHeaders {
 		p.add("headers", "must not have more than %d entries", maxHeaders)
 	}
-	names := make([]string, 0, len(headers))
-	for name := range headers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(headers))
 	seen := make(map[string]bool, len(names))
 	size := 0
 	for _, name := range names {

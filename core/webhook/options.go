@@ -136,28 +136,15 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	// Repeats core/threads: which defaults a service has is its own matter.
-	if o.Clock == nil {
-		o.Clock = core.SystemClock{}
-	}
-	if o.IDs == nil {
-		o.IDs = core.NewIDs(o.Clock)
-	}
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
-	if o.Observer == nil {
-		o.Observer = noObserver{}
-	}
+	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
+	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
+	o.Observer = cmp.Or[Observer](o.Observer, noObserver{})
 	if o.Notice == nil {
 		o.Notice = func(core.Event) {}
 	}
-	if o.Tracer == nil {
-		o.Tracer = core.NoTracer{}
-	}
-	if o.Version == "" {
-		o.Version = "dev"
-	}
+	o.Tracer = cmp.Or[core.Tracer](o.Tracer, core.NoTracer{})
+	o.Version = cmp.Or(o.Version, "dev")
 	if o.Transport == nil {
 		o.Transport = func(c *Config, t target.TLS) (http.RoundTripper, error) {
 			return target.NewTransport(c.Guard, target.Options{TLS: t, Proxy: c.Proxy, MaxIdle: c.MaxPerEndpoint})

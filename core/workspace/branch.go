@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"errors"
 	"regexp"
 	"strconv"
@@ -77,12 +78,8 @@ func workBranch(executionID, role, name string) string {
 	if checkRef(executionID) == nil && !strings.Contains(executionID, "/") && len(executionID) <= 64 {
 		execution = executionID // as people see it elsewhere
 	}
-	if execution == "" {
-		execution = "none"
-	}
-	if what == "" {
-		what = "thread"
-	}
+	execution = cmp.Or(execution, "none")
+	what = cmp.Or(what, "thread")
 	if s := strings.TrimPrefix(slug(name), what+"-"); s != "" && s != what {
 		what += "-" + s
 	}

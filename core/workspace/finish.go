@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os/exec"
@@ -44,10 +45,7 @@ func (s *Service) CheckFinish(spec *core.WorkspaceSpec, finish *core.ThreadFinis
 			return core.Invalid("policy.finish.branch", "%v", err)
 		}
 	}
-	branch := finish.Branch
-	if branch == "" {
-		branch = spec.WorkBranch
-	}
+	branch := cmp.Or(finish.Branch, spec.WorkBranch)
 	if branch == "" {
 		branch = workBranch("execution", "role", "name") // as its name will look
 	}
@@ -106,10 +104,7 @@ func (s *Service) FinishWorkspace(ctx context.Context, id string, finish core.Th
 		return nil, explain(err, nil, "")
 	}
 	if finish.Push && len(artifacts) > 0 {
-		branch := finish.Branch
-		if branch == "" {
-			branch = w.WorkBranch
-		}
+		branch := cmp.Or(finish.Branch, w.WorkBranch)
 		if err := s.push(ctx, t, w, head, branch); err != nil {
 			return artifacts, err
 		}
@@ -207,10 +202,7 @@ func commitMessage(text string) string {
 		return r
 	}, strings.ToValidUTF8(text, "\ufffd"))
 	text = strings.TrimSpace(text)
-	text = clip.Text(text, maxMessage)
-	if text == "" {
-		text = defaultMessage
-	}
+	text = cmp.Or(clip.Text(text, maxMessage), defaultMessage)
 	return text + "\n"
 }
 

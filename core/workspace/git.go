@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -76,10 +77,7 @@ func (s *Service) environment(c call) []string {
 		env = append(env, "TMPDIR="+dir)
 	}
 	if c.gitDir != "" {
-		common := c.commonDir
-		if common == "" {
-			common = c.gitDir
-		}
+		common := cmp.Or(c.commonDir, c.gitDir)
 		// The file commondir and what else could lead elsewhere are not read then.
 		env = append(env, "GIT_DIR="+c.gitDir, "GIT_COMMON_DIR="+common, "GIT_OBJECT_DIRECTORY="+filepath.Join(common, "objects"))
 	}

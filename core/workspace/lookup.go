@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
@@ -16,9 +17,7 @@ type found struct {
 // lookup asks a remote what a branch, tag or full commit hash is. A remote answers ls-remote without a lock on the
 // mirror, so that any number of callers may ask at the same time; a fetch that finds nothing new costs more.
 func (s *Service) lookup(ctx context.Context, rem *remote, note mirrorNote, name string) (found, error) {
-	if name == "" {
-		name = rem.branch
-	}
+	name = cmp.Or(name, rem.branch)
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "refs/heads/"), "refs/tags/")
 	args := []string{"ls-remote", "--symref", "--quiet", "--", rem.url, "HEAD"}
 	if name != "" {

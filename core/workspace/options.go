@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"time"
@@ -107,11 +108,7 @@ func (c Config) filled() Config {
 	if c.CheckoutTimeout <= 0 {
 		c.CheckoutTimeout = defaultCheckoutTimeout
 	}
-	if c.Identity.Name == "" {
-		c.Identity.Name = "Wardroom"
-	}
-	if c.Identity.Email == "" {
-		c.Identity.Email = "wardroom@localhost"
-	}
+	c.Identity.Name = cmp.Or(c.Identity.Name, "Wardroom")
+	c.Identity.Email = cmp.Or(c.Identity.Email, "wardroom@localhost")
 	return c
 }

@@ -1,7 +1,9 @@
 package workspace
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -84,11 +86,7 @@ func known(cfg Config) string {
 	if len(cfg.Repositories) == 0 {
 		return ""
 	}
-	names := make([]string, 0, len(cfg.Repositories))
-	for name := range cfg.Repositories {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(cfg.Repositories))
 	more := ""
 	if len(names) > 10 {
 		names, more = names[:10], ", ..."
@@ -125,10 +123,7 @@ func (r *remote) environment(askpass string) []string {
 	if secret == "" {
 		return nil
 	}
-	user := r.username
-	if user == "" {
-		user = "git" // hosts that take a token look at nothing else
-	}
+	user := cmp.Or(r.username, "git") // hosts that take a token look at nothing else
 	return []string{
 		"GIT_ASKPASS=" + askpass, "WARDROOM_GIT_HOST=" + r.host, "WARDROOM_GIT_USERNAME=" + user, "WARDROOM_GIT_PASSWORD=" + secret,
 	}

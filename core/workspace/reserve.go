@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -67,9 +68,7 @@ func (s *Service) ResolveWorkspace(spec *core.WorkspaceSpec) (*core.WorkspaceSpe
 			return nil, err
 		}
 		out.Repo = rem.url
-		if out.Branch == "" {
-			out.Branch = rem.branch
-		}
+		out.Branch = cmp.Or(out.Branch, rem.branch)
 	}
 	return &out, nil
 }

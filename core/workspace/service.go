@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,19 +52,12 @@ type Service struct {
 
 // New makes a service. It touches nothing.
 func New(o Options) *Service {
-	// Repeats core/memory: which defaults a service has is its own matter.
-	if o.Clock == nil {
-		o.Clock = core.SystemClock{}
-	}
+	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
 	if o.Older == nil {
 		o.Older = core.OlderBy(o.Clock)
 	}
-	if o.IDs == nil {
-		o.IDs = core.NewIDs(o.Clock)
-	}
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	s := &Service{
 		opts: o, log: o.Logger, locks: newLocks(), slots: make(chan struct{}, checkouts()),
 		cfg: o.Config.filled(), trees: make(map[string]*treeSummary), settled: make(map[string]bool),

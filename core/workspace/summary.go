@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -112,11 +113,7 @@ func readTree(out []byte) *treeSummary {
 
 func (t *treeSummary) warn(collisions map[string]bool) {
 	if len(collisions) > 0 {
-		names := make([]string, 0, len(collisions))
-		for name := range collisions {
-			names = append(names, name)
-		}
-		slices.Sort(names)
+		names := slices.Sorted(maps.Keys(collisions))
 		t.warnings = append(t.warnings, fmt.Sprintf("names that differ only by case, of which some file systems keep one only: %s", listed(names)))
 	}
 	if len(t.refused) > 0 {

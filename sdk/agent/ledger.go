@@ -1,7 +1,8 @@
 package agent
 
 import (
-	"sort"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
@@ -282,11 +283,7 @@ func (l *ledger) unsettled() []string {
 }
 
 func (l *ledger) ids() []string {
-	ids := make([]string, 0, len(l.tasks))
-	for id := range l.tasks {
-		ids = append(ids, id)
-	}
-	sort.Strings(ids)
+	ids := slices.Sorted(maps.Keys(l.tasks))
 	return ids
 }
 

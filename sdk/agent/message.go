@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -113,9 +114,7 @@ func (t *Task) message(m Message, usual string) ([]byte, error) {
 		}
 		return nil, err
 	}
-	if m.Type == "" {
-		m.Type = usual
-	}
+	m.Type = cmp.Or(m.Type, usual)
 	payload, err := json.Marshal(protocol.Message{
 		TaskID: t.TaskID, MessageType: m.Type, Topic: m.Topic, To: m.To, Content: content,
 	})

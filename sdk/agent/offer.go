@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -86,9 +87,7 @@ func (a *Agent) SetStatus(status, reason string) {
 	}
 	a.update(func(o *offer, _ string) protocol.StatusUpdate {
 		o.status, o.reason = status, reason
-		if status == "" {
-			status = protocol.StatusHealthy
-		}
+		status = cmp.Or(status, protocol.StatusHealthy)
 		return protocol.StatusUpdate{Status: status, Reason: reason}
 	})
 }

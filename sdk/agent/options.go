@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -166,15 +167,9 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	if o.MaxFrameBytes < 0 {
 		problems = append(problems, fmt.Errorf("max frame bytes is %d, must not be negative", o.MaxFrameBytes))
 	}
-	if o.MaxConcurrentTasks == 0 {
-		o.MaxConcurrentTasks = 1
-	}
-	if o.MaxConcurrentMessages == 0 {
-		o.MaxConcurrentMessages = DefaultMaxConcurrentMessages
-	}
-	if o.MaxFrameBytes == 0 {
-		o.MaxFrameBytes = DefaultMaxFrameBytes
-	}
+	o.MaxConcurrentTasks = cmp.Or(o.MaxConcurrentTasks, 1)
+	o.MaxConcurrentMessages = cmp.Or(o.MaxConcurrentMessages, DefaultMaxConcurrentMessages)
+	o.MaxFrameBytes = cmp.Or(o.MaxFrameBytes, DefaultMaxFrameBytes)
 	if o.Threads != nil {
 		o.MaxFrameBytes = max(o.MaxFrameBytes, protocol.MaxServerFrame)
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -228,9 +229,7 @@ func (th *threads) tell(ctx context.Context, t *Thread, e ThreadEvent) error {
 	if t.entry.over {
 		return ErrThreadOver
 	}
-	if e.Mark == "" {
-		e.Mark = t.entry.mark
-	}
+	e.Mark = cmp.Or(e.Mark, t.entry.mark)
 	ev := &told{seq: seq, payload: payload, mark: e.Mark, input: e.InputTaken}
 	t.entry.last, t.entry.mark = seq, e.Mark
 	t.entry.unacked = append(t.entry.unacked, ev)

@@ -2,6 +2,7 @@ package agentcli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -211,10 +212,7 @@ func (s *session) restore(ctx context.Context) {
 			s.refill(ctx, offset)
 		}
 	}
-	state := loadState(s.a.dir, s.life)
-	if state == nil {
-		state = noted
-	}
+	state := cmp.Or(loadState(s.a.dir, s.life), noted)
 	if s.agent.Status == runtime.StatusUnreachable { // what it was is not known any more
 		s.agent.Status, s.agent.Reason = runtime.StatusStarting, ""
 	}

@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -227,9 +228,7 @@ func (d *delivery) begin(m *message) {
 	}}
 	wait, ok := d.s.typist.putQuiet(m.job)
 	if !ok {
-		if wait == 0 {
-			wait = d.s.o.HumanHold // the session ends
-		}
+		wait = cmp.Or(wait, d.s.o.HumanHold) // the session ends
 		d.remember(m, inputFree, nil)
 		d.pumpLater(wait)
 		return

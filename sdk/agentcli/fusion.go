@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -416,9 +417,7 @@ func (f *fusion) endTurn(sig Signal, wait time.Duration) {
 	}
 	if sig.Text != "" || wait == 0 {
 		text := sig.Text
-		if text == "" {
-			text = h.text
-		}
+		text = cmp.Or(text, h.text)
 		f.complete(h, text)
 		f.s.emit(runtime.Event{Type: runtime.EventReady, Source: sig.Source})
 		return
@@ -566,10 +565,7 @@ func (f *fusion) failTurn(source string, why *runtime.TurnError) {
 
 func (f *fusion) onError(sig Signal) {
 	f.unblock(sig.Source, "")
-	reason := sig.Reason
-	if reason == "" {
-		reason = "error"
-	}
+	reason := cmp.Or(sig.Reason, "error")
 	reason = clip.Text(f.s.redact.text(reason), maxText)
 	f.s.agent.Status, f.s.agent.Reason = runtime.StatusError, reason
 	f.s.emit(runtime.Event{Type: runtime.EventError, Source: sig.Source, Reason: reason, Text: boundText(f.s.redact.text(sig.Text))})

@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -55,9 +56,7 @@ const (
 
 // withDefaults returns the options with every default filled in.
 func (o Options) withDefaults() Options {
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.Scrollback <= 0 {
 		o.Scrollback = 10_000
 	}
@@ -67,9 +66,7 @@ func (o Options) withDefaults() Options {
 	if o.ViewerBytes <= 0 || o.ViewerBytes > o.RingBytes {
 		o.ViewerBytes = o.RingBytes
 	}
-	if o.ResizePolicy == "" {
-		o.ResizePolicy = ResizeLatest
-	}
+	o.ResizePolicy = cmp.Or(o.ResizePolicy, ResizeLatest)
 	if o.StuckAfter <= 0 {
 		o.StuckAfter = 10 * time.Minute
 	}

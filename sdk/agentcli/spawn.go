@@ -303,10 +303,7 @@ func (r *Runtime) start(ctx context.Context, a *agent, rec *record, adapter Adap
 	rec.Started, rec.Former = r.o.Now().UTC(), r.before(ctx, a)
 	rec.Agent.Status, rec.Agent.Reason, rec.Agent.Workdir = runtime.StatusStarting, rec.Notice, room.Workdir
 	rec.Agent.ExitCode, rec.Agent.Prompt, rec.Agent.LoginURL = nil, nil, ""
-	rec.Agent.SessionID = plan.SessionID
-	if rec.Agent.SessionID == "" {
-		rec.Agent.SessionID = resume
-	}
+	rec.Agent.SessionID = cmp.Or(plan.SessionID, resume)
 	stored = true
 	if err := r.storeStart(a, rec); err != nil {
 		r.o.Logger.Error("the agent cannot be stored", "agent", a.id, "error", err)
@@ -366,12 +363,8 @@ func (r *Runtime) storeStart(a *agent, rec *record) error {
 
 func firstSize(spec *runtime.Spec) (cols, rows int) {
 	cols, rows = spec.Cols, spec.Rows
-	if cols == 0 {
-		cols = defaultCols
-	}
-	if rows == 0 {
-		rows = defaultRows
-	}
+	cols = cmp.Or(cols, defaultCols)
+	rows = cmp.Or(rows, defaultRows)
 	return clampSize(cols, rows)
 }
 
@@ -508,10 +501,7 @@ func (r *Runtime) restart(ctx context.Context, id string, opts runtime.RestartOp
 	if err != nil {
 		return runtime.Agent{}, err
 	}
-	resume := rec.Agent.SessionID
-	if resume == "" {
-		resume = rec.Spec.Resume
-	}
+	resume := cmp.Or(rec.Agent.SessionID, rec.Spec.Resume)
 	if opts.Fresh {
 		if resume != "" {
 			rec.Notice = noticeAsked

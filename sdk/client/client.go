@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -74,16 +75,12 @@ func New(baseURL string, opts Options) (*Client, error) {
 	if opts.HTTPClient == nil {
 		opts.HTTPClient = newHTTPClient(opts.TLS)
 	}
-	if opts.UserAgent == "" {
-		opts.UserAgent = "wardroom-client"
-	}
+	opts.UserAgent = cmp.Or(opts.UserAgent, "wardroom-client")
 	if opts.MaxResponse <= 0 {
 		opts.MaxResponse = DefaultMaxResponse
 	}
 	opts.MaxResponse = min(opts.MaxResponse, math.MaxInt64-1) // one byte more is read, to see that it is too large
-	if opts.StreamRetry.MaxElapsed == 0 {
-		opts.StreamRetry.MaxElapsed = 2 * time.Minute
-	}
+	opts.StreamRetry.MaxElapsed = cmp.Or(opts.StreamRetry.MaxElapsed, 2*time.Minute)
 	if opts.StreamIdle <= 0 {
 		opts.StreamIdle = time.Minute
 	}

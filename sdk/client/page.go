@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -57,9 +58,7 @@ func walk[T any](
 	return func(yield func(T, error) bool) {
 		var zero T
 		next := page
-		if next.Limit == 0 {
-			next.Limit = maxPageLimit
-		}
+		next.Limit = cmp.Or(next.Limit, maxPageLimit)
 		// Each cursor is compared with one from before, which is replaced after twice as many pages each time: so a circle of any
 		// length is found, without all the cursors.
 		mark, pages, most := next.Cursor, 0, 1

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -143,10 +144,7 @@ func (c *Client) send(ctx context.Context, r request, body []byte) (*http.Respon
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	accept := r.accept
-	if accept == "" {
-		accept = "application/json"
-	}
+	accept := cmp.Or(r.accept, "application/json")
 	req.Header.Set("Accept", accept)
 	req.Header.Set("User-Agent", c.opts.UserAgent)
 	if c.opts.Token != "" {

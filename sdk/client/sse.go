@@ -3,6 +3,7 @@ package client
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -77,9 +78,7 @@ func (r *EventReader) Next() (Event, error) {
 				event, size = Event{}, 0
 				continue
 			}
-			if event.Type == "" {
-				event.Type = "message"
-			}
+			event.Type = cmp.Or(event.Type, "message")
 			event.Data = data
 			return event, nil
 		}

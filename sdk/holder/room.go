@@ -2,6 +2,7 @@ package holder
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,10 +42,7 @@ func (r Room) Write(ctx context.Context, files []agentcli.File) error {
 	var in bytes.Buffer
 	var out answer
 	for _, file := range files {
-		mode := uint32(file.Mode.Perm())
-		if mode == 0 {
-			mode = 0o600
-		}
+		mode := cmp.Or(uint32(file.Mode.Perm()), 0o600)
 		if len(file.Data) > wire.MaxFile {
 			return runtime.Errorf(runtime.CodeSpawnFailed, "the file %s is larger than %d bytes", file.Path, wire.MaxFile)
 		}

@@ -2,6 +2,7 @@ package holder
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -55,15 +56,9 @@ func (h *Holding) Reap(wait bool) bool {
 
 // launchFrame returns the frame that the holding process reads, with defaults in place of zero values.
 func launchFrame(l wire.Launch) ([]byte, error) {
-	if l.RingBytes == 0 {
-		l.RingBytes = DefaultRing
-	}
-	if l.Stall == 0 {
-		l.Stall = DefaultStall
-	}
-	if l.Linger == 0 {
-		l.Linger = DefaultLinger
-	}
+	l.RingBytes = cmp.Or(l.RingBytes, DefaultRing)
+	l.Stall = cmp.Or(l.Stall, DefaultStall)
+	l.Linger = cmp.Or(l.Linger, DefaultLinger)
 	in := wire.Append(nil, l)
 	if len(in) > wire.MaxBody {
 		return nil, runtime.Invalid("env", "arguments and environment together are larger than 4 MiB")

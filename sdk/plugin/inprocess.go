@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/hashicorp/go-hclog"
@@ -23,9 +24,7 @@ func (p *InProcess) Set(def Definition) (goplugin.PluginSet, error) {
 	if err := def.check(); err != nil {
 		return nil, err
 	}
-	if p.Logger == nil {
-		p.Logger = hclog.NewNullLogger()
-	}
+	p.Logger = cmp.Or(p.Logger, hclog.NewNullLogger())
 	s, err := newServer(&def, p.Logger, &pluginHost{
 		log: p.Logger, name: p.Name, runDir: p.RunDir, stateDir: p.StateDir, private: p.Private, workspaces: p.Workspaces,
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -70,11 +71,7 @@ func (s *schema) check(config []byte) []Problem {
 		if len(object) == 0 {
 			return nil
 		}
-		var names []string
-		for name := range object {
-			names = append(names, name)
-		}
-		sort.Strings(names)
+		names := slices.Sorted(maps.Keys(object))
 		return []Problem{{Path: pointer(names[:1]), Severity: SeverityError, Text: "this plugin has no settings"}}
 	}
 	err = s.compiled.Validate(value)

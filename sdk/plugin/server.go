@@ -2,6 +2,7 @@ package plugin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -199,9 +200,7 @@ func (s *server) Health(ctx context.Context, _ *pluginv1.HealthRequest) (*plugin
 	}
 	h := service.Health(ctx)
 	out := &pluginv1.HealthResponse{Status: pluginv1.Text(h.Status), Reason: pluginv1.Text(h.Reason)}
-	if out.Status == "" {
-		out.Status = StatusOK
-	}
+	out.Status = cmp.Or(out.Status, StatusOK)
 	for _, c := range h.Checks {
 		out.Checks = append(out.Checks, &pluginv1.HealthCheck{
 			Name: pluginv1.Text(c.Name), Status: pluginv1.Text(c.Status), Text: pluginv1.Text(c.Text),

@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -16,9 +17,7 @@ type ImageChoice struct {
 
 // SetDefaults fills in the images that packaging/images builds.
 func (i *ImageChoice) SetDefaults() {
-	if i.Image == "" {
-		i.Image = "wardroom/base"
-	}
+	i.Image = cmp.Or(i.Image, "wardroom/base")
 	images := map[string]string{"claude": "wardroom/claude", "codex": "wardroom/codex", "gemini": "wardroom/gemini"}
 	maps.Copy(images, i.Images)
 	i.Images = images

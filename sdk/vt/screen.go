@@ -1,5 +1,7 @@
 package vt
 
+import "cmp"
+
 // Sizes of a Screen. Others are brought into these bounds.
 const (
 	DefaultCols = 120
@@ -50,15 +52,9 @@ type Screen struct {
 
 // New returns a blank Screen.
 func New(o Options) *Screen {
-	if o.Cols == 0 {
-		o.Cols = DefaultCols
-	}
-	if o.Rows == 0 {
-		o.Rows = DefaultRows
-	}
-	if o.ScrollbackLines == 0 {
-		o.ScrollbackLines = DefaultScrollback
-	}
+	o.Cols = cmp.Or(o.Cols, DefaultCols)
+	o.Rows = cmp.Or(o.Rows, DefaultRows)
+	o.ScrollbackLines = cmp.Or(o.ScrollbackLines, DefaultScrollback)
 	cols, rows := clampSize(o.Cols, o.Rows)
 	s := &Screen{cols: cols, rows: rows, main: newGrid(cols, rows), tables: newTables(), onOSC: o.OnOSC}
 	s.history.limit = max(o.ScrollbackLines, 0)

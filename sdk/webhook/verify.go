@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
@@ -70,9 +71,7 @@ func Verify(secret string, header http.Header, body []byte, tolerance time.Durat
 	if !good {
 		return Event{}, ErrSignature
 	}
-	if tolerance == 0 {
-		tolerance = DefaultTolerance
-	}
+	tolerance = cmp.Or(tolerance, DefaultTolerance)
 	if age := now.Sub(sentAt); tolerance > 0 {
 		switch {
 		case age > tolerance:

@@ -1,6 +1,9 @@
 package wire
 
-import "encoding/json"
+import (
+	"cmp"
+	"encoding/json"
+)
 
 // Target names what a schedule or a trigger starts: an execution of a pattern, or a thread. One of them is set.
 type Target struct {
@@ -82,8 +85,5 @@ func (r RunRef) IsZero() bool { return r == RunRef{} }
 
 // ID returns the id of what was started: of the thread, or else of the execution.
 func (r RunRef) ID() string {
-	if r.ThreadID != "" {
-		return r.ThreadID
-	}
-	return r.ExecutionID
+	return cmp.Or(r.ThreadID, r.ExecutionID)
 }

@@ -1,6 +1,9 @@
 package pause
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // What the zero Backoff begins and ends with: for calls of services that are away for a moment.
 const (
@@ -17,12 +20,8 @@ type Backoff struct {
 // Next returns the next wait.
 func (b *Backoff) Next() time.Duration {
 	first, most := b.First, b.Most
-	if first == 0 {
-		first = defaultFirst
-	}
-	if most == 0 {
-		most = defaultMost
-	}
+	first = cmp.Or(first, defaultFirst)
+	most = cmp.Or(most, defaultMost)
 	b.now = min(max(2*b.now, first), most)
 	return b.now
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"regexp"
 	"strconv"
@@ -19,9 +20,7 @@ func readTests(v any) *core.TestReport {
 		return nil
 	}
 	t := &core.TestReport{Run: count(fields["run"]), Passed: count(fields["passed"]), Failed: count(fields["failed"])}
-	if t.Run == 0 {
-		t.Run = min(t.Passed+t.Failed, maxTests)
-	}
+	t.Run = cmp.Or(t.Run, min(t.Passed+t.Failed, maxTests))
 	if s, ok := fields["command"].(string); ok {
 		t.Command = cut(clean(s), MaxCommand)
 	}

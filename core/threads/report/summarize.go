@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"unicode"
@@ -20,9 +21,7 @@ func Summarize(texts []string) string {
 			if meaningful(p) {
 				return cut(p, MaxExtract)
 			}
-			if fallback == "" {
-				fallback = p
-			}
+			fallback = cmp.Or(fallback, p)
 		}
 	}
 	return cut(strings.TrimRight(fallback, ":"), MaxExtract)

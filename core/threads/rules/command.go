@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -41,10 +42,7 @@ func onlyReads(workspace string, input map[string]any) bool {
 			return false
 		}
 	}
-	command := input["command"]
-	if command == nil {
-		command = input["cmd"]
-	}
+	command := cmp.Or(input["command"], input["cmd"])
 	switch v := command.(type) {
 	case string:
 		return scriptReads(workspace, v)

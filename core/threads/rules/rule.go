@@ -151,9 +151,7 @@ type Decision struct {
 // answers by itself, and the first that fits counts: when the prompt does not offer its answer, people are asked.
 // Preset "" is standard. Workspace is the absolute path that the agent works in; "" when it is not known.
 func (r *Rules) Decide(preset, workspace string, p Prompt) (d Decision, ok bool) {
-	if preset == "" {
-		preset = Standard
-	}
+	preset = cmp.Or(preset, Standard)
 	if p.Kind == wire.PromptLogin {
 		return d, false
 	}

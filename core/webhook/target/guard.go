@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -94,10 +95,7 @@ func (g *Guard) judgeURL(u *url.URL) error {
 	if err != nil {
 		return nil
 	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
-	}
+	port := cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
 		return &Refusal{u.Host, "it has no port"}

@@ -2,6 +2,7 @@ package cloudwatch
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -106,10 +107,7 @@ func (s *sink) shared() (credentials, bool) {
 	if path == "" {
 		path = filepath.Join(s.getenv("HOME"), ".aws", "credentials")
 	}
-	profile := s.getenv("AWS_PROFILE")
-	if profile == "" {
-		profile = "default"
-	}
+	profile := cmp.Or(s.getenv("AWS_PROFILE"), "default")
 	f, err := os.Open(path)
 	if err != nil {
 		return credentials{}, false

@@ -1,10 +1,12 @@
 package cloudwatch
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -33,15 +35,8 @@ func (c credentials) sign(header http.Header, endpoint, region, service string, 
 	for name := range header {
 		headers[strings.ToLower(name)] = strings.TrimSpace(header.Get(name))
 	}
-	names := make([]string, 0, len(headers))
-	for name := range headers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	path := u.EscapedPath()
-	if path == "" {
-		path = "/"
-	}
+	names := slices.Sorted(maps.Keys(headers))
+	path := cmp.Or(u.EscapedPath(), "/")
 	var canonical strings.Builder
 	canonical.WriteString("POST\n" + path + "\n\n")
 	for _, name := range names {

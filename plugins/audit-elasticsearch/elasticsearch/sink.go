@@ -8,6 +8,7 @@ package elasticsearch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -276,9 +277,7 @@ func (s *sink) settle(ctx context.Context, r audit.Record, it item, others func(
 		return remote.Rejection(it.Status, it.Error.Type)
 	}
 	e := remote.Refusal(it.Status, it.Error.Type)
-	if e.Hint == "" {
-		e.Hint = "check the data stream and its index template, and that the cluster may make shards"
-	}
+	e.Hint = cmp.Or(e.Hint, "check the data stream and its index template, and that the cluster may make shards")
 	return e
 }
 

@@ -3,6 +3,7 @@ package file
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -66,9 +67,7 @@ type Sink struct {
 
 // New makes a sink. It opens nothing.
 func New(o Options) *Sink {
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -124,15 +125,9 @@ func decode(data []byte, stateDir string) (Config, error) {
 		c.Holder = filepath.Join(filepath.Dir(own), "holder")
 	}
 	c.SetDefaults()
-	if c.Limits.CPU == 0 {
-		c.Limits.CPU = defaultCPU
-	}
-	if c.Limits.PIDs == 0 {
-		c.Limits.PIDs = defaultPIDs
-	}
-	if c.TempBytes == 0 {
-		c.TempBytes = defaultTemp
-	}
+	c.Limits.CPU = cmp.Or(c.Limits.CPU, defaultCPU)
+	c.Limits.PIDs = cmp.Or(c.Limits.PIDs, defaultPIDs)
+	c.TempBytes = cmp.Or(c.TempBytes, defaultTemp)
 	c.Limits.memoryBytes = defaultMemory
 	if c.Limits.Memory != "" {
 		n, err := runtime.ParseMemory(c.Limits.Memory)

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -95,15 +96,9 @@ func (l *Launcher) planOf(cmd agentcli.Command, h handle, in image, network stri
 // limits are those of a spec, and the runtime's own for what it does not say.
 func (l *Launcher) limits(spec *runtime.Spec) runtime.Limits {
 	limits, own := spec.Limits, l.config.Limits
-	if limits.MemoryBytes == 0 {
-		limits.MemoryBytes = own.memoryBytes
-	}
-	if limits.CPU == 0 {
-		limits.CPU = own.CPU
-	}
-	if limits.PIDs == 0 {
-		limits.PIDs = own.PIDs
-	}
+	limits.MemoryBytes = cmp.Or(limits.MemoryBytes, own.memoryBytes)
+	limits.CPU = cmp.Or(limits.CPU, own.CPU)
+	limits.PIDs = cmp.Or(limits.PIDs, own.PIDs)
 	return limits
 }
 

@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,9 +73,7 @@ var notInside = []string{"PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA
 func Open(opts Options) (*Launcher, error) {
 	c := opts.Config
 	l := &Launcher{config: c, version: opts.Version, private: opts.Private, log: opts.Logger, found: map[string]bool{}}
-	if l.log == nil {
-		l.log = hclog.NewNullLogger()
-	}
+	l.log = cmp.Or(l.log, hclog.NewNullLogger())
 	if info, err := os.Stat(c.Holder); err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
 		return nil, &runtime.Error{
 			Code: runtime.CodeInvalidArgument, Field: "holder", Message: c.Holder + " is not an executable file",

@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -149,15 +150,9 @@ func decode(data []byte, stateDir string) (Config, error) {
 		return c, &runtime.Error{Code: runtime.CodeInvalidArgument, Field: "stateDir", Message: "is not given, and the host names no directory either"}
 	}
 	c.SetDefaults()
-	if c.Limits.CPU == 0 {
-		c.Limits.CPU = defaultCPU
-	}
-	if c.TempBytes == 0 {
-		c.TempBytes = defaultTemp
-	}
-	if c.User == 0 {
-		c.User = defaultUser
-	}
+	c.Limits.CPU = cmp.Or(c.Limits.CPU, defaultCPU)
+	c.TempBytes = cmp.Or(c.TempBytes, defaultTemp)
+	c.User = cmp.Or(c.User, defaultUser)
 	switch c.Pull {
 	case "never":
 		c.Pull = string(corev1.PullNever)

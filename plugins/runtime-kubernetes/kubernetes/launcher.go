@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,9 +71,7 @@ func Open(opts Options) (*Launcher, error) {
 	l := &Launcher{
 		version: opts.Version, log: opts.Logger, processes: map[string][]*process{}, running: map[string]wire.Nonce{},
 	}
-	if l.log == nil {
-		l.log = hclog.NewNullLogger()
-	}
+	l.log = cmp.Or(l.log, hclog.NewNullLogger())
 	l.dir = filepath.Join(c.StateDir, "agents")
 	if err := os.MkdirAll(l.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make a directory of the runtime: %w", err)

@@ -125,12 +125,8 @@ func planOf(pod *corev1.Pod) (string, error) {
 // limits are those of a spec, and the runtime's own for what it does not say. INVALID_SPEC.
 func (l *Launcher) limits(spec *runtime.Spec) (runtime.Limits, error) {
 	limits := spec.Limits
-	if limits.MemoryBytes == 0 {
-		limits.MemoryBytes = l.config.Limits.memoryBytes
-	}
-	if limits.CPU == 0 {
-		limits.CPU = l.config.Limits.CPU
-	}
+	limits.MemoryBytes = cmp.Or(limits.MemoryBytes, l.config.Limits.memoryBytes)
+	limits.CPU = cmp.Or(limits.CPU, l.config.Limits.CPU)
 	switch {
 	case limits.PIDs != 0:
 		return limits, runtime.Invalid("limits.pids", "a pod has no limit of its own for processes; the kubelet has one (podPidsLimit)")

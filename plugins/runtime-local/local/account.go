@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -64,9 +65,7 @@ func lookupAccount(name, group string) (*account, error) {
 		return nil, badAccount("user", "", "%q has the id %q, which is no number", name, known.Uid)
 	}
 	a.UID = uint32(uid)
-	if group == "" {
-		group = known.Gid
-	}
+	group = cmp.Or(group, known.Gid)
 	if a.GID, err = groupID(group); err != nil {
 		return nil, err
 	}

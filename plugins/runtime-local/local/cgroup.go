@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"os"
@@ -93,9 +94,7 @@ func (c *cgroups) openUnified(own string) {
 		if !probe(dir) {
 			return
 		}
-		if c.unified == "" {
-			c.unified = dir
-		}
+		c.unified = cmp.Or(c.unified, dir)
 		for _, controller := range controllers {
 			// Each by itself: one that is missing must not keep the others away.
 			_ = os.WriteFile(filepath.Join(base, "cgroup.subtree_control"), []byte("+"+controller), 0)

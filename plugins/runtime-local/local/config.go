@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -44,12 +45,8 @@ func decode(data []byte, stateDir, runDir string) (Config, error) {
 	if err := json.Unmarshal(data, &c); err != nil {
 		return c, runtime.Errorf(runtime.CodeInvalidArgument, "the configuration cannot be read: %v", err)
 	}
-	if c.StateDir == "" {
-		c.StateDir = stateDir
-	}
-	if c.RunDir == "" {
-		c.RunDir = runDir
-	}
+	c.StateDir = cmp.Or(c.StateDir, stateDir)
+	c.RunDir = cmp.Or(c.RunDir, runDir)
 	if c.RunDir == "" && c.StateDir != "" {
 		c.RunDir = filepath.Join(c.StateDir, "run")
 	}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -68,9 +69,7 @@ var (
 
 // New makes a launcher. Open makes it usable.
 func New(opts Options) *Launcher {
-	if opts.Logger == nil {
-		opts.Logger = hclog.NewNullLogger()
-	}
+	opts.Logger = cmp.Or(opts.Logger, hclog.NewNullLogger())
 	if opts.Environ == nil {
 		opts.Environ = os.Environ()
 	}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"net"
 	"net/http"
 	"os"
@@ -47,9 +48,7 @@ func (c *Config) connect() (*connection, *secret.Error) {
 	if c.Namespace != "" {
 		namespace = c.Namespace
 	}
-	if namespace == "" {
-		namespace = metav1.NamespaceDefault
-	}
+	namespace = cmp.Or(namespace, metav1.NamespaceDefault)
 	config.GroupVersion = &corev1.SchemeGroupVersion
 	config.APIPath = "/api"
 	config.NegotiatedSerializer = codecs.WithoutConversion()

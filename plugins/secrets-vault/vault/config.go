@@ -1,6 +1,7 @@
 package vault
 
 import (
+	"cmp"
 	"crypto/x509"
 	"net"
 	"net/url"
@@ -103,9 +104,7 @@ func (a *Auth) check(problems *plugin.Problems) {
 			problems.Add("/auth/"+key.name, plugin.SeverityError, "does nothing with the method %s; it is for %s", a.Method, strings.ReplaceAll(key.methods, " ", " and "))
 		}
 	}
-	if a.Mount == "" {
-		a.Mount = a.Method
-	}
+	a.Mount = cmp.Or(a.Mount, a.Method)
 	if a.JWTFile == "" && a.Method == methodKubernetes {
 		a.JWTFile = defaultJWT
 	}

@@ -1,6 +1,7 @@
 package agenttest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -47,9 +48,7 @@ type Server struct {
 
 // NewServer starts a server on a free loopback port. Close ends it.
 func NewServer(opts Options) *Server {
-	if opts.Heartbeat == 0 {
-		opts.Heartbeat = time.Minute
-	}
+	opts.Heartbeat = cmp.Or(opts.Heartbeat, time.Minute)
 	s := &Server{
 		opts:     opts,
 		accepted: make(chan *Conn, 64),

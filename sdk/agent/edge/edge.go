@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -99,15 +100,9 @@ func New(opts Options) (*Edge, error) {
 	if opts.CloneTimeout < 0 {
 		problems = append(problems, fmt.Errorf("clone timeout %s is negative", opts.CloneTimeout))
 	}
-	if opts.Max == 0 {
-		opts.Max = DefaultMax
-	}
-	if opts.CloneTimeout == 0 {
-		opts.CloneTimeout = DefaultCloneTimeout
-	}
-	if opts.Git == "" {
-		opts.Git = "git"
-	}
+	opts.Max = cmp.Or(opts.Max, DefaultMax)
+	opts.CloneTimeout = cmp.Or(opts.CloneTimeout, DefaultCloneTimeout)
+	opts.Git = cmp.Or(opts.Git, "git")
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}

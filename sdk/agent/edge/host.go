@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,9 +80,7 @@ func (e *Edge) spawn(ctx context.Context, threadID string, spec runtime.Spec) (r
 // Adopt implements agent.ThreadAdopter.
 func (h *host) Adopt(_ context.Context, t *agent.Thread, mark string) {
 	agentID, after := readMark(mark)
-	if agentID == "" {
-		agentID = t.Spec.ThreadID
-	}
+	agentID = cmp.Or(agentID, t.Spec.ThreadID)
 	(*Edge)(h).follow(t, agentID, after)
 }
 

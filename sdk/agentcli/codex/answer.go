@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
 	"strings"
@@ -86,10 +87,7 @@ func (d *driver) keys(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step
 			agentcli.Step{Write: []byte(composer.Enter), Wait: 100 * time.Millisecond},
 		)
 	}
-	choice := answer.Choice
-	if choice == "" {
-		choice = answer.Text
-	}
+	choice := cmp.Or(answer.Choice, answer.Text)
 	return steps, choice, nil
 }
 

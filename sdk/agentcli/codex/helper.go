@@ -1,6 +1,7 @@
 package codex
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
@@ -11,10 +12,7 @@ import (
 
 // noteHelper notes that a helper did something.
 func (d *driver) noteHelper(p hook.Payload) {
-	name := p.AgentFile
-	if name == "" {
-		name = p.Transcript
-	}
+	name := cmp.Or(p.AgentFile, p.Transcript)
 	if name != d.state.Rollout.Path {
 		d.state.Note(name)
 	}

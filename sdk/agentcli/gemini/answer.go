@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -100,10 +101,7 @@ func (d *driver) keys(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step
 	if len(qs) > 1 {
 		steps = append(drawn(steps, shown(review)), agentcli.Step{Write: []byte(composer.Enter)})
 	}
-	choice := answer.Choice
-	if choice == "" {
-		choice = answer.Text
-	}
+	choice := cmp.Or(answer.Choice, answer.Text)
 	return steps, choice, nil
 }
 

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -239,9 +240,7 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 		}
 		if p.Notification == "ToolPermission" && (d.state.Prompt == nil || d.state.Dialog != nil) {
 			kind, _ := p.Details["type"].(string)
-			if kind == "" {
-				kind = "exec"
-			}
+			kind = cmp.Or(kind, "exec")
 			d.dialogGone()
 			if len(d.state.Tools) > 1 { // only the screen shows which of them is asked about first
 				d.askLater()

@@ -4,6 +4,7 @@ package launchertest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,9 +37,7 @@ type Options struct {
 
 // Run runs the suite.
 func Run(t *testing.T, opts Options) {
-	if opts.Shell == "" {
-		opts.Shell = "/bin/sh"
-	}
+	opts.Shell = cmp.Or(opts.Shell, "/bin/sh")
 	s := &suite{opts: opts}
 	for _, test := range []struct {
 		name string

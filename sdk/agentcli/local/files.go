@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -99,10 +100,7 @@ func makePath(dir int, rest string, owner *Owner) (int, error) {
 // replace writes beside the file and renames, which also takes the place of a symlink instead of following it.
 func replace(dir int, name string, file agentcli.File, owner *Owner) error {
 	temp := "." + name + "." + rand.Text()
-	mode := file.Mode.Perm()
-	if mode == 0 {
-		mode = 0o600
-	}
+	mode := cmp.Or(file.Mode.Perm(), 0o600)
 	fd, err := unix.Openat2(dir, temp, &unix.OpenHow{
 		Flags: unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_CLOEXEC, Mode: uint64(mode), Resolve: noLinks,
 	})

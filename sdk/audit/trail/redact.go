@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -54,10 +55,5 @@ func checkRedaction(r *wire.AuditRecord, keys []ed25519.PublicKey) bool {
 		return false
 	}
 	text := redactedText(r)
-	for _, key := range keys {
-		if ed25519.Verify(key, text, signature) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(keys, func(key ed25519.PublicKey) bool { return ed25519.Verify(key, text, signature) })
 }

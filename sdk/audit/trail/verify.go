@@ -2,9 +2,11 @@ package trail
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/ed25519"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -217,12 +219,7 @@ func gone(from, to uint64) string {
 }
 
 func (v *Verifier) wasMissing(sequence uint64) bool {
-	for _, s := range v.missing {
-		if sequence >= s.from && sequence <= s.to {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(v.missing, func(s span) bool { return sequence >= s.from && sequence <= s.to })
 }
 
 // about looks at a record that is about the trail itself.
@@ -259,9 +256,7 @@ func (v *Verifier) keys(named string) []ed25519.PublicKey {
 		return nil
 	}
 	id := KeyID(key)
-	if v.report.SelfSigned == "" {
-		v.report.SelfSigned = id
-	}
+	v.report.SelfSigned = cmp.Or(v.report.SelfSigned, id)
 	if v.report.SelfSigned != id { // one trail, one key
 		return nil
 	}

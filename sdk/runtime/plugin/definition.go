@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"os"
@@ -99,15 +100,10 @@ func (o *Options) complete(a agentcli.Options, place Place) agentcli.Options {
 	if a.StateDir == "" {
 		a.StateDir = filepath.Join(place.StateDir, "sessions")
 	}
-	if a.Logger == nil {
-		a.Logger = place.Logger
-	}
+	a.Logger = cmp.Or(a.Logger, place.Logger)
 	return a
 }
 
 func (o *Options) port() int {
-	if o.Port == 0 {
-		return runtimeserver.DefaultPort
-	}
-	return o.Port
+	return cmp.Or(o.Port, runtimeserver.DefaultPort)
 }

@@ -107,9 +107,7 @@ func (o *Options) complete() error {
 	if o.MaxBody <= 0 {
 		o.MaxBody = DefaultMaxBody
 	}
-	if o.Logger == nil {
-		o.Logger = hclog.NewNullLogger()
-	}
+	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.Heartbeat <= 0 {
 		o.Heartbeat = heartbeat
 	}

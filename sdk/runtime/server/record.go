@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -44,9 +45,7 @@ func record(a *runtime.Agent, name string) Record {
 	}
 	if r.Status == runtime.StatusBlocked {
 		r.Status = runtime.StatusBusy
-		if r.StatusReason == "" {
-			r.StatusReason = reasonBlocked
-		}
+		r.StatusReason = cmp.Or(r.StatusReason, reasonBlocked)
 	}
 	return r
 }

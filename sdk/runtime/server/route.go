@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"path"
@@ -97,11 +98,7 @@ func (s *Server) dispatch(w http.ResponseWriter, r *http.Request, route route) e
 	}
 	handle, ok := route.methods[method]
 	if !ok {
-		var allowed []string
-		for method := range route.methods {
-			allowed = append(allowed, method)
-		}
-		slices.Sort(allowed)
+		allowed := slices.Sorted(maps.Keys(route.methods))
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
 		return &httpError{http.StatusMethodNotAllowed, codeValidation, &runtime.Error{
 			Code: runtime.CodeInvalidArgument, Field: "method",

@@ -2,6 +2,7 @@ package keyservice
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"encoding/xml"
@@ -105,10 +106,7 @@ func (a *awsCredentials) sharedFile() string {
 
 // profile reads a section of the shared file.
 func (a *awsCredentials) profile(path string) (key awsKey, err error) {
-	name := a.getenv("AWS_PROFILE")
-	if name == "" {
-		name = "default"
-	}
+	name := cmp.Or(a.getenv("AWS_PROFILE"), "default")
 	f, err := os.Open(path)
 	if err != nil {
 		return key, fmt.Errorf("%w: the credentials of AWS in %s cannot be read", atrest.ErrKey, path)
@@ -203,10 +201,7 @@ func roleOf(call *caller, got answer, err error) (awsKey, error) {
 
 // machine asks the metadata service of EC2, version 2, for the role of the instance.
 func (a *awsCredentials) machine(ctx context.Context) (awsKey, error) {
-	base := a.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT")
-	if base == "" {
-		base = machineHost
-	}
+	base := cmp.Or(a.getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT"), machineHost)
 	base = strings.TrimSuffix(base, "/") + "/latest/"
 	call := a.direct("the metadata service of the machine (there are no other credentials of AWS)")
 	got, err := call.do(ctx, http.MethodPut, base+"api/token", nil, func(r *http.Request) error {
@@ -242,10 +237,7 @@ func (a *awsCredentials) webIdentity(ctx context.Context, file string) (awsKey, 
 	if err != nil {
 		return awsKey{}, fmt.Errorf("%w: AWS_WEB_IDENTITY_TOKEN_FILE holds nothing that can be read", atrest.ErrKey)
 	}
-	session := a.getenv("AWS_ROLE_SESSION_NAME")
-	if session == "" {
-		session = "wardroom"
-	}
+	session := cmp.Or(a.getenv("AWS_ROLE_SESSION_NAME"), "wardroom")
 	endpoint := a.getenv("AWS_ENDPOINT_URL_STS")
 	if endpoint == "" {
 		endpoint = "https://sts." + a.region + ".amazonaws.com"

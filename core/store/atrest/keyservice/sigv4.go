@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -34,11 +35,7 @@ func (k awsKey) sign(r *http.Request, body []byte, region, service string, at ti
 	for name, values := range r.Header {
 		headers[strings.ToLower(name)] = strings.TrimSpace(strings.Join(values, ","))
 	}
-	names := make([]string, 0, len(headers))
-	for name := range headers {
-		names = append(names, name)
-	}
-	slices.Sort(names)
+	names := slices.Sorted(maps.Keys(headers))
 	signed := strings.Join(names, ";")
 	canonical := r.Method + "\n" + r.URL.EscapedPath() + "\n" + r.URL.RawQuery + "\n"
 	for _, name := range names {

@@ -1,6 +1,7 @@
 package keyservice
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -183,10 +184,7 @@ func (t *transit) logIn(ctx context.Context, fresh bool) (token string, made boo
 	if err != nil {
 		return "", false, err
 	}
-	mount := l.Mount
-	if mount == "" {
-		mount = l.Method
-	}
+	mount := cmp.Or(l.Mount, l.Method)
 	at := time.Now()
 	got, err := t.call.do(ctx, http.MethodPost, t.Address+"/v1/auth/"+mount+"/login", body, t.as(""))
 	if err != nil {

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -68,20 +69,14 @@ func (f *Field) take(l fieldList) {
 		copy(f.Options, l.Names)
 	}
 	for _, v := range append(l.OneOf, l.AnyOf...) {
-		label := v.Title
-		if label == "" {
-			label = v.Const
-		}
+		label := cmp.Or(v.Title, v.Const)
 		f.Values, f.Options = append(f.Values, v.Const), append(f.Options, label)
 	}
 }
 
 // describe returns the field as a line for people.
 func (f *Field) describe() string {
-	line := f.Title
-	if line == "" {
-		line = f.Name
-	}
+	line := cmp.Or(f.Title, f.Name)
 	if len(f.Options) > 0 {
 		line += " (" + strings.Join(f.Options, " / ") + ")"
 	}

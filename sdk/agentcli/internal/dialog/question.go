@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,10 +62,7 @@ func QuestionPrompt(id, tool string, input map[string]any) *runtime.Prompt {
 		}
 		lines = append(lines, line)
 	}
-	p.Text = strings.Join(lines, "\n")
-	if p.Text == "" {
-		p.Text = "The agent asks a question: see its terminal."
-	}
+	p.Text = cmp.Or(strings.Join(lines, "\n"), "The agent asks a question: see its terminal.")
 	return p
 }
 

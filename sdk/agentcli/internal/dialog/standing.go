@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -86,9 +87,7 @@ func (s *Standing) Prompt(id string) *runtime.Prompt {
 	for i, e := range s.Entries {
 		p.Options = append(p.Options, runtime.Option{ID: strconv.Itoa(i + 1), Label: e.Label})
 	}
-	if p.Text == "" {
-		p.Text = "The agent shows a dialog: see its terminal."
-	}
+	p.Text = cmp.Or(p.Text, "The agent shows a dialog: see its terminal.")
 	return p
 }
 

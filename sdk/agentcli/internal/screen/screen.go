@@ -5,18 +5,14 @@
 package screen
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
 
 // Has reports whether a row holds words.
 func Has(rows []string, words string) bool {
-	for _, row := range rows {
-		if strings.Contains(row, words) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(rows, func(row string) bool { return strings.Contains(row, words) })
 }
 
 // Solid returns a text without what wraps it on a screen: white space.

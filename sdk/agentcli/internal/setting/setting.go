@@ -7,6 +7,7 @@ package setting
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,9 +52,7 @@ func Find(room agentcli.Room, name, hint string) (string, error) {
 		}
 		*missing = *e
 	}
-	if missing.Hint == "" {
-		missing.Hint = hint
-	}
+	missing.Hint = cmp.Or(missing.Hint, hint)
 	return "", missing
 }
 
