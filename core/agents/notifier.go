@@ -1,6 +1,10 @@
 package agents
 
-import "sync"
+import (
+	"sync"
+
+	"github.com/wardroom/wardroom/core/internal/pause"
+)
 
 // notifier tells the sink of new capacity from a goroutine of its own: capacity appears inside calls of the
 // sink's owner (Release), which may hold its locks then. Signals that come while it works are one.
@@ -25,12 +29,7 @@ func (n *notifier) start(tell func()) {
 	})
 }
 
-func (n *notifier) changed() {
-	select {
-	case n.signal <- struct{}{}:
-	default:
-	}
-}
+func (n *notifier) changed() { pause.Wake(n.signal) }
 
 func (n *notifier) stop() {
 	close(n.end)

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // noticeKind is the kind of a notice to the threads.
@@ -67,10 +68,7 @@ func (c *hostNotices) post(n notice) {
 		return
 	}
 	c.queue = append(c.queue, n)
-	select {
-	case c.signal <- struct{}{}:
-	default:
-	}
+	pause.Wake(c.signal)
 }
 
 func (c *hostNotices) take() []notice {

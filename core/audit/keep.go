@@ -60,10 +60,7 @@ func (s *Service) sinkTook() {
 	if !s.crowded() {
 		return
 	}
-	select {
-	case s.taken <- struct{}{}:
-	default:
-	}
+	pause.Wake(s.taken)
 }
 
 // minTrim is how many records of a full trail go at once, or as many as stay where those are fewer.
@@ -96,10 +93,7 @@ func (q *queue) signal() {
 	due := len(q.waiting) > 0 || q.lost > 0
 	q.mu.Unlock()
 	if due {
-		select {
-		case q.wake <- struct{}{}:
-		default:
-		}
+		pause.Wake(q.wake)
 	}
 }
 

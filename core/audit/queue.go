@@ -61,10 +61,7 @@ func (s *Service) push(c *Config, entry core.AuditEntry) {
 		s.lose(1)
 		return
 	}
-	select {
-	case q.wake <- struct{}{}:
-	default:
-	}
+	pause.Wake(q.wake)
 }
 
 // lose counts records that could not be kept.

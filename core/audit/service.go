@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/core/internal/rawjson"
 	sinks "github.com/wardroom/wardroom/sdk/audit"
 	"github.com/wardroom/wardroom/sdk/audit/trail"
@@ -416,10 +417,7 @@ func (s *Service) checkpoint(ctx context.Context) {
 
 func (s *Service) wakeSinks() {
 	for _, k := range s.all() {
-		select {
-		case k.wake <- struct{}{}:
-		default:
-		}
+		pause.Wake(k.wake)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // message is one thing that happened to a run. Exactly one of the fields is meant, by kind.
@@ -98,12 +99,7 @@ func (b *inbox) fire() bool {
 	return !closed
 }
 
-func (b *inbox) wake() {
-	select {
-	case b.ready <- struct{}{}:
-	default:
-	}
-}
+func (b *inbox) wake() { pause.Wake(b.ready) }
 
 // take returns all waiting messages, and whether the timer fired since the last take. The slice is valid until the next one.
 func (b *inbox) take() (messages []message, due bool) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // scheduler holds the runs that wait for a slot or for agents, and serves them by priority and age; of the same priority,
@@ -94,12 +95,7 @@ func newScheduler(e *Engine) *scheduler {
 }
 
 // kick asks for a pass. It never blocks.
-func (s *scheduler) kick() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
+func (s *scheduler) kick() { pause.Wake(s.wake) }
 
 // afresh asks for a pass that considers every waiter.
 func (s *scheduler) afresh() {

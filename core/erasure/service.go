@@ -314,12 +314,7 @@ func (s *Service) Erase(ctx context.Context, req core.ErasureRequest) (*core.Era
 }
 
 // begin has what runs gone on with.
-func (s *Service) begin() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
+func (s *Service) begin() { pause.Wake(s.wake) }
 
 // activeText names what runs.
 func activeText(active core.DataCounts) string {

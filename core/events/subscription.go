@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // eventCost is the size of an event in a buffer beside its data, in bytes.
@@ -70,12 +71,7 @@ func (s *Subscription) end(reason error) {
 	s.signal()
 }
 
-func (s *Subscription) signal() {
-	select {
-	case s.ready <- struct{}{}:
-	default:
-	}
-}
+func (s *Subscription) signal() { pause.Wake(s.ready) }
 
 // Next blocks for the next event. It returns ctx's error, or an INTERNAL_ERROR with Unavailable and the
 // reason slow_consumer, shutting_down or subscription_closed, after which no event follows.

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 var _ core.MemoryService = (*Service)(nil)
@@ -148,12 +149,7 @@ func (s *Service) ApplyConfig(c Config) {
 }
 
 // kick wakes the goroutine.
-func (s *Service) kick() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
+func (s *Service) kick() { pause.Wake(s.wake) }
 
 // tell wakes all that wait for a change. The caller holds mu.
 func (s *Service) tell() {

@@ -17,17 +17,6 @@ const labelExecution = "wardroom.execution"
 
 // FindManagedAgents implements core.ManagedAgentService. The cursor is the id of the last row.
 func (s *Service) FindManagedAgents(_ context.Context, filter core.ManagedAgentFilter) ([]*core.ManagedAgent, core.PageInfo, error) {
-	limit := filter.Limit
-	switch {
-	case limit < 0 || limit > core.MaxPageLimit:
-		return nil, core.PageInfo{}, core.Invalid("limit", "must be between 1 and %d", core.MaxPageLimit)
-	case filter.Offset < 0:
-		return nil, core.PageInfo{}, core.Invalid("offset", "must not be negative")
-	case filter.Cursor != "" && !core.ValidID(core.PrefixManaged, filter.Cursor):
-		return nil, core.PageInfo{}, core.Invalid("cursor", "is not one that a list returned")
-	case limit == 0:
-		limit = core.DefaultPageLimit
-	}
 	var all []*core.ManagedAgentRecord
 	s.mu.RLock()
 	for _, id := range s.ordered {
@@ -54,25 +43,12 @@ func (s *Service) FindManagedAgents(_ context.Context, filter core.ManagedAgentF
 		shown := s.view(r)
 		return filter.Status != "" && shown.Status != filter.Status || filter.Reason != "" && shown.StatusReason != filter.Reason
 	})
-	slices.SortFunc(all, func(a, b *core.ManagedAgentRecord) int { return strings.Compare(b.ID, a.ID) })
-	info := core.PageInfo{Total: len(all)}
-	from := min(filter.Offset, len(all))
-	if filter.Cursor != "" {
-		from = len(all)
-		if i := slices.IndexFunc(all, func(r *core.ManagedAgentRecord) bool { return r.ID < filter.Cursor }); i >= 0 {
-			from = i
-		}
+	page, info, err := core.PageOf(all, filter.Page, core.PrefixManaged, func(r *core.ManagedAgentRecord) string { return r.ID })
+	rows := make([]*core.ManagedAgent, len(page))
+	for i, r := range page {
+		rows[i] = s.view(r)
 	}
-	page := all[from:min(from+limit, len(all))]
-	info.HasMore = from+len(page) < len(all)
-	if info.HasMore && len(page) > 0 {
-		info.NextCursor = page[len(page)-1].ID
-	}
-	rows := make([]*core.ManagedAgent, 0, len(page))
-	for _, r := range page {
-		rows = append(rows, s.view(r))
-	}
-	return rows, info, nil
+	return rows, info, err
 }
 
 // FindManagedAgent implements core.ManagedAgentService.

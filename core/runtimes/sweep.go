@@ -118,12 +118,7 @@ func (s *Service) forgetOld(ctx context.Context, id string) error {
 }
 
 // askSoon has askOften look now.
-func (s *Service) askSoon() {
-	select {
-	case s.asks <- struct{}{}:
-	default:
-	}
-}
+func (s *Service) askSoon() { pause.Wake(s.asks) }
 
 // askOften looks for agents that cannot be reached, every few seconds while there are any.
 func (s *Service) askOften() {

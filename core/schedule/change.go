@@ -66,40 +66,18 @@ func (t snapshot) view(whole bool) *core.Schedule {
 
 // FindSchedules implements core.ScheduleService.
 func (s *Service) FindSchedules(_ context.Context, filter core.ScheduleFilter) ([]*core.Schedule, core.PageInfo, error) {
-	limit := filter.Limit
-	switch {
-	case limit < 0 || limit > core.MaxPageLimit:
-		return nil, core.PageInfo{}, core.Invalid("limit", "must be between 1 and %d", core.MaxPageLimit)
-	case filter.Offset < 0:
-		return nil, core.PageInfo{}, core.Invalid("offset", "must not be negative")
-	case filter.Cursor != "" && !core.ValidID(core.PrefixSchedule, filter.Cursor):
-		return nil, core.PageInfo{}, core.Invalid("cursor", "is not one that a list returned")
-	case filter.Status != "" && !slices.Contains(core.ScheduleStatuses, filter.Status):
+	if filter.Status != "" && !slices.Contains(core.ScheduleStatuses, filter.Status) {
 		return nil, core.PageInfo{}, core.Invalid("status", "%q is not a status of a schedule", filter.Status)
-	case limit == 0:
-		limit = core.DefaultPageLimit
 	}
-	list := s.snapshots()
-	list = slices.DeleteFunc(list, func(t snapshot) bool {
+	list := slices.DeleteFunc(s.snapshots(), func(t snapshot) bool {
 		return filter.Status != "" && t.status() != filter.Status || filter.CreatedBy != "" && t.rec.CreatedBy != filter.CreatedBy
 	})
-	slices.SortFunc(list, func(a, b snapshot) int { return strings.Compare(b.rec.ID, a.rec.ID) })
-	info := core.PageInfo{Total: len(list)}
-	from := min(filter.Offset, len(list))
-	if filter.Cursor != "" {
-		if from = slices.IndexFunc(list, func(t snapshot) bool { return t.rec.ID < filter.Cursor }); from < 0 {
-			from = len(list)
-		}
-	}
-	if list = list[from:]; len(list) > limit {
-		list = list[:limit]
-		info.HasMore, info.NextCursor = true, list[limit-1].rec.ID
-	}
+	list, info, err := core.PageOf(list, filter.Page, core.PrefixSchedule, func(t snapshot) string { return t.rec.ID })
 	rows := make([]*core.Schedule, len(list))
 	for i, t := range list {
 		rows[i] = t.view(false)
 	}
-	return rows, info, nil
+	return rows, info, err
 }
 
 // FindSchedule implements core.ScheduleService.

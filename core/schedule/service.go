@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/core/internal/seal"
 	"github.com/wardroom/wardroom/core/internal/turn"
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -188,10 +189,7 @@ func (s *Service) now() time.Time { return s.opts.Clock.Now().Round(0).UTC() }
 // kick has the loop look now.
 func (s *Service) kick() {
 	s.asked.Add(1)
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
+	pause.Wake(s.wake)
 }
 
 // run looks for what is due until ctx ends.
@@ -202,10 +200,7 @@ func (s *Service) run(ctx context.Context) {
 		at, wait := s.look(ctx)
 		timer := s.opts.Clock.AfterFunc(wait, func() {
 			s.asked.Add(1)
-			select {
-			case tick <- struct{}{}:
-			default:
-			}
+			pause.Wake(tick)
 		})
 		if late := s.now().Sub(at); late >= min(wait, noticed) && ctx.Err() == nil { // the timer is late by as much
 			timer.Stop()

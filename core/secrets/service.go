@@ -293,12 +293,7 @@ func (s *Service) providerOf(ref core.SecretRef) (*provider, *secret.Error) {
 	}
 }
 
-func (p *provider) signal() {
-	select {
-	case p.changed <- struct{}{}:
-	default:
-	}
-}
+func (p *provider) signal() { pause.Wake(p.changed) }
 
 // bound forgets what was not used for longest until there is room. mu is held.
 func (s *Service) bound(but *entry) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/internal/atomicfile"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/core/store/atrest"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
@@ -279,10 +280,7 @@ func (s *Store) RotateKey(ctx context.Context) (EncryptionStatus, error) {
 	s.resealing.mu.Unlock()
 	st := s.EncryptionStatus()
 	s.log.Info("the data key of the store was changed", "dataKey", st.DataKey, "masterKey", st.MasterKey)
-	select {
-	case s.resealing.wake <- struct{}{}:
-	default:
-	}
+	pause.Wake(s.resealing.wake)
 	return st, nil
 }
 
@@ -317,12 +315,7 @@ func (s *Store) reseal() {
 			if err != nil && s.closing.Err() == nil {
 				s.resealing.failed = oneLine(err.Error())
 				s.log.Error("records are still sealed by a former data key; this is tried again", "error", s.resealing.failed)
-				s.opts.Clock.AfterFunc(resealRetry, func() {
-					select {
-					case tick <- struct{}{}:
-					default:
-					}
-				})
+				s.opts.Clock.AfterFunc(resealRetry, func() { pause.Wake(tick) })
 			}
 			s.resealing.mu.Unlock()
 		}

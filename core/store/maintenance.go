@@ -11,6 +11,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
@@ -34,17 +35,11 @@ const (
 func (s *Store) RunMaintenance(ctx context.Context, policy func() Policy) error {
 	s.keepClock(ctx) // a process that lives for seconds leaves what it knew, and not what it stamped, to the next one
 	s.purgeOrphans(ctx)
-	tick := make(chan struct{}, 1)
 	next := s.opts.Clock.Now().Add(maintenanceFirst)
 	for {
-		timer := s.opts.Clock.AfterFunc(maintenanceTick, func() {
-			select {
-			case tick <- struct{}{}:
-			default:
-			}
-		})
-		if err := s.awaitTick(ctx, tick); err != nil {
-			timer.Stop()
+		tick, stop := pause.After(s.opts.Clock, maintenanceTick)
+		err := s.awaitTick(ctx, tick)
+		if stop(); err != nil {
 			return err
 		}
 		now := s.opts.Clock.Now()

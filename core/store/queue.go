@@ -8,6 +8,7 @@ import (
 	"github.com/dgraph-io/badger/v4"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // States of a request. Only the writer moves it to taken, only its maker to abandoned.
@@ -59,12 +60,7 @@ func (q *queue) push(r *request) bool {
 	return true
 }
 
-func (q *queue) signal() {
-	select {
-	case q.wake <- struct{}{}:
-	default:
-	}
-}
+func (q *queue) signal() { pause.Wake(q.wake) }
 
 // take swaps the waiting requests for spare, an empty slice, and reports whether more can come.
 func (q *queue) take(spare []*request) (items []*request, open bool) {

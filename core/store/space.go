@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // monitorEvery is how often free space is looked at while there are no writes.
@@ -228,20 +229,7 @@ func (s *Store) tryReserve() {
 func (s *Store) monitor() {
 	defer s.wg.Done()
 	s.layBallast() // a disk may be full, and the process gone, before the first look
-	tick := make(chan struct{}, 1)
-	for {
-		timer := s.opts.Clock.AfterFunc(monitorEvery, func() {
-			select {
-			case tick <- struct{}{}:
-			default:
-			}
-		})
-		select {
-		case <-s.closing.Done():
-			timer.Stop()
-			return
-		case <-tick:
-		}
+	for pause.For(s.closing, s.opts.Clock, monitorEvery) {
 		s.measure()
 		s.tryReserve()
 		s.layBallast()

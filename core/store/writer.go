@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/core/store/kv"
 )
 
@@ -253,12 +254,7 @@ func (w *writer) done() {
 }
 
 // wakeOrphans has the deliveries removed whose endpoint was deleted.
-func (s *Store) wakeOrphans() {
-	select {
-	case s.orphans <- struct{}{}:
-	default:
-	}
-}
+func (s *Store) wakeOrphans() { pause.Wake(s.orphans) }
 
 // callAfter calls the functions of AfterCommit of the batch.
 func (w *writer) callAfter() { w.call(w.after) }

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/go-hclog"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 	"github.com/wardroom/wardroom/core/threads/rules"
 )
 
@@ -71,10 +72,7 @@ func (t *thread) touch() {
 	close(t.changed)
 	t.changed = make(chan struct{})
 	t.mu.Unlock()
-	select {
-	case t.wake <- struct{}{}:
-	default:
-	}
+	pause.Wake(t.wake)
 }
 
 // await waits until cond holds; false if ctx ended first, or limit, if that is not nil.

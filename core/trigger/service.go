@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -195,38 +194,13 @@ func (s *Service) view(r *core.TriggerRecord, secrets []secret, whole bool) *cor
 
 // FindTriggers implements core.TriggerService.
 func (s *Service) FindTriggers(_ context.Context, filter core.TriggerFilter) ([]*core.Trigger, core.PageInfo, error) {
-	limit := filter.Limit
-	switch {
-	case limit < 0 || limit > core.MaxPageLimit:
-		return nil, core.PageInfo{}, core.Invalid("limit", "must be between 1 and %d", core.MaxPageLimit)
-	case filter.Offset < 0:
-		return nil, core.PageInfo{}, core.Invalid("offset", "must not be negative")
-	case filter.Cursor != "" && !core.ValidID(core.PrefixTrigger, filter.Cursor):
-		return nil, core.PageInfo{}, core.Invalid("cursor", "is not one that a list returned")
-	case limit == 0:
-		limit = core.DefaultPageLimit
-	}
-	list := s.snapshots()
-	if filter.CreatedBy != "" {
-		list = slices.DeleteFunc(list, func(t *snapshot) bool { return t.rec.CreatedBy != filter.CreatedBy })
-	}
-	slices.SortFunc(list, func(a, b *snapshot) int { return strings.Compare(b.rec.ID, a.rec.ID) })
-	info := core.PageInfo{Total: len(list)}
-	from := min(filter.Offset, len(list))
-	if filter.Cursor != "" {
-		if from = slices.IndexFunc(list, func(t *snapshot) bool { return t.rec.ID < filter.Cursor }); from < 0 {
-			from = len(list)
-		}
-	}
-	if list = list[from:]; len(list) > limit {
-		list = list[:limit]
-		info.HasMore, info.NextCursor = true, list[limit-1].rec.ID
-	}
+	list := slices.DeleteFunc(s.snapshots(), func(t *snapshot) bool { return filter.CreatedBy != "" && t.rec.CreatedBy != filter.CreatedBy })
+	list, info, err := core.PageOf(list, filter.Page, core.PrefixTrigger, func(t *snapshot) string { return t.rec.ID })
 	rows := make([]*core.Trigger, len(list))
 	for i, t := range list {
 		rows[i] = s.view(t.rec, t.secrets, false)
 	}
-	return rows, info, nil
+	return rows, info, err
 }
 
 // snapshots returns every trigger, in no order.

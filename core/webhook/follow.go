@@ -10,12 +10,7 @@ import (
 )
 
 // Notify reports that public events were committed. It does not block.
-func (s *Service) Notify() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
+func (s *Service) Notify() { pause.Wake(s.wake) }
 
 // runReader follows the log until ctx ends.
 func (s *Service) runReader(ctx context.Context) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/pause"
 )
 
 // refill asks for a load of an endpoint whose window has room for what the store has. mu is held.
@@ -14,10 +15,7 @@ func (s *Service) refill(ep *endpoint) {
 	}
 	ep.loading, ep.marked = true, false
 	s.loads = append(s.loads, ep)
-	select {
-	case s.loadWake <- struct{}{}:
-	default: // a loader that is awake takes all there are
-	}
+	pause.Wake(s.loadWake) // a loader that is awake takes all there are
 }
 
 // wakeAt loads an endpoint at a time. mu is held.
@@ -73,10 +71,7 @@ func (s *Service) runLoader(ctx context.Context) {
 			continue
 		}
 		if more {
-			select {
-			case s.loadWake <- struct{}{}: // for another loader
-			default:
-			}
+			pause.Wake(s.loadWake) // for another loader
 		}
 		if err := s.load(ctx, ep); err != nil {
 			if ctx.Err() != nil {

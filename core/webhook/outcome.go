@@ -43,10 +43,7 @@ func (o *outcome) row() *core.Delivery {
 // write queues an outcome. mu is held.
 func (s *Service) write(o *outcome) {
 	s.outcomes = append(s.outcomes, o)
-	select {
-	case s.writeWake <- struct{}{}:
-	default:
-	}
+	pause.Wake(s.writeWake)
 }
 
 // runWriter stores outcomes until stop is closed and all there are were tried.

@@ -3,7 +3,6 @@ package webhook
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -11,17 +10,6 @@ import (
 
 // FindWebhooks implements core.WebhookService. The cursor is the id of the last row.
 func (s *Service) FindWebhooks(ctx context.Context, filter core.WebhookFilter) ([]*core.Webhook, core.PageInfo, error) {
-	limit := filter.Limit
-	switch {
-	case limit < 0 || limit > core.MaxPageLimit:
-		return nil, core.PageInfo{}, core.Invalid("limit", "must be between 1 and %d", core.MaxPageLimit)
-	case filter.Offset < 0:
-		return nil, core.PageInfo{}, core.Invalid("offset", "must not be negative")
-	case filter.Cursor != "" && !core.ValidID(core.PrefixWebhook, filter.Cursor):
-		return nil, core.PageInfo{}, core.Invalid("cursor", "is not one that a list returned")
-	case limit == 0:
-		limit = core.DefaultPageLimit
-	}
 	ids := s.ids()
 	if filter.CreatedBy != "" {
 		s.mu.Lock()
@@ -31,19 +19,9 @@ func (s *Service) FindWebhooks(ctx context.Context, filter core.WebhookFilter) (
 		})
 		s.mu.Unlock()
 	}
-	slices.SortFunc(ids, func(a, b string) int { return strings.Compare(b, a) })
-	from := min(filter.Offset, len(ids))
-	if filter.Cursor != "" {
-		from = len(ids)
-		if i := slices.IndexFunc(ids, func(id string) bool { return id < filter.Cursor }); i >= 0 {
-			from = i
-		}
-	}
-	info := core.PageInfo{Total: len(ids)}
-	ids = ids[from:]
-	if len(ids) > limit {
-		ids = ids[:limit]
-		info.HasMore, info.NextCursor = true, ids[limit-1]
+	ids, info, err := core.PageOf(ids, filter.Page, core.PrefixWebhook, func(id string) string { return id })
+	if err != nil {
+		return nil, core.PageInfo{}, err
 	}
 	rows := make([]*core.Webhook, 0, len(ids))
 	for _, id := range ids {

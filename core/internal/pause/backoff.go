@@ -19,10 +19,7 @@ type Backoff struct {
 
 // Next returns the next wait.
 func (b *Backoff) Next() time.Duration {
-	first, most := b.First, b.Most
-	first = cmp.Or(first, defaultFirst)
-	most = cmp.Or(most, defaultMost)
-	b.now = min(max(2*b.now, first), most)
+	b.now = min(max(2*b.now, cmp.Or(b.First, defaultFirst)), cmp.Or(b.Most, defaultMost))
 	return b.now
 }
 

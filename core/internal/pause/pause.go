@@ -30,3 +30,11 @@ func For(ctx context.Context, clock core.Clock, d time.Duration) bool {
 		return true
 	}
 }
+
+// Wake ends the wait of a goroutine for ch, which holds one: the present wait, or else the next. It returns at once.
+func Wake(ch chan<- struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
