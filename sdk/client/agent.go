@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -48,10 +47,7 @@ type AgentDisconnection struct {
 
 // ListAgents returns one page of agents, newest connection first.
 func (c *Client) ListAgents(ctx context.Context, filter AgentFilter) (*AgentList, error) {
-	query := url.Values{}
-	if len(filter.Capabilities) > 0 {
-		query.Set("capabilities", strings.Join(filter.Capabilities, ","))
-	}
+	query := queryOf("capabilities", strings.Join(filter.Capabilities, ","))
 	setTexts(query, "status", filter.Status, "region", filter.Region, "createdBy", filter.CreatedBy)
 	filter.addTo(query)
 	return ask[AgentList](ctx, c, request{method: http.MethodGet, path: "/api/agents", query: query})

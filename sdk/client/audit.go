@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -39,22 +38,11 @@ type AuditStatus struct {
 // ListAudit returns a page of audit records.
 func (c *Client) ListAudit(ctx context.Context, f AuditFilter) (*AuditList, error) {
 	query := url.Values{}
-	addTimes(query, f.Since, f.Until)
+	setTexts(query, "since", stamp(f.Since), "until", stamp(f.Until))
 	setTexts(query, "action", f.Action, "actor", f.Actor, "category", f.Category, "resource", f.Resource, "outcome", f.Outcome)
-	if f.Before > 0 {
-		query.Set("before", strconv.FormatUint(f.Before, 10))
-	}
+	setTexts(query, "before", number(f.Before))
 	Page{Limit: f.Limit, Cursor: f.Cursor}.addTo(query)
 	return ask[AuditList](ctx, c, request{method: http.MethodGet, path: "/api/audit", query: query})
-}
-
-func addTimes(query url.Values, since, until time.Time) {
-	if !since.IsZero() {
-		query.Set("since", since.UTC().Format(time.RFC3339Nano))
-	}
-	if !until.IsZero() {
-		query.Set("until", until.UTC().Format(time.RFC3339Nano))
-	}
 }
 
 // GetAuditStatus returns how the audit trail is.
@@ -65,6 +53,6 @@ func (c *Client) GetAuditStatus(ctx context.Context) (*AuditStatus, error) {
 // ExportAudit returns an export of audit records, oldest first, which the caller closes. format is json, csv or cef.
 func (c *Client) ExportAudit(ctx context.Context, since, until time.Time, format string) (io.ReadCloser, error) {
 	query := url.Values{"format": {format}}
-	addTimes(query, since, until)
+	setTexts(query, "since", stamp(since), "until", stamp(until))
 	return c.open(ctx, request{method: http.MethodGet, path: "/api/audit/export", query: query, accept: "*/*"})
 }

@@ -57,9 +57,7 @@ func (c *Client) GetSession(ctx context.Context) (*Session, error) {
 // Can reports whether the caller may do action, to resource if that is not empty: a kind, or kind/id.
 func (c *Client) Can(ctx context.Context, action, resource string) (*Can, error) {
 	query := url.Values{"action": {action}}
-	if resource != "" {
-		query.Set("resource", resource)
-	}
+	setTexts(query, "resource", resource)
 	return ask[Can](ctx, c, request{method: http.MethodGet, path: "/api/auth/can", query: query})
 }
 

@@ -169,18 +169,8 @@ func (filter ExecutionFilter) query() url.Values {
 	for key, value := range filter.Metadata {
 		query.Set("metadata."+key, value)
 	}
-	if !filter.Since.IsZero() {
-		query.Set("since", filter.Since.UTC().Format(time.RFC3339Nano))
-	}
-	if !filter.Until.IsZero() {
-		query.Set("until", filter.Until.UTC().Format(time.RFC3339Nano))
-	}
-	if !filter.EndedSince.IsZero() {
-		query.Set("endedSince", filter.EndedSince.UTC().Format(time.RFC3339Nano))
-	}
-	if !filter.EndedUntil.IsZero() {
-		query.Set("endedUntil", filter.EndedUntil.UTC().Format(time.RFC3339Nano))
-	}
+	setTexts(query, "since", stamp(filter.Since), "until", stamp(filter.Until))
+	setTexts(query, "endedSince", stamp(filter.EndedSince), "endedUntil", stamp(filter.EndedUntil))
 	return query
 }
 

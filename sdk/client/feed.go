@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -52,26 +50,14 @@ type FeedEvent = wire.FeedEvent
 // FollowEvents streams what happens anywhere: events of the type "event", whose data is a FeedEvent, EventNotice, EventReplayed, and
 // EventGap, after which what is shown is to be read anew. It has no last event. Types that are not known here are to be passed over.
 func (c *Client) FollowEvents(ctx context.Context, f FeedFilter) (*Stream, error) {
-	query := url.Values{}
-	if len(f.Topics) > 0 {
-		query.Set("topics", strings.Join(f.Topics, ","))
-	}
-	if len(f.Subjects) > 0 {
-		query.Set("subjects", strings.Join(f.Subjects, ","))
-	}
-	if f.Rate > 0 {
-		query.Set("rate", strconv.Itoa(f.Rate))
-	}
+	query := queryOf("topics", strings.Join(f.Topics, ","), "subjects", strings.Join(f.Subjects, ","))
+	setTexts(query, "rate", number(f.Rate))
 	return c.stream(ctx, request{method: http.MethodGet, path: "/api/events", query: query}, "", f.After)
 }
 
 // Counts reads the data of an EventCounts.
 func (e Event) Counts() (*OverviewCounts, error) {
-	out := new(OverviewCounts)
-	if err := json.Unmarshal(e.Data, out); err != nil {
-		return nil, fmt.Errorf("data of a %s event: %w", e.Type, err)
-	}
-	return out, nil
+	return dataOf[OverviewCounts](e)
 }
 
 // Feed reads the data of an event of FollowEvents, or of a notice, which has no sequence.

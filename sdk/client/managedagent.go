@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -119,17 +118,18 @@ func (c *Client) GetManagedAgent(ctx context.Context, id string) (*ManagedAgent,
 	return get[ManagedAgent](ctx, c, managedAgentPath(id))
 }
 
+// stopQuery has the parameters of a stop. A grace of less than a millisecond is one: 0 would be the runtime's default.
+func stopQuery(force bool, grace time.Duration) url.Values {
+	if grace > 0 {
+		grace = max(grace, time.Millisecond)
+	}
+	return queryOf("force", flag(force), "timeout", number(grace.Milliseconds()))
+}
+
 // StopManagedAgent ends an agent: force kills it at once, grace is the time that it has to end by itself (0:
 // the runtime's default). Stopping a stopped agent is no error.
 func (c *Client) StopManagedAgent(ctx context.Context, id string, force bool, grace time.Duration) error {
-	query := url.Values{}
-	if force {
-		query.Set("force", "true")
-	}
-	if grace > 0 {
-		query.Set("timeout", strconv.FormatInt(max(1, grace.Milliseconds()), 10))
-	}
-	return c.do(ctx, request{method: http.MethodDelete, path: managedAgentPath(id), query: query}, nil)
+	return c.do(ctx, request{method: http.MethodDelete, path: managedAgentPath(id), query: stopQuery(force, grace)}, nil)
 }
 
 // TerminalTicket lets whoever has it attach to the terminal of one agent, once and within 30 seconds.

@@ -49,13 +49,7 @@ type ManagedAgentEventList struct {
 
 // ListManagedAgentEvents returns stored events of an agent after a sequence; limit 0 is the server's default.
 func (c *Client) ListManagedAgentEvents(ctx context.Context, id string, since uint64, limit int) (*ManagedAgentEventList, error) {
-	query := url.Values{}
-	if since > 0 {
-		query.Set("since", strconv.FormatUint(since, 10))
-	}
-	if limit > 0 {
-		query.Set("limit", strconv.Itoa(limit))
-	}
+	query := queryOf("since", number(since), "limit", number(limit))
 	return c.managedAgentEvents(ctx, id, query)
 }
 
@@ -63,9 +57,7 @@ func (c *Client) ListManagedAgentEvents(ctx context.Context, id string, since ui
 // limit 0 is the server's default.
 func (c *Client) LatestManagedAgentEvents(ctx context.Context, id string, before uint64, limit int) (*ManagedAgentEventList, error) {
 	query := url.Values{"before": {strconv.FormatUint(before, 10)}}
-	if limit > 0 {
-		query.Set("limit", strconv.Itoa(limit))
-	}
+	setTexts(query, "limit", number(limit))
 	return c.managedAgentEvents(ctx, id, query)
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -20,14 +19,7 @@ type LogOptions struct {
 }
 
 func (o LogOptions) query() url.Values {
-	query := url.Values{}
-	if o.Tail > 0 {
-		query.Set("tail", strconv.Itoa(o.Tail))
-	}
-	if !o.Since.IsZero() {
-		query.Set("since", o.Since.UTC().Format(time.RFC3339Nano))
-	}
-	return query
+	return queryOf("tail", number(o.Tail), "since", stamp(o.Since))
 }
 
 // LogLine is one line of a log.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -45,6 +46,37 @@ func setTexts(query url.Values, pairs ...string) {
 			query.Set(pairs[i], pairs[i+1])
 		}
 	}
+}
+
+// queryOf returns parameters as setTexts sets them.
+func queryOf(pairs ...string) url.Values {
+	query := url.Values{}
+	setTexts(query, pairs...)
+	return query
+}
+
+// number is how a parameter is written that is left out unless it is above 0.
+func number[N int | int64 | uint64](n N) string {
+	if n <= 0 {
+		return ""
+	}
+	return strconv.FormatUint(uint64(n), 10)
+}
+
+// stamp is how a time is written, which is left out where it is zero.
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// flag is how a parameter is written that is true, or left out.
+func flag(set bool) string {
+	if set {
+		return "true"
+	}
+	return ""
 }
 
 // maxPageLimit is the largest page the server gives; walking a list uses it.

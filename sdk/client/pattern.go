@@ -75,11 +75,7 @@ func patternPath(name string) string { return "/api/patterns/" + segment(name) }
 
 // ListPatterns returns one page of the latest version of each pattern, newest first.
 func (c *Client) ListPatterns(ctx context.Context, filter PatternFilter) (*PatternList, error) {
-	query := url.Values{}
-	setTexts(query, "search", filter.Search, "createdBy", filter.CreatedBy)
-	if filter.Use {
-		query.Set("use", "true")
-	}
+	query := queryOf("search", filter.Search, "createdBy", filter.CreatedBy, "use", flag(filter.Use))
 	filter.addTo(query)
 	return ask[PatternList](ctx, c, request{method: http.MethodGet, path: "/api/patterns", query: query})
 }

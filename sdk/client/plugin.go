@@ -5,7 +5,6 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -100,11 +99,7 @@ func (c *Client) changePlugin(ctx context.Context, name, what string, harmless b
 }
 
 func pluginTail(tail int) url.Values {
-	query := url.Values{}
-	if tail > 0 {
-		query.Set("tail", strconv.Itoa(tail))
-	}
-	return query
+	return queryOf("tail", number(tail))
 }
 
 // PluginLogs returns the last lines of a plugin's log; tail 0 is the server's default.

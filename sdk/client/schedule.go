@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"iter"
 	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -167,9 +165,6 @@ func (c *Client) RunSchedule(ctx context.Context, id, key string) (*Run, error) 
 
 // NextTicks returns up to count ticks of a schedule from now on; 0: ten.
 func (c *Client) NextTicks(ctx context.Context, id string, count int) (*ScheduleTicks, error) {
-	query := url.Values{}
-	if count > 0 {
-		query.Set("limit", strconv.Itoa(count))
-	}
+	query := queryOf("limit", number(count))
 	return ask[ScheduleTicks](ctx, c, request{method: http.MethodGet, path: schedulePath(id) + "/ticks", query: query})
 }

@@ -9,7 +9,6 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -35,15 +34,7 @@ type ServerLogFilter struct {
 const serverLogPath = "/api/admin/log"
 
 func (f ServerLogFilter) query() url.Values {
-	query := url.Values{}
-	setTexts(query, "level", f.Level, "text", f.Text)
-	if !f.Since.IsZero() {
-		query.Set("since", f.Since.UTC().Format(time.RFC3339Nano))
-	}
-	if f.Tail > 0 {
-		query.Set("tail", strconv.Itoa(f.Tail))
-	}
-	return query
+	return queryOf("level", f.Level, "text", f.Text, "since", stamp(f.Since), "tail", number(f.Tail))
 }
 
 // ServerLog returns the last lines of the server's own log.

@@ -78,13 +78,18 @@ type EventData struct {
 	AnsweredBy  string          `json:"answeredBy"`
 }
 
-// Question reads the data of an event EventQuestionAsked.
-func (e Event) Question() (*Question, error) {
-	q := new(Question)
-	if err := json.Unmarshal(e.Data, q); err != nil {
+// dataOf reads the data of an event.
+func dataOf[T any](e Event) (*T, error) {
+	out := new(T)
+	if err := json.Unmarshal(e.Data, out); err != nil {
 		return nil, fmt.Errorf("data of a %s event: %w", e.Type, err)
 	}
-	return q, nil
+	return out, nil
+}
+
+// Question reads the data of an event EventQuestionAsked.
+func (e Event) Question() (*Question, error) {
+	return dataOf[Question](e)
 }
 
 // Decode reads the data of an event of an execution's stream.

@@ -4,8 +4,6 @@ import (
 	"context"
 	"iter"
 	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -100,12 +98,5 @@ func (c *Client) GetThread(ctx context.Context, id string) (*Thread, error) {
 // StopThread ends a thread: force kills its agent at once, grace is the time that it has to end by itself (0: the
 // runtime's default). Stopping a thread that is over is no error.
 func (c *Client) StopThread(ctx context.Context, id string, force bool, grace time.Duration) error {
-	query := url.Values{}
-	if force {
-		query.Set("force", "true")
-	}
-	if grace > 0 {
-		query.Set("timeout", strconv.FormatInt(max(1, grace.Milliseconds()), 10))
-	}
-	return c.do(ctx, request{method: http.MethodDelete, path: threadPath(id), query: query}, nil)
+	return c.do(ctx, request{method: http.MethodDelete, path: threadPath(id), query: stopQuery(force, grace)}, nil)
 }

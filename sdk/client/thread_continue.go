@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"strconv"
 
 	"github.com/wardroom/wardroom/sdk/wire"
 )
@@ -46,13 +45,7 @@ func (c *Client) ContinueThread(ctx context.Context, id string, in ThreadContinu
 // ListThreadQueue returns a page of the messages that have no answer yet: those after a number, limit at most (0: the
 // server's default).
 func (c *Client) ListThreadQueue(ctx context.Context, id string, after uint64, limit int) (*ThreadQueue, error) {
-	query := url.Values{}
-	if after > 0 {
-		query.Set("after", strconv.FormatUint(after, 10))
-	}
-	if limit > 0 {
-		query.Set("limit", strconv.Itoa(limit))
-	}
+	query := queryOf("after", number(after), "limit", number(limit))
 	return ask[ThreadQueue](ctx, c, request{method: http.MethodGet, path: threadPath(id) + "/queue", query: query})
 }
 
@@ -67,11 +60,7 @@ func (c *Client) DiffThread(ctx context.Context, id string, maxBytes int) (*Thre
 }
 
 func patchQuery(maxBytes int) url.Values {
-	query := url.Values{}
-	if maxBytes > 0 {
-		query.Set("maxBytes", strconv.Itoa(maxBytes))
-	}
-	return query
+	return queryOf("maxBytes", number(maxBytes))
 }
 
 // MergeThread merges what is new on the branch that a thread began at into its work. CONFLICT while its agent works, and

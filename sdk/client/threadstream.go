@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -135,37 +134,21 @@ type StreamGap struct {
 
 // Thread reads the data of a thread_* event of a thread stream.
 func (e Event) Thread() (*ThreadStreamEvent, error) {
-	out := new(ThreadStreamEvent)
-	if err := json.Unmarshal(e.Data, out); err != nil {
-		return nil, fmt.Errorf("data of a %s event: %w", e.Type, err)
-	}
-	return out, nil
+	return dataOf[ThreadStreamEvent](e)
 }
 
 // Gap reads the data of an EventGap.
 func (e Event) Gap() (*StreamGap, error) {
-	out := new(StreamGap)
-	if err := json.Unmarshal(e.Data, out); err != nil {
-		return nil, fmt.Errorf("data of a %s event: %w", e.Type, err)
-	}
-	return out, nil
+	return dataOf[StreamGap](e)
 }
 
 // ListThreadEvents returns stored events of a thread, oldest first.
 func (c *Client) ListThreadEvents(ctx context.Context, id string, filter ThreadEventFilter) (*ThreadEventList, error) {
-	query := url.Values{}
-	if filter.Since > 0 {
-		query.Set("since", strconv.FormatUint(filter.Since, 10))
-	}
+	query := queryOf("since", number(filter.Since))
 	if filter.Before > 0 || filter.Newest {
 		query.Set("before", strconv.FormatUint(filter.Before, 10))
 	}
-	if filter.Limit > 0 {
-		query.Set("limit", strconv.Itoa(filter.Limit))
-	}
-	if len(filter.Types) > 0 {
-		query.Set("type", strings.Join(filter.Types, ","))
-	}
+	setTexts(query, "limit", number(filter.Limit), "type", strings.Join(filter.Types, ","))
 	return ask[ThreadEventList](ctx, c, request{method: http.MethodGet, path: threadPath(id) + "/events", query: query})
 }
 
@@ -174,10 +157,7 @@ func (c *Client) ListThreadEvents(ctx context.Context, id string, filter ThreadE
 // EventConnected, the others hold a ThreadStreamEvent (see Event.Thread), but for an EventGap. The stream has no end of
 // its own; it comes back by itself and misses nothing that the server still has.
 func (c *Client) WatchThreads(ctx context.Context, executionID string, threadIDs []string, after string) (*Stream, error) {
-	query := url.Values{}
-	if len(threadIDs) > 0 {
-		query.Set("threadIds", strings.Join(threadIDs, ","))
-	}
+	query := queryOf("threadIds", strings.Join(threadIDs, ","))
 	r := request{method: http.MethodGet, path: executionPath(executionID) + "/threads/stream", query: query}
 	return c.stream(ctx, r, "", after)
 }
