@@ -88,8 +88,7 @@ func (s *adminSocket) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // localSocket returns the admin socket of this machine's server if the caller may use it: somebody listens, and the token
 // beside it can be read. Else why not.
 func (c *cli) localSocket() (*adminSocket, error) {
-	path := cmp.Or(c.deps.Getenv(envAdminSocket), adminSocketPath)
-	return openAdminSocket(path)
+	return openAdminSocket(cmp.Or(c.deps.Getenv(envAdminSocket), adminSocketPath))
 }
 
 // openAdminSocket finds a socket and the token beside it.
@@ -232,6 +231,15 @@ func (s *adminSocket) read(ctx context.Context, method, path string, body any) (
 	return io.ReadAll(io.LimitReader(answer.Body, maxAdminAnswer))
 }
 
+// ask reads a document into a value, and returns it as it is as well.
+func (c *cli) ask(ctx context.Context, s *adminSocket, method, path string, body, into any) (json.RawMessage, error) {
+	text, err := s.read(ctx, method, path, body)
+	if err != nil {
+		return nil, c.late(ctx, err)
+	}
+	return text, json.Unmarshal(text, into)
+}
+
 func (c *cli) reloadCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "reload",
@@ -245,12 +253,9 @@ func (c *cli) reloadCommand() *cobra.Command {
 			}
 			ctx, cancel := c.bounded(cmd.Context())
 			defer cancel()
-			body, err := s.read(ctx, http.MethodPost, "/admin/reload", nil)
-			if err != nil {
-				return c.late(ctx, err)
-			}
 			var done wire.AdminReload
-			if err := json.Unmarshal(body, &done); err != nil {
+			body, err := c.ask(ctx, s, http.MethodPost, "/admin/reload", nil, &done)
+			if err != nil {
 				return err
 			}
 			return c.show(body, func(s *screen) {
@@ -290,12 +295,9 @@ func (c *cli) logLevelCommand() *cobra.Command {
 			if len(args) == 1 {
 				method, change = http.MethodPut, wire.AdminLog{Level: args[0], Part: part}
 			}
-			body, err := s.read(ctx, method, "/admin/log", change)
-			if err != nil {
-				return c.late(ctx, err)
-			}
 			var level wire.AdminLog
-			if err := json.Unmarshal(body, &level); err != nil {
+			body, err := c.ask(ctx, s, method, "/admin/log", change, &level)
+			if err != nil {
 				return err
 			}
 			one := slices.IndexFunc(level.Parts, func(p wire.AdminLogPart) bool { return p.Part == part })
@@ -317,9 +319,7 @@ func (c *cli) logLevelCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&part, "part", "", "this part alone: access, webhooks, plugins.NAME...")
-	_ = cmd.RegisterFlagCompletionFunc("part", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return core.LogParts, cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc("part", cobra.FixedCompletions(core.LogParts, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -335,12 +335,9 @@ func partNames(parts []wire.AdminLogPart) []string {
 func (c *cli) localStatus(ctx context.Context, s *adminSocket) error {
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
-	body, err := s.read(ctx, http.MethodGet, "/admin/status", nil)
-	if err != nil {
-		return c.late(ctx, err)
-	}
 	var state wire.AdminStatus
-	if err := json.Unmarshal(body, &state); err != nil {
+	body, err := c.ask(ctx, s, http.MethodGet, "/admin/status", nil, &state)
+	if err != nil {
 		return err
 	}
 	if err := c.show(body, func(s *screen) {

@@ -72,8 +72,7 @@ func (c *cli) agentList() *cobra.Command {
 		}
 		return connectedAgents.list(c, cmd, args)
 	}
-	exclusive(cmd, "managed", "capabilities")
-	exclusive(cmd, "managed", "region")
+	exclusive(cmd, "managed", "capabilities", "region")
 	return cmd
 }
 

@@ -163,19 +163,10 @@ func (c *cli) agentTokenRevoke() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "revoke-token ID", Short: "End a token that agents register with, and disconnect its agents",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			said := func() error {
-				return c.showValue(map[string]any{"id": args[0], "revoked": true}, func(s *screen) { s.line("%s is revoked", clean(args[0])) })
-			}
 			return c.agentTokens(cmd, &flags, func(ctx context.Context, tokens core.AgentTokenService) error {
-				if err := tokens.RevokeAgentToken(ctx, args[0]); err != nil {
-					return err
-				}
-				return said()
+				return c.revoked(args[0], tokens.RevokeAgentToken(ctx, args[0]))
 			}, func(ctx context.Context, api *client.Client) error {
-				if err := api.RevokeAgentToken(ctx, args[0]); err != nil {
-					return err
-				}
-				return said()
+				return c.revoked(args[0], api.RevokeAgentToken(ctx, args[0]))
 			})
 		},
 	}

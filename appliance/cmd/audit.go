@@ -165,9 +165,7 @@ func (c *cli) auditExport() *cobra.Command {
 	words := filter{flag: "format", words: wire.AuditFormats}
 	f.StringVar(&format, "format", string(trail.FormatJSON), words.choice())
 	f.StringVar(&file, "file", "", "write to this file, which appears once it is whole")
-	_ = cmd.RegisterFlagCompletionFunc("format", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return wire.AuditFormats, cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(wire.AuditFormats, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

@@ -310,24 +310,23 @@ func (c *cli) authRotate() *cobra.Command {
 	return cmd
 }
 
+// revoked shows that a key or a token is revoked, unless err is why it is not.
+func (c *cli) revoked(id string, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.showValue(map[string]any{"id": id, "revoked": true}, func(s *screen) { s.line("%s is revoked", clean(id)) })
+}
+
 func (c *cli) authRevoke() *cobra.Command {
 	var flags authFlags
 	cmd := &cobra.Command{
 		Use: "revoke-key ID", Short: "End an API key at once, and for good",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			said := func() error {
-				return c.showValue(map[string]any{"id": args[0], "revoked": true}, func(s *screen) { s.line("%s is revoked", clean(args[0])) })
-			}
 			return c.keys(cmd, &flags, func(ctx context.Context, keys core.KeyService) error {
-				if err := keys.RevokeKey(ctx, args[0]); err != nil {
-					return err
-				}
-				return said()
+				return c.revoked(args[0], keys.RevokeKey(ctx, args[0]))
 			}, func(ctx context.Context, api *client.Client) error {
-				if err := api.RevokeKey(ctx, args[0]); err != nil {
-					return err
-				}
-				return said()
+				return c.revoked(args[0], api.RevokeKey(ctx, args[0]))
 			})
 		},
 	}

@@ -59,9 +59,7 @@ func (c *cli) complianceCheck() *cobra.Command {
 	cmd.Flags().StringVar(&profile, "profile", "", strings.Join(wire.ComplianceProfiles, ", "))
 	cmd.Flags().StringVar(&file, "report", "", "also write a report for people to this file; - is stdout")
 	_ = cmd.MarkFlagRequired("profile")
-	_ = cmd.RegisterFlagCompletionFunc("profile", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return wire.ComplianceProfiles, cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc("profile", cobra.FixedCompletions(wire.ComplianceProfiles, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

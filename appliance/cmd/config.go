@@ -13,7 +13,7 @@ import (
 
 func (c *cli) configCommand() *cobra.Command {
 	cmd := group(&cobra.Command{Use: "config", Short: "Check and show configuration files"})
-	cmd.AddCommand(c.configValidate(), c.configShow(), c.configSchema())
+	cmd.AddCommand(c.configValidate(), c.configShow(), c.schemaCommand("the configuration file", config.Schema))
 	return cmd
 }
 
@@ -117,16 +117,17 @@ func (c *cli) configShow() *cobra.Command {
 	})
 }
 
-func (c *cli) configSchema() *cobra.Command {
+// schemaCommand prints a JSON Schema.
+func (c *cli) schemaCommand(of string, schema func() ([]byte, error)) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
-		Short: "Print the JSON Schema of the configuration file, for editors",
+		Short: "Print the JSON Schema of " + of + ", for editors",
 		RunE: func(*cobra.Command, []string) error {
-			schema, err := config.Schema()
+			text, err := schema()
 			if err != nil {
 				return err
 			}
-			return c.showJSON(schema)
+			return c.showJSON(text)
 		},
 	}
 }

@@ -84,9 +84,7 @@ func (c *cli) eventsCommand() *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.Topics, "topic", nil, "only these topics (default all but counts): "+strings.Join(client.FeedTopics, ", "))
 	cmd.Flags().StringSliceVar(&f.Subjects, "subject", nil, "all that happens to these ids, of executions, threads and agents")
 	cmd.Flags().StringVar(&f.After, "after", "", "go on after this event: the number that -o json shows as id")
-	_ = cmd.RegisterFlagCompletionFunc("topic", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return client.FeedTopics, cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc("topic", cobra.FixedCompletions(client.FeedTopics, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

@@ -40,14 +40,9 @@ func (c *cli) executionDelete() *cobra.Command {
 	return cmd
 }
 
-// confirmDelete shows what is about to be deleted and asks.
-func (c *cli) confirmDelete(ids []string) error {
-	s := &screen{paint: c.painter(c.deps.Stderr)}
-	for _, id := range ids {
-		s.line("%s", clean(id))
-	}
-	s.line("Delete %s for good? [y/N]", count(len(ids), "execution"))
-	if _, err := s.WriteTo(c.deps.Stderr); err != nil {
+// confirm shows a question, and returns nil where the answer is yes, and otherwise that nothing was done, and how not to be asked.
+func (c *cli) confirm(question *screen, nothing, hint string) error {
+	if _, err := question.WriteTo(c.deps.Stderr); err != nil {
 		return err
 	}
 	line, err := c.stdinLine()
@@ -58,7 +53,17 @@ func (c *cli) confirmDelete(ids []string) error {
 	case "y", "yes":
 		return nil
 	}
-	return &outcomeError{code: exitFailed, message: "nothing was deleted", hint: "--yes deletes without asking"}
+	return &outcomeError{code: exitFailed, message: nothing, hint: hint}
+}
+
+// confirmDelete shows what is about to be deleted and asks.
+func (c *cli) confirmDelete(ids []string) error {
+	s := &screen{paint: c.painter(c.deps.Stderr)}
+	for _, id := range ids {
+		s.line("%s", clean(id))
+	}
+	s.line("Delete %s for good? [y/N]", count(len(ids), "execution"))
+	return c.confirm(s, "nothing was deleted", "--yes deletes without asking")
 }
 
 func (c *cli) deleteExecutions(cmd *cobra.Command, ids []string) error {

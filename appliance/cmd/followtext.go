@@ -53,8 +53,7 @@ func chartEventText(event client.Event, d client.EventData) (text string, known 
 		return words(d.Step, d.Type, quoted(d.Name), d.Role, again), true
 	case client.EventRoleBound:
 		e := client.TimelineEntry{AgentID: d.AgentID, Name: d.AgentName, Type: d.AgentType}
-		agent := cmp.Or(d.AgentName, d.AgentID)
-		return words(d.Role, agent+by(&e)), true
+		return words(d.Role, cmp.Or(d.AgentName, d.AgentID)+by(&e)), true
 	case client.EventRoleReleased:
 		return words(d.Role, d.AgentID, d.Reason), true
 	case client.EventMessageSent:

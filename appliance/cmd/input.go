@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"strings"
 	"syscall"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/sdk/wire"
 )
 
 // maxFile bounds a file read by a command; the server's own bounds are lower.
@@ -148,4 +150,15 @@ func metadataFlag(cmd *cobra.Command, pairs []string) (map[string]any, error) {
 		values[core.ConsentKey] = false
 	}
 	return values, err
+}
+
+// addMetadata adds --metadata to what is there.
+func addMetadata(cmd *cobra.Command, metadata *wire.Metadata, pairs []string) error {
+	values, err := metadataFlag(cmd, pairs)
+	if *metadata == nil {
+		*metadata = values
+		return err
+	}
+	maps.Copy(*metadata, values)
+	return err
 }

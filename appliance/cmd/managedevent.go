@@ -57,12 +57,9 @@ func (c *cli) agentEvents() *cobra.Command {
 	f.IntVar(&limit, "limit", 0, "events at most, 1 to 100 (default 100)")
 	f.IntVar(&tail, "tail", 0, "only so many last events")
 	f.BoolVar(&all, "all", false, "all events, page by page")
-	exclusive(cmd, "all", "limit")
-	exclusive(cmd, "all", "tail")
-	exclusive(cmd, "all", "follow")
+	exclusive(cmd, "all", "limit", "tail", "follow")
 	exclusive(cmd, "follow", "limit")
-	exclusive(cmd, "tail", "limit")
-	exclusive(cmd, "tail", "after")
+	exclusive(cmd, "tail", "limit", "after")
 	return cmd
 }
 

@@ -8,13 +8,14 @@ import (
 	"github.com/spf13/cobra"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/wardroom/wardroom/core/pattern"
 	"github.com/wardroom/wardroom/sdk/client"
 )
 
 func (c *cli) patternCommand() *cobra.Command {
 	return c.nounGroup(patterns, &cobra.Command{Use: "pattern", Aliases: []string{"patterns"}, Short: "Store and read patterns"},
 		patterns.lists(c, &cobra.Command{Use: "list", Short: "List the latest version of each pattern"}), c.patternGet(), c.patternGraph(), c.patternPut(), c.patternValidate(), c.patternDelete(),
-		c.patternSchema(), c.patternVersions())
+		c.schemaCommand("definitions", pattern.Schema), c.patternVersions())
 }
 
 var patterns = &resource[client.PatternSummary]{

@@ -152,18 +152,7 @@ func (c *cli) confirmInstall(p *pluginhost.Package, was pluginhost.ManifestEntry
 	s.fields("plugin", p.Entry.Name, "kind", p.Entry.Kind, "version", p.Entry.Version, "sha256", p.Entry.SHA256+" ("+origin+")",
 		"signed by", signer, "size", config.FormatSize(p.Size), "into", dir, "replaces", before)
 	s.line("It will run with the rights of the service. Install it? [y/N]")
-	if _, err := s.WriteTo(c.deps.Stderr); err != nil {
-		return err
-	}
-	line, err := c.stdinLine()
-	if err != nil {
-		return err
-	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return nil
-	}
-	return &outcomeError{code: exitFailed, message: "nothing was installed", hint: "--yes installs without asking"}
+	return c.confirm(s, "nothing was installed", "--yes installs without asking")
 }
 
 // rollbackAnswer is what plugin rollback prints for scripts.

@@ -294,13 +294,15 @@ func (c *cli) readToken(path string) (string, error) {
 // annotationExclusive holds the pairs of flags that exclude each other.
 const annotationExclusive = "wardroom.exclusive"
 
-// exclusive declares that two flags exclude each other. Cobra's own way ends in an error that cannot be
+// exclusive declares that a flag excludes others, and they it. Cobra's own way ends in an error that cannot be
 // told from one of the command's work.
-func exclusive(cmd *cobra.Command, a, b string) {
+func exclusive(cmd *cobra.Command, flag string, others ...string) {
 	if cmd.Annotations == nil {
 		cmd.Annotations = map[string]string{}
 	}
-	cmd.Annotations[annotationExclusive] += " " + a + "|" + b
+	for _, other := range others {
+		cmd.Annotations[annotationExclusive] += " " + flag + "|" + other
+	}
 }
 
 // address returns the chosen server, the credential for it, and what its certificate is checked by; nil: the system's.

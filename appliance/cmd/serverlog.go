@@ -55,9 +55,7 @@ func (c *cli) logsCommand() *cobra.Command {
 	flags.StringVar(&f.Text, "text", "", "only lines that have this in them, whatever the case")
 	flags.StringVar(&since, "since", "", "after this time (RFC 3339), or from this long ago (90m, 24h)")
 	flags.IntVar(&f.Tail, "tail", 200, "only so many last lines")
-	_ = cmd.RegisterFlagCompletionFunc("level", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-		return core.LogLevels, cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc("level", cobra.FixedCompletions(core.LogLevels, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

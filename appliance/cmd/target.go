@@ -93,14 +93,7 @@ func (c *cli) threadTarget(cmd *cobra.Command, f *targetFlags) (*client.ThreadSp
 	}
 	spec.Preparation.EnvNames = nil
 	spec.ExecutionID = cmp.Or(spec.ExecutionID, core.NewExecution)
-	pairs, err := metadataFlag(cmd, f.metadata)
-	for key, value := range pairs {
-		if spec.Metadata == nil {
-			spec.Metadata = map[string]any{}
-		}
-		spec.Metadata[key] = value
-	}
-	if err != nil {
+	if err := addMetadata(cmd, &spec.Metadata, f.metadata); err != nil {
 		return nil, err
 	}
 	env, err := c.environment(cmd, f.envFile, f.env)

@@ -58,8 +58,7 @@ func (c *cli) threadSend() *cobra.Command {
 	f.StringVar(&in.IdempotencyKey, "idempotency-key", "", "the same key is the same message for 24 hours, and finds its turn (default a fresh one)")
 	f.DurationVar(&outage, "reconnect", defaultWait, "how long to bear a server that went away meanwhile")
 	exclusive(cmd, "raw", "keys")
-	exclusive(cmd, "wait", "raw")
-	exclusive(cmd, "wait", "keys")
+	exclusive(cmd, "wait", "raw", "keys")
 	return cmd
 }
 

@@ -107,14 +107,7 @@ func (c *cli) threadRequest(cmd *cobra.Command, f *threadFlags) (client.ThreadSp
 	if err := policyFlags(cmd, f, &spec.Policy); err != nil {
 		return spec, err
 	}
-	metadata, err := metadataFlag(cmd, f.metadata)
-	for key, value := range metadata {
-		if spec.Metadata == nil {
-			spec.Metadata = map[string]any{}
-		}
-		spec.Metadata[key] = value
-	}
-	return spec, err
+	return spec, addMetadata(cmd, &spec.Metadata, f.metadata)
 }
 
 // readThread reads the JSON of a thread that a flag gave. A member that threads do not have is refused, as the server refuses it:

@@ -135,8 +135,7 @@ func (s *timelineStyle) left(tree *timelineTree, n *timelineNode) []piece {
 		}
 	case client.TimelineRole:
 		add(stylePlain, e.Role)
-		agent := cmp.Or(tree.agents[e.AgentID], e.AgentID)
-		add(styleFaint, agent+by(e))
+		add(styleFaint, cmp.Or(tree.agents[e.AgentID], e.AgentID)+by(e))
 		if entryStyle(e.Status) == styleGood {
 			detail = "" // that the execution is over
 		}

@@ -65,17 +65,3 @@ func (c *cli) showCheck(name, source string, check *client.PatternCheck) error {
 	}
 	return &outcomeError{code: exitUsage, message: fmt.Sprintf("%s in %s", count(len(check.Problems), "problem"), name)}
 }
-
-func (c *cli) patternSchema() *cobra.Command {
-	return &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON Schema of definitions, for editors",
-		RunE: func(*cobra.Command, []string) error {
-			schema, err := pattern.Schema()
-			if err != nil {
-				return err
-			}
-			return c.showJSON(schema)
-		},
-	}
-}

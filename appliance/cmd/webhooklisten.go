@@ -150,8 +150,7 @@ func (l *webhookListener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	now := time.Now()
-	tolerance := cmp.Or(l.flags.tolerance, -1)
-	event, err := webhook.Verify(l.flags.secret, r.Header, body, tolerance, now)
+	event, err := webhook.Verify(l.flags.secret, r.Header, body, cmp.Or(l.flags.tolerance, -1), now)
 	got := receipt{Time: now.UTC().Truncate(time.Millisecond), Verified: err == nil}
 	if err != nil {
 		got.Reason = strings.TrimPrefix(err.Error(), "webhook: ")

@@ -243,8 +243,7 @@ func (c *cli) webhookUpdate() *cobra.Command {
 	cmd.Flags().DurationVar(&overlap, "overlap", 0, "how long the former secret signs as well, up to 168h; 0 ends all former ones (default the server's, which is 0)")
 	cmd.Flags().StringSliceVar(&reset, "reset", nil, "fields to set to their defaults: "+strings.Join(resetFields, ", "))
 	exclusive(cmd, "enable", "disable")
-	exclusive(cmd, "rotate-secret", "secret")
-	exclusive(cmd, "rotate-secret", "secret-file")
+	exclusive(cmd, "rotate-secret", "secret", "secret-file")
 	return cmd
 }
 

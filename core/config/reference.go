@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"fmt"
 	"reflect"
 	"strings"
 	"time"
@@ -66,4 +68,39 @@ func (k *key) words() string {
 		return "Section of any keys"
 	}
 	return "List"
+}
+
+// help is the description with allowed texts, bounds, and whether a reload takes it over.
+func (k *key) help() string {
+	text := k.doc
+	if words := rules.Words(k.Field); len(words) > 0 {
+		text += " One of " + strings.Join(words, ", ") + "."
+	}
+	switch {
+	case k.Type.Kind() == reflect.Slice || k.Min == nil:
+	case k.Max != nil:
+		text += fmt.Sprintf(" From %s to %s.", k.Show(*k.Min), k.Show(*k.Max))
+	case *k.Min > 0:
+		text += fmt.Sprintf(" At least %s.", k.Show(*k.Min))
+	}
+	if k.live {
+		text += " (reload)"
+	}
+	return text
+}
+
+// sample is the default as it stands behind the colon.
+func (k *key) sample() string {
+	switch value := k.value.Interface().(type) {
+	case []string:
+		return "[" + strings.Join(value, ", ") + "]"
+	case Secret:
+		return `""`
+	case Env, Headers, map[string]string, Block:
+		return "{}"
+	}
+	if k.IsStructs() {
+		return "[]"
+	}
+	return cmp.Or(k.text(), `""`)
 }

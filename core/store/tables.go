@@ -294,8 +294,7 @@ func checkRecord(key, value []byte) *damage {
 		err = atrest.ErrUnopened
 	}
 	if err != nil {
-		id := cmp.Or(recordID(rest), string(key))
-		return &damage{what: t.kind, id: id, err: err, key: key}
+		return &damage{what: t.kind, id: cmp.Or(recordID(rest), string(key)), err: err, key: key}
 	}
 	return nil
 }

@@ -144,8 +144,7 @@ func (c *Client) send(ctx context.Context, r request, body []byte) (*http.Respon
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	accept := cmp.Or(r.accept, "application/json")
-	req.Header.Set("Accept", accept)
+	req.Header.Set("Accept", cmp.Or(r.accept, "application/json"))
 	req.Header.Set("User-Agent", c.opts.UserAgent)
 	if c.opts.Token != "" {
 		req.Header.Set("Authorization", "Bearer "+c.opts.Token)

@@ -87,8 +87,7 @@ func (d *driver) keys(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step
 			agentcli.Step{Write: []byte(composer.Enter), Wait: 100 * time.Millisecond},
 		)
 	}
-	choice := cmp.Or(answer.Choice, answer.Text)
-	return steps, choice, nil
+	return steps, cmp.Or(answer.Choice, answer.Text), nil
 }
 
 // lastingWords are in the entry that allows something for longer, which not each approval has.

@@ -101,8 +101,7 @@ func (d *driver) keys(p *runtime.Prompt, answer runtime.Answer) ([]agentcli.Step
 	if len(qs) > 1 {
 		steps = append(drawn(steps, shown(review)), agentcli.Step{Write: []byte(composer.Enter)})
 	}
-	choice := cmp.Or(answer.Choice, answer.Text)
-	return steps, choice, nil
+	return steps, cmp.Or(answer.Choice, answer.Text), nil
 }
 
 // lasting returns the number of the entry that allows something for longer than this time: the second that allows it. Settings may leave

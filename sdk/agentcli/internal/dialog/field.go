@@ -69,8 +69,7 @@ func (f *Field) take(l fieldList) {
 		copy(f.Options, l.Names)
 	}
 	for _, v := range append(l.OneOf, l.AnyOf...) {
-		label := cmp.Or(v.Title, v.Const)
-		f.Values, f.Options = append(f.Values, v.Const), append(f.Options, label)
+		f.Values, f.Options = append(f.Values, v.Const), append(f.Options, cmp.Or(v.Title, v.Const))
 	}
 }
 

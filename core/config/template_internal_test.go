@@ -1,9 +1,7 @@
 package config
 
 import (
-	"cmp"
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/wardroom/wardroom/core/internal/schema"
@@ -52,41 +50,6 @@ func margin(key string) string {
 		return indent
 	}
 	return indent + "#" + strings.Repeat("  ", strings.Count(below, "."))
-}
-
-// help is the description with allowed texts, bounds, and whether a reload takes it over.
-func (k *key) help() string {
-	text := k.doc
-	if words := rules.Words(k.Field); len(words) > 0 {
-		text += " One of " + strings.Join(words, ", ") + "."
-	}
-	switch {
-	case k.Type.Kind() == reflect.Slice || k.Min == nil:
-	case k.Max != nil:
-		text += fmt.Sprintf(" From %s to %s.", k.Show(*k.Min), k.Show(*k.Max))
-	case *k.Min > 0:
-		text += fmt.Sprintf(" At least %s.", k.Show(*k.Min))
-	}
-	if k.live {
-		text += " (reload)"
-	}
-	return text
-}
-
-// sample is the default as it stands behind the colon.
-func (k *key) sample() string {
-	switch value := k.value.Interface().(type) {
-	case []string:
-		return "[" + strings.Join(value, ", ") + "]"
-	case Secret:
-		return `""`
-	case Env, Headers, map[string]string, Block:
-		return "{}"
-	}
-	if k.IsStructs() {
-		return "[]"
-	}
-	return cmp.Or(k.text(), `""`)
 }
 
 // wrap breaks text at spaces into lines of at most width bytes; a longer word stands alone.
