@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -22,7 +21,7 @@ type AgentFigures struct {
 // Agents shows the registry's figures. They are read when Prometheus asks, so that a frame costs nothing
 // here.
 type Agents struct {
-	source    atomic.Pointer[func() AgentFigures]
+	figures[AgentFigures]
 	connected *prometheus.Desc
 	frames    *prometheus.Desc
 	refused   *prometheus.Desc
@@ -44,23 +43,17 @@ func NewAgents(reg prometheus.Registerer) *Agents {
 	return a
 }
 
-// Watch sets where the figures come from.
-func (a *Agents) Watch(source func() AgentFigures) { a.source.Store(&source) }
-
 // Describe implements prometheus.Collector.
 func (a *Agents) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{a.connected, a.frames, a.refused, a.resumes, a.sessions} {
-		ch <- d
-	}
+	describe(ch, a.connected, a.frames, a.refused, a.resumes, a.sessions)
 }
 
 // Collect implements prometheus.Collector. Regions over MaxLabelValues share the label other.
 func (a *Agents) Collect(ch chan<- prometheus.Metric) {
-	source := a.source.Load()
-	if source == nil {
+	f, ok := a.now()
+	if !ok {
 		return
 	}
-	f := (*source)()
 	for region, n := range shownRegions(f.Connected) {
 		ch <- prometheus.MustNewConstMetric(a.connected, prometheus.GaugeValue, float64(n), region)
 	}

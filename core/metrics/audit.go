@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,7 +10,7 @@ import (
 
 // Audit counts what is recorded and delivered, and shows how the trail is.
 type Audit struct {
-	source    atomic.Pointer[func() core.AuditStatus]
+	figures[core.AuditStatus]
 	records   *prometheus.CounterVec
 	lost      prometheus.Counter
 	delivered *prometheus.CounterVec
@@ -74,26 +73,18 @@ func (a *Audit) SinkFailed(sink, code string) {
 	a.failures.WithLabelValues(sink, a.codes.get(sink).get(code)).Inc()
 }
 
-// Watch sets where the figures come from.
-func (a *Audit) Watch(source func() core.AuditStatus) { a.source.Store(&source) }
-
 // Describe implements prometheus.Collector.
 func (a *Audit) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{a.last, a.bytes, a.behind, a.seconds, a.rejected} {
-		ch <- d
-	}
+	describe(ch, a.last, a.bytes, a.behind, a.seconds, a.rejected)
 }
 
 // Collect implements prometheus.Collector.
 func (a *Audit) Collect(ch chan<- prometheus.Metric) {
-	source := a.source.Load()
-	if source == nil {
+	st, ok := a.now()
+	if !ok {
 		return
 	}
-	st := (*source)()
-	show := func(d *prometheus.Desc, value float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
-	}
+	show := gauges(ch)
 	show(a.last, float64(st.Last))
 	show(a.bytes, float64(st.Bytes))
 	for _, k := range st.Sinks {

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"sync/atomic"
-
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -14,33 +12,22 @@ type ConnectionFigures struct {
 }
 
 // Connections shows the connections of clients, read when Prometheus asks.
-type Connections struct {
-	source atomic.Pointer[func() ConnectionFigures]
-}
+type Connections struct{ figures[ConnectionFigures] }
 
 // NewConnections makes the series of the listener; they are 0 until Watch was called.
 func NewConnections(reg prometheus.Registerer) *Connections {
 	c := &Connections{}
+	now := func() ConnectionFigures { f, _ := c.now(); return f }
 	reg.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "service_connections_open", Help: "Connections of clients, streams, terminals and agents included.",
-		}, func() float64 { return float64(c.figures().Open) }),
+		}, func() float64 { return float64(now().Open) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "service_connections_refused_total", Help: "Connections closed at once because there were too many.",
-		}, func() float64 { return float64(c.figures().Refused) }),
+		}, func() float64 { return float64(now().Refused) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
 			Name: "service_connections_stalled_total", Help: "Connections ended because the client took nothing of what was sent.",
-		}, func() float64 { return float64(c.figures().Stalled) }),
+		}, func() float64 { return float64(now().Stalled) }),
 	)
 	return c
-}
-
-// Watch sets where the figures come from.
-func (c *Connections) Watch(source func() ConnectionFigures) { c.source.Store(&source) }
-
-func (c *Connections) figures() ConnectionFigures {
-	if source := c.source.Load(); source != nil {
-		return (*source)()
-	}
-	return ConnectionFigures{}
 }

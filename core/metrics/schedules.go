@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,11 +17,11 @@ type ScheduleFigures struct {
 
 // Schedules is what became of ticks.
 type Schedules struct {
+	figures[ScheduleFigures]
 	ticks map[core.ScheduleOutcome]prometheus.Counter
 	lag   prometheus.Histogram
 
 	schedules, queued *prometheus.Desc
-	source            atomic.Pointer[func() ScheduleFigures]
 }
 
 // NewSchedules makes and registers the series of schedules.
@@ -56,9 +55,6 @@ func (s *Schedules) Ticked(outcome core.ScheduleOutcome, count int) {
 // Lag counts how late a tick was started.
 func (s *Schedules) Lag(late time.Duration) { observe(s.lag, late) }
 
-// Watch sets where the figures come from.
-func (s *Schedules) Watch(source func() ScheduleFigures) { s.source.Store(&source) }
-
 // Describe implements prometheus.Collector.
 func (s *Schedules) Describe(ch chan<- *prometheus.Desc) {
 	ch <- s.schedules
@@ -67,11 +63,10 @@ func (s *Schedules) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *Schedules) Collect(ch chan<- prometheus.Metric) {
-	source := s.source.Load()
-	if source == nil {
+	f, ok := s.now()
+	if !ok {
 		return
 	}
-	f := (*source)()
 	for _, status := range core.ScheduleStatuses {
 		ch <- prometheus.MustNewConstMetric(s.schedules, prometheus.GaugeValue, float64(f.ByStatus[status]), string(status))
 	}

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -23,16 +22,10 @@ type SecretFigures struct {
 
 // Secrets shows the figures of the providers of secrets. No series names a secret.
 type Secrets struct {
-	source  atomic.Pointer[func() []SecretFigures]
+	figures[[]SecretFigures]
 	lookups *prometheus.Desc
 	fetches *prometheus.Desc
-	series  []secretSeries
-}
-
-type secretSeries struct {
-	desc  *prometheus.Desc
-	kind  prometheus.ValueType
-	value func(SecretFigures) float64
+	series  []series[SecretFigures]
 }
 
 // NewSecrets makes the series of secrets; they appear once Watch was called.
@@ -44,7 +37,7 @@ func NewSecrets(reg prometheus.Registerer) *Secrets {
 			"Answers of providers about single secrets; code is OK for a value, else that of the error.", []string{"provider", "code"}, nil),
 	}
 	add := func(name, help string, kind prometheus.ValueType, value func(SecretFigures) float64) {
-		s.series = append(s.series, secretSeries{prometheus.NewDesc(name, help, []string{"provider"}, nil), kind, value})
+		s.series = append(s.series, series[SecretFigures]{prometheus.NewDesc(name, help, []string{"provider"}, nil), kind, value})
 	}
 	add("service_secret_fetch_seconds_total", "Time spent in calls of providers.", prometheus.CounterValue,
 		func(f SecretFigures) float64 { return f.FetchTime.Seconds() })
@@ -62,9 +55,6 @@ func NewSecrets(reg prometheus.Registerer) *Secrets {
 	return s
 }
 
-// Watch sets where the figures come from.
-func (s *Secrets) Watch(source func() []SecretFigures) { s.source.Store(&source) }
-
 // Describe implements prometheus.Collector.
 func (s *Secrets) Describe(ch chan<- *prometheus.Desc) {
 	for _, series := range s.series {
@@ -76,11 +66,8 @@ func (s *Secrets) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *Secrets) Collect(ch chan<- prometheus.Metric) {
-	source := s.source.Load()
-	if source == nil {
-		return
-	}
-	for _, f := range (*source)() {
+	found, _ := s.now()
+	for _, f := range found {
 		for _, series := range s.series {
 			ch <- prometheus.MustNewConstMetric(series.desc, series.kind, series.value(f), f.Provider)
 		}

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -26,24 +25,18 @@ type StoreFigures struct {
 
 // Store shows the store's figures, read when Prometheus asks.
 type Store struct {
-	source atomic.Pointer[func() StoreFigures]
-	series []storeSeries
+	figures[StoreFigures]
+	series []series[StoreFigures]
 
 	retention  *prometheus.Desc
 	encryption *prometheus.Desc
-}
-
-type storeSeries struct {
-	desc  *prometheus.Desc
-	kind  prometheus.ValueType
-	value func(StoreFigures) float64
 }
 
 // NewStore makes the store's series; they appear once Watch was called.
 func NewStore(reg prometheus.Registerer) *Store {
 	s := &Store{}
 	add := func(name, help string, kind prometheus.ValueType, value func(StoreFigures) float64) {
-		s.series = append(s.series, storeSeries{prometheus.NewDesc(name, help, nil, nil), kind, value})
+		s.series = append(s.series, series[StoreFigures]{prometheus.NewDesc(name, help, nil, nil), kind, value})
 	}
 	add("service_store_commits_total", "Commits to stable storage.", prometheus.CounterValue,
 		func(f StoreFigures) float64 { return float64(f.Commits) })
@@ -73,9 +66,6 @@ func NewStore(reg prometheus.Registerer) *Store {
 	return s
 }
 
-// Watch sets where the figures come from.
-func (s *Store) Watch(source func() StoreFigures) { s.source.Store(&source) }
-
 // Describe implements prometheus.Collector.
 func (s *Store) Describe(ch chan<- *prometheus.Desc) {
 	for _, series := range s.series {
@@ -87,11 +77,10 @@ func (s *Store) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *Store) Collect(ch chan<- prometheus.Metric) {
-	source := s.source.Load()
-	if source == nil {
+	f, ok := s.now()
+	if !ok {
 		return
 	}
-	f := (*source)()
 	for _, series := range s.series {
 		ch <- prometheus.MustNewConstMetric(series.desc, series.kind, series.value(f))
 	}

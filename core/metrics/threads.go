@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,7 +21,7 @@ type ThreadFigures struct {
 
 // Threads counts what happens to threads, and shows how things are with them.
 type Threads struct {
-	source   atomic.Pointer[func() ThreadFigures]
+	figures[ThreadFigures]
 	spawned  *bound[prometheus.Counter] // by agent type
 	ended    *prometheus.CounterVec
 	life     *prometheus.HistogramVec
@@ -87,9 +86,6 @@ func NewThreads(reg prometheus.Registerer) *Threads {
 	return t
 }
 
-// Watch sets where the figures come from.
-func (t *Threads) Watch(source func() ThreadFigures) { t.source.Store(&source) }
-
 // ThreadSpawned counts a thread that was stored.
 func (t *Threads) ThreadSpawned(agentType string) { t.spawned.get(agentType).Inc() }
 
@@ -110,18 +106,15 @@ func (t *Threads) PromptBlocked(auto bool) { t.prompts[auto].Inc() }
 
 // Describe implements prometheus.Collector.
 func (t *Threads) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{t.active, t.queued, t.workspaces, t.bytes, t.fetches, t.experiences} {
-		ch <- d
-	}
+	describe(ch, t.active, t.queued, t.workspaces, t.bytes, t.fetches, t.experiences)
 }
 
 // Collect implements prometheus.Collector.
 func (t *Threads) Collect(ch chan<- prometheus.Metric) {
-	source := t.source.Load()
-	if source == nil {
+	f, ok := t.now()
+	if !ok {
 		return
 	}
-	f := (*source)()
 	show := func(d *prometheus.Desc, n int64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, float64(n), labels...)
 	}

@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"sync/atomic"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/wardroom/wardroom/sdk/wire"
@@ -13,10 +11,10 @@ type TriggerFigures struct{ Open, Blocked int }
 
 // Triggers is what became of requests to triggers.
 type Triggers struct {
+	figures[TriggerFigures]
 	requests map[string]prometheus.Counter
 
 	triggers *prometheus.Desc
-	source   atomic.Pointer[func() TriggerFigures]
 }
 
 // NewTriggers makes and registers the series of triggers.
@@ -44,19 +42,15 @@ func (t *Triggers) Received(outcome string) {
 	}
 }
 
-// Watch sets where the figures come from.
-func (t *Triggers) Watch(source func() TriggerFigures) { t.source.Store(&source) }
-
 // Describe implements prometheus.Collector.
 func (t *Triggers) Describe(ch chan<- *prometheus.Desc) { ch <- t.triggers }
 
 // Collect implements prometheus.Collector.
 func (t *Triggers) Collect(ch chan<- prometheus.Metric) {
-	source := t.source.Load()
-	if source == nil {
+	f, ok := t.now()
+	if !ok {
 		return
 	}
-	f := (*source)()
 	ch <- prometheus.MustNewConstMetric(t.triggers, prometheus.GaugeValue, float64(f.Open), "false")
 	ch <- prometheus.MustNewConstMetric(t.triggers, prometheus.GaugeValue, float64(f.Blocked), "true")
 }

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,7 +19,7 @@ type WebhookFigures struct {
 
 // Webhooks counts what happens to deliveries, and shows how things are with them.
 type Webhooks struct {
-	source   atomic.Pointer[func() WebhookFigures]
+	figures[WebhookFigures]
 	attempts map[string]prometheus.Counter // by class of the answer
 	took     prometheus.Observer
 	ended    map[core.DeliveryStatus]prometheus.Counter
@@ -112,26 +111,18 @@ func (w *Webhooks) EventsFanned(events, deliveries int, behind time.Duration) {
 // EndpointDisabled counts an endpoint that was disabled because of its failures.
 func (w *Webhooks) EndpointDisabled() { w.disabled.Inc() }
 
-// Watch sets where the figures come from.
-func (w *Webhooks) Watch(source func() WebhookFigures) { w.source.Store(&source) }
-
 // Describe implements prometheus.Collector.
 func (w *Webhooks) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{w.endpoints, w.active, w.pending, w.behind} {
-		ch <- d
-	}
+	describe(ch, w.endpoints, w.active, w.pending, w.behind)
 }
 
 // Collect implements prometheus.Collector.
 func (w *Webhooks) Collect(ch chan<- prometheus.Metric) {
-	source := w.source.Load()
-	if source == nil {
+	f, ok := w.now()
+	if !ok {
 		return
 	}
-	f := (*source)()
-	show := func(d *prometheus.Desc, value float64, labels ...string) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
-	}
+	show := gauges(ch)
 	show(w.endpoints, float64(f.Endpoints), "false")
 	show(w.endpoints, float64(f.Disabled), "true")
 	show(w.active, float64(f.Active))
