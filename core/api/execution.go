@@ -29,7 +29,7 @@ func (s *Server) executionRoutes() []Route {
 			Description: "A client that leaves does not stop the execution. An execution that fails answers " +
 				"200 with status failed and its error; one that runs over its time answers 408.",
 			Query: []Param{
-				versionParam("Default: the latest."),
+				versionParam,
 				{Name: "async", Type: ParamBoolean, Default: "false", Doc: "Return at once with 202."},
 			},
 			Body: &Body{JSON: new(wire.ExecuteRequest), Optional: true},

@@ -34,7 +34,7 @@ func (s *Server) patternRoutes() []Route {
 		reads(Route{
 			Path: "/api/patterns/{name}", OperationID: "getPattern",
 			Summary:   "Get one version of a pattern.",
-			Query:     []Param{versionParam("Default: the latest.")},
+			Query:     []Param{versionParam},
 			Responses: []Response{{Status: 200, Body: wire.Pattern{}, Doc: "The pattern."}},
 			Fails:     []int{404}, Handle: s.getPattern,
 		}),
@@ -87,9 +87,7 @@ func (s *Server) patternRoutes() []Route {
 	}
 }
 
-func versionParam(doc string) Param {
-	return Param{Name: "version", Type: ParamString, Doc: "Exact version or a range such as 1.x. " + doc}
-}
+var versionParam = Param{Name: "version", Type: ParamString, Doc: "Exact version or a range such as 1.x. Default: the latest."}
 
 func (s *Server) listPatterns(c *call) (answer, error) {
 	page, err := c.page()

@@ -32,7 +32,7 @@ func (s *Server) drawingRoutes() []Route {
 	stored.Method, stored.Path, stored.OperationID = http.MethodGet, "/api/patterns/{name}/drawing", "getPatternDrawing"
 	stored.Summary = "Draw the roles and the steps of one version of a pattern."
 	stored.Description = "A pattern of more than 2000 steps is not drawn: 400."
-	stored.Query = []Param{versionParam("Default: the latest."), format}
+	stored.Query = []Param{versionParam, format}
 	stored.Fails, stored.Handle = []int{404}, s.getPatternDrawing
 	draft.Method, draft.Path, draft.OperationID = http.MethodPost, "/api/patterns/drawing", "drawPattern"
 	draft.Summary = "Draw a definition without storing it."

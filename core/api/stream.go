@@ -26,7 +26,7 @@ func (s *Server) streamRoutes() []Route {
 			Method: http.MethodPost, Path: "/api/patterns/{name}/execute/stream", OperationID: "streamPattern",
 			Summary: "Run a pattern and follow it as server-sent events.", Tag: tag, Resource: resource,
 			Action: "executions.create", Scope: "executions:create",
-			Query: []Param{versionParam("Default: the latest."), last},
+			Query: []Param{versionParam, last},
 			Body:  &Body{JSON: new(wire.ExecuteRequest), Optional: true}, Responses: []Response{events, nothingMore},
 			Fails: []int{404, 409}, Creates: true, Resumes: true, Stream: s.streamPattern,
 		},

@@ -194,7 +194,7 @@ func (c *chartCompiler) bare(at, short string, n *node, alone bool) expression {
 // variable reads text that must be exactly one variable, bare or in ${}. nil if it is not.
 func (c *chartCompiler) variable(at, short string, n *node) *reference {
 	text := strings.TrimSpace(n.text)
-	if strings.HasPrefix(text, "${") && closingBrace(text) == len(text)-1 {
+	if strings.HasPrefix(text, "${") && closing(text, 2, '}') == len(text)-1 {
 		text = strings.TrimSpace(text[2 : len(text)-1])
 	}
 	ref, err := parseReference(text)
@@ -257,7 +257,7 @@ func (c *chartCompiler) template(at, short string, n *node) template {
 		plain.WriteString(rest[:i])
 		flush()
 		skip(i)
-		end := closingBrace(rest)
+		end := closing(rest, 2, '}')
 		if end < 0 {
 			c.add(at, line, "%q lacks a closing brace; write $${ for the characters ${", clip(rest, 32))
 			return parts

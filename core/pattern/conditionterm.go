@@ -102,7 +102,7 @@ func (p *conditionParser) quoted() *term {
 		case p.text[p.pos] == quote:
 			p.pos++
 			text := b.String()
-			if i := strings.Index(text, "${"); i >= 0 && closingBrace(text[i:]) > 0 {
+			if i := strings.Index(text, "${"); i >= 0 && closing(text[i:], 2, '}') > 0 {
 				p.fail("has the variable %s inside quotes, where it is plain text: take the quotes away", clip(text[i:], 64))
 			}
 			return &term{value: literal(rawjson.AppendString(nil, text))}
@@ -126,7 +126,7 @@ func (p *conditionParser) number() *term {
 
 func (p *conditionParser) braced() *term {
 	rest := p.text[p.pos:]
-	end := closingBrace(rest)
+	end := closing(rest, 2, '}')
 	if end < 0 {
 		p.fail("lacks the closing brace of %s", clip(rest, 16))
 		return &term{}
@@ -175,7 +175,7 @@ func pathLength(text string) int {
 		case nameByte(b), b == '.':
 			i++
 		case b == '[':
-			end := closingBracket(text[i:])
+			end := closing(text[i:], 1, ']')
 			if end < 0 {
 				return len(text)
 			}
@@ -185,22 +185,4 @@ func pathLength(text string) int {
 		}
 	}
 	return i
-}
-
-// closingBracket finds the end of [...]; brackets in a quoted key do not count.
-func closingBracket(text string) int {
-	quote := byte(0)
-	for i := 1; i < len(text); i++ {
-		switch b := text[i]; {
-		case quote != 0 && b == '\\':
-			i++
-		case b == quote:
-			quote = 0
-		case quote == 0 && (b == '"' || b == '\''):
-			quote = b
-		case b == ']' && quote == 0:
-			return i
-		}
-	}
-	return -1
 }

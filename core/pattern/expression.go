@@ -220,7 +220,7 @@ func parseText(text string) (template, error) {
 			plain.WriteByte('$')
 			i += 2
 		case strings.HasPrefix(rest, "${"):
-			end := closingBrace(rest)
+			end := closing(rest, 2, '}')
 			if end < 0 {
 				return nil, fmt.Errorf("%q lacks a closing brace", clip(rest, 64))
 			}
@@ -240,18 +240,18 @@ func parseText(text string) (template, error) {
 	return parts, nil
 }
 
-// closingBrace finds the end of ${...}; braces in quoted keys do not count.
-func closingBrace(rest string) int {
+// closing finds the byte that ends what was opened before from; those in quoted keys do not count.
+func closing(text string, from int, end byte) int {
 	quote := byte(0)
-	for i := 2; i < len(rest); i++ {
-		switch b := rest[i]; {
+	for i := from; i < len(text); i++ {
+		switch b := text[i]; {
 		case quote != 0 && b == '\\':
 			i++
 		case b == quote:
 			quote = 0
 		case quote == 0 && (b == '"' || b == '\''):
 			quote = b
-		case b == '}' && quote == 0:
+		case b == end && quote == 0:
 			return i
 		}
 	}

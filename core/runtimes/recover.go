@@ -140,15 +140,13 @@ func (s *Service) recovered(ctx context.Context, src *source, id string, f runti
 		return err
 	}
 	// A stop was under way when we or the runtime went down.
-	s.wg.Add(1) // within a goroutine that Close waits for
-	go func() {
-		defer s.wg.Done()
+	s.wg.Go(func() { // within a goroutine that Close waits for
 		err := src.Runtime.Stop(s.ctx, id, runtime.StopOptions{})
 		if err != nil && runtime.ErrorCode(err) != runtime.CodeNotFound && s.ctx.Err() == nil {
 			s.log.Warn("an agent could not be stopped yet", "agent", id, "error", err)
 			s.setAway(id, true)
 		}
-	}()
+	})
 	return nil
 }
 

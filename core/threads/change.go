@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -43,11 +44,8 @@ func (c *change) event(kind core.EventType, data any) {
 	c.events = append(c.events, core.Event{
 		Type: kind, Time: c.now, Subject: c.t.id, Group: core.ThreadGroup(c.t.execution), Data: raw, By: c.by,
 	})
-	for _, persisted := range core.PersistedThreadEvents {
-		if kind == persisted {
-			c.rec.EventCount++
-			break
-		}
+	if slices.Contains(core.PersistedThreadEvents, kind) {
+		c.rec.EventCount++
 	}
 }
 

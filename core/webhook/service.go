@@ -226,7 +226,7 @@ func (s *Service) Close() {
 }
 
 // put takes an endpoint into memory, or its new record. mu is held, records as well unless nothing runs yet.
-func (s *Service) put(rec *core.WebhookRecord) *endpoint {
+func (s *Service) put(rec *core.WebhookRecord) {
 	ep := s.endpoints[rec.ID]
 	if ep == nil {
 		ep = newEndpoint(rec)
@@ -241,7 +241,6 @@ func (s *Service) put(rec *core.WebhookRecord) *endpoint {
 	if ep.broken != nil {
 		s.log.Error("what a webhook has sealed cannot be read", "webhook", rec.ID, "error", ep.broken)
 	}
-	return ep
 }
 
 // closeTransport lets the next attempt make the transport anew. Service.mu is held.

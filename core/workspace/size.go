@@ -23,10 +23,7 @@ const overSize = "it takes "
 // sweep is for the next one, which goes on where this one ends.
 func (s *Service) measure(ctx context.Context, all []*core.Workspace) error {
 	began := s.opts.Clock.Now()
-	after := slices.IndexFunc(all, func(w *core.Workspace) bool { return w.ID > s.measured })
-	if after < 0 {
-		after = 0
-	}
+	after := max(0, slices.IndexFunc(all, func(w *core.Workspace) bool { return w.ID > s.measured }))
 	released := make(map[string]bool, len(s.settled))
 	for id := range s.settled {
 		released[id] = true

@@ -218,10 +218,8 @@ func wantCode(what string, err error, codes ...runtime.Code) error {
 	if !errors.As(err, &e) {
 		return fmt.Errorf("%s returned %w, which is no *runtime.Error", what, err)
 	}
-	for _, code := range codes {
-		if e.Code == code {
-			return nil
-		}
+	if slices.Contains(codes, e.Code) {
+		return nil
 	}
 	return fmt.Errorf("%s returned %w and should be %v", what, err, codes)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -86,9 +87,7 @@ func dialURL(address string, attach runtime.AttachOptions) (string, error) {
 		return "", invalid("url", fmt.Sprintf("scheme %q is not ws, wss, http or https", u.Scheme))
 	}
 	q := u.Query()
-	for name, values := range query(attach) {
-		q[name] = values
-	}
+	maps.Copy(q, query(attach))
 	u.RawQuery = q.Encode()
 	return u.String(), nil
 }

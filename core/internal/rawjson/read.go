@@ -1,6 +1,7 @@
 package rawjson
 
 import (
+	"bytes"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -125,12 +126,7 @@ func KeyIs(quoted []byte, name string) bool {
 	if len(quoted) == len(name)+2 && string(quoted[1:len(quoted)-1]) == name {
 		return true
 	}
-	for _, b := range quoted {
-		if b == '\\' {
-			return string(Unquote(quoted)) == name
-		}
-	}
-	return false
+	return bytes.IndexByte(quoted, '\\') >= 0 && string(Unquote(quoted)) == name
 }
 
 // Unquote returns the text of a quoted string: a part of quoted itself where it has no escapes. A lone

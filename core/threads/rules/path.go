@@ -2,19 +2,15 @@ package rules
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
 // within reports whether a path lies in the workspace, as it is written: relative ones do unless they climb. No file is
 // looked at, so a symbolic link that leaves the workspace is not seen.
 func within(workspace, p string) bool {
-	if p == "" || strings.HasPrefix(p, "~") || strings.ContainsAny(p, "\x00\n") {
+	if p == "" || strings.HasPrefix(p, "~") || strings.ContainsAny(p, "\x00\n") || slices.Contains(strings.Split(p, "/"), "..") {
 		return false
-	}
-	for _, element := range strings.Split(p, "/") {
-		if element == ".." {
-			return false
-		}
 	}
 	if !path.IsAbs(p) {
 		return true

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -85,9 +86,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	defer r.mu.Unlock()
 	say := func(status, code int, text string, more map[string]any) {
 		body := map[string]any{"text": text, "code": code}
-		for name, value := range more {
-			body[name] = value
-		}
+		maps.Copy(body, more)
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		_ = json.NewEncoder(w).Encode(body)

@@ -524,11 +524,9 @@ func (a *Agent) Wait(kinds ...agentcli.SignalKind) Seen {
 		for a.next < len(a.seen) {
 			s := a.seen[a.next]
 			a.next++
-			for _, k := range kinds {
-				if s.Kind == k {
-					a.mu.Unlock()
-					return s
-				}
+			if slices.Contains(kinds, s.Kind) {
+				a.mu.Unlock()
+				return s
 			}
 		}
 		more := a.more
