@@ -121,6 +121,5 @@ func textNode(text string) *yaml.Node {
 }
 
 func sortedKeys[T any](m map[string]T) []string {
-	names := slices.Sorted(maps.Keys(m))
-	return names
+	return slices.Sorted(maps.Keys(m))
 }

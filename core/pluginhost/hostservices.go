@@ -3,6 +3,8 @@ package pluginhost
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/go-hclog"
@@ -93,7 +95,7 @@ func (s *services) Secret(ctx context.Context, ref string) (secret.Value, error)
 func (s *services) Log(_ context.Context, level hclog.Level, message string, fields map[string]string) error {
 	var args []any
 	size := 0
-	for _, name := range sortedNames(fields) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		key, value := shorten(s.child.redact(name)), shortenTo(s.child.redact(fields[name]), ringLine)
 		if size += len(key) + len(value); size > longestLine {
 			break // the rest is as good as lost in it

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -138,9 +137,4 @@ func (k *kv) copy() map[string][]byte {
 	next := make(map[string][]byte, len(k.values)+1)
 	maps.Copy(next, k.values)
 	return next
-}
-
-func sortedNames(fields map[string]string) []string {
-	names := slices.Sorted(maps.Keys(fields))
-	return names
 }

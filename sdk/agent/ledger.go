@@ -283,7 +283,8 @@ func (l *ledger) unsettled() []string {
 }
 
 func (l *ledger) ids() []string {
-	ids := slices.Sorted(maps.Keys(l.tasks))
+	ids := slices.AppendSeq([]string{}, maps.Keys(l.tasks))
+	slices.Sort(ids)
 	return ids
 }
 
