@@ -85,7 +85,15 @@ func (c *call) signedIn() error {
 	}
 	e := c.entry(wire.AuditSuccess)
 	e.Action, e.Resource = actionSignIn, wire.AuditResource{Type: "session"}
-	return c.s.opts.Audit.SignedIn(c.r.Context(), e, c.principal.KeyID)
+	return c.unlessFull(c.s.opts.Audit.SignedIn(c.r.Context(), e, c.principal.KeyID))
+}
+
+// unlessFull returns why a record of a read was refused; nil where the answer shows that.
+func (c *call) unlessFull(err error) error {
+	if err != nil && c.route.Unrecorded && core.AsError(err).Unavailable {
+		return nil
+	}
+	return err
 }
 
 // recordSignIn records that a person proved to be the principal of the call, before a session begins.
@@ -188,7 +196,7 @@ func (c *call) done() error {
 	}
 	e := c.entry(wire.AuditSuccess)
 	e.Details = c.details()
-	return audit.Record(c.ctx, e)
+	return c.unlessFull(audit.Record(c.ctx, e))
 }
 
 // readsWork reports whether the request reads what was put into executions or came of them, and that is recorded at every

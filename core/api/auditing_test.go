@@ -38,7 +38,7 @@ func (f *fakeAudit) Record(_ context.Context, e core.AuditEntry) error {
 	f.entries = append(f.entries, e)
 	return nil
 }
-func (f *fakeAudit) SignedIn(context.Context, core.AuditEntry, string) error { return nil }
+func (f *fakeAudit) SignedIn(context.Context, core.AuditEntry, string) error { return f.fail }
 func (f *fakeAudit) Text(text []byte) string {
 	if !f.verbose {
 		return ""
@@ -176,6 +176,19 @@ func TestAuditBlocks(t *testing.T) {
 	if details := reply.at("error", "details").(map[string]any); details["done"] != nil {
 		t.Errorf("what was refused is said to be done: %v", details)
 	}
+}
+
+// How the trail is can be read while it takes no records, which is when that matters. Nothing else is read unrecorded, and a
+// caller without the right is refused.
+func TestStatusOfFullTrail(t *testing.T) {
+	r, f := audited(t)
+	f.blocking, f.verbose, f.fail = true, true, core.Unavailable("audit_full", "full")
+	r.do(http.MethodGet, "/api/audit/status", "", "Authorization: Bearer audit:read").wants(t, http.StatusOK, "")
+	for path, scope := range map[string]string{"/api/audit": "audit:read", "/api/patterns": "read", "/api/audit/status": "read"} {
+		r.do(http.MethodGet, path, "", "Authorization: Bearer "+scope).wants(t, http.StatusServiceUnavailable, core.CodeInternal)
+	}
+	f.fail = core.Errorf(core.CodeInternal, "broken")
+	r.do(http.MethodGet, "/api/audit/status", "", "Authorization: Bearer audit:read").wants(t, http.StatusInternalServerError, core.CodeInternal)
 }
 
 func TestAuditReads(t *testing.T) {
