@@ -1,7 +1,9 @@
 package cmd_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,6 +11,8 @@ import (
 	"unicode"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/wardroom/wardroom/appliance/cmd"
 )
 
 // hostile is a text that a terminal would obey: control characters of one byte and of two, and characters that turn the reading
@@ -80,5 +84,35 @@ func TestDocumentsOfControlCharacters(t *testing.T) {
 	text := execute(t, url, "agent", "list", "-o", "jsonpath=.agents[0].name")
 	if text.expect(t, 0); text.stdout.String() != hostile+"\n" {
 		t.Errorf("text %q", text.stdout.String())
+	}
+}
+
+// full is an output that takes nothing.
+type full struct{}
+
+func (full) Write([]byte) (int, error) { return 0, errors.New("no space left on device") }
+
+// A help that could not be written is an error, as any other output is.
+func TestFullOutput(t *testing.T) {
+	for _, args := range [][]string{{"help"}, {"help", "policy", "show"}, {"policy"}, {"run", "--help"}, {"policy", "show"}} {
+		var failed bytes.Buffer
+		deps := cmd.Deps{Stdout: full{}, Stderr: &failed, Policy: cmd.PolicyTools{Text: func() string { return "package a\n" }}}
+		if code := cmd.Execute(t.Context(), deps, args); code != 1 || failed.String() != "error: no space left on device\n" {
+			t.Errorf("%v ends with %d: %q", args, code, failed.String())
+		}
+	}
+}
+
+// The built-in policy is a text for people, and part of a document for programs.
+func TestPolicyShow(t *testing.T) {
+	const rego = "package a\n\nallow := \"<&>\"\n"
+	for format, want := range map[string]string{
+		"table": rego, "json": "{\n  \"rego\": \"package a\\n\\nallow := \\\"<&>\\\"\\n\"\n}\n", "jsonpath={.rego}": rego + "\n",
+	} {
+		var out, failed bytes.Buffer
+		deps := cmd.Deps{Stdout: &out, Stderr: &failed, Policy: cmd.PolicyTools{Text: func() string { return rego }}}
+		if code := cmd.Execute(t.Context(), deps, []string{"policy", "show", "-o", format}); code != 0 || out.String() != want {
+			t.Errorf("-o %s ends with %d: %q, %q", format, code, out.String(), failed.String())
+		}
 	}
 }

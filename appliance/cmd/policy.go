@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"time"
 
@@ -210,8 +209,8 @@ func (c *cli) policyShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show", Short: "Print the built-in policy, to start one's own from", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprint(c.deps.Stdout, c.deps.Policy.Text())
-			return err
+			text := c.deps.Policy.Text()
+			return c.showValue(map[string]any{"rego": text}, func(s *screen) { s.buf.WriteString(text) })
 		},
 	}
 }

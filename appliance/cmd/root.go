@@ -90,6 +90,7 @@ type cli struct {
 	noColor   bool
 	timeout   time.Duration
 
+	out   *outWriter      // of cobra
 	ctx   context.Context // of the command; ended by a signal
 	path  *jsonPath       // of --output jsonpath=; else nil
 	api   *client.Client  // made by client; nil before
@@ -119,6 +120,9 @@ func Execute(ctx context.Context, deps Deps, args []string) int {
 	err := root.ExecuteContext(ctx)
 	if c.api != nil {
 		c.api.Close()
+	}
+	if err == nil {
+		err = c.out.err
 	}
 	if err == nil {
 		return exitOK
@@ -160,7 +164,8 @@ func newRoot(deps Deps) (*cobra.Command, *cli) {
 		SuggestionsMinimumDistance: 2,
 	})
 	root.SetIn(deps.Stdin)
-	root.SetOut(deps.Stdout)
+	c.out = &outWriter{Writer: deps.Stdout}
+	root.SetOut(c.out)
 	root.SetErr(deps.Stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if words := cmd.Flags().Args(); cmd.HasSubCommands() && len(words) > 0 { // the flag is one of a command that there is not
