@@ -58,19 +58,30 @@ type inputs struct {
 	cut   string   // id of the input that was being typed when an earlier process ended; or empty
 }
 
-// loadInputs reads what is remembered. What was being typed when an earlier process ended is uncertain.
-func loadInputs(dir string) *inputs {
+// loadInputs reads what is remembered. What was being typed when an earlier process ended is uncertain. Responses that hold secrets,
+// as earlier versions kept them, are redacted, in the file as well; the error is that of writing it anew.
+func loadInputs(dir string, redact redactor) (*inputs, error) {
 	in := &inputs{path: filepath.Join(dir, inputsFile), known: map[string]*inputRecord{}}
 	data, err := durable.ReadFile(in.path, 4*maxInputsFile)
 	if err != nil {
-		return in
+		return in, nil
 	}
+	open := false // a response held a secret
 	in.size, in.torn = len(data), len(data) > 0 && data[len(data)-1] != '\n'
 	for line := range bytes.Lines(data) {
 		var r inputRecord
-		if json.Unmarshal(line, &r) == nil && r.ID != "" {
-			in.keep(r)
+		if json.Unmarshal(line, &r) != nil || r.ID == "" {
+			continue
 		}
+		if r.Response != nil {
+			if text := redact.text(r.Response.Text); text != r.Response.Text {
+				r.Response.Text, open = text, true
+			}
+		}
+		in.keep(r)
+	}
+	if open { // before what is uncertain is: after another crash it must be found so again
+		err = in.rewrite()
 	}
 	for _, id := range in.order {
 		if r := in.known[id]; r != nil && r.State == inputTyping {
@@ -80,7 +91,7 @@ func loadInputs(dir string) *inputs {
 			}
 		}
 	}
-	return in
+	return in, err
 }
 
 func textSum(text string) string {
@@ -242,10 +253,9 @@ func (in *inputs) rewrite() error {
 	return nil
 }
 
-// forget drops everything: a new agent uses the directory.
-func (in *inputs) forget() error {
-	in.known, in.order, in.size, in.texts, in.torn, in.cut = map[string]*inputRecord{}, nil, 0, 0, false, ""
-	if err := os.Remove(in.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+// forgetInputs drops everything that is remembered in a directory: a new agent uses it.
+func forgetInputs(dir string) error {
+	if err := os.Remove(filepath.Join(dir, inputsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil

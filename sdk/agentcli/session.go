@@ -108,7 +108,11 @@ func newSession(r *Runtime, a *agent, spec runtime.Spec, rec *record, proc Proce
 	s.stopper = &stopper{proc: proc, mail: s.mail, ended: s.ended, politely: s.typeExit, logger: s.logger}
 	s.book = &logbook{log: a.log, display: s.display, redact: s.redact, now: s.o.Now, logger: s.logger}
 	s.fusion.s, s.copies.s = s, s
-	s.delivery = delivery{s: s, inputs: loadInputs(a.dir), repeats: map[string]*message{}}
+	remembered, err := loadInputs(a.dir, s.redact)
+	if err != nil {
+		s.logger.Error("responses that an earlier version kept with secrets stay on the disk until the next start", "error", err)
+	}
+	s.delivery = delivery{s: s, inputs: remembered, repeats: map[string]*message{}}
 	s.sizes = newSizes(s.o.ResizePolicy, rec.Cols, rec.Rows, s.resize)
 	s.publish()
 	return s

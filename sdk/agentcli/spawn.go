@@ -94,7 +94,7 @@ func (r *Runtime) spawn(ctx context.Context, spec runtime.Spec, adapter Adapter)
 		}
 		return runtime.Agent{}, runtime.Errorf(runtime.CodeAlreadyExists, "agent %q runs already with another spec", spec.ID)
 	}
-	if err := loadInputs(a.dir).forget(); err != nil { // of an earlier agent with the same id
+	if err := forgetInputs(a.dir); err != nil { // of an earlier agent with the same id
 		r.o.Logger.Error("the inputs of an earlier agent are not removed", "agent", a.id, "error", err)
 		return runtime.Agent{}, runtime.Errorf(runtime.CodeSpawnFailed, "what is stored of an earlier agent %q is in the way", spec.ID)
 	}
