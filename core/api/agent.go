@@ -143,11 +143,16 @@ func (s *Server) listAgentTasks(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	all := c.readsAll(readExecutions)
+	all, decisions := c.readsAll(readExecutions), decider{c: c}
 	list := agentTaskList{Tasks: []wire.AgentTask{}}
 	for _, t := range found {
-		need := readExecutions
-		if need.ID = t.ExecutionID; all || c.mayList(need) {
+		need, may := readExecutions, all
+		if need.ID = t.ExecutionID; !may {
+			if may, err = decisions.may(need); err != nil {
+				return answer{}, err
+			}
+		}
+		if may {
 			list.Tasks = append(list.Tasks, t)
 		}
 	}

@@ -262,9 +262,14 @@ func (s *Server) managedAgentScreens(c *call) (answer, error) {
 	ctx, cancel := context.WithTimeout(c.ctx, screensWait)
 	defer cancel()
 	list := screenList{Screens: []core.ManagedAgentScreen{}}
-	need := c.need()
+	need, decisions := c.need(), decider{c: c}
 	for _, id := range ids {
-		if need.ID = id; !c.mayList(need) {
+		need.ID = id
+		may, err := decisions.may(need)
+		if err != nil {
+			return answer{}, err
+		}
+		if !may {
 			continue
 		}
 		shown, err := s.opts.ManagedAgents.ManagedAgentScreen(ctx, id)

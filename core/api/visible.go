@@ -2,6 +2,7 @@ package api
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,17 +44,17 @@ func (c *call) mayList(need Access) bool {
 type rows[T any] struct {
 	find func(core.Page) ([]T, core.PageInfo, error)
 	id   func(T) string // identifies a row
-	may  func(T) bool
+	may  func(T) (bool, error)
 	all  bool // nothing is hidden from the caller
 }
 
 // listOf makes the rows of a list whose rows are read by their ids with what the route asks for.
 func listOf[T any](c *call, id func(T) string, find func(core.Page) ([]T, core.PageInfo, error)) *rows[T] {
-	need := c.need()
-	return &rows[T]{find: find, id: id, all: c.readsAll(need), may: func(row T) bool {
+	need, decisions := c.need(), decider{c: c}
+	return &rows[T]{find: find, id: id, all: c.readsAll(need), may: func(row T) (bool, error) {
 		one := need
 		one.ID = id(row)
-		return c.mayList(one)
+		return decisions.may(one)
 	}}
 }
 
@@ -84,7 +85,11 @@ func (r *rows[T]) cut(page core.Page) (shown []T, info core.PageInfo, whole bool
 		found, info, err := r.find(page)
 		shown = make([]T, 0, len(found))
 		for _, row := range found {
-			if r.may(row) {
+			may, slow := r.may(row)
+			if slow != nil {
+				return nil, core.PageInfo{}, false, slow
+			}
+			if may {
 				shown = append(shown, row)
 			}
 		}
@@ -105,14 +110,22 @@ func (r *rows[T]) cut(page core.Page) (shown []T, info core.PageInfo, whole bool
 		}
 		return true
 	})
+	if errors.Is(err, errSlow) && len(shown) == limit { // the page is there
+		end, err = &stop{}, nil
+	}
 	if err != nil {
 		return nil, core.PageInfo{}, false, err
 	}
 	info.Total, info.AtLeast = seen, end != nil
 	if page.Cursor != "" {
-		if info.Total, info.AtLeast, err = r.count(); err != nil {
+		total, atLeast, err := r.count()
+		switch {
+		case errors.Is(err, errSlow):
+			total, atLeast = max(seen, total), true
+		case err != nil:
 			return nil, core.PageInfo{}, false, err
 		}
+		info.Total, info.AtLeast = total, atLeast
 	}
 	switch {
 	case len(shown) == limit && (info.HasMore || end != nil):
@@ -147,7 +160,8 @@ func unskipped(cursor string) (n int, of string, err error) {
 	return n, of, nil
 }
 
-// count returns how many rows the caller may read; atLeast reports whether it ended before the list did.
+// count returns how many rows the caller may read; atLeast reports whether it ended before the list did. With an error it returns how
+// many it found before.
 func (r *rows[T]) count() (total int, atLeast bool, err error) {
 	if r.all {
 		_, info, err := r.find(core.Page{Limit: 1})
@@ -183,7 +197,11 @@ func (r *rows[T]) walk(cursor string, fn func(row T, at place) bool) (*stop, err
 		}
 		for i, row := range found {
 			at.row = i + 1
-			if r.may(row) && !fn(row, at) {
+			may, err := r.may(row)
+			if err != nil {
+				return nil, err
+			}
+			if may && !fn(row, at) {
 				return nil, nil
 			}
 		}

@@ -9,21 +9,22 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/api"
 )
 
 // hiding is a rig with n executions of which every step-th may be read; the newest comes first, as numbers from n down.
-func hiding(t *testing.T, n, step int) *rig {
-	r := newRig(t, func(o *api.Options) {
+func hiding(t *testing.T, n, step int, change ...func(*api.Options)) *rig {
+	r := newRig(t, append(change, func(o *api.Options) {
 		o.Authorize = func(_ context.Context, _ core.Principal, a api.Access) error {
 			if number, err := strconv.Atoi(strings.TrimPrefix(a.ID, core.PrefixExecution)); err == nil && number%step != 0 {
 				return core.NotFound("execution", a.ID)
 			}
 			return nil
 		}
-	})
+	})...)
 	r.executions.findAll = func(f core.ExecutionFilter) ([]*core.Execution, core.PageInfo, error) {
 		from := f.Offset
 		if f.Cursor != "" {
@@ -310,4 +311,36 @@ func TestPruneOfHiddenWorkspaces(t *testing.T) {
 		r.do("POST", "/api/workspaces/prune", body).wants(t, 400, core.CodeValidation)
 	}
 	r.do("POST", "/api/workspaces/prune", `{"ids":["ws_1"]}`).wants(t, 200, "")
+}
+
+// A policy that takes as long as it may for each row holds up no list for minutes: a page that is full by then is answered, and else the
+// reason why it is not.
+func TestSlowDecisions(t *testing.T) {
+	var r *rig
+	asked := 0
+	r = hiding(t, 40, 1, func(o *api.Options) {
+		o.Decide = func(context.Context, core.Principal, api.Access) core.Ruling {
+			asked++
+			r.clock.Advance(2 * time.Second)
+			return core.Ruling{Allowed: true}
+		}
+	})
+	for query, want := range map[string]int{"?limit=3": 3, "?limit=3&cursor=2": 3, "": 0, "?limit=6": 0} {
+		asked = 0
+		p := r.do("GET", "/api/executions"+query, "")
+		if asked > 6 {
+			t.Errorf("%q: the policy was asked about %d rows", query, asked)
+		}
+		if want == 0 {
+			p.wants(t, 503, core.CodeInternal)
+			if reason := p.at("error", "details", "reason"); reason != "policy_slow" {
+				t.Errorf("%q: %s", query, p.text)
+			}
+			continue
+		}
+		p.wants(t, 200, "")
+		if got := len(p.at("executions").([]any)); got != want || p.at("totalAtLeast") != true || p.at("hasMore") != true || p.at("nextCursor") == "" {
+			t.Errorf("%q: %s", query, p.text)
+		}
+	}
 }
