@@ -1,8 +1,10 @@
 package agentcli_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +77,31 @@ func TestSilentForeground(t *testing.T) {
 		t.Errorf("answer %+v", got)
 	}
 	if got := g.ask("b1", "echo next"); got.Text != "next" || got.Turn != 2 {
+		t.Errorf("answer %+v", got)
+	}
+}
+
+// TestAgentOfAnEarlierVersion has an agent go on of which an earlier version kept neither whose its prompt is nor that a turn ended with
+// it: a program that is silent for long ends no turn there either.
+func TestAgentOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	g := open(t, newLauncher(t, nil), nil)
+	g.bash("b1")
+	g.ask("b1", "true")
+	owner := regexp.MustCompile(`"owner":\d+`)
+	next := g.crash(func(dir string) {
+		path := filepath.Join(dir, "agents", "b1", "state.json")
+		state, err := os.ReadFile(path)
+		if err != nil || !owner.Match(state) {
+			t.Fatalf("%s: %v", state, err)
+		}
+		state = bytes.Replace(owner.ReplaceAll(state, []byte(`"owner":0`)), []byte(`"proven":true`), []byte(`"proven":false`), 1)
+		if err := os.WriteFile(path, state, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	})
+	next.status("b1", runtime.StatusReady)
+	if got := next.ask("b1", "sleep 13; echo over"); got.Text != "over" {
 		t.Errorf("answer %+v", got)
 	}
 }

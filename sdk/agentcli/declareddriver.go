@@ -43,6 +43,7 @@ type declaredDriver struct {
 	telling bool      // a timer does it
 	still   stillness
 	asking  bool // who has the terminal
+	unowned bool // it waited before this process, and whose its prompt is was not kept, as by earlier versions
 
 	// A person's Enter of which nothing followed yet, or not enough to tell whether a turn began; nil: there is none.
 	entered   *pressed
@@ -104,6 +105,9 @@ func (d *declaredDriver) Screen(rows []string, _, _ int) bool {
 func (d *declaredDriver) look(rows []string) {
 	d.judge()
 	if d.saved.Ready && !d.saved.Busy {
+		if d.unowned && !d.asking && d.prompted(rows) {
+			d.recoverOwner()
+		}
 		return
 	}
 	if d.prompted(d.below(rows)) && !d.unmoved() {
@@ -242,6 +246,7 @@ func (d *declaredDriver) waits(prompted bool) {
 		d.h.Signal(Signal{Kind: SignalIdle, Source: runtime.SourceScreen})
 		return
 	}
+	d.unowned = false // from here on it is known as ever
 	text := d.said(prompted)
 	d.tellRest(text)
 	broken := d.saved.Broken
@@ -320,7 +325,7 @@ func (d *declaredDriver) keyed(k pressed) {
 
 // undecided implements keyWatcher.
 func (d *declaredDriver) undecided() bool {
-	return d.entered != nil && d.h.Now().Sub(d.enteredAt) < enterMost
+	return d.entered != nil && d.h.Now().Sub(d.enteredAt) < enterMost || d.unowned && d.prompted(d.h.Rows())
 }
 
 // judge decides whether a person's Enter began a turn: it did if the prompt is gone, or came back below some output. An
@@ -522,5 +527,5 @@ func (d *declaredDriver) Load(state []byte) {
 	if json.Unmarshal(state, &s) != nil {
 		return
 	}
-	d.saved = s
+	d.saved, d.unowned = s, s.Ready && !s.Busy && s.Owner == 0
 }

@@ -65,3 +65,17 @@ func (d *declaredDriver) learnOwner() {
 		}
 	})
 }
+
+// recoverOwner notes once whose the prompt is of a command that an earlier version kept no owner of. No message is typed before.
+func (d *declaredDriver) recoverOwner() {
+	d.asking = true
+	d.h.Foreground(func(group int) {
+		d.asking, d.unowned = false, false
+		switch {
+		case d.saved.Busy:
+			d.look(d.h.Rows())
+		case !d.typed && d.entered == nil:
+			d.saved.Owner = group
+		}
+	})
+}

@@ -31,7 +31,7 @@ type outputWatcher interface{ output(offset uint64) }
 // keyWatcher is a Driver whose keyed is called when somebody pressed Enter, or the key that interrupts, past the queue of messages.
 type keyWatcher interface {
 	keyed(k pressed)
-	// undecided reports whether it is not known yet what such an Enter began: no message is typed meanwhile.
+	// undecided reports whether it is not known yet what such an Enter began, or whose the prompt is: no message is typed meanwhile.
 	undecided() bool
 }
 
