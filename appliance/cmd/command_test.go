@@ -340,6 +340,11 @@ func TestStore(t *testing.T) {
 	}
 	execute(t, "", "store", "verify", dump).expect(t, 2, "not a whole dump")
 	execute(t, "", "store", "restore", dump, "--data-dir", filepath.Join(dir, "other")).expect(t, 2, "not a whole dump")
+	execute(t, "", "backup", "verify", dump).expect(t, 2, "it is none", "`wardroom store restore`")
+	if err := os.WriteFile(dump, []byte("no dump of a store"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, "", "store", "verify", dump).expect(t, 2, "does not begin as one", "`wardroom backup restore`")
 	execute(t, "", "store", "dump", dump, "--data-dir", filepath.Join(dir, "nosuch")).expect(t, 2, "holds no store")
 	execute(t, "", "store", "dump", "x").expect(t, 2, "--data-dir or --config is missing")
 	execute(t, "", "store", "verify", filepath.Join(dir, "nosuch")).expect(t, 2, "no such file")

@@ -50,6 +50,14 @@ const pieceSize = 256 << 10
 // ErrArchive marks an archive that is truncated, damaged or none at all.
 var ErrArchive = errors.New("not a whole backup")
 
+// ErrForeign is the ErrArchive of what does not begin as an archive.
+var ErrForeign = fmt.Errorf("%w: it is none", ErrArchive)
+
+var (
+	errShort = fmt.Errorf("%w: it ends too early", ErrArchive)
+	errTail  = fmt.Errorf("%w: something follows its end", ErrArchive)
+)
+
 // ErrNewer marks an archive of a later version of Wardroom.
 var ErrNewer = errors.New("made by a later version of Wardroom")
 
@@ -186,7 +194,7 @@ type Contents struct {
 func Read(ctx context.Context, r io.Reader, store io.Writer) (*Contents, error) {
 	unzipped, end, err := decompress(r)
 	if err != nil {
-		return nil, damaged("it is none", err)
+		return nil, err
 	}
 	defer end()
 	in := tar.NewReader(unzipped)
@@ -201,11 +209,9 @@ func Read(ctx context.Context, r io.Reader, store io.Writer) (*Contents, error) 
 		header, err := in.Next()
 		switch {
 		case errors.Is(err, io.EOF):
-			return nil, fmt.Errorf("%w: it ends too early", ErrArchive)
-		case err != nil && entries == 0:
-			return nil, damaged("it is none", err)
+			return nil, errShort
 		case err != nil:
-			return nil, damaged("it is damaged or ends too early", err)
+			return nil, damaged(err)
 		case header.Typeflag != tar.TypeReg:
 			return nil, fmt.Errorf("%w: %q is no file", ErrArchive, shown(header.Name))
 		case (entries == 0) != (header.Name == metaName):
@@ -235,7 +241,7 @@ func Read(ctx context.Context, r io.Reader, store io.Writer) (*Contents, error) 
 			data, err = io.ReadAll(io.LimitReader(in, limit))
 		}
 		if err != nil {
-			return nil, damaged("it is damaged or ends too early", err)
+			return nil, damaged(err)
 		}
 		if header.Name != sumsName {
 			sum := sha256.Sum256(data)
@@ -247,7 +253,10 @@ func Read(ctx context.Context, r io.Reader, store io.Writer) (*Contents, error) 
 				return nil, err
 			}
 		case header.Name == sumsName:
-			return &c, c.finish(in, data, sums.Bytes(), chunks)
+			if err := c.finish(in, data, sums.Bytes(), chunks); err != nil {
+				return nil, err
+			}
+			return &c, ended(unzipped)
 		case header.Name == fmt.Sprintf(storeName, chunks+1):
 			chunks++
 			c.Bytes += int64(len(data))
@@ -273,7 +282,18 @@ func (c *Contents) finish(in *tar.Reader, want, have []byte, chunks int) error {
 		return fmt.Errorf("%w: it should have %d files and has %d", ErrArchive, len(c.Meta.Files), len(c.Files))
 	}
 	if _, err := in.Next(); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("%w: something follows its end", ErrArchive)
+		return errTail
+	}
+	return nil
+}
+
+// ended reports what follows the last file of an archive.
+func ended(unzipped io.Reader) error {
+	switch _, err := io.ReadFull(unzipped, make([]byte, 1)); {
+	case err == nil:
+		return errTail
+	case !errors.Is(err, io.EOF):
+		return damaged(err)
 	}
 	return nil
 }
@@ -291,7 +311,9 @@ func (m *Meta) read(data []byte) error {
 }
 
 // damaged makes an error of a library one of the archive.
-func damaged(what string, err error) error { return fmt.Errorf("%w: %s (%w)", ErrArchive, what, err) }
+func damaged(err error) error {
+	return fmt.Errorf("%w: it is damaged or ends too early (%w)", ErrArchive, err)
+}
 
 // shown bounds a name of a hostile archive in a message.
 func shown(name string) string { return strings.ToValidUTF8(name[:min(len(name), 64)], "?") }
@@ -301,20 +323,20 @@ func ReadMeta(r io.Reader) (Meta, error) {
 	var m Meta
 	unzipped, end, err := decompress(r)
 	if err != nil {
-		return m, damaged("it is none", err)
+		return m, err
 	}
 	defer end()
 	in := tar.NewReader(unzipped)
 	header, err := in.Next()
 	if err != nil {
-		return m, damaged("it is none", err)
+		return m, damaged(err)
 	}
 	if header.Name != metaName || header.Size > maxMeta {
 		return m, fmt.Errorf("%w: it does not begin as one", ErrArchive)
 	}
 	data, err := io.ReadAll(io.LimitReader(in, maxMeta))
 	if err != nil {
-		return m, damaged("it is damaged or ends too early", err)
+		return m, damaged(err)
 	}
 	return m, m.read(data)
 }

@@ -69,8 +69,13 @@ func TestRoundTrip(t *testing.T) {
 func TestDamage(t *testing.T) {
 	whole := archive(t, random(3000), backup.File{Name: "keys/a.key", Data: []byte("secret")})
 	for n := range len(whole) {
-		if _, err := backup.Read(t.Context(), bytes.NewReader(whole[:n]), io.Discard); !errors.Is(err, backup.ErrArchive) && n < len(whole)-4 {
+		if _, err := backup.Read(t.Context(), bytes.NewReader(whole[:n]), io.Discard); !errors.Is(err, backup.ErrArchive) || n >= 10 && errors.Is(err, backup.ErrForeign) {
 			t.Fatalf("cut to %d of %d bytes: %v", n, len(whole), err)
+		}
+	}
+	for _, more := range [][]byte{{0}, []byte("junk"), whole} {
+		if _, err := backup.Read(t.Context(), bytes.NewReader(append(bytes.Clone(whole), more...)), io.Discard); !errors.Is(err, backup.ErrArchive) {
+			t.Errorf("%d bytes behind its end went unnoticed: %v", len(more), err)
 		}
 	}
 	for n := 0; n < len(whole); n += 7 {
@@ -166,8 +171,16 @@ func TestForeign(t *testing.T) {
 			}
 		})
 	}
-	if _, err := backup.Read(t.Context(), strings.NewReader("hello, world"), io.Discard); !errors.Is(err, backup.ErrArchive) {
-		t.Errorf("text: %v", err)
+	for _, text := range []string{"hello, world", "x", "WRDUMP\r\n\x00\x00\x00\x01"} {
+		if _, err := backup.Read(t.Context(), strings.NewReader(text), io.Discard); !errors.Is(err, backup.ErrForeign) {
+			t.Errorf("%q: %v", text, err)
+		}
+		if _, err := backup.ReadMeta(strings.NewReader(text)); !errors.Is(err, backup.ErrForeign) {
+			t.Errorf("meta of %q: %v", text, err)
+		}
+	}
+	if _, err := backup.ReadMeta(strings.NewReader("")); !errors.Is(err, backup.ErrArchive) || !strings.Contains(err.Error(), "too early") {
+		t.Errorf("nothing: %v", err)
 	}
 }
 

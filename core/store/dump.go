@@ -42,6 +42,9 @@ const dumpPiece = 128 << 10
 // ErrDump marks a dump that is truncated, damaged or none at all.
 var ErrDump = errors.New("not a whole dump")
 
+// ErrForeign is the ErrDump of what does not begin as a dump.
+var ErrForeign = fmt.Errorf("%w: it does not begin as one", ErrDump)
+
 // Summary describes a dump.
 type Summary struct {
 	Schema  uint32
@@ -147,7 +150,7 @@ func decodeDump(r io.Reader, progress func(uint64), fn func(key, value []byte) e
 		return sum, err
 	}
 	if string(header[:len(dumpMagic)]) != dumpMagic {
-		return sum, fmt.Errorf("%w: it does not begin as one", ErrDump)
+		return sum, ErrForeign
 	}
 	if v := binary.BigEndian.Uint32(header[len(dumpMagic):]); v != dumpVersion {
 		return sum, fmt.Errorf("%w: format version %d, this program reads version %d", ErrDump, v, dumpVersion)
