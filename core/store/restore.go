@@ -73,6 +73,9 @@ func clearRestores(dir string) error {
 }
 
 func restoreInto(ctx context.Context, r io.Reader, dir string, encryption *Encryption, progress func(uint64)) (Summary, error) {
+	if err := roomToRestore(dir, 0); err != nil {
+		return Summary{}, err
+	}
 	var ring *atrest.Ring
 	if encryption != nil {
 		var err error

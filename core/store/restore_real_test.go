@@ -3,6 +3,7 @@
 package store_test
 
 import (
+	"errors"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -63,6 +64,27 @@ func TestRestoreDiskFills(t *testing.T) {
 				t.Errorf("left %v, %v", left, err)
 			}
 		})
+	}
+}
+
+// A restore onto a disk that is full already is refused before the database, which dies there, is opened.
+func TestRestoreOnFullDisk(t *testing.T) {
+	t.Parallel()
+	dump, disk := dumpOf(t, 1<<10, 4<<10), smallDisk(t, 1)
+	fill, err := os.Create(filepath.Join(disk, "fill"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, _ := fill.Write(make([]byte, 2<<20)) // as much as there is room for
+	if err := errors.Join(fill.Truncate(int64(n)-16<<10), fill.Close()); err != nil {
+		t.Fatal(err)
+	}
+	_, err = store.Restore(ctx, dump, filepath.Join(disk, "store"), nil, nil)
+	if err == nil || !strings.Contains(err.Error(), "the disk is full") {
+		t.Errorf("got %v", err)
+	}
+	if left, err := os.ReadDir(disk); err != nil || len(left) != 1 {
+		t.Errorf("left %v, %v", left, err)
 	}
 }
 
