@@ -134,6 +134,7 @@ var crudWords = []string{"create", "read", "update", "delete"}
 func (r *ruling) security(s *Security, server *Server) {
 	r.jwt(&s.Authentication.JWT)
 	r.sso(s, server)
+	r.sessions(&s.Sessions)
 	r.mtls(&s.MTLS)
 	r.agentAuth(s)
 	r.inTransit()

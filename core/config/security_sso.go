@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // SSO is where people sign in.
@@ -186,8 +188,13 @@ func (r *ruling) sso(s *Security, server *Server) {
 		r.refuse(at, "userClaim", "must not be empty: somebody without a name can do nothing")
 	}
 	r.callback(section, o, server)
-	if s.Sessions.MaxAge < s.Sessions.Timeout {
-		r.refuse("security.sessions", "timeout", "is longer than maxAge, after which everyone is signed out")
+}
+
+// sessions reports what contradicts itself in the section. Sessions begin with single sign-on, and with keys without it.
+func (r *ruling) sessions(s *Sessions) {
+	if s.MaxAge < s.Timeout {
+		r.refuse("security.sessions", "timeout", "must be at most maxAge (%s), after which everyone is signed out, not %s",
+			schema.FormatDuration(s.MaxAge), schema.FormatDuration(s.Timeout))
 	}
 }
 
