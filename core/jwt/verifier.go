@@ -280,7 +280,7 @@ func (v *Verifier) accept(c claims.Claims, now time.Time) (*Identity, error) {
 	case !ok:
 		return nil, errors.New("without a time of expiry")
 	case !now.Before(expires.Add(Leeway)):
-		return nil, errors.New("expired")
+		return nil, fmt.Errorf("expired %s ago", now.Sub(expires).Round(time.Second))
 	}
 	for _, name := range []string{"nbf", "iat"} {
 		from, ok, err := c.Time(name)
@@ -288,7 +288,7 @@ func (v *Verifier) accept(c claims.Claims, now time.Time) (*Identity, error) {
 			return nil, err
 		}
 		if ok && from.After(now.Add(Leeway)) {
-			return nil, fmt.Errorf("of the future (%s)", name)
+			return nil, fmt.Errorf("of the future (%s is %s ahead): the clock of this machine, or that of the issuer, is wrong", name, from.Sub(now).Round(time.Second))
 		}
 	}
 	who := &Identity{Expires: expires}

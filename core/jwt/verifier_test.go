@@ -190,6 +190,20 @@ func TestVerify(t *testing.T) {
 	}
 }
 
+// What the log holds of a token that is refused for its times shows how far the clocks are apart.
+func TestClocksApart(t *testing.T) {
+	i := newIssuer(t)
+	v, now := i.verifier(t), i.clock.Now().Unix()
+	for want, change := range map[string]members{
+		"expired 1m30s ago": {"exp": now - 90}, "(iat is 5m0s ahead)": {"iat": now + 300}, "(nbf is 1m1s ahead)": {"nbf": now + 61},
+	} {
+		_, err := v.Verify(t.Context(), sign("ed", members{"alg": "EdDSA"}, i.claims(change).part()))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", change, err)
+		}
+	}
+}
+
 // TestAttacks refuses what attackers try: RFC 8725, the OWASP cheat sheet on tokens, and known defects of libraries.
 func TestAttacks(t *testing.T) {
 	i := newIssuer(t)
