@@ -3,6 +3,7 @@ package backup
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"io"
 
 	"github.com/klauspost/compress/s2"
@@ -20,12 +21,12 @@ func decompress(r io.Reader) (tarred io.Reader, end func(), err error) {
 	in := bufio.NewReaderSize(r, 256<<10)
 	begin, err := in.Peek(len(s2Magic))
 	switch {
-	case len(begin) == 0 && err == io.EOF:
+	case len(begin) == 0 && errors.Is(err, io.EOF):
 		return nil, nil, errShort
 	case bytes.HasPrefix(begin, []byte(s2Magic)):
 		return s2.NewReader(in), func() {}, nil
 	case !bytes.HasPrefix(begin, []byte(zstdMagic)):
-		if err != nil && err != io.EOF {
+		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, nil, err
 		}
 		return nil, nil, ErrForeign
