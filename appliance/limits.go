@@ -2,6 +2,7 @@ package appliance
 
 import (
 	"cmp"
+
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/config"
 	"github.com/wardroom/wardroom/core/limits"
@@ -35,7 +36,6 @@ func limitRules(c *config.Config) (limits.Rules, error) {
 }
 
 func rateOf(r config.Rate) limits.Rate {
-	burst := r.BurstSize
-	burst = cmp.Or(burst, burstOf*r.RequestsPerSecond)
+	burst := cmp.Or(r.BurstSize, burstOf*r.RequestsPerSecond)
 	return limits.Rate{PerSecond: float64(r.RequestsPerSecond), Burst: burst}
 }

@@ -23,8 +23,8 @@ type Page struct {
 	Cursor string // NextCursor of the page before; opaque to clients
 }
 
-// PageOf returns the page of a list in memory, which it sorts: newest first, that is by id. A cursor is the id of the last row, which
-// begins with prefix.
+// PageOf returns the page of a list in memory, which it sorts in place: by id, newest first. A cursor is the id of the last row of the
+// page before, which begins with prefix; that row may be gone.
 func PageOf[T any](list []T, page Page, prefix string, id func(T) string) ([]T, PageInfo, error) {
 	switch {
 	case page.Limit < 0 || page.Limit > MaxPageLimit:

@@ -231,8 +231,8 @@ func (s *adminSocket) read(ctx context.Context, method, path string, body any) (
 	return io.ReadAll(io.LimitReader(answer.Body, maxAdminAnswer))
 }
 
-// ask reads a document into a value, and returns it as it is as well.
-func (c *cli) ask(ctx context.Context, s *adminSocket, method, path string, body, into any) (json.RawMessage, error) {
+// askAdmin reads a document into a value, and returns its text. An error that a deadline of the command made is reported as late.
+func (c *cli) askAdmin(ctx context.Context, s *adminSocket, method, path string, body, into any) (json.RawMessage, error) {
 	text, err := s.read(ctx, method, path, body)
 	if err != nil {
 		return nil, c.late(ctx, err)
@@ -254,7 +254,7 @@ func (c *cli) reloadCommand() *cobra.Command {
 			ctx, cancel := c.bounded(cmd.Context())
 			defer cancel()
 			var done wire.AdminReload
-			body, err := c.ask(ctx, s, http.MethodPost, "/admin/reload", nil, &done)
+			body, err := c.askAdmin(ctx, s, http.MethodPost, "/admin/reload", nil, &done)
 			if err != nil {
 				return err
 			}
@@ -296,7 +296,7 @@ func (c *cli) logLevelCommand() *cobra.Command {
 				method, change = http.MethodPut, wire.AdminLog{Level: args[0], Part: part}
 			}
 			var level wire.AdminLog
-			body, err := c.ask(ctx, s, method, "/admin/log", change, &level)
+			body, err := c.askAdmin(ctx, s, method, "/admin/log", change, &level)
 			if err != nil {
 				return err
 			}
@@ -336,7 +336,7 @@ func (c *cli) localStatus(ctx context.Context, s *adminSocket) error {
 	ctx, cancel := c.bounded(ctx)
 	defer cancel()
 	var state wire.AdminStatus
-	body, err := c.ask(ctx, s, http.MethodGet, "/admin/status", nil, &state)
+	body, err := c.askAdmin(ctx, s, http.MethodGet, "/admin/status", nil, &state)
 	if err != nil {
 		return err
 	}

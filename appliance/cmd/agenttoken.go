@@ -164,9 +164,9 @@ func (c *cli) agentTokenRevoke() *cobra.Command {
 		Use: "revoke-token ID", Short: "End a token that agents register with, and disconnect its agents",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.agentTokens(cmd, &flags, func(ctx context.Context, tokens core.AgentTokenService) error {
-				return c.revoked(args[0], tokens.RevokeAgentToken(ctx, args[0]))
+				return c.showRevoked(args[0], tokens.RevokeAgentToken(ctx, args[0]))
 			}, func(ctx context.Context, api *client.Client) error {
-				return c.revoked(args[0], api.RevokeAgentToken(ctx, args[0]))
+				return c.showRevoked(args[0], api.RevokeAgentToken(ctx, args[0]))
 			})
 		},
 	}

@@ -310,8 +310,8 @@ func (c *cli) authRotate() *cobra.Command {
 	return cmd
 }
 
-// revoked shows that a key or a token is revoked, unless err is why it is not.
-func (c *cli) revoked(id string, err error) error {
+// showRevoked shows that a key or a token is revoked, unless err is why it is not.
+func (c *cli) showRevoked(id string, err error) error {
 	if err != nil {
 		return err
 	}
@@ -324,9 +324,9 @@ func (c *cli) authRevoke() *cobra.Command {
 		Use: "revoke-key ID", Short: "End an API key at once, and for good",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.keys(cmd, &flags, func(ctx context.Context, keys core.KeyService) error {
-				return c.revoked(args[0], keys.RevokeKey(ctx, args[0]))
+				return c.showRevoked(args[0], keys.RevokeKey(ctx, args[0]))
 			}, func(ctx context.Context, api *client.Client) error {
-				return c.revoked(args[0], api.RevokeKey(ctx, args[0]))
+				return c.showRevoked(args[0], api.RevokeKey(ctx, args[0]))
 			})
 		},
 	}

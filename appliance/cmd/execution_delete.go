@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -38,22 +37,6 @@ func (c *cli) executionDelete() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
 	return cmd
-}
-
-// confirm shows a question, and returns nil where the answer is yes, and otherwise that nothing was done, and how not to be asked.
-func (c *cli) confirm(question *screen, nothing, hint string) error {
-	if _, err := question.WriteTo(c.deps.Stderr); err != nil {
-		return err
-	}
-	line, err := c.stdinLine()
-	if err != nil {
-		return err
-	}
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return nil
-	}
-	return &outcomeError{code: exitFailed, message: nothing, hint: hint}
 }
 
 // confirmDelete shows what is about to be deleted and asks.

@@ -41,8 +41,7 @@ func attemptTable(s *screen, attempts []wire.TaskAttempt) {
 	var rows [][]cell
 	for i := range attempts {
 		a := &attempts[i]
-		agent, reason := a.AgentName, ""
-		agent = cmp.Or(agent, a.AgentID)
+		agent, reason := cmp.Or(a.AgentName, a.AgentID), ""
 		if a.Error != nil {
 			reason = shorten(clean(a.Error.String()), 80)
 		}

@@ -162,3 +162,19 @@ func addMetadata(cmd *cobra.Command, metadata *wire.Metadata, pairs []string) er
 	maps.Copy(*metadata, values)
 	return err
 }
+
+// confirm shows a question, and returns nil where the answer is yes, and otherwise that nothing was done, and how not to be asked.
+func (c *cli) confirm(question *screen, nothing, hint string) error {
+	if _, err := question.WriteTo(c.deps.Stderr); err != nil {
+		return err
+	}
+	line, err := c.stdinLine()
+	if err != nil {
+		return err
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return nil
+	}
+	return &outcomeError{code: exitFailed, message: nothing, hint: hint}
+}

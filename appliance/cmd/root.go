@@ -138,9 +138,7 @@ func Execute(ctx context.Context, deps Deps, args []string) int {
 func newRoot(deps Deps) (*cobra.Command, *cli) {
 	deps.Stdin = cmp.Or[io.Reader](deps.Stdin, os.Stdin)
 	deps.Stdout = cmp.Or[io.Writer](deps.Stdout, os.Stdout)
-	if deps.Stderr == nil {
-		deps.Stderr = os.Stderr
-	}
+	deps.Stderr = cmp.Or[io.Writer](deps.Stderr, os.Stderr)
 	if deps.Getenv == nil {
 		deps.Getenv = os.Getenv
 	}
@@ -299,7 +297,7 @@ func (c *cli) readToken(path string) (string, error) {
 // annotationExclusive holds the pairs of flags that exclude each other.
 const annotationExclusive = "wardroom.exclusive"
 
-// exclusive declares that a flag excludes others, and they it. Cobra's own way ends in an error that cannot be
+// exclusive declares that a flag excludes each of others, and each of them that flag. Cobra's own way ends in an error that cannot be
 // told from one of the command's work.
 func exclusive(cmd *cobra.Command, flag string, others ...string) {
 	if cmd.Annotations == nil {

@@ -107,7 +107,8 @@ func (c *cli) threadRequest(cmd *cobra.Command, f *threadFlags) (client.ThreadSp
 	if err := policyFlags(cmd, f, &spec.Policy); err != nil {
 		return spec, err
 	}
-	return spec, addMetadata(cmd, &spec.Metadata, f.metadata)
+	err := addMetadata(cmd, &spec.Metadata, f.metadata)
+	return spec, err
 }
 
 // readThread reads the JSON of a thread that a flag gave. A member that threads do not have is refused, as the server refuses it:

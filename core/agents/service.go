@@ -103,7 +103,9 @@ type Service struct {
 // New makes a Service without side effects.
 func New(o Options) *Service {
 	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
-	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
+	if o.IDs == nil {
+		o.IDs = core.NewIDs(o.Clock)
+	}
 	if o.Older == nil {
 		o.Older = core.OlderBy(o.Clock)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
+// templateHead begins configs/wardroom.yaml, which packages install and TestPublishedFiles compares.
 const templateHead = `# Configuration of Wardroom.
 #
 # Every key is listed here with its default, commented out: uncomment what you change. Files conf.d/*.yaml

@@ -10,8 +10,7 @@ import (
 
 // FindBatchResults implements core.BatchService. A cursor is the index of the next item.
 func (e *Engine) FindBatchResults(ctx context.Context, id string, page core.Page) (*core.Batch, []core.BatchResult, core.PageInfo, error) {
-	from, limit := page.Offset, page.Limit
-	limit = cmp.Or(limit, core.DefaultPageLimit)
+	from, limit := page.Offset, cmp.Or(page.Limit, core.DefaultPageLimit)
 	if page.Cursor != "" {
 		index, err := strconv.ParseUint(page.Cursor, 10, 31)
 		if err != nil {

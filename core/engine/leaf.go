@@ -251,8 +251,7 @@ func (r *chartRun) keepAll() {
 		if l.state == attemptDone || l.agent == "" {
 			continue
 		}
-		status := l.status
-		status = cmp.Or(status, statusCancelled)
+		status := cmp.Or(l.status, statusCancelled)
 		rest = append(rest, core.AgentResult{ID: l.agent, Name: r.eng.agents.AgentName(l.agent), Step: l.step.Path, Status: status})
 	}
 	slices.SortFunc(rest, func(a, b core.AgentResult) int { return comparePaths(a.Step, b.Step) })

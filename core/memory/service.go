@@ -96,7 +96,9 @@ func New(o Options) *Service {
 	if o.Older == nil {
 		o.Older = core.OlderBy(o.Clock)
 	}
-	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
+	if o.IDs == nil {
+		o.IDs = core.NewIDs(o.Clock)
+	}
 	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	s := &Service{
 		store: o.Store, path: o.Path, clock: o.Clock, older: o.Older, ids: o.IDs, log: o.Logger.Named("memory"),

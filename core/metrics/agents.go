@@ -50,7 +50,7 @@ func (a *Agents) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector. Regions over MaxLabelValues share the label other.
 func (a *Agents) Collect(ch chan<- prometheus.Metric) {
-	f, ok := a.now()
+	f, ok := a.read()
 	if !ok {
 		return
 	}

@@ -80,7 +80,7 @@ func (a *Audit) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (a *Audit) Collect(ch chan<- prometheus.Metric) {
-	st, ok := a.now()
+	st, ok := a.read()
 	if !ok {
 		return
 	}

@@ -17,7 +17,7 @@ type Connections struct{ figures[ConnectionFigures] }
 // NewConnections makes the series of the listener; they are 0 until Watch was called.
 func NewConnections(reg prometheus.Registerer) *Connections {
 	c := &Connections{}
-	now := func() ConnectionFigures { f, _ := c.now(); return f }
+	now := func() ConnectionFigures { f, _ := c.read(); return f }
 	reg.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "service_connections_open", Help: "Connections of clients, streams, terminals and agents included.",

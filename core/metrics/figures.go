@@ -12,15 +12,15 @@ type figures[F any] struct{ source atomic.Pointer[func() F] }
 // Watch sets where the figures come from.
 func (f *figures[F]) Watch(source func() F) { f.source.Store(&source) }
 
-// now returns the figures, and whether there are any.
-func (f *figures[F]) now() (now F, ok bool) {
+// read returns the figures, and whether there are any.
+func (f *figures[F]) read() (values F, ok bool) {
 	if source := f.source.Load(); source != nil {
 		return (*source)(), true
 	}
-	return now, false
+	return values, false
 }
 
-// series is one series, with how its value is read from figures.
+// series has a value, which it reads from figures.
 type series[F any] struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType

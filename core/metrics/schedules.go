@@ -63,7 +63,7 @@ func (s *Schedules) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *Schedules) Collect(ch chan<- prometheus.Metric) {
-	f, ok := s.now()
+	f, ok := s.read()
 	if !ok {
 		return
 	}

@@ -66,7 +66,7 @@ func (s *Secrets) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *Secrets) Collect(ch chan<- prometheus.Metric) {
-	found, _ := s.now()
+	found, _ := s.read()
 	for _, f := range found {
 		for _, series := range s.series {
 			ch <- prometheus.MustNewConstMetric(series.desc, series.kind, series.value(f), f.Provider)

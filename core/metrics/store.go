@@ -77,7 +77,7 @@ func (s *Store) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s *Store) Collect(ch chan<- prometheus.Metric) {
-	f, ok := s.now()
+	f, ok := s.read()
 	if !ok {
 		return
 	}

@@ -111,7 +111,7 @@ func (t *Threads) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (t *Threads) Collect(ch chan<- prometheus.Metric) {
-	f, ok := t.now()
+	f, ok := t.read()
 	if !ok {
 		return
 	}

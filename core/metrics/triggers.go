@@ -47,7 +47,7 @@ func (t *Triggers) Describe(ch chan<- *prometheus.Desc) { ch <- t.triggers }
 
 // Collect implements prometheus.Collector.
 func (t *Triggers) Collect(ch chan<- prometheus.Metric) {
-	f, ok := t.now()
+	f, ok := t.read()
 	if !ok {
 		return
 	}

@@ -118,7 +118,7 @@ func (w *Webhooks) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (w *Webhooks) Collect(ch chan<- prometheus.Metric) {
-	f, ok := w.now()
+	f, ok := w.read()
 	if !ok {
 		return
 	}

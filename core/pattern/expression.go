@@ -240,7 +240,7 @@ func parseText(text string) (template, error) {
 	return parts, nil
 }
 
-// closing finds the byte that ends what was opened before from; those in quoted keys do not count.
+// closing returns the index of the first end at or after from that is not in a quoted key; -1 if there is none.
 func closing(text string, from int, end byte) int {
 	quote := byte(0)
 	for i := from; i < len(text); i++ {

@@ -66,7 +66,9 @@ type Service struct {
 func NewService(store Store, clock core.Clock, options Options) *Service {
 	options.MaxDefinition = cmp.Or(options.MaxDefinition, DefaultMaxDefinition)
 	options.CacheBytes = cmp.Or(options.CacheBytes, DefaultCacheBytes)
-	options.IDs = cmp.Or[core.IDs](options.IDs, core.NewIDs(clock))
+	if options.IDs == nil {
+		options.IDs = core.NewIDs(clock)
+	}
 	return &Service{
 		store:   store,
 		clock:   clock,

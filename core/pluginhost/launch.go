@@ -30,7 +30,7 @@ func (c *child) start(ctx context.Context) (*instance, *failure) {
 		return nil, failed
 	}
 	c.set(core.PluginStarting, func(p *core.Plugin) {
-		p.Kind, p.Version, p.SHA256 = orElse(b.entry.Kind, p.Kind), b.entry.Version, orElse(c.spec.SHA256, b.entry.SHA256)
+		p.Kind, p.Version, p.SHA256 = cmp.Or(b.entry.Kind, p.Kind), b.entry.Version, cmp.Or(c.spec.SHA256, b.entry.SHA256)
 	})
 	spec, failed := c.resolved(ctx)
 	if failed != nil {
@@ -179,7 +179,7 @@ func (c *child) introduce(ctx context.Context, i *instance, b binary) *failure {
 	if err != nil {
 		return silent(err, "the question what it is", c.redact)
 	}
-	want := orElse(c.spec.Kind, b.entry.Kind)
+	want := cmp.Or(c.spec.Kind, b.entry.Kind)
 	if want != "" && string(info.Kind) != want {
 		return &failure{reason: fmt.Sprintf("it says that it is of kind %q, and should be %s", shorten(string(info.Kind)), want), hint: hintInstall}
 	}
@@ -305,8 +305,4 @@ func (c *child) stop(i *instance, orderly bool) {
 	defer c.mu.Unlock()
 	c.status.PID, c.status.StartedAt, c.status.Protocol, c.checks = 0, time.Time{}, 0, nil
 	c.status.Health, c.status.HealthReason, c.silent = "", "", false
-}
-
-func orElse(text, other string) string {
-	return cmp.Or(text, other)
 }

@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"crypto/sha256"
 	"debug/buildinfo"
@@ -198,7 +199,7 @@ func (p *Package) checkSums(sums map[string]string) error {
 // bare takes a binary without a manifest.
 func (p *Package) bare(path string, in io.Reader, about About) error {
 	p.Entry = ManifestEntry{
-		Name: orElse(about.Name, filepath.Base(path)), Kind: about.Kind, Version: about.Version, Protocol: plugin.ProtocolVersion,
+		Name: cmp.Or(about.Name, filepath.Base(path)), Kind: about.Kind, Version: about.Version, Protocol: plugin.ProtocolVersion,
 	}
 	if !pluginName.MatchString(p.Entry.Name) {
 		return core.Invalid("name", "%q is not a name for a plugin; give one with --name", shorten(p.Entry.Name))
@@ -217,7 +218,7 @@ func (p *Package) bare(path string, in io.Reader, about About) error {
 		if err != nil {
 			return core.Invalid("file", "is neither a .tar.gz archive nor a Go program; give its version if it is a plugin")
 		}
-		p.Entry.Version = orElse(strings.Trim(info.Main.Version, "()"), "devel")
+		p.Entry.Version = cmp.Or(strings.Trim(info.Main.Version, "()"), "devel")
 	}
 	var problems []core.Problem
 	p.Entry.check(func(field, format string, args ...any) {

@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -43,7 +44,7 @@ func (t Trust) signedBy(path string, keys []minisign.PublicKey, r *minisign.Read
 	if len(keys) == 0 {
 		return "", nil
 	}
-	file := orElse(t.Signature, path+SignatureSuffix)
+	file := cmp.Or(t.Signature, path+SignatureSuffix)
 	bad := func(format string, args ...any) (string, error) {
 		return "", core.Invalid("signature", format, args...)
 	}

@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -98,14 +99,14 @@ func (c *child) verify(ctx context.Context) *core.PluginReport {
 	if err != nil {
 		return r.fail("identity", silent(err, "the question what it is", c.redact))
 	}
-	if want := orElse(c.spec.Kind, b.entry.Kind); want != "" && want != string(info.Kind) {
+	if want := cmp.Or(c.spec.Kind, b.entry.Kind); want != "" && want != string(info.Kind) {
 		return r.fail("identity", &failure{reason: fmt.Sprintf("it says that it is of kind %q, and should be %s", shorten(string(info.Kind)), want), hint: hintInstall})
 	}
 	status := core.PluginCheckOK
 	if b.entry.Version != "" && b.entry.Version != info.Version {
 		status = core.PluginCheckWarning
 	}
-	r.add("identity", status, "%s %s of kind %s; its manifest says version %s", shorten(info.Name), shorten(info.Version), info.Kind, orElse(b.entry.Version, "nothing"))
+	r.add("identity", status, "%s %s of kind %s; its manifest says version %s", shorten(info.Name), shorten(info.Version), info.Kind, cmp.Or(b.entry.Version, "nothing"))
 
 	settings, err := i.conn.Schema(ctx)
 	if err != nil {

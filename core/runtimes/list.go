@@ -44,11 +44,14 @@ func (s *Service) FindManagedAgents(_ context.Context, filter core.ManagedAgentF
 		return filter.Status != "" && shown.Status != filter.Status || filter.Reason != "" && shown.StatusReason != filter.Reason
 	})
 	page, info, err := core.PageOf(all, filter.Page, core.PrefixManaged, func(r *core.ManagedAgentRecord) string { return r.ID })
+	if err != nil {
+		return nil, core.PageInfo{}, err
+	}
 	rows := make([]*core.ManagedAgent, len(page))
 	for i, r := range page {
 		rows[i] = s.view(r)
 	}
-	return rows, info, err
+	return rows, info, nil
 }
 
 // FindManagedAgent implements core.ManagedAgentService.

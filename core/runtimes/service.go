@@ -72,7 +72,9 @@ type source struct {
 // New makes a service. It starts nothing.
 func New(o Options) *Service {
 	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
-	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
+	if o.IDs == nil {
+		o.IDs = core.NewIDs(o.Clock)
+	}
 	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.Older == nil {
 		o.Older = core.OlderBy(o.Clock)

@@ -73,11 +73,14 @@ func (s *Service) FindSchedules(_ context.Context, filter core.ScheduleFilter) (
 		return filter.Status != "" && t.status() != filter.Status || filter.CreatedBy != "" && t.rec.CreatedBy != filter.CreatedBy
 	})
 	list, info, err := core.PageOf(list, filter.Page, core.PrefixSchedule, func(t snapshot) string { return t.rec.ID })
+	if err != nil {
+		return nil, core.PageInfo{}, err
+	}
 	rows := make([]*core.Schedule, len(list))
 	for i, t := range list {
 		rows[i] = t.view(false)
 	}
-	return rows, info, err
+	return rows, info, nil
 }
 
 // FindSchedule implements core.ScheduleService.

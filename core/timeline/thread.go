@@ -18,8 +18,7 @@ func (f *fold) thread(t *core.ThreadRecord) {
 		}
 		return
 	}
-	agent, detail := t.ManagedAgentID, t.StatusReason
-	agent = cmp.Or(agent, t.AgentID)
+	agent, detail := cmp.Or(t.ManagedAgentID, t.AgentID), t.StatusReason
 	if t.Error != nil {
 		detail = t.Error.Message
 	}

@@ -2,7 +2,6 @@ package trigger
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,7 +72,10 @@ func parsePath(text string) (path, error) {
 		if len(p.steps) == maxSteps {
 			return p, fmt.Errorf("has more than %d steps", maxSteps)
 		}
-		end := cmp.Or(strings.IndexAny(rest[1:], ".[")+1, len(rest))
+		end := strings.IndexAny(rest[1:], ".[") + 1
+		if end == 0 {
+			end = len(rest)
+		}
 		part := rest[1:end]
 		switch {
 		case rest[0] == '.' && part != "" && !strings.Contains(part, "]"):

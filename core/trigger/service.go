@@ -196,11 +196,14 @@ func (s *Service) view(r *core.TriggerRecord, secrets []secret, whole bool) *cor
 func (s *Service) FindTriggers(_ context.Context, filter core.TriggerFilter) ([]*core.Trigger, core.PageInfo, error) {
 	list := slices.DeleteFunc(s.snapshots(), func(t *snapshot) bool { return filter.CreatedBy != "" && t.rec.CreatedBy != filter.CreatedBy })
 	list, info, err := core.PageOf(list, filter.Page, core.PrefixTrigger, func(t *snapshot) string { return t.rec.ID })
+	if err != nil {
+		return nil, core.PageInfo{}, err
+	}
 	rows := make([]*core.Trigger, len(list))
 	for i, t := range list {
 		rows[i] = s.view(t.rec, t.secrets, false)
 	}
-	return rows, info, err
+	return rows, info, nil
 }
 
 // snapshots returns every trigger, in no order.

@@ -15,7 +15,7 @@ func (s *Service) refill(ep *endpoint) {
 	}
 	ep.loading, ep.marked = true, false
 	s.loads = append(s.loads, ep)
-	pause.Wake(s.loadWake) // a loader that is awake takes all there are
+	pause.Wake(s.loadWake) // no more than one wake is kept: a loader that is awake takes all there are
 }
 
 // wakeAt loads an endpoint at a time. mu is held.

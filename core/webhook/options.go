@@ -137,7 +137,9 @@ type Options struct {
 
 func (o *Options) setDefaults() {
 	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
-	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
+	if o.IDs == nil {
+		o.IDs = core.NewIDs(o.Clock)
+	}
 	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	o.Observer = cmp.Or[Observer](o.Observer, noObserver{})
 	if o.Notice == nil {

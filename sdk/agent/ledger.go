@@ -283,7 +283,8 @@ func (l *ledger) unsettled() []string {
 }
 
 func (l *ledger) ids() []string {
-	ids := slices.AppendSeq([]string{}, maps.Keys(l.tasks))
+	ids := make([]string, 0, len(l.tasks)) // null in an offer to resume would be a list that is not known, and not an empty one
+	ids = slices.AppendSeq(ids, maps.Keys(l.tasks))
 	slices.Sort(ids)
 	return ids
 }

@@ -77,6 +77,16 @@ func TestAgent_ResumeKeepsRunningTask(t *testing.T) {
 	}
 }
 
+// An agent without tasks lists none, which is not the same as no list: the server repeats cancels to an agent that has none.
+func TestAgent_ResumeWithoutTasks(t *testing.T) {
+	srv := newServer(t, agenttest.Options{})
+	run(t, srv, echo)
+	accept(t, srv).Drop()
+	if got := accept(t, srv).Register.Resume.Tasks; got == nil || len(got) > 0 {
+		t.Errorf("resume lists %#v", got)
+	}
+}
+
 func TestAgent_AnswerIsKeptUntilAcknowledged(t *testing.T) {
 	srv := newServer(t, agenttest.Options{})
 	var calls atomic.Int64

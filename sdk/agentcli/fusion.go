@@ -416,9 +416,7 @@ func (f *fusion) endTurn(sig Signal, wait time.Duration) {
 		return
 	}
 	if sig.Text != "" || wait == 0 {
-		text := sig.Text
-		text = cmp.Or(text, h.text)
-		f.complete(h, text)
+		f.complete(h, cmp.Or(sig.Text, h.text))
 		f.s.emit(runtime.Event{Type: runtime.EventReady, Source: sig.Source})
 		return
 	}

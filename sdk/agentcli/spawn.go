@@ -362,10 +362,7 @@ func (r *Runtime) storeStart(a *agent, rec *record) error {
 }
 
 func firstSize(spec *runtime.Spec) (cols, rows int) {
-	cols, rows = spec.Cols, spec.Rows
-	cols = cmp.Or(cols, defaultCols)
-	rows = cmp.Or(rows, defaultRows)
-	return clampSize(cols, rows)
+	return clampSize(cmp.Or(spec.Cols, defaultCols), cmp.Or(spec.Rows, defaultRows))
 }
 
 // launchError is what a caller gets to see of a launcher's error. Step is a verb.

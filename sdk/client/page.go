@@ -55,7 +55,7 @@ func queryOf(pairs ...string) url.Values {
 	return query
 }
 
-// number is how a parameter is written that is left out unless it is above 0.
+// number returns n as a parameter; "", which is left out, unless it is above 0.
 func number[N int | int64 | uint64](n N) string {
 	if n <= 0 {
 		return ""
@@ -63,7 +63,7 @@ func number[N int | int64 | uint64](n N) string {
 	return strconv.FormatUint(uint64(n), 10)
 }
 
-// stamp is how a time is written, which is left out where it is zero.
+// stamp returns a time as a parameter; "", which is left out, for the zero time.
 func stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -71,7 +71,7 @@ func stamp(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// flag is how a parameter is written that is true, or left out.
+// flag returns the parameter of a flag; "", which is left out, unless it is set.
 func flag(set bool) string {
 	if set {
 		return "true"

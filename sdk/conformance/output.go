@@ -10,10 +10,10 @@ import (
 )
 
 var outputChecks = []check[*suite]{
-	{"output/complete", "over more than 1 MiB of output a viewer that reads gets every byte, in order", false, viewed(outputComplete)},
-	{"output/resume", "a viewer that comes back with its offset gets exactly what it missed", false, viewed(outputResume)},
+	{"output/complete", "over more than 1 MiB of output a viewer that reads gets every byte, in order", false, withView(outputComplete)},
+	{"output/resume", "a viewer that comes back with its offset gets exactly what it missed", false, withView(outputResume)},
 	{"output/unicode", "frames are cut only at the border of characters", false, withAgent(outputUnicode)},
-	{"output/exit", "when the agent ends, a frame says how, and then the terminal ends", false, viewed(outputExit)},
+	{"output/exit", "when the agent ends, a frame says how, and then the terminal ends", false, withView(outputExit)},
 }
 
 func outputComplete(ctx context.Context, _ *suite, _ string, v *view) error {

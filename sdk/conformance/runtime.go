@@ -126,15 +126,15 @@ func (s *suite) agentOf(ctx context.Context, spec runtime.Spec) (runtime.Agent, 
 	return s.await(ctx, spec.ID, runtime.StatusReady)
 }
 
-// withAgent is a check of an agent that is ready, and is dropped behind it.
-func withAgent(run func(ctx context.Context, s *suite, id string) error) func(context.Context, *suite) error {
+// withAgent is a check of an agent that is ready, and is stopped after it.
+func withAgent(check func(ctx context.Context, s *suite, id string) error) func(context.Context, *suite) error {
 	return func(ctx context.Context, s *suite) error {
 		agent, err := s.agent(ctx)
 		if err != nil {
 			return err
 		}
 		defer s.drop(ctx, agent.ID)
-		return run(ctx, s, agent.ID)
+		return check(ctx, s, agent.ID)
 	}
 }
 

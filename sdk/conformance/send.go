@@ -16,7 +16,7 @@ var sendChecks = []check[*suite]{
 	{"send/response", "a message with ExpectResponse returns the text of its own turn", false, withAgent(sendResponse)},
 	{"send/once", "messages of many callers are delivered one at a time, each exactly once, in each caller's order", false, withAgent(sendOnce)},
 	{"send/repeat", "a repeat with the same id returns the first result and delivers nothing", false, withAgent(sendRepeat)},
-	{"send/raw-keys", "raw input and keys reach the terminal", false, viewed(sendRawKeys)},
+	{"send/raw-keys", "raw input and keys reach the terminal", false, withView(sendRawKeys)},
 	{"send/interrupt", "an interrupt ends the turn that runs, which says so, and is NOT_RUNNING where none does", false, withAgent(sendInterrupt)},
 	{"answer/no-prompt", "answering an agent that asks nothing is NO_PROMPT", false, withAgent(answerNoPrompt)},
 	{"metrics/running", "metrics of a running agent count its messages", false, withAgent(metricsRunning)},

@@ -10,7 +10,7 @@ import (
 
 var streamChecks = []check[*suite]{
 	{"streams/cancel", "the end of a context ends its streams and leaves no goroutine", false, withAgent(streamsCancel)},
-	{"streams/close", "closing a terminal twice is safe, and ends it", false, viewed(streamsClose)},
+	{"streams/close", "closing a terminal twice is safe, and ends it", false, withView(streamsClose)},
 }
 
 // streamsCancel opens streams, ends their context while they wait, and counts goroutines. Idle connections may

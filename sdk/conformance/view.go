@@ -53,15 +53,15 @@ func (s *suite) view(ctx context.Context, id string, opts runtime.AttachOptions)
 	return v, nil
 }
 
-// viewed is a check of an agent that is ready, and of a view of its terminal.
-func viewed(run func(ctx context.Context, s *suite, id string, v *view) error) func(context.Context, *suite) error {
+// withView is a check of an agent that is ready, and of a view of its terminal.
+func withView(check func(ctx context.Context, s *suite, id string, v *view) error) func(context.Context, *suite) error {
 	return withAgent(func(ctx context.Context, s *suite, id string) error {
 		v, err := s.view(ctx, id, runtime.AttachOptions{})
 		if err != nil {
 			return err
 		}
 		defer v.close()
-		return run(ctx, s, id, v)
+		return check(ctx, s, id, v)
 	})
 }
 

@@ -9,9 +9,9 @@ import (
 )
 
 var viewerChecks = []check[*suite]{
-	{"viewer/two", "two viewers see the same output", false, viewed(viewerTwo)},
-	{"viewer/stalled", "a viewer that does not read holds up neither the agent nor other viewers, and catches up", false, viewed(viewerStalled)},
-	{"viewer/read-only", "a read-only viewer sees everything and types nothing", false, viewed(viewerReadOnly)},
+	{"viewer/two", "two viewers see the same output", false, withView(viewerTwo)},
+	{"viewer/stalled", "a viewer that does not read holds up neither the agent nor other viewers, and catches up", false, withAgent(viewerStalled)},
+	{"viewer/read-only", "a read-only viewer sees everything and types nothing", false, withAgent(viewerReadOnly)},
 	{"viewer/resize", "a size in bounds is taken and told; one out of bounds is INVALID_ARGUMENT", false, viewerResize},
 }
 
@@ -40,12 +40,17 @@ func viewerTwo(ctx context.Context, s *suite, id string, first *view) error {
 	return nil
 }
 
-func viewerStalled(ctx context.Context, s *suite, id string, v *view) error {
+func viewerStalled(ctx context.Context, s *suite, id string) error {
 	stalled, err := s.rt().Attach(ctx, id, runtime.AttachOptions{})
 	if err != nil {
 		return fmt.Errorf("Attach: %w", err)
 	}
 	defer func() { _ = stalled.Close() }()
+	v, err := s.view(ctx, id, runtime.AttachOptions{})
+	if err != nil {
+		return err
+	}
+	defer v.close()
 	// More than any queue between the two ends is likely to hold.
 	if err := run(ctx, v, "seq 1 600000; echo end-$((9))", "end-9\r"); err != nil {
 		return err
@@ -62,7 +67,7 @@ func viewerStalled(ctx context.Context, s *suite, id string, v *view) error {
 	}
 }
 
-func viewerReadOnly(ctx context.Context, s *suite, id string, writer *view) error {
+func viewerReadOnly(ctx context.Context, s *suite, id string) error {
 	reader, err := s.view(ctx, id, runtime.AttachOptions{ReadOnly: true})
 	if err != nil {
 		return err
@@ -71,6 +76,11 @@ func viewerReadOnly(ctx context.Context, s *suite, id string, writer *view) erro
 	if err := wantCode("Input of a read-only viewer", reader.terminal.Input([]byte("echo sneaked-$((1))\r")), runtime.CodeForbidden); err != nil {
 		return err
 	}
+	writer, err := s.view(ctx, id, runtime.AttachOptions{})
+	if err != nil {
+		return err
+	}
+	defer writer.close()
 	if err := run(ctx, writer, "echo seen-$((2))", "seen-2\r"); err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
 // Package pause waits on the injected clock: for a time, and longer and longer before a call that failed is made
-// again.
+// again. It wakes what waits for work.
 //
 // It starts no goroutine, and knows no policy: how long, how often and for what is the caller's matter. Services
 // of core call it.
@@ -31,7 +31,8 @@ func For(ctx context.Context, clock core.Clock, d time.Duration) bool {
 	}
 }
 
-// Wake ends the wait of a goroutine for ch, which holds one: the present wait, or else the next. It returns at once.
+// Wake wakes the goroutine that receives from ch, now or at its next receive. ch has room for one: several wakes before that are one.
+// It returns at once.
 func Wake(ch chan<- struct{}) {
 	select {
 	case ch <- struct{}{}:

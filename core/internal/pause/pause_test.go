@@ -38,3 +38,18 @@ func TestFor(t *testing.T) {
 		t.Fatal("the end of the context is not told")
 	}
 }
+
+// Several wakes before a receive are one, and none of them waits.
+func TestWake(t *testing.T) {
+	ch := make(chan struct{}, 1)
+	pause.Wake(ch)
+	pause.Wake(ch)
+	<-ch
+	select {
+	case <-ch:
+		t.Error("two wakes are two")
+	default:
+	}
+	pause.Wake(ch)
+	<-ch
+}

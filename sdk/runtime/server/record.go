@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+
 	"github.com/wardroom/wardroom/sdk/runtime"
 	"github.com/wardroom/wardroom/sdk/wire"
 )
