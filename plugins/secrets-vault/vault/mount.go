@@ -59,6 +59,11 @@ func (m *mounts) find(path string) (mount, bool) {
 	}
 }
 
+// alike reports whether a secret is asked for in the same way at two mounts.
+func (m mount) alike(other mount) bool {
+	return m.path == other.path && m.kind == other.kind && m.version == other.version
+}
+
 // api returns the path of a request as far as it is known.
 func (m *mounts) api(path string) string {
 	found, _ := m.find(path)
@@ -68,10 +73,15 @@ func (m *mounts) api(path string) string {
 // of returns the mount of a path. One that cannot be looked at is as if nothing were known: the answer to a reading tells.
 // The error is that of a token which is not valid.
 func (m *mounts) of(ctx context.Context, path string) (mount, error) {
-	found, ok := m.find(path)
-	if ok {
+	if found, ok := m.find(path); ok {
 		return found, nil
 	}
+	return m.look(ctx, path)
+}
+
+// look is of that asks the server.
+func (m *mounts) look(ctx context.Context, path string) (mount, error) {
+	found, _ := m.find(path)
 	answer, err := m.client.Logical().ReadWithContext(ctx, "sys/internal/ui/mounts/"+path)
 	if invalidToken(err) {
 		return mount{}, err

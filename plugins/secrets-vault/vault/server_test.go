@@ -91,6 +91,7 @@ const policy = `
 path "secret/data/*"         { capabilities = ["read"] }
 path "secret/data/forbidden" { capabilities = ["deny"] }
 path "plain/*"               { capabilities = ["read"] }
+path "turned/*"              { capabilities = ["read"] }
 path "leased/*"              { capabilities = ["read"] }
 path "short/*"               { capabilities = ["read"] }
 `

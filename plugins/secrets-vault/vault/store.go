@@ -176,13 +176,28 @@ func (s *store) read(ctx context.Context, place string) (source.Entry, error) {
 	}
 }
 
-// ask makes the request.
+// ask makes the request. An engine that was upgraded or replaced since its mount was looked at refuses it, or has nothing there.
 func (s *store) ask(ctx context.Context, place string, t token) (source.Entry, error) {
-	path, query, _ := strings.Cut(place, "?")
+	path, _, _ := strings.Cut(place, "?")
+	began := time.Now()
 	m, err := s.mounts.of(ctx, path)
 	if err != nil {
 		return source.Entry{}, err
 	}
+	entry, err := s.askAt(ctx, m, place, t)
+	if err == nil || m.looked.IsZero() || m.looked.After(began) || invalidToken(err) || !refusedFor(err) && secret.AsError(err).Code != secret.CodeNotFound {
+		return entry, err
+	}
+	now, failed := s.mounts.look(ctx, path)
+	if failed != nil || now.alike(m) {
+		return entry, err
+	}
+	return s.askAt(ctx, now, place, t)
+}
+
+// askAt is ask for a mount.
+func (s *store) askAt(ctx context.Context, m mount, place string, t token) (source.Entry, error) {
+	path, query, _ := strings.Cut(place, "?")
 	values, _ := url.ParseQuery(query) // Locate has checked it
 	at := s.session.now()
 	answer, err := s.session.reader.Logical().ReadWithDataWithContext(ctx, m.api(path), values)

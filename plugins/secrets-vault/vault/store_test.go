@@ -531,6 +531,10 @@ func TestStrangeAnswers(t *testing.T) {
 			_, _ = io.WriteString(w, `{"errors": ["`+password+`"]}`)
 		}, secret.CodeUnavailable, "status 500"},
 		{"not readable", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) }, secret.CodeInvalidRef, "405"},
+		{"upgraded", func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"errors": ["Upgrading from non-versioned to versioned data. This backend will be unavailable for a brief period and will resume service shortly."]}`)
+		}, secret.CodeUnavailable, "versions"},
 		{"cut off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, `{"data"`)
