@@ -34,11 +34,12 @@ var texts = map[int]string{
 type Receiver struct {
 	server *httptest.Server
 
-	mu     sync.Mutex // guards all below
-	events []json.RawMessage
-	seen   map[string]bool
-	acks   int64
-	asked  map[int64]int // times that an acknowledgement was asked for
+	mu      sync.Mutex // guards all below
+	events  []json.RawMessage
+	seen    map[string]bool
+	acks    int64
+	asked   map[int64]int // times that an acknowledgement was asked for
+	durable int           // events that outlive Restart: those there were when an acknowledgement was given last
 
 	Busy    bool                    // 503, as while its queues are full
 	NoAck   bool                    // the token has no acknowledgement
@@ -61,6 +62,17 @@ func Start(tb testing.TB) *Receiver {
 
 // Addr returns host:port.
 func (r *Receiver) Addr() string { return r.server.Listener.Addr().String() }
+
+// Restart has the collector lose what it has not acknowledged, as when it crashes, and count its acknowledgements anew.
+func (r *Receiver) Restart() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.acks, r.asked = 0, map[int64]int{}
+	for _, e := range r.events[r.durable:] {
+		delete(r.seen, string(e))
+	}
+	r.events = r.events[:r.durable]
+}
 
 // Change lets fn change the fields.
 func (r *Receiver) Change(fn func()) {
@@ -204,7 +216,10 @@ func (r *Receiver) answerAcks(body []byte, w http.ResponseWriter, say func(int, 
 	acks := map[string]bool{}
 	for _, id := range ask.Acks {
 		r.asked[id]++
-		acks[strconv.FormatInt(id, 10)] = !r.Silent && id < r.acks && r.asked[id] > 1
+		given := !r.Silent && id < r.acks && r.asked[id] > 1
+		if acks[strconv.FormatInt(id, 10)] = given; given {
+			r.durable = len(r.events)
+		}
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"acks": acks})
 }

@@ -81,6 +81,8 @@ type sink struct {
 	mu     sync.Mutex // guards below; one call at a time
 	body   int        // bytes that go into one request; less than maxBody once one was refused as too large since Open
 	last   uint64
+	ackID  int64 // that the collector gave last on the channel, which counts them; -1: none
+	single bool  // each request is acknowledged before the next one, as acknowledgements of the last were lost
 	sent   sent
 }
 
@@ -89,6 +91,7 @@ type sent struct {
 	end  uint64            // sequence of the last one
 	text [sha256.Size]byte // of it: the sequence may be that of another trail. The hash in it is one of all before
 	acks []int64
+	lost bool      // the collector counts its acknowledgements anew: those awaited would be taken for others
 	at   time.Time // when the first was sent
 }
 
@@ -134,7 +137,7 @@ func open(raw json.RawMessage) (*sink, error) {
 		header: http.Header{
 			"Authorization": {"Splunk " + c.Token}, "Content-Type": {"application/json"}, "X-Splunk-Request-Channel": {channel()},
 		},
-		meta: c, ack: c.Acknowledge == nil || *c.Acknowledge, look: ackLook, wait: ackWait, keep: ackKeep,
+		meta: c, ack: c.Acknowledge == nil || *c.Acknowledge, look: ackLook, wait: ackWait, keep: ackKeep, ackID: -1,
 	}, nil
 }
 
@@ -179,7 +182,7 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 		return 0, err
 	}
 	before := 0
-	if time.Since(s.sent.at) < s.keep {
+	if time.Since(s.sent.at) < s.keep && !s.sent.lost {
 		before = s.sent.part(batch)
 	}
 	if before == 0 {
@@ -224,9 +227,14 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 			return s.last, err
 		}
 		s.sent.add(batch[:n], ack)
-		batch = batch[n:]
+		if batch = batch[n:]; s.single {
+			if err := s.await(ctx); err != nil {
+				return s.last, err
+			}
+		}
 	}
 	err := s.await(ctx)
+	s.single = s.single && err != nil
 	return s.last, err
 }
 
@@ -323,7 +331,19 @@ func (s *sink) taken(a remote.Answer) (ack int64, err error) {
 		e.Hint, e.Retry = hintAck, true
 		return -1, e
 	}
-	return *body.AckID, nil
+	if *body.AckID <= s.ackID && len(s.sent.acks) > 0 {
+		s.sent.lost, s.single = true, true
+	}
+	if s.ackID = *body.AckID; s.sent.lost {
+		return -1, errLost
+	}
+	return s.ackID, nil
+}
+
+// errLost is the end of a Write whose acknowledgements do not come any more.
+var errLost = &audit.Error{
+	Code: audit.CodeUnavailable, Message: "the collector was restarted before it acknowledged records; they are sent again", Retry: true,
+	Hint: "if it was not, the load balancer before several collectors has to send a client to the same one each time",
 }
 
 // answerOf reads the answer of a collector; what is none has no code.
@@ -362,6 +382,9 @@ func (s *sink) await(ctx context.Context) error {
 	defer cancel()
 	tick := time.NewTicker(s.look)
 	defer tick.Stop()
+	if s.sent.lost {
+		return errLost
+	}
 	for len(s.sent.acks) > 0 {
 		body, err := json.Marshal(map[string]any{"acks": s.sent.acks})
 		if err != nil {

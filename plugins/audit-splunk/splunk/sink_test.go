@@ -143,6 +143,30 @@ func TestSlowAcknowledgement(t *testing.T) {
 	}
 }
 
+// A collector that is restarted counts its acknowledgements anew: one of what is sent then is none of what was sent before, which it lost.
+func TestCollectorRestarted(t *testing.T) {
+	r := hec.Start(t)
+	s := start(t, r, nil)
+	r.Change(func() { r.Silent = true })
+	if _, err := s.Write(t.Context(), records(1, 2, maxBody/2)); audit.AsError(err).Code != audit.CodeTimeout { // two requests
+		t.Fatal(err)
+	}
+	r.Restart()
+	r.Change(func() { r.Silent = false })
+	last, err := uint64(0), error(nil)
+	for range 3 { // as the appliance does
+		if last, err = s.Write(t.Context(), records(1, 4, maxBody/2)); err == nil {
+			break
+		}
+		if e := audit.AsError(err); last != 0 || e.Code != audit.CodeUnavailable || !e.Retry {
+			t.Errorf("after the restart: %d, %v", last, err)
+		}
+	}
+	if last != 4 || err != nil || len(r.Events()) != 4 {
+		t.Errorf("%d, %v, and the collector has %d of 4 records", last, err, len(r.Events()))
+	}
+}
+
 // An answer of success that is no collector's, such as that of a proxy before none, keeps nothing.
 func TestAnswerOfSomethingElse(t *testing.T) {
 	for _, body := range []string{`{}`, `null`, `{"status": "ok"}`, `[]`, `ok`, ``} {
