@@ -5,9 +5,10 @@ import (
 	"time"
 )
 
-// How many lines of a plugin go into the log of the service, in how long.
+// How many lines of a plugin go into the log of the service, and about how many bytes of them, in how long.
 const (
 	floodLines = 1000
+	floodBytes = 1 << 20
 	floodTime  = 10 * time.Second
 )
 
@@ -16,20 +17,22 @@ type flood struct {
 	mu     sync.Mutex // guards all below
 	until  time.Time  // of the present stretch
 	passed int        // in it
+	bytes  int        // of those
 	held   int        // in it
 }
 
-// pass reports whether a line is passed on now, whether it is the first that is not, and how many were held back in the
+// pass reports whether a line of some bytes is passed on now, whether it is the first that is not, and how many were held back in the
 // stretch that ended before it.
-func (f *flood) pass(now time.Time) (ok, first bool, before int) {
+func (f *flood) pass(now time.Time, bytes int) (ok, first bool, before int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if left := f.until.Sub(now); left <= 0 || left > floodTime { // a clock that is set back begins anew
 		before = f.held
-		f.until, f.passed, f.held = now.Add(floodTime), 0, 0
+		f.until, f.passed, f.bytes, f.held = now.Add(floodTime), 0, 0, 0
 	}
-	if f.passed < floodLines {
+	if f.passed < floodLines && f.bytes < floodBytes {
 		f.passed++
+		f.bytes += bytes
 		return true, false, before
 	}
 	f.held++

@@ -5,8 +5,10 @@ import (
 	"io"
 	"log"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
+	"unicode"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -118,9 +120,10 @@ func (l *pluginLogger) write(level hclog.Level, msg string, args []any) bool {
 			args = append(args, "repeated", held)
 		}
 	}
-	l.ring.add(core.PluginLogLine{Timestamp: l.clock.Now(), Level: levelWord(level), Message: msg + pairs(args)})
+	line := msg + pairs(args)
+	l.ring.add(core.PluginLogLine{Timestamp: l.clock.Now(), Level: levelWord(level), Message: line})
 	if l.flood != nil && level >= l.Logger.GetLevel() {
-		ok, first, before := l.flood.pass(l.clock.Now())
+		ok, first, before := l.flood.pass(l.clock.Now(), len(line))
 		if before > 0 {
 			l.Logger.Warn("plugin wrote more than is logged here", "lines", before)
 		}
@@ -212,10 +215,25 @@ func (l *pluginLogger) clean(args []any) []any {
 	return out
 }
 
-// oneLine keeps a text from looking like several lines of the log.
-func oneLine(text string) string { return lineEnds.Replace(text) }
+// oneLine keeps a text from looking like several lines of the log, and from steering the terminal that shows it.
+func oneLine(text string) string {
+	if !strings.ContainsFunc(text, steers) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if !steers(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRuneToASCII(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}
 
-var lineEnds = strings.NewReplacer("\n", `\n`, "\r", `\r`)
+// steers reports whether a character does something other than to be shown.
+func steers(r rune) bool { return unicode.IsControl(r) && r != '\t' }
 
 // pairs renders keys and values behind a message.
 func pairs(args []any) string {

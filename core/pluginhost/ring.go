@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/wardroom/wardroom/core"
+	"github.com/wardroom/wardroom/core/internal/clip"
 )
 
 // Bounds of the log that is kept of a plugin.
@@ -26,7 +27,7 @@ func newRing() *ring { return &ring{moved: make(chan struct{})} }
 
 func (r *ring) add(line core.PluginLogLine) {
 	if len(line.Message) > ringLine {
-		line.Message = line.Message[:ringLine] + " [cut]"
+		line.Message = clip.Text(line.Message, ringLine) + " [cut]"
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
