@@ -76,6 +76,9 @@ func configureChild(ctx context.Context, config json.RawMessage, host plugin.Hos
 		Runtime: rt,
 		Secret:  childSecrets{},
 		Health: func(context.Context) plugin.Health {
+			if c.Greeting == "huge" {
+				return plugin.Health{Reason: strings.Repeat("x", 40<<20)}
+			}
 			return plugin.Health{Status: plugin.StatusDegraded, Reason: "says " + c.Greeting, Checks: []plugin.Check{{Name: "a", Status: "ok", Text: "b"}}}
 		},
 		Metrics: func() []byte { return []byte("child_greetings 1\n") },
@@ -147,6 +150,14 @@ func (r *childRuntime) Inspect(ctx context.Context, id string) (runtime.Agent, e
 		return a, r.useKV(ctx, a.Labels)
 	case "report":
 		return a, r.host.Report(ctx, hclog.Warn, "reported", map[string]string{"a": "b\xff"})
+	case "wide": // a report that is larger than any that a host takes
+		return a, r.host.Report(ctx, hclog.Warn, strings.Repeat("x", 8<<20), nil)
+	case "crowd": // calls of the host that do not end by themselves
+		var calls sync.WaitGroup
+		for range 1000 {
+			calls.Go(func() { _, _ = r.host.Secret(ctx, "blocks") })
+		}
+		calls.Wait()
 	case "dirs":
 		a.Labels["run"], a.Labels["state"], a.Labels["name"] = r.host.RunDir(), r.host.StateDir(), r.host.Name()
 		a.Labels["kv"], a.Labels["future"] = fmt.Sprint(r.host.Has(plugin.FeatureHostKV)), fmt.Sprint(r.host.Has("host.future"))

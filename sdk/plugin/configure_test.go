@@ -146,6 +146,21 @@ func TestHealthAndMetrics(t *testing.T) {
 	}
 }
 
+// An answer that is larger than any of the base service is not taken in.
+func TestHugeAnswer(t *testing.T) {
+	c := mustStart(t, "plain")
+	ctx := testContext(t)
+	if _, err := c.Configure(ctx, json.RawMessage(`{"greeting":"huge"}`), 1); err != nil {
+		t.Fatal(err)
+	}
+	if h, err := c.Health(ctx); plugin.AsError(err) == nil || plugin.AsError(err).Code != plugin.CodeTooLarge {
+		t.Errorf("a health of %d bytes, %v", len(h.Reason), err)
+	}
+	if _, err := c.Info(ctx); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
 func TestCancelledCall(t *testing.T) {
 	c := configured(t, "plain")
 	ctx, cancel := context.WithCancel(testContext(t))

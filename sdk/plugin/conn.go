@@ -52,7 +52,7 @@ type Schema struct {
 
 func newConn(ctx context.Context, broker *goplugin.GRPCBroker, conn *grpc.ClientConn) *Conn {
 	return &Conn{
-		ctx: ctx, broker: broker, rpc: pluginv1.NewPluginClient(conn), runtime: runtime.NewClient(conn),
+		ctx: ctx, broker: broker, rpc: pluginv1.NewPluginClient(base{conn}), runtime: runtime.NewClient(conn),
 		secret: secret.NewClient(conn), audit: audit.NewClient(conn),
 	}
 }

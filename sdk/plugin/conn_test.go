@@ -17,13 +17,23 @@ import (
 // fakeHost is a host's services in memory.
 type fakeHost struct {
 	mu     sync.Mutex
+	within int           // calls of Secret that block
+	block  chan struct{} // ends them
 	values map[string][]byte
 	logged []string
 }
 
-func newFakeHost() *fakeHost { return &fakeHost{values: map[string][]byte{}} }
+func newFakeHost() *fakeHost {
+	return &fakeHost{values: map[string][]byte{}, block: make(chan struct{})}
+}
 
 func (h *fakeHost) Secret(_ context.Context, ref string) (secret.Value, error) {
+	if ref == "blocks" {
+		h.mu.Lock()
+		h.within++
+		h.mu.Unlock()
+		<-h.block
+	}
 	if ref != "vault:db#password" {
 		return secret.Value{}, secret.Errorf(secret.CodeForbidden, "the reference is not in the plugin's configuration")
 	}

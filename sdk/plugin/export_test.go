@@ -27,3 +27,6 @@ func CheckConfig(raw, config []byte) ([]Problem, error) {
 	}
 	return s.check(config), nil
 }
+
+// HostCalls is how many calls of a host a plugin has served at once.
+const HostCalls = hostCalls

@@ -1,6 +1,7 @@
 package plugin_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -102,4 +103,39 @@ func TestConfigureAfterClose(t *testing.T) {
 	if e := plugin.AsError(err); e == nil || e.Code != plugin.CodeUnavailable {
 		t.Errorf("got %v", err)
 	}
+}
+
+// A plugin gets no more memory and goroutines of its host than the services need: calls beyond what it serves at once wait in the plugin.
+func TestHostServicesAreBounded(t *testing.T) {
+	host := newFakeHost()
+	c := mustStart(t, "plain")
+	c.SetHostServices(host)
+	ctx := testContext(t)
+	if _, err := c.Configure(ctx, json.RawMessage(`{"greeting":"hello"}`), 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Runtime().Inspect(ctx, "wide"); err == nil || len(host.logged) > 0 {
+		t.Errorf("a report of 8 MiB: %v, and %d are logged", err, len(host.logged))
+	}
+	crowd, leave := context.WithCancel(ctx)
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		_, _ = c.Runtime().Inspect(crowd, "crowd")
+	}()
+	within := func() int {
+		host.mu.Lock()
+		defer host.mu.Unlock()
+		return host.within
+	}
+	eventually(t, "the crowd", func() bool { return within() >= plugin.HostCalls })
+	if _, err := c.Health(ctx); err != nil {
+		t.Error(err)
+	}
+	if n := within(); n > plugin.HostCalls {
+		t.Errorf("%d calls are served at once", n)
+	}
+	close(host.block)
+	leave()
+	<-left
 }

@@ -43,7 +43,7 @@ func (c *Conn) serveHost() (*hostServing, error) {
 	go func() {
 		defer close(serving.done)
 		c.broker.AcceptAndServe(hostServices, func(opts []grpc.ServerOption) *grpc.Server {
-			opts = append(opts, serverOptions()...)
+			opts = append(opts, hostOptions()...)
 			opts = append(opts, recovering(nil)...)
 			s := grpc.NewServer(append(opts, grpc.StatsHandler(arrival{serving.connected}))...)
 			pluginv1.RegisterHostServicesServer(s, &hostServer{host: c.services})

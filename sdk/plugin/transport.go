@@ -1,6 +1,8 @@
 package plugin
 
 import (
+	"context"
+
 	"google.golang.org/grpc"
 )
 
@@ -15,6 +17,13 @@ const (
 	// stream takes nothing of it away from the others.
 	connWindow = 8 << 20
 	bufferSize = 128 << 10
+
+	// maxBase is above the largest answer of the base service, which a host asks of a plugin every few seconds.
+	maxBase = 16 << 20
+	// hostMessage is above the largest request of a plugin to its host, and hostCalls how many of them are served at once: a plugin
+	// that makes them without end fills its own memory.
+	hostMessage = 1 << 20
+	hostCalls   = 100
 )
 
 // GRPCDialOptions returns the options that a host gives to go-plugin for its connections to plugins.
@@ -39,4 +48,17 @@ func serverOptions() []grpc.ServerOption {
 		grpc.ReadBufferSize(bufferSize),
 		grpc.WriteBufferSize(bufferSize),
 	}
+}
+
+// hostOptions is serverOptions for what a host serves to a plugin.
+func hostOptions() []grpc.ServerOption {
+	return append(serverOptions(), grpc.MaxRecvMsgSize(hostMessage), grpc.MaxConcurrentStreams(hostCalls))
+}
+
+// base is a connection that takes no answers larger than those of the base service.
+type base struct{ *grpc.ClientConn }
+
+// Invoke implements grpc.ClientConnInterface.
+func (b base) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	return b.ClientConn.Invoke(ctx, method, args, reply, append(opts, grpc.MaxCallRecvMsgSize(maxBase))...)
 }
