@@ -69,7 +69,7 @@ func (s *sealedSite) inClear() string {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		data, err := os.ReadFile(path)
+		data, err := written(path)
 		for _, text := range s.patterns {
 			if bytes.Contains(data, []byte(text[:20])) {
 				found = path

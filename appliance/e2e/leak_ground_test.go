@@ -23,14 +23,26 @@ const ashType = `agentTypes.ash: {command: sh, env: {PS1: "ready> ", CANARY_TOKE
 // fleetSecret is in the environment that the configuration of a runtime gives to all its agents.
 const fleetSecret = "c4naryOfTheFleetq7x"
 
-// nestedPlugin builds a plugin that is a module of its own, with the holder beside it, and returns their folder and the checksum.
+// nestedPlugin builds a plugin that is a module of its own, with the holder beside it, or takes those of a product that was built
+// before, and returns their folder and the checksum.
 func nestedPlugin(t *testing.T, name string) (dir, sum string) {
 	t.Helper()
 	dir = shortDir(t)
 	if err := os.Chmod(dir, 0o755); err != nil { // the user of a container runs the holder
 		t.Fatal(err)
 	}
+	product := os.Getenv(testbed.Built)
 	for _, b := range [][]string{{name, "../../plugins/" + name, "."}, {"holder", "../..", "./plugins/holder"}} {
+		if product != "" {
+			data, err := os.ReadFile(filepath.Join(testbed.Plugins(product), b[0]))
+			if err == nil {
+				err = os.WriteFile(filepath.Join(dir, b[0]), data, 0o755)
+			}
+			if err != nil {
+				t.Fatalf("%v; make build builds the plugins", err)
+			}
+			continue
+		}
 		build := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, b[0]), b[2])
 		build.Dir, build.Env = b[1], append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := build.CombinedOutput(); err != nil {

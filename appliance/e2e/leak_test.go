@@ -39,7 +39,7 @@ func inFiles(t *testing.T, dir string, secrets ...string) {
 		if err != nil || !d.Type().IsRegular() || filepath.Ext(path) == ".yaml" {
 			return err
 		}
-		text, err := os.ReadFile(path)
+		text, err := written(path)
 		if err != nil {
 			return nil // it is gone meanwhile
 		}
