@@ -47,8 +47,8 @@ func TestNoControl(t *testing.T) {
 		Logger: hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info, DisableTime: true}), clock: coretest.NewClock(), plugin: true,
 		ring: newRing(), redact: redactor(nil),
 	}
-	l.Info("clear \x1b[2J\x00\x07 all\tof it, é", "timestamp", "2026", "value", "\x1b[2J")
-	if text := out.String(); strings.ContainsAny(text, "\x1b\x00\x07") || !strings.Contains(text, `clear \x1b[2J\x00\a all`+"\tof it, é") {
+	l.Info("clear \x1b[2J\x00\x07 all\tof it, é\u202e\u2028\x9b2J", "timestamp", "2026", "value", "\x1b[2J")
+	if text := out.String(); strings.ContainsAny(text, "\x1b\x00\x07") || !strings.Contains(text, `clear \x1b[2J\x00\a all`+"\tof it, é"+`\u202e\u2028`+"\uFFFD2J") {
 		t.Errorf("log %q", text)
 	}
 }

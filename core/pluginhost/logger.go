@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/hashicorp/go-hclog"
 
@@ -98,7 +99,7 @@ func (l *pluginLogger) Log(level hclog.Level, msg string, args ...any) { l.write
 // write is Log; it reports whether the line is in the log of the service, as far as that takes lines of its level.
 func (l *pluginLogger) write(level hclog.Level, msg string, args []any) bool {
 	if !l.plugin {
-		l.Logger.Debug(l.redact(msg), l.clean(args)...)
+		l.Logger.Debug(oneLine(l.redact(msg)), l.clean(args)...)
 		return true
 	}
 	printed := len(args) == 0 // not logged: a record has its time
@@ -217,7 +218,7 @@ func (l *pluginLogger) clean(args []any) []any {
 
 // oneLine keeps a text from looking like several lines of the log, and from steering the terminal that shows it.
 func oneLine(text string) string {
-	if !strings.ContainsFunc(text, steers) {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, steers) {
 		return text
 	}
 	var b strings.Builder
@@ -232,8 +233,10 @@ func oneLine(text string) string {
 	return b.String()
 }
 
-// steers reports whether a character does something other than to be shown.
-func steers(r rune) bool { return unicode.IsControl(r) && r != '\t' }
+// steers reports whether a character does something other than to be shown: those of control and formatting, and ends of lines.
+func steers(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != '\t'
+}
 
 // pairs renders keys and values behind a message.
 func pairs(args []any) string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/wardroom/wardroom/sdk/plugin"
@@ -123,6 +124,12 @@ func TestHostServicesAreBounded(t *testing.T) {
 		defer close(left)
 		_, _ = c.Runtime().Inspect(crowd, "crowd")
 	}()
+	end := sync.OnceFunc(func() {
+		close(host.block)
+		leave()
+		<-left
+	})
+	t.Cleanup(end)
 	within := func() int {
 		host.mu.Lock()
 		defer host.mu.Unlock()
@@ -135,7 +142,5 @@ func TestHostServicesAreBounded(t *testing.T) {
 	if n := within(); n > plugin.HostCalls {
 		t.Errorf("%d calls are served at once", n)
 	}
-	close(host.block)
-	leave()
-	<-left
+	end()
 }

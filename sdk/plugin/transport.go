@@ -20,8 +20,8 @@ const (
 
 	// maxBase is above the largest answer of the base service, which a host asks of a plugin every few seconds.
 	maxBase = 16 << 20
-	// hostMessage is above the largest request of a plugin to its host, and hostCalls how many of them are served at once: a plugin
-	// that makes them without end fills its own memory.
+	// hostMessage is above the largest request of a plugin to its host, and hostCalls how many of them are served at once on a
+	// connection: a plugin that makes them without end fills its own memory.
 	hostMessage = 1 << 20
 	hostCalls   = 100
 )

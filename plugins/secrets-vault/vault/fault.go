@@ -55,7 +55,7 @@ func (c *Config) refusal(r *api.ResponseError, doing string) *secret.Error {
 	case strings.Contains(text, "sealed"):
 		return c.unavailable("it is sealed", "unseal it with `vault operator unseal`")
 	case r.StatusCode == http.StatusBadRequest && strings.Contains(text, "upgrading from non-versioned"): // which is over in a moment
-		return c.unavailable("it gives the secrets of the engine versions", "wait until it has, and look into its log if that takes long")
+		return c.unavailable("the engine is being upgraded to version 2", "wait until it has, and look into its log if that takes long")
 	case r.StatusCode == http.StatusForbidden && strings.Contains(text, "invalid token"):
 		return &secret.Error{
 			Code: secret.CodeForbidden, Message: fmt.Sprintf("Vault refuses to %s: the token is not valid any more", doing), Retry: true,

@@ -13,6 +13,9 @@ const (
 	kindKV    = "kv"
 	mountLife = 10 * time.Minute
 	maxMounts = 1_000
+
+	// settledFor is how long a mount is taken for what a look behind a refusal found: what is missing is asked for every few seconds.
+	settledFor = 10 * time.Second
 )
 
 // mount is what is enabled at a path.
@@ -21,6 +24,7 @@ type mount struct {
 	kind    string // kv, database and so on; empty: not known
 	version string // of kv
 	looked  time.Time
+	settled time.Time // when a look behind a refusal found it as it was
 }
 
 func (m mount) versioned() bool { return m.kind == kindKV && m.version == "2" }
@@ -79,7 +83,17 @@ func (m *mounts) of(ctx context.Context, path string) (mount, error) {
 	return m.look(ctx, path)
 }
 
-// look is of that asks the server.
+// settle notes that a mount was looked at again for a secret that is not there or is refused, and had not changed.
+func (m *mounts) settle(found mount) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if _, ok := m.known[found.path]; ok {
+		found.settled = time.Now()
+		m.known[found.path] = found
+	}
+}
+
+// look asks the server for the mount of a path, and returns what of returns.
 func (m *mounts) look(ctx context.Context, path string) (mount, error) {
 	found, _ := m.find(path)
 	answer, err := m.client.Logical().ReadWithContext(ctx, "sys/internal/ui/mounts/"+path)

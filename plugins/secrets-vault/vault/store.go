@@ -185,10 +185,13 @@ func (s *store) ask(ctx context.Context, place string, t token) (source.Entry, e
 		return source.Entry{}, err
 	}
 	entry, err := s.askAt(ctx, m, place, t)
-	if err == nil || m.looked.IsZero() || m.looked.After(began) || invalidToken(err) || !refusedFor(err) && secret.AsError(err).Code != secret.CodeNotFound {
+	if err == nil || m.looked.IsZero() || m.looked.After(began) || time.Since(m.settled) < settledFor || invalidToken(err) || !refusedFor(err) && secret.AsError(err).Code != secret.CodeNotFound {
 		return entry, err
 	}
 	now, failed := s.mounts.look(ctx, path)
+	if failed == nil && now.alike(m) {
+		s.mounts.settle(now)
+	}
 	if failed != nil || now.alike(m) {
 		return entry, err
 	}

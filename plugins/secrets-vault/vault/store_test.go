@@ -534,7 +534,7 @@ func TestStrangeAnswers(t *testing.T) {
 		{"upgraded", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusBadRequest)
 			_, _ = io.WriteString(w, `{"errors": ["Upgrading from non-versioned to versioned data. This backend will be unavailable for a brief period and will resume service shortly."]}`)
-		}, secret.CodeUnavailable, "versions"},
+		}, secret.CodeUnavailable, "version 2"},
 		{"cut off", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			_, _ = io.WriteString(w, `{"data"`)

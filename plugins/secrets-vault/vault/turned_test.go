@@ -1,6 +1,10 @@
 package vault
 
 import (
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hashicorp/vault/api"
@@ -60,4 +64,25 @@ func TestMountTurns(t *testing.T) {
 	mount("2")
 	put("turned/data/db", map[string]any{"data": map[string]any{"password": "three"}})
 	is("three")
+}
+
+// A secret that is missing is asked for over and over: its mount is not looked at each time.
+func TestMountSettles(t *testing.T) {
+	var looks atomic.Int64
+	p := fake(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/v1/sys/internal/ui/mounts/") {
+			looks.Add(1)
+			_, _ = io.WriteString(w, `{"data": {"path": "kv/", "type": "kv", "options": {"version": "1"}}}`)
+			return
+		}
+		w.WriteHeader(http.StatusNotFound)
+	})
+	for range 20 {
+		if _, e := p.resolve(t, "kv/db", "a"); e == nil || e.Code != secret.CodeNotFound {
+			t.Fatalf("got %v", e)
+		}
+	}
+	if n := looks.Load(); n > 3 { // the first, one behind a refusal, and one more where the test takes over ten seconds
+		t.Errorf("the mount is looked at %d times", n)
+	}
 }
