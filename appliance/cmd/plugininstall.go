@@ -137,11 +137,11 @@ func makePluginDir(dir string) error {
 // confirmInstall shows what is about to be installed and asks.
 func (c *cli) confirmInstall(p *pluginhost.Package, was pluginhost.ManifestEntry, replaces bool, dir string) error {
 	s := &screen{paint: c.painter(c.deps.Stderr)}
-	origin := "computed now; nobody vouches for it"
+	origin := "computed now; no manifest vouches for it"
 	if p.Vouched {
 		origin = "as its manifest says"
 	}
-	signer := cmp.Or(p.Entry.SignedBy, "nobody, as far as was checked: plugins.trustedKeys names no keys")
+	signer := cmp.Or(p.Entry.SignedBy, "not checked: plugins.trustedKeys names no keys")
 	before := ""
 	if replaces {
 		before = was.Version + " (" + was.Kind + ")"

@@ -37,7 +37,7 @@ func TestPluginInstall(t *testing.T) {
 	file, dir := program(t, "runtime-pen"), t.TempDir()
 	r := answering(t, "no\n", "plugin", "install", file, "--dir", dir)
 	r.expect(t, 1)
-	for _, want := range []string{"plugin:     runtime-pen", "kind:       runtime", "nobody vouches for it", "signed by:  nobody", "into:       " + dir, "Install it?", "nothing was installed"} {
+	for _, want := range []string{"plugin:     runtime-pen", "kind:       runtime", "no manifest vouches for it", "signed by:  not checked: plugins.trustedKeys names no keys", "into:       " + dir, "Install it?", "nothing was installed"} {
 		if !strings.Contains(r.stderr.String(), want) {
 			t.Errorf("stderr %q lacks %q", r.stderr.String(), want)
 		}

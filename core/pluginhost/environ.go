@@ -116,7 +116,7 @@ func (c *child) resolved(ctx context.Context) (Spec, *failure) {
 		v, err := c.host.opts.Secrets(ctx, s.Name, s.Env[name])
 		if err != nil {
 			e := secret.AsError(err)
-			return s, &failure{reason: "its variable " + name + " refers to a secret that cannot be had: " + e.Message, hint: cmp.Or(e.Hint, "wardroom secret test REFERENCE tells why; it is tried again by itself")}
+			return s, &failure{reason: "its variable " + name + " refers to a secret that cannot be had: " + e.Message, hint: cmp.Or(e.Hint, "wardroom secret test REFERENCE shows why; it is tried again by itself")}
 		}
 		text := string(v.Reveal())
 		if strings.Contains(text, "\x00") {

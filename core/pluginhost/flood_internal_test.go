@@ -4,8 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hashicorp/go-hclog"
-
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 )
@@ -14,13 +12,11 @@ import (
 func TestLongLines(t *testing.T) {
 	var out strings.Builder
 	clock := coretest.NewClock()
-	l := &pluginLogger{
-		Logger: hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Debug, DisableTime: true}), clock: clock, plugin: true,
-		ring: newRing(), redact: redactor(nil), flood: &flood{},
-	}
+	l := loggerOf(&out, clock)
+	l.flood = &flood{}
 	long := strings.Repeat("x", longestLine)
 	for range 200 {
-		l.Debug(long)
+		l.Info(long)
 	}
 	if out.Len() > 2*floodBytes || !strings.Contains(out.String(), "plugin writes without end") {
 		t.Errorf("%d KiB of %d are in the log", out.Len()>>10, 200*longestLine>>10)
@@ -43,10 +39,7 @@ func TestLongLines(t *testing.T) {
 // What a plugin writes does not steer the terminal that shows the log.
 func TestNoControl(t *testing.T) {
 	var out strings.Builder
-	l := &pluginLogger{
-		Logger: hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info, DisableTime: true}), clock: coretest.NewClock(), plugin: true,
-		ring: newRing(), redact: redactor(nil),
-	}
+	l := loggerOf(&out, coretest.NewClock())
 	l.Info("clear \x1b[2J\x00\x07 all\tof it, é\u202e\u2028\x9b2J", "timestamp", "2026", "value", "\x1b[2J")
 	if text := out.String(); strings.ContainsAny(text, "\x1b\x00\x07") || !strings.Contains(text, `clear \x1b[2J\x00\a all`+"\tof it, é"+`\u202e\u2028`+"\uFFFD2J") {
 		t.Errorf("log %q", text)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -264,13 +265,19 @@ func TestPluginLogger(t *testing.T) {
 	}
 }
 
+// loggerOf returns the logger of a plugin, which redacts nothing and has no bound, and writes lines of info and above to out.
+func loggerOf(out io.Writer, clock core.Clock) *pluginLogger {
+	return &pluginLogger{
+		Logger: hclog.New(&hclog.LoggerOptions{Output: out, Level: hclog.Info, DisableTime: true}), clock: clock, plugin: true,
+		ring: newRing(), redact: redactor(nil),
+	}
+}
+
 // A line of a plugin is one line of the log, and neither its text nor the name of a field shows a secret.
 func TestPluginLoggerOneLine(t *testing.T) {
 	var out strings.Builder
-	l := &pluginLogger{
-		Logger: hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info, DisableTime: true}), clock: coretest.NewClock(), plugin: true,
-		ring: newRing(), redact: redactor([]string{"hunter22"}),
-	}
+	l := loggerOf(&out, coretest.NewClock())
+	l.redact = redactor([]string{"hunter22"})
 	l.Warn("said\n[ERROR] core: forged\r", "timestamp", "2026", "hunter22", "is no name", "two\nlines", "x")
 	if text := out.String(); strings.Count(text, "\n") != 1 || strings.Contains(text, "\r") || strings.Contains(text, "hunter22") {
 		t.Errorf("log %q", text)
@@ -336,10 +343,8 @@ func TestPluginLoggerFlood(t *testing.T) {
 func TestPluginLoggerRepeats(t *testing.T) {
 	var out strings.Builder
 	clock := coretest.NewClock()
-	l := &pluginLogger{
-		Logger: hclog.New(&hclog.LoggerOptions{Output: &out, Level: hclog.Info, DisableTime: true}), clock: clock, plugin: true,
-		ring: newRing(), redact: redactor(nil), repeats: &repeats{},
-	}
+	l := loggerOf(&out, clock)
+	l.repeats = &repeats{}
 	warn := func(agent string, port int) {
 		l.Warn("the agent is out of reach", "timestamp", "2026", "error", fmt.Sprintf("dial :%d:\nrefused", port), "agent", agent)
 	}

@@ -106,7 +106,7 @@ func (c *child) verify(ctx context.Context) *core.PluginReport {
 	if b.entry.Version != "" && b.entry.Version != info.Version {
 		status = core.PluginCheckWarning
 	}
-	r.add("identity", status, "%s %s of kind %s; its manifest says version %s", shorten(info.Name), shorten(info.Version), info.Kind, cmp.Or(b.entry.Version, "nothing"))
+	r.add("identity", status, "%s %s of kind %s; its manifest has version %s", shorten(info.Name), shorten(info.Version), info.Kind, cmp.Or(b.entry.Version, "nothing"))
 
 	settings, err := i.conn.Schema(ctx)
 	if err != nil {

@@ -137,7 +137,7 @@ func New(o Options) *Service {
 	if o.Host == nil {
 		o.Host = func(core.Target) string { return "" }
 	}
-	o.Observer = cmp.Or[Observer](o.Observer, nobody{})
+	o.Observer = cmp.Or[Observer](o.Observer, unobserved{})
 	s := &Service{
 		opts: o, store: o.Store, log: o.Logger, box: seal.New(o.SealKey), wake: make(chan struct{}, 1),
 		entries: map[string]*entry{}, names: map[string]string{}, waiting: map[string]int{},
@@ -147,11 +147,11 @@ func New(o Options) *Service {
 	return s
 }
 
-// nobody is an Observer that does nothing.
-type nobody struct{}
+// unobserved is an Observer that does nothing.
+type unobserved struct{}
 
-func (nobody) Ticked(core.ScheduleOutcome, int) {}
-func (nobody) Lag(time.Duration)                {}
+func (unobserved) Ticked(core.ScheduleOutcome, int) {}
+func (unobserved) Lag(time.Duration)                {}
 
 // Open loads the schedules and starts to look for what is due.
 func (s *Service) Open(ctx context.Context) error {

@@ -50,7 +50,7 @@ func (s *Service) FindSecretProviders(context.Context) ([]core.SecretProvider, e
 			row.Status, row.Reason, row.Hint = statusFailed, failed.Message, failed.Hint
 		case f.failed > 0:
 			row.Status, row.Reason = statusDegraded, "some secrets that were asked for are not there, or may not be read"
-			row.Hint = "the log names them; wardroom secret test REFERENCE tells why"
+			row.Hint = "the log names them; wardroom secret test REFERENCE shows why"
 		}
 		if row.Status == statusFailed && f.stale > 0 {
 			row.Status = statusDegraded // those in use are kept for now

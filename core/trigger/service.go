@@ -95,7 +95,7 @@ func New(o Options) *Service {
 	if o.Alert == nil {
 		o.Alert = func(string, string, map[string]any) {}
 	}
-	o.Observer = cmp.Or[Observer](o.Observer, nobody{})
+	o.Observer = cmp.Or[Observer](o.Observer, unobserved{})
 	s := &Service{
 		opts: o, store: o.Store, log: o.Logger, box: seal.New(o.SealKey), entries: map[string]*entry{}, names: map[string]string{},
 	}
@@ -103,10 +103,10 @@ func New(o Options) *Service {
 	return s
 }
 
-// nobody is an Observer that does nothing.
-type nobody struct{}
+// unobserved is an Observer that does nothing.
+type unobserved struct{}
 
-func (nobody) Received(string) {}
+func (unobserved) Received(string) {}
 
 // Open loads the triggers. One whose secret cannot be read takes no request until it is given another.
 func (s *Service) Open(ctx context.Context) error {

@@ -42,7 +42,7 @@ type driver struct {
 
 	title    title
 	sawBusy  bool      // the title was busy in this turn
-	turned   time.Time // when the title said last that claude works, or first that it waits
+	turned   time.Time // when the title showed last that claude works, or first that it waits
 	early    bool      // a request was answered before its dialog changed the title
 	session  bool      // SessionStart came in this life
 	found    bool      // it was taken over while it started: its SessionStart may have been lost in between
@@ -56,12 +56,12 @@ type driver struct {
 	turns    int // that began in this process
 	told     transcript
 	file     file
-	untold   int // texts of the transcript that an earlier process told
+	untold   int // texts of the transcript that an earlier process reported
 	// unabsorbed and unpopped are how many prompts of the queue it saw being taken into the turn, and back into the line.
 	unabsorbed, unpopped int
 	helped               *runtime.Usage // of the turn's helpers, once they are counted
 	following            bool
-	idleFor              func()    // ends the look at a turn of which the title says that it may be over
+	idleFor              func()    // ends the look at a turn that may be over by the title
 	idleSince            time.Time // when the title began to say so
 	beginning            func()    // ends the wait for the hook of a turn that the title announced
 	ending               *ending

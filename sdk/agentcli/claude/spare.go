@@ -12,7 +12,7 @@ type spare struct {
 	text string    // without white space
 	n    int       // how often it may come
 	left bool      // the line may hold it
-	over time.Time // when it is not waited for any more: who says the same then means it
+	over time.Time // when it is not waited for any more: the same text is meant then
 }
 
 // spareTime is how long a message that is not to run may be on its way.

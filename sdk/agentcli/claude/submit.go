@@ -64,7 +64,7 @@ type submission struct {
 	again  bool      // it was typed again
 	waits  bool      // it is typed once the line is out of shell mode
 	turns  int       // that had begun when it was typed
-	freed  time.Time // when claude was seen last to work on somebody else's
+	freed  time.Time // when claude was seen last to work on another message
 	last   string    // of the message before the present one, too: what may be left in the line
 	lines  int       // line breaks that may stand in the line: of what was typed, or taken and put back
 	ways   []*way    // of each time that it was typed
