@@ -147,6 +147,9 @@ type AuditPage struct {
 	NextCursor string
 }
 
+// ReasonAuditFull is the reason of the error of what is not done as the trail has no room to record it.
+const ReasonAuditFull = "audit_full"
+
 // AuditService records what is done and shows it. All methods are safe for concurrent use.
 //
 // It has many methods because whoever records asks first whether and how, and its three readers are too few for an

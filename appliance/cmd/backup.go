@@ -394,7 +394,7 @@ func backupError(path string, err error) error {
 	case errors.Is(err, backup.ErrNewer):
 		return &usageError{message: path + ": " + err.Error(), hint: "use the version of wardroom that made it, or a later one"}
 	case errors.Is(err, backup.ErrForeign):
-		return &usageError{message: path + ": " + err.Error(), hint: "for a dump of `wardroom store dump` there is `wardroom store restore`"}
+		return &usageError{message: path + ": " + err.Error(), hint: "`wardroom store verify` and `wardroom store restore` read what `wardroom store dump` made"}
 	case errors.Is(err, backup.ErrArchive), errors.Is(err, store.ErrDump), errors.Is(err, atrest.ErrFile), errors.Is(err, atrest.ErrKey):
 		return &usageError{message: path + ": " + err.Error()}
 	}

@@ -351,7 +351,7 @@ func (c *cli) openFile(path string) (io.ReadCloser, error) {
 // dumpError makes a damaged dump an input that is not valid.
 func dumpError(file string, err error) error {
 	if errors.Is(err, store.ErrForeign) {
-		return &usageError{message: file + ": " + err.Error(), hint: "for a backup of `wardroom backup create` there is `wardroom backup restore`"}
+		return &usageError{message: file + ": " + err.Error(), hint: "`wardroom backup verify` and `wardroom backup restore` read what `wardroom backup create` made"}
 	}
 	if errors.Is(err, store.ErrDump) || errors.Is(err, atrest.ErrFile) || errors.Is(err, atrest.ErrKey) {
 		return &usageError{message: file + ": " + err.Error()}

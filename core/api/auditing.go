@@ -88,9 +88,9 @@ func (c *call) signedIn() error {
 	return c.unlessFull(c.s.opts.Audit.SignedIn(c.r.Context(), e, c.principal.KeyID))
 }
 
-// unlessFull returns why a record of a read was refused; nil where the answer shows that.
+// unlessFull returns why a record of a read was refused; nil where the trail is full and the answer shows that.
 func (c *call) unlessFull(err error) error {
-	if err != nil && c.route.Unrecorded && core.AsError(err).Unavailable {
+	if err != nil && c.route.Unrecorded && core.AsError(err).Details["reason"] == core.ReasonAuditFull {
 		return nil
 	}
 	return err

@@ -43,6 +43,7 @@ type call struct {
 	trace     core.TraceContext // its place in a trace, and its caller's
 	caller    core.TraceContext
 	watching  bool              // the ticket of a terminal is for looking on alone
+	deciding  time.Duration     // spent on decisions about rows of lists
 	intent    *core.AuditIntent // what the request is about to do; nil: nothing that is recorded
 }
 

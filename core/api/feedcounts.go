@@ -103,6 +103,7 @@ func (n *feedCounts) count(turn bool) (*wire.OverviewCounts, error) {
 			one.ended, one.counts = clock.Now(), counts
 			n.c.s.narrow.end(n.caller, turn, one)
 		}()
+		n.c.deciding = 0 // this count has the time of a request
 		if counts, err = n.c.s.countReadable(n.c, n.whole); err != nil {
 			counts = nil
 		}

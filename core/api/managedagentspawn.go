@@ -106,6 +106,8 @@ func (s *Server) mayResume(c *call, agentType, session string) error {
 	switch seen, _, err := agents.count(); {
 	case err != nil:
 		return err
+	case seen == 0 && c.slow():
+		return errSlow
 	case seen == 0:
 		return core.NotFound("session", schema.Clip(session))
 	}

@@ -73,7 +73,6 @@ func (s *Server) listInbox(c *call) (answer, error) {
 
 // inbox is what waits and the caller may read.
 func (s *Server) inbox(c *call, filter core.InboxFilter) *rows[*core.InboxItem] {
-	decisions := decider{c: c}
 	return &rows[*core.InboxItem]{
 		all: c.readsAll(readExecutions) && c.readsAll(readThreads) && c.readsAll(readAgents),
 		id:  func(i *core.InboxItem) string { return i.ID },
@@ -81,7 +80,7 @@ func (s *Server) inbox(c *call, filter core.InboxFilter) *rows[*core.InboxItem] 
 			filter.Page = page
 			return s.opts.Overview.FindInbox(c.ctx, filter)
 		},
-		may: func(i *core.InboxItem) (bool, error) {
+		may: func(i *core.InboxItem) (may, slow bool) {
 			need := readExecutions
 			switch i.Source {
 			case core.InboxThread:
@@ -90,7 +89,7 @@ func (s *Server) inbox(c *call, filter core.InboxFilter) *rows[*core.InboxItem] 
 				need = readAgents
 			}
 			need.ID = i.ID
-			return decisions.may(need)
+			return c.may(need)
 		},
 	}
 }

@@ -30,7 +30,7 @@ type Route struct {
 	Authenticate func(c *call) (core.Principal, error)
 	// Probe marks what supervisors ask, as often as they like: it is not counted by limits of rate.
 	Probe bool
-	// Unrecorded marks an answer that shows why nothing can be recorded: it is given where that keeps it from being recorded itself.
+	// Unrecorded marks an answer that shows why nothing can be recorded: it is given even if it cannot be recorded.
 	Unrecorded bool
 
 	Query []Param

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,17 +43,17 @@ func (c *call) mayList(need Access) bool {
 type rows[T any] struct {
 	find func(core.Page) ([]T, core.PageInfo, error)
 	id   func(T) string // identifies a row
-	may  func(T) (bool, error)
+	may  func(T) (may, slow bool)
 	all  bool // nothing is hidden from the caller
 }
 
 // listOf makes the rows of a list whose rows are read by their ids with what the route asks for.
 func listOf[T any](c *call, id func(T) string, find func(core.Page) ([]T, core.PageInfo, error)) *rows[T] {
-	need, decisions := c.need(), decider{c: c}
-	return &rows[T]{find: find, id: id, all: c.readsAll(need), may: func(row T) (bool, error) {
+	need := c.need()
+	return &rows[T]{find: find, id: id, all: c.readsAll(need), may: func(row T) (may, slow bool) {
 		one := need
 		one.ID = id(row)
-		return decisions.may(one)
+		return c.may(one)
 	}}
 }
 
@@ -86,8 +85,8 @@ func (r *rows[T]) cut(page core.Page) (shown []T, info core.PageInfo, whole bool
 		shown = make([]T, 0, len(found))
 		for _, row := range found {
 			may, slow := r.may(row)
-			if slow != nil {
-				return nil, core.PageInfo{}, false, slow
+			if slow {
+				return nil, core.PageInfo{}, false, errSlow
 			}
 			if may {
 				shown = append(shown, row)
@@ -110,8 +109,8 @@ func (r *rows[T]) cut(page core.Page) (shown []T, info core.PageInfo, whole bool
 		}
 		return true
 	})
-	if errors.Is(err, errSlow) && len(shown) == limit { // the page is there
-		end, err = &stop{}, nil
+	if err == nil && end != nil && end.slow && len(shown) == 0 {
+		err = errSlow
 	}
 	if err != nil {
 		return nil, core.PageInfo{}, false, err
@@ -119,16 +118,16 @@ func (r *rows[T]) cut(page core.Page) (shown []T, info core.PageInfo, whole bool
 	info.Total, info.AtLeast = seen, end != nil
 	if page.Cursor != "" {
 		total, atLeast, err := r.count()
-		switch {
-		case errors.Is(err, errSlow):
-			total, atLeast = max(seen, total), true
-		case err != nil:
+		if err != nil {
 			return nil, core.PageInfo{}, false, err
+		}
+		if atLeast {
+			total = max(total, seen)
 		}
 		info.Total, info.AtLeast = total, atLeast
 	}
 	switch {
-	case len(shown) == limit && (info.HasMore || end != nil):
+	case len(shown) == limit && (info.HasMore || end != nil), end != nil && end.slow:
 		info.NextCursor, info.HasMore, whole, err = r.behind(last)
 		return shown, info, whole, err
 	case end != nil && end.next.Cursor != "":
@@ -160,8 +159,7 @@ func unskipped(cursor string) (n int, of string, err error) {
 	return n, of, nil
 }
 
-// count returns how many rows the caller may read; atLeast reports whether it ended before the list did. With an error it returns how
-// many it found before.
+// count returns how many rows the caller may read; atLeast reports whether it ended before the list did.
 func (r *rows[T]) count() (total int, atLeast bool, err error) {
 	if r.all {
 		_, info, err := r.find(core.Page{Limit: 1})
@@ -180,10 +178,13 @@ type place struct {
 }
 
 // stop is where a walk ended before the list did.
-type stop struct{ next core.Page }
+type stop struct {
+	next core.Page
+	slow bool // within a page, as there was no time to decide about more; next is not known
+}
 
 // walk calls fn with the rows that the caller may read, from a cursor on, until it returns false. It returns where it ended because
-// it had looked at enough; nil: the list ended, or fn ended it.
+// it had looked at enough, or decided for long enough; nil: the list ended, or fn ended it.
 func (r *rows[T]) walk(cursor string, fn func(row T, at place) bool) (*stop, error) {
 	next := core.Page{Limit: core.MaxPageLimit, Cursor: cursor}
 	for looked := 0; ; {
@@ -197,9 +198,9 @@ func (r *rows[T]) walk(cursor string, fn func(row T, at place) bool) (*stop, err
 		}
 		for i, row := range found {
 			at.row = i + 1
-			may, err := r.may(row)
-			if err != nil {
-				return nil, err
+			may, slow := r.may(row)
+			if slow {
+				return &stop{slow: true}, nil
 			}
 			if may && !fn(row, at) {
 				return nil, nil
@@ -216,7 +217,7 @@ func (r *rows[T]) walk(cursor string, fn func(row T, at place) bool) (*stop, err
 			return nil, nil
 		}
 		if looked += max(len(found), findCost); looked >= maxLook {
-			return &stop{next}, nil
+			return &stop{next: next}, nil
 		}
 	}
 }

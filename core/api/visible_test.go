@@ -313,34 +313,57 @@ func TestPruneOfHiddenWorkspaces(t *testing.T) {
 	r.do("POST", "/api/workspaces/prune", `{"ids":["ws_1"]}`).wants(t, 200, "")
 }
 
-// A policy that takes as long as it may for each row holds up no list for minutes: a page that is full by then is answered, and else the
-// reason why it is not.
+// A policy that takes as long as it may for each row holds up no list for minutes: what it decided by then is answered, with a cursor
+// behind it, and where that is nothing, the reason.
 func TestSlowDecisions(t *testing.T) {
 	var r *rig
-	asked := 0
+	asked, allowed := 0, true
 	r = hiding(t, 40, 1, func(o *api.Options) {
 		o.Decide = func(context.Context, core.Principal, api.Access) core.Ruling {
 			asked++
 			r.clock.Advance(2 * time.Second)
-			return core.Ruling{Allowed: true}
+			return core.Ruling{Allowed: allowed}
 		}
 	})
-	for query, want := range map[string]int{"?limit=3": 3, "?limit=3&cursor=2": 3, "": 0, "?limit=6": 0} {
+	get := func(path string) reply {
+		t.Helper()
 		asked = 0
-		p := r.do("GET", "/api/executions"+query, "")
+		p := r.do("GET", path, "")
 		if asked > 6 {
-			t.Errorf("%q: the policy was asked about %d rows", query, asked)
+			t.Errorf("%q: the policy was asked about %d rows", path, asked)
 		}
-		if want == 0 {
-			p.wants(t, 503, core.CodeInternal)
-			if reason := p.at("error", "details", "reason"); reason != "policy_slow" {
-				t.Errorf("%q: %s", query, p.text)
-			}
-			continue
-		}
+		return p
+	}
+	for query, want := range map[string]int{"?limit=3": 3, "?limit=3&cursor=2": 3, "": 5, "?limit=6": 5} {
+		p := get("/api/executions" + query)
 		p.wants(t, 200, "")
-		if got := len(p.at("executions").([]any)); got != want || p.at("totalAtLeast") != true || p.at("hasMore") != true || p.at("nextCursor") == "" {
+		if got := len(p.at("executions").([]any)); got != want || p.at("totalAtLeast") != true || p.at("hasMore") != true {
 			t.Errorf("%q: %s", query, p.text)
 		}
+	}
+	var all []int
+	for cursor := ""; len(all) < 40; {
+		p := get("/api/executions?cursor=" + cursor)
+		p.wants(t, 200, "")
+		for _, row := range p.at("executions").([]any) {
+			n, _ := strconv.Atoi(strings.TrimPrefix(row.(map[string]any)["id"].(string), core.PrefixExecution))
+			all = append(all, n)
+		}
+		cursor, _ = p.at("nextCursor").(string)
+		if cursor == "" {
+			break
+		}
+	}
+	if !slices.Equal(all, numbers(40, 1)) {
+		t.Errorf("the pages have %v", all)
+	}
+	if p := get("/api/executions/histogram?since=2020-01-01T00:00:00Z&until=2031-01-01T00:00:00Z"); p.at("totalAtLeast") != true {
+		t.Errorf("histogram: %s", p.text)
+	}
+	allowed = false
+	p := get("/api/executions")
+	p.wants(t, 503, core.CodeInternal)
+	if reason := p.at("error", "details", "reason"); reason != "policy_slow" {
+		t.Errorf("nothing to show: %s", p.text)
 	}
 }

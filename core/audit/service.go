@@ -283,9 +283,9 @@ func textField(e *core.Event, name string) string {
 }
 
 // errFull is the answer to what cannot be recorded.
-var errFull = core.Unavailable("audit_full",
+var errFull = core.Unavailable(core.ReasonAuditFull,
 	"the audit trail is full and security.audit.mode is blocking: nothing is done until sinks took what they lack, or security.audit.maxSize "+
-		"is raised and the configuration reloaded; `wardroom status` on the machine of the server shows which sink is behind")
+		"is raised and the configuration reloaded; `wardroom audit status`, or `wardroom status` on the machine of the server, shows which sink is behind")
 
 // add appends entries to the trail.
 func (s *Service) add(tx core.AuditTx, c *Config, entries []core.AuditEntry) error {

@@ -256,7 +256,10 @@ func Read(ctx context.Context, r io.Reader, store io.Writer) (*Contents, error) 
 			if err := c.finish(in, data, sums.Bytes(), chunks); err != nil {
 				return nil, err
 			}
-			return &c, ended(unzipped)
+			if err := ended(unzipped); err != nil {
+				return nil, err
+			}
+			return &c, nil
 		case header.Name == fmt.Sprintf(storeName, chunks+1):
 			chunks++
 			c.Bytes += int64(len(data))

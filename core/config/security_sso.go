@@ -4,9 +4,6 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
-	"time"
-
-	"github.com/wardroom/wardroom/core/internal/schema"
 )
 
 // SSO is where people sign in.
@@ -79,16 +76,6 @@ type SSOGoogle struct {
 	ClientSecret Secret `json:"clientSecret"`
 	// Let in only people of this domain. Empty: everybody with a Google account.
 	HostedDomain string `json:"hostedDomain"`
-}
-
-// Sessions say how long people stay signed in.
-type Sessions struct {
-	// A browser that asks for nothing for so long is signed out.
-	Timeout time.Duration `json:"timeout" default:"1h" check:"min=1m,max=30d"`
-	// After so long everyone has to sign in anew, command lines too.
-	MaxAge time.Duration `json:"maxAge" default:"12h" check:"min=1m,max=90d"`
-	// Sessions of one person. With one more, the one that was not used for longest ends.
-	MaxConcurrent int `json:"maxConcurrent" default:"10" check:"min=1,max=1000"`
 }
 
 // CallbackPath is where identity providers send browsers back to.
@@ -188,14 +175,6 @@ func (r *ruling) sso(s *Security, server *Server) {
 		r.refuse(at, "userClaim", "must not be empty: somebody without a name can do nothing")
 	}
 	r.callback(section, o, server)
-}
-
-// sessions reports what contradicts itself in the section. Sessions begin with single sign-on, and with keys without it.
-func (r *ruling) sessions(s *Sessions) {
-	if s.MaxAge < s.Timeout {
-		r.refuse("security.sessions", "timeout", "must be at most maxAge (%s), after which everyone is signed out, not %s",
-			schema.FormatDuration(s.MaxAge), schema.FormatDuration(s.Timeout))
-	}
 }
 
 // callback reports where browsers cannot be sent back to.

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/go-hclog"
+
 	"github.com/wardroom/wardroom/core"
 	"github.com/wardroom/wardroom/core/coretest"
 )
@@ -40,6 +42,13 @@ func TestLongLines(t *testing.T) {
 func TestNoControl(t *testing.T) {
 	var out strings.Builder
 	l := loggerOf(&out, coretest.NewClock())
+	l.Logger = hclog.New(&hclog.LoggerOptions{Output: &out, JSONFormat: true})
+	l.Info("plain", "timestamp", "2026", "value", "a\u202e\x1b[2J")
+	if lines, _ := l.ring.tail(1); lines[0].Message != `plain value=a\u202e\x1b[2J` || strings.ContainsRune(out.String(), '\u202e') {
+		t.Errorf("kept %q, log %q", lines[0].Message, out.String())
+	}
+	out.Reset()
+	l = loggerOf(&out, coretest.NewClock())
 	l.Info("clear \x1b[2J\x00\x07 all\tof it, é\u202e\u2028\x9b2J", "timestamp", "2026", "value", "\x1b[2J")
 	if text := out.String(); strings.ContainsAny(text, "\x1b\x00\x07") || !strings.Contains(text, `clear \x1b[2J\x00\a all`+"\tof it, é"+`\u202e\u2028`+"\uFFFD2J") {
 		t.Errorf("log %q", text)

@@ -206,10 +206,15 @@ func (l *pluginLogger) clean(args []any) []any {
 		default:
 			value = l.redact(fmt.Sprint(v))
 		}
-		if text, ok := value.(string); ok && text == "" {
-			continue
-		} else if ok && strings.Contains(text, "\n") {
-			value = hclog.Quote(text)
+		if text, ok := value.(string); ok {
+			switch {
+			case text == "":
+				continue
+			case strings.Contains(text, "\n"):
+				value = hclog.Quote(text)
+			default:
+				value = oneLine(text)
+			}
 		}
 		out = append(out, oneLine(l.redact(fmt.Sprint(args[i]))), value)
 	}

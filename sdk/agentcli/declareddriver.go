@@ -246,7 +246,7 @@ func (d *declaredDriver) waits(prompted bool) {
 		d.h.Signal(Signal{Kind: SignalIdle, Source: runtime.SourceScreen})
 		return
 	}
-	d.unowned = false // from here on it is known as ever
+	d.unowned = false // it was looked at whose the prompt is
 	text := d.said(prompted)
 	d.tellRest(text)
 	broken := d.saved.Broken

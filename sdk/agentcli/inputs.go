@@ -59,12 +59,16 @@ type inputs struct {
 }
 
 // loadInputs reads what is remembered. What was being typed when an earlier process ended is uncertain. Responses that hold secrets,
-// as earlier versions kept them, are redacted, in the file as well; the error is that of writing it anew.
+// as earlier versions kept them, are redacted, in the file as well. The error is that of reading the file, without which nothing is
+// remembered, or of writing it anew.
 func loadInputs(dir string, redact redactor) (*inputs, error) {
 	in := &inputs{path: filepath.Join(dir, inputsFile), known: map[string]*inputRecord{}}
 	data, err := durable.ReadFile(in.path, 4*maxInputsFile)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
 		return in, nil
+	}
+	if err != nil {
+		return in, err
 	}
 	open := false // a response held a secret
 	in.size, in.torn = len(data), len(data) > 0 && data[len(data)-1] != '\n'

@@ -110,7 +110,7 @@ func newSession(r *Runtime, a *agent, spec runtime.Spec, rec *record, proc Proce
 	s.fusion.s, s.copies.s = s, s
 	remembered, err := loadInputs(a.dir, s.redact)
 	if err != nil {
-		s.logger.Error("responses that an earlier version kept with secrets stay on the disk until the next start", "error", err)
+		s.logger.Error("the file of remembered messages cannot be read, or not be written without secrets that an earlier version kept", "error", err)
 	}
 	s.delivery = delivery{s: s, inputs: remembered, repeats: map[string]*message{}}
 	s.sizes = newSizes(s.o.ResizePolicy, rec.Cols, rec.Rows, s.resize)

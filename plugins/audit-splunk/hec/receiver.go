@@ -39,7 +39,8 @@ type Receiver struct {
 	seen    map[string]bool
 	acks    int64
 	asked   map[int64]int // times that an acknowledgement was asked for
-	durable int           // events that outlive Restart: those there were when an acknowledgement was given last
+	held    map[int64]int // events that there were when an acknowledgement was begun
+	durable int           // events that outlive Restart: those of the acknowledgements that were given
 
 	Busy    bool                    // 503, as while its queues are full
 	NoAck   bool                    // the token has no acknowledgement
@@ -48,13 +49,14 @@ type Receiver struct {
 	Refuses func(event []byte) bool // events that it calls invalid
 	Whole   string                  // answer to a request with an invalid event, instead of one with its number
 	Taken   int                     // requests with events that were taken
+	Cut     int                     // requests with events that are taken next, and not answered
 	Code    int                     // 400 with this code for whatever is sent; 0: none
 	Blocks  func(body []byte) int   // status that a firewall before it answers with; 0: it lets the request through
 }
 
 // Start runs one until the end of the test.
 func Start(tb testing.TB) *Receiver {
-	r := &Receiver{seen: map[string]bool{}, asked: map[int64]int{}}
+	r := &Receiver{seen: map[string]bool{}, asked: map[int64]int{}, held: map[int64]int{}}
 	r.server = httptest.NewServer(r)
 	tb.Cleanup(r.server.Close)
 	return r
@@ -67,7 +69,7 @@ func (r *Receiver) Addr() string { return r.server.Listener.Addr().String() }
 func (r *Receiver) Restart() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.acks, r.asked = 0, map[int64]int{}
+	r.acks, r.asked, r.held = 0, map[int64]int{}, map[int64]int{}
 	for _, e := range r.events[r.durable:] {
 		delete(r.seen, string(e))
 	}
@@ -196,7 +198,12 @@ func (r *Receiver) take(body []byte, w http.ResponseWriter, say func(int, int, s
 		say(200, 0, "Success", nil)
 		return
 	}
+	r.held[r.acks] = len(r.events)
 	r.acks++
+	if r.Cut > 0 {
+		r.Cut--
+		panic(http.ErrAbortHandler)
+	}
 	say(200, 0, "Success", map[string]any{"ackId": r.acks - 1})
 }
 
@@ -218,7 +225,7 @@ func (r *Receiver) answerAcks(body []byte, w http.ResponseWriter, say func(int, 
 		r.asked[id]++
 		given := !r.Silent && id < r.acks && r.asked[id] > 1
 		if acks[strconv.FormatInt(id, 10)] = given; given {
-			r.durable = len(r.events)
+			r.durable = max(r.durable, r.held[id])
 		}
 	}
 	_ = json.NewEncoder(w).Encode(map[string]any{"acks": acks})

@@ -192,7 +192,7 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 	var doubt remote.Doubt
 	for batch = batch[before:]; len(batch) > 0; {
 		body, n := s.events(batch[:min(len(batch), most)])
-		a, err := s.client.Do(ctx, http.MethodPost, s.base+"/event", s.header, body)
+		a, err := s.post(ctx, body)
 		if err != nil {
 			return s.last, err
 		}
@@ -238,6 +238,23 @@ func (s *sink) Write(ctx context.Context, batch []audit.Record) (uint64, error) 
 	return s.last, err
 }
 
+// post sends a request with events. Where no answer comes while acknowledgements are awaited, the collector may have been restarted, and
+// have given the number of one of them to this request: they are not asked for any more. mu is held.
+func (s *sink) post(ctx context.Context, body []byte) (remote.Answer, error) {
+	a, err := s.client.Do(ctx, http.MethodPost, s.base+"/event", s.header, body)
+	if err != nil {
+		s.doubtAcks()
+	}
+	return a, err
+}
+
+// doubtAcks has records sent again whose acknowledgements are awaited. mu is held.
+func (s *sink) doubtAcks() {
+	if len(s.sent.acks) > 0 {
+		s.sent.lost, s.single = true, true
+	}
+}
+
 // events makes a request of as many records as go into one, at least one. mu is held.
 func (s *sink) events(batch []audit.Record) ([]byte, int) {
 	var body bytes.Buffer
@@ -263,7 +280,7 @@ func (s *sink) events(batch []audit.Record) ([]byte, int) {
 func (s *sink) takes(ctx context.Context, batch []audit.Record, at int) bool {
 	try := func(i int) bool {
 		body, _ := s.events(batch[i : i+1])
-		a, err := s.client.Do(ctx, http.MethodPost, s.base+"/event", s.header, body)
+		a, err := s.post(ctx, body)
 		if err == nil {
 			_, err = s.taken(a)
 		}
@@ -331,8 +348,8 @@ func (s *sink) taken(a remote.Answer) (ack int64, err error) {
 		e.Hint, e.Retry = hintAck, true
 		return -1, e
 	}
-	if *body.AckID <= s.ackID && len(s.sent.acks) > 0 {
-		s.sent.lost, s.single = true, true
+	if *body.AckID <= s.ackID {
+		s.doubtAcks()
 	}
 	if s.ackID = *body.AckID; s.sent.lost {
 		return -1, errLost

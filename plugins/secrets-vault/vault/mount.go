@@ -14,7 +14,7 @@ const (
 	mountLife = 10 * time.Minute
 	maxMounts = 1_000
 
-	// settledFor is how long a mount is taken for what a look behind a refusal found: what is missing is asked for every few seconds.
+	// settledFor is how long no other look follows one behind the refusal of a path: what is missing is asked for every few seconds.
 	settledFor = 10 * time.Second
 )
 
@@ -24,7 +24,6 @@ type mount struct {
 	kind    string // kv, database and so on; empty: not known
 	version string // of kv
 	looked  time.Time
-	settled time.Time // when a look behind a refusal found it as it was
 }
 
 func (m mount) versioned() bool { return m.kind == kindKV && m.version == "2" }
@@ -45,6 +44,8 @@ type mounts struct {
 
 	mu    sync.Mutex // guards all below
 	known map[string]mount
+	// settled has when a look behind a refusal found the mount of a path as it was.
+	settled map[string]time.Time
 }
 
 // find returns the mount of a path, if it is known.
@@ -83,14 +84,22 @@ func (m *mounts) of(ctx context.Context, path string) (mount, error) {
 	return m.look(ctx, path)
 }
 
-// settle notes that a mount was looked at again for a secret that is not there or is refused, and had not changed.
-func (m *mounts) settle(found mount) {
+// settle notes that the mount of a path was looked at again, as that is not there or is refused, and had not changed.
+func (m *mounts) settle(path string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, ok := m.known[found.path]; ok {
-		found.settled = time.Now()
-		m.known[found.path] = found
+	if len(m.settled) >= maxMounts {
+		clear(m.settled)
 	}
+	m.settled[path] = time.Now()
+}
+
+// settledNow reports whether the mount of a path was settled a moment ago.
+func (m *mounts) settledNow(path string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at, ok := m.settled[path]
+	return ok && time.Since(at) < settledFor
 }
 
 // look asks the server for the mount of a path, and returns what of returns.
@@ -116,6 +125,9 @@ func (m *mounts) look(ctx context.Context, path string) (mount, error) {
 	defer m.mu.Unlock()
 	if len(m.known) >= maxMounts {
 		clear(m.known)
+	}
+	for prefix := path; len(prefix) > len(next.path); prefix = prefix[:len(prefix)-1] { // what was mounted below it is gone
+		delete(m.known, prefix)
 	}
 	m.known[next.path] = next
 	return next, nil

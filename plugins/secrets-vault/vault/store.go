@@ -48,7 +48,7 @@ func openBy(c Config, log hclog.Logger, now func() time.Time) (*store, error) {
 		return nil, secret.Errorf(secret.CodeNotConfigured, "the address of Vault cannot be used")
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.mounts = &mounts{client: s.session.reader, known: map[string]mount{}}
+	s.mounts = &mounts{client: s.session.reader, known: map[string]mount{}, settled: map[string]time.Time{}}
 	s.provider = source.New(source.Options{Source: s, Interval: c.poll})
 	s.leases = &leases{
 		config: c, client: s.session.reader, log: log, now: now, ctx: s.ctx, held: map[string]*lease{},
@@ -185,17 +185,24 @@ func (s *store) ask(ctx context.Context, place string, t token) (source.Entry, e
 		return source.Entry{}, err
 	}
 	entry, err := s.askAt(ctx, m, place, t)
-	if err == nil || m.looked.IsZero() || m.looked.After(began) || time.Since(m.settled) < settledFor || invalidToken(err) || !refusedFor(err) && secret.AsError(err).Code != secret.CodeNotFound {
+	lookedBefore := !m.looked.IsZero() && !m.looked.After(began)
+	if err == nil || !lookedBefore || !ofMount(err) || s.mounts.settledNow(path) {
 		return entry, err
 	}
 	now, failed := s.mounts.look(ctx, path)
-	if failed == nil && now.alike(m) {
-		s.mounts.settle(now)
-	}
-	if failed != nil || now.alike(m) {
+	switch {
+	case failed != nil:
+		return entry, err
+	case now.alike(m):
+		s.mounts.settle(path)
 		return entry, err
 	}
 	return s.askAt(ctx, now, place, t)
+}
+
+// ofMount reports whether an error may be that of a mount which is another one than it was.
+func ofMount(err error) bool {
+	return !invalidToken(err) && (refusedFor(err) || secret.AsError(err).Code == secret.CodeNotFound)
 }
 
 // askAt is ask for a mount.

@@ -15,15 +15,15 @@ import (
 // An engine may be upgraded, or replaced by one of another version, while the provider knows the mount as it was.
 func TestMountTurns(t *testing.T) {
 	s := need(t)
-	mount := func(version string) {
+	mount := func(path, version string) {
 		t.Helper()
-		if err := s.admin.Sys().Mount("turned", &api.MountInput{Type: "kv", Options: map[string]string{"version": version}}); err != nil {
+		if err := s.admin.Sys().Mount(path, &api.MountInput{Type: "kv", Options: map[string]string{"version": version}}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	unmount := func() {
+	unmount := func(path string) {
 		t.Helper()
-		if err := s.admin.Sys().Unmount("turned"); err != nil {
+		if err := s.admin.Sys().Unmount(path); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -34,14 +34,22 @@ func TestMountTurns(t *testing.T) {
 			return err == nil
 		})
 	}
-	mount("1")
-	t.Cleanup(unmount)
+	mount("turned", "1")
+	t.Cleanup(func() { unmount("turned") })
 	put("turned/db", map[string]any{"password": "one"})
 	p := s.provider(t, s.role(t, "turned", nil), nil)
+	has := func(path, want string) {
+		t.Helper()
+		if got, e := p.resolve(t, path, "password"); e != nil || got != want {
+			t.Errorf("%s: got %q, %v, want %q", path, got, e, want)
+		}
+	}
 	is := func(want string) {
 		t.Helper()
-		if got, e := p.resolve(t, "turned/db", "password"); e != nil || got != want {
-			t.Errorf("got %q, %v, want %q", got, e, want)
+		has("turned/db", want)
+		// One that is missing, and asked for all the time, does not keep the provider from noticing what changed.
+		if _, e := p.resolve(t, "turned/none", "password"); e == nil || e.Code != secret.CodeNotFound {
+			t.Errorf("turned/none: %v", e)
 		}
 	}
 	is("one")
@@ -56,14 +64,23 @@ func TestMountTurns(t *testing.T) {
 		}
 		return got == "one"
 	})
-	unmount()
-	mount("1")
+	unmount("turned")
+	mount("turned", "1")
 	put("turned/db", map[string]any{"password": "two"})
 	is("two")
-	unmount()
-	mount("2")
+	unmount("turned")
+	mount("turned", "2")
 	put("turned/data/db", map[string]any{"data": map[string]any{"password": "three"}})
 	is("three")
+	unmount("turned")
+	mount("turned/team", "1")
+	put("turned/team/db", map[string]any{"password": "four"})
+	has("turned/team/db", "four")
+	unmount("turned/team")
+	mount("turned", "2") // which has the paths below it as well
+	put("turned/data/team/db", map[string]any{"data": map[string]any{"password": "five"}})
+	has("turned/team/db", "five")
+	has("turned/team/db", "five")
 }
 
 // A secret that is missing is asked for over and over: its mount is not looked at each time.
