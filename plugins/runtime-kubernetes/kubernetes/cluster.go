@@ -28,6 +28,7 @@ import (
 	utilexec "k8s.io/client-go/util/exec"
 	"k8s.io/klog/v2"
 
+	"github.com/wardroom/wardroom/sdk/execcredential"
 	"github.com/wardroom/wardroom/sdk/holder"
 	"github.com/wardroom/wardroom/sdk/holder/life"
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -45,7 +46,7 @@ const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 // cluster is the API of a cluster, in one namespace. Safe for concurrent use.
 type cluster struct {
 	config    *rest.Config
-	given     *credential // by a command; nil without one
+	given     *execcredential.Credential // by a command; nil without one
 	namespace string
 	core      coreclient.CoreV1Interface
 	network   networkingclient.NetworkingV1Interface
@@ -106,7 +107,7 @@ func openCluster(c *Config, version string) (*cluster, error) {
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the credential would go along
 	k.given, k.close = given, func() {
 		if given != nil {
-			given.close()
+			given.Close()
 		}
 		client.CloseIdleConnections()
 	}
@@ -127,12 +128,12 @@ func (k *cluster) execConfig(ctx context.Context) (*rest.Config, error) {
 	if k.given == nil {
 		return k.config, nil
 	}
-	g, err := k.given.get(ctx)
-	if err != nil || g.pair == nil {
+	g, err := k.given.Get(ctx)
+	if err != nil || len(g.Cert) == 0 {
 		return k.config, err
 	}
 	config := rest.CopyConfig(k.config)
-	config.CertData, config.KeyData = g.cert, g.key
+	config.CertData, config.KeyData = g.Cert, g.Key
 	return config, nil
 }
 
@@ -212,7 +213,7 @@ var (
 // quota and for the limits of the namespace, SPAWN_FAILED for what it refused. A verb that the account lacks is named.
 func (k *cluster) failed(what string, err error) error {
 	var known *runtime.Error
-	var credential *credentialError
+	var credential *execcredential.Error
 	switch {
 	case errors.As(err, &known):
 		return err
@@ -234,7 +235,7 @@ func (k *cluster) failed(what string, err error) error {
 			Hint: "look at the load balancer or proxy before it, and whether it runs",
 		}
 	case errors.As(err, &credential):
-		return &runtime.Error{Code: runtime.CodeUnavailable, Message: what + ": " + said(credential), Retry: true, Hint: credential.hint}
+		return &runtime.Error{Code: runtime.CodeUnavailable, Message: what + ": " + said(credential), Retry: true, Hint: credential.Hint}
 	case apierrors.IsForbidden(err) && quotas.MatchString(err.Error()):
 		return &runtime.Error{
 			Code: runtime.CodeResourceLimit, Message: what + ": " + said(err), Retry: true,

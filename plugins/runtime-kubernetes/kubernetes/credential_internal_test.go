@@ -111,38 +111,6 @@ func runs(pid string) bool {
 	return err == nil && ok && !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
 
-// TestCredentialCommandInTime has the command hang once: calls that wait for it report that it was ended, and the next one gets what it gives
-// then, though something that the command left has its output open.
-func TestCredentialCommandInTime(t *testing.T) {
-	t.Parallel()
-	script, _ := hanging(t)
-	once := filepath.Join(t.TempDir(), "once")
-	var bearer atomic.Pointer[string]
-	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		sent := r.Header.Get("Authorization")
-		bearer.Store(&sent)
-		new(silentNode).ServeHTTP(w, r)
-	}))
-	defer server.Close()
-	k := openCommand(t, server, `if [ ! -e `+once+` ]; then touch `+once+`; `+script+`; fi; sleep 1000 2>/dev/null & echo $! >`+once+`; `+giving(`"token": "t1"`))
-	k.given.limit = 3 * time.Second // in which a busy machine has it begin
-	_, err := k.get(t.Context(), "p")
-	if e := runtime.AsError(err); e == nil || e.Code != runtime.CodeUnavailable || !strings.Contains(e.Message, "sh, has not ended after ") {
-		t.Errorf("the first call ends with %v", err)
-	}
-	k.given.limit = credentialTime
-	if pod, err := k.get(t.Context(), "p"); pod != nil || err != nil {
-		t.Errorf("the next call gets %v, %v", pod, err)
-	}
-	if got := bearer.Load(); got == nil || *got != "Bearer t1" {
-		t.Errorf("the credential is %v", got)
-	}
-	if data, err := os.ReadFile(once); err == nil {
-		pid, _ := strconv.Atoi(strings.TrimSpace(string(data)))
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-	}
-}
-
 // TestCredentialRenewed has a command give another certificate each time: calls and execs have it, and the next one once the API server
 // knows it no more.
 func TestCredentialRenewed(t *testing.T) {

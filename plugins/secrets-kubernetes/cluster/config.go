@@ -49,7 +49,9 @@ func decode(data []byte) (Config, plugin.Problems) {
 	if len(problems) > 0 {
 		return c, problems
 	}
-	if _, e := c.connect(); e != nil {
+	if conn, e := c.connect(); e == nil {
+		conn.close()
+	} else {
 		path := "/kubeconfig"
 		if c.Kubeconfig == "" {
 			path = ""

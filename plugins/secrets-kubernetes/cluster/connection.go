@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/wardroom/wardroom/sdk/execcredential"
 	"github.com/wardroom/wardroom/sdk/secret"
 )
 
@@ -36,7 +38,8 @@ var (
 type connection struct {
 	rest      *rest.RESTClient
 	http      *http.Client
-	namespace string // of references without one
+	given     *execcredential.Credential // by a command; nil without one
+	namespace string                     // of references without one
 }
 
 // connect reads how the cluster is reached. It opens no connection.
@@ -55,7 +58,7 @@ func (c *Config) connect() (*connection, *secret.Error) {
 	config.UserAgent = "wardroom-secrets-kubernetes"
 	config.QPS, config.Burst = 50, 100
 	config.Wrap(func(t http.RoundTripper) http.RoundTripper { return bounded{t} })
-	client, failed := rest.HTTPClientFor(config)
+	client, given, failed := httpClient(config)
 	if failed != nil {
 		return nil, c.unusable()
 	}
@@ -64,7 +67,18 @@ func (c *Config) connect() (*connection, *secret.Error) {
 	if failed != nil {
 		return nil, c.unusable()
 	}
-	return &connection{rest: made, http: client, namespace: namespace}, nil
+	return &connection{rest: made, http: client, given: given, namespace: namespace}, nil
+}
+
+// dialTime bounds a connection to the cluster.
+const dialTime = 30 * time.Second
+
+// close lets go of what the connection holds. A command that gets the credential ends.
+func (c *connection) close() {
+	if c.given != nil {
+		c.given.Close()
+	}
+	c.http.CloseIdleConnections()
 }
 
 // unusable is the error of settings that lead nowhere; what client-go says of them may quote credentials.

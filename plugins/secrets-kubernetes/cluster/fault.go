@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/wardroom/wardroom/sdk/execcredential"
 	"github.com/wardroom/wardroom/sdk/secret"
 )
 
@@ -17,11 +18,16 @@ func (c *Config) fault(ctx context.Context, err error, verb, place string) *secr
 	var own *secret.Error
 	var status apierrors.APIStatus
 	var long *http.MaxBytesError
+	var command *execcredential.Error
 	switch {
 	case errors.As(err, &own):
 		return own
 	case errors.Is(ctx.Err(), context.Canceled):
 		return secret.Errorf(secret.CodeCanceled, "the call was ended")
+	case errors.As(err, &command):
+		e := secret.Errorf(secret.CodeUnavailable, "%s", command.Error())
+		e.Hint = command.Hint
+		return e
 	case errors.As(err, &long):
 		return secret.Errorf(secret.CodeInvalidRef, "the cluster answers with more than %d MiB when asked to %s the secret %s", maxAnswer>>20, verb, place)
 	case apierrors.IsNotFound(err):

@@ -55,7 +55,7 @@ func (s *store) close(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.conn != nil {
-		s.conn.http.CloseIdleConnections()
+		s.conn.close()
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func (s *store) connection(failed *connection) (*connection, *secret.Error) {
 		return nil, err
 	}
 	if s.conn != nil {
-		s.conn.http.CloseIdleConnections()
+		s.conn.close()
 	}
 	s.conn, s.connected = made, time.Now()
 	return made, nil
