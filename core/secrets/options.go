@@ -28,6 +28,10 @@ const (
 	rewatch      = 30 * time.Second // until a provider that ended a watch is asked for another
 	unusedAfter  = 30 * time.Minute // what was not used for so long is forgotten
 	waitFirst    = 100 * time.Millisecond
+
+	// Changes of a secret that are followed at once, in how long; the rest are one of the next look.
+	mostChanges = 5
+	changesTime = time.Second
 )
 
 // Plugin is a provider that is a plugin.

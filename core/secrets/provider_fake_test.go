@@ -24,6 +24,7 @@ type fake struct {
 
 	watching chan []secret.Ref // gets the references of each watch; nil: none can be opened
 	changes  chan []secret.Ref
+	ends     bool // a watch ends at once
 }
 
 func newFake() *fake { return &fake{values: map[secret.Ref]secret.Value{}} }
@@ -97,7 +98,11 @@ func (f *fake) Watch(ctx context.Context, refs []secret.Ref) (secret.ChangeStrea
 		return nil, secret.Errorf(secret.CodeUnimplemented, "no watch")
 	}
 	f.watching <- refs
-	return &stream{ctx: ctx, changes: f.changes, closed: make(chan struct{})}, nil
+	s := &stream{ctx: ctx, changes: f.changes, closed: make(chan struct{})}
+	if f.ends {
+		_ = s.Close()
+	}
+	return s, nil
 }
 
 type stream struct {

@@ -60,16 +60,33 @@ type provider struct {
 
 // entry is one secret. All but state and used is guarded by Service.mu.
 type entry struct {
-	ref    core.SecretRef
-	from   *provider
-	state  atomic.Pointer[value]
-	used   atomic.Int64 // when it was used last, by Service.began
-	flight *flight      // a fetch under way; or nil
-	again  bool         // it changed since that began
-	failed *secret.Error
-	retry  time.Time // failed counts until then
-	tries  int       // failures in a row
-	size   int       // bytes of the value
+	ref      core.SecretRef
+	from     *provider
+	state    atomic.Pointer[value]
+	used     atomic.Int64 // when it was used last, by Service.began
+	flight   *flight      // a fetch under way; or nil
+	again    bool         // it changed since that began
+	later    bool         // it changed, and is asked for anew with one of the next looks
+	reported changes
+	failed   *secret.Error
+	retry    time.Time // failed counts until then
+	tries    int       // failures in a row
+	size     int       // bytes of the value
+}
+
+// changes are those of a secret that its provider reported. The zero value is none.
+type changes struct {
+	until time.Time // of the present moment
+	n     int       // in it
+}
+
+// pass reports whether a change is followed at once: a provider that reports them without end would be asked without end.
+func (c *changes) pass(now time.Time) bool {
+	if left := c.until.Sub(now); left <= 0 || left > changesTime { // a clock that is set back begins anew
+		*c = changes{until: now.Add(changesTime)}
+	}
+	c.n++
+	return c.n <= mostChanges
 }
 
 // value is the answer of a provider. It is immutable.
@@ -436,6 +453,9 @@ func (s *Service) take(e *entry, r secret.Result, now time.Time) *secret.Error {
 		v.fresh = now.Add(localRefresh)
 	}
 	v.until = v.fresh.Add(c.StaleFor)
+	if e.later {
+		e.later, v.fresh = false, sooner(v.fresh, now.Add(minRefresh))
+	}
 	if end := r.Value.NotAfter(); !end.IsZero() {
 		end = now.Add(end.Sub(now)) // by both clocks
 		if soon := now.Add(max(end.Sub(now)/3*2, minRefresh)); soon.Before(v.fresh) {
@@ -543,10 +563,13 @@ func (s *Service) touch(p *provider, refs []secret.Ref) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := s.clock.Now()
 	var list []*entry
 	for _, e := range s.entries {
 		switch {
 		case e.from != p || refs != nil && !changed[secret.Ref{Path: e.ref.Path, Key: e.ref.Key}]:
+		case !e.reported.pass(now):
+			s.postpone(e, now)
 		case e.flight != nil: // its answer may be from before
 			e.again = true
 		default:
@@ -558,9 +581,25 @@ func (s *Service) touch(p *provider, refs []secret.Ref) {
 	}
 }
 
+// postpone has an entry asked for with one of the next looks. mu is held.
+func (s *Service) postpone(e *entry, now time.Time) {
+	soon := now.Add(minRefresh)
+	switch v := e.state.Load(); {
+	case e.flight != nil:
+		e.later = true
+	case v != nil:
+		next := *v
+		next.fresh = sooner(v.fresh, soon)
+		e.state.Store(&next)
+	default:
+		e.retry = sooner(e.retry, soon)
+	}
+}
+
 // watch follows the secrets of a provider that are in use, until the service is closed.
 func (s *Service) watch(p *provider, watcher secret.Watcher) {
 	defer p.watched.Store(false)
+	again := pause.Backoff{First: retryFirst, Most: rewatch}
 	for p.ctx.Err() == nil {
 		refs := s.refs(p)
 		if len(refs) == 0 {
@@ -581,6 +620,7 @@ func (s *Service) watch(p *provider, watcher secret.Watcher) {
 		if !p.watched.Swap(true) { // else only the set of secrets is another one
 			s.touch(p, nil) // what changed before the watch
 		}
+		began := core.NewStopwatch(s.clock)
 		ended := make(chan struct{})
 		go func() { // joined below
 			defer close(ended)
@@ -594,13 +634,16 @@ func (s *Service) watch(p *provider, watcher secret.Watcher) {
 				}
 			}
 		}()
-		again := s.follow(p, refs, ended)
+		others := s.follow(p, refs, ended)
 		_ = stream.Close()
 		cancel()
 		<-ended
-		if !again {
+		if lasted := time.Duration(began.At(s.clock.Now())); lasted >= rewatch {
+			again.Reset()
+		}
+		if !others {
 			p.watched.Store(false)
-			pause.For(p.ctx, s.clock, retryFirst)
+			pause.For(p.ctx, s.clock, again.Next())
 		}
 	}
 }
