@@ -1,6 +1,7 @@
 package file
 
 import (
+	"bufio"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -78,13 +79,56 @@ func (s *Sink) former() []string {
 	var list []string
 	for _, e := range entries {
 		rest, ok := strings.CutPrefix(e.Name(), base+"-")
-		if ok && len(rest) > 15 && rest[8] == 'T' && e.Type().IsRegular() &&
+		if ok && len(rest) > 15 && rest[8] == 'T' && e.Type().IsRegular() && !strings.HasSuffix(rest, tempEnd) &&
 			(strings.HasSuffix(rest, ext) || strings.HasSuffix(rest, ext+".gz")) {
 			list = append(list, filepath.Join(filepath.Dir(s.o.Path), e.Name()))
 		}
 	}
 	slices.Sort(list)
 	return list
+}
+
+// recall remembers the records of the newest former file, once: those that come again after a restart may be there. One that cannot be
+// read keeps nothing from being written. mu is held.
+func (s *Sink) recall() {
+	if s.recalled {
+		return
+	}
+	s.recalled = true
+	list := s.former()
+	if len(list) == 0 {
+		return
+	}
+	if err := s.readFormer(list[len(list)-1]); err != nil {
+		s.log.Warn("a former file is not read: what it has may be written again", "error", err)
+	}
+}
+
+// readFormer remembers the records at the end of a former file. mu is held.
+func (s *Sink) readFormer(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // only read from
+	var in *bufio.Reader
+	if strings.HasSuffix(path, ".gz") {
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			return err
+		}
+		in = bufio.NewReader(z)
+	} else {
+		info, err := f.Stat()
+		if err != nil {
+			return err
+		}
+		if in, _, err = tail(f, info.Size()); err != nil {
+			return err
+		}
+	}
+	_, _, err = s.scan(in)
+	return err
 }
 
 // packFormer compresses what is to be compressed, and removes what is beyond maxFiles, behind those who write. mu is
@@ -116,6 +160,9 @@ func (s *Sink) packFormer() {
 	})
 }
 
+// tempEnd is the end of the name of a file that is compressed, while it is; a crash leaves it.
+const tempEnd = ".gz.tmp"
+
 // pack compresses a file, which goes once its compressed form is on disk.
 func pack(path string) (err error) {
 	in, err := os.Open(path)
@@ -123,7 +170,7 @@ func pack(path string) (err error) {
 		return err
 	}
 	defer func() { _ = in.Close() }() // only read from
-	temp := path + ".gz.tmp"
+	temp := path + tempEnd
 	out, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err

@@ -52,17 +52,18 @@ type Sink struct {
 	packed  sync.Mutex     // one at a time
 	fsync   func(f *os.File) error
 
-	mu      sync.Mutex // guards all below
-	f       *os.File   // nil: not open
-	size    int64
-	kept    int64     // bytes of the file that are on disk
-	began   time.Time // when the file was begun
-	last    uint64    // sequence written last; 0: none is known
-	durable uint64
-	synced  time.Time
-	recent  map[uint64][sha256.Size]byte
-	buf     bytes.Buffer
-	closed  bool
+	mu       sync.Mutex // guards all below
+	f        *os.File   // nil: not open
+	size     int64
+	kept     int64     // bytes of the file that are on disk
+	began    time.Time // when the file was begun
+	last     uint64    // sequence written last; 0: none is known
+	durable  uint64
+	synced   time.Time
+	recent   map[uint64][sha256.Size]byte
+	recalled bool // the newest former file was looked at
+	buf      bytes.Buffer
+	closed   bool
 }
 
 // New makes a sink. It opens nothing.
@@ -114,6 +115,7 @@ func (s *Sink) open() error {
 		err = lock(f)
 	}
 	if err == nil {
+		s.recall()
 		err = s.findEnd(f, info.Size())
 	}
 	if err == nil {
@@ -162,34 +164,54 @@ func (s *Sink) drop() {
 
 // findEnd cuts off a line that a crash left without its end, and remembers the last records. mu is held.
 func (s *Sink) findEnd(f *os.File, size int64) error {
-	from := max(size-tailBytes, 0)
-	if _, err := f.Seek(from, io.SeekStart); err != nil {
+	in, at, err := tail(f, size)
+	if err != nil {
 		return err
 	}
-	in := bufio.NewReaderSize(f, 256<<10)
-	at := from
+	n, rest, err := s.scan(in)
+	if err != nil {
+		return err
+	}
+	if !partOfRecord(rest) {
+		return errors.New("its end is no part of a record: is it the file of another program?")
+	}
+	if len(rest) > 0 {
+		s.log.Warn("a record was cut off by a crash; it is written again", "bytes", len(rest))
+	}
+	at += n
+	s.size = at
+	s.began = s.firstTime(f)
+	return f.Truncate(at)
+}
+
+// tail returns the lines at the end of a file, and where they begin.
+func tail(f *os.File, size int64) (in *bufio.Reader, at int64, err error) {
+	from := max(size-tailBytes, 0)
+	if _, err := f.Seek(from, io.SeekStart); err != nil {
+		return nil, 0, err
+	}
+	in = bufio.NewReaderSize(f, 256<<10)
 	if from > 0 { // the first line may be a part of one
 		part, err := in.ReadBytes('\n')
-		at += int64(len(part))
 		if err != nil {
-			return errors.New("its last line is longer than any record: is it the file of another program?")
+			return nil, 0, errors.New("its last line is longer than any record: is it the file of another program?")
 		}
+		from += int64(len(part))
 	}
+	return in, from, nil
+}
+
+// scan remembers the records of lines, and returns the bytes of those and what follows the last of them. mu is held.
+func (s *Sink) scan(in *bufio.Reader) (n int64, rest []byte, err error) {
 	for {
 		line, err := in.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
+		if errors.Is(err, io.EOF) {
+			return n, line, nil
 		}
 		if err != nil {
-			if !partOfRecord(line) {
-				return errors.New("its end is no part of a record: is it the file of another program?")
-			}
-			if len(line) > 0 {
-				s.log.Warn("a record was cut off by a crash; it is written again", "bytes", len(line))
-			}
-			break
+			return n, nil, err
 		}
-		at += int64(len(line))
+		n += int64(len(line))
 		var r struct {
 			Sequence uint64 `json:"sequence"`
 		}
@@ -198,9 +220,6 @@ func (s *Sink) findEnd(f *os.File, size int64) error {
 			s.remember(r.Sequence, line)
 		}
 	}
-	s.size = at
-	s.began = s.firstTime(f)
-	return f.Truncate(at)
 }
 
 // partOfRecord reports whether a line without its end may be a record that a crash cut off, or what file systems put in place of one.

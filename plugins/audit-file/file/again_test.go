@@ -1,0 +1,40 @@
+package file
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// Records that come again after a restart are recognised in the file that was put aside last, too; what a crash left of one that was being
+// compressed is none.
+func TestAgainBehindRotation(t *testing.T) {
+	for name, compress := range map[string]bool{"Plain": false, "Compressed": true} {
+		t.Run(name, func(t *testing.T) {
+			o := options(t)
+			o.Path = filepath.Join(filepath.Dir(o.Path), "audit") // without an extension
+			o.MaxSize, o.Compress = 4<<10, compress
+			list := records(0, 40, "ann")
+			s := start(t, o)
+			write(t, s, list)
+			text := all(t, s)
+			if n := len(s.former()); n < 2 {
+				t.Fatalf("there are %d former files", n)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(o.Path+"-20990101T000000.000Z-000000000001.gz.tmp", []byte("half"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s = start(t, o)
+			if last := write(t, s, list[len(list)-8:]); last != 40 {
+				t.Errorf("the last is %d", last)
+			}
+			if again := all(t, s); !bytes.Equal(again, text) {
+				t.Errorf("there are %d lines, want %d", bytes.Count(again, []byte("\n")), len(list))
+			}
+		})
+	}
+}
