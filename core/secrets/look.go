@@ -46,7 +46,7 @@ func (s *Service) FindSecretProviders(context.Context) ([]core.SecretProvider, e
 		p.mu.Unlock()
 		switch {
 		case p.state != nil && !ready(p, &row):
-		case failed != nil:
+		case failed != nil && f.secrets+f.failed > 0: // else nothing in use needs it
 			row.Status, row.Reason, row.Hint = statusFailed, failed.Message, failed.Hint
 		case f.failed > 0:
 			row.Status, row.Reason = statusDegraded, "some secrets that were asked for are not there, or may not be read"
@@ -58,6 +58,13 @@ func (s *Service) FindSecretProviders(context.Context) ([]core.SecretProvider, e
 		list = append(list, row)
 	}
 	return list, nil
+}
+
+// note keeps how the last call went.
+func (p *provider) note(failed *secret.Error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed = failed
 }
 
 func ready(p *provider, row *core.SecretProvider) bool {
@@ -99,7 +106,10 @@ func (s *Service) TestSecret(ctx context.Context, reference string) (*core.Secre
 func (s *Service) once(ctx context.Context, p *provider, ref core.SecretRef) (secret.Value, *secret.Error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.Load().Timeout)
 	defer cancel()
-	results, err := p.provider.Resolve(ctx, []secret.Ref{{Path: ref.Path, Key: ref.Key}}, caller("test"))
+	results, err := p.provider.Resolve(ctx, []secret.Ref{{Path: ref.Path, Key: ref.Key}}, test)
+	if err == nil && allDown(results) == nil {
+		p.note(nil)
+	}
 	switch {
 	case err != nil:
 		return secret.Value{}, secret.AsError(err)

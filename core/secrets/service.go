@@ -347,7 +347,7 @@ func (s *Service) fetch(p *provider, by secret.Caller, list []*entry) {
 	wait := false
 	for _, e := range list {
 		e.flight = &flight{done: f.done}
-		wait = wait || e.state.Load() == nil
+		wait = wait || e.state.Load() == nil && by != refresh
 	}
 	s.wg.Go(func() {
 		defer close(f.done)
@@ -376,7 +376,7 @@ func (s *Service) fetch(p *provider, by secret.Caller, list []*entry) {
 			e.again = false
 		}
 		s.bound(nil)
-		s.fetch(p, caller("refresh"), again)
+		s.fetch(p, refresh, again)
 	})
 }
 
@@ -403,9 +403,7 @@ func (s *Service) ask(p *provider, by secret.Caller, list []*entry, wait bool) (
 			failed = secret.Errorf(secret.CodeTimeout, "its provider did not answer within %s", s.config.Load().Timeout)
 		}
 		if failed == nil || !wait || failed.Code != secret.CodeUnavailable || !pause.For(ctx, s.clock, again.Next()) {
-			p.mu.Lock()
-			p.failed = failed
-			p.mu.Unlock()
+			p.note(failed)
 			return results, failed
 		}
 	}
@@ -514,7 +512,7 @@ func (s *Service) fail(e *entry, failed *secret.Error, now time.Time) *secret.Er
 	return failed
 }
 
-// keep asks anew for what is in use before it is no longer fresh, and forgets what is not used.
+// keep asks anew for what is in use before it is no longer fresh, or while its provider is away, and forgets what is not used.
 func (s *Service) keep() {
 	for pause.For(s.ctx, s.clock, lookEvery) {
 		now := s.clock.Now()
@@ -528,13 +526,14 @@ func (s *Service) keep() {
 				s.drop(e)
 				continue
 			}
-			if v := e.state.Load(); v != nil && !v.good(now.Add(2*lookEvery)) {
+			v := e.state.Load()
+			if v != nil && !v.good(now.Add(2*lookEvery)) || v == nil && e.failed != nil && down(e.failed) && !now.Before(e.retry) {
 				due[e.from] = append(due[e.from], e)
 			}
 		}
 		for p, list := range due {
 			for chunk := range slices.Chunk(list, maxBatch) {
-				s.fetch(p, caller("refresh"), chunk)
+				s.fetch(p, refresh, chunk)
 			}
 		}
 		s.mu.Unlock()
@@ -577,7 +576,7 @@ func (s *Service) touch(p *provider, refs []secret.Ref) {
 		}
 	}
 	for chunk := range slices.Chunk(list, maxBatch) {
-		s.fetch(p, caller("refresh"), chunk)
+		s.fetch(p, refresh, chunk)
 	}
 }
 
