@@ -107,14 +107,16 @@ func (s *Service) once(ctx context.Context, p *provider, ref core.SecretRef) (se
 	ctx, cancel := context.WithTimeout(ctx, s.config.Load().Timeout)
 	defer cancel()
 	results, err := p.provider.Resolve(ctx, []secret.Ref{{Path: ref.Path, Key: ref.Key}}, test)
-	if err == nil && allDown(results) == nil {
-		p.note(nil)
-	}
 	switch {
 	case err != nil:
 		return secret.Value{}, secret.AsError(err)
 	case len(results) != 1:
 		return secret.Value{}, secret.Errorf(secret.CodeInternal, "the provider answered one reference with %d results", len(results))
+	}
+	if allDown(results) == nil {
+		p.note(nil)
+	}
+	switch {
 	case results[0].Error != nil:
 		return secret.Value{}, results[0].Error
 	case results[0].Value.Len() > MaxValue:

@@ -25,11 +25,12 @@ const (
 	retryFirst   = time.Second      // after a failure
 	retryMost    = 30 * time.Second // after many
 	missingRetry = 2 * time.Second  // after the answer that there is no such secret
-	rewatch      = 30 * time.Second // until a provider that ended a watch is asked for another
+	rewatch      = 30 * time.Second // at the most, until a provider that ended a watch is asked for another
+	watchedWell  = 10 * time.Second // how long a watch has to last for the next one to come soon
 	unusedAfter  = 30 * time.Minute // what was not used for so long is forgotten
 	waitFirst    = 100 * time.Millisecond
 
-	// Changes of a secret that are followed at once, in how long; the rest are one of the next look.
+	// Reports of changes by a provider that are followed at once, in how long; what the rest report is followed at the next look.
 	mostChanges = 5
 	changesTime = time.Second
 )

@@ -56,6 +56,9 @@ type provider struct {
 	failed  *secret.Error    // of its last call, if that failed as a whole
 	answers map[string]int64 // about single secrets, by code
 	asked   time.Duration    // spent in calls
+
+	reports changes
+	pending map[secret.Ref]bool // of reports that were not followed; nil: none
 }
 
 // entry is one secret. All but state and used is guarded by Service.mu.
@@ -66,21 +69,20 @@ type entry struct {
 	used     atomic.Int64 // when it was used last, by Service.began
 	flight   *flight      // a fetch under way; or nil
 	again    bool         // it changed since that began
-	later    bool         // it changed, and is asked for anew with one of the next looks
-	reported changes
 	failed   *secret.Error
+	unwaited bool      // no use of it waited for the call that failed
 	retry    time.Time // failed counts until then
-	tries    int       // failures in a row
+	tries    int       // failures in a row, but for those
 	size     int       // bytes of the value
 }
 
-// changes are those of a secret that its provider reported. The zero value is none.
+// changes counts the reports of changes by a provider. The zero value has none.
 type changes struct {
 	until time.Time // of the present moment
 	n     int       // in it
 }
 
-// pass reports whether a change is followed at once: a provider that reports them without end would be asked without end.
+// pass reports whether a report is followed at once: a provider that makes them without end would be asked without end.
 func (c *changes) pass(now time.Time) bool {
 	if left := c.until.Sub(now); left <= 0 || left > changesTime { // a clock that is set back begins anew
 		*c = changes{until: now.Add(changesTime)}
@@ -111,8 +113,9 @@ func over(at, now time.Time) bool { return !now.Before(at) || !now.Round(0).Befo
 
 // flight is a fetch that several may wait for. err is valid once done is closed.
 type flight struct {
-	done chan struct{}
-	err  *secret.Error
+	done     chan struct{}
+	unwaited bool // it is not asked again while the provider is away
+	err      *secret.Error
 }
 
 // New returns a service that resolves at once; Open begins what it does by itself.
@@ -245,18 +248,22 @@ func (s *Service) Resolve(ctx context.Context, ref core.SecretRef, by secret.Cal
 
 func (s *Service) resolve(ctx context.Context, ref core.SecretRef, by secret.Caller, now time.Time) (secret.Value, error) {
 	e, f, err := s.join(ref, by, now)
-	if err != nil {
-		return secret.Value{}, err
-	}
-	if f != nil {
+	for first := true; err == nil && f != nil; first = false {
 		select {
 		case <-f.done:
-			if f.err != nil {
-				return secret.Value{}, f.err
-			}
 		case <-ctx.Done():
 			return secret.Value{}, secret.Errorf(secret.CodeTimeout, "its provider did not answer in time")
 		}
+		if f.err == nil {
+			break
+		}
+		if !f.unwaited || !first || f.err.Code != secret.CodeUnavailable {
+			return secret.Value{}, f.err
+		}
+		e, f, err = s.join(ref, by, s.clock.Now())
+	}
+	if err != nil {
+		return secret.Value{}, err
 	}
 	if v := e.state.Load(); v != nil {
 		return v.Value, nil
@@ -291,7 +298,7 @@ func (s *Service) join(ref core.SecretRef, by secret.Caller, now time.Time) (*en
 	p.misses.Add(1)
 	switch {
 	case known.flight != nil:
-	case v == nil && known.failed != nil && now.Before(known.retry):
+	case v == nil && known.failed != nil && now.Before(known.retry) && !(known.unwaited && known.failed.Code == secret.CodeUnavailable):
 		return nil, nil, known.failed
 	default:
 		s.fetch(p, by, []*entry{known})
@@ -346,7 +353,7 @@ func (s *Service) fetch(p *provider, by secret.Caller, list []*entry) {
 	f := &flight{done: make(chan struct{})}
 	wait := false
 	for _, e := range list {
-		e.flight = &flight{done: f.done}
+		e.flight = &flight{done: f.done, unwaited: by == refresh}
 		wait = wait || e.state.Load() == nil && by != refresh
 	}
 	s.wg.Go(func() {
@@ -367,7 +374,7 @@ func (s *Service) fetch(p *provider, by secret.Caller, list []*entry) {
 			codes[i] = codeOK
 			if failed != nil {
 				codes[i] = string(failed.Code)
-				failed = s.fail(e, failed, now)
+				failed = s.fail(e, failed, now, by == refresh)
 			}
 			e.flight.err, e.flight = failed, nil
 			if e.again && s.entries[e.ref] == e {
@@ -451,9 +458,6 @@ func (s *Service) take(e *entry, r secret.Result, now time.Time) *secret.Error {
 		v.fresh = now.Add(localRefresh)
 	}
 	v.until = v.fresh.Add(c.StaleFor)
-	if e.later {
-		e.later, v.fresh = false, sooner(v.fresh, now.Add(minRefresh))
-	}
 	if end := r.Value.NotAfter(); !end.IsZero() {
 		end = now.Add(end.Sub(now)) // by both clocks
 		if soon := now.Add(max(end.Sub(now)/3*2, minRefresh)); soon.Before(v.fresh) {
@@ -462,7 +466,7 @@ func (s *Service) take(e *entry, r secret.Result, now time.Time) *secret.Error {
 		v.fresh, v.until, v.ends = sooner(v.fresh, end), sooner(v.until, end), end
 	}
 	old := e.state.Swap(v)
-	e.failed, e.tries = nil, 0
+	e.failed, e.unwaited, e.tries = nil, false, 0
 	if s.entries[e.ref] == e {
 		s.bytes += r.Value.Len() - e.size
 		e.size = r.Value.Len()
@@ -484,11 +488,14 @@ func sooner(a, b time.Time) time.Time {
 	return a
 }
 
-// fail notes a failure, and returns it unless the former value may be used. mu is held.
-func (s *Service) fail(e *entry, failed *secret.Error, now time.Time) *secret.Error {
-	e.tries++
-	wait := min(retryFirst<<min(e.tries-1, 10), retryMost)
+// fail notes a failure, and returns it unless the former value may be used. Where there is none, calls that no use waits for do not have
+// the next one wait longer. mu is held.
+func (s *Service) fail(e *entry, failed *secret.Error, now time.Time, unwaited bool) *secret.Error {
 	v := e.state.Load()
+	if v != nil || !unwaited {
+		e.tries++
+	}
+	wait := min(retryFirst<<min(max(e.tries-1, 0), 10), retryMost)
 	if v != nil && down(failed) && now.Before(v.until) && !v.ended(now) {
 		kept := *v
 		kept.fresh, kept.stale = sooner(now.Add(wait), v.until), true
@@ -508,7 +515,7 @@ func (s *Service) fail(e *entry, failed *secret.Error, now time.Time) *secret.Er
 	if !down(failed) {
 		wait = missingRetry
 	}
-	e.failed, e.retry = failed, now.Add(wait)
+	e.failed, e.unwaited, e.retry = failed, unwaited, now.Add(wait)
 	return failed
 }
 
@@ -516,6 +523,11 @@ func (s *Service) fail(e *entry, failed *secret.Error, now time.Time) *secret.Er
 func (s *Service) keep() {
 	for pause.For(s.ctx, s.clock, lookEvery) {
 		now := s.clock.Now()
+		for _, p := range s.all() {
+			if refs := p.takePending(); len(refs) > 0 {
+				s.touch(p, refs)
+			}
+		}
 		due := map[*provider][]*entry{}
 		s.mu.Lock()
 		for _, e := range s.entries {
@@ -562,13 +574,10 @@ func (s *Service) touch(p *provider, refs []secret.Ref) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := s.clock.Now()
 	var list []*entry
 	for _, e := range s.entries {
 		switch {
 		case e.from != p || refs != nil && !changed[secret.Ref{Path: e.ref.Path, Key: e.ref.Key}]:
-		case !e.reported.pass(now):
-			s.postpone(e, now)
 		case e.flight != nil: // its answer may be from before
 			e.again = true
 		default:
@@ -580,19 +589,37 @@ func (s *Service) touch(p *provider, refs []secret.Ref) {
 	}
 }
 
-// postpone has an entry asked for with one of the next looks. mu is held.
-func (s *Service) postpone(e *entry, now time.Time) {
-	soon := now.Add(minRefresh)
-	switch v := e.state.Load(); {
-	case e.flight != nil:
-		e.later = true
-	case v != nil:
-		next := *v
-		next.fresh = sooner(v.fresh, soon)
-		e.state.Store(&next)
-	default:
-		e.retry = sooner(e.retry, soon)
+// report follows changes of what is watched at once, or with the next look where the provider reports too many.
+func (s *Service) report(p *provider, changed []secret.Ref, watched map[secret.Ref]bool) {
+	changed = slices.DeleteFunc(changed, func(ref secret.Ref) bool { return !watched[ref] })
+	if len(changed) > 0 && p.follows(changed, s.clock.Now()) {
+		s.touch(p, changed)
 	}
+}
+
+// follows reports whether a report of changes is followed now. Else they are pending.
+func (p *provider) follows(changed []secret.Ref, now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reports.pass(now) {
+		return true
+	}
+	if p.pending == nil {
+		p.pending = map[secret.Ref]bool{}
+	}
+	for _, ref := range changed {
+		p.pending[ref] = true
+	}
+	return false
+}
+
+// takePending returns what changed and was not followed, and forgets it.
+func (p *provider) takePending() []secret.Ref {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	refs := slices.Collect(maps.Keys(p.pending))
+	p.pending = nil
+	return refs
 }
 
 // watch follows the secrets of a provider that are in use, until the service is closed.
@@ -619,6 +646,10 @@ func (s *Service) watch(p *provider, watcher secret.Watcher) {
 		if !p.watched.Swap(true) { // else only the set of secrets is another one
 			s.touch(p, nil) // what changed before the watch
 		}
+		watched := make(map[secret.Ref]bool, len(refs))
+		for _, ref := range refs {
+			watched[ref] = true
+		}
 		began := core.NewStopwatch(s.clock)
 		ended := make(chan struct{})
 		go func() { // joined below
@@ -628,16 +659,14 @@ func (s *Service) watch(p *provider, watcher secret.Watcher) {
 				if err != nil {
 					return
 				}
-				if len(changed) > 0 {
-					s.touch(p, changed)
-				}
+				s.report(p, changed, watched)
 			}
 		}()
 		others := s.follow(p, refs, ended)
 		_ = stream.Close()
 		cancel()
 		<-ended
-		if lasted := time.Duration(began.At(s.clock.Now())); lasted >= rewatch {
+		if lasted := time.Duration(began.At(s.clock.Now())); lasted >= watchedWell {
 			again.Reset()
 		}
 		if !others {

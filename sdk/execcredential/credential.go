@@ -20,10 +20,10 @@ import (
 
 // Bounds of the command.
 const (
-	// Time is how long a run may take where Options name no limit.
-	Time      = 20 * time.Second
-	outPause  = 2 * time.Second // for what holds the output of the command once that has ended
-	maxOutput = 1 << 20         // bytes that it may write
+	// DefaultLimit is how long a run may take where Options name no limit.
+	DefaultLimit = 20 * time.Second
+	outPause     = 2 * time.Second // for what holds the output of the command once that has ended
+	maxOutput    = 1 << 20         // bytes that it may write
 )
 
 // group is what the versions of an apiVersion stand behind.
@@ -33,16 +33,16 @@ var versions = []string{group + "v1", group + "v1beta1"}
 
 // Options are the section exec of a user of a kubeconfig.
 type Options struct {
-	Command     string
-	Args        []string
-	Env         []string // NAME=value, besides the environment of the process
-	APIVersion  string   // of what the command reads and writes
-	InstallHint string   // for people, where the command is not there
-	Terminal    bool     // it cannot do without one
-	Cluster     any      // spec.cluster of what it reads; encodes to JSON. nil: none
+	Command       string
+	Args          []string
+	Env           []string // NAME=value, besides the environment of the process
+	APIVersion    string   // of what the command reads and writes
+	InstallHint   string   // for people, where the command is not there
+	NeedsTerminal bool     // it cannot do without one: interactiveMode Always
+	Cluster       any      // spec.cluster of what it reads; encodes to JSON. nil: none
 	// Renewed is called when a run gave another certificate than the one before: connections have the one of their beginning.
 	Renewed func()
-	Limit   time.Duration // of a run; 0: Time
+	Limit   time.Duration // of a run; 0: DefaultLimit
 }
 
 // Credential holds the token or the certificate that the command returns. client-go would run the command by itself, for as long as
@@ -70,6 +70,9 @@ type Grant struct {
 	refused bool             // by the API server; the mutex of the Credential guards it
 }
 
+// String keeps the credential out of logs.
+func (g *Grant) String() string { return "[credential]" }
+
 func (g *Grant) over() bool { return g.refused || !g.until.IsZero() && time.Now().After(g.until) }
 
 // run is one run of the command; grant and err count once done is closed.
@@ -80,7 +83,10 @@ type run struct {
 	err   error
 }
 
-// Error is that the command gave no credential. Its texts have nothing of what the command wrote.
+// ErrClosed is the error of a Credential that was closed. It is a context.Canceled.
+var ErrClosed = fmt.Errorf("the credential is closed: %w", context.Canceled)
+
+// Error is that the command gave no credential, or cannot. Its texts have nothing of what the command wrote.
 type Error struct {
 	Command string
 	Why     string
@@ -92,16 +98,16 @@ func (e *Error) Error() string {
 	return "the command of the kubeconfig that gets the credential, " + e.Command + ", " + e.Why
 }
 
-// New returns the credential of a command, which it does not run yet. The error is about the section of the kubeconfig.
+// New returns the credential of a command, which it does not run yet. The error is an *Error about the section of the kubeconfig.
 func New(o Options) (*Credential, error) {
-	if o.Terminal {
-		return nil, fmt.Errorf("the command %s needs a terminal (interactiveMode Always), and the service has none: use IfAvailable or Never", o.Command)
+	if o.NeedsTerminal {
+		return nil, &Error{Command: o.Command, Why: "needs a terminal (interactiveMode Always), and the service has none", Hint: "use the interactiveMode IfAvailable or Never"}
 	}
 	if !slices.Contains(versions, o.APIVersion) {
-		return nil, fmt.Errorf("the command %s has the apiVersion %q, and only %v are known", o.Command, o.APIVersion, versions)
+		return nil, &Error{Command: o.Command, Why: fmt.Sprintf("has the apiVersion %q, and only %v are known", o.APIVersion, versions), Hint: "give the section exec of the kubeconfig one of these"}
 	}
 	if o.Limit <= 0 {
-		o.Limit = Time
+		o.Limit = DefaultLimit
 	}
 	spec := map[string]any{"interactive": false}
 	if o.Cluster != nil {
@@ -125,7 +131,7 @@ func (c *Credential) Close() {
 }
 
 // Get returns the credential, from a run of the command where none is known. It waits for that no longer than ctx lasts; the run is for
-// all who wait, and goes on. The error is an *Error, or that of a context.
+// all who wait, and goes on. The error is an *Error, ErrClosed, or that of ctx.
 func (c *Credential) Get(ctx context.Context) (*Grant, error) {
 	c.mu.Lock()
 	if c.last != nil && !c.last.over() {
@@ -136,7 +142,7 @@ func (c *Credential) Get(ctx context.Context) (*Grant, error) {
 	if one == nil {
 		if c.ctx.Err() != nil {
 			defer c.mu.Unlock()
-			return nil, c.ctx.Err()
+			return nil, ErrClosed
 		}
 		one = &run{began: time.Now(), done: make(chan struct{})}
 		c.run = one
@@ -193,7 +199,7 @@ func (c *Credential) ask() (*Grant, error) {
 	var exit *exec.ExitError
 	switch {
 	case c.ctx.Err() != nil:
-		return nil, c.ctx.Err()
+		return nil, ErrClosed
 	case ctx.Err() != nil:
 		return nil, c.hangs(time.Since(began))
 	case out.much:
@@ -266,7 +272,7 @@ func (c *Credential) Certificate() (*tls.Certificate, error) {
 }
 
 // Transport has each call bear the token of the credential, and wait until there is one. One that the API server knows no more is
-// not used again.
+// not used again. A client must follow no redirects, as the token would go along.
 func (c *Credential) Transport(next http.RoundTripper) http.RoundTripper { return bearer{c, next} }
 
 // bearer is the transport of a Credential.
@@ -278,6 +284,9 @@ type bearer struct {
 func (t bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	g, err := t.credential.Get(r.Context())
 	if err != nil {
+		if r.Body != nil {
+			_ = r.Body.Close()
+		}
 		return nil, err
 	}
 	if g.Token != "" {

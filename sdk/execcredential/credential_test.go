@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -65,7 +67,7 @@ func TestInTime(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { bearer = r.Header.Get("Authorization") }))
 	defer server.Close()
 	// The limit is one in which a busy machine has the command begin.
-	c := open(t, `if [ ! -e `+once+` ]; then sleep 1000 & echo $! >`+once+`; wait; fi; sleep 1000 2>/dev/null & echo $! >`+left+`; `+giving(`"token": "t1"`), 5*time.Second)
+	c := open(t, `if [ ! -e `+once+` ]; then sleep 1000 & echo $! >`+once+`; wait; fi; sleep 1000 2>/dev/null & echo $! >`+left+`; `+giving(`"token": "t1"`), 8*time.Second)
 	client := &http.Client{Transport: c.Transport(http.DefaultTransport)}
 	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	get := func() error {
@@ -83,16 +85,26 @@ func TestInTime(t *testing.T) {
 	if e := (*execcredential.Error)(nil); !errors.As(err, &e) || e.Command != "sh" || !strings.Contains(e.Why, "has not ended after ") || e.Hint == "" {
 		t.Fatalf("the first call ends with %v", err)
 	}
-	gone := time.After(10 * time.Second) // the kernel ends it when it comes to that
-	for tick := time.Tick(time.Millisecond); runs(pidOf(once)); {
-		select {
-		case <-tick:
-		case <-gone:
-			t.Fatal("what the command started runs on")
-		}
-	}
+	gone(t, once)
 	if err := get(); err != nil || bearer != "Bearer t1" {
 		t.Errorf("the next call: %v, with %q", err, bearer)
+	}
+}
+
+// gone waits until the process whose id a file has is there no more: the kernel ends it when it comes to that.
+func gone(t *testing.T, file string) {
+	t.Helper()
+	pid := pidOf(file)
+	if pid <= 1 {
+		t.Fatal("the command had no time to begin")
+	}
+	limit := time.After(10 * time.Second)
+	for tick := time.Tick(time.Millisecond); runs(pid); {
+		select {
+		case <-tick:
+		case <-limit:
+			t.Fatal("what the command started runs on")
+		}
 	}
 }
 
@@ -113,11 +125,73 @@ func TestOwnTime(t *testing.T) {
 	if _, err := c.Get(ctx); !errors.As(err, new(*execcredential.Error)) {
 		t.Errorf("Get: %v", err)
 	}
+	waits := make(chan error, 1)
+	go func() {
+		_, err := c.Get(t.Context())
+		waits <- err
+	}()
+	limit := time.After(10 * time.Second)
+	for tick := time.Tick(time.Millisecond); pidOf(file) <= 1; {
+		select {
+		case <-tick:
+		case <-limit:
+			t.Fatal("the command does not begin")
+		}
+	}
 	c.Close()
-	if _, err := c.Get(t.Context()); !errors.Is(err, context.Canceled) {
+	gone(t, file)
+	if err := <-waits; !errors.Is(err, execcredential.ErrClosed) {
+		t.Errorf("a call that waits ends with %v", err)
+	}
+	if _, err := c.Get(t.Context()); !errors.Is(err, execcredential.ErrClosed) || !errors.Is(err, context.Canceled) {
 		t.Errorf("after Close: %v", err)
 	}
 }
+
+// What the command writes is repeated in no error.
+func TestWrites(t *testing.T) {
+	const token = "s3cret"
+	for want, script := range map[string]string{
+		"it is no ExecCredential of " + version + " in JSON": `echo ` + token,
+		"it has no status":                         `echo '{"apiVersion": "` + version + `", "kind": "ExecCredential", "spec": "` + token + `"}'`,
+		"it has neither a token nor a certificate": giving(`"x": "` + token + `"`),
+		"it has a certificate or a key":            giving(`"token": "` + token + `", "clientKeyData": "` + token + `"`),
+		"its certificate and key cannot be read":   giving(`"clientCertificateData": "` + token + `", "clientKeyData": "` + token + `"`),
+		"writes more than":                         `yes ` + token,
+		"fails with exit code 3":                   `echo ` + token + ` >&2; exit 3`,
+		"cannot be run: signal: killed":            `echo ` + token + `; kill -9 $$`,
+	} {
+		t.Run(want, func(t *testing.T) {
+			_, err := open(t, script, time.Minute).Get(t.Context())
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), token) {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+	g, err := open(t, giving(`"token": "`+token+`"`), time.Minute).Get(t.Context())
+	if err != nil || g.Token != token || strings.Contains(fmt.Sprintf("%v %s", g, g), token) {
+		t.Errorf("%v, %v", g, err)
+	}
+}
+
+// A call whose credential cannot be had closes its body, as an http.RoundTripper does.
+func TestBodyIsClosed(t *testing.T) {
+	body := &closing{Reader: strings.NewReader("x")}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1:1", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t, "exit 1", time.Minute).Transport(http.DefaultTransport).RoundTrip(r); err == nil || !body.closed {
+		t.Errorf("%v, closed: %v", err, body.closed)
+	}
+}
+
+type closing struct {
+	io.Reader
+	closed bool
+}
+
+func (c *closing) Close() error { c.closed = true; return nil }
 
 // What the command reads: the version that it has, and the cluster where that is given.
 func TestRequest(t *testing.T) {
@@ -161,7 +235,7 @@ func TestRequest(t *testing.T) {
 // A section that cannot work is refused before anything runs.
 func TestRefused(t *testing.T) {
 	for want, o := range map[string]execcredential.Options{
-		"needs a terminal": {Command: "sh", APIVersion: version, Terminal: true},
+		"needs a terminal": {Command: "sh", APIVersion: version, NeedsTerminal: true},
 		"only [":           {Command: "sh", APIVersion: "client.authentication.k8s.io/v1alpha1"},
 	} {
 		if _, err := execcredential.New(o); err == nil || !strings.Contains(err.Error(), want) {

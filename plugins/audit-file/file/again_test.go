@@ -2,6 +2,9 @@ package file
 
 import (
 	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -36,5 +39,43 @@ func TestAgainBehindRotation(t *testing.T) {
 				t.Errorf("there are %d lines, want %d", bytes.Count(again, []byte("\n")), len(list))
 			}
 		})
+	}
+}
+
+// Of a compressed file the lines at its end are held, and not all of it.
+func TestPackedTail(t *testing.T) {
+	for name, lines := range map[string]int{"Small": 10, "Large": 1 << 20} {
+		t.Run(name, func(t *testing.T) {
+			var text, packed bytes.Buffer
+			for i := range lines {
+				_, _ = fmt.Fprintf(&text, "line %d of some\n", i)
+			}
+			z := gzip.NewWriter(&packed)
+			if _, err := z.Write(text.Bytes()); err != nil {
+				t.Fatal(err)
+			}
+			if err := z.Close(); err != nil {
+				t.Fatal(err)
+			}
+			in, err := packedTail(&packed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(in)
+			if err != nil || !bytes.HasSuffix(text.Bytes(), got) || !bytes.HasPrefix(got, []byte("line ")) {
+				t.Fatalf("it has %.20q, %v", got, err)
+			}
+			if want := min(text.Len(), tailBytes); len(got) > want || len(got) < want-40 {
+				t.Errorf("it has %d bytes, want about %d", len(got), want)
+			}
+		})
+	}
+	line := bytes.Repeat([]byte("x"), 1<<20) // that does not end
+	var end lastBytes
+	for range 100 {
+		_, _ = end.Write(line)
+	}
+	if len(end.data) > 2*tailBytes || len(end.data) < tailBytes {
+		t.Errorf("it holds %d bytes", len(end.data))
 	}
 }

@@ -2,6 +2,7 @@ package file
 
 import (
 	"bufio"
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -99,8 +100,9 @@ func (s *Sink) recall() {
 	if len(list) == 0 {
 		return
 	}
-	if err := s.readFormer(list[len(list)-1]); err != nil {
-		s.log.Warn("a former file is not read: what it has may be written again", "error", err)
+	path := list[len(list)-1]
+	if err := s.readFormer(path); err != nil {
+		s.log.Warn("a former file is not read: what it has may be written again", "file", filepath.Base(path), "error", err)
 	}
 }
 
@@ -113,11 +115,9 @@ func (s *Sink) readFormer(path string) error {
 	defer func() { _ = f.Close() }() // only read from
 	var in *bufio.Reader
 	if strings.HasSuffix(path, ".gz") {
-		z, err := gzip.NewReader(f)
-		if err != nil {
+		if in, err = packedTail(f); err != nil {
 			return err
 		}
-		in = bufio.NewReader(z)
 	} else {
 		info, err := f.Stat()
 		if err != nil {
@@ -129,6 +129,42 @@ func (s *Sink) readFormer(path string) error {
 	}
 	_, _, err = s.scan(in)
 	return err
+}
+
+// maxUnpacked is how many bytes a compressed file may have that is unpacked at the start.
+const maxUnpacked = 1 << 30
+
+// packedTail returns the lines at the end of a compressed file. It holds no more of it than two times tailBytes.
+func packedTail(f io.Reader) (*bufio.Reader, error) {
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	var end lastBytes
+	n, err := io.Copy(&end, io.LimitReader(z, maxUnpacked+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case n > maxUnpacked:
+		return nil, fmt.Errorf("it has more than %d MiB", maxUnpacked>>20)
+	}
+	lines := end.data[max(len(end.data)-tailBytes, 0):]
+	if int64(len(lines)) < n { // the first line may be a part of one
+		lines = lines[bytes.IndexByte(lines, '\n')+1:]
+	}
+	return bufio.NewReader(bytes.NewReader(lines)), nil
+}
+
+// lastBytes holds the last tailBytes that were written to it, and some before them.
+type lastBytes struct{ data []byte }
+
+// Write implements io.Writer.
+func (l *lastBytes) Write(p []byte) (int, error) {
+	if len(l.data) > 2*tailBytes-len(p) {
+		l.data = slices.Delete(l.data, 0, max(len(l.data)-tailBytes, 0))
+	}
+	l.data = append(l.data, p...)
+	return len(p), nil
 }
 
 // packFormer compresses what is to be compressed, and removes what is beyond maxFiles, behind those who write. mu is
@@ -160,7 +196,7 @@ func (s *Sink) packFormer() {
 	})
 }
 
-// tempEnd is the end of the name of a file that is compressed, while it is; a crash leaves it.
+// tempEnd ends the name of a file into which another one is being compressed; a crash leaves it.
 const tempEnd = ".gz.tmp"
 
 // pack compresses a file, which goes once its compressed form is on disk.

@@ -115,7 +115,9 @@ func (s *Sink) open() error {
 		err = lock(f)
 	}
 	if err == nil {
-		s.recall()
+		if info.Size() < tailBytes { // else it has all that is remembered
+			s.recall()
+		}
 		err = s.findEnd(f, info.Size())
 	}
 	if err == nil {

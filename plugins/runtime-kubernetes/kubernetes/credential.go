@@ -22,10 +22,10 @@ func takeCredential(config *rest.Config) (*execcredential.Credential, http.Round
 	if err != nil || command == nil || over.HasTokenAuth() || over.HasBasicAuth() || over.HasCertAuth() { // these count for more
 		return nil, nil, err
 	}
-	connections := connrotation.NewConnectionTracker() // have the last certificate
+	connections := connrotation.NewConnectionTracker() // those with the last certificate
 	o := execcredential.Options{
 		Command: command.Command, Args: command.Args, APIVersion: command.APIVersion, InstallHint: command.InstallHint,
-		Terminal: command.InteractiveMode == clientcmdapi.AlwaysExecInteractiveMode, Renewed: connections.CloseAll,
+		NeedsTerminal: command.InteractiveMode == clientcmdapi.AlwaysExecInteractiveMode, Renewed: connections.CloseAll,
 	}
 	for _, one := range command.Env {
 		o.Env = append(o.Env, one.Name+"="+one.Value)
@@ -54,6 +54,9 @@ func takeCredential(config *rest.Config) (*execcredential.Credential, http.Round
 	over.TLS.GetCertHolder = &transport.GetCertHolder{GetCert: c.Certificate}
 	dialer := &net.Dialer{Timeout: callTime, KeepAlive: callTime}
 	over.DialHolder = &transport.DialHolder{Dial: connrotation.NewDialerWithTracker(dialer.DialContext, connections).DialContext}
+	if over.Proxy == nil {
+		over.Proxy = http.ProxyFromEnvironment // which it is without it, but then client-go keeps the transport, and the credential, for ever
+	}
 	next, err := transport.New(over)
 	return c, next, err
 }

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"errors"
 	"net"
 	"net/http"
 	"os"
@@ -59,15 +60,20 @@ func (c *Config) connect() (*connection, *secret.Error) {
 	config.QPS, config.Burst = 50, 100
 	config.Wrap(func(t http.RoundTripper) http.RoundTripper { return bounded{t} })
 	client, given, failed := httpClient(config)
+	var section *execcredential.Error
+	if errors.As(failed, &section) {
+		return nil, &secret.Error{Code: secret.CodeNotConfigured, Message: section.Error(), Hint: section.Hint}
+	}
 	if failed != nil {
 		return nil, c.unusable()
 	}
+	conn := &connection{http: client, given: given, namespace: namespace}
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the token would go along
-	made, failed := rest.RESTClientForConfigAndClient(config, client)
-	if failed != nil {
+	if conn.rest, failed = rest.RESTClientForConfigAndClient(config, client); failed != nil {
+		conn.close()
 		return nil, c.unusable()
 	}
-	return &connection{rest: made, http: client, given: given, namespace: namespace}, nil
+	return conn, nil
 }
 
 // dialTime bounds a connection to the cluster.

@@ -30,10 +30,10 @@ func httpClient(config *rest.Config) (*http.Client, *execcredential.Credential, 
 	if err != nil {
 		return nil, nil, err
 	}
-	tracker := connrotation.NewConnectionTracker() // of connections with the last certificate
+	connections := connrotation.NewConnectionTracker() // those with the last certificate
 	given, err := execcredential.New(execcredential.Options{
 		Command: command.Command, Args: command.Args, Env: variables(command.Env), APIVersion: command.APIVersion, InstallHint: command.InstallHint,
-		Terminal: command.InteractiveMode == clientcmdapi.AlwaysExecInteractiveMode, Cluster: cluster, Renewed: tracker.CloseAll,
+		NeedsTerminal: command.InteractiveMode == clientcmdapi.AlwaysExecInteractiveMode, Cluster: cluster, Renewed: connections.CloseAll,
 	})
 	if err != nil {
 		return nil, nil, err
@@ -44,9 +44,16 @@ func httpClient(config *rest.Config) (*http.Client, *execcredential.Credential, 
 		return nil, nil, err
 	}
 	settings.TLS.GetCertHolder = &transport.GetCertHolder{GetCert: given.Certificate}
-	settings.DialHolder = &transport.DialHolder{Dial: connrotation.NewDialerWithTracker((&net.Dialer{Timeout: dialTime}).DialContext, tracker).DialContext}
+	settings.DialHolder = &transport.DialHolder{Dial: connrotation.NewDialerWithTracker((&net.Dialer{Timeout: dialTime}).DialContext, connections).DialContext}
+	if settings.Proxy == nil {
+		settings.Proxy = http.ProxyFromEnvironment // which it is without it, but then client-go keeps the transport, and the credential, for ever
+	}
 	made, err := transport.New(settings)
-	return &http.Client{Transport: made}, given, err
+	if err != nil {
+		given.Close()
+		return nil, nil, err
+	}
+	return &http.Client{Transport: made}, given, nil
 }
 
 func variables(list []clientcmdapi.ExecEnvVar) []string {

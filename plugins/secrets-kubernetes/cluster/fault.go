@@ -22,7 +22,7 @@ func (c *Config) fault(ctx context.Context, err error, verb, place string) *secr
 	switch {
 	case errors.As(err, &own):
 		return own
-	case errors.Is(ctx.Err(), context.Canceled):
+	case errors.Is(ctx.Err(), context.Canceled), errors.Is(err, execcredential.ErrClosed):
 		return secret.Errorf(secret.CodeCanceled, "the call was ended")
 	case errors.As(err, &command):
 		e := secret.Errorf(secret.CodeUnavailable, "%s", command.Error())

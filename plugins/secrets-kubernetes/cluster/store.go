@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"regexp"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/wardroom/wardroom/sdk/execcredential"
 	"github.com/wardroom/wardroom/sdk/secret"
 	"github.com/wardroom/wardroom/sdk/secret/source"
 )
@@ -99,22 +101,29 @@ func split(place string) (namespace, name string) {
 // made.
 func (s *store) connection(failed *connection) (*connection, *secret.Error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	made, before, err := s.connect(failed)
+	s.mu.Unlock()
+	if before != nil { // a call that waits for its credential goes on with the new one
+		before.close()
+	}
+	return made, err
+}
+
+// connect is connection; before is the one that another one took the place of. mu is held.
+func (s *store) connect(failed *connection) (conn, before *connection, err *secret.Error) {
 	if s.conn != nil && (s.conn != failed || time.Since(s.connected) < reconnectPause) {
-		return s.conn, nil
+		return s.conn, nil, nil
 	}
 	made, err := s.config.connect()
 	if err != nil {
 		if s.conn != nil {
-			return s.conn, nil
+			return s.conn, nil, nil
 		}
-		return nil, err
+		return nil, nil, err
 	}
-	if s.conn != nil {
-		s.conn.close()
-	}
+	before = s.conn
 	s.conn, s.connected = made, time.Now()
-	return made, nil
+	return made, before, nil
 }
 
 // Read implements source.Source.
@@ -150,7 +159,7 @@ func (s *store) ask(request func(*connection) error) error {
 		return problem
 	}
 	err := request(conn)
-	if !apierrors.IsUnauthorized(err) && !untrusted(err) {
+	if !apierrors.IsUnauthorized(err) && !untrusted(err) && !errors.Is(err, execcredential.ErrClosed) {
 		return err
 	}
 	again, problem := s.connection(conn)
