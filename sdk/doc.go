@@ -21,6 +21,7 @@
 //	holder          a process that holds one agent's terminal, and its client
 //	terminal        a terminal over a WebSocket
 //	secret, audit   the contracts of the other kinds of plugins
+//	execcredential  the credential for a cluster from the command of a kubeconfig
 //	conformance     what each contract means, check by check; plugintest runs real plugins
 //
 // It holds no code of its own.
