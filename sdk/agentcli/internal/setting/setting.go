@@ -64,8 +64,8 @@ func Inside(room agentcli.Room, name string) bool {
 }
 
 // Merged returns a JSON file of the agent with add merged into what is there: objects key by key, lists joined
-// without doubles, other values replaced. Where the file cannot be read it is written only if it is missing.
-// SPAWN_FAILED for a file that is no JSON object, which stays as it is.
+// without doubles, other values replaced. Comments in it, which gemini takes, are lost. Where the file cannot be read it is
+// written only if it is missing. SPAWN_FAILED for a file that is no JSON object, which stays as it is.
 func Merged(room agentcli.Room, name string, add map[string]any) (agentcli.File, error) {
 	file := agentcli.File{Path: name, Mode: 0o600}
 	have := map[string]any{}
@@ -78,7 +78,7 @@ func Merged(room agentcli.Room, name string, add map[string]any) (agentcli.File,
 		case err != nil:
 			return file, failed(name, "cannot be read: "+err.Error())
 		case len(bytes.TrimSpace(data)) > 0:
-			if err := decode(data, &have); err != nil {
+			if err := decode(uncommented(data), &have); err != nil {
 				return file, failed(name, "is not a JSON object: "+err.Error())
 			}
 		}
@@ -89,6 +89,32 @@ func Merged(room agentcli.Room, name string, add map[string]any) (agentcli.File,
 	}
 	file.Data = append(data, '\n')
 	return file, nil
+}
+
+// uncommented returns JSON without its comments, // to the end of a line and /* */. It goes over bytes and builds nothing: agents can
+// write such a file, as deep and long as they like.
+func uncommented(data []byte) []byte {
+	out := make([]byte, 0, len(data))
+	for quoted := false; len(data) > 0; {
+		n, end := 1, ""
+		switch {
+		case quoted && data[0] == '\\':
+			n = min(2, len(data))
+		case data[0] == '"':
+			quoted = !quoted
+		case !quoted && bytes.HasPrefix(data, []byte("//")):
+			end = "\n"
+		case !quoted && bytes.HasPrefix(data, []byte("/*")):
+			end = "*/"
+		}
+		if end == "" {
+			out, data = append(out, data[:n]...), data[n:]
+			continue
+		}
+		_, data, _ = bytes.Cut(data[2:], []byte(end))
+		out = append(out, ' ')
+	}
+	return out
 }
 
 // decode keeps numbers as they are written.

@@ -27,6 +27,8 @@ func TestMerged(t *testing.T) {
 		{"Empty", " \n", nil, `{"a":{"new":true},"list":["x"],"v":2}`},
 		{"Merged", `{"a":{"old":12345678901234567890},"list":["y","x"],"v":1,"z":null}`, nil,
 			`{"a":{"old":12345678901234567890,"new":true},"list":["y","x"],"v":2,"z":null}`},
+		{"Comments", "// of a person\n{/* a, \"b\" */\"z\":\"/* \\\" // */\", // the last\n\"y\":\"http://x\"}//", nil,
+			`{"a":{"new":true},"list":["x"],"v":2,"z":"/* \" // */","y":"http://x"}`},
 		{"OtherKinds", `{"a":1,"list":"x"}`, nil, `{"a":{"new":true},"list":["x"],"v":2}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -44,7 +46,7 @@ func TestMerged(t *testing.T) {
 			}
 		})
 	}
-	for _, bad := range []agentcli.Room{reads("[]", nil), reads("null", nil), reads("{", nil), reads("", fs.ErrPermission)} {
+	for _, bad := range []agentcli.Room{reads("[]", nil), reads("null", nil), reads("{", nil), reads(`{"a": "\`, nil), reads("", fs.ErrPermission)} {
 		if _, err := setting.Merged(bad, "/home/a/f", add); runtime.ErrorCode(err) != runtime.CodeSpawnFailed {
 			t.Errorf("error %v", err)
 		}
