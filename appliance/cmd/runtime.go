@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,10 +19,14 @@ var runtimes = &resource[client.Runtime]{
 		{head: "PRIORITY", show: func(r *client.Runtime) any { return r.Priority }},
 		{head: "STATE", show: func(r *client.Runtime) any { return runtimeState(r) }},
 		{head: "AGENTS", show: func(r *client.Runtime) any {
-			if r.MaxAgents > 0 {
-				return fmt.Sprintf("%d of %d", r.Agents, r.MaxAgents)
+			running := strconv.Itoa(r.Agents)
+			if r.AtLeast {
+				running = "at least " + running
 			}
-			return r.Agents
+			if r.MaxAgents > 0 {
+				return fmt.Sprintf("%s of %d", running, r.MaxAgents)
+			}
+			return running
 		}},
 		{head: "TYPES", show: func(r *client.Runtime) any { return typesText(r) }, cut: 80},
 		{head: "ISOLATION", show: func(r *client.Runtime) any { return isolationText(r.Isolation) }, wide: true},

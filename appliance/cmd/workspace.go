@@ -120,6 +120,9 @@ func workspaceUsageTable(s *screen, u *client.WorkspaceUsage) {
 		plain("released", strconv.Itoa(u.ReleasedCount), "", bytesText(u.ReleasedBytes), limit(u.MaxReleasedBytes), ""),
 		plain("kept for their work", strconv.Itoa(u.KeptCount), "", bytesText(u.KeptBytes), "", ""),
 	})
+	if u.AtLeast {
+		s.line("there may be more: counts and sizes are lower bounds")
+	}
 	if u.MaxBytes > 0 {
 		s.line("one may take %s when it is checked out", bytesText(u.MaxBytes))
 	}

@@ -294,14 +294,14 @@ func (s *Server) listRuntimes(c *call) (answer, error) {
 		return ok(runtimeList{list}), nil
 	}
 	counts := map[string]int{}
-	_, err := s.managedAgents(c, core.ManagedAgentFilter{}).walk("", func(a *core.ManagedAgent, _ place) bool {
+	cut, err := s.managedAgents(c, core.ManagedAgentFilter{}).walk("", func(a *core.ManagedAgent, _ place) bool {
 		if !a.Gone() {
 			counts[a.Runtime]++
 		}
 		return true
 	})
 	for i := range list {
-		list[i].Agents = counts[list[i].Name]
+		list[i].Agents, list[i].AtLeast = counts[list[i].Name], cut != nil
 	}
 	return ok(runtimeList{list}), err
 }

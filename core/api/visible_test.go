@@ -360,6 +360,19 @@ func TestSlowDecisions(t *testing.T) {
 	if p := get("/api/executions/histogram?since=2020-01-01T00:00:00Z&until=2031-01-01T00:00:00Z"); p.at("totalAtLeast") != true {
 		t.Errorf("histogram: %s", p.text)
 	}
+	r.workspaces.findAll = func(core.WorkspaceFilter) ([]*core.Workspace, core.PageInfo, error) {
+		return slices.Repeat([]*core.Workspace{someWorkspace(workspaceID, core.WorkspaceReady)}, 9), core.PageInfo{Total: 9}, nil
+	}
+	r.managed.findAll = func(core.ManagedAgentFilter) ([]*core.ManagedAgent, core.PageInfo, error) {
+		return slices.Repeat([]*core.ManagedAgent{someManaged(magentID, core.ManagedReady)}, 9), core.PageInfo{Total: 9}, nil
+	}
+	r.managed.runtimes = []core.RuntimeInfo{{Name: "local"}}
+	if p := get("/api/workspaces/usage"); p.at("count") != 5.0 || p.at("totalAtLeast") != true {
+		t.Errorf("room of workspaces: %s", p.text)
+	}
+	if p := get("/api/runtimes"); p.text != `{"runtimes":[{"name":"local","priority":0,"ready":false,"types":[],"agents":5,"maxAgents":0,"agentsAtLeast":true}]}` {
+		t.Errorf("runtimes: %s", p.text)
+	}
 	allowed = false
 	p := get("/api/executions")
 	p.wants(t, 503, core.CodeInternal)

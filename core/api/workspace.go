@@ -96,7 +96,7 @@ func usageOf(readable *rows[*core.Workspace], whole core.WorkspaceUsage) (*core.
 	u := core.WorkspaceUsage{
 		MaxCount: whole.MaxCount, MaxBytes: whole.MaxBytes, MaxTotalBytes: whole.MaxTotalBytes, MaxReleasedBytes: whole.MaxReleasedBytes,
 	}
-	_, err := readable.walk("", func(w *core.Workspace, _ place) bool {
+	cut, err := readable.walk("", func(w *core.Workspace, _ place) bool {
 		if w.Status == core.WorkspaceRemoved {
 			return true
 		}
@@ -109,6 +109,7 @@ func usageOf(readable *rows[*core.Workspace], whole core.WorkspaceUsage) (*core.
 		}
 		return true
 	})
+	u.AtLeast = cut != nil
 	return &u, err
 }
 

@@ -103,6 +103,7 @@ type RuntimeInfo struct {
 	Types     []string `json:"types"`
 	Agents    int      `json:"agents"`    // running
 	MaxAgents int      `json:"maxAgents"` // 0: no limit
+	AtLeast   bool     `json:"agentsAtLeast,omitempty" doc:"agents is a lower bound: there are many, and counting ended there."`
 	// MissingTypes are of Types; nil where the runtime does not say, or never was ready.
 	MissingTypes []string `json:"missingTypes,omitzero" doc:"Those of types whose command is not found where the runtime starts agents. Absent where the runtime does not say; a type that the configuration declares is looked for when it is spawned."`
 	// Isolation is what holds for agents there; nil where the runtime does not say, or never was ready.

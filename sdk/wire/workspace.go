@@ -129,6 +129,7 @@ type WorkspaceUsage struct {
 	KeptCount     int   `json:"keptCount"` // of them, those that stay for work that is nowhere else
 	KeptBytes     int64 `json:"keptBytes"`
 	Remove        int   `json:"remove"` // that retention would remove now, unless they hold such work
+	AtLeast       bool  `json:"totalAtLeast,omitempty" doc:"Counts and sizes are lower bounds: there are many, and counting ended there."`
 
 	MaxCount         int   `json:"maxCount"`
 	MaxBytes         int64 `json:"maxBytes"`         // of one

@@ -1935,6 +1935,8 @@ export interface RunRef {
 
 export interface RuntimeInfo {
   agents: number;
+  /** agents is a lower bound: there are many, and counting ended there. */
+  agentsAtLeast?: boolean;
   /** What holds for agents there. Absent where the runtime does not say. */
   isolation?: RuntimeIsolation;
   maxAgents: number;
@@ -3230,4 +3232,6 @@ export interface WorkspaceUsage {
   releasedBytes: number;
   releasedCount: number;
   remove: number;
+  /** Counts and sizes are lower bounds: there are many, and counting ended there. */
+  totalAtLeast?: boolean;
 }

@@ -107,7 +107,7 @@ function Runtimes() {
   if (!l.data) return l.error ? <Failure error={l.error} again={l.reload} /> : <Waiting />;
   if (l.data.runtimes.length === 0) return <Empty title="No runtimes are configured">Managed agents run on runtimes: see runtimes in the configuration.</Empty>;
   return <div tabIndex={0} class="scrolls cards">{l.error && <Failure error={l.error} old again={l.reload} />}{l.data.runtimes.map((r) => <section key={r.name} class="card"><div class="line"><h2><Text>{r.name}</Text></h2><State status={r.ready ? "ready" : "failed"} word={r.ready ? "ready" : "not ready"} /></div>
-    {r.reason && <p><Text>{r.reason}</Text></p>}<p class="soft">{count(r.agents)} running{r.maxAgents ? " of " + count(r.maxAgents) : ""}, priority {r.priority}</p>
+    {r.reason && <p><Text>{r.reason}</Text></p>}<p class="soft">{r.agentsAtLeast ? "at least " : ""}{count(r.agents)} running{r.maxAgents ? " of " + count(r.maxAgents) : ""}, priority {r.priority}</p>
     <p>{r.types.map((t) => <span key={t} class="badge"><Text>{t}</Text>{r.missingTypes?.includes(t) ? ", not installed" : ""}</span>)}</p>
     {r.isolation && <p class="soft">{r.isolation.landlock ? "Landlock " + r.isolation.landlock : "no Landlock"}{r.isolation.noNewPrivs ? ", no new privileges" : ""}{r.isolation.user ? ", as " + r.isolation.user : ""}</p>}</section>)}</div>;
 }
