@@ -218,6 +218,26 @@ func TestRealHelpersAtOnce(t *testing.T) {
 	}
 }
 
+// Of several helpers that ask in the same moment an answer allows what its prompt is about, and nothing else.
+func TestRealHelpersAllowed(t *testing.T) {
+	a := startReal(t, "", "", nil)
+	a.Send("TOGETHER " + helper("USE_TOOL[touch made-one] now") + helper("USE_TOOL[touch made-one1] now") + helper("USE_TOOL[touch made-two] now") + " please")
+	choice, allowed := runtime.ChoiceAllow, ""
+	for range 3 {
+		if p := a.Wait(agentcli.SignalBlocked).Prompt; choice == runtime.ChoiceAllow {
+			command, _ := p.Input["command"].(string)
+			allowed = strings.TrimPrefix(command, "touch ")
+		}
+		a.MustAnswer(runtime.Answer{Choice: choice})
+		choice = runtime.ChoiceDeny
+	}
+	end := a.Turn()
+	made, err := filepath.Glob(filepath.Join(a.Room.Workdir, "made-*"))
+	if err != nil || len(made) != 1 || filepath.Base(made[0]) != allowed {
+		t.Errorf("allowed was %q, and it made %q, %v: %+v\n%s", allowed, made, err, end.Signal, a.History())
+	}
+}
+
 // An interrupt ends the turn and the helper that works in it, with what that runs.
 func TestRealHelperInterrupted(t *testing.T) {
 	a := startReal(t, "", "autonomous", nil)

@@ -28,7 +28,7 @@ func (d *driver) Answer(prompt *runtime.Prompt, answer runtime.Answer) ([]agentc
 	}
 	var into *press
 	if p.Kind != runtime.PromptQuestion {
-		into = &press{}
+		into = &press{is: d.isOf(p)}
 		if d.stoodFor == p.ID {
 			into.into = d.stood
 		}

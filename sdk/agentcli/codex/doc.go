@@ -34,8 +34,10 @@
 // and goes on: the turn that codex makes of it is the rest of the caller's, and its answer the answer. The reason of what a helper was
 // refused is typed at the end of codex's turn, which goes on meanwhile; between two turns there is none to go on, and no reason is taken.
 //
-// Several helpers may ask at once. Codex draws the dialog of the next one where that of the last one was, and does not say so: what
+// Several helpers may ask at once. Codex says once that it is blocked, and draws one dialog, which need not be that of the hook that came
+// last: where hooks told of several, the prompt waits for the dialog, and is of the one whose command that shows. Codex draws the dialog of the next one where that of the last one was, and does not say so: what
 // takes the place of a reported approval is a prompt of its own, and the key of an answer goes into the dialog that it is for, or nowhere.
+// A dialog may also be read as a terminal of another size cuts it off: as long as nothing else was asked, what shows the command is the same.
 // Escape would take those that wait out of the terminal, and their helpers would wait for ever: a refusal is the number of the entry for
 // which Escape stands, and so is an interrupt as long as approvals stand. Either waits for the dialog: codex may stand still for good
 // after an Escape that comes as it draws one.

@@ -89,7 +89,7 @@ type state struct {
 	Turns    int             `json:"turns,omitempty"` // that were taken
 	Rollout  rollout         `json:"rollout,omitzero"`
 	Asked    int             `json:"asked,omitempty"`
-	Next     *ask            `json:"next,omitempty"` // what is asked when codex says blocked
+	Asks     []ask           `json:"asks,omitempty"` // that hooks told of, and no prompt is about yet, in their order
 	Prompt   *runtime.Prompt `json:"prompt,omitempty"`
 	Standing bool            `json:"standing,omitempty"` // the dialog is drawn
 	Helper   bool            `json:"helper,omitempty"`   // Prompt is of an agent that codex's own one started
@@ -246,10 +246,13 @@ func (d *driver) blocked(kind string) {
 		return
 	}
 	d.gone()
-	next, source := d.state.Next, runtime.SourceOSC
+	asks, next, source := d.state.Asks, ask{}, runtime.SourceOSC
+	if len(asks) > 0 {
+		next = asks[len(asks)-1]
+	}
 	switch {
 	case d.state.Turn:
-	case d.state.Ready && (next == nil || next.Helper): // it is in the way of a turn, and none
+	case d.state.Ready && (len(asks) == 0 || next.Helper): // it is in the way of a turn, and none
 		source = runtime.SourceScreen
 	default:
 		d.state.Ready = true
@@ -257,10 +260,13 @@ func (d *driver) blocked(kind string) {
 		d.state.Unsure = true
 	}
 	d.sure()
-	d.state.Next, d.state.Standing, d.state.WentOn = nil, false, false
-	d.state.Helper = next != nil && next.Helper
+	d.state.Asks, d.state.Standing, d.state.WentOn = nil, false, false
+	d.state.Helper = next.Helper
 	switch question := kind == kindQuestion; {
-	case next == nil, question && next.Tool != questionTool:
+	case !question && len(asks) > 1: // the dialog shows which of them it is about
+		d.state.Asks = asks
+		fallthrough
+	case len(asks) == 0, question && next.Tool != questionTool:
 		d.state.Unread = kind
 		d.awaitDrawn()
 		d.lookAt(d.host.Rows())
@@ -339,9 +345,18 @@ func (d *driver) helperHook(name string, p hook.Payload) {
 	if d.state.Turn || name == "PermissionRequest" || p.Tool == questionTool {
 		d.toolHook(name, p)
 	}
-	if d.state.Next != nil && (name == "PermissionRequest" || name == "PreToolUse" && p.Tool == questionTool) {
-		d.state.Next.Helper = true
+	if name == "PermissionRequest" || name == "PreToolUse" && p.Tool == questionTool {
+		d.state.Asks[len(d.state.Asks)-1].Helper = true
 	}
+}
+
+// maxAsks bounds what hooks told of: the earliest is forgotten.
+const maxAsks = 32
+
+// told keeps what a hook tells of a dialog that is about to come.
+func (d *driver) told(p hook.Payload) {
+	d.state.Asks = append(d.state.Asks, ask{Tool: p.Tool, Input: p.Input})
+	d.state.Asks = d.state.Asks[max(0, len(d.state.Asks)-maxAsks):]
 }
 
 // toolHook takes a hook about a tool.
@@ -349,7 +364,7 @@ func (d *driver) toolHook(name string, p hook.Payload) {
 	switch name {
 	case "PreToolUse":
 		if p.Tool == questionTool {
-			d.state.Next = &ask{Tool: p.Tool, Input: p.Input}
+			d.told(p)
 			return
 		}
 		d.host.Signal(agentcli.Signal{
@@ -357,7 +372,7 @@ func (d *driver) toolHook(name string, p hook.Payload) {
 			Tool: &runtime.ToolCall{Name: p.Tool, Input: p.Input},
 		})
 	case "PermissionRequest":
-		d.state.Next = &ask{Tool: p.Tool, Input: p.Input}
+		d.told(p)
 	case "PostToolUse":
 		d.state.Answered = time.Time{}
 		if p.Tool != questionTool {

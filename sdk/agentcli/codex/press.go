@@ -10,6 +10,8 @@ import (
 // press is the way of an answer's key into the dialog of its approval, and into nothing else: what waits behind that looks like it,
 // and codex does not say that it has taken its place. It is safe for concurrent use.
 type press struct {
+	is func(now *dialog.Standing) bool // it may be the dialog that the key is for
+
 	mu      sync.Mutex
 	into    *dialog.Standing // the dialog that the key is for; nil: none was seen yet
 	pressed bool
@@ -33,13 +35,22 @@ func (p *press) may(rows []string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
-	case stands && p.into == nil:
+	case p.into == nil && stands && !p.is(now):
+		return false
+	case p.into == nil && stands:
 		p.into = now
 	case p.into != nil && !(stands && alike(p.into, now)):
 		return false
 	}
 	p.pressed = true
 	return true
+}
+
+// stands is how the dialog of the press is drawn now.
+func (p *press) stands(now *dialog.Standing) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.into = now
 }
 
 // done reports whether the key was pressed.

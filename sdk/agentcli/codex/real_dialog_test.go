@@ -117,6 +117,54 @@ func TestRealHelpersInterrupted(t *testing.T) {
 	}
 }
 
+// Several helpers ask in the same moment: what an answer allows is what its prompt is about.
+func TestRealHelpersAskAtOnce(t *testing.T) {
+	drivertest.CLI(t, "codex")
+	t.Parallel()
+	model := drivertest.StartModel(t)
+	a := started(t, codex.New(), modelEnv(model.URL))
+	outside := filepath.Dir(a.Room.Home)
+	names, spawns := []string{"one", "two", "three"}, ""
+	for _, name := range names {
+		spawns += `CALL[spawn_agent {"message":"HOLD[all] ESCALATE USE_TOOL[touch ` + filepath.Join(outside, "helper-"+name) + `]","task_name":"` + name + `","fork_turns":"none"}] `
+	}
+	a.Send(spawns + "SLOW[60] please")
+	a.WaitScreen("slow1 ")
+	resp, err := http.Post(model.URL+"/_fake/release?name=all", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	allowed := ""
+	for i := range names {
+		p := a.Wait(agentcli.SignalBlocked).Prompt
+		choice := runtime.ChoiceDeny
+		if i == 0 {
+			command, _ := p.Input["command"].(string)
+			choice, allowed = runtime.ChoiceAllow, strings.TrimPrefix(command, "touch ")
+		}
+		a.MustAnswer(runtime.Answer{Choice: choice})
+		if s := a.Wait(agentcli.SignalUnblocked); s.Choice != choice || s.Prompt.ID != p.ID {
+			t.Fatalf("unblocked of %+v by %q\n%s", s.Prompt, s.Choice, a.History())
+		}
+	}
+	made := func() []string {
+		found, err := filepath.Glob(filepath.Join(outside, "helper-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	for len(made()) == 0 {
+		a.Wait(agentcli.SignalToolDone)
+	}
+	a.Interrupt()
+	a.Turn()
+	if got := made(); !slices.Equal(got, []string{allowed}) {
+		t.Errorf("allowed was %q, and it made %q\n%s", allowed, got, a.History())
+	}
+}
+
 // The refusal of what one helper asks leaves what the next one asks to be answered.
 func TestRealHelperRefused(t *testing.T) {
 	a, outside := startedOutside(t)

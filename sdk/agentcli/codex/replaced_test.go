@@ -88,11 +88,66 @@ func TestApprovalOfSeveral(t *testing.T) {
 	r.show(approval("two"))
 	r.Pass(time.Second)
 	r.note()
-	r.want("unblocked[allow] blocked[Would you like to run the following command?\n$ two\nPress enter to confirm or esc to cancel]")
+	r.want("unblocked[allow] blocked[Bash: two]")
 	r.answers(runtime.Answer{Choice: runtime.ChoiceAllow}, "1")
 	r.show(approval("three"))
 	r.Pass(time.Second)
 	r.want("unblocked[allow] blocked[Bash: three]")
+}
+
+// Several helpers may have asked before codex says that it is blocked. The prompt is of the one whose dialog is drawn.
+func TestSeveralAskBefore(t *testing.T) {
+	for _, first := range []string{"touch one", "touch one more"} {
+		r := readyRig(t)
+		r.busy()
+		r.helperAsks("touch one")
+		r.helperAsks("touch one more")
+		r.state("blocked:kind=permission")
+		r.show(approval(first))
+		r.title("[ . ] Action Required")
+		r.Pass(time.Second)
+		r.note()
+		r.want("blocked[Bash: " + first + "]")
+		r.answers(runtime.Answer{Choice: runtime.ChoiceAllow}, "1")
+		second := map[string]string{"touch one": "touch one more", "touch one more": "touch one"}[first]
+		r.show(approval(second))
+		r.Pass(time.Second)
+		r.want("unblocked[allow] blocked[Bash: " + second + "]")
+	}
+}
+
+// A person may answer in the terminal before anything looked at the dialog: what stands then is not the one of the prompt.
+func TestApprovalNeverSeen(t *testing.T) {
+	r := readyRig(t)
+	r.busy()
+	r.helperAsks("one")
+	r.state("blocked:kind=permission")
+	r.title("[ . ] Action Required")
+	r.note()
+	r.helperAsks("two")
+	r.Screen = strings.Split(approval("two"), "\n")
+	r.answers(runtime.Answer{Choice: runtime.ChoiceAllow}, "")
+	r.show(approval("two"))
+	r.Pass(4 * time.Second)
+	if keys := r.Keystrokes(); keys != "" {
+		t.Errorf("typed %q", keys)
+	}
+	r.want("blocked[Bash: one] unblocked blocked[Bash: two]")
+}
+
+// A dialog that was read first while the terminal had another size, as it was cut off there, is the same once codex has drawn it anew.
+func TestApprovalReadCut(t *testing.T) {
+	r := readyRig(t)
+	r.helperAsks("one")
+	r.state("blocked:kind=permission")
+	r.show("• Working\n\n\n  Would you like to ru\n\n  $ one\n\n› 1. Y\n  2. N\n\n  Press enter to confirm or esc to c\n")
+	r.title("[ . ] Action Required")
+	r.note()
+	r.Pass(time.Second)
+	r.show(approval("one"))
+	r.Pass(5 * time.Second)
+	r.want("blocked[Bash: one]")
+	r.answers(runtime.Answer{Choice: runtime.ChoiceAllow}, "1")
 }
 
 // A dialog that is drawn is not gone though codex says that it goes on, and one whose words wrap in another way, or have other ones of

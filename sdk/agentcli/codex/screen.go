@@ -2,6 +2,7 @@ package codex
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -190,15 +191,54 @@ func (d *driver) stands(now dialog.Standing) {
 	stop(&d.cancelDrawn)
 	p := now.Prompt(d.promptID())
 	if d.state.Unread != "" && d.state.Unread != kindQuestion {
-		approval := dialog.ApprovalPrompt(p.ID, "", nil, lasting(&now) > 0)
-		if now.Text != "" {
+		told := d.toldOf(&now)
+		approval := dialog.ApprovalPrompt(p.ID, told.Tool, told.Input, lasting(&now) > 0)
+		if told.Tool != "" {
+			d.state.Helper = told.Helper
+		} else if now.Text != "" {
 			approval.Text = now.Text
 		}
 		p, d.state.Unread, d.state.Prompt, d.state.Standing = approval, "", approval, true
+		if len(now.Entries) > 1 {
+			d.stood, d.stoodFor = &now, p.ID
+		}
 	} else {
 		d.state.Shown = &shown{Prompt: p, Dialog: now}
 	}
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: p})
+}
+
+// toldOf takes what a hook told of the approval that a dialog shows out of what is asked; it is empty if none did.
+func (d *driver) toldOf(now *dialog.Standing) (told ask) {
+	best, length := -1, 0
+	for i := range d.state.Asks {
+		if n := d.state.Asks[i].shownIn(now); n > length { // the command of another one may be a part of it
+			best, length = i, n
+		}
+	}
+	if best >= 0 {
+		told = d.state.Asks[best]
+		d.state.Asks = slices.Delete(d.state.Asks, best, best+1)
+	}
+	return told
+}
+
+// isOf returns what reports whether a dialog may be that of a prompt: it does not show what another hook told of by now.
+func (d *driver) isOf(p *runtime.Prompt) func(now *dialog.Standing) bool {
+	own, others := ask{Input: p.Input}, slices.Clone(d.state.Asks)
+	return func(now *dialog.Standing) bool {
+		n := own.shownIn(now)
+		return !slices.ContainsFunc(others, func(a ask) bool { return a.shownIn(now) > n })
+	}
+}
+
+// shownIn returns how many bytes of a dialog are the command that is asked about; 0: it does not show it.
+func (a ask) shownIn(now *dialog.Standing) int {
+	command, _ := a.Input["command"].(string)
+	if words := screen.Solid(command); strings.Contains(screen.Solid(now.Text), words) {
+		return len(words)
+	}
+	return 0
 }
 
 // awaitDrawn reports what codex asks even where nothing that looks like a dialog comes on the screen.
@@ -312,17 +352,24 @@ func (d *driver) replaced(rows []string) bool {
 	switch {
 	case !ok:
 		return false
-	case d.stood == nil || d.stoodFor != p.ID:
+	case (d.stood == nil || d.stoodFor != p.ID) && d.isOf(p)(now):
 		d.stood, d.stoodFor = now, p.ID
 		return false
-	case alike(d.stood, now):
+	case d.stoodFor == p.ID && alike(d.stood, now):
+		return false
+	case len(d.state.Asks) == 0 && ask{Input: p.Input}.shownIn(now) > 0:
+		// It was read first, or is now, as a terminal of another size cut it off: another one would have been announced.
+		d.stood = now
+		if d.press != nil {
+			d.press.stands(now)
+		}
 		return false
 	}
 	if d.suspectAt.IsZero() || !d.suspect.Equal(now) {
 		d.suspect, d.suspectAt = *now, d.host.Now()
 	}
 	pause := listPause
-	if p.Tool != "" && d.state.Next == nil && !(d.press != nil && d.press.done()) {
+	if p.Tool != "" && len(d.state.Asks) == 0 && !(d.press != nil && d.press.done()) {
 		pause = redrawPause // no other one was announced
 	}
 	if left := pause - d.host.Now().Sub(d.suspectAt); left > 0 {
@@ -343,18 +390,6 @@ func (d *driver) takesPlace(now *dialog.Standing) {
 	}
 	d.closed(choice, choice == "" && d.press != nil)
 	d.state.WentOn = false
-	next := d.state.Next
-	command := ""
-	if next != nil {
-		command, _ = next.Input["command"].(string)
-	}
-	if words := screen.Solid(command); words != "" && strings.Contains(screen.Solid(now.Text), words) {
-		d.state.Next, d.state.Helper = nil, next.Helper
-		d.state.Prompt, d.state.Standing = dialog.ApprovalPrompt(d.promptID(), next.Tool, next.Input, lasting(now) > 0), true
-		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: d.state.Prompt})
-	} else {
-		d.state.Unread = "permission"
-		d.stands(*now)
-	}
-	d.stood, d.stoodFor = now, d.state.Prompt.ID
+	d.state.Unread = "permission"
+	d.stands(*now)
 }

@@ -63,7 +63,7 @@ type turnState struct {
 func (d *driver) begin() {
 	stop(&d.cancelStop)
 	d.state.turnState = turnState{Turn: true}
-	d.state.Next = nil
+	d.state.Asks = nil
 	d.awaySince, d.overSince = time.Time{}, time.Time{}
 	d.state.Rollout.next()
 	d.changed = true
@@ -342,7 +342,7 @@ func (d *driver) end(s agentcli.Signal) {
 	d.fold()
 	s.Kind, s.Source = agentcli.SignalTurnEnd, runtime.SourceOSC
 	s.Usage, s.Refused = d.state.Used, s.Refused || d.state.Refused
-	d.state.turnState, d.state.Next = turnState{}, nil
+	d.state.turnState, d.state.Asks = turnState{}, nil
 	d.host.Signal(s)
 	if e := s.Error; e != nil && e.Code == wire.TurnLoginRequired {
 		d.host.Signal(agentcli.Signal{Kind: agentcli.SignalLogin, Source: runtime.SourceHook, Text: e.Message})

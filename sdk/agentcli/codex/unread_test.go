@@ -97,7 +97,7 @@ func TestUnreadApproval(t *testing.T) {
 	back.note()
 	back.want("blocked[Grant these?\nPress enter to confirm or esc to cancel]")
 	steps, err := back.driver.Answer(back.shown, runtime.Answer{Choice: runtime.ChoiceDeny})
-	if keys := drivertest.Keystrokes(steps); err != nil || keys != "\x1b" {
+	if keys := drivertest.Keystrokes(steps, back.Screen...); err != nil || keys != "\x1b" {
 		t.Errorf("%v, typed %q", err, keys)
 	}
 	back.state("idle")
