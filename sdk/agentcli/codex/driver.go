@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -260,20 +261,25 @@ func (d *driver) blocked(kind string) {
 		d.state.Unsure = true
 	}
 	d.sure()
-	d.state.Asks, d.state.Standing, d.state.WentOn = nil, false, false
+	d.state.Asks, d.state.Standing, d.state.WentOn = asks, false, false
 	d.state.Helper = next.Helper
-	switch question := kind == kindQuestion; {
-	case !question && len(asks) > 1: // the dialog shows which of them it is about
-		d.state.Asks = asks
-		fallthrough
-	case len(asks) == 0, question && next.Tool != questionTool:
+	may, n := 0, 0 // which it may be about, and how many those are
+	for i, a := range asks {
+		if kind != kindQuestion || a.Tool == questionTool {
+			may, n = i, n+1
+		}
+	}
+	if n != 1 { // the dialog shows what it is about
 		d.state.Unread = kind
 		d.awaitDrawn()
 		d.lookAt(d.host.Rows())
 		return
-	case question:
+	}
+	next = asks[may]
+	d.state.Asks, d.state.Helper = slices.Delete(asks, may, may+1), next.Helper
+	if kind == kindQuestion {
 		d.state.Prompt = dialog.QuestionPrompt(d.promptID(), next.Tool, next.Input)
-	default:
+	} else {
 		d.state.Prompt = dialog.ApprovalPrompt(d.promptID(), next.Tool, next.Input, true)
 	}
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: source, Prompt: d.state.Prompt})

@@ -298,6 +298,7 @@ func TestQuestion(t *testing.T) {
 	r.hook("PreToolUse", map[string]any{"tool_name": "request_user_input", "tool_input": map[string]any{"questions": []any{
 		map[string]any{"question": "Which?", "options": []any{map[string]any{"label": "red"}, map[string]any{"label": "blue"}}},
 	}}})
+	r.helperAsks("one") // whose dialog comes later
 	r.state("blocked:kind=question")
 	r.title("[ . ] Action Required")
 	r.want("blocked[Which?]")
@@ -308,6 +309,10 @@ func TestQuestion(t *testing.T) {
 	if keys := drivertest.Keystrokes(steps); err != nil || keys != "2" {
 		t.Errorf("%v, typed %q", err, keys)
 	}
+	r.state("working")
+	r.state("blocked:kind=permission")
+	r.note()
+	r.want("unblocked[2] blocked[Bash: one]")
 }
 
 // turn is a turn of a transcript.
