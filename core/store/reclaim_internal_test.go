@@ -72,7 +72,7 @@ func TestReclaimWhileLow(t *testing.T) {
 	ctx := context.Background()
 	clock := coretest.NewClock()
 	dir := t.TempDir()
-	const disk, budget = 80 << 20, 16 << 20
+	const disk, budget = 56 << 20, 16 << 20
 	s, err := Open(ctx, Options{Path: dir, MinFreeBytes: budget, Clock: clock, DiskFree: func(string) (uint64, error) {
 		return uint64(max(disk-onDisk(t, dir, "*"), 0)), nil
 	}})
