@@ -461,17 +461,20 @@ func (d *driver) Interrupt() []agentcli.Step {
 	stood, _ := approvalIn(d.host.Rows())
 	switch now := d.host.Now(); {
 	case d.asks():
-		d.stopAgain(stopTries, stood)
+		d.stopAgain(stopTries, stood, true)
 		return onceDrawn(refuse())
 	case d.state.Shown != nil, now.Sub(d.closedAt) < dialogClose: // a key that comes as it closes may be lost
-		d.stopAgain(stopTries, stood)
+		d.stopAgain(stopTries, stood, true)
+	default: // what helpers asked in the same moment stands when codex has stopped, and keeps the turn from its end
+		d.stopAgain(stopTries, stood, false)
 	}
 	return refuse()
 }
 
 // stopAgain does that again, up to so many times, as long as the turn goes on that is to be interrupted. Where an approval looks as the
-// one that stood before, it may be the next one, not drawn yet, of which a number may allow something: Escape allows nothing.
-func (d *driver) stopAgain(tries int, stood *dialog.Standing) {
+// one that stood before, it may be the next one, not drawn yet, of which a number may allow something: Escape allows nothing. Unless
+// met, it waits for a dialog: where none stands a second Escape would open what was said earlier.
+func (d *driver) stopAgain(tries int, stood *dialog.Standing, met bool) {
 	stop(&d.cancelStop)
 	typist, ok := d.host.(agentcli.Typist)
 	if !ok || tries == 0 {
@@ -483,11 +486,15 @@ func (d *driver) stopAgain(tries int, stood *dialog.Standing) {
 		}
 		keys := refuse()
 		now, stands := approvalIn(d.host.Rows())
+		if !met && !stands {
+			d.stopAgain(tries-1, stood, false)
+			return
+		}
 		if stands && stood != nil && alike(stood, now) {
 			keys = []agentcli.Step{{Write: []byte(composer.Escape)}}
 		}
 		typist.Type(keys)
-		d.stopAgain(tries-1, now)
+		d.stopAgain(tries-1, now, true)
 	})
 }
 

@@ -117,16 +117,16 @@ func TestRealHelpersInterrupted(t *testing.T) {
 	}
 }
 
-// Several helpers ask in the same moment: what an answer allows is what its prompt is about.
-func TestRealHelpersAskAtOnce(t *testing.T) {
+// threeAsk has three helpers ask in the same moment, while the turn goes on, each for a file made-*.
+func threeAsk(t *testing.T) (a *drivertest.Agent, made func() []string) {
+	t.Helper()
 	drivertest.CLI(t, "codex")
 	t.Parallel()
 	model := drivertest.StartModel(t)
-	a := started(t, codex.New(), modelEnv(model.URL))
-	outside := filepath.Dir(a.Room.Home)
-	names, spawns := []string{"one", "two", "three"}, ""
-	for _, name := range names {
-		spawns += `CALL[spawn_agent {"message":"HOLD[all] ESCALATE USE_TOOL[touch ` + filepath.Join(outside, "helper-"+name) + `]","task_name":"` + name + `","fork_turns":"none"}] `
+	a = started(t, codex.New(), modelEnv(model.URL))
+	outside, spawns := filepath.Dir(a.Room.Home), ""
+	for _, name := range []string{"one", "two", "three"} {
+		spawns += `CALL[spawn_agent {"message":"HOLD[all] ESCALATE USE_TOOL[touch ` + filepath.Join(outside, "made-"+name) + `]","task_name":"` + name + `","fork_turns":"none"}] `
 	}
 	a.Send(spawns + "SLOW[60] please")
 	a.WaitScreen("slow1 ")
@@ -135,25 +135,30 @@ func TestRealHelpersAskAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = resp.Body.Close()
-	allowed := ""
-	for i := range names {
+	return a, func() []string {
+		found, err := filepath.Glob(filepath.Join(outside, "made-*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+}
+
+// Of several helpers that ask in the same moment an answer allows what its prompt is about, and nothing else.
+func TestRealHelpersAskAtOnce(t *testing.T) {
+	a, made := threeAsk(t)
+	choice, allowed := runtime.ChoiceAllow, ""
+	for range 3 {
 		p := a.Wait(agentcli.SignalBlocked).Prompt
-		choice := runtime.ChoiceDeny
-		if i == 0 {
+		if choice == runtime.ChoiceAllow {
 			command, _ := p.Input["command"].(string)
-			choice, allowed = runtime.ChoiceAllow, strings.TrimPrefix(command, "touch ")
+			allowed = strings.TrimPrefix(command, "touch ")
 		}
 		a.MustAnswer(runtime.Answer{Choice: choice})
 		if s := a.Wait(agentcli.SignalUnblocked); s.Choice != choice || s.Prompt.ID != p.ID {
 			t.Fatalf("unblocked of %+v by %q\n%s", s.Prompt, s.Choice, a.History())
 		}
-	}
-	made := func() []string {
-		found, err := filepath.Glob(filepath.Join(outside, "helper-*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return found
+		choice = runtime.ChoiceDeny
 	}
 	for len(made()) == 0 {
 		a.Wait(agentcli.SignalToolDone)
@@ -162,6 +167,22 @@ func TestRealHelpersAskAtOnce(t *testing.T) {
 	a.Turn()
 	if got := made(); !slices.Equal(got, []string{allowed}) {
 		t.Errorf("allowed was %q, and it made %q\n%s", allowed, got, a.History())
+	}
+}
+
+// What helpers ask in the moment of an interrupt is refused as well: the turn ends.
+func TestRealHelpersAskAnInterrupted(t *testing.T) {
+	a, made := threeAsk(t)
+	for a.Count(agentcli.SignalTool) < 3+3 { // to start them, and theirs
+		a.Wait(agentcli.SignalTool)
+	}
+	a.Interrupt()
+	if end := a.Turn(); !end.Interrupted {
+		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
+	}
+	a.Send("SAY[well]")
+	if end := a.Turn(); end.Text != "well" || strings.Contains(a.Screen(), "Would you like") || len(made()) > 0 {
+		t.Errorf("turn ended with %+v, made %q\n%s\n%s", end.Signal, made(), a.History(), a.Screen())
 	}
 }
 

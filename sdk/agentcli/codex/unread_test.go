@@ -109,6 +109,27 @@ func TestUnreadApproval(t *testing.T) {
 	r.want("turn_end(TURN_UNKNOWN)")
 }
 
+// What a helper asks in the moment of an interrupt is refused. Where nothing stands no second Escape is pressed.
+func TestInterruptBeforeDialog(t *testing.T) {
+	r := readyRig(t)
+	r.busy()
+	r.show(working)
+	r.helperAsks("one")
+	if keys := drivertest.Keystrokes(r.driver.(agentcli.Interrupter).Interrupt()); keys != "\x1b" {
+		t.Errorf("typed %q", keys)
+	}
+	r.Pass(time.Second)
+	if keys := r.Keystrokes(); keys != "" {
+		t.Errorf("typed %q where nothing stands", keys)
+	}
+	r.state("blocked:kind=permission")
+	r.show(approval("one"))
+	r.Pass(time.Second)
+	if keys := r.Keystrokes(); keys != "2" {
+		t.Errorf("typed %q into the approval", keys)
+	}
+}
+
 // The end of a turn that is asked for while a dialog stands is Escape once more where the dialog stays, or codex goes on without it,
 // and no more of it when the turn is over.
 func TestInterruptOfDialog(t *testing.T) {
