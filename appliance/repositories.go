@@ -47,8 +47,7 @@ func (a *App) workspaceConfig(c *config.Config) (workspace.Config, error) {
 func readPassword(path string) (config.Secret, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		var of *fs.PathError
-		if errors.As(err, &of) {
+		if of, ok := errors.AsType[*fs.PathError](err); ok {
 			err = of.Err
 		}
 		return config.Secret{}, fmt.Errorf("%s cannot be read: %w", path, err)

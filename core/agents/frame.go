@@ -96,8 +96,7 @@ func valueOf(object []byte, key string, kind rawjson.Kind) []byte {
 
 // parseFrame is the slow path.
 func parseFrame(data []byte) (frame, error) {
-	var syntax *rawjson.SyntaxError
-	if errors.As(rawjson.CheckWithin(data, frameLevels), &syntax) {
+	if syntax, ok := errors.AsType[*rawjson.SyntaxError](rawjson.CheckWithin(data, frameLevels)); ok {
 		return frame{}, fmt.Errorf("the frame is not an envelope {type, id, timestamp, payload}: not valid JSON at byte %d: %s",
 			syntax.Offset, syntax.Reason)
 	}

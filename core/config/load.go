@@ -193,8 +193,7 @@ func readFile(path string) (File, error) {
 // unreadable reports a file that is there and cannot be used. The reason is for the operator of this
 // machine, so the system's own words are kept.
 func unreadable(path string, err error) Problem {
-	var pathErr *fs.PathError
-	if errors.As(err, &pathErr) {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		err = pathErr.Err
 	}
 	return Problem{File: path, Reason: "cannot be read: " + err.Error()}

@@ -80,8 +80,7 @@ func (rd *reader) objects(text string, depth int) (reading, string) {
 			budget -= len(object)
 			continue
 		}
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 			budget -= int(syntax.Offset)
 		}
 		budget -= 512 // what a decoder reads at least

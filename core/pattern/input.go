@@ -229,8 +229,7 @@ func checkInput(declared *fields, input json.RawMessage) (json.RawMessage, error
 	}
 	if err := rawjson.Check(input); err != nil {
 		reason := "is not JSON"
-		var syntax *rawjson.SyntaxError
-		if errors.As(err, &syntax) {
+		if syntax, ok := errors.AsType[*rawjson.SyntaxError](err); ok {
 			reason = fmt.Sprintf("is not acceptable JSON: %s", syntax)
 		}
 		return nil, core.InvalidAll("input", []core.Problem{{Path: "input", Reason: reason}})

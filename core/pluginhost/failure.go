@@ -126,8 +126,7 @@ func exitText(err error) string {
 
 // signalOf returns the signal that ended a process, or 0.
 func signalOf(err error) syscall.Signal {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		if status, ok := exit.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 			return status.Signal()
 		}

@@ -44,8 +44,7 @@ func translate(err error, r *core.ManagedAgentRecord) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	var ours *core.Error
-	if errors.As(err, &ours) {
+	if _, ok := errors.AsType[*core.Error](err); ok {
 		return err
 	}
 	var e *runtime.Error

@@ -200,8 +200,7 @@ func explain(err error, rem *remote, branch string) error {
 		e.Details["reason"] = string(kind)
 	}
 	e.Details["failure"] = string(kind)
-	var g *gitError
-	if errors.As(err, &g) && g.tail != "" {
+	if g, ok := errors.AsType[*gitError](err); ok && g.tail != "" {
 		e.Details["git"] = g.tail
 	}
 	return e.WithCause(err)

@@ -190,8 +190,7 @@ func (u *update) conflicts(ctx context.Context, aside *tree, cause error) error 
 // apart reports whether what is new has no commit in common with a head, as in a copy without the history between them.
 func (u *update) apart(ctx context.Context, head string) (bool, error) {
 	_, err := u.t.git(ctx, nil, "merge-base", u.onto, head)
-	var g *gitError
-	if errors.As(err, &g) && !unanswered(err) && g.tail == "" { // git prints nothing then
+	if g, ok := errors.AsType[*gitError](err); ok && !unanswered(err) && g.tail == "" { // git prints nothing then
 		return true, nil
 	}
 	return false, err

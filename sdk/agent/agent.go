@@ -115,8 +115,7 @@ func (a *Agent) serve(ctx, work context.Context) error {
 		if flooded(err) {
 			d = a.opts.ReconnectMax
 		}
-		var busy *busyError
-		if errors.As(err, &busy) {
+		if busy, ok := errors.AsType[*busyError](err); ok {
 			d += busy.wait // not in step with the others that it sent away
 		}
 		a.opts.Logger.Warn("agent connection lost", "agent", a.ID(), "error", err, "retryIn", d)

@@ -85,8 +85,7 @@ func Retryable(err error) error {
 
 // asTaskError turns any error of a handler into what is reported.
 func asTaskError(err error) *Error {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		if e.Code == "" {
 			c := *e
 			c.Code = CodeAgentError

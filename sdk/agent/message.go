@@ -108,8 +108,7 @@ func (t *Task) Tell(ctx context.Context, m Message) error {
 func (t *Task) message(m Message, usual string) ([]byte, error) {
 	content, err := encodeResult(m.Content)
 	if err != nil {
-		var bad *Error
-		if errors.As(err, &bad) {
+		if bad, ok := errors.AsType[*Error](err); ok {
 			err = &MessageError{Code: "VALIDATION_ERROR", Message: "content: " + bad.Message}
 		}
 		return nil, err

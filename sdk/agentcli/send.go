@@ -79,8 +79,7 @@ func keySteps(keys []string, appCursor bool) ([]Step, error) {
 func keysError(err error) error {
 	e := runtime.Errorf(runtime.CodeInvalidArgument, "%s", err.Error())
 	e.Field = "keys"
-	var unknown *vt.KeyError
-	if errors.As(err, &unknown) {
+	if unknown, ok := errors.AsType[*vt.KeyError](err); ok {
 		e.Field = fmt.Sprintf("keys[%d]", unknown.Index)
 		e.Message = strings.TrimPrefix(e.Message, e.Field+": ")
 	}

@@ -103,8 +103,7 @@ func stopError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return runtime.Errorf(runtime.CodeTimeout, "the agent did not end in time")
 	}
-	var e *runtime.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*runtime.Error](err); ok {
 		return e
 	}
 	return runtime.Errorf(runtime.CodeInternal, "the agent could not be ended")

@@ -367,8 +367,7 @@ func firstSize(spec *runtime.Spec) (cols, rows int) {
 
 // launchError is what a caller gets to see of a launcher's error. Step is a verb.
 func launchError(r *Runtime, id, step string, err error) error {
-	var e *runtime.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*runtime.Error](err); ok {
 		return e
 	}
 	r.o.Logger.Error("the launcher failed", "agent", id, "step", step, "error", err)

@@ -57,8 +57,7 @@ func perform[S any](ctx context.Context, c check[S], subject S, timeout time.Dur
 		result.Duration = time.Since(begin)
 	}()
 	err := c.run(ctx, subject)
-	var skipped notApplicable
-	if errors.As(err, &skipped) {
+	if skipped, ok := errors.AsType[notApplicable](err); ok {
 		result.Skipped = skipped.why
 		return result
 	}

@@ -143,8 +143,7 @@ func cutOff() error {
 // nobody reports whether a dial failed because nothing listens on a socket of this machine. The same answer from
 // another machine may be that of something on the way.
 func nobody(err error) bool {
-	var op *net.OpError
-	if errors.As(err, &op) && op.Net != "unix" {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Net != "unix" {
 		return false
 	}
 	return errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED)

@@ -100,8 +100,7 @@ func dialError(ctx context.Context, response *http.Response, err error) error {
 	if response == nil {
 		e := runtime.Errorf(runtime.CodeUnavailable, "the server cannot be reached")
 		e.Retry = true
-		var op *net.OpError
-		if errors.As(err, &op) {
+		if op, ok := errors.AsType[*net.OpError](err); ok {
 			e.Message += ": " + op.Err.Error()
 		}
 		return e

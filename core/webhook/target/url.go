@@ -32,8 +32,7 @@ func (g *Guard) CheckURL(raw string) (*url.URL, error) {
 	}
 	u, err := url.Parse(raw)
 	if err != nil {
-		var parse *url.Error
-		if errors.As(err, &parse) {
+		if parse, ok := errors.AsType[*url.Error](err); ok {
 			err = parse.Err // without the URL, which may hold a password
 		}
 		return nil, core.Invalid(field, "is not a URL: %v", err)
@@ -109,8 +108,7 @@ func (g *Guard) checkHost(u *url.URL) (string, error) {
 
 func (g *Guard) checkAddr(addr netip.Addr, port uint16) error {
 	err := g.Judge(netip.AddrPortFrom(addr, port))
-	var refusal *Refusal
-	if errors.As(err, &refusal) {
+	if refusal, ok := errors.AsType[*Refusal](err); ok {
 		return core.Invalid(field, "must not lead to %s: %s", addr, refusal.Reason)
 	}
 	return err

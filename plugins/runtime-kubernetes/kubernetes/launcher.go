@@ -583,8 +583,7 @@ func (l *Launcher) ended(ctx context.Context, h handle, shut bool) (runtime.Exit
 		alive := errors.Is(err, os.ErrNotExist) && pod.DeletionTimestamp == nil // its files can be read
 		if alive || time.Now().After(deadline) && !spent(pod) || ctx.Err() != nil {
 			e := &runtime.Error{Code: runtime.CodeUnavailable, Message: "the holder of agent " + h.ID + " does not answer in its pod", Retry: true}
-			var cause *runtime.Error
-			if errors.As(err, &cause) { // such as that the account lacks a verb
+			if cause, ok := errors.AsType[*runtime.Error](err); ok { // such as that the account lacks a verb
 				e.Message, e.Hint = e.Message+": "+cause.Message, cause.Hint
 			}
 			return runtime.Exit{}, e

@@ -60,8 +60,7 @@ func (c *Config) connect() (*connection, *secret.Error) {
 	config.QPS, config.Burst = 50, 100
 	config.Wrap(func(t http.RoundTripper) http.RoundTripper { return bounded{t} })
 	client, given, failed := httpClient(config)
-	var section *execcredential.Error
-	if errors.As(failed, &section) {
+	if section, ok := errors.AsType[*execcredential.Error](failed); ok {
 		return nil, &secret.Error{Code: secret.CodeNotConfigured, Message: section.Error(), Hint: section.Hint}
 	}
 	if failed != nil {

@@ -46,8 +46,7 @@ func unmade(err error) error {
 	if err == nil {
 		return nil
 	}
-	var at *fs.PathError
-	if errors.As(err, &at) {
+	if at, ok := errors.AsType[*fs.PathError](err); ok {
 		err = at.Err // the paths of this site are private
 	}
 	return &agent.Error{Code: "WORKSPACE_FAILED", Message: "the thread's directory cannot be made: " + err.Error()}

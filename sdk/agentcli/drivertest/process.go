@@ -68,8 +68,7 @@ func (p *process) read() {
 		}
 	}
 	err := p.cmd.Wait()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		p.exit.Code = failed.ExitCode()
 		if s, ok := failed.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 			p.exit.Code = 128 + int(s.Signal())

@@ -20,8 +20,7 @@ const oomScore = "500"
 // failed makes the message for what did not work.
 func failed(step string, err error) *wire.Failed {
 	f := &wire.Failed{Step: step, Text: err.Error()}
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
 		f.Errno = uint32(errno)
 	}
 	return f

@@ -179,8 +179,7 @@ func FromStatus[E error](err error, own func(*ErrorDetail) E) error {
 	if err == nil {
 		return nil
 	}
-	var ours E
-	if errors.As(err, &ours) { // made on this side
+	if _, ok := errors.AsType[E](err); ok { // made on this side
 		return err
 	}
 	e := own(Detail(err))

@@ -107,8 +107,7 @@ func (c *Client) failure(ctx context.Context, call call, sent bool, err error) e
 		return terminal.ContextError(ctx)
 	}
 	e := runtime.Errorf(runtime.CodeUnavailable, "the runtime server at %s cannot be reached", c.base.Host)
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		e.Message += ": " + op.Err.Error()
 	}
 	e.Retry = true

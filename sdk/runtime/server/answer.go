@@ -46,8 +46,7 @@ type errorDetails struct {
 
 // body returns what is answered for an error.
 func body(err error) (int, errorBody) {
-	var own *httpError
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*httpError](err); ok {
 		return own.status, describe(own.code, own.err)
 	}
 	e := runtime.AsError(err)

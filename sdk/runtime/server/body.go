@@ -33,8 +33,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request, value any) error {
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
 	data, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.o.MaxBody))
 	if err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return &httpError{http.StatusRequestEntityTooLarge, codeValidation, badBody("", fmt.Sprintf("is larger than %d bytes", s.o.MaxBody))}
 		}
 		return &httpError{http.StatusRequestTimeout, "TIMEOUT", runtime.Errorf(runtime.CodeTimeout, "the body did not come in time")}

@@ -80,8 +80,7 @@ func run(server, name, state string, think time.Duration, ask bool) error {
 // secondOpinion asks another role of the org chart, and keeps to the first opinion when no role can be asked.
 func secondOpinion(ctx context.Context, task *agent.Task, text string, first verdict) (verdict, error) {
 	reply, err := task.Ask(ctx, agent.Message{Topic: "urgency", Content: map[string]string{"text": text}})
-	var refused *agent.MessageError
-	if errors.As(err, &refused) {
+	if _, ok := errors.AsType[*agent.MessageError](err); ok {
 		return first, nil
 	}
 	if err != nil {

@@ -45,8 +45,7 @@ func Find(room agentcli.Room, name, hint string) (string, error) {
 		return found, nil
 	}
 	missing := runtime.Errorf(runtime.CodeCLINotFound, "the command %q is not installed where the agent would run", name)
-	var e *runtime.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*runtime.Error](err); ok {
 		if e.Code != runtime.CodeCLINotFound {
 			return "", e
 		}
