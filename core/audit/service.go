@@ -108,15 +108,8 @@ func (s *Service) Open(store core.AuditStore, names []string) {
 	for _, name := range names {
 		s.join(name)
 	}
-	s.wg.Add(2)
-	go func() {
-		defer s.wg.Done()
-		s.drain()
-	}()
-	go func() {
-		defer s.wg.Done()
-		s.keep()
-	}()
+	s.wg.Go(s.drain)
+	s.wg.Go(s.keep)
 }
 
 // Deliver begins to deliver to the sinks, each of which find returns by its name. It is called once.

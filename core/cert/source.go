@@ -112,8 +112,7 @@ func Open(o Options) (*Source, error) {
 	s.loaded.Store(l)
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	s.done.Add(1)
-	go s.watch(ctx, l.sums)
+	s.done.Go(func() { s.watch(ctx, l.sums) })
 	return s, nil
 }
 
@@ -169,7 +168,6 @@ func (s *Source) Reload() error {
 // watch reloads when the files have changed and stand still: certificate and key are two files, and whoever writes them
 // writes one after the other.
 func (s *Source) watch(ctx context.Context, used sums) {
-	defer s.done.Done()
 	last, unread, read := used, 0, s.opts.Clock.Now()
 	for pause.For(ctx, s.opts.Clock, lookEvery) {
 		present, err := s.hash()

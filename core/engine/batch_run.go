@@ -58,8 +58,7 @@ func (e *Engine) launchRun(run *batchRun) {
 		return // it is stored; the next start takes it up
 	}
 	e.batches[run.batch.ID] = run
-	e.wg.Add(1)
-	go run.loop()
+	e.wg.Go(run.loop)
 }
 
 func (e *Engine) resumeBatch(b *core.Batch) {
@@ -79,7 +78,6 @@ const maxRefused = 100
 
 // loop drives the batch to its end, or leaves it where it is stored when the engine stops.
 func (b *batchRun) loop() {
-	defer b.eng.wg.Done()
 	defer b.watchers.Wait()
 	running := map[int]string{} // index to execution id
 	for index, item := range b.items {

@@ -204,8 +204,7 @@ func (e *Engine) Open(ctx context.Context) error {
 	e.mu.Lock()
 	e.state = stateOpen
 	e.mu.Unlock()
-	e.wg.Add(1)
-	go e.waiters.loop()
+	e.wg.Go(e.waiters.loop)
 	if e.roles != nil {
 		known := make(map[string]bool, len(active))
 		for _, exec := range active {
@@ -369,8 +368,7 @@ func (e *Engine) launch(r *run, begun *change) {
 	e.mu.Lock()
 	closed := e.state == stateClosed
 	if !closed {
-		e.wg.Add(1)
-		go r.loop(begun)
+		e.wg.Go(func() { r.loop(begun) })
 	}
 	e.mu.Unlock()
 	if closed {

@@ -70,7 +70,6 @@ func (e *Engine) newRun(exec *core.Execution, plan core.Plan) *run {
 // loop finishes the change at hand, if any, and works off the inbox until the execution is terminal or the
 // engine stops.
 func (r *run) loop(begun *change) {
-	defer r.eng.wg.Done()
 	if begun != nil && !r.finish(begun) {
 		return
 	}

@@ -229,7 +229,6 @@ func (s *scheduler) stands(key string) bool {
 }
 
 func (s *scheduler) loop() {
-	defer s.eng.wg.Done()
 	for {
 		select {
 		case <-s.wake:

@@ -115,8 +115,7 @@ func (s *Service) Open(ctx context.Context) error {
 	defer s.mu.Unlock()
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.open, s.retain = true, true
-	s.wg.Add(1)
-	go s.work()
+	s.wg.Go(s.work)
 	s.kick()
 	return nil
 }

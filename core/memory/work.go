@@ -25,7 +25,6 @@ const (
 
 // work owns the index until Close.
 func (s *Service) work() {
-	defer s.wg.Done()
 	for {
 		select {
 		case <-s.ctx.Done():

@@ -60,13 +60,11 @@ func lost(ctx context.Context, i *instance, code string) bool {
 	if code == string(plugin.CodeInternal) {
 		return false
 	}
-	timer := time.NewTimer(exitGrace) // the connection may tell before the process is seen to end
-	defer timer.Stop()
 	select {
 	case <-i.proc.done:
 		return true
 	case <-ctx.Done():
-	case <-timer.C:
+	case <-time.After(exitGrace): // the connection may report it before the process is seen to end
 	}
 	return false
 }

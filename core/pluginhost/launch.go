@@ -109,12 +109,10 @@ func (h *Host) launch(ctx context.Context, s Spec, b binary, log *pluginLogger) 
 		conn, err := i.connect()
 		result <- outcome{conn, err}
 	}()
-	limit := time.NewTimer(h.opts.Limits.Start + time.Second) // a process that stops after its handshake
-	defer limit.Stop()
 	var out outcome
 	select {
 	case out = <-result:
-	case <-limit.C:
+	case <-time.After(h.opts.Limits.Start + time.Second): // a process that stops after its handshake
 		proc.signal(syscall.SIGKILL)
 		<-result
 		out.err = context.DeadlineExceeded

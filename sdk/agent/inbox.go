@@ -190,10 +190,8 @@ func (a *Agent) answer(work context.Context, l *letter) {
 		return
 	}
 	if wait := a.ledger.turn(); wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
 		select {
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-work.Done():
 			return
 		}

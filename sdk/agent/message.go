@@ -93,10 +93,8 @@ func (t *Task) Tell(ctx context.Context, m Message) error {
 	}
 	l := t.agent.ledger
 	if wait := l.turn(); wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
 		select {
-		case <-timer.C:
+		case <-time.After(wait):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

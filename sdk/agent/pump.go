@@ -94,8 +94,7 @@ func finite(figures map[string]float64) map[string]float64 {
 func (s *session) leave(beat <-chan time.Time) {
 	a := s.agent
 	a.halt()
-	grace := time.NewTimer(a.opts.ShutdownGrace)
-	defer grace.Stop()
+	grace := time.After(a.opts.ShutdownGrace)
 	idle, stopped := a.ledger.idle(), a.threads.stopped()
 	for idle != nil || stopped != nil {
 		select {
@@ -109,7 +108,7 @@ func (s *session) leave(beat <-chan time.Time) {
 				_ = s.ws.Close()
 				return
 			}
-		case <-grace.C:
+		case <-grace:
 			idle, stopped = nil, nil
 		case <-s.dead:
 			return
@@ -129,11 +128,9 @@ func (s *session) leave(beat <-chan time.Time) {
 		bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, reason)
 		_ = s.ws.WriteControl(websocket.CloseMessage, bye, time.Now().Add(closeTimeout))
 		// Closing with input unread would reset the connection and could take the frames above with it.
-		timer := time.NewTimer(closeTimeout)
-		defer timer.Stop()
 		select {
 		case <-s.dead:
-		case <-timer.C:
+		case <-time.After(closeTimeout):
 		}
 	}
 	_ = s.ws.Close()

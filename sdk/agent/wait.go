@@ -13,10 +13,8 @@ func millis(ms int64) time.Duration {
 
 // wait waits for d, and returns early when ctx or stop ends.
 func wait(ctx context.Context, stop <-chan struct{}, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	case <-stop:
 	}

@@ -92,12 +92,10 @@ func (s *session) sendMessage(ctx context.Context, in runtime.Input, timeout tim
 	if !s.mail.post(func() { s.delivery.enqueue(m) }) {
 		return runtime.SendResult{}, s.a.notRunning()
 	}
-	timer := time.NewTimer(timeout)
-	defer timer.Stop()
 	select {
 	case <-m.done:
 		return m.result, m.err
-	case <-timer.C:
+	case <-time.After(timeout):
 	case <-ctx.Done():
 	}
 	// The loop knows how far it came. If it has ended, it has answered.

@@ -79,12 +79,10 @@ func (p *stopper) stopPolitely(ctx context.Context, grace time.Duration) (done b
 }
 
 func (p *stopper) endsBy(ctx context.Context, deadline time.Time) bool {
-	timer := time.NewTimer(time.Until(deadline))
-	defer timer.Stop()
 	select {
 	case <-p.ended:
 		return true
-	case <-timer.C:
+	case <-time.After(time.Until(deadline)):
 	case <-ctx.Done():
 	}
 	return false

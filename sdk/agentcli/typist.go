@@ -116,8 +116,7 @@ func (t *typist) take(job *typing) bool {
 
 // person types what a viewer typed. It returns once the bytes are queued, and waits while too many are.
 func (t *typist) person(p []byte, gone <-chan struct{}) error {
-	limit := time.NewTimer(writeTimeout)
-	defer limit.Stop()
+	limit := time.After(writeTimeout)
 	t.mu.Lock()
 	for t.waiting > 0 && t.waiting+len(p) > maxTyping && !t.closed {
 		room := t.room
@@ -126,7 +125,7 @@ func (t *typist) person(p []byte, gone <-chan struct{}) error {
 		case <-room:
 		case <-gone:
 			return runtime.Errorf(runtime.CodeUnavailable, "the terminal is closed")
-		case <-limit.C:
+		case <-limit:
 			return &runtime.Error{Code: runtime.CodeResourceLimit, Message: "the agent does not read what is typed", Retry: true}
 		}
 		t.mu.Lock()
@@ -308,11 +307,10 @@ func (t *typist) rest(ctx context.Context, step Step) bool {
 
 // pause waits within a job and answers queries meanwhile; false when ctx ended.
 func (t *typist) pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
+	timer := time.After(d)
 	for {
 		select {
-		case <-timer.C:
+		case <-timer:
 			return true
 		case <-t.wake:
 			t.typeReplies(ctx)

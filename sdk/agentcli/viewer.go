@@ -115,12 +115,10 @@ func (v *viewer) wait(d time.Duration) {
 		}
 		return
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-v.wake:
 	case <-v.closed:
-	case <-timer.C:
+	case <-time.After(d):
 	}
 }
 

@@ -97,9 +97,7 @@ func (s *server) endWith(ctx context.Context, exit func(int)) {
 		s.log.Info("ending", "reason", context.Cause(ctx))
 		s.endSoon()
 	case <-s.shutdown:
-		timer := time.NewTimer(lingerTimeout)
-		defer timer.Stop()
-		<-timer.C
+		time.Sleep(lingerTimeout)
 	}
 	exit(0)
 }

@@ -96,9 +96,8 @@ func serve(
 
 	var wg sync.WaitGroup
 	received, left := make(chan error, 1), make(chan error, 1)
-	wg.Add(2)
-	go func() { defer wg.Done(); received <- s.receive(inner) }()
-	go func() { defer wg.Done(); left <- s.input() }()
+	wg.Go(func() { received <- s.receive(inner) })
+	wg.Go(func() { left <- s.input() })
 
 	err := s.write(ctx, received, left)
 	cancel()
@@ -384,10 +383,8 @@ func (s *session) goodbye(code int, reason string, left <-chan error) {
 	if SendClose(s.conn, code, reason) != nil {
 		return
 	}
-	timer := time.NewTimer(closeGrace)
-	defer timer.Stop()
 	select {
 	case <-left:
-	case <-timer.C:
+	case <-time.After(closeGrace):
 	}
 }

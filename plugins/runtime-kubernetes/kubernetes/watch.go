@@ -193,11 +193,9 @@ func (w *watcher) change() <-chan struct{} {
 }
 
 func wait(ctx context.Context, changed <-chan struct{}, most time.Duration) {
-	timer := time.NewTimer(most)
-	defer timer.Stop()
 	select {
 	case <-changed:
-	case <-timer.C:
+	case <-time.After(most):
 	case <-ctx.Done():
 	}
 }

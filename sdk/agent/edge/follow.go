@@ -219,11 +219,9 @@ func (r *run) meet(ctx context.Context) {
 	if !waits {
 		return
 	}
-	timer := time.NewTimer(takenWait)
-	defer timer.Stop()
 	select {
 	case <-sent:
-	case <-timer.C: // somebody else began this turn
+	case <-time.After(takenWait): // somebody else began this turn
 	case <-ctx.Done():
 	}
 }
@@ -246,14 +244,12 @@ func (r *run) sent(ctx context.Context, id string) error {
 	if begun { // its turn was reported already, and may be over
 		limit = 0
 	}
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	select {
 	case <-told:
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-timer.C:
+	case <-time.After(limit):
 	}
 	r.mu.Lock()
 	if !r.taken.ok || r.last != protocol.ThreadReady && r.last != protocol.ThreadTurnComplete {

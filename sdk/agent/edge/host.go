@@ -159,11 +159,9 @@ func (h *host) Stop(ctx context.Context, t *agent.Thread, s protocol.ThreadStop)
 		}
 		return err
 	}
-	timer := time.NewTimer(stopWait)
-	defer timer.Stop()
 	select { // the runtime's own words are better than ours
 	case <-t.Context().Done():
-	case <-timer.C:
+	case <-time.After(stopWait):
 	case <-ctx.Done():
 	}
 	return nil

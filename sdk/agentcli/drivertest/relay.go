@@ -80,13 +80,11 @@ func listenHooks(socket string) (*hooks, error) {
 		listener: listener, calls: make(chan *agentcli.HookCall, 64), closed: make(chan struct{}),
 		conns: map[net.Conn]bool{},
 	}
-	h.group.Add(1)
-	go h.accept()
+	h.group.Go(h.accept)
 	return h, nil
 }
 
 func (h *hooks) accept() {
-	defer h.group.Done()
 	for {
 		conn, err := h.listener.Accept()
 		if err != nil {
@@ -95,14 +93,12 @@ func (h *hooks) accept() {
 		h.mu.Lock()
 		h.conns[conn] = true
 		h.mu.Unlock()
-		h.group.Add(1)
-		go h.serve(conn)
+		h.group.Go(func() { h.serve(conn) })
 	}
 }
 
 // serve hands one call over and keeps its connection until it is answered or the relay ends.
 func (h *hooks) serve(conn net.Conn) {
-	defer h.group.Done()
 	defer func() {
 		conn.Close()
 		h.mu.Lock()

@@ -152,11 +152,9 @@ func (k *Keeper) finish(drained <-chan struct{}) {
 
 // linger keeps the socket for clients that did not fetch the exit yet.
 func (k *Keeper) linger(most time.Duration) {
-	timer := time.NewTimer(most)
-	defer timer.Stop()
 	select {
 	case <-k.released:
-	case <-timer.C:
+	case <-time.After(most):
 	case <-k.terminate:
 	}
 }

@@ -21,11 +21,9 @@ func (k *Keeper) kill(grace time.Duration) {
 	if grace > 0 {
 		k.signal(unix.SIGTERM)
 		k.signal(unix.SIGCONT) // a stopped command cannot end by itself
-		timer := time.NewTimer(grace)
-		defer timer.Stop()
 		select {
 		case <-k.reaper.done:
-		case <-timer.C:
+		case <-time.After(grace):
 		}
 	}
 	k.killTree(0)
@@ -79,11 +77,9 @@ func (k *Keeper) isEmpty() bool {
 }
 
 func (k *Keeper) waitEmpty(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-k.reaper.empty:
-	case <-timer.C:
+	case <-time.After(d):
 	}
 }
 

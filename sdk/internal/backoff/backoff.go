@@ -28,10 +28,8 @@ func (b *Backoff) Reset() { b.next = 0 }
 
 // Wait waits for the next wait. It returns false if ctx ended first.
 func (b *Backoff) Wait(ctx context.Context) bool {
-	timer := time.NewTimer(b.Next())
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(b.Next()):
 		return true
 	case <-ctx.Done():
 		return false

@@ -66,8 +66,7 @@ func Open(path string, keep int) (*Journal, error) {
 	if err := j.compact(); err != nil {
 		return nil, err
 	}
-	j.done.Add(1)
-	go j.syncer()
+	j.done.Go(j.syncer)
 	return j, nil
 }
 
@@ -184,7 +183,6 @@ func (j *Journal) Close() error {
 }
 
 func (j *Journal) syncer() {
-	defer j.done.Done()
 	tick := time.NewTicker(syncEvery)
 	defer tick.Stop()
 	for {
