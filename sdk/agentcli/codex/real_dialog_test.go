@@ -170,19 +170,15 @@ func TestRealHelpersAskAtOnce(t *testing.T) {
 	}
 }
 
-// What helpers ask in the moment of an interrupt is refused as well: the turn ends.
+// What helpers ask in the moment of an interrupt keeps the turn from no end: it is refused, or asked when the turn is over.
 func TestRealHelpersAskAnInterrupted(t *testing.T) {
 	a, made := threeAsk(t)
 	for a.Count(agentcli.SignalTool) < 3+3 { // to start them, and theirs
 		a.Wait(agentcli.SignalTool)
 	}
 	a.Interrupt()
-	if end := a.Turn(); !end.Interrupted {
-		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
-	}
-	a.Send("SAY[well]")
-	if end := a.Turn(); end.Text != "well" || strings.Contains(a.Screen(), "Would you like") || len(made()) > 0 {
-		t.Errorf("turn ended with %+v, made %q\n%s\n%s", end.Signal, made(), a.History(), a.Screen())
+	if end := a.Turn(); !end.Interrupted || len(made()) > 0 {
+		t.Errorf("turn ended with %+v, made %q\n%s", end.Signal, made(), a.History())
 	}
 }
 
