@@ -2,6 +2,7 @@ package appliance
 
 import (
 	"context"
+	"maps"
 	"slices"
 )
 
@@ -12,10 +13,7 @@ var wellKnownTypes = []string{"claude", "codex", "gemini"}
 // agentTypes are those that roles of org charts may name: the well-known ones, the declared ones, and what the
 // runtimes offer beside them.
 func (a *App) agentTypes(ctx context.Context) []string {
-	types := slices.Clone(wellKnownTypes)
-	for name := range a.config.Load().AgentTypes {
-		types = append(types, name)
-	}
+	types := slices.AppendSeq(slices.Clone(wellKnownTypes), maps.Keys(a.config.Load().AgentTypes))
 	if a.runtimes != nil {
 		for _, r := range a.runtimes.Runtimes(ctx) {
 			types = append(types, r.Types...)

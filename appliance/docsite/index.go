@@ -56,10 +56,7 @@ func newIndex(s *site) *index {
 			ix.add(indexed{part, p})
 		}
 	}
-	for word := range ix.postings {
-		ix.words = append(ix.words, word)
-	}
-	sort.Strings(ix.words)
+	ix.words = slices.Sorted(maps.Keys(ix.postings))
 	return ix
 }
 
@@ -110,18 +107,8 @@ func (ix *index) find(query string, most int) []found {
 			}
 		}
 	}
-	list := make([]int, 0, len(scores))
-	for at := range scores {
-		list = append(list, at)
-	}
-	slices.SortFunc(list, func(a, b int) int {
-		switch {
-		case scores[a] > scores[b]:
-			return -1
-		case scores[a] < scores[b]:
-			return 1
-		}
-		return a - b
+	list := slices.SortedFunc(maps.Keys(scores), func(a, b int) int {
+		return cmp.Or(cmp.Compare(scores[b], scores[a]), a-b)
 	})
 	results := make([]found, 0, min(most, len(list)))
 	for _, at := range list[:min(most, len(list))] {

@@ -96,9 +96,7 @@ func Module(o Options) ([]string, error) {
 
 // Files returns what Module writes, by name. It writes nothing.
 func Files(o Options) (map[string]string, error) {
-	if o.Module == "" {
-		o.Module = o.DefaultModule()
-	}
+	o.Module = cmp.Or(o.Module, o.DefaultModule())
 	if err := o.check(); err != nil {
 		return nil, err
 	}

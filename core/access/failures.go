@@ -1,6 +1,7 @@
 package access
 
 import (
+	"maps"
 	"net/http"
 	"net/netip"
 	"sync"
@@ -104,11 +105,7 @@ func (f *failures) add(from netip.Prefix) {
 
 // tidy makes room: what is over goes, and if that is little, any addresses that are not over the limit.
 func (f *failures) tidy(now time.Time) {
-	for from, a := range f.since {
-		if now.Sub(a.began) >= failureWindow {
-			delete(f.since, from)
-		}
-	}
+	maps.DeleteFunc(f.since, func(_ netip.Prefix, a *attempts) bool { return now.Sub(a.began) >= failureWindow })
 	for pass := range 2 {
 		for from, a := range f.since {
 			if len(f.since) <= maxAddresses/2 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -103,9 +104,7 @@ type Service struct {
 // New makes a Service without side effects.
 func New(o Options) *Service {
 	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
-	if o.IDs == nil {
-		o.IDs = core.NewIDs(o.Clock)
-	}
+	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
 	if o.Older == nil {
 		o.Older = core.OlderBy(o.Clock)
 	}
@@ -195,10 +194,7 @@ func (s *Service) Close(ctx context.Context) error {
 	s.closing = true
 	s.timer.Stop()
 	defer context.AfterFunc(ctx, s.cancel)() // a store call of the service does not outlast ctx
-	sessions := make([]*session, 0, len(s.sessions))
-	for session := range s.sessions {
-		sessions = append(sessions, session)
-	}
+	sessions := slices.Collect(maps.Keys(s.sessions))
 	s.mu.Unlock()
 
 	s.hostNotices.stop() // that all hosts are away is no news then

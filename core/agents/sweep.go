@@ -2,6 +2,7 @@ package agents
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -42,10 +43,7 @@ func (s *Service) sweep() {
 	now := s.clock.Now()
 	s.mu.RLock()
 	closing := s.closing
-	sessions := make([]*session, 0, len(s.sessions))
-	for session := range s.sessions {
-		sessions = append(sessions, session)
-	}
+	sessions := slices.Collect(maps.Keys(s.sessions))
 	s.mu.RUnlock()
 	if closing {
 		return

@@ -149,12 +149,7 @@ func (r *ruling) soc2(s *Security) {
 }
 
 func allCategories(events []string) bool {
-	for _, category := range (Audit{}).Categories() {
-		if !slices.Contains(events, category) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(Audit{}.Categories(), func(category string) bool { return !slices.Contains(events, category) })
 }
 
 func (r *ruling) gdpr(s *Security) {

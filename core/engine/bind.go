@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -152,9 +153,7 @@ func (r *chartRun) grow(c *change, role *roleRun) bool {
 		return false // a role without any waits in line, and who needs less than it has goes without
 	}
 	most := role.most()
-	if most == 0 {
-		most = max(role.least(), 1)
-	}
+	most = cmp.Or(most, max(role.least(), 1))
 	need := role.need
 	if exclude := role.failed(); len(exclude) > 0 {
 		need.Exclude = exclude
@@ -187,11 +186,7 @@ func (r *roleRun) failed() map[string]bool {
 			}
 			continue
 		}
-		for id := range out {
-			if !slices.Contains(l.excluded, id) {
-				delete(out, id)
-			}
-		}
+		maps.DeleteFunc(out, func(id string, _ bool) bool { return !slices.Contains(l.excluded, id) })
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/wardroom/wardroom/core"
 )
@@ -228,12 +229,7 @@ func stepsBefore(d *core.Definition, events []core.Event, fromStep string) (map[
 }
 
 func known(d *core.Definition, id string) bool {
-	for i := range d.Steps {
-		if d.Steps[i].ID == id {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(stepIDs(d), id)
 }
 
 func stepIDs(d *core.Definition) []string {

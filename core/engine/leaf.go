@@ -179,9 +179,7 @@ func (r *chartRun) uses(u *wire.Usage) {
 	if u == nil {
 		return
 	}
-	if r.usage == nil {
-		r.usage = new(wire.Usage)
-	}
+	r.usage = cmp.Or(r.usage, new(wire.Usage))
 	r.usage.Add(u)
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -113,15 +114,8 @@ func checkMessage(m *core.TaskMessage) *core.Error {
 
 // isWord reports whether s is printable and not too long; the empty text is.
 func isWord(s string) bool {
-	if len(s) > maxMessageWord || !utf8.ValidString(s) {
-		return false
-	}
-	for _, r := range s {
-		if !unicode.IsPrint(r) {
-			return false
-		}
-	}
-	return true
+	return len(s) <= maxMessageWord && utf8.ValidString(s) &&
+		!strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // checkContent judges the JSON of a message, a reply or an answer.

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -168,9 +169,5 @@ func (e *Engine) unbindAgent(agent string, r *run) {
 func (e *Engine) servedBy(agent string) []*run {
 	e.tasksMu.RLock()
 	defer e.tasksMu.RUnlock()
-	list := make([]*run, 0, len(e.serving[agent]))
-	for r := range e.serving[agent] {
-		list = append(list, r)
-	}
-	return list
+	return slices.Collect(maps.Keys(e.serving[agent]))
 }

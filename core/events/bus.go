@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"hash/maphash"
 	"sync"
 	"sync/atomic"
@@ -44,12 +45,8 @@ type shard struct {
 
 // New returns a bus.
 func New(opts Options) *Bus {
-	if opts.MaxEvents <= 0 {
-		opts.MaxEvents = DefaultMaxEvents
-	}
-	if opts.MaxBytes <= 0 {
-		opts.MaxBytes = DefaultMaxBytes
-	}
+	opts.MaxEvents = cmp.Or(max(opts.MaxEvents, 0), DefaultMaxEvents)
+	opts.MaxBytes = cmp.Or(max(opts.MaxBytes, 0), DefaultMaxBytes)
 	return &Bus{opts: opts, seed: maphash.MakeSeed()}
 }
 
@@ -90,12 +87,8 @@ type SubscribeOptions struct {
 // Subscribe returns a subscription to the events of a subject or a group from now on; "" means all subjects. After
 // Close of the bus it returns a subscription that has ended with shutting_down.
 func (b *Bus) Subscribe(subject string, opts SubscribeOptions) *Subscription {
-	if opts.MaxEvents <= 0 {
-		opts.MaxEvents = b.opts.MaxEvents
-	}
-	if opts.MaxBytes <= 0 {
-		opts.MaxBytes = b.opts.MaxBytes
-	}
+	opts.MaxEvents = cmp.Or(max(opts.MaxEvents, 0), b.opts.MaxEvents)
+	opts.MaxBytes = cmp.Or(max(opts.MaxBytes, 0), b.opts.MaxBytes)
 	sub := &Subscription{bus: b, subject: subject, opts: opts, ready: make(chan struct{}, 1)}
 	sh := &b.all
 	if subject != "" {

@@ -2,6 +2,7 @@ package health
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -36,12 +37,7 @@ func (r Report) Verdict() string {
 
 // Live reports whether no vital check failed.
 func (r Report) Live() bool {
-	for _, c := range r.Checks {
-		if c.Severity == Vital && c.Status == StatusFailed {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Checks, func(c State) bool { return c.Severity == Vital && c.Status == StatusFailed })
 }
 
 // Ready reports whether the process takes traffic: it is in PhaseReady and no required or vital check failed.

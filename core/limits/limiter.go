@@ -2,6 +2,7 @@ package limits
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"sync"
 	"time"
@@ -183,16 +184,8 @@ func (l *Limiter) room(now time.Time) bool {
 		return false
 	}
 	l.swept = now
-	for name, b := range l.clients {
-		if b.full(now) {
-			delete(l.clients, name)
-		}
-	}
-	for name, b := range l.patterns {
-		if full(b, now) {
-			delete(l.patterns, name)
-		}
-	}
+	maps.DeleteFunc(l.clients, func(_ string, b *buckets) bool { return b.full(now) })
+	maps.DeleteFunc(l.patterns, func(_ string, b *rate.Limiter) bool { return full(b, now) })
 	return len(l.clients)+len(l.patterns) < l.opts.MaxClients
 }
 

@@ -96,9 +96,7 @@ func New(o Options) *Service {
 	if o.Older == nil {
 		o.Older = core.OlderBy(o.Clock)
 	}
-	if o.IDs == nil {
-		o.IDs = core.NewIDs(o.Clock)
-	}
+	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
 	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	s := &Service{
 		store: o.Store, path: o.Path, clock: o.Clock, older: o.Older, ids: o.IDs, log: o.Logger.Named("memory"),

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -212,10 +214,7 @@ func (s *Service) fill() error {
 	if err != nil {
 		return err
 	}
-	gone := make([]string, 0, len(known))
-	for id := range known { // what the walk did not meet
-		gone = append(gone, id)
-	}
+	gone := slices.Collect(maps.Keys(known)) // what the walk did not meet
 	s.log.Info("the index of experiences was compared with the store", "added", added, "removed", len(gone))
 	for len(gone) > 0 {
 		n := min(len(gone), maxBatch)

@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,10 +83,7 @@ func (v *chartVocabulary) hint(root string) string {
 	if strings.HasPrefix(root, "step_") {
 		return "; the result of the first step is step_0_result, that of the second step inside the third step_2_1_result"
 	}
-	all := []string{"input", "context"}
-	for name := range v.outputs {
-		all = append(all, name)
-	}
+	all := slices.AppendSeq([]string{"input", "context"}, maps.Keys(v.outputs))
 	slices.Sort(all)
 	if near := hint(root, all); near != "" {
 		return near

@@ -66,9 +66,7 @@ type Service struct {
 func NewService(store Store, clock core.Clock, options Options) *Service {
 	options.MaxDefinition = cmp.Or(options.MaxDefinition, DefaultMaxDefinition)
 	options.CacheBytes = cmp.Or(options.CacheBytes, DefaultCacheBytes)
-	if options.IDs == nil {
-		options.IDs = core.NewIDs(clock)
-	}
+	options.IDs = cmp.Or[core.IDs](options.IDs, core.NewIDs(clock))
 	return &Service{
 		store:   store,
 		clock:   clock,

@@ -3,7 +3,9 @@ package pluginhost
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -66,11 +68,7 @@ func newChild(h *Host, s Spec, declared bool) *child {
 
 // secrets are the texts that may not appear in anything the plugin says.
 func (s Spec) secrets() []string {
-	list := append([]string{}, s.Secrets...)
-	for _, value := range s.Env {
-		list = append(list, value)
-	}
-	return list
+	return slices.AppendSeq(slices.Clone(s.Secrets), maps.Values(s.Env))
 }
 
 // settled reports whether a state lasts until something happens.

@@ -2,8 +2,11 @@ package pluginhost
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -35,10 +38,7 @@ func (h *Host) Gather() ([]*dto.MetricFamily, error) {
 	ctx, cancel := context.WithTimeout(h.ctx, gatherTime)
 	defer cancel()
 	h.mu.Lock()
-	var children []*child
-	for _, c := range h.children {
-		children = append(children, c)
-	}
+	children := slices.Collect(maps.Values(h.children))
 	h.mu.Unlock()
 	sort.Slice(children, func(i, j int) bool { return children[i].spec.Name < children[j].spec.Name })
 	texts := make([][]byte, len(children))
@@ -61,12 +61,9 @@ func (h *Host) Gather() ([]*dto.MetricFamily, error) {
 			c.log.Logger.Debug("plugin has metrics that cannot be read", "error", c.redact(err.Error()))
 		}
 	}
-	list := make([]*dto.MetricFamily, 0, len(merged))
-	for _, family := range merged {
-		list = append(list, family)
-	}
-	sort.Slice(list, func(i, j int) bool { return list[i].GetName() < list[j].GetName() })
-	return list, nil
+	return slices.SortedFunc(maps.Values(merged), func(a, b *dto.MetricFamily) int {
+		return cmp.Compare(a.GetName(), b.GetName())
+	}), nil
 }
 
 // mergeMetrics adds the series of one plugin. All or none of them are taken.

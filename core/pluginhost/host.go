@@ -55,9 +55,7 @@ func New(o Options) (*Host, error) {
 	if o.Lookup == nil {
 		o.Lookup = os.LookupEnv
 	}
-	if o.Policy == (Policy{}) {
-		o.Policy = DefaultPolicy()
-	}
+	o.Policy = cmp.Or(o.Policy, DefaultPolicy())
 	o.Limits = o.Limits.withDefaults()
 	h := &Host{
 		opts: o, log: o.Logger.Named("plugins"),

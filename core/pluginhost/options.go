@@ -1,6 +1,7 @@
 package pluginhost
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -115,13 +116,9 @@ func (l Limits) withDefaults() Limits {
 		{&l.Start, &d.Start}, {&l.Configure, &d.Configure}, {&l.Ping, &d.Ping}, {&l.Answer, &d.Answer},
 		{&l.Stop, &d.Stop}, {&l.Ready, &d.Ready}, {&l.Settle, &d.Settle}, {&l.Again, &d.Again},
 	} {
-		if *f.field <= 0 {
-			*f.field = *f.value
-		}
+		*f.field = cmp.Or(max(*f.field, 0), *f.value)
 	}
-	if l.Pings <= 0 {
-		l.Pings = d.Pings
-	}
+	l.Pings = cmp.Or(max(l.Pings, 0), d.Pings)
 	return l
 }
 

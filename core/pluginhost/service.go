@@ -29,10 +29,7 @@ func (h *Host) FindPlugins(context.Context) ([]*core.Plugin, error) {
 			known[p.Name] = p
 		}
 	}
-	list := make([]*core.Plugin, 0, len(known))
-	for _, p := range known {
-		list = append(list, p)
-	}
+	list := slices.AppendSeq(make([]*core.Plugin, 0, len(known)), maps.Values(known))
 	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
 	return list, nil
 }

@@ -1,6 +1,9 @@
 package pluginhost
 
-import "sync"
+import (
+	"maps"
+	"sync"
+)
 
 // unsafeSet are the files and directories that others could change, as far as starts of plugins met them.
 type unsafeSet struct {
@@ -17,11 +20,7 @@ func (s *unsafeSet) note(f *failure) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for path := range s.paths {
-		if ownedSafely(path) == nil {
-			delete(s.paths, path)
-		}
-	}
+	maps.DeleteFunc(s.paths, func(path string, _ bool) bool { return ownedSafely(path) == nil })
 	if f == nil || f.unsafe == nil || s.paths[f.unsafe.path] {
 		return
 	}

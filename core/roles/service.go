@@ -53,12 +53,8 @@ func New(o Options) *Service {
 	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
 	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	o.Tracer = cmp.Or[core.Tracer](o.Tracer, core.NoTracer{})
-	if o.ReadyWait <= 0 {
-		o.ReadyWait = defaultReadyWait
-	}
-	if o.LoginWait <= 0 {
-		o.LoginWait = defaultLoginWait
-	}
+	o.ReadyWait = cmp.Or(max(o.ReadyWait, 0), defaultReadyWait)
+	o.LoginWait = cmp.Or(max(o.LoginWait, 0), defaultLoginWait)
 	s := &Service{
 		opts: o, log: o.Logger, agents: o.Agents,
 		spawns: make(chan struct{}, spawnsAtOnce), stops: make(chan struct{}, stopsAtOnce),
@@ -137,12 +133,9 @@ func (s *Service) Lacking(types []string, runtime string) bool {
 
 // offers reports whether a runtime that is ready offers a type.
 func offers(infos []core.RuntimeInfo, kind, runtime string) bool {
-	for i := range infos {
-		if (runtime == "" || infos[i].Name == runtime) && infos[i].Ready && slices.Contains(infos[i].Types, kind) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(infos, func(info core.RuntimeInfo) bool {
+		return (runtime == "" || info.Name == runtime) && info.Ready && slices.Contains(info.Types, kind)
+	})
 }
 
 // missing returns why none of the types can be spawned.

@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -70,9 +71,7 @@ func translate(err error, r *core.ManagedAgentRecord) error {
 		if ours, ok := fields[field]; ok {
 			field = ours
 		}
-		if field == "" {
-			field = fieldOf(e.Code)
-		}
+		field = cmp.Or(field, fieldOf(e.Code))
 		details["field"], details["reason"] = field, message
 		message = field + ": " + message
 	case core.CodeConflict:

@@ -72,19 +72,13 @@ type source struct {
 // New makes a service. It starts nothing.
 func New(o Options) *Service {
 	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
-	if o.IDs == nil {
-		o.IDs = core.NewIDs(o.Clock)
-	}
+	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
 	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	if o.Older == nil {
 		o.Older = core.OlderBy(o.Clock)
 	}
-	if o.KeepStopped <= 0 {
-		o.KeepStopped = defaultKeep
-	}
-	if o.OrphanGrace <= 0 {
-		o.OrphanGrace = defaultGrace
-	}
+	o.KeepStopped = cmp.Or(max(o.KeepStopped, 0), defaultKeep)
+	o.OrphanGrace = cmp.Or(max(o.OrphanGrace, 0), defaultGrace)
 	s := &Service{
 		opts: o, log: o.Logger, agents: make(map[string]*core.ManagedAgentRecord), pending: make(map[string]chan struct{}),
 		restarting: make(map[string]int), ended: make(map[string]int), moved: make(chan struct{}), away: make(map[string]bool),

@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -24,9 +25,7 @@ func (s *Service) StopManagedAgent(ctx context.Context, id string, opts core.Man
 	}
 	// Once begun, a stop goes on without its caller.
 	grace := opts.Grace
-	if grace <= 0 {
-		grace = defaultStopGrace
-	}
+	grace = cmp.Or(max(grace, 0), defaultStopGrace)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+stopAnswerReserve)
 	defer cancel()
 	if r, err = s.want(ctx, id, false); err != nil {

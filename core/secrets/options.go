@@ -56,12 +56,8 @@ type Config struct {
 }
 
 func (c Config) withDefaults() *Config {
-	if c.Refresh <= 0 {
-		c.Refresh = 5 * time.Minute
-	}
-	if c.Timeout <= 0 {
-		c.Timeout = 10 * time.Second
-	}
+	c.Refresh = cmp.Or(max(c.Refresh, 0), 5*time.Minute)
+	c.Timeout = cmp.Or(max(c.Timeout, 0), 10*time.Second)
 	return &c
 }
 

@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,9 +35,7 @@ func (s *Service) AwaitThreadInput(ctx context.Context, id, inputID string, time
 
 // awaitInput waits for the end of the turn of a message that was stored behind the event at after.
 func (s *Service) awaitInput(ctx context.Context, r *core.ThreadRecord, inputID string, after uint64, timeout time.Duration) (core.ThreadReceipt, error) {
-	if timeout <= 0 {
-		timeout = awaitTimeout
-	}
+	timeout = cmp.Or(max(timeout, 0), awaitTimeout)
 	waiting, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
 	w := &inputWait{s: s, id: r.ID, inputID: inputID}

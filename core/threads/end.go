@@ -37,9 +37,7 @@ func (c *change) conclude(out *outcome) error {
 		r.StatusReason = ""
 		c.event(core.EventThreadCompleted, completedData{Completion: said})
 	case core.ThreadFailed:
-		if r.Error == nil {
-			r.Error = &core.ThreadError{Code: core.CodeAgentError, Message: "the thread failed"}
-		}
+		r.Error = cmp.Or(r.Error, &core.ThreadError{Code: core.CodeAgentError, Message: "the thread failed"})
 		c.event(core.EventThreadFailed, failedData{Error: r.Error, Completion: said})
 	default:
 		c.event(core.EventThreadStopped, stoppedData{Reason: e.Reason, Completion: said})

@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -102,9 +103,7 @@ func (t *thread) wrapUp(ctx context.Context) bool {
 		ws, finish := r.Workspace.ID, r.Policy.Finish
 		if r.Ending.Status == core.ThreadCompleted && finish != nil && (finish.Commit || finish.Push) && r.Ending.State != core.CompletionFailed {
 			message := finish.Message
-			if message == "" {
-				message = clip.Text(r.Objective, maxSummary)
-			}
+			message = cmp.Or(message, clip.Text(r.Objective, maxSummary))
 			failure = t.tryOften(ctx, func() (err error) {
 				artifacts, err = t.s.opts.Workspaces.FinishWorkspace(ctx, ws, *finish, message)
 				return err

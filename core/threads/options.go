@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -113,24 +114,12 @@ type Config struct {
 }
 
 func (c Config) withDefaults() *Config {
-	if c.MaxThreads <= 0 {
-		c.MaxThreads = 100
-	}
-	if c.MaxQueued <= 0 {
-		c.MaxQueued = 20_000
-	}
-	if c.MaxQueuedBytes <= 0 {
-		c.MaxQueuedBytes = 64 << 20
-	}
-	if c.IdleTimeout <= 0 {
-		c.IdleTimeout = time.Hour
-	}
-	if c.SpawnsAtOnce <= 0 {
-		c.SpawnsAtOnce = 4
-	}
-	if c.TurnRetryDelay <= 0 {
-		c.TurnRetryDelay = 10 * time.Second
-	}
+	c.MaxThreads = cmp.Or(max(c.MaxThreads, 0), 100)
+	c.MaxQueued = cmp.Or(max(c.MaxQueued, 0), 20_000)
+	c.MaxQueuedBytes = cmp.Or(max(c.MaxQueuedBytes, 0), 64<<20)
+	c.IdleTimeout = cmp.Or(max(c.IdleTimeout, 0), time.Hour)
+	c.SpawnsAtOnce = cmp.Or(max(c.SpawnsAtOnce, 0), 4)
+	c.TurnRetryDelay = cmp.Or(max(c.TurnRetryDelay, 0), 10*time.Second)
 	c.MaxRestarts, c.TurnRetries = max(0, c.MaxRestarts), max(0, c.TurnRetries)
 	return &c
 }

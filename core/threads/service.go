@@ -61,9 +61,7 @@ type roleInstance struct {
 // New makes a service. It starts nothing.
 func New(o Options) *Service {
 	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
-	if o.IDs == nil {
-		o.IDs = core.NewIDs(o.Clock)
-	}
+	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
 	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	o.Observer = cmp.Or[Observer](o.Observer, noObserver{})
 	o.Tracer = cmp.Or[core.Tracer](o.Tracer, core.NoTracer{})

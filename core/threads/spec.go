@@ -152,22 +152,12 @@ func (s *Service) checkPolicy(k *checker, spec *core.ThreadSpec) error {
 func (s *Service) fill(spec *core.ThreadSpec) {
 	c := s.config.Load()
 	p := &spec.Policy
-	if p.IdleTimeoutMs == 0 {
-		p.IdleTimeoutMs = c.IdleTimeout.Milliseconds()
-	}
-	if p.TimeoutMs == 0 {
-		p.TimeoutMs = c.Timeout.Milliseconds()
-	}
+	p.IdleTimeoutMs = cmp.Or(p.IdleTimeoutMs, c.IdleTimeout.Milliseconds())
+	p.TimeoutMs = cmp.Or(p.TimeoutMs, c.Timeout.Milliseconds())
 	p.SummarizeAfterTurns = cmp.Or(p.SummarizeAfterTurns, c.SummarizeAfterTurns)
-	if p.MaxRestarts == nil {
-		p.MaxRestarts = &c.MaxRestarts
-	}
-	if p.TurnRetries == nil {
-		p.TurnRetries = &c.TurnRetries
-	}
-	if spec.Name == "" {
-		spec.Name = nameOf(spec.Role, spec.Objective)
-	}
+	p.MaxRestarts = cmp.Or(p.MaxRestarts, &c.MaxRestarts)
+	p.TurnRetries = cmp.Or(p.TurnRetries, &c.TurnRetries)
+	spec.Name = cmp.Or(spec.Name, nameOf(spec.Role, spec.Objective))
 	for name := range spec.Preparation.Env {
 		spec.Preparation.EnvNames = append(spec.Preparation.EnvNames, name)
 	}

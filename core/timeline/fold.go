@@ -224,9 +224,7 @@ func (f *fold) stepCompleted(ev *core.Event, d *eventData) {
 		if d.Status != "" {
 			status = d.Status
 		}
-		if f.entries[i].Type == "" {
-			f.entries[i].Type = d.Kind
-		}
+		f.entries[i].Type = cmp.Or(f.entries[i].Type, d.Kind)
 		detail := d.Branch
 		if kind := core.StepKind(f.entries[i].Type); kind == core.KindReview || kind == core.KindApprove {
 			var end struct {
@@ -277,9 +275,7 @@ func (f *fold) taskEnded(ev *core.Event, d *eventData) {
 		})
 		f.tasks[d.TaskID] = i
 	}
-	if f.entries[i].Name == "" {
-		f.entries[i].Name = d.AgentName
-	}
+	f.entries[i].Name = cmp.Or(f.entries[i].Name, d.AgentName)
 	status, detail := entryCompleted, ""
 	if ev.Type == core.EventTaskFailed {
 		status = entryFailed

@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -73,9 +74,7 @@ func parsePath(text string) (path, error) {
 			return p, fmt.Errorf("has more than %d steps", maxSteps)
 		}
 		end := strings.IndexAny(rest[1:], ".[") + 1
-		if end == 0 {
-			end = len(rest)
-		}
+		end = cmp.Or(end, len(rest))
 		part := rest[1:end]
 		switch {
 		case rest[0] == '.' && part != "" && !strings.Contains(part, "]"):

@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,9 +40,7 @@ func (s *Service) receive(ctx context.Context, id string, r core.TriggerRequest)
 	}
 	came := s.opts.Clock.Now()
 	waits, t := s.peek(id)
-	if t == nil {
-		t = &snapshot{rec: new(core.TriggerRecord)}
-	}
+	t = cmp.Or(t, &snapshot{rec: new(core.TriggerRecord)})
 	if !p.good(t.rec.Scheme, valid(t.secrets, came), r.Body, came) {
 		return nil, "unauthorized", refused()
 	}

@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -89,9 +90,7 @@ func proofOf(header func(name string) string) (p proof, ok bool) {
 		p = proof{scheme: wire.SchemeGitHub, given: []string{header(headerGitHub)}, delivery: header(headerGitHubDelivery), event: header(headerGitHubEvent)}
 	case header(headerGitLab) != "":
 		p = proof{scheme: wire.SchemeGitLab, given: []string{header(headerGitLab)}, delivery: header(headerGitLabDelivery), event: header(headerGitLabEvent)}
-		if p.delivery == "" {
-			p.delivery = header(headerGitLabUUID)
-		}
+		p.delivery = cmp.Or(p.delivery, header(headerGitLabUUID))
 	default:
 		return p, false
 	}

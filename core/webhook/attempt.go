@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -316,9 +317,7 @@ func (s *Service) settle(d *core.Delivery, rec *core.WebhookRecord, r *result, c
 		began := r.began
 		d.Attempts++
 		d.Timestamp = &began
-		if d.FirstAt == nil {
-			d.FirstAt = &began
-		}
+		d.FirstAt = cmp.Or(d.FirstAt, &began)
 		d.StatusCode, d.DurationMs, d.ResponseBody = r.code, r.took.Milliseconds(), r.text
 	}
 	d.LastError, d.NextAt = r.why, nil

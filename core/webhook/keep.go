@@ -2,6 +2,8 @@ package webhook
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/wardroom/wardroom/core"
@@ -149,9 +151,5 @@ func (s *Service) endSecrets(ctx context.Context, now time.Time) {
 func (s *Service) ids() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	ids := make([]string, 0, len(s.endpoints))
-	for id := range s.endpoints {
-		ids = append(ids, id)
-	}
-	return ids
+	return slices.Collect(maps.Keys(s.endpoints))
 }

@@ -100,9 +100,7 @@ type Config struct {
 }
 
 func (c Config) withDefaults() *Config {
-	if c.Guard == nil {
-		c.Guard = &target.Guard{}
-	}
+	c.Guard = cmp.Or(c.Guard, &target.Guard{})
 	c.MaxConcurrent = cmp.Or(max(0, c.MaxConcurrent), DefaultMaxConcurrent)
 	c.MaxPerEndpoint = cmp.Or(max(0, c.MaxPerEndpoint), DefaultMaxPerEndpoint)
 	c.DisableAfter = cmp.Or(c.DisableAfter, DefaultDisableAfter)
@@ -137,9 +135,7 @@ type Options struct {
 
 func (o *Options) setDefaults() {
 	o.Clock = cmp.Or[core.Clock](o.Clock, core.SystemClock{})
-	if o.IDs == nil {
-		o.IDs = core.NewIDs(o.Clock)
-	}
+	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
 	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	o.Observer = cmp.Or[Observer](o.Observer, noObserver{})
 	if o.Notice == nil {

@@ -93,21 +93,11 @@ func (s *Service) checkoutWorkers() int {
 
 // filled returns the configuration with its defaults.
 func (c Config) filled() Config {
-	if c.MaxWorkspaces <= 0 {
-		c.MaxWorkspaces = defaultWorkspaces
-	}
-	if c.TTL <= 0 {
-		c.TTL = defaultTTL
-	}
-	if c.ReserveTTL <= 0 {
-		c.ReserveTTL = defaultReserveTTL
-	}
-	if c.FetchTimeout <= 0 {
-		c.FetchTimeout = defaultFetchTimeout
-	}
-	if c.CheckoutTimeout <= 0 {
-		c.CheckoutTimeout = defaultCheckoutTimeout
-	}
+	c.MaxWorkspaces = cmp.Or(max(c.MaxWorkspaces, 0), defaultWorkspaces)
+	c.TTL = cmp.Or(max(c.TTL, 0), defaultTTL)
+	c.ReserveTTL = cmp.Or(max(c.ReserveTTL, 0), defaultReserveTTL)
+	c.FetchTimeout = cmp.Or(max(c.FetchTimeout, 0), defaultFetchTimeout)
+	c.CheckoutTimeout = cmp.Or(max(c.CheckoutTimeout, 0), defaultCheckoutTimeout)
 	c.Identity.Name = cmp.Or(c.Identity.Name, "Wardroom")
 	c.Identity.Email = cmp.Or(c.Identity.Email, "wardroom@localhost")
 	return c

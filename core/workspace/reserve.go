@@ -46,9 +46,7 @@ func (s *Service) ReserveWorkspace(ctx context.Context, req core.WorkspaceReques
 			w.Warnings = append(w.Warnings, warning)
 		}
 		w.WorkBranch = req.Spec.WorkBranch
-		if w.WorkBranch == "" {
-			w.WorkBranch = workBranch(branchOwner(req.ExecutionID, w.ID), req.Role, req.Name)
-		}
+		w.WorkBranch = cmp.Or(w.WorkBranch, workBranch(branchOwner(req.ExecutionID, w.ID), req.Role, req.Name))
 	}
 	return s.reserve(ctx, w)
 }

@@ -56,9 +56,7 @@ func New(o Options) *Service {
 	if o.Older == nil {
 		o.Older = core.OlderBy(o.Clock)
 	}
-	if o.IDs == nil {
-		o.IDs = core.NewIDs(o.Clock)
-	}
+	o.IDs = cmp.Or[core.IDs](o.IDs, core.NewIDs(o.Clock))
 	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
 	s := &Service{
 		opts: o, log: o.Logger, locks: newLocks(), slots: make(chan struct{}, checkouts()),

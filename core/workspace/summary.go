@@ -122,15 +122,8 @@ func (t *treeSummary) warn(collisions map[string]bool) {
 }
 
 func longName(name string) bool {
-	if len(name) > maxPathBytes {
-		return true
-	}
-	for part := range strings.SplitSeq(name, "/") {
-		if len(part) > maxNameBytes {
-			return true
-		}
-	}
-	return false
+	return len(name) > maxPathBytes ||
+		slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return len(part) > maxNameBytes })
 }
 
 // listed spells out the first few names.

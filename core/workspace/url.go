@@ -7,6 +7,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -103,12 +104,7 @@ func Host(text string) string {
 
 // climbs reports whether a path has a .. component.
 func climbs(file string) bool {
-	for part := range strings.SplitSeq(file, "/") {
-		if part == ".." {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(strings.Split(file, "/"), "..")
 }
 
 // urlAllowed reports whether a glob allows a URL. Up to the path a * stops at a slash, so that it cannot stand for another

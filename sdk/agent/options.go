@@ -173,9 +173,7 @@ func (o Options) withDefaults() (Options, *url.URL, error) {
 	if o.Threads != nil {
 		o.MaxFrameBytes = max(o.MaxFrameBytes, protocol.MaxServerFrame)
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if len(problems) > 0 {
 		return o, nil, fmt.Errorf("agent: bad options: %w", errors.Join(problems...))
 	}

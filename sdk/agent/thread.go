@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -188,9 +189,7 @@ const (
 // encodeThreadEvent encodes an event so that it fits into limit bytes; 0: the server did not say. What is too much
 // is left out: first the input of tools, then text.
 func encodeThreadEvent(e *protocol.ThreadEvent, limit int64) ([]byte, error) {
-	if limit <= 0 {
-		limit = defaultEventSize
-	}
+	limit = cmp.Or(max(limit, 0), defaultEventSize)
 	limit = max(limit-eventOverhead, eventOverhead)
 	if len(e.Data.Text) > maxThreadText {
 		e.Data.Text, e.Data.Truncated = clip.Text(e.Data.Text, maxThreadText), true

@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -65,10 +66,7 @@ func (r *Runtime) attachStopped(a *agent, opts runtime.AttachOptions) (runtime.T
 			}
 		}
 	}
-	exit := rec.Exit
-	if exit == nil {
-		exit = &runtime.Exit{Reason: rec.Agent.Reason}
-	}
+	exit := cmp.Or(rec.Exit, &runtime.Exit{Reason: rec.Agent.Reason})
 	opts.From = nil
 	v := d.attach(nil, opts)
 	d.finish(exit)

@@ -1,6 +1,7 @@
 package agentcli
 
 import (
+	"cmp"
 	"maps"
 	"regexp"
 	"slices"
@@ -78,8 +79,6 @@ func (d *declared) Plan(_ *runtime.Spec, room Room, _ Life) (Plan, error) {
 func (d *declared) NewDriver(_ Plan, _ Room, h Host) Driver {
 	t, _ := h.(terminalHost) // every session's is one
 	idle := time.Duration(d.t.Idle)
-	if idle <= 0 {
-		idle = defaultIdle
-	}
+	idle = cmp.Or(max(idle, 0), defaultIdle)
 	return &declaredDriver{h: t, pattern: d.pattern, idle: idle, asked: d.t.Idle > 0, exit: d.t.Exit}
 }

@@ -57,31 +57,17 @@ const (
 // withDefaults returns the options with every default filled in.
 func (o Options) withDefaults() Options {
 	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
-	if o.Scrollback <= 0 {
-		o.Scrollback = 10_000
-	}
-	if o.RingBytes <= 0 {
-		o.RingBytes = 256 << 10
-	}
+	o.Scrollback = cmp.Or(max(o.Scrollback, 0), 10_000)
+	o.RingBytes = cmp.Or(max(o.RingBytes, 0), 256<<10)
 	if o.ViewerBytes <= 0 || o.ViewerBytes > o.RingBytes {
 		o.ViewerBytes = o.RingBytes
 	}
 	o.ResizePolicy = cmp.Or(o.ResizePolicy, ResizeLatest)
-	if o.StuckAfter <= 0 {
-		o.StuckAfter = 10 * time.Minute
-	}
-	if o.KeepStopped <= 0 {
-		o.KeepStopped = 24 * time.Hour
-	}
-	if o.KeepEvents <= 0 {
-		o.KeepEvents = 10_000
-	}
-	if o.HumanHold <= 0 {
-		o.HumanHold = 2 * time.Second
-	}
-	if o.CopyEvery <= 0 {
-		o.CopyEvery = 30 * time.Second
-	}
+	o.StuckAfter = cmp.Or(max(o.StuckAfter, 0), 10*time.Minute)
+	o.KeepStopped = cmp.Or(max(o.KeepStopped, 0), 24*time.Hour)
+	o.KeepEvents = cmp.Or(max(o.KeepEvents, 0), 10_000)
+	o.HumanHold = cmp.Or(max(o.HumanHold, 0), 2*time.Second)
+	o.CopyEvery = cmp.Or(max(o.CopyEvery, 0), 30*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -273,9 +273,7 @@ func (r *Runtime) start(ctx context.Context, a *agent, rec *record, adapter Adap
 		}
 	}()
 	spec := rec.Spec
-	if spec.Limits == (runtime.Limits{}) {
-		spec.Limits = r.o.Limits
-	}
+	spec.Limits = cmp.Or(spec.Limits, r.o.Limits)
 	room, err := r.o.Launcher.Prepare(ctx, &spec)
 	if err != nil {
 		return launchError(r, a.id, stepStart, err)
@@ -385,16 +383,14 @@ func (r *Runtime) launchSession(a *agent, s *session) {
 	a.mu.Lock()
 	a.live = s
 	a.mu.Unlock()
-	r.group.Add(1)
 	s.freed, s.missing = r.unreserve, r.seek
 	s.anew = func() { r.startAnew(a) }
 	s.background = r.group.Go
 	s.copies.take = r.liveCopier(a, s)
-	go func() {
-		defer r.group.Done()
+	r.group.Go(func() {
 		s.run()
 		r.copySession(r.ctx, a)
-	}()
+	})
 }
 
 // begun reports that the process runs, and waits for it to get ready. It runs before the loop does.

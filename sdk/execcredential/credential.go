@@ -2,6 +2,7 @@ package execcredential
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -106,9 +107,7 @@ func New(o Options) (*Credential, error) {
 	if !slices.Contains(versions, o.APIVersion) {
 		return nil, &Error{Command: o.Command, Why: fmt.Sprintf("has the apiVersion %q, and only %v are known", o.APIVersion, versions), Hint: "give the section exec of the kubeconfig one of these"}
 	}
-	if o.Limit <= 0 {
-		o.Limit = DefaultLimit
-	}
+	o.Limit = cmp.Or(max(o.Limit, 0), DefaultLimit)
 	spec := map[string]any{"interactive": false}
 	if o.Cluster != nil {
 		spec["cluster"] = o.Cluster

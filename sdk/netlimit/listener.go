@@ -2,9 +2,11 @@ package netlimit
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,10 +96,7 @@ func (l *Listener) leave(c *Conn) {
 func (l *Listener) Drain(stall time.Duration) {
 	l.drained.Store(int64(max(stall, time.Millisecond)))
 	l.mu.Lock()
-	all := make([]*Conn, 0, len(l.conns))
-	for c := range l.conns {
-		all = append(all, c)
-	}
+	all := slices.Collect(maps.Keys(l.conns))
 	l.mu.Unlock()
 	for _, c := range all {
 		c.hasten()

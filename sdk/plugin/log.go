@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"encoding/json"
 	"io"
 	"log"
@@ -32,9 +33,7 @@ func newLogger(name, level string, w io.Writer) hclog.Logger {
 
 func jsonLogger(name, level string, w io.Writer) hclog.Logger {
 	parsed := hclog.LevelFromString(level)
-	if parsed == hclog.NoLevel {
-		parsed = hclog.Info
-	}
+	parsed = cmp.Or(parsed, hclog.Info)
 	return hclog.New(&hclog.LoggerOptions{Name: name, Level: parsed, Output: lineWriter{w}, JSONFormat: true})
 }
 

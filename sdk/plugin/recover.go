@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"runtime/debug"
 
@@ -13,9 +14,7 @@ import (
 // recovering turns a panic in a handler into INTERNAL and a record of the log with its stack: one bad call does
 // not take the agents' terminals down with it.
 func recovering(log hclog.Logger) []grpc.ServerOption {
-	if log == nil {
-		log = hclog.Default()
-	}
+	log = cmp.Or(log, hclog.Default())
 	caught := func(method string, err *error) {
 		if p := recover(); p != nil {
 			log.Error("panic in a handler", "method", method, "panic", p, "stack", string(debug.Stack()))

@@ -1,6 +1,7 @@
 package plugintest
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -59,9 +60,7 @@ func Start(t testing.TB, o Options) *Plugin {
 	if p.o.Config == nil {
 		p.o.Config = json.RawMessage("{}")
 	}
-	if p.o.LogLevel == hclog.NoLevel {
-		p.o.LogLevel = hclog.Debug
-	}
+	p.o.LogLevel = cmp.Or(p.o.LogLevel, hclog.Debug)
 	if p.o.StateDir == "" {
 		p.o.StateDir = t.TempDir()
 	}

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/json"
@@ -43,12 +44,8 @@ func Dial(ctx context.Context, address string, attach runtime.AttachOptions, o D
 	if err != nil {
 		return nil, err
 	}
-	if o.Timeout <= 0 {
-		o.Timeout = 10 * time.Second
-	}
-	if o.Silence <= 0 {
-		o.Silence = 60 * time.Second
-	}
+	o.Timeout = cmp.Or(max(o.Timeout, 0), 10*time.Second)
+	o.Silence = cmp.Or(max(o.Silence, 0), 60*time.Second)
 	dialer := websocket.Dialer{
 		NetDialContext: o.Dial, TLSClientConfig: o.TLS, HandshakeTimeout: o.Timeout, Proxy: http.ProxyFromEnvironment,
 		ReadBufferSize: 32 << 10, WriteBufferSize: 4 << 10,

@@ -1,6 +1,9 @@
 package webhook
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // Why a delivery is not to be trusted. Verify wraps them; errors.Is tells them apart.
 var (
@@ -23,10 +26,6 @@ var (
 // Refused reports whether an error of Verify means that the sender did not prove to be Wardroom: a receiver answers 401
 // then. Of the others, ErrBody is about what was sent, and ErrNoSecret about the receiver itself.
 func Refused(err error) bool {
-	for _, e := range []error{ErrNoSignature, ErrTimestamp, ErrSignature, ErrTooOld, ErrTooNew} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
+	refusals := []error{ErrNoSignature, ErrTimestamp, ErrSignature, ErrTooOld, ErrTooNew}
+	return slices.ContainsFunc(refusals, func(e error) bool { return errors.Is(err, e) })
 }

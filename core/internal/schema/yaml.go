@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"sort"
@@ -225,11 +226,7 @@ func (r *YAML) list(path string, f *Field, target reflect.Value, node *yaml.Node
 		r.Bad(path, node, "%s items, not %d", reason, len(node.Content))
 		return false
 	}
-	for key := range r.Places {
-		if strings.HasPrefix(key, path+"[") {
-			delete(r.Places, key)
-		}
-	}
+	maps.DeleteFunc(r.Places, func(key string, _ Place) bool { return strings.HasPrefix(key, path+"[") })
 	list := reflect.Zero(target.Type())
 	for i, item := range node.Content {
 		at := fmt.Sprintf("%s[%d]", path, i)

@@ -114,9 +114,7 @@ func decode(data []byte, stateDir string) (Config, error) {
 	if c.StateDir == "" {
 		return c, &runtime.Error{Code: runtime.CodeInvalidArgument, Field: "stateDir", Message: "is not given, and the host names no directory either"}
 	}
-	if c.RoomsDir == "" {
-		c.RoomsDir = filepath.Join(c.StateDir, "agents")
-	}
+	c.RoomsDir = cmp.Or(c.RoomsDir, filepath.Join(c.StateDir, "agents"))
 	if c.Holder == "" {
 		own, err := os.Executable()
 		if err != nil {

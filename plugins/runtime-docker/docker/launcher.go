@@ -502,9 +502,7 @@ func (l *Launcher) ended(ctx context.Context, h handle) (runtime.Exit, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	ref := h.Container
-	if ref == "" {
-		ref = containerName(h.ID)
-	}
+	ref = cmp.Or(ref, containerName(h.ID))
 	info, err := l.engine.ContainerInspect(ctx, ref)
 	oom := false
 	switch {

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"maps"
 	"sync"
 
 	"github.com/wardroom/wardroom/sdk/holder"
@@ -28,9 +29,5 @@ func (c *children) add(h *holder.Holding) {
 func (c *children) reap() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for pid, h := range c.holdings {
-		if h.Reap(false) {
-			delete(c.holdings, pid)
-		}
-	}
+	maps.DeleteFunc(c.holdings, func(_ int, h *holder.Holding) bool { return h.Reap(false) })
 }

@@ -2,6 +2,8 @@ package vault
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -240,9 +242,5 @@ func (l *leases) end(ctx context.Context, revokes bool) {
 func (l *leases) places() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	places := make([]string, 0, len(l.held))
-	for place := range l.held {
-		places = append(places, place)
-	}
-	return places
+	return slices.Collect(maps.Keys(l.held))
 }

@@ -103,9 +103,7 @@ func New(opts Options) (*Edge, error) {
 	opts.Max = cmp.Or(opts.Max, DefaultMax)
 	opts.CloneTimeout = cmp.Or(opts.CloneTimeout, DefaultCloneTimeout)
 	opts.Git = cmp.Or(opts.Git, "git")
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
+	opts.Logger = cmp.Or(opts.Logger, slog.New(slog.DiscardHandler))
 	e := &Edge{opts: opts, runs: map[string]*run{}, made: map[string]bool{}}
 	// The types may be known only by the runtime; whatever else is wrong is found now.
 	types := opts.Types

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,9 +78,7 @@ func (e *Edge) clone(ctx context.Context, spec *protocol.ThreadSpawn, dir string
 	}
 	kind, err := scheme(w.Repo, e.opts.AllowFile)
 	branch := w.WorkBranch
-	if branch == "" {
-		branch = "wardroom/" + spec.ThreadID
-	}
+	branch = cmp.Or(branch, "wardroom/"+spec.ThreadID)
 	switch {
 	case err != nil:
 		return bad("repo", "%v", err)

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -71,9 +72,7 @@ var (
 )
 
 func newProcess(id string, o Options) *Process {
-	if o.RingBytes <= 0 {
-		o.RingBytes = DefaultRing
-	}
+	o.RingBytes = cmp.Or(max(o.RingBytes, 0), DefaultRing)
 	o.RingBytes = max(o.RingBytes, chunk) // one read always fits
 	p := &Process{
 		o: o, id: id, nonce: newNonce(), typing: make(chan struct{}, 1), drained: make(chan struct{}),

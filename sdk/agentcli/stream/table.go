@@ -5,6 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
@@ -68,10 +70,7 @@ func (t *Table) Find(data []byte) (agentcli.Process, error) {
 // streams end then, and commands that outlived them would be out of everybody's reach.
 func (t *Table) Close(ctx context.Context) error {
 	t.mu.Lock()
-	all := make([]*Process, 0, len(t.processes))
-	for _, p := range t.processes {
-		all = append(all, p)
-	}
+	all := slices.Collect(maps.Values(t.processes))
 	t.mu.Unlock()
 	failed := make(chan error, len(all))
 	for _, p := range all {

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -41,9 +42,7 @@ type Client struct {
 
 // New makes a client. It opens no connection.
 func New(o Options) (*Client, error) {
-	if o.Timeout <= 0 {
-		o.Timeout = 30 * time.Second
-	}
+	o.Timeout = cmp.Or(max(o.Timeout, 0), 30*time.Second)
 	c := &Client{options: o}
 	var authorities *x509.CertPool
 	if o.CAFile != "" {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -64,9 +65,7 @@ func New(o Options) (*Client, error) {
 		value    *time.Duration
 		standard time.Duration
 	}{{&o.DialTimeout, DefaultDialTimeout}, {&o.CallTimeout, DefaultCallTimeout}, {&o.Silence, DefaultSilence}} {
-		if *d.value <= 0 {
-			*d.value = d.standard
-		}
+		*d.value = cmp.Or(max(*d.value, 0), d.standard)
 	}
 	c := &Client{o: o, base: base, dial: (&net.Dialer{Timeout: o.DialTimeout, KeepAlive: 15 * time.Second}).DialContext}
 	c.transport = &http.Transport{

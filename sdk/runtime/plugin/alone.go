@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -136,9 +137,7 @@ func (s *services) runDir(getenv func(string) string, state string) (string, err
 	if session := getenv("XDG_RUNTIME_DIR"); dir == "" && session != "" {
 		dir = filepath.Join(session, "wardroom-"+s.o.Name)
 	}
-	if dir == "" {
-		dir = filepath.Join(state, "run")
-	}
+	dir = cmp.Or(dir, filepath.Join(state, "run"))
 	return makeDir("RUN_DIR", dir)
 }
 

@@ -94,12 +94,8 @@ func (o *Options) runtimeName() string { return strings.TrimPrefix(o.Name, "runt
 
 // complete fills in what New left empty.
 func (o *Options) complete(a agentcli.Options, place Place) agentcli.Options {
-	if a.Name == "" {
-		a.Name = o.runtimeName()
-	}
-	if a.StateDir == "" {
-		a.StateDir = filepath.Join(place.StateDir, "sessions")
-	}
+	a.Name = cmp.Or(a.Name, o.runtimeName())
+	a.StateDir = cmp.Or(a.StateDir, filepath.Join(place.StateDir, "sessions"))
 	a.Logger = cmp.Or(a.Logger, place.Logger)
 	return a
 }

@@ -86,9 +86,7 @@ func (o *Options) complete() error {
 	if o.Runtime == nil {
 		return fmt.Errorf("a runtime server needs a Runtime")
 	}
-	if o.Listen == "" {
-		o.Listen = net.JoinHostPort("127.0.0.1", strconv.Itoa(DefaultPort))
-	}
+	o.Listen = cmp.Or(o.Listen, net.JoinHostPort("127.0.0.1", strconv.Itoa(DefaultPort)))
 	host, _, err := net.SplitHostPort(o.Listen)
 	if err != nil {
 		return fmt.Errorf("the address %q to listen on is not host:port", o.Listen)
@@ -104,13 +102,9 @@ func (o *Options) complete() error {
 			return fmt.Errorf("character %d of the token cannot stand in a header of a WebSocket; use letters, digits, - and _", i+1)
 		}
 	}
-	if o.MaxBody <= 0 {
-		o.MaxBody = DefaultMaxBody
-	}
+	o.MaxBody = cmp.Or(max(o.MaxBody, 0), DefaultMaxBody)
 	o.Logger = cmp.Or(o.Logger, hclog.NewNullLogger())
-	if o.Heartbeat <= 0 {
-		o.Heartbeat = heartbeat
-	}
+	o.Heartbeat = cmp.Or(max(o.Heartbeat, 0), heartbeat)
 	if o.NewID == nil {
 		o.NewID = func() string { return "magent_" + ulid.Make().String() }
 	}

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"net/http"
 
 	"github.com/wardroom/wardroom/sdk/runtime"
@@ -33,9 +34,7 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request) error {
 	if in.Timeout, err = milliseconds("timeout", request.Timeout); err != nil {
 		return err
 	}
-	if in.ID == "" {
-		in.ID = r.Header.Get("Idempotency-Key")
-	}
+	in.ID = cmp.Or(in.ID, r.Header.Get("Idempotency-Key"))
 	result, err := s.o.Runtime.Send(r.Context(), r.PathValue("id"), in)
 	if err != nil {
 		return err

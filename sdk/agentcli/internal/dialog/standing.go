@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -67,15 +68,7 @@ func Read(rows []string) Standing {
 
 // Equal reports whether two readings are of one dialog: the mark may have moved.
 func (s *Standing) Equal(o *Standing) bool {
-	if s.Text != o.Text || len(s.Entries) != len(o.Entries) {
-		return false
-	}
-	for i := range s.Entries {
-		if s.Entries[i] != o.Entries[i] {
-			return false
-		}
-	}
-	return true
+	return s.Text == o.Text && slices.Equal(s.Entries, o.Entries)
 }
 
 // Clipped reports whether Text is not all that the dialog says.

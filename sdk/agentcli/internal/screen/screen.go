@@ -61,10 +61,5 @@ func word(s string) (first, rest string) {
 }
 
 func isURL(s string) bool {
-	for _, r := range s {
-		if r <= ' ' || r > '~' || strings.ContainsRune(`"<>\^{|}`+"`", r) {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>\^{|}`+"`", r) })
 }
