@@ -408,6 +408,7 @@ func (d *delivery) undelivered(m *message) {
 	if f, ok := d.s.driver.(Forgetter); ok {
 		f.Forget(m.text)
 	}
+	d.clearGivenUp(m)
 	d.answer(m, runtime.SendResult{}, errNotDelivered())
 	d.s.emit(runtime.Event{Type: runtime.EventError, Source: runtime.SourceHost, Reason: runtime.ReasonDelivery})
 }

@@ -47,6 +47,14 @@ func (d *delivery) clearPutBack(words string) {
 	})
 }
 
+// clearGivenUp empties the input line if a message stands in it whose caller was answered that it was not delivered.
+func (d *delivery) clearGivenUp(m *message) {
+	d.clear(&leftover{
+		words: textSum(squeeze(m.text)), since: m.begun, sent: d.sent, until: time.Now().Add(leftoverTime),
+		note: "a message that was not taken is taken out of the input line",
+	})
+}
+
 // clear looks whether a message stands alone in the input line, and empties the line then. It goes on looking: a busy CLI may
 // put the message back only after it took the keys.
 func (d *delivery) clear(l *leftover) {

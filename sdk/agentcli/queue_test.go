@@ -138,6 +138,29 @@ func TestNotDelivered(t *testing.T) {
 	}
 }
 
+// A message that was not taken is taken out of the line once its caller was answered so: a person who presses Enter does not send it.
+func TestNotDeliveredIsNotLeft(t *testing.T) {
+	t.Parallel()
+	c := &fakeCLI{ignore: 2, draws: true}
+	g, f := ready(t, c, nil)
+	f.confirm = true
+	if _, err := g.Send(t.Context(), "a", runtime.Input{Message: "hello", Timeout: 9 * time.Second}); code(err) != runtime.CodeNotDelivered {
+		t.Fatalf("send: %v", err)
+	}
+	wait(t, "the line to be empty", func() bool {
+		return strings.Contains(g.logs("a", runtime.LogOptions{}), "is taken out of the input line")
+	})
+	if _, err := g.Send(t.Context(), "a", runtime.Input{Raw: "\r"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Send(t.Context(), "a", runtime.Input{Message: "after it", ExpectResponse: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.messages(); !slices.Equal(got, []string{"after it"}) {
+		t.Errorf("messages %q", got)
+	}
+}
+
 // TestDialogAfterTyping has something stand on the screen where the composer would be, after a message was typed and before it
 // was taken, as when gemini draws a long session: no turn of it has begun, and it is submitted once that is gone.
 func TestDialogAfterTyping(t *testing.T) {

@@ -100,6 +100,8 @@ type state struct {
 	Stops      int    `json:"stops,omitempty"`  // Stop hooks of the turn so far
 	// Owed are the words of the failure that ended the last turn before its StopFailure came, which names no turn.
 	Owed string `json:"owed,omitempty"`
+	// Spares are messages that may yet come, as far as was known when it was saved.
+	Spares []composer.Spare `json:"spares,omitempty"`
 	subagent.Ledger
 }
 
@@ -306,6 +308,7 @@ func (d *driver) Exit() []agentcli.Step {
 
 func (d *driver) Save() []byte {
 	s := d.state
+	s.Spares = d.sent.copies.Kept()
 	if !s.Ready {
 		s.Begun, s.Waits = d.session, d.title == titleIdle
 	}
@@ -328,6 +331,7 @@ func (d *driver) Load(b []byte) {
 		s.Transcript, s.Offset = d.state.Transcript, -1
 	}
 	d.state = s
+	d.sent.copies.Keep(s.Spares)
 	for i := range d.state.Requests {
 		r := &d.state.Requests[i]
 		r.size = r.encoded()

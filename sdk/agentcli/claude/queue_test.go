@@ -160,3 +160,28 @@ func TestTypedAgain(t *testing.T) {
 		t.Errorf("typed %q", keys)
 	}
 }
+
+// A later process knows of what may yet come: a message that was given up does not run, and one that was typed twice runs once.
+func TestTypedAgainReloaded(t *testing.T) {
+	r := readyRig(t)
+	drivertest.Keystrokes(r.driver.Submit("given up"))
+	r.driver.(agentcli.Forgetter).Forget("given up")
+	drivertest.Keystrokes(r.driver.Submit("twice"))
+	drivertest.Keystrokes(r.driver.Submit("twice"))
+	saved := r.driver.Save()
+	r = readyRig(t)
+	r.driver.Load(saved)
+	for i, tt := range []struct {
+		text    string
+		refused bool
+	}{{"given up", true}, {"twice", false}, {"twice", true}, {"twice", false}} {
+		call := r.hook("UserPromptSubmit", map[string]any{"prompt": tt.text})
+		if got := strings.Contains(call.Answer, `"block"`); got != tt.refused {
+			t.Errorf("%d: %q is answered with %q", i, tt.text, call.Answer)
+		}
+		if !tt.refused {
+			r.hook("Stop", map[string]any{"last_assistant_message": "hi"})
+		}
+	}
+	r.want("took[twice] text[hi] turn_end[hi] took[twice] text[hi] turn_end[hi]")
+}

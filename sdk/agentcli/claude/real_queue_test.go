@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
+	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
 	"github.com/wardroom/wardroom/sdk/agentcli/internal/composer"
 )
 
@@ -74,23 +75,9 @@ func TestRealSteered(t *testing.T) {
 	}
 }
 
-// A message that is typed again because claude was slow to take it runs once.
-func TestRealTypedTwice(t *testing.T) {
-	a := startReal(t, `case "$*" in *UserPromptSubmit*) sleep 3;; esac; exec "$@"`, "", nil)
-	for _, message := range []string{"one", "two"} {
-		a.Submit(message)
-		a.Confirm()
-		a.Type([]agentcli.Step{{Wait: 1500 * time.Millisecond}})
-		a.Submit(message)
-		a.Wait(agentcli.SignalTook)
-		if end := a.Turn(); end.Text != "ANSWER["+message+"]" {
-			t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
-		}
-	}
-	a.Send("after it")
-	if end := a.Turn(); end.Text != "ANSWER[after it]" || a.Count(agentcli.SignalTurnEnd) != 3 {
-		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
-	}
+// A message that is taken late runs once, and not at all once it was given up.
+func TestRealCopies(t *testing.T) {
+	drivertest.RunCopies(t, "UserPromptSubmit", func(t *testing.T, script string) *drivertest.Agent { return startReal(t, script, "", nil) })
 }
 
 // A message of many lines that was refused stands in the line again: the next one is typed without it.

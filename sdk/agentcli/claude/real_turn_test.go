@@ -19,17 +19,6 @@ import (
 	"github.com/wardroom/wardroom/sdk/wire"
 )
 
-// helped is the adapter with a shell script before its hooks, which gets the hook's command as its arguments.
-type helped struct {
-	agentcli.Adapter
-	script string
-}
-
-func (h helped) Plan(spec *runtime.Spec, room agentcli.Room, life agentcli.Life) (agentcli.Plan, error) {
-	room.Hook = append([]string{"/bin/sh", "-c", h.script, "hook"}, room.Hook...)
-	return h.Adapter.Plan(spec, room, life)
-}
-
 // startReal starts a claude on a fake model, with the script before its hooks if it is not empty.
 func startReal(t *testing.T, script, approval string, more map[string]string) *drivertest.Agent {
 	t.Helper()
@@ -43,7 +32,7 @@ func startSpec(t *testing.T, script string, spec runtime.Spec) *drivertest.Agent
 	t.Parallel()
 	adapter := claude.New()
 	if script != "" {
-		adapter = helped{adapter, script}
+		adapter = drivertest.BeforeHooks(adapter, script)
 	}
 	env := modelEnv(drivertest.StartModel(t).URL)
 	maps.Copy(env, spec.Env)

@@ -67,17 +67,13 @@ type submission struct {
 	freed  time.Time // when claude was seen last to work on another message
 	last   string    // of the message before the present one, too: what may be left in the line
 	lines  int       // line breaks that may stand in the line: of what was typed, or taken and put back
-	ways   []*way    // of each time that it was typed
-	turned int       // how often it was refused for what came with it
-	spare  spare
+	copies composer.Copies
 }
 
 func (d *driver) Submit(text string) []agentcli.Step {
-	clear := composer.Drafted(d.host) || d.sent.spare.left || d.sent.last != "" && leftover(d.host.Rows(), d.sent.last)
-	if d.sent.text != text {
-		d.sent.ways, d.sent.turned = nil, 0
-	}
+	clear := composer.Drafted(d.host) || d.sent.copies.Left() || d.sent.last != "" && leftover(d.host.Rows(), d.sent.last)
 	d.sent.Submit(text)
+	d.sent.copies.Submit(text, d.host.Now())
 	d.sent.text, d.sent.last, d.sent.at = text, composer.Plain(text), d.host.Now()
 	d.sent.mixed, d.sent.again, d.sent.turns = false, false, d.turns
 	d.sent.waits = false
@@ -157,9 +153,7 @@ func (d *driver) typing(clear bool) []agentcli.Step {
 		text = " " + text
 	}
 	d.sent.lines += strings.Count(text, "\n")
-	w := &way{}
-	d.sent.ways = append(d.sent.ways, w)
-	return w.guard(append(steps,
+	return d.sent.copies.Type(append(steps,
 		agentcli.Step{Write: composer.PasteInPieces(text+" ", pasteBreaks, pasteBytes), Wait: pasteGap},
 		agentcli.Step{Write: []byte(keyEnter)},
 	))
@@ -174,11 +168,7 @@ func (d *driver) Confirm() []agentcli.Step {
 		d.sent.mixed, d.sent.at = false, d.host.Now()
 		return d.typing(true)
 	}
-	enter := []agentcli.Step{{Write: []byte(composer.Enter)}}
-	if n := len(d.sent.ways); n > 0 {
-		return d.sent.ways[n-1].guard(enter)
-	}
-	return enter
+	return d.sent.copies.Enter([]agentcli.Step{{Write: []byte(composer.Enter)}})
 }
 
 // retype types a message again that was refused for what came with it: at once if the session still waits for it, or when
@@ -280,6 +270,12 @@ func (d *driver) Forget(text string) {
 		d.sent.over(0, d.host.Now())
 		d.sent.waits = false
 	}
+}
+
+// over ends the message that was submitted last, of which so many were taken beside those that were refused.
+func (s *submission) over(taken int, now time.Time) {
+	s.text = ""
+	s.copies.Over(taken, now)
 }
 
 // plain undoes what typing added in front.

@@ -402,7 +402,7 @@ func (e *entry) refused() *hookRefusal {
 		return nil
 	}
 	r := e.Submitted.Ending
-	if r.Reason == composer.RefusalReason || r.Reason == againReason {
+	if r.Reason == composer.RefusalReason || r.Reason == composer.AgainReason {
 		return nil
 	}
 	return r

@@ -62,9 +62,9 @@ func (d *driver) stopBeginning() {
 func (d *driver) beginUnhooked() {
 	busy := d.title == titleBusy
 	d.begin("")
-	d.state.Unhooked, d.sawBusy = true, true   // which is how it was noticed
-	if d.sent.text != "" && d.sent.entered() { // no hook reports which copy came, nor whether another one follows
-		d.sent.over(len(d.sent.ways), d.host.Now())
+	d.state.Unhooked, d.sawBusy = true, true                                   // which is how it was noticed
+	if times, entered := d.sent.copies.Typed(); d.sent.text != "" && entered { // no hook reports which copy came, nor whether another one follows
+		d.sent.over(times, d.host.Now())
 	}
 	if !busy {
 		d.doubt()
@@ -111,12 +111,12 @@ func (d *driver) submitted(call *agentcli.HookCall, p hook.Payload) {
 	p.Prompt = plain(p.Prompt)
 	d.sent.lines = strings.Count(p.Prompt, "\n")
 	if d.isMixed(p.Prompt) {
-		d.sent.turned++
+		d.sent.copies.Turned()
 		d.refuse(call, refusal)
 		d.retype()
 		return
 	}
-	if d.sent.isSpare(p.Prompt, d.host.Now()) {
+	if spare, _ := d.sent.copies.IsSpare(p.Prompt, d.host.Now()); spare {
 		d.refuse(call, notAgain)
 		return
 	}
@@ -179,10 +179,8 @@ var refusal = mustJSON(map[string]any{
 
 // notAgain is the answer to a message that was taken before, or whose caller was answered that it was not and may have sent it again.
 var notAgain = mustJSON(map[string]any{
-	"decision": "block", "reason": againReason,
+	"decision": "block", "reason": composer.AgainReason,
 })
-
-const againReason = "This message was taken once, or given up before it was taken. Send it again if it is to run."
 
 func mustJSON(v any) []byte {
 	b, err := json.Marshal(v)

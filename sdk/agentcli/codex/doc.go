@@ -78,6 +78,7 @@
 // attach the file in its place. Where a dialog comes in front of the composer meanwhile the rest is not typed, and the message is typed
 // anew when it is gone. The hook of a prompt shows whether it is the message: one
 // that is the message with something else, which somebody left in the line, is refused there, so that the model never sees
-// it, and the message is typed once more. While a message is on its way and its hook did not come, working is no proof that
+// it, and the message is typed once more. So is one whose caller was answered that it was not delivered, and which comes late. Within a turn
+// that runs a refusal ends that: what was typed a second time of its own message stays. While a message is on its way and its hook did not come, working is no proof that
 // it was taken: for five seconds that may be the turn of somebody else.
 package codex

@@ -57,15 +57,16 @@ type driver struct {
 	answering  dialog.Keys
 	login      login
 	sent       composer.Sent
-	sentText   string    // the message that was submitted last
-	sentAt     time.Time // when
-	again      bool      // it was refused, because something else came with it, or not typed, and is to be typed again
-	way        *passage  // of it
-	refusedAt  time.Time // when a prompt was refused, of which codex may yet tell; zero: none
-	tries      int       // of the look for how the turn ended
-	reading    bool      // the transcript
-	changed    bool      // what is read was made another while it was read
-	looks      []func()  // to be done when it was read
+	copies     composer.Copies // of it
+	sentText   string          // the message that was submitted last
+	sentAt     time.Time       // when
+	again      bool            // it was refused, because something else came with it, or not typed, and is to be typed again
+	way        *passage        // of it
+	refusedAt  time.Time       // when a prompt was refused, of which codex may yet tell; zero: none
+	tries      int             // of the look for how the turn ended
+	reading    bool            // the transcript
+	changed    bool            // what is read was made another while it was read
+	looks      []func()        // to be done when it was read
 	awaySince  time.Time
 	overSince  time.Time // when the transcript had the end of the turn that runs
 
@@ -99,6 +100,8 @@ type state struct {
 	Shown  *shown `json:"shown,omitempty"` // a dialog beside Prompt
 	// Unread is the kind of what codex asks and no hook told of, such as a question of an MCP server: only the screen has it.
 	Unread string `json:"unread,omitempty"`
+	// Spares are messages that may yet come, as far as was known when it was saved.
+	Spares []composer.Spare `json:"spares,omitempty"`
 	subagent.Ledger
 	// Counting are those of Helpers that are being read.
 	Counting []string `json:"counting,omitempty"`
@@ -329,11 +332,7 @@ func (d *driver) Hook(call *agentcli.HookCall) {
 	d.session(p)
 	switch call.Name {
 	case "UserPromptSubmit":
-		if d.isMixed(p.Prompt) {
-			d.refuse(call)
-		} else {
-			d.took(p)
-		}
+		d.prompted(call, p)
 		return
 	case "PreToolUse", "PermissionRequest", "PostToolUse", "Stop":
 		d.identify(p.TurnID)
@@ -400,11 +399,14 @@ func (d *driver) session(p hook.Payload) {
 	}
 }
 
-func (d *driver) Submit(text string) []agentcli.Step { return d.submit(text, composer.Drafted(d.host)) }
+func (d *driver) Submit(text string) []agentcli.Step {
+	return d.submit(text, composer.Drafted(d.host) || d.copies.Left())
+}
 
 // submit types a message, after emptying the line if clear is set.
 func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	d.sent.Submit(text)
+	d.copies.Submit(text, d.host.Now())
 	d.sentText, d.sentAt, d.again = text, d.host.Now(), false
 	way := &passage{}
 	d.way = way
@@ -423,11 +425,27 @@ func (d *driver) submit(text string, clear bool) []agentcli.Step {
 			steps[i].If = way.open
 		}
 	}
-	return append(steps,
+	return d.copies.Type(append(steps,
 		agentcli.Step{If: way.open, Write: pasted(text + " "), Wait: 100 * time.Millisecond},
 		agentcli.Step{If: way.open, Write: []byte(composer.Enter)},
-	)
+	))
 }
+
+var _ agentcli.Forgetter = (*driver)(nil)
+
+// Forget implements agentcli.Forgetter.
+func (d *driver) Forget(text string) {
+	if text == d.sentText && d.sent.Pending() {
+		d.sent.Taken(text)
+		d.copies.Over(0, d.host.Now())
+		d.again = false
+	}
+}
+
+var _ agentcli.Announcer = (*driver)(nil)
+
+// Announced implements agentcli.Announcer: codex works, and its hook is on its way.
+func (d *driver) Announced() bool { return d.state.Turn && d.state.Unsure }
 
 // pictureName ends a message of one line that may be the name of a picture: codex attaches the file in place of the words.
 var pictureName = regexp.MustCompile(`^[^\n]+\.[A-Za-z]{2,4}['"]?\s*$`)
@@ -450,7 +468,7 @@ func (d *driver) Confirm() []agentcli.Step {
 	case d.again, d.way != nil && d.way.shut():
 		return d.submit(d.sentText, true)
 	}
-	return []agentcli.Step{{Write: []byte(composer.Enter), If: free}}
+	return d.copies.Enter([]agentcli.Step{{Write: []byte(composer.Enter), If: free}})
 }
 
 var _ agentcli.Interrupter = (*driver)(nil)
@@ -508,7 +526,9 @@ func (d *driver) Exit() []agentcli.Step {
 }
 
 func (d *driver) Save() []byte {
-	b, err := json.Marshal(d.state)
+	s := d.state
+	s.Spares = d.copies.Kept()
+	b, err := json.Marshal(s)
 	if err != nil {
 		return nil
 	}
@@ -523,6 +543,7 @@ func (d *driver) Load(b []byte) {
 	}
 	d.state = s
 	d.recount()
+	d.copies.Keep(s.Spares)
 	switch {
 	case s.Ending != "":
 		d.look()

@@ -58,6 +58,8 @@ type turnState struct {
 	Following bool      `json:"following,omitempty"` // it was typed
 	// Unhurried: Reason is of what a helper asked, so it waits for the end of the turn, which has done nothing that was refused.
 	Unhurried bool `json:"unhurried,omitempty"`
+	// Given: a message was kept from it that had been given up.
+	Given bool `json:"given,omitempty"`
 }
 
 func (d *driver) begin() {
@@ -73,21 +75,24 @@ func (d *driver) begin() {
 // refusal is the answer to a prompt that is not what was sent: the model does not see it.
 const refusal = `{"decision":"block","reason":"` + composer.RefusalReason + `"}`
 
+// notAgain is the answer to a message that was taken before, or whose caller was answered that it was not.
+const notAgain = `{"decision":"block","reason":"` + composer.AgainReason + `"}`
+
 // isMixed reports whether a prompt is the message on its way with something else.
 func (d *driver) isMixed(prompt string) bool {
 	return d.sent.Pending() && d.host.Now().Sub(d.sentAt) < composer.Flight && composer.Mixed(prompt, d.sentText)
 }
 
-// refuse keeps a prompt from the model. No turn begins with it, though codex says so. The message is typed again when the
+// refuse keeps a prompt from the model. No turn begins with it, though codex says so. A message that is to be typed again is, when the
 // session asks for it, and the reason of a refusal as that was to be confirmed.
-func (d *driver) refuse(call *agentcli.HookCall) {
-	d.again, d.refusedAt = true, d.host.Now()
+func (d *driver) refuse(call *agentcli.HookCall, answer string) {
+	d.refusedAt = d.host.Now()
 	if d.state.Unsure {
 		stop(&d.cancelBusy)
 		stop(&d.cancelPoll)
 		d.state.turnState = turnState{}
 	}
-	call.Answer([]byte(refusal))
+	call.Answer([]byte(answer))
 }
 
 // ofRefused reports whether what codex says is about a prompt that was refused.
@@ -102,9 +107,32 @@ func (d *driver) ofRefused(state string) bool {
 	return d.host.Now().Sub(d.refusedAt) < announceHold
 }
 
+// prompted handles that codex takes a prompt, or is kept from that. A refusal within a turn ends it: the turn goes on with what it has
+// already.
+func (d *driver) prompted(call *agentcli.HookCall, p hook.Payload) {
+	if d.isMixed(p.Prompt) {
+		d.again = true
+		d.copies.Turned()
+		d.refuse(call, refusal)
+		return
+	}
+	runs := d.state.Turn && !d.state.Unsure
+	switch spare, ran := d.copies.IsSpare(p.Prompt, d.host.Now()); {
+	case !spare:
+		d.took(p)
+	case !ran || !runs:
+		d.state.Given = runs
+		d.refuse(call, notAgain)
+	}
+}
+
 // took handles that codex took a message.
 func (d *driver) took(p hook.Payload) {
+	waited := d.sent.Pending()
 	text := d.sent.Taken(p.Prompt)
+	if waited && !d.sent.Pending() {
+		d.copies.Over(1, d.host.Now())
+	}
 	d.refusedAt = time.Time{}
 	if d.state.Ending != "" {
 		d.conclude()
@@ -318,6 +346,8 @@ func (d *driver) conclude() {
 		return
 	case t != nil && (t.Text != "" || d.state.Refused):
 		end.Text = t.Text
+	case t != nil && d.state.Given:
+		end.Error = failure.Of(wire.TurnUnknown, "codex ended the turn when a message was kept from it that had been given up as not delivered")
 	case t != nil:
 		end.Error = failure.Of(wire.TurnUnknown, "codex ended the turn, and its transcript has no answer")
 	case how == "error":

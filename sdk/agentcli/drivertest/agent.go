@@ -428,6 +428,11 @@ func (a *Agent) Confirm() {
 	a.Type(steps)
 }
 
+// Forget gives a message up, as the session does whose caller was answered that it was not delivered.
+func (a *Agent) Forget(message string) {
+	a.post(func() { a.driver.(agentcli.Forgetter).Forget(message) })
+}
+
 // Interrupt types what stops the turn, as the session does.
 func (a *Agent) Interrupt() {
 	steps := []agentcli.Step{{Write: []byte("\x1b")}}

@@ -61,5 +61,8 @@
 // with / gets an invisible word joiner (U+2060) in front, or gemini would take it as a command; a space does not
 // help, since it is cut off first, as are all white space and most characters that show nothing. @name of a file that exists is attached by gemini. BeforeAgent has what was taken: a
 // prompt that is the message with something else, which somebody left in the line, is refused there, so that the model
-// never sees it, and the message is typed once more.
+// never sees it, and the message is typed once more. What was typed a second time of a message that was taken is refused as well, and so is
+// a message whose caller was answered that it was not delivered.
+//
+// A prompt that gemini gets while it works waits in its queue. What waits there becomes one prompt: it is taken for the message in it.
 package gemini

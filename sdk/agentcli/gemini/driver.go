@@ -39,11 +39,14 @@ type driver struct {
 	press     *press // of the answer that was given last to the prompt; nil: there is none
 	login     login
 	sent      composer.Sent
-	sentText  string      // the message that was submitted last
-	sentAt    time.Time   // when
-	mixed     bool        // it was refused, because something else came with it, and is to be typed again
-	held      atomic.Bool // its Enter was not pressed, as it was not seen that gemini would take it for that of a prompt
-	refusedAt time.Time   // when a prompt was refused, of which the title may yet tell; zero: none
+	copies    composer.Copies // of it
+	sentText  string          // the message that was submitted last
+	sentAt    time.Time       // when
+	turns     int             // that began in this process
+	sentTurns int             // of them, when the message was submitted; -1: one of them ran
+	mixed     bool            // it was refused, because something else came with it, and is to be typed again
+	held      atomic.Bool     // its Enter was not pressed, as it was not seen that gemini would take it for that of a prompt
+	refusedAt time.Time       // when a prompt was refused, of which the title may yet tell; zero: none
 
 	resumed bool      // it draws an earlier conversation first
 	drawn   string    // the screen while it starts
@@ -97,6 +100,8 @@ type state struct {
 	Prompt     *runtime.Prompt `json:"prompt,omitempty"`
 	Standing   bool            `json:"standing,omitempty"` // the dialog is drawn
 	Place      string          `json:"place,omitempty"`    // of it among those that wait: "1 of 2"
+	// Spares are messages that may yet come, as far as was known when it was saved.
+	Spares []composer.Spare `json:"spares,omitempty"`
 	// Dialog is what the prompt was read from, if only the screen shows it.
 	Dialog *dialog.Standing `json:"dialog,omitempty"`
 }
@@ -285,7 +290,19 @@ func (d *driver) identify(p hook.Payload) {
 }
 
 func (d *driver) Submit(text string) []agentcli.Step {
-	return d.submit(text, composer.Drafted(d.host) || d.written(d.host.Rows()))
+	return d.submit(text, composer.Drafted(d.host) || d.copies.Left() || d.written(d.host.Rows()))
+}
+
+var _ agentcli.Forgetter = (*driver)(nil)
+
+// Forget implements agentcli.Forgetter.
+func (d *driver) Forget(text string) {
+	if text == d.sentText && d.sent.Pending() {
+		d.sent.Taken(text)
+		d.copies.Over(0, d.host.Now())
+		d.mixed = false
+		d.held.Store(false)
+	}
 }
 
 // maxMessage is the longest message, in bytes. Gemini takes a paste in so slowly that the Enter of a longer one is lost in it,
@@ -298,7 +315,11 @@ func (d *driver) MaxMessage() int { return maxMessage }
 // submit types a message, after emptying the line if clear is set.
 func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	d.sent.Submit(text)
-	d.sentText, d.sentAt, d.mixed = text, d.host.Now(), false
+	d.copies.Submit(text, d.host.Now())
+	d.sentText, d.sentAt, d.mixed, d.sentTurns = text, d.host.Now(), false, d.turns
+	if d.state.Turn {
+		d.sentTurns = -1
+	}
 	d.held.Store(false)
 	text = composer.Plain(text)
 	if strings.HasPrefix(strings.TrimLeftFunc(text, isCut), "/") {
@@ -315,9 +336,9 @@ func (d *driver) submit(text string, clear bool) []agentcli.Step {
 	}
 	steps = append(steps, agentcli.Step{Write: composer.Paste(text + " "), Wait: 150 * time.Millisecond})
 	if !clear {
-		return append(steps, agentcli.Step{If: func(rows []string) bool { return !shellMode(rows) }, Write: []byte(composer.Enter)})
+		return d.copies.Type(append(steps, agentcli.Step{If: func(rows []string) bool { return !shellMode(rows) }, Write: []byte(composer.Enter)}))
 	}
-	return append(steps, d.enter(text)...)
+	return d.copies.Type(append(steps, d.enter(text)...))
 }
 
 // enter returns the steps behind a message that was typed where a draft may have stood: they press Enter once the message is drawn in
@@ -380,7 +401,7 @@ func (d *driver) Confirm() []agentcli.Step {
 	if d.mixed || d.held.Load() || shellMode(d.host.Rows()) {
 		return d.submit(d.sentText, true)
 	}
-	return []agentcli.Step{{If: func(rows []string) bool { return !shellMode(rows) }, Write: []byte(composer.Enter)}}
+	return d.copies.Enter([]agentcli.Step{{If: func(rows []string) bool { return !shellMode(rows) }, Write: []byte(composer.Enter)}})
 }
 
 // Exit leaves a dialog or a turn, empties the line, and exits: gemini wants Ctrl-C twice.
@@ -397,6 +418,7 @@ func (d *driver) Unresumable(rows []string) bool { return screen.Has(rows, "Erro
 
 func (d *driver) Save() []byte {
 	s := d.state
+	s.Spares = d.copies.Kept()
 	s.Begun, s.Title = d.session && !s.Ready, d.title
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -419,6 +441,7 @@ func (d *driver) Load(b []byte) {
 		}
 	}
 	d.state = s
+	d.copies.Keep(s.Spares)
 	d.forgetReader()
 	d.title = s.Title
 	if !s.Ready {

@@ -35,17 +35,31 @@ const nudge = "[System: You successfully executed a tool"
 // refusal is the answer to a prompt that is not what was sent: the model does not see it.
 const refusal = `{"decision":"block","reason":"` + composer.RefusalReason + `"}`
 
+// notAgain is the answer to a message that was taken before, or whose caller was answered that it was not.
+const notAgain = `{"decision":"block","reason":"` + composer.AgainReason + `"}`
+
 // isMixed reports whether a prompt is the message on its way with something else.
 func (d *driver) isMixed(prompt string) bool {
 	return d.sent.Pending() && d.host.Now().Sub(d.sentAt) < composer.Flight && composer.Mixed(prompt, d.sentText)
 }
 
-// refuse keeps a prompt from the model. No turn begins with it, though the title may say so a little later. The message is
-// typed again when the session asks for it, and the reason of a refusal as that was to be confirmed.
-func (d *driver) refuse(call *agentcli.HookCall) {
+// joined reports whether a prompt is a message and others that waited with it for the end of a turn: gemini makes one of them.
+func joined(prompt, message string) bool {
+	const between = "\n\n"
+	message = strings.TrimSpace(composer.Plain(message))
+	all := between + strings.ReplaceAll(prompt, between+joiner, between) + between
+	if !strings.Contains(all, between+message+between) {
+		return false
+	}
+	return composer.Solid(strings.ReplaceAll(all, message, "")) != "" // its own copies alone are typed anew
+}
+
+// refuse keeps a prompt from the model. No turn begins with it, though the title may say so a little later. A message that is to be typed
+// again is, when the session asks for it, and the reason of a refusal as that was to be confirmed.
+func (d *driver) refuse(call *agentcli.HookCall, answer string) {
 	d.stopBeginning()
-	d.mixed, d.refusedAt = true, d.host.Now()
-	call.Answer([]byte(refusal))
+	d.refusedAt = d.host.Now()
+	call.Answer([]byte(answer))
 }
 
 // refused reports whether the title may be about a prompt that was refused.
@@ -55,14 +69,26 @@ func (d *driver) refused() bool {
 
 // beforeAgent takes that gemini begins to work: on a message, or again on what it had.
 func (d *driver) beforeAgent(p hook.Payload, call *agentcli.HookCall) {
-	if d.isMixed(plain(p.Prompt)) {
-		d.refuse(call)
+	waited, prompt := d.sent.Pending(), plain(p.Prompt)
+	if waited && d.sentTurns != d.turns && joined(prompt, d.sentText) {
+		prompt = d.sentText
+	}
+	if d.isMixed(prompt) {
+		d.mixed = true
+		d.copies.Turned()
+		d.refuse(call, refusal)
+		return
+	}
+	if spare, _ := d.copies.IsSpare(prompt, d.host.Now()); spare {
+		d.refuse(call, notAgain)
 		return
 	}
 	d.refusedAt = time.Time{}
-	waited := d.sent.Pending()
-	text := d.sent.Taken(plain(p.Prompt))
+	text := d.sent.Taken(prompt)
 	ours := waited && !d.sent.Pending()
+	if ours {
+		d.copies.Over(1, d.host.Now())
+	}
 	switch {
 	case d.state.Reasoned && d.state.Turn: // the reason of a refusal: the turn goes on
 		d.state.Reason, d.state.Reasoned = "", false
@@ -95,6 +121,7 @@ func (d *driver) again() {
 // begin begins the turn of a message. The transcript of the turn is what is written after the call is answered.
 func (d *driver) begin(text string, call *agentcli.HookCall) {
 	d.stopBeginning()
+	d.turns++
 	d.state.Turn, d.state.Hooked, d.state.Done, d.state.Worked = true, true, false, d.title == signWorks || d.title == signAsks
 	d.state.Denied, d.state.Reason, d.state.Reasoned, d.state.Told = false, "", false, 0
 	d.ending, d.readAt = time.Time{}, d.host.Now()

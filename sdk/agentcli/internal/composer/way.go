@@ -1,13 +1,12 @@
-package claude
+package composer
 
 import (
-	"slices"
 	"sync/atomic"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 )
 
-// way is that of a message into the input line, one time that it is typed: a slow claude may take the message while it is typed again.
+// way is that of a message into the input line, one time that it is typed: a slow CLI may take the message while it is typed again.
 // It is safe for concurrent use.
 type way struct {
 	shut    atomic.Bool // no more of it is typed
@@ -18,9 +17,9 @@ type way struct {
 // guard returns steps, the last of which presses Enter, that leave themselves out once the way is shut.
 func (w *way) guard(steps []agentcli.Step) []agentcli.Step {
 	for i := range steps {
-		last := i == len(steps)-1
-		steps[i].If = func([]string) bool {
-			if w.shut.Load() {
+		is, last := steps[i].If, i == len(steps)-1
+		steps[i].If = func(rows []string) bool {
+			if w.shut.Load() || is != nil && !is(rows) {
 				return false
 			}
 			w.begun.Store(true)
@@ -29,9 +28,4 @@ func (w *way) guard(steps []agentcli.Step) []agentcli.Step {
 		}
 	}
 	return steps
-}
-
-// entered reports whether Enter was pressed behind the message, any time that it was typed.
-func (s *submission) entered() bool {
-	return slices.ContainsFunc(s.ways, func(w *way) bool { return w.entered.Load() })
 }
