@@ -29,3 +29,5 @@ func TestRealRuntime(t *testing.T) { suite().RunRuntime(t) }
 func TestRealStates(t *testing.T) { suite().RunStates(t) }
 
 func TestRealOutcomes(t *testing.T) { suite().RunOutcomes(t) }
+
+func TestRealEndpoints(t *testing.T) { suite().RunEndpoints(t) }

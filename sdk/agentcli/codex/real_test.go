@@ -2,7 +2,9 @@ package codex_test
 
 import (
 	"testing"
+	"time"
 
+	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/codex"
 	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
 )
@@ -26,3 +28,9 @@ func TestRealRuntime(t *testing.T) { suite().RunRuntime(t) }
 func TestRealStates(t *testing.T) { suite().RunStates(t) }
 
 func TestRealOutcomes(t *testing.T) { suite().RunOutcomes(t) }
+
+func TestRealEndpoints(t *testing.T) {
+	s := suite()
+	s.New = func() agentcli.Adapter { return codex.NewImpatient(2 * time.Second) }
+	s.RunEndpoints(t)
+}

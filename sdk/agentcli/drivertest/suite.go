@@ -31,6 +31,8 @@ type Suite struct {
 	Settings map[string]string
 	// KeyAllow is what a person presses to allow.
 	KeyAllow string
+	// EmptyRefuses: an answer with nothing in it reads as one that the provider refuses, which it would do again.
+	EmptyRefuses bool
 	// DenyContinues: after a refusal over the API the turn goes on; otherwise it ends as interrupted.
 	DenyContinues bool
 	// Changed returns how the CLI changes messages before it takes them; nil: not at all.

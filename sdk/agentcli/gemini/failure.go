@@ -58,6 +58,32 @@ func (o *outcome) turnError() *runtime.TurnError {
 	return turnError(o.Failure)
 }
 
+// unfinished is in what gemini reports, after its own attempts, of an answer that ended as usual but for the reason of its end. Where it has
+// no words, the provider blocked the prompt for what is in it, as it would do again: gemini leaves out that the provider says so. Of a
+// connection that broke gemini reports other words.
+const unfinished = "stream ended without a finish reason"
+
+// wordless reports whether the screen shows such an end, and whether no words of the model stand above it.
+func wordless(rows []string) (shown, without bool) {
+	above := ""
+	for _, row := range rows {
+		row = strings.TrimSpace(row)
+		if strings.HasPrefix(row, "✕") && strings.Contains(row, unfinished) {
+			shown, without = true, underlined(above) || strings.HasPrefix(above, "╰") || strings.HasPrefix(above, "ℹ")
+		}
+		if row != "" {
+			above = row
+		}
+	}
+	return shown, without
+}
+
+// blockedError returns the error of a turn whose prompt the provider blocked, by what gemini says of it.
+func blockedError(said string) *runtime.TurnError {
+	return failure.Of(wire.TurnModelError, reason(said)+
+		" That is what gemini reports of a prompt that its provider blocked, and of a gateway that answers with nothing.")
+}
+
 // turnError returns the error of a turn by what gemini says of it.
 func turnError(said string) *runtime.TurnError {
 	low, why := strings.ToLower(said), reason(said)

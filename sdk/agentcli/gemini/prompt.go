@@ -2,6 +2,7 @@ package gemini
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,9 +20,13 @@ const (
 	stopAgain = 3 * time.Second
 )
 
-// highDemand begins what gemini asks when it tried as often as it is set to: whether to try as often again, without end. The
-// quota of an account, and a model that there is not, have other words, and people decide about them.
-const highDemand = "We are currently experiencing high demand"
+// vain are words of what gemini asks in vain: whether to try as often again as it is set to, without end, or a model again that there is
+// not. The quota of an account has other words, and people decide about that.
+var vain = []string{"We are currently experiencing high demand", "was not found or is invalid"}
+
+func askedInVain(text string) bool {
+	return slices.ContainsFunc(vain, func(words string) bool { return strings.Contains(text, words) })
+}
 
 // blocked reports a prompt that gemini reported. details are of the ToolPermission notification.
 func (d *driver) blocked(source, kind string, details map[string]any) {
@@ -97,7 +102,7 @@ func (d *driver) stands(rows []string) {
 		d.loggedOut(now.Text)
 		return
 	}
-	if d.state.Turn && strings.Contains(now.Text, highDemand) && d.stopTrying(&now) {
+	if d.state.Turn && askedInVain(now.Text) && d.stopTrying(&now) {
 		return
 	}
 	d.state.Dialog = &now
@@ -105,8 +110,8 @@ func (d *driver) stands(rows []string) {
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: d.state.Prompt})
 }
 
-// stopTrying has gemini give up a turn whose model is not to be had, so that it fails: whoever sent the message can send it
-// again, or give it to another agent. It returns false if the dialog cannot be answered so.
+// stopTrying has gemini give up a turn whose model is not to be had, so that it fails: its caller can send the message again, or give it
+// to another agent. It returns false if the dialog cannot be answered so.
 func (d *driver) stopTrying(now *dialog.Standing) bool {
 	typist, ok := d.host.(agentcli.Typist)
 	if !ok {

@@ -15,7 +15,7 @@ func modelEnv(url string) map[string]string {
 
 func suite() drivertest.Suite {
 	return drivertest.Suite{
-		New: gemini.New, Env: modelEnv, KeyAllow: "1", DenyContinues: true,
+		New: gemini.New, Env: modelEnv, KeyAllow: "1", DenyContinues: true, EmptyRefuses: true,
 		// One more attempt in place of nine; with a model of one's own it tries no other after them.
 		Impatient: map[string]string{"GEMINI_MODEL": "gemini-2.5-flash"},
 		Settings:  map[string]string{filepath.Join(".gemini", "settings.json"): `{"general": {"maxAttempts": 2}}`},
@@ -37,3 +37,5 @@ func TestRealRuntime(t *testing.T) { suite().RunRuntime(t) }
 func TestRealStates(t *testing.T) { suite().RunStates(t) }
 
 func TestRealOutcomes(t *testing.T) { suite().RunOutcomes(t) }
+
+func TestRealEndpoints(t *testing.T) { suite().RunEndpoints(t) }

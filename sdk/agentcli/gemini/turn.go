@@ -242,9 +242,18 @@ func (d *driver) judge(source string, err error, last bool) {
 	s := agentcli.Signal{Kind: agentcli.SignalTurnEnd, Source: source}
 	s.Usage, s.Refused = o.Usage, d.state.Denied
 	whole := d.state.Done || o.Text != "" && !o.Open // nobody is missing
+	ended, without := true, false
+	if strings.Contains(o.Failure, unfinished) {
+		ended, without = wordless(d.host.Rows())
+	}
 	switch {
+	case !ended && !late: // it is drawn in a moment
+		d.lookLater(endLook)
+		return
 	case !d.hooks:
 		s.Source = runtime.SourceOSC // nobody tells what was said
+	case without:
+		s.Error = blockedError(o.Failure)
 	case o.Failure != "":
 		s.Error = o.turnError()
 	case o.Cancelled:
