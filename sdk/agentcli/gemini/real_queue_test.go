@@ -3,6 +3,7 @@ package gemini_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/wardroom/wardroom/sdk/agentcli"
 	"github.com/wardroom/wardroom/sdk/agentcli/drivertest"
@@ -24,6 +25,17 @@ func startedBehind(t *testing.T, script string) *drivertest.Agent {
 	return a
 }
 
+// queues submits a message while gemini works. Gemini may not show its line at the moment of Enter, which is left for later then.
+func queues(a *drivertest.Agent, message string) {
+	a.Submit(message)
+	a.WaitScreen(message)
+	a.Type([]agentcli.Step{{Wait: time.Second}})
+	if strings.Contains(a.Screen(), "* "+message) {
+		a.Confirm()
+	}
+	a.WaitScreen("   " + message)
+}
+
 // A message that is taken late runs once, and not at all once it was given up.
 func TestRealCopies(t *testing.T) { drivertest.RunCopies(t, "BeforeAgent", startedBehind) }
 
@@ -34,9 +46,9 @@ func TestRealQueued(t *testing.T) {
 		person, answer string
 		meanwhile      func(a *drivertest.Agent)
 	}{
-		"Queued":   {"HANG[4] for the person", "ANSWER[HANG[4] for the person]", func(*drivertest.Agent) {}},
-		"Reloaded": {"HANG[4] for the person", "ANSWER[HANG[4] for the person]", (*drivertest.Agent).Reload},
-		"Steered":  {"USE_TOOL[sleep 4] QUOTE[nothing] for the person", "ANSWER[USE_TOOL[sleep 4] QUOTE[nothing] for the person] QUOTED[]", func(*drivertest.Agent) {}},
+		"Queued":   {"HANG[8] for the person", "ANSWER[HANG[8] for the person]", func(*drivertest.Agent) {}},
+		"Reloaded": {"HANG[8] for the person", "ANSWER[HANG[8] for the person]", (*drivertest.Agent).Reload},
+		"Steered":  {"USE_TOOL[sleep 8] QUOTE[nothing] for the person", "ANSWER[USE_TOOL[sleep 8] QUOTE[nothing] for the person] QUOTED[]", func(*drivertest.Agent) {}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := startedBehind(t, "")
@@ -44,11 +56,9 @@ func TestRealQueued(t *testing.T) {
 			if strings.Contains(tt.person, "TOOL") {
 				a.Wait(agentcli.SignalTool)
 			}
-			a.Submit("for the caller")
-			a.WaitScreen("for the caller")
+			queues(a, "for the caller")
 			tt.meanwhile(a)
 			a.WantTurn(tt.answer)
-			a.Confirm() // its Enter may wait for that
 			a.WantTook("for the caller")
 			if u := a.WantTurn("ANSWER[for the caller]").Usage; u == nil || u.Requests != 1 {
 				t.Errorf("usage %+v", u)
@@ -63,16 +73,16 @@ func TestRealTwoQueued(t *testing.T) {
 	for name, callers := range map[string][2]bool{"Before": {true, false}, "Behind": {false, true}} {
 		t.Run(name, func(t *testing.T) {
 			a := startedBehind(t, "")
-			a.Person("HANG[8] for the person")
+			a.Person("HANG[12] for the person")
 			for i, message := range []string{"one of two", "two of two"} {
 				if callers[i] {
-					a.Submit(message)
+					queues(a, message)
 				} else {
 					a.Queue(message)
+					a.WaitScreen("   " + message)
 				}
-				a.WaitScreen("  " + message)
 			}
-			a.WantTurn("ANSWER[HANG[8] for the person]")
+			a.WantTurn("ANSWER[HANG[12] for the person]")
 			want := "one of two"
 			if callers[1] {
 				want = "two of two"
@@ -88,8 +98,7 @@ func TestRealTwoQueued(t *testing.T) {
 func TestRealQueuedInterrupted(t *testing.T) {
 	a := startedBehind(t, "")
 	a.Person("HANG[60] for the person")
-	a.Submit("for the caller")
-	a.WaitScreen("Queued (press")
+	queues(a, "for the caller")
 	a.Interrupt()
 	if end := a.Turn(); !end.Interrupted || end.Text != "" {
 		t.Errorf("turn ended with %+v\n%s", end.Signal, a.History())
