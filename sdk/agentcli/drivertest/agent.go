@@ -390,6 +390,12 @@ func (a *Agent) Send(message string) Seen {
 	a.tb.Helper()
 	before := a.Count(agentcli.SignalTook)
 	a.Submit(message)
+	return a.taken(before)
+}
+
+// taken waits until more messages were taken than before, and confirms the one on its way as long as none is.
+func (a *Agent) taken(before int) Seen {
+	a.tb.Helper()
 	limit, end := time.NewTimer(time.Second), time.Now().Add(patience)
 	defer limit.Stop()
 	for a.Count(agentcli.SignalTook) == before && time.Now().Before(end) {

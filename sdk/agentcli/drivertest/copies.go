@@ -21,13 +21,14 @@ func RunCopies(t *testing.T, prompted string, start func(t *testing.T, script st
 // typedTwice has a message typed again because the CLI was slow to take it: it runs once.
 func typedTwice(t *testing.T, a *Agent, meanwhile func(a *Agent), messages ...string) {
 	for _, message := range messages {
+		before := a.Count(agentcli.SignalTook)
 		a.Submit(message)
 		a.Type([]agentcli.Step{{Wait: time.Second}})
 		a.Confirm()
 		a.Type([]agentcli.Step{{Wait: time.Second}})
 		a.Submit(message)
 		meanwhile(a)
-		a.Wait(agentcli.SignalTook)
+		a.taken(before)
 		if u := a.WantTurn("ANSWER[" + message + "]").Usage; u == nil || u.Requests != 1 {
 			t.Errorf("usage %+v", u)
 		}
