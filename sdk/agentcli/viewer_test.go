@@ -77,6 +77,9 @@ func TestResumeFromAnOffset(t *testing.T) {
 	g := stillAgent(t, func(o *agentcli.Options) { o.RingBytes = 64 << 10 })
 	p := g.l.process()
 	v := g.attach("a", runtime.AttachOptions{})
+	if _, err := v.Recv(); err != nil { // the screen, which would have no blank at the end of a row
+		t.Fatal(err)
+	}
 	p.print("seen ")
 	v.untilText("seen ")
 	at := v.last.Offset
