@@ -152,8 +152,7 @@ func (r *chartRun) grow(c *change, role *roleRun) bool {
 	if count <= 0 || have == 0 || r.eng.waiters.holds.Load() {
 		return false // a role without any waits in line, and who needs less than it has goes without
 	}
-	most := role.most()
-	most = cmp.Or(most, max(role.least(), 1))
+	most := cmp.Or(role.most(), max(role.least(), 1))
 	need := role.need
 	if exclude := role.failed(); len(exclude) > 0 {
 		need.Exclude = exclude

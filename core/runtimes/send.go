@@ -29,8 +29,7 @@ func (s *Service) SendManagedAgent(ctx context.Context, id string, in core.Manag
 	if r.Gone() {
 		return core.ManagedAgentReply{}, gone(r)
 	}
-	timeout := in.Timeout
-	timeout = cmp.Or(max(timeout, 0), defaultTimeout)
+	timeout := cmp.Or(max(in.Timeout, 0), defaultTimeout)
 	// The runtime keeps the time; ours is behind it so that its answer, which knows more, comes first.
 	ctx, cancel := context.WithTimeout(ctx, timeout+stopAnswerReserve)
 	defer cancel()

@@ -24,8 +24,7 @@ func (s *Service) StopManagedAgent(ctx context.Context, id string, opts core.Man
 		return err
 	}
 	// Once begun, a stop goes on without its caller.
-	grace := opts.Grace
-	grace = cmp.Or(max(grace, 0), defaultStopGrace)
+	grace := cmp.Or(max(opts.Grace, 0), defaultStopGrace)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+stopAnswerReserve)
 	defer cancel()
 	if r, err = s.want(ctx, id, false); err != nil {

@@ -102,8 +102,7 @@ func (t *thread) wrapUp(ctx context.Context) bool {
 	if r.Workspace != nil && r.Workspace.Repo != "" && r.Workspace.Status != core.WorkspaceReserved {
 		ws, finish := r.Workspace.ID, r.Policy.Finish
 		if r.Ending.Status == core.ThreadCompleted && finish != nil && (finish.Commit || finish.Push) && r.Ending.State != core.CompletionFailed {
-			message := finish.Message
-			message = cmp.Or(message, clip.Text(r.Objective, maxSummary))
+			message := cmp.Or(finish.Message, clip.Text(r.Objective, maxSummary))
 			failure = t.tryOften(ctx, func() (err error) {
 				artifacts, err = t.s.opts.Workspaces.FinishWorkspace(ctx, ws, *finish, message)
 				return err

@@ -73,8 +73,7 @@ func parsePath(text string) (path, error) {
 		if len(p.steps) == maxSteps {
 			return p, fmt.Errorf("has more than %d steps", maxSteps)
 		}
-		end := strings.IndexAny(rest[1:], ".[") + 1
-		end = cmp.Or(end, len(rest))
+		end := cmp.Or(strings.IndexAny(rest[1:], ".[")+1, len(rest))
 		part := rest[1:end]
 		switch {
 		case rest[0] == '.' && part != "" && !strings.Contains(part, "]"):

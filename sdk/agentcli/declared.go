@@ -78,7 +78,6 @@ func (d *declared) Plan(_ *runtime.Spec, room Room, _ Life) (Plan, error) {
 // NewDriver implements Adapter.
 func (d *declared) NewDriver(_ Plan, _ Room, h Host) Driver {
 	t, _ := h.(terminalHost) // every session's is one
-	idle := time.Duration(d.t.Idle)
-	idle = cmp.Or(max(idle, 0), defaultIdle)
+	idle := cmp.Or(max(time.Duration(d.t.Idle), 0), defaultIdle)
 	return &declaredDriver{h: t, pattern: d.pattern, idle: idle, asked: d.t.Idle > 0, exit: d.t.Exit}
 }

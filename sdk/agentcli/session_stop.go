@@ -38,8 +38,7 @@ type stopper struct {
 
 // stop ends the process: politely, then with SIGTERM, then by force. It returns when nothing of the session is left.
 func (p *stopper) stop(ctx context.Context, opts runtime.StopOptions) error {
-	grace := min(opts.Grace, maxGrace)
-	grace = cmp.Or(max(grace, 0), defaultGrace)
+	grace := cmp.Or(max(min(opts.Grace, maxGrace), 0), defaultGrace)
 	if !opts.Force {
 		p.cause.CompareAndSwap(int32(notStopping), int32(stopAsked))
 		if done, err := p.stopPolitely(ctx, grace); done || err != nil {

@@ -32,8 +32,7 @@ func newLogger(name, level string, w io.Writer) hclog.Logger {
 }
 
 func jsonLogger(name, level string, w io.Writer) hclog.Logger {
-	parsed := hclog.LevelFromString(level)
-	parsed = cmp.Or(parsed, hclog.Info)
+	parsed := cmp.Or(hclog.LevelFromString(level), hclog.Info)
 	return hclog.New(&hclog.LoggerOptions{Name: name, Level: parsed, Output: lineWriter{w}, JSONFormat: true})
 }
 

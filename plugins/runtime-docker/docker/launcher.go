@@ -501,8 +501,7 @@ func (l *Launcher) Find(ctx context.Context, data []byte) (agentcli.Process, err
 func (l *Launcher) ended(ctx context.Context, h handle) (runtime.Exit, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	ref := h.Container
-	ref = cmp.Or(ref, containerName(h.ID))
+	ref := cmp.Or(h.Container, containerName(h.ID))
 	info, err := l.engine.ContainerInspect(ctx, ref)
 	oom := false
 	switch {

@@ -77,8 +77,7 @@ func (e *Edge) clone(ctx context.Context, spec *protocol.ThreadSpawn, dir string
 		return &agent.Error{Code: codeInvalidSpec, Message: "workspace." + field + ": " + fmt.Sprintf(format, args...)}
 	}
 	kind, err := scheme(w.Repo, e.opts.AllowFile)
-	branch := w.WorkBranch
-	branch = cmp.Or(branch, "wardroom/"+spec.ThreadID)
+	branch := cmp.Or(w.WorkBranch, "wardroom/"+spec.ThreadID)
 	switch {
 	case err != nil:
 		return bad("repo", "%v", err)

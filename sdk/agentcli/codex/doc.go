@@ -34,10 +34,12 @@
 // and goes on: the turn that codex makes of it is the rest of the caller's, and its answer the answer. The reason of what a helper was
 // refused is typed at the end of codex's turn, which goes on meanwhile; between two turns there is none to go on, and no reason is taken.
 //
-// Several helpers may ask at once. Codex says once that it is blocked, and draws one dialog, which need not be that of the hook that came
-// last: where hooks told of several, the prompt waits for the dialog, and is of the one whose command that shows. Codex draws the dialog of the next one where that of the last one was, and does not say so: what
-// takes the place of a reported approval is a prompt of its own, and the key of an answer goes into the dialog that it is for, or nowhere.
-// A dialog may also be read as a terminal of another size cuts it off: as long as nothing else was asked, what shows the command is the same.
+// Several helpers may ask at once. Codex reports once that it is blocked, and draws one dialog, which need not be that of the hook that
+// came last: where hooks announced several, the prompt waits for the dialog, and is of the one whose command that shows. The dialog of the
+// next one is drawn where that of the last one was, and nothing reports it: what takes the place of a reported approval is a prompt of its
+// own, and the key of an answer goes into the dialog that it is for, or nowhere. A dialog may also be read as a terminal of another size
+// cuts it off: as long as nothing else was asked, what shows the command is the same.
+//
 // Escape would take those that wait out of the terminal, and their helpers would wait for ever: a refusal is the number of the entry for
 // which Escape stands, and so is an interrupt as long as approvals stand. Either waits for the dialog: codex may stand still for good
 // after an Escape that comes as it draws one.
@@ -78,7 +80,7 @@
 // attach the file in its place. Where a dialog comes in front of the composer meanwhile the rest is not typed, and the message is typed
 // anew when it is gone. The hook of a prompt shows whether it is the message: one
 // that is the message with something else, which somebody left in the line, is refused there, so that the model never sees
-// it, and the message is typed once more. So is one whose caller was answered that it was not delivered, and which comes late. Within a turn
-// that runs a refusal ends that: what was typed a second time of its own message stays. While a message is on its way and its hook did not come, working is no proof that
-// it was taken: for five seconds that may be the turn of somebody else.
+// it, and the message is typed once more. One whose caller was answered that it was not delivered, and which comes late, is refused as
+// well. A refusal within a turn ends the turn: what was typed a second time of its own message stays in it. While a message is on its way
+// and its hook did not come, working is no proof that it was taken: for five seconds that may be the turn of another one.
 package codex

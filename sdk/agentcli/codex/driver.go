@@ -91,7 +91,7 @@ type state struct {
 	Turns    int             `json:"turns,omitempty"` // that were taken
 	Rollout  rollout         `json:"rollout,omitzero"`
 	Asked    int             `json:"asked,omitempty"`
-	Asks     []ask           `json:"asks,omitempty"` // that hooks told of, and no prompt is about yet, in their order
+	Asks     []ask           `json:"asks,omitempty"` // that hooks announced, and no prompt is about yet, in their order
 	Prompt   *runtime.Prompt `json:"prompt,omitempty"`
 	Standing bool            `json:"standing,omitempty"` // the dialog is drawn
 	Helper   bool            `json:"helper,omitempty"`   // Prompt is of an agent that codex's own one started
@@ -355,13 +355,24 @@ func (d *driver) helperHook(name string, p hook.Payload) {
 	}
 }
 
-// maxAsks bounds what hooks told of: the earliest is forgotten.
-const maxAsks = 32
+// Bounds of what is announced and not asked yet. Of more the earliest are forgotten, and of larger ones the inputs: their dialogs are
+// reported by their words.
+const (
+	maxAsks   = 32
+	maxInputs = 2 << 20 // bytes of all but the last; the state has to be read again, and a checkpoint takes 4 MiB
+)
 
-// told keeps what a hook tells of a dialog that is about to come.
-func (d *driver) told(p hook.Payload) {
-	d.state.Asks = append(d.state.Asks, ask{Tool: p.Tool, Input: p.Input})
-	d.state.Asks = d.state.Asks[max(0, len(d.state.Asks)-maxAsks):]
+// announced keeps what a hook has of a dialog that is about to come.
+func (d *driver) announced(p hook.Payload) {
+	asks, size := append(d.state.Asks, ask{Tool: p.Tool, Input: p.Input}), 0
+	asks = slices.Delete(asks, 0, max(0, len(asks)-maxAsks))
+	for i := len(asks) - 2; i >= 0; i-- {
+		data, _ := json.Marshal(asks[i].Input) // it was JSON
+		if size += len(data); size > maxInputs {
+			asks[i].Input = nil
+		}
+	}
+	d.state.Asks = asks
 }
 
 // toolHook takes a hook about a tool.
@@ -369,7 +380,7 @@ func (d *driver) toolHook(name string, p hook.Payload) {
 	switch name {
 	case "PreToolUse":
 		if p.Tool == questionTool {
-			d.told(p)
+			d.announced(p)
 			return
 		}
 		d.host.Signal(agentcli.Signal{
@@ -377,7 +388,7 @@ func (d *driver) toolHook(name string, p hook.Payload) {
 			Tool: &runtime.ToolCall{Name: p.Tool, Input: p.Input},
 		})
 	case "PermissionRequest":
-		d.told(p)
+		d.announced(p)
 	case "PostToolUse":
 		d.state.Answered = time.Time{}
 		if p.Tool != questionTool {

@@ -171,7 +171,7 @@ func TestRealHelpersAskAtOnce(t *testing.T) {
 }
 
 // What helpers ask in the moment of an interrupt keeps the turn from no end: it is refused, or asked when the turn is over.
-func TestRealHelpersAskAnInterrupted(t *testing.T) {
+func TestRealHelpersAskInterrupted(t *testing.T) {
 	a, made := threeAsk(t)
 	for a.Count(agentcli.SignalTool) < 3+3 { // to start them, and theirs
 		a.Wait(agentcli.SignalTool)

@@ -1,6 +1,7 @@
 package codex_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -103,6 +104,9 @@ func TestSeveralAskBefore(t *testing.T) {
 		r.helperAsks("touch one")
 		r.helperAsks("touch one more")
 		r.state("blocked:kind=permission")
+		back := newRig(t) // as after a crash of the runtime
+		back.driver.Load(r.driver.Save())
+		r = back
 		r.show(approval(first))
 		r.title("[ . ] Action Required")
 		r.Pass(time.Second)
@@ -114,6 +118,30 @@ func TestSeveralAskBefore(t *testing.T) {
 		r.Pass(time.Second)
 		r.want("unblocked[allow] blocked[Bash: " + second + "]")
 	}
+}
+
+// What many helpers ask is kept within bounds, so that the state can be stored; what is left out is reported by the words of its dialog.
+func TestAsksAreBounded(t *testing.T) {
+	r := readyRig(t)
+	r.busy()
+	large := strings.Repeat("x", 1<<20)
+	for i := range 40 {
+		r.helperAsks(fmt.Sprintf("touch %d %s", i, large))
+	}
+	if n := len(r.driver.Save()); n > 4<<20 {
+		t.Errorf("the state has %d bytes", n)
+	}
+	r.helperAsks("touch last")
+	r.state("blocked:kind=permission")
+	for _, command := range []string{"touch 30", "touch last"} { // the first as far as it is drawn
+		r.show(approval(command))
+		r.title("[ . ] Action Required")
+		r.Pass(time.Second)
+		r.note()
+		r.answers(runtime.Answer{Choice: runtime.ChoiceAllow}, "1")
+	}
+	r.want("blocked[Would you like to run the following command?\n$ touch 30\nPress enter to confirm or esc to cancel]" +
+		" unblocked[allow] blocked[Bash: touch last]")
 }
 
 // A person may answer in the terminal before anything looked at the dialog: what stands then is not the one of the prompt.

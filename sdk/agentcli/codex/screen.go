@@ -191,10 +191,10 @@ func (d *driver) stands(now dialog.Standing) {
 	stop(&d.cancelDrawn)
 	p := now.Prompt(d.promptID())
 	if d.state.Unread != "" && d.state.Unread != kindQuestion {
-		told := d.toldOf(&now)
-		approval := dialog.ApprovalPrompt(p.ID, told.Tool, told.Input, lasting(&now) > 0)
-		if told.Tool != "" {
-			d.state.Helper = told.Helper
+		of := d.claim(&now)
+		approval := dialog.ApprovalPrompt(p.ID, of.Tool, of.Input, lasting(&now) > 0)
+		if of.Tool != "" {
+			d.state.Helper = of.Helper
 		} else if now.Text != "" {
 			approval.Text = now.Text
 		}
@@ -208,8 +208,8 @@ func (d *driver) stands(now dialog.Standing) {
 	d.host.Signal(agentcli.Signal{Kind: agentcli.SignalBlocked, Source: runtime.SourceScreen, Prompt: p})
 }
 
-// toldOf takes what a hook told of the approval that a dialog shows out of what is asked; it is empty if none did.
-func (d *driver) toldOf(now *dialog.Standing) (told ask) {
+// claim takes what a dialog is about out of what hooks announced, and returns it; it is empty if none announced that.
+func (d *driver) claim(now *dialog.Standing) (of ask) {
 	best, length := -1, 0
 	for i := range d.state.Asks {
 		if n := d.state.Asks[i].shownIn(now); n > length { // the command of another one may be a part of it
@@ -217,13 +217,13 @@ func (d *driver) toldOf(now *dialog.Standing) (told ask) {
 		}
 	}
 	if best >= 0 {
-		told = d.state.Asks[best]
+		of = d.state.Asks[best]
 		d.state.Asks = slices.Delete(d.state.Asks, best, best+1)
 	}
-	return told
+	return of
 }
 
-// isOf returns what reports whether a dialog may be that of a prompt: it does not show what another hook told of by now.
+// isOf returns what reports whether a dialog may be that of a prompt: it does not show what another hook announced.
 func (d *driver) isOf(p *runtime.Prompt) func(now *dialog.Standing) bool {
 	own, others := ask{Input: p.Input}, slices.Clone(d.state.Asks)
 	return func(now *dialog.Standing) bool {
