@@ -24,15 +24,21 @@ func CloseCode(err error) int { return 4000 + runtime.ErrorCode(err).HTTPStatus(
 // Refuse closes a connection because of an error of the runtime, and waits for nothing. It sends the error
 // itself first where the protocol has room for it.
 func Refuse(conn *websocket.Conn, err error) {
-	defer func() { _ = conn.Close() }()
 	e := runtime.AsError(err)
 	if conn.Subprotocol() == Subprotocol {
 		if conn.SetWriteDeadline(time.Now().Add(closeGrace)) != nil ||
 			conn.WriteMessage(websocket.TextMessage, control{Type: controlError, Error: e}.encode()) != nil {
+			_ = conn.Close()
 			return
 		}
 	}
-	if SendClose(conn, CloseCode(e), e.Message) != nil {
+	leave(conn, CloseCode(e), e.Message)
+}
+
+// leave closes a connection that nothing else reads.
+func leave(conn *websocket.Conn, code int, reason string) {
+	defer func() { _ = conn.Close() }()
+	if SendClose(conn, code, reason) != nil {
 		return
 	}
 	// Reading until the client's answer keeps the close message from being lost with the connection.

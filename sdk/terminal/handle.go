@@ -64,6 +64,10 @@ func (h Handler) Handle(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	term, err := h.Open(ctx, opts)
+	if err != nil && ctx.Err() != nil {
+		leave(conn, websocket.CloseGoingAway, endedHere)
+		return context.Cause(ctx)
+	}
 	if err != nil {
 		Refuse(conn, err)
 		return err

@@ -3,6 +3,7 @@ package terminal_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -86,8 +87,11 @@ func newRig(t testing.TB, term runtime.Terminal, err error, limits terminal.Limi
 	ctx, stop := context.WithCancel(context.Background())
 	r := &rig{options: make(chan runtime.AttachOptions, 64), ended: make(chan error, 64), stop: stop}
 	handler := terminal.Handler{
-		Open: func(_ context.Context, o runtime.AttachOptions) (runtime.Terminal, error) {
+		Open: func(ctx context.Context, o runtime.AttachOptions) (runtime.Terminal, error) {
 			r.options <- o
+			if errors.Is(err, context.Canceled) {
+				<-ctx.Done()
+			}
 			if err != nil {
 				return nil, err
 			}

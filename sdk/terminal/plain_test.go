@@ -118,18 +118,21 @@ func TestUnknownAgentCloses4404(t *testing.T) {
 	code(t, "Handle", r.wait(t), runtime.CodeNotFound)
 }
 
+// A server that goes down is no fault of the terminal, also for a viewer that is being attached.
 func TestServerGoesDown(t *testing.T) {
-	s := newScript(io.EOF)
-	r := newRig(t, s, nil, terminal.Limits{})
-	conn := r.plain(t, "")
-	take(t, r.options)
-	r.stop()
-	_, _, err := conn.ReadMessage()
-	if !websocket.IsCloseError(err, websocket.CloseGoingAway) {
-		t.Errorf("the end is %v", err)
-	}
-	if err := r.wait(t); !errors.Is(err, context.Canceled) {
-		t.Errorf("Handle: %v", err)
+	for _, failed := range []error{nil, context.Canceled} {
+		s := newScript(io.EOF)
+		r := newRig(t, s, failed, terminal.Limits{})
+		conn := r.plain(t, "")
+		take(t, r.options)
+		r.stop()
+		_, _, err := conn.ReadMessage()
+		if !websocket.IsCloseError(err, websocket.CloseGoingAway) {
+			t.Errorf("the end is %v", err)
+		}
+		if err := r.wait(t); !errors.Is(err, context.Canceled) {
+			t.Errorf("Handle: %v", err)
+		}
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"syscall"
 	"testing"
@@ -215,6 +216,20 @@ func (s *server) kill() {
 }
 
 func (s *server) signal(sig syscall.Signal) { _ = syscall.Kill(-s.cmd.Process.Pid, sig) }
+
+// stop has the server stand still, until SIGCONT. On a busy machine its threads stop later than the signal was sent.
+func (s *server) stop(t *testing.T) {
+	t.Helper()
+	s.signal(syscall.SIGSTOP)
+	eventually(t, "Vault stands still", func() bool {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.cmd.Process.Pid))
+		return len(threads) > 0 && !slices.ContainsFunc(threads, func(name string) bool {
+			stat, err := os.ReadFile(name)
+			_, state, _ := bytes.Cut(stat, []byte(") ")) // behind the name of the command
+			return err == nil && !bytes.HasPrefix(state, []byte("T"))
+		})
+	})
+}
 
 // furnish enables what tests use.
 func (s *server) furnish() error {

@@ -444,7 +444,7 @@ func TestFaults(t *testing.T) {
 	}
 	eventually(t, "unsealed", good)
 
-	s.signal(syscall.SIGSTOP)
+	s.stop(t)
 	bad(secret.CodeTimeout, "did not answer within 5s", "timeout")
 	s.signal(syscall.SIGCONT)
 	eventually(t, "awake", good)
